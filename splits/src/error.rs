@@ -1,23 +1,23 @@
-//! Errors of splits and of random draws.
+//! Errors from splits and random draws.
 
 use thiserror::Error;
 
 use crate::keys::KeyRole;
 use crate::size::SplitSize;
 
-/// A split that is impossible. Where scikit-learn or pandas raises an error, this crate returns one for the same
+/// A split that is impossible. If scikit-learn or pandas raises an error, this crate returns an error for the same
 /// reason.
 #[derive(Debug, Clone, PartialEq, Error)]
 pub enum SplitError {
-    /// More than 2^32 - 1 rows; positions have 32 bits.
-    #[error("{rows} rows are more than a split can number ({max}); split keys instead of rows", max = u32::MAX)]
+    /// The table has more than 2^32 - 1 rows. Row positions have 32 bits.
+    #[error("{rows} rows are too many for a split (at most {max}); split keys instead of rows", max = u32::MAX)]
     TooManyRows {
         /// Rows of the table.
         rows: usize,
     },
     /// A fraction outside (0, 1), or a count that is not between 1 and rows - 1.
     #[error(
-        "{name} {size} must be a fraction between 0 and 1 or an integer from 1 up to below the {rows} rows"
+        "{name} {size} must be a fraction between 0 and 1 or a positive integer below the number of rows, {rows}"
     )]
     SizeOutOfRange {
         /// `test_size` or `train_size`.
@@ -28,7 +28,9 @@ pub enum SplitError {
         rows: u32,
     },
     /// A size that is invalid for every number of rows.
-    #[error("{name} {size} fits no table: use a fraction between 0 and 1, or an integer from 1")]
+    #[error(
+        "{name} {size} is invalid for every table: use a fraction between 0 and 1, or a positive integer"
+    )]
     NeverFits {
         /// `test_size` or `train_size`.
         name: &'static str,
@@ -57,7 +59,7 @@ pub enum SplitError {
         /// Number of rows, or of distinct keys if keys are split.
         rows: u32,
     },
-    /// After rounding, a part has no rows.
+    /// After rounding, one of the parts has no rows.
     #[error("the {part} part of {rows} rows would be empty; choose other sizes or split more rows")]
     EmptyPart {
         /// `train` or `test`.
@@ -99,7 +101,7 @@ pub enum SplitError {
         /// Rows of the table.
         rows: usize,
     },
-    /// Key numbers 0, 1, 2, ... of which one has no row.
+    /// The keys are not numbered 0, 1, 2, ... without gaps.
     #[error("keys must be numbered from 0 without gaps: of {keys} numbers, {missing} has no row")]
     SparseKeys {
         /// Largest key number, plus one.
@@ -123,7 +125,7 @@ pub enum SplitError {
         /// Distinct classes.
         classes: u32,
     },
-    /// One of the groups of a split `within` groups cannot be split.
+    /// A split `within` groups failed, because one of the groups cannot be split.
     #[error("group number {group}, of {rows} rows, cannot be split: {source}")]
     InGroup {
         /// Code of the group.
@@ -184,7 +186,7 @@ pub enum RandomError {
         /// The seed as given.
         seed: u64,
     },
-    /// The generator has no such function in its library, or this crate does not implement it.
+    /// The library of the generator has no such function, or this crate does not implement it.
     #[error("the generator `{generator}` does not draw `{draw}`")]
     Unsupported {
         /// The generator.

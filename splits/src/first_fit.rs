@@ -32,5 +32,5 @@ pub fn first_fit(
     if keys.test.is_empty() {
         return Err(SplitError::EmptyPart { part: "test", rows });
     }
-    Ok(groups.lay_out(&keys, order))
+    Ok(groups.rows_of_split(&keys, order))
 }

@@ -5,12 +5,13 @@ use crate::groups::Groups;
 use crate::shuffle_split::{Split, SplitOrder, shuffle_split};
 use crate::size::SplitSize;
 
-/// Splits the distinct keys by `train_test_split`; the rows follow their keys. Sizes are numbers or fractions of keys.
+/// Splits the distinct keys with `train_test_split`. The rows follow their keys. Sizes are numbers or fractions of
+/// keys.
 ///
 /// `keys` has one code per row, see [`Groups`].
 ///
 /// # Errors
-/// As in [`shuffle_split`], and [`SplitError::SparseKeys`].
+/// Same as [`shuffle_split`], and [`SplitError::SparseKeys`].
 pub fn group_split(
     keys: &[u32],
     test_size: Option<SplitSize>,
@@ -20,5 +21,5 @@ pub fn group_split(
 ) -> Result<Split, SplitError> {
     let groups = Groups::new(keys)?;
     let split = shuffle_split(groups.len(), test_size, train_size, seed)?;
-    Ok(groups.lay_out(&split, order))
+    Ok(groups.rows_of_split(&split, order))
 }

@@ -1,9 +1,9 @@
-//! An index from keys to rows, which all methods that work on groups use.
+//! An index from keys to rows, used by all methods that work on groups.
 
 use crate::error::SplitError;
 use crate::shuffle_split::{Split, SplitOrder};
 
-/// The rows of each key in row order, accessible in O(1).
+/// The rows of each key in row order, with access in O(1).
 ///
 /// A key is a code 0, 1, 2, ... without gaps. Groups are split in the order of the codes, so the numbering matters:
 /// number keys by first appearance to match `unique()` of pandas, or in sorted order to match `groupby` and
@@ -25,7 +25,7 @@ impl Groups {
             u32::try_from(keys.len()).map_err(|_| SplitError::TooManyRows { rows: keys.len() })?;
         let largest = keys.iter().copied().max();
         let count = largest.map_or(0, |largest| u64::from(largest) + 1);
-        // A code above the number of rows proves that a smaller code is missing, so the counters need not reach it.
+        // If a code exceeds the number of rows, a smaller code is missing, so the counters need not include it.
         let listed = count.min(keys.len() as u64 + 1) as usize;
         let mut sizes = vec![0u32; listed];
         for &key in keys {
@@ -80,17 +80,17 @@ impl Groups {
         (0..self.len()).map(|key| self.rows(key))
     }
 
-    /// Turns a split of keys into a split of rows: each row goes to the part of its key.
-    pub fn lay_out(&self, keys: &Split, order: SplitOrder) -> Split {
-        let lay = |keys: &[u32]| {
+    /// Converts a split of keys to a split of rows. Each row goes to the part of its key.
+    pub fn rows_of_split(&self, keys: &Split, order: SplitOrder) -> Split {
+        let rows_of = |keys: &[u32]| {
             keys.iter()
                 .flat_map(|&key| self.rows(key))
                 .copied()
                 .collect()
         };
         Split {
-            train: lay(&keys.train),
-            test: lay(&keys.test),
+            train: rows_of(&keys.train),
+            test: rows_of(&keys.test),
         }
         .ordered(order)
     }

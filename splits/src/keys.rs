@@ -30,7 +30,7 @@ impl KeyRole {
         }
     }
 
-    /// Whether keys must be numbered in sorted order, because scikit-learn calls `numpy.unique`. Otherwise they are
+    /// Whether keys must be numbered in sorted order, as `numpy.unique` does for scikit-learn. Otherwise they are
     /// numbered by first appearance.
     pub fn is_sorted(self) -> bool {
         self == KeyRole::Stratify
@@ -55,7 +55,7 @@ pub struct SplitKeys<'a> {
 /// Splits the rows of each key separately and concatenates the parts in the order of the keys' codes.
 ///
 /// # Errors
-/// [`SplitError::InGroup`] with the group that cannot be split; [`SplitError::SparseKeys`].
+/// [`SplitError::InGroup`] if a group cannot be split; [`SplitError::SparseKeys`] if a code has no row.
 pub(crate) fn split_each_key(
     codes: &[u32],
     split_rows: impl Fn(u32) -> Result<Split, SplitError>,

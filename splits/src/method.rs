@@ -1,4 +1,5 @@
-//! The entry point: [`split`] applies a [`SplitAlgorithm`], which has the form and the names of a pipeline's `split` section.
+//! The entry point: [`split`] applies a [`SplitAlgorithm`], which has the structure and the names of a pipeline's
+//! `split` section.
 
 use serde::{Deserialize, Serialize};
 
@@ -18,7 +19,7 @@ use crate::stratified::stratified_split;
 /// |---|---|---|
 /// | `shuffle` | none, or groups, classes (`stratify`), `within` | `file` for groups, otherwise `split` |
 /// | `sample` | none, or `within` | `split` for test rows; train rows are in table order |
-/// | `python_sample` | none | as `sample` |
+/// | `python_sample` | none | same as `sample` |
 /// | `first_fit` | groups | `file` |
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "method", rename_all = "snake_case", deny_unknown_fields)]
@@ -79,7 +80,7 @@ impl SplitAlgorithm {
         }
     }
 
-    /// The same method with another size of the test part.
+    /// Returns the same method with a different size of the test part.
     #[must_use]
     pub fn with_test_size(mut self, size: SplitSize) -> SplitAlgorithm {
         match &mut self {
@@ -91,8 +92,8 @@ impl SplitAlgorithm {
         self
     }
 
-    /// Checks the sizes as far as possible without knowing the number of rows, so that an error is found before data
-    /// are read.
+    /// Checks the sizes as far as possible without the number of rows, so that an error is found before any data are
+    /// read.
     ///
     /// # Errors
     /// [`SplitError::NeverFits`], [`SplitError::FractionsExceedOne`], [`SplitError::OutOfRange`],
@@ -130,7 +131,7 @@ impl SplitAlgorithm {
     }
 }
 
-/// Splits a table of `rows` rows into train and test rows by `method`; `keys` has one key per row.
+/// Splits a table of `rows` rows into train and test rows with `method`. `keys` contains one key per row.
 ///
 /// ```
 /// use prep_splits::{SplitAlgorithm, SplitOrder, SplitSize, split};
@@ -142,7 +143,8 @@ impl SplitAlgorithm {
 /// ```
 ///
 /// # Errors
-/// [`SplitError`]: keys that are missing, not supported, sparse or not one per row; sizes that the method rejects.
+/// [`SplitError`] if keys are missing, not supported or sparse, or if their number differs from that of the rows; also
+/// if the method rejects the sizes.
 pub fn split(
     method: &SplitAlgorithm,
     rows: usize,

@@ -1,9 +1,9 @@
 //! The Mersenne Twister MT19937, on which NumPy's `RandomState` and Python's `random` are based.
 //!
 //! Source: Matsumoto and Nishimura, "Mersenne Twister: a 623-dimensionally equidistributed uniform pseudo-random number
-//! generator", ACM TOMACS 8 (1998), and their seeding of 2002. The two libraries differ only in the seeding: NumPy's
-//! `RandomState(seed)` expands one word ([`Mt19937::from_word`]), Python's `random.seed(int)` mixes an array of words
-//! ([`Mt19937::from_words`]).
+//! generator", ACM TOMACS 8 (1998), and their seeding of 2002. The two libraries differ only in the seeding. NumPy's
+//! `RandomState(seed)` expands one 32-bit word ([`Mt19937::from_word`]). Python's `random.seed(int)` mixes an array of
+//! words ([`Mt19937::from_words`]).
 
 use std::fmt;
 
@@ -11,19 +11,19 @@ use serde::{Deserialize, Serialize};
 
 /// Number of state words.
 const N: usize = 624;
-/// Distance between a word and the word that the recurrence combines it with.
+/// Distance between a state word and the word with which the recurrence combines it.
 const M: usize = 397;
 
-/// The generator: a state of 624 words, and the 624 outputs computed from it.
+/// The generator: a state of 624 words, and the 624 outputs computed from them.
 ///
 /// All outputs of a round are computed at once, in loops without branches that the compiler vectorizes.
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
 #[serde(into = "Saved", try_from = "Saved")]
 pub struct Mt19937 {
-    /// Outputs of the current round; they are a function of `state`.
+    /// The outputs of the current round are a function of `state`.
     state: [u32; N],
     outputs: [u32; N],
-    /// Number of outputs of this round that were returned.
+    /// Number of outputs of this round that have been returned.
     used: usize,
 }
 
@@ -71,7 +71,7 @@ impl fmt::Debug for Mt19937 {
 }
 
 impl Mt19937 {
-    /// Seeds from one word: `init_genrand`, as `numpy.random.RandomState(seed)` does.
+    /// Seeds the generator with one word (`init_genrand`), as `numpy.random.RandomState(seed)` does.
     pub fn from_word(seed: u32) -> Self {
         let mut state = [0; N];
         let mut word = seed;
@@ -88,7 +88,8 @@ impl Mt19937 {
         }
     }
 
-    /// Seeds from an array of words: `init_by_array`, as `random.seed(int)` does. An empty array is treated as `[0]`.
+    /// Seeds the generator with an array of words (`init_by_array`), as `random.seed(int)` does. An empty array is
+    /// treated as `[0]`.
     pub fn from_words(key: &[u32]) -> Self {
         let key = if key.is_empty() { &[0][..] } else { key };
         let mut generator = Self::from_word(19_650_218);
@@ -163,7 +164,7 @@ impl Mt19937 {
     }
 }
 
-/// Joins the top bit of one word with the lower bits of the next, and multiplies by the twist matrix.
+/// Joins the top bit of `upper` with the other bits of `lower`, and multiplies by the twist matrix.
 #[inline]
 fn twist(upper: u32, lower: u32) -> u32 {
     let joined = (upper & 0x8000_0000) | (lower & 0x7fff_ffff);

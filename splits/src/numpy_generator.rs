@@ -17,8 +17,8 @@ pub struct NumpyGenerator {
 }
 
 impl NumpyGenerator {
-    /// Seeds through a [`SeedSequence`](crate::SeedSequence). NumPy also accepts seeds above 64 bits; this crate does
-    /// not.
+    /// Seeds the generator through a [`SeedSequence`](crate::SeedSequence). Unlike NumPy, this crate does not accept
+    /// seeds above 64 bits.
     pub fn new(seed: u64) -> Self {
         NumpyGenerator {
             bits: Pcg64::new(seed),
@@ -35,8 +35,8 @@ impl NumpyGenerator {
         low + (high - low) * self.random()
     }
 
-    /// `integers(low, high)`: an integer in low..high by Lemire's method. A range of at most 2^32 numbers uses half a
-    /// draw.
+    /// `integers(low, high)`: an integer in low..high, drawn with Lemire's method. A range of at most 2^32 numbers uses
+    /// half of a 64-bit draw.
     ///
     /// Source: D. Lemire, "Fast random integer generation in an interval", ACM TOMACS 29 (2019).
     ///
@@ -50,7 +50,7 @@ impl NumpyGenerator {
         Ok(low.wrapping_add(self.at_most(largest) as i64))
     }
 
-    /// A number in 0..=largest. If 0 is the only possibility, nothing is drawn.
+    /// A number in 0..=largest. If `largest` is 0, nothing is drawn.
     fn at_most(&mut self, largest: u64) -> u64 {
         match u32::try_from(largest) {
             Ok(0) => 0,
@@ -79,7 +79,7 @@ impl NumpyGenerator {
         }
     }
 
-    /// `permutation(n)`: the numbers 0..n in random order. The swaps are drawn by masking and rejection, not by
+    /// `permutation(n)`: the numbers 0..n in random order. The swaps are drawn by masking and rejection, not with
     /// Lemire's method.
     pub fn permutation(&mut self, n: u32) -> Vec<u32> {
         let mut numbers: Vec<u32> = (0..n).collect();

@@ -23,7 +23,7 @@ pub struct RandomState {
 }
 
 impl RandomState {
-    /// Seeds with one word; NumPy accepts no larger seeds.
+    /// Seeds the generator with one word. NumPy accepts no larger seeds.
     pub fn new(seed: u32) -> Self {
         RandomState {
             twister: Mt19937::from_word(seed),
@@ -39,10 +39,10 @@ impl RandomState {
 
     /// `shuffle(items)`: Fisher-Yates from the end, swapping i with a draw from 0..=i.
     ///
-    /// Indices are drawn in blocks without a branch on rejection, and their swaps follow. Thus the random memory
-    /// accesses of a block overlap. The sequence of words drawn is the same as in NumPy.
+    /// Indices are drawn in blocks without a branch for rejection, and then the items of the block are swapped. Thus
+    /// the random memory accesses of a block overlap. The sequence of words drawn is the same as in NumPy.
     ///
-    /// Positions have 32 bits in this crate: of more than 2^32 items only the first 2^32 are shuffled.
+    /// Positions have 32 bits in this crate: if there are more than 2^32 items, only the first 2^32 are shuffled.
     pub fn shuffle<T>(&mut self, items: &mut [T]) {
         let mut block = [0u32; BLOCK];
         let mut last = u32::try_from(items.len().saturating_sub(1)).unwrap_or(u32::MAX);
@@ -66,7 +66,7 @@ impl RandomState {
 
     /// `randint(low, high)` with the default type (64-bit integers): an integer in low..high.
     ///
-    /// A range of at most 2^32 numbers uses one word per attempt; a range of one number uses none.
+    /// A range of at most 2^32 numbers uses one word per attempt. A range of one number uses no word.
     ///
     /// # Errors
     /// [`RandomError::EmptyRange`] if `low >= high`.
@@ -78,7 +78,7 @@ impl RandomState {
         Ok(low.wrapping_add(self.at_most(largest) as i64))
     }
 
-    /// A number in 0..=largest by masked rejection.
+    /// A number in 0..=largest, drawn by masking and rejection.
     #[inline]
     fn at_most(&mut self, largest: u64) -> u64 {
         if largest == 0 {

@@ -12,17 +12,17 @@ use crate::seed_sequence::SeedSequence;
 /// The multiplier of the linear congruential step.
 const MULTIPLIER: u128 = 0x2360_ed05_1fc6_5da4_4385_df64_9fcc_f645;
 
-/// The generator: a linear congruential generator of 128 bits whose output is permuted to 64 bits.
+/// The generator: a 128-bit linear congruential generator whose output is permuted to 64 bits.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(into = "Saved", try_from = "Saved")]
 pub struct Pcg64 {
     state: u128,
     increment: u128,
-    /// The upper half of a draw whose lower half [`Pcg64::next_u32`] returned.
+    /// The upper half of a draw, if [`Pcg64::next_u32`] has returned only the lower half.
     half: Option<u32>,
 }
 
-/// The serialized form. Integers of 128 bits are hex digits, because JSON readers keep no such numbers.
+/// The serialized form. 128-bit integers are hex digits, because JSON readers cannot represent them.
 #[derive(Serialize, Deserialize)]
 struct Saved {
     state: String,
@@ -54,7 +54,7 @@ impl TryFrom<Saved> for Pcg64 {
 }
 
 impl Pcg64 {
-    /// `numpy.random.PCG64(seed)`: a [`SeedSequence`] determines state and increment.
+    /// `numpy.random.PCG64(seed)`: a [`SeedSequence`] determines the state and the increment.
     pub fn new(seed: u64) -> Self {
         let [state_high, state_low, stream_high, stream_low] =
             SeedSequence::new(seed).generate_state();
@@ -78,7 +78,7 @@ impl Pcg64 {
         folded.rotate_right((self.state >> 122) as u32)
     }
 
-    /// The next 32 random bits: alternately the lower half of a new draw and its upper half.
+    /// The next 32 random bits: alternately the lower half of a new draw and the upper half of the same draw.
     pub fn next_u32(&mut self) -> u32 {
         if let Some(half) = self.half.take() {
             return half;

@@ -1,4 +1,4 @@
-//! Python's generator `random.Random` as in CPython 3.11; the draws of this module have not changed since Python 3.2.
+//! Python's generator `random.Random` as in CPython 3.11. The draws of this module have not changed since Python 3.2.
 
 use std::collections::HashSet;
 
@@ -19,7 +19,8 @@ pub struct PythonRandom {
 }
 
 impl PythonRandom {
-    /// Seeds with the 32-bit words of the integer, lowest first. Python uses the absolute value of a negative seed.
+    /// Seeds the generator with the 32-bit words of the integer, lowest first. Python uses the absolute value of a
+    /// negative seed.
     pub fn new(seed: u64) -> Self {
         let words = [seed as u32, (seed >> 32) as u32];
         let used = if words[1] == 0 { 1 } else { 2 };
@@ -38,8 +39,8 @@ impl PythonRandom {
         }
     }
 
-    /// `_randbelow(n)`: a number in 0..n. Draws with the bit length of n are rejected until one is below n. Returns 0
-    /// without drawing if n = 0.
+    /// `_randbelow(n)`: a number in 0..n. Numbers with the bit length of n are drawn until one is below n. Returns 0
+    /// without drawing if n is 0.
     pub fn randbelow(&mut self, n: u64) -> u64 {
         if n == 0 {
             return 0;
@@ -66,8 +67,8 @@ impl PythonRandom {
     /// `randint(low, high)`: an integer in low..=high, both ends included.
     ///
     /// # Errors
-    /// [`RandomError::EmptyRange`] if `low > high`, or if the range is all of the 2^64 integers, whose number exceeds
-    /// 64 bits.
+    /// [`RandomError::EmptyRange`] if `low > high`, or if the range contains all 2^64 integers, because their number
+    /// exceeds 64 bits.
     pub fn randint(&mut self, low: i64, high: i64) -> Result<i64, RandomError> {
         let width = i128::from(high) - i128::from(low) + 1;
         match u64::try_from(width) {
@@ -103,8 +104,9 @@ impl PythonRandom {
 
     /// `sample(range(n), k)`: k different numbers of 0..n in random order.
     ///
-    /// As in CPython, a small population is drawn from a shrinking pool; in a large one, repeated numbers are rejected.
-    /// The limit is CPython's estimate of the population at which a set needs less memory than a list.
+    /// As in CPython, numbers are drawn from a shrinking pool if the population is small. If it is large, repeated
+    /// numbers are rejected. The limit is CPython's estimate of the population above which a set needs less memory than
+    /// a list.
     ///
     /// # Errors
     /// [`RandomError::SampleTooLarge`] if `k > n`.
@@ -129,7 +131,7 @@ impl PythonRandom {
         Ok(drawn)
     }
 
-    /// Draws from a list of the numbers that are left.
+    /// Draws from a list of the remaining numbers.
     fn sample_pool(&mut self, n: u32, k: u32) -> Vec<u32> {
         let mut pool: Vec<u32> = (0..n).collect();
         (0..k)
@@ -142,8 +144,8 @@ impl PythonRandom {
     }
 }
 
-/// CPython's estimate of the size of a set of k numbers: 21, plus for k > 5 the smallest power of four that is at least
-/// 3k.
+/// CPython's estimate of the size of a set of k numbers. It is 21; for k > 5, the smallest power of four that is at
+/// least 3k is added.
 fn set_size(k: u32) -> u64 {
     let mut power = 1u64;
     while k > 5 && power < 3 * u64::from(k) {

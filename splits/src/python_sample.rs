@@ -1,4 +1,4 @@
-//! The split by Python's `random.sample`: the sampled rows are the test part.
+//! The split with Python's `random.sample`: the sampled rows are the test part.
 
 use crate::error::SplitError;
 use crate::python_random::PythonRandom;
@@ -6,13 +6,13 @@ use crate::sample::complement;
 use crate::shuffle_split::Split;
 use crate::size::SplitSize;
 
-/// `generator.sample(range(rows), k)`: the test part in the order drawn. The train part is the remaining rows in table
-/// order.
+/// `generator.sample(range(rows), k)`: the test part is in the order drawn. The train part consists of the remaining
+/// rows, in table order.
 ///
-/// A fraction of the rows is rounded to an integer as by Python's `round`, halves to even.
+/// A fraction of the rows is rounded like Python's `round`: to the nearest integer, halves to even.
 ///
 /// # Errors
-/// A fraction outside 0..=1, or more rows than the table has.
+/// An error if the fraction is outside 0..=1, or if the table has fewer rows than requested.
 pub fn python_sample(
     rows: u32,
     test_size: SplitSize,

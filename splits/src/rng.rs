@@ -1,4 +1,4 @@
-//! A seeded generator of one of three libraries, whose state can be saved and restored.
+//! A seeded generator of NumPy or Python, whose state can be saved and restored.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,7 +7,7 @@ use crate::numpy_generator::NumpyGenerator;
 use crate::numpy_legacy::RandomState;
 use crate::python_random::PythonRandom;
 
-/// The library and class of a generator.
+/// The library and the class of a generator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RngKind {
@@ -76,7 +76,7 @@ impl Rng {
         }
     }
 
-    /// A double in [0, 1): `random_sample()`, `random()` and `random()` of the three libraries.
+    /// A double in [0, 1): NumPy's `random_sample()` (legacy) or `random()`, or Python's `random()`.
     pub fn random(&mut self) -> f64 {
         match self {
             Rng::Numpy(generator) => generator.random_sample(),
@@ -88,8 +88,8 @@ impl Rng {
     /// `uniform(low, high)`: `low + (high - low) * random()` in all three libraries.
     ///
     /// # Errors
-    /// [`RandomError::BadBounds`] where NumPy raises an error: `high - low` is not finite, or (in the newer generator)
-    /// negative. Python accepts any bounds.
+    /// [`RandomError::BadBounds`] if NumPy raises an error, because `high - low` is not finite or, in the newer
+    /// generator, negative. Python accepts any bounds.
     pub fn uniform(&mut self, low: f64, high: f64) -> Result<f64, RandomError> {
         let range = high - low;
         let is_accepted = match self {

@@ -1,15 +1,15 @@
-//! The split by pandas' `DataFrame.sample`: a random sample without replacement is the test part.
+//! The split with pandas' `DataFrame.sample`: a random sample without replacement is the test part.
 
 use crate::error::SplitError;
 use crate::numpy_legacy::RandomState;
 use crate::shuffle_split::Split;
 use crate::size::SplitSize;
 
-/// `frame.sample(n=.. or frac=.., random_state=seed)`: the sampled rows are the test part in the order drawn. The train
-/// part is the remaining rows in table order.
+/// `frame.sample(n=.. or frac=.., random_state=seed)`: the sampled rows are the test part, in the order drawn. The
+/// train part consists of the remaining rows, in table order.
 ///
 /// # Errors
-/// A fraction outside 0..=1, or more rows than the table has.
+/// An error if the fraction is outside 0..=1, or if the table has fewer rows than requested.
 pub fn sample(rows: u32, test_size: SplitSize, seed: u32) -> Result<Split, SplitError> {
     let wanted = test_size.sampled(rows)?;
     let test = RandomState::new(seed).choice(rows, wanted)?;
@@ -17,7 +17,7 @@ pub fn sample(rows: u32, test_size: SplitSize, seed: u32) -> Result<Split, Split
     Ok(Split { train, test })
 }
 
-/// The rows that were not drawn, in table order.
+/// Returns the rows that were not drawn, in table order.
 pub(crate) fn complement(rows: u32, drawn: &[u32]) -> Vec<u32> {
     let mut is_drawn = vec![false; rows as usize];
     for &row in drawn {

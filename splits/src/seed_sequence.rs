@@ -1,7 +1,7 @@
 //! NumPy's `SeedSequence`: expands a seed to the number of state words that a generator needs.
 //!
-//! Source: M. O'Neill, "Developing a seed_seq alternative" (2015), with the constants and the pool of four words that
-//! NumPy chose (NEP 19 promises them to be stable).
+//! Source: M. O'Neill, "Developing a seed_seq alternative" (2015), with NumPy's constants and its pool of four words,
+//! which NEP 19 keeps stable.
 
 const POOL: usize = 4;
 const INIT_A: u32 = 0x43b0_d7e5;
@@ -35,7 +35,7 @@ impl SeedSequence {
         SeedSequence { pool }
     }
 
-    /// `generate_state(N, uint64)`: N words, each made of two 32-bit words, the lower half first.
+    /// `generate_state(N, uint64)`: N words, each consisting of two 32-bit words, the lower half first.
     pub fn generate_state<const WORDS: usize>(&self) -> [u64; WORDS] {
         let mut multiplier = INIT_B;
         let mut source = self.pool.iter().cycle();

@@ -19,7 +19,7 @@ pub struct Split {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SplitOrder {
-    /// As in the table that was split.
+    /// The order in the table that was split.
     File,
     /// The order of the draw. For groups: the groups in drawn order, the rows of each group in table order.
     Split,
@@ -41,7 +41,7 @@ impl Split {
 /// The first positions of a random permutation are the test part, the following positions the train part.
 ///
 /// # Errors
-/// Sizes that scikit-learn rejects, see [`PartSizes::new`].
+/// Sizes that scikit-learn rejects; see [`PartSizes::new`].
 pub fn shuffle_split(
     rows: u32,
     test_size: Option<SplitSize>,

@@ -1,4 +1,4 @@
-//! Sizes of the two parts of a split, rounded as scikit-learn and pandas do.
+//! Sizes of the two parts of a split, rounded like scikit-learn and pandas.
 
 use std::fmt;
 
@@ -24,7 +24,7 @@ impl Default for SplitSize {
 }
 
 impl SplitSize {
-    /// The fraction `part / (part + rest)`, divided as doubles, in order to reproduce the proportions of an existing
+    /// Returns the fraction `part / (part + rest)`, computed in doubles, to reproduce the proportions of an existing
     /// split.
     pub fn share(part: u32, rest: u32) -> Self {
         SplitSize::Fraction(f64::from(part) / (f64::from(part) + f64::from(rest)))
@@ -48,11 +48,12 @@ impl SplitSize {
         }
     }
 
-    /// The number of rows of `sample(n=..)` or `sample(frac=..)` in pandas: a fraction is rounded to the nearest
-    /// integer, halves to even.
+    /// Returns the number of rows of `sample(n=..)` or `sample(frac=..)` in pandas. A fraction is rounded to the
+    /// nearest integer, halves to even.
     ///
     /// # Errors
-    /// [`SplitError::OutOfRange`] for a fraction outside 0..=1; [`SplitError::Random`] for more than `rows` rows.
+    /// [`SplitError::OutOfRange`] for a fraction outside 0..=1; [`SplitError::Random`] if more than `rows` rows are
+    /// requested.
     pub fn sampled(self, rows: u32) -> Result<u32, SplitError> {
         match self {
             SplitSize::Fraction(value) if !(0.0..=1.0).contains(&value) => {
@@ -75,7 +76,7 @@ impl SplitSize {
     }
 }
 
-/// Numbers of rows of the two parts.
+/// The number of rows of each part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PartSizes {
     /// Rows of the train part.
@@ -87,8 +88,8 @@ pub struct PartSizes {
 impl PartSizes {
     /// Applies the rules of scikit-learn 1.5 (`train_test_split`) to `rows` rows.
     ///
-    /// The test fraction is rounded up and the train fraction down, both computed in doubles. A missing size is the
-    /// rest; if both are missing, a quarter of the rows is the test part.
+    /// The test fraction is rounded up and the train fraction down, both computed in doubles. If one size is missing,
+    /// its part consists of the remaining rows. If both are missing, a quarter of the rows is the test part.
     ///
     /// ```
     /// use prep_splits::{PartSizes, SplitSize};
@@ -98,7 +99,7 @@ impl PartSizes {
     /// ```
     ///
     /// # Errors
-    /// As in scikit-learn: a size out of range, parts that exceed the rows, an empty part.
+    /// Same as in scikit-learn: a size is out of range, the parts exceed the rows, or a part is empty.
     pub fn new(
         rows: u32,
         test_size: Option<SplitSize>,
@@ -126,7 +127,7 @@ impl PartSizes {
                 return Err(SplitError::EmptyPart { part, rows });
             }
         }
-        // Both are at most `rows`.
+        // Both numbers are at most `rows`.
         Ok(PartSizes {
             train: train as u32,
             test: test as u32,
@@ -169,7 +170,7 @@ fn check_sum(
     }
 }
 
-/// Rejects a fraction outside (0, 1), and a number outside 1..rows.
+/// Rejects a fraction outside (0, 1), or a number outside 1..rows.
 fn check(name: &'static str, size: Option<SplitSize>, rows: u32) -> Result<(), SplitError> {
     let valid = match size {
         None => true,
@@ -182,7 +183,7 @@ fn check(name: &'static str, size: Option<SplitSize>, rows: u32) -> Result<(), S
     }
 }
 
-/// The number of rows of a size; `round` is applied to fractions.
+/// Returns the number of rows of a size. `round` is applied to fractions.
 fn count(size: SplitSize, rows: u32, round: fn(f64) -> f64) -> u64 {
     match size {
         SplitSize::Fraction(fraction) => round(fraction * f64::from(rows)) as u64,

@@ -1,4 +1,4 @@
-//! scikit-learn 1.5's stratified split (`StratifiedShuffleSplit`): both parts keep the proportions of the classes.
+//! scikit-learn 1.5's stratified split (`StratifiedShuffleSplit`): both parts have the proportions of the classes.
 
 use crate::error::SplitError;
 use crate::groups::Groups;
@@ -8,10 +8,10 @@ use crate::size::{PartSizes, SplitSize};
 
 /// `train_test_split(range(n), .., stratify=classes, random_state=seed)`.
 ///
-/// `classes` has one code per row; codes follow the sorted order of the classes, as in `numpy.unique`.
+/// `classes` contains one code per row. Codes follow the sorted order of the classes, as in `numpy.unique`.
 ///
 /// # Errors
-/// A class of one row, a part with fewer rows than classes, or sizes that scikit-learn rejects.
+/// An error if a class has one row, a part has fewer rows than there are classes, or scikit-learn rejects the sizes.
 pub fn stratified_split(
     classes: &[u32],
     test_size: Option<SplitSize>,
@@ -65,8 +65,8 @@ fn check_classes(groups: &Groups, sizes: PartSizes) -> Result<(), SplitError> {
 }
 
 /// scikit-learn's `_approximate_mode`: distributes `draws` over the classes, close to the mode of the multivariate
-/// hypergeometric distribution. Each class gets its proportion rounded down. The remaining draws go to the largest
-/// remainders; among equal remainders the classes are drawn at random.
+/// hypergeometric distribution. Each class gets its proportion rounded down. The remaining draws go to the classes with
+/// the largest remainders. Among equal remainders, classes are drawn at random.
 fn approximate_mode(counts: &[u32], draws: u32, generator: &mut RandomState) -> Vec<u32> {
     let total: f64 = counts.iter().copied().map(f64::from).sum();
     let shares: Vec<f64> = counts

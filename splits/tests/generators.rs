@@ -1,12 +1,12 @@
-//! The generators against values recorded from NumPy 1.26.4 and CPython 3.11.
+//! Compares the generators with values recorded from NumPy 1.26.4 and CPython 3.11.
 
 use crate::common;
 use common::{Digest, digest, get, recorded};
 use prep_splits::{Mt19937, NumpyGenerator, PythonRandom, RandomError, RandomState, Rng, RngKind};
 use serde_json::Value;
 
-/// Calls a draw as often as there are recorded values, and compares the bits of doubles.
-fn same_bits(entry: &serde_json::Value, skip: usize, mut draw: impl FnMut() -> f64) {
+/// Calls `draw` once for each recorded value, and compares the bits of the doubles.
+fn assert_same_bits(entry: &serde_json::Value, skip: usize, mut draw: impl FnMut() -> f64) {
     let expected: Vec<u64> = get(entry, "bits");
     (0..skip).for_each(|_| _ = draw());
     let drawn: Vec<u64> = expected.iter().map(|_| draw().to_bits()).collect();
@@ -14,7 +14,7 @@ fn same_bits(entry: &serde_json::Value, skip: usize, mut draw: impl FnMut() -> f
 }
 
 #[test]
-fn mersenne_twister_gives_the_words_of_its_authors() {
+fn mersenne_twister_produces_the_reference_output() {
     // The test output that Matsumoto and Nishimura publish with mt19937ar.c.
     let mut generator = Mt19937::from_words(&[0x123, 0x234, 0x345, 0x456]);
     let words: Vec<u32> = (0..5).map(|_| generator.next_u32()).collect();
@@ -25,7 +25,7 @@ fn mersenne_twister_gives_the_words_of_its_authors() {
 }
 
 #[test]
-fn numpy_permutation() {
+fn numpy_permutations_equal_recorded_values() {
     for entry in recorded("numpy_legacy.json", "permutation") {
         let drawn = RandomState::new(get(&entry, "seed")).permutation(get(&entry, "n"));
         let expected: Digest = serde_json::from_value(entry.clone()).unwrap();
@@ -34,7 +34,7 @@ fn numpy_permutation() {
 }
 
 #[test]
-fn numpy_randint() {
+fn numpy_randint_equals_recorded_values() {
     for entry in recorded("numpy_legacy.json", "randint") {
         let mut generator = RandomState::new(get(&entry, "seed"));
         let (low, high) = (get(&entry, "low"), get(&entry, "high"));
@@ -48,19 +48,19 @@ fn numpy_randint() {
 }
 
 #[test]
-fn numpy_doubles() {
+fn numpy_doubles_equal_recorded_values() {
     for entry in recorded("numpy_legacy.json", "random_sample") {
         let mut generator = RandomState::new(get(&entry, "seed"));
-        same_bits(&entry, 680, || generator.random_sample());
+        assert_same_bits(&entry, 680, || generator.random_sample());
     }
     for entry in recorded("numpy_legacy.json", "uniform") {
         let mut generator = RandomState::new(get(&entry, "seed"));
-        same_bits(&entry, 0, || generator.uniform(-3.7, 99.1));
+        assert_same_bits(&entry, 0, || generator.uniform(-3.7, 99.1));
     }
 }
 
 #[test]
-fn numpy_choice_without_replacement() {
+fn numpy_choice_without_replacement_equals_recorded_values() {
     for entry in recorded("numpy_legacy.json", "choice") {
         let drawn = RandomState::new(get(&entry, "seed"))
             .choice(get(&entry, "n"), get(&entry, "size"))
@@ -75,9 +75,9 @@ fn numpy_choice_without_replacement() {
     assert_eq!(RandomState::new(0).choice(2, 3), refused);
 }
 
-/// A permutation must take exactly NumPy's words from the stream, or what follows differs.
+/// A permutation must draw the same number of words as in NumPy. Otherwise the later values differ.
 #[test]
-fn numpy_calls_in_sequence() {
+fn numpy_calls_in_sequence_equal_recorded_values() {
     for entry in recorded("numpy_legacy.json", "mixed") {
         let mut generator = RandomState::new(get(&entry, "seed"));
         let mut drawn = Vec::new();
@@ -93,19 +93,19 @@ fn numpy_calls_in_sequence() {
 }
 
 #[test]
-fn numpy_default_rng() {
+fn numpy_default_rng_equals_recorded_values() {
     for entry in recorded("numpy_generator.json", "random") {
         let mut generator = NumpyGenerator::new(get(&entry, "seed"));
-        same_bits(&entry, 0, || generator.random());
+        assert_same_bits(&entry, 0, || generator.random());
     }
     for entry in recorded("numpy_generator.json", "uniform") {
         let mut generator = NumpyGenerator::new(get(&entry, "seed"));
-        same_bits(&entry, 0, || generator.uniform(1.0, 100.0));
+        assert_same_bits(&entry, 0, || generator.uniform(1.0, 100.0));
     }
 }
 
 #[test]
-fn python_integers() {
+fn python_integers_equal_recorded_values() {
     for entry in recorded("python_random.json", "getrandbits") {
         let mut generator = PythonRandom::new(get(&entry, "seed"));
         for (bits, expected) in get::<Vec<(u32, u64)>>(&entry, "values") {
@@ -139,19 +139,19 @@ fn python_integers() {
 }
 
 #[test]
-fn python_doubles() {
+fn python_doubles_equal_recorded_values() {
     for entry in recorded("python_random.json", "random") {
         let mut generator = PythonRandom::new(get(&entry, "seed"));
-        same_bits(&entry, 0, || generator.random());
+        assert_same_bits(&entry, 0, || generator.random());
     }
     for entry in recorded("python_random.json", "uniform") {
         let mut generator = PythonRandom::new(get(&entry, "seed"));
-        same_bits(&entry, 0, || generator.uniform(-3.7, 99.1));
+        assert_same_bits(&entry, 0, || generator.uniform(-3.7, 99.1));
     }
 }
 
 #[test]
-fn python_sequences() {
+fn python_shuffle_sample_and_choice_equal_recorded_values() {
     for entry in recorded("python_random.json", "shuffle") {
         let mut items: Vec<u32> = (0..get(&entry, "n")).collect();
         PythonRandom::new(get(&entry, "seed")).shuffle(&mut items);
@@ -181,9 +181,9 @@ fn python_sequences() {
     assert_eq!(PythonRandom::new(0).choice::<u32>(&[]), None);
 }
 
-/// Calls of all kinds after one another; between any two the generator is put away and taken up again.
+/// Calls all kinds of draws in sequence. After each call, the generator is serialized and deserialized.
 #[test]
-fn generators_go_on_where_they_stopped() {
+fn deserialized_generators_continue_the_sequence() {
     for entry in recorded("rng.json", "mixed") {
         let kind: RngKind = get(&entry, "kind");
         let mut rng = Rng::new(kind, get(&entry, "seed")).unwrap();
@@ -218,7 +218,7 @@ fn generators_go_on_where_they_stopped() {
 }
 
 #[test]
-fn generators_refuse() {
+fn invalid_draws_and_states_are_errors() {
     let large = RandomError::SeedTooLarge { seed: 1 << 32 };
     assert_eq!(Rng::new(RngKind::Numpy, 1 << 32), Err(large));
     for kind in [RngKind::Numpy, RngKind::NumpyGenerator, RngKind::Python] {
@@ -228,7 +228,8 @@ fn generators_refuse() {
         assert_eq!(rng.integers(3, 3), empty(3, 3));
         assert_eq!(rng.choice(0).map(i64::from), empty(0, 0));
         assert!(rng.sample(2, 3).is_err());
-        // As `uniform` of NumPy 1.26 and of Python: the newer generator refuses negative ranges, too, Python none.
+        // NumPy's legacy generator rejects infinite and NaN ranges. The newer generator also rejects negative ranges.
+        // Python rejects none.
         let refused: Vec<bool> = [
             (0.0, f64::INFINITY),
             (-1e308, 1e308),
@@ -253,9 +254,9 @@ fn generators_refuse() {
     }
 }
 
-/// Values that published preparations contain.
+/// Values that published datasets contain.
 #[test]
-fn published_draws() {
+fn published_draws_are_reproduced() {
     let places = PythonRandom::new(0).sample(20, 20).unwrap();
     let first: Vec<u32> = places.into_iter().map(|place| place + 1).collect();
     assert_eq!(

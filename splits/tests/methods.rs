@@ -1,4 +1,4 @@
-//! The entry point: spelling in a pipeline, errors, and what holds for every split.
+//! The entry point: names in a pipeline, errors, and properties that every split has.
 
 use crate::codes;
 use codes::{codes_by_appearance, codes_by_order};
@@ -12,7 +12,7 @@ fn parse(text: &str) -> Result<SplitAlgorithm, serde_json::Error> {
 }
 
 #[test]
-fn methods_are_spelt_as_in_a_pipeline() {
+fn methods_are_parsed_from_their_pipeline_names() {
     let spellings = [
         r#"{"method":"shuffle","test_size":0.1,"seed":0}"#,
         r#"{"method":"shuffle","test_size":9914,"train_size":0.5,"seed":4294967295,"order":"file"}"#,
@@ -28,7 +28,7 @@ fn methods_are_spelt_as_in_a_pipeline() {
 }
 
 #[test]
-fn misspelt_methods_are_refused() {
+fn misspelled_methods_and_fields_are_errors() {
     let cases = [
         (
             r#"{"method":"shuffel","seed":0}"#,
@@ -74,7 +74,7 @@ fn error(method: &str, rows: usize, keys: Option<(KeyRole, &[u32])>) -> SplitErr
 const SHUFFLE: &str = r#"{"method":"shuffle","test_size":0.5,"seed":0}"#;
 
 #[test]
-fn keys_are_checked() {
+fn missing_unused_and_sparse_keys_are_errors() {
     let first_fit = r#"{"method":"first_fit","test_size":1}"#;
     assert_eq!(
         error(first_fit, 2, None),
@@ -124,7 +124,7 @@ fn keys_are_checked() {
 }
 
 #[test]
-fn refusals_say_why() {
+fn errors_state_their_reason() {
     let empty = |rows| SplitError::EmptyPart {
         part: "train",
         rows,
@@ -135,7 +135,7 @@ fn refusals_say_why() {
         error(SHUFFLE, usize::MAX, None),
         SplitError::TooManyRows { rows: usize::MAX }
     );
-    // Two rows of one key: one key to split.
+    // Both rows have the same key, so there is only one key to split.
     assert_eq!(
         error(SHUFFLE, 2, Some((KeyRole::Groups, &[0, 0]))),
         empty(1)
@@ -210,9 +210,9 @@ fn refusals_say_why() {
     );
 }
 
-/// Sizes that no table can satisfy are known before there is one; `split` refuses it, too.
+/// `check` finds sizes that are invalid for every table before there is a table. `split` rejects them, too.
 #[test]
-fn sizes_that_fit_no_table() {
+fn sizes_invalid_for_every_table_are_found_by_check() {
     let cases = [
         (
             r#"{"method":"shuffle","test_size":1.5,"seed":0}"#,
@@ -278,7 +278,7 @@ fn sizes_that_fit_no_table() {
 }
 
 #[test]
-fn codes_number_keys() {
+fn keys_are_numbered_by_appearance_and_by_order() {
     let keys = ["b", "a", "b", "c", "a"];
     assert_eq!(codes_by_appearance(keys), [0, 1, 0, 2, 1]);
     assert_eq!(codes_by_order(&keys), [1, 0, 1, 2, 0]);
@@ -290,7 +290,7 @@ fn codes_number_keys() {
     assert_eq!(Groups::new(&[]).unwrap().len(), 0);
 }
 
-/// Every method that gives all rows to one of the two parts.
+/// All methods that put each row into one of the two parts.
 fn methods() -> impl Strategy<Value = SplitAlgorithm> {
     let texts = vec![
         SHUFFLE,
@@ -312,7 +312,7 @@ proptest! {
     ) {
         let codes = codes_by_appearance(&names);
         let keys = role.map(|role| SplitKeys { role, codes: &codes });
-        // An error is fine, but a split must be complete.
+        // The sizes may be invalid, but a split must contain every row.
         if let Ok(parts) = split(&method, names.len(), keys) {
             let mut rows = [parts.train, parts.test].concat();
             rows.sort_unstable();
@@ -342,14 +342,14 @@ proptest! {
 }
 
 #[test]
-fn a_computed_number_is_a_size_only_if_it_is_finite() {
+fn computed_size_must_be_finite() {
     for (number, size) in [
         (0.25, Some(SplitSize::Fraction(0.25))),
         (1.0, Some(SplitSize::Rows(1))),
         (4_294_967_295.0, Some(SplitSize::Rows(u32::MAX))),
         (4_294_967_296.0, None),
         (1e300, None),
-        // The split itself refuses these.
+        // The split itself rejects these sizes.
         (1.5, Some(SplitSize::Fraction(1.5))),
         (0.0, Some(SplitSize::Fraction(0.0))),
         (-3.0, Some(SplitSize::Fraction(-3.0))),

@@ -35,7 +35,7 @@ fn scored_and_development_sets_do_not_overlap() {
 }
 
 #[test]
-fn an_id_knows_its_sets() {
+fn sets_of_returns_all_sets_of_an_id() {
     assert_eq!(
         sets_of("spooky-author-identification").collect::<Vec<_>>(),
         ["low", "systemcard", "all"]

@@ -1,4 +1,4 @@
-//! The methods against splits recorded from scikit-learn 1.5.2 and pandas 2.2.3.
+//! Compares the methods with splits recorded from scikit-learn 1.5.2 and pandas 2.2.3.
 
 use crate::codes;
 use crate::common;
@@ -10,7 +10,7 @@ use prep_splits::{
 };
 use serde_json::Value;
 
-/// The keys that `record_splits.py` gives to a table.
+/// The keys that `record_splits.py` assigns to a table.
 fn keys(entry: &Value) -> Vec<String> {
     let (rows, distinct): (u64, u64) = (get(entry, "rows"), get(entry, "distinct"));
     (0..rows)
@@ -26,7 +26,7 @@ fn keyed(method: &SplitAlgorithm, role: KeyRole, codes: &[u32]) -> Result<Split,
     split(method, codes.len(), Some(SplitKeys { role, codes }))
 }
 
-/// Compares with the recorded parts, or asks for an error where the original refused.
+/// Compares `result` with the recorded parts. Requires an error if the original library raised one.
 fn check(entry: &Value, result: Result<Split, SplitError>) {
     if entry["refused"] == true {
         assert!(result.is_err(), "{entry}");
@@ -45,13 +45,13 @@ fn check(entry: &Value, result: Result<Split, SplitError>) {
     );
 }
 
-/// A size, which JSON writes as pandas and scikit-learn read it: `1.0` is a fraction, `1` a count.
+/// A size in JSON, which has the same meaning as in pandas and scikit-learn: `1.0` is a fraction, `1` a number of rows.
 fn size(entry: &Value, field: &str) -> Option<SplitSize> {
     get(entry, field)
 }
 
 #[test]
-fn shuffle() {
+fn shuffle_equals_recorded_splits() {
     for entry in recorded("splits.json", "shuffle") {
         let test_size = match get::<Option<[u32; 2]>>(&entry, "share") {
             Some([part, rest]) => Some(SplitSize::share(part, rest)),
@@ -69,7 +69,7 @@ fn shuffle() {
 }
 
 #[test]
-fn stratified() {
+fn stratified_equals_recorded_splits() {
     for entry in recorded("splits.json", "stratified") {
         let (test_size, train_size) = (size(&entry, "test_size"), size(&entry, "train_size"));
         let method = SplitAlgorithm::Shuffle {
@@ -84,7 +84,7 @@ fn stratified() {
 }
 
 #[test]
-fn sample() {
+fn sample_equals_recorded_splits() {
     for entry in recorded("splits.json", "sample") {
         let test_size = get(&entry, "test_size");
         let method = SplitAlgorithm::Sample {
@@ -97,7 +97,7 @@ fn sample() {
 }
 
 #[test]
-fn groups_by_membership_and_end_to_end() {
+fn group_splits_in_both_orders_equal_recorded_splits() {
     for entry in recorded("splits.json", "groups") {
         let order: SplitOrder = get(&entry, "order");
         let codes = match order {
@@ -119,7 +119,7 @@ fn groups_by_membership_and_end_to_end() {
 }
 
 #[test]
-fn within_keys() {
+fn splits_within_keys_equal_recorded_splits() {
     for entry in recorded("splits.json", "within") {
         let method: SplitAlgorithm = get(&entry, "method");
         check(
@@ -130,7 +130,7 @@ fn within_keys() {
 }
 
 #[test]
-fn python_samples() {
+fn python_samples_equal_recorded_splits() {
     for entry in recorded("splits.json", "python_sample") {
         let method = SplitAlgorithm::PythonSample {
             test_size: get(&entry, "test_size"),
@@ -141,9 +141,9 @@ fn python_samples() {
     }
 }
 
-/// Samples of one generator after another.
+/// Draws several samples from one generator.
 #[test]
-fn python_samples_in_sequence() {
+fn python_samples_in_sequence_equal_recorded_splits() {
     for entry in recorded("splits.json", "samples_in_sequence") {
         let mut generator = PythonRandom::new(get(&entry, "seed"));
         for part in get::<Vec<Value>>(&entry, "samples") {
@@ -155,7 +155,7 @@ fn python_samples_in_sequence() {
 }
 
 #[test]
-fn first_fit() {
+fn first_fit_equals_recorded_splits() {
     for entry in recorded("splits.json", "first_fit") {
         let method = SplitAlgorithm::FirstFit {
             test_size: SplitSize::Rows(get(&entry, "wanted")),
@@ -168,9 +168,9 @@ fn first_fit() {
     }
 }
 
-/// Sizes of published test parts: rows of the table, share, test rows.
+/// Sizes of published test parts: rows of the table, fraction, test rows.
 #[test]
-fn published_sizes() {
+fn published_test_sizes_are_reproduced() {
     let sizes = [
         (17_500, 0.19, 3_325),
         (3_662, 0.1, 367),
@@ -178,7 +178,7 @@ fn published_sizes() {
         (3_881, 0.1, 389),
         (990, 0.1, 99),
         (25_000, 0.1, 2_500),
-        // Slightly above the integer in doubles.
+        // The product is slightly above the integer in doubles.
         (100, 0.14, 15),
         (150, 0.14, 22),
     ];

@@ -14,10 +14,10 @@ use serde::Serialize;
 
 use crate::tables::{TableDifference, tables};
 
-/// Options of a comparison.
+/// Options for a comparison.
 #[derive(Debug, Clone, Copy)]
 pub struct DiffOptions<'a> {
-    /// Maximum files that are compared at the same time.
+    /// Maximum number of files that are compared at the same time.
     pub threads: usize,
     pub resources: Resources<'a>,
 }
@@ -25,14 +25,15 @@ pub struct DiffOptions<'a> {
 /// A file that differs.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct FileDifference {
-    /// Path below the directory. A member of an archive is a file in a directory with the archive's name.
+    /// Path relative to the directory. A member of an archive is listed as a file in a directory with the archive's
+    /// name.
     pub path: String,
-    /// Lengths on both sides. `None` if the file is missing there.
+    /// Lengths of the old and the new file. `None` if the file does not exist on that side.
     pub bytes: [Option<u64>; 2],
-    /// The path of the same content under another name.
+    /// The new path, if a file with the same content was found under a different name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub renamed_to: Option<String>,
-    /// Differences of tables.
+    /// The differences of the tables, if both files are tables.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub table: Option<TableDifference>,
 }
@@ -51,7 +52,7 @@ impl FileDifference {
 /// Compares two directories. A missing directory is treated as empty.
 ///
 /// # Errors
-/// When something cannot be read. A file that is damaged or exceeds a limit is a difference, not an error.
+/// If a file or directory cannot be read. A file that is damaged or exceeds a limit is a difference, not an error.
 pub fn directories(
     old: &Path,
     new: &Path,
@@ -76,7 +77,7 @@ pub fn directories(
             }
         }
     };
-    // This thread compares, too, so the comparison works if no other thread can be started.
+    // This thread compares files, too, so the comparison works even if no other thread can be started.
     std::thread::scope(|scope| {
         for _ in 1..options.threads {
             if std::thread::Builder::new()
@@ -101,7 +102,7 @@ fn listing(directory: &Path) -> Result<Listing> {
     }
 }
 
-/// Files of one side only. Files with equal content were renamed.
+/// Returns the files that exist on one side only. Files with equal content are reported as renamed.
 fn one_sided(
     old: &Path,
     before: &Listing,
@@ -141,7 +142,7 @@ fn one_sided(
 /// Compares two files that are both called `path`.
 ///
 /// # Errors
-/// When something cannot be read.
+/// If a file cannot be read.
 pub fn two_files(
     path: &str,
     old: &Path,
@@ -151,7 +152,7 @@ pub fn two_files(
     files(path, old, new, &options.resources, 0)
 }
 
-/// Two files of one name.
+/// Compares two files with the path `path`. Archives that are nested too deeply are compared by bytes.
 fn files(
     path: &str,
     old: &Path,
@@ -176,7 +177,7 @@ fn files(
         return Ok(found);
     }
     if let Some(format) = Format::from_path(path).filter(|format| *format != Format::Lines) {
-        // If the name is that of a table but the content is not, the files are compared by bytes.
+        // If the name is that of a table but the content is not, only the bytes are compared.
         one.table = match tables(old, new, format, &resources.limits) {
             Ok(table) => Some(table),
             Err(error) if error.is_of_the_system() => return Err(error),
@@ -186,7 +187,7 @@ fn files(
     Ok(vec![one])
 }
 
-/// Returns the members that differ. `None` if one side is not an archive, or only the compression differs.
+/// Returns the members that differ. `None` if one of the files is not an archive, or if only the compression differs.
 fn archives(
     path: &str,
     old: &Path,
@@ -195,7 +196,7 @@ fn archives(
     depth: u64,
 ) -> Result<Option<Vec<FileDifference>>> {
     let mut found = BTreeMap::new();
-    // `theirs` is the new side: members that only `ours` has were removed.
+    // `theirs` is the new archive: members that only `ours` contains were removed.
     let compared = members::compare(path, new, old, resources, &mut |name, member| {
         let inner = format!("{path}/{name}");
         let mut add = |one: FileDifference| {
@@ -246,7 +247,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_are_added_removed_renamed_and_changed() {
+    fn added_removed_renamed_and_changed_files_are_reported() {
         let root = tempfile::tempdir().unwrap();
         let write = |path: &str, text: &str| {
             let path = root.path().join(path);

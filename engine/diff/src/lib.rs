@@ -1,8 +1,8 @@
-//! Compares two directories: files, members of archives, rows and cells of tables.
+//! Compares two directories: files, members of archives, and rows and cells of tables.
 //!
 //! ```text
-//! folders   two directories, or two archives
-//! tables    two tables: columns, rows, cells, counts of values
+//! directories   two directories, or two archives
+//! tables        two tables: columns, rows, cells, counts of values
 //! ```
 //!
 //! `prep-contents` reads the files and pairs rows. Values are shown as they are in the file, never rounded.

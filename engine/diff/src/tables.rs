@@ -10,34 +10,34 @@ use prep_contents::table::{DetectedFile, unquoted};
 use prep_contents::{DecodingLimits, Format, Result, Row, TableReader};
 use serde::Serialize;
 
-/// Maximum listed cells and ids, and their bytes. All differences are counted.
+/// Maximum number of listed cells and ids, and their maximum size in bytes. All differences are counted.
 const MAX_LISTED: usize = 1000;
 const MAX_LISTED_BYTES: usize = 16 << 20;
 
-/// Maximum values of a column that are counted separately.
-const MOST_VALUES: usize = 30;
+/// A column with more distinct values is not compared by its counts of values.
+const MAX_COUNTED_VALUES: usize = 30;
 
 /// The differences of two tables.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct TableDifference {
-    /// The column with the ids of rows. `None` if no column has ids, so that rows are only counted.
+    /// The column that identifies rows. `None` if no column does; rows are then only counted.
     pub key: Option<String>,
     pub rows: [u64; 2],
     pub columns_removed: Vec<String>,
     pub columns_added: Vec<String>,
-    /// Columns of equal values: old name, new name.
+    /// Columns with equal values: old name, new name.
     pub columns_renamed: Vec<(String, String)>,
     pub rows_removed: u64,
     pub rows_added: u64,
-    /// The first rows of each kind.
+    /// The ids of the first removed rows.
     pub ids_removed: Vec<String>,
     pub ids_added: Vec<String>,
-    /// Whether common rows have another order.
+    /// Whether the rows that both tables contain are in a different order.
     pub reordered: bool,
     pub cells_changed: u64,
-    /// The first.
+    /// The first changed cells.
     pub cells: Vec<ChangedCell>,
-    /// Changed counts of values, for columns with few values.
+    /// Counts of values that changed, for columns with few distinct values.
     pub counts: Vec<Counts>,
 }
 
@@ -50,7 +50,7 @@ pub struct ChangedCell {
     pub new: String,
 }
 
-/// Counts of a column's values, before and after.
+/// The number of rows with each value of a column, in the old and the new table.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Counts {
     pub column: String,
@@ -69,10 +69,10 @@ impl TableDifference {
     }
 }
 
-/// Compares two files of a format.
+/// Compares two tables with the format `format`.
 ///
 /// # Errors
-/// When one cannot be read as such a table, or exceeds a limit.
+/// If a file cannot be read as a table of this format, or exceeds a limit.
 pub fn tables(
     old: &Path,
     new: &Path,
@@ -85,7 +85,7 @@ pub fn tables(
 }
 
 fn compare(old: &dyn TableReader, new: &dyn TableReader) -> Result<TableDifference> {
-    // `theirs` is the new table: rows that are missing there were removed.
+    // `theirs` is the new table: rows that it does not contain were removed.
     let columns = ColumnComparison::compare(new, old)?;
     let keys = Keys {
         known: &|_| false,
@@ -137,12 +137,12 @@ fn format_cell(cell: &[u8]) -> String {
     String::from_utf8_lossy(&unquoted(cell)).into_owned()
 }
 
-/// Cells that changed.
+/// Collects changed cells.
 struct Cells<'a> {
     columns: &'a [CommonColumn],
     changed: u64,
     first: Vec<ChangedCell>,
-    /// The first changed cells.
+    /// Size of the listed cells in bytes.
     bytes: usize,
 }
 
@@ -176,7 +176,7 @@ impl RowDifferences for Cells<'_> {
     }
 }
 
-/// Counts the values of each common column with few values.
+/// Counts the values of each common column with few distinct values.
 fn counts(
     old: &dyn TableReader,
     new: &dyn TableReader,
@@ -199,7 +199,7 @@ fn counts(
                 if let Some(count) = known.get_mut(cell).and_then(|both| both.get_mut(side)) {
                     *count += 1;
                 }
-                if known.len() > MOST_VALUES {
+                if known.len() > MAX_COUNTED_VALUES {
                     *values = None;
                 }
             }
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_are_paired_by_their_key_and_cells_compared() {
+    fn rows_are_paired_by_key_and_cells_are_compared() {
         let found = compare(
             "id,x,label\n1,a,cat\n2,b,dog\n3,c,dog\n4,d,dog\n5,e,cat\n",
             "id,label,y\n3,dog,1\n2,cat,1\n5,cat,1\n4,dog,1\n9,cat,1\n",
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_key_rows_are_counted() {
+    fn rows_without_a_key_are_counted() {
         let old = "a,b\n1,1\n1,1\n2,2\n2,3\n";
         let found = compare(old, "a,b\n1,1\n2,2\n2,3\n2,3\n1,1\n");
         assert_eq!(found.key, None);

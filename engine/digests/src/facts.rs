@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 use crate::sha256::Sha256;
 use crate::tree::{TreeDigest, Trees};
 
-/// The inputs of a competition's scores, by digest. Two datasets with equal digests give every submission the same
-/// score.
+/// The digests of everything that determines a competition's scores. Two datasets with equal digests give every
+/// submission the same score.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DatasetDigests {
     /// Variant of the pipeline: `v1` or `fixed`.
@@ -15,19 +15,19 @@ pub struct DatasetDigests {
     pub public: TreeDigest,
     /// All files of `prepared/private`, which only the grader reads.
     pub answers: TreeDigest,
-    /// The file `leaderboard.csv`, which decides on medals. `None` if the competition has no leaderboard.
+    /// The file `leaderboard.csv`, which determines medals. `None` if the competition has no leaderboard.
     pub leaderboard: Option<Sha256>,
     /// The section `grade` of the pipeline: answers, sample submission, rules, metric. `None` if it has no such
     /// section.
     pub rules: Option<Sha256>,
-    /// The file `description.md` of `prepared/public`, which agents read. It is a part of `public`, so it is not one of
-    /// [`DatasetDigests::lines`].
+    /// The file `description.md` of `prepared/public`, which agents read. The digest of `public` covers it, so it is
+    /// not part of [`DatasetDigests::lines`].
     #[serde(default)]
     pub description: Option<Sha256>,
 }
 
 impl DatasetDigests {
-    /// Collects the digests of one competition in one variant.
+    /// Collects the digests of a competition in one variant.
     pub fn new(
         variant: &str,
         trees: &Trees,
@@ -53,7 +53,8 @@ impl DatasetDigests {
         }
     }
 
-    /// The name and value of each digest and the variant, sorted by name. A missing digest has the value `none`.
+    /// Returns the name and value of each digest and of the variant, sorted by name. A missing digest has the value
+    /// `none`.
     pub fn lines(&self) -> Vec<(&'static str, String)> {
         let or_none = |digest: &Option<Sha256>| digest.map_or_else(none, |one| one.to_string());
         vec![
@@ -94,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_digest_is_that_of_the_lines_and_each_of_them_counts() {
+    fn digest_covers_each_line() {
         let tree = |text: &[u8]| TreeDigest {
             sha256: Sha256::of_bytes(text),
             files: 1,

@@ -1,4 +1,4 @@
-//! Digests of prepared data, and the lock file that holds them.
+//! Digests of prepared data, and the lock file that records them.
 //!
 //! | Module | Content |
 //! |---|---|
@@ -9,7 +9,7 @@
 //! | `origin` | which pipeline prepared the data, and whether its published checksums match |
 //!
 //! A digest covers file contents and relative paths. It does not depend on times, owners, modes, absolute paths or the
-//! computer. Therefore anybody can verify prepared data with `sha256sum`, without this program.
+//! computer. Therefore anyone can verify prepared data with `sha256sum`, without this program.
 //!
 //! ```
 //! use prep_digests::{Sha256, TreeHasher};

@@ -13,13 +13,14 @@
 //! spaceship-titanic v1 rules sha256:...
 //! ```
 //!
-//! Each fact is a line of `ID VARIANT FACT VALUE`. The lines are sorted, so a changed competition is a small diff, and
+//! Each fact is a line `ID VARIANT FACT VALUE`. The lines are sorted, so a changed competition yields a small diff, and
 //! changes to two competitions never conflict in version control. The file contains no host names, times or paths.
 //!
-//! The facts `answers`, `leaderboard`, `public` and `rules` determine scores; these are compared. `bundle`,
+//! The facts `answers`, `leaderboard`, `public` and `rules` determine scores and are compared. `bundle`,
 //! `comparable_with_v1`, `pipeline` and `program` only record how the data were prepared.
 //!
-//! Version 1 recorded the published MD5 as `bundle`, even if another bundle was used, and had no `comparable_with_v1`.
+//! Version 1 recorded the published MD5 as `bundle`, even if a different bundle was used, and had no
+//! `comparable_with_v1`.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -30,14 +31,15 @@ use crate::facts::DatasetDigests;
 use crate::sha256::Sha256;
 use crate::tree::{TreeDigest, Trees};
 
-/// The newest version of the file that this program can read; it writes this version.
+/// The version that this program writes, and the newest version that it can read.
 const VERSION: u32 = 2;
 
 const HEAD: &str = "\
 # The prepared data of this directory, written by `prep run`. `prep run --locked` publishes only data that match.
 ";
 
-/// Facts about the preparation. They are not compared, because another program or pipeline may produce the same data.
+/// Facts about the preparation. They are not compared, because a different program or pipeline may produce the same
+/// data.
 const ORIGINS: [&str; 4] = [BUNDLE, COMPARABLE, "pipeline", "program"];
 
 /// The fact with the digest of the bundle and its [`BundleStatus`].
@@ -80,18 +82,18 @@ pub struct Lockfile {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LockedDataset(BTreeMap<String, String>);
 
-/// The digest of the bundle that the data were prepared from.
+/// The digest of the bundle from which the data were prepared.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BundleDigest {
     /// `md5` or `blake3`.
     pub algorithm: &'static str,
-    /// In hexadecimal.
+    /// The digest in hexadecimal.
     pub digest: String,
     /// Whether the digest was compared with the published MD5.
     pub status: BundleStatus,
 }
 
-/// Whether the bundle is the one that the benchmark published a checksum for.
+/// Whether the bundle has the checksum that the benchmark published.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BundleStatus {
     /// Its MD5 is the published one.
@@ -119,7 +121,7 @@ impl fmt::Display for BundleDigest {
 /// The text of [`BundleStatus::Verified`].
 const VERIFIED: &str = "verified";
 
-/// Whether the value of the fact `bundle` belongs to a verified bundle.
+/// Whether `bundle`, the value of the fact `bundle`, is that of a verified bundle.
 fn is_verified(bundle: &str) -> bool {
     bundle
         .split_once(' ')
@@ -142,12 +144,12 @@ impl fmt::Display for LockDifference {
         let none = || "none".to_owned();
         let (locked, found) = (self.locked.clone(), self.found.clone());
         let (locked, found) = (locked.unwrap_or_else(none), found.unwrap_or_else(none));
-        write!(f, "{}: {found}, but locked is {locked}", self.fact)
+        write!(f, "{}: {found}, but the lock file has {locked}", self.fact)
     }
 }
 
 impl LockedDataset {
-    /// The facts that are known before anything is prepared.
+    /// Creates an entry with the facts that are known before anything is prepared.
     pub fn new(leaderboard: Option<Sha256>, rules: Option<Sha256>) -> LockedDataset {
         let mut locked = LockedDataset::default();
         for (fact, digest) in [("leaderboard", leaderboard), ("rules", rules)] {
@@ -176,8 +178,8 @@ impl LockedDataset {
         self
     }
 
-    /// Adds whether scores are comparable with the benchmark's. `obstacles` are the reasons why not; empty means
-    /// comparable.
+    /// Records whether scores are comparable with the benchmark's. `obstacles` are the reasons why they are not; if
+    /// there are none, they are comparable.
     #[must_use]
     pub fn with_comparability(mut self, obstacles: &[String]) -> LockedDataset {
         let text = match obstacles {
@@ -197,7 +199,7 @@ impl LockedDataset {
         self
     }
 
-    /// The digests of the prepared files, if both are recorded.
+    /// The digests of the prepared files, if the digests of both directories are recorded.
     pub fn trees(&self) -> Option<Trees> {
         let tree = |fact: &str| tree_of(self.0.get(fact)?);
         Some(Trees {
@@ -206,9 +208,9 @@ impl LockedDataset {
         })
     }
 
-    /// The facts that determine scores and whose values differ between `self` (locked) and `found`.
+    /// Returns the facts that determine scores and differ between `self` (locked) and `found`.
     ///
-    /// Digests of files that `found` lacks are skipped: nothing is prepared yet.
+    /// Digests of files that `found` does not contain are skipped, because nothing has been prepared yet.
     pub fn differences(&self, found: &LockedDataset) -> Vec<LockDifference> {
         let names = self.0.keys().chain(found.0.keys());
         let names: std::collections::BTreeSet<&String> = names.collect();
@@ -291,7 +293,7 @@ impl Lockfile {
         version.map(|()| lock).ok_or(LockfileError::NoVersion)
     }
 
-    /// The text of the file: a comment, the version, the facts.
+    /// Returns the text of the file: a comment, the version, the facts.
     pub fn text(&self) -> String {
         let mut text = format!("{HEAD}version {VERSION}\n");
         for ((id, variant), facts) in &self.entries {
@@ -302,7 +304,7 @@ impl Lockfile {
         text
     }
 
-    /// The facts of a competition in a variant, if it is recorded.
+    /// Returns the facts of a competition in a variant, if recorded.
     pub fn find(&self, id: &str, variant: &str) -> Option<LockedDataset> {
         let entry = self.entries.get(&(id.to_owned(), variant.to_owned()));
         entry.cloned().map(LockedDataset)
@@ -310,9 +312,9 @@ impl Lockfile {
 
     /// Records the facts of a competition.
     ///
-    /// If the facts that determine scores are unchanged, the recorded preparation is kept, so another program that
-    /// prepares the same data does not modify the file. There are two exceptions: a verified bundle replaces one that
-    /// was not verified, and `comparable_with_v1` is always updated.
+    /// If the facts that determine scores are unchanged, the recorded facts about the preparation stay. So a different
+    /// program that prepares the same data does not modify the file. There are two exceptions. A verified bundle
+    /// replaces one that was not verified, and `comparable_with_v1` is always updated.
     pub fn set(&mut self, id: &str, variant: &str, locked: &LockedDataset) {
         let key = (id.to_owned(), variant.to_owned());
         let Some(before) = self.entries.get_mut(&key) else {
@@ -341,7 +343,7 @@ impl Lockfile {
 }
 
 impl DatasetDigests {
-    /// The digests in the form in which a lock file records them.
+    /// Converts the digests to an entry of a lock file.
     pub fn to_lock_entry(&self) -> LockedDataset {
         let trees = Trees {
             public: self.public,
@@ -384,7 +386,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lock_is_read_as_it_is_written() {
+    fn lock_file_round_trips() {
         let mut lock = Lockfile::default();
         lock.set("b", "v1", &lock_entry(b"1"));
         lock.set("a", "fixed", &lock_entry(b"2"));
@@ -400,7 +402,7 @@ mod tests {
     }
 
     #[test]
-    fn newer_and_broken_files_are_refused() {
+    fn newer_and_malformed_lock_files_are_errors() {
         for (text, expected) in [
             ("version 3\n", "it has version 3, but this program"),
             ("", "the line `version 2` is missing"),
@@ -414,7 +416,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_a_score_rests_on_is_compared() {
+    fn only_facts_that_determine_scores_are_compared() {
         let one = lock_entry(b"1");
         let other = lock_entry(b"1").with_origin(Sha256::of_bytes(b"q"), "0.2.0");
         assert_eq!(one.differences(&other), []);
@@ -430,11 +432,11 @@ mod tests {
         assert_eq!(found.len(), 1);
         let said = found[0].to_string();
         assert!(said.starts_with("public: sha256:d473"), "{said}");
-        assert!(said.contains("but locked is sha256:6b86"), "{said}");
+        assert!(said.contains("but the lock file has sha256:6b86"), "{said}");
     }
 
     #[test]
-    fn the_same_data_of_another_program_change_nothing() {
+    fn same_data_from_another_program_do_not_change_the_lock() {
         let mut lock = Lockfile::default();
         lock.set("a", "v1", &lock_entry(b"1"));
         let before = lock.text();
@@ -446,7 +448,7 @@ mod tests {
     }
 
     #[test]
-    fn the_bundle_is_noted_as_it_was_used_and_a_verified_one_stays() {
+    fn verified_bundle_is_not_replaced_by_an_unverified_one() {
         let mut lock = Lockfile::parse("version 1\na v1 bundle md5:11\n").unwrap();
         let fact = |lock: &Lockfile, fact: &str| lock.find("a", "v1").unwrap().0.get(fact).cloned();
         // The fact of version 1 does not show which bundle was used.

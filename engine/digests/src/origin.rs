@@ -1,8 +1,8 @@
-//! Records how data were prepared, as far as this decides whether scores are comparable.
+//! Records how data were prepared, as far as this determines whether scores are comparable.
 
 use serde::{Deserialize, Serialize};
 
-/// The pipeline that prepared the data, and the result of comparing their published checksums.
+/// The pipeline that prepared the data, and whether the data match its published checksums.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DataOrigin {
     /// Whether pipeline, description and checksums are the ones built into the program.
@@ -31,10 +31,10 @@ pub enum ChecksumStatus {
 }
 
 impl DataOrigin {
-    /// Merges `self` with the earlier record of the same data, so that a verification is not lost when a later run
-    /// skips it.
+    /// Merges `self` with the earlier record `before` of the same data, so that a verification is not lost when a later
+    /// run skips it.
     ///
-    /// A comparison of a user's own pipeline does not replace one of the built-in pipeline.
+    /// A comparison with a user's own pipeline does not replace a comparison with the built-in pipeline.
     #[must_use]
     pub fn or(self, before: &DataOrigin) -> DataOrigin {
         match (self.is_built_in, before.is_built_in) {
@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn skipping_the_checksums_of_the_same_data_forgets_nothing() {
+    fn skipping_checksums_keeps_the_earlier_result() {
         let origin = |is_built_in, checksums| DataOrigin {
             is_built_in,
             checksums,

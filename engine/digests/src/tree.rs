@@ -7,8 +7,8 @@
 //! find . -type f -exec sha256sum {} + | LC_ALL=C sort -k 2 | sha256sum
 //! ```
 //!
-//! Paths begin with `./`. As in `sha256sum`, a path's `\`, line feed and carriage return are escaped, and the line of
-//! such a path begins with `\`. Times, modes and directories without files have no influence.
+//! Paths begin with `./`. As in `sha256sum`, `\`, line feed and carriage return in a path are escaped, and the line of
+//! such a path begins with `\`. Times, modes and directories without files do not matter.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -24,8 +24,8 @@ use crate::sha256::{Sha256, Sha256Hasher};
 
 /// Initial and maximum size of the read buffer, in bytes. The buffer grows with the file, because clearing 256 KiB takes
 /// longer than reading a small file.
-const FIRST: usize = 1 << 13;
-const READ_BYTES: usize = 1 << 18;
+const INITIAL_READ_BYTES: usize = 1 << 13;
+const MAX_READ_BYTES: usize = 1 << 18;
 
 /// The digest of a directory, and the number and total size of its files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -52,7 +52,8 @@ pub struct Trees {
 pub struct TreeHasher {
     /// The digest of each file by its escaped path, because files may be added in any order.
     lines: BTreeMap<String, Sha256>,
-    /// Whether files are added in order. Then each line is hashed immediately and `lines` stays empty.
+    /// Whether files are added in the order of their paths. Each line is then hashed immediately, and `lines` stays
+    /// empty.
     sorted: bool,
     hasher: Sha256Hasher,
     files: u64,
@@ -60,7 +61,8 @@ pub struct TreeHasher {
 }
 
 impl TreeHasher {
-    /// A hasher for files that are added in the order of their paths; memory does not grow with their number.
+    /// Creates a hasher for files that are added in the order of their paths. Its memory does not grow with their
+    /// number.
     ///
     /// The order must be that of the escaped paths, so paths with line breaks are not supported.
     pub fn sorted() -> TreeHasher {
@@ -70,7 +72,7 @@ impl TreeHasher {
         }
     }
 
-    /// Adds a file: its path relative to the directory, the digest of its content, its length in bytes.
+    /// Adds a file with its path relative to the directory, the digest of its content, and its length in bytes.
     pub fn add(&mut self, path: &str, sha256: Sha256, bytes: u64) {
         self.bytes += bytes;
         match self.sorted {
@@ -101,7 +103,7 @@ impl TreeHasher {
     }
 }
 
-/// The path with `\` and line breaks escaped as in `sha256sum`.
+/// Escapes `\` and line breaks in a path, as `sha256sum` does.
 fn escaped(path: &str) -> Cow<'_, str> {
     match path.contains(['\\', '\n', '\r']) {
         false => Cow::Borrowed(path),
@@ -127,14 +129,14 @@ pub fn digest_of_file(path: &Path) -> io::Result<(Sha256, u64)> {
 /// An I/O error while reading.
 pub fn digest_of_reader(reader: &mut dyn Read) -> io::Result<(Sha256, u64)> {
     let mut hasher = Sha256Hasher::default();
-    let (mut buffer, mut bytes) = (vec![0; FIRST], 0);
+    let (mut buffer, mut bytes) = (vec![0; INITIAL_READ_BYTES], 0);
     loop {
         match reader.read(&mut buffer) {
             Ok(0) => return Ok((hasher.finish(), bytes)),
             Ok(count) => {
                 hasher.update(buffer.get(..count).unwrap_or_default());
                 bytes += count as u64;
-                if count == buffer.len() && count < READ_BYTES {
+                if count == buffer.len() && count < MAX_READ_BYTES {
                     buffer.resize(2 * count, 0);
                 }
             }
@@ -146,8 +148,7 @@ pub fn digest_of_reader(reader: &mut dyn Read) -> io::Result<(Sha256, u64)> {
 
 /// The digest of a directory, computed on `threads` threads. A missing directory has the digest of an empty one.
 ///
-/// # Errors
-/// The first file that cannot be read, or whose name is not UTF-8.
+/// [`io::Error`] for the first file that cannot be read, or whose name is not UTF-8.
 pub fn digest_of_directory(
     directory: &Path,
     threads: usize,
@@ -172,7 +173,7 @@ pub fn digest_of_directory(
     };
     std::thread::scope(|scope| {
         for _ in 1..threads.clamp(1, paths.len().max(1)) {
-            // If the system refuses further threads, this one does all the work.
+            // If the system cannot start more threads, this thread does all the work.
             let _ = std::thread::Builder::new().spawn_scoped(scope, work);
         }
         work();
@@ -183,7 +184,7 @@ pub fn digest_of_directory(
     }
 }
 
-/// Lists the regular files below `directory`, relative to it; symbolic links are skipped.
+/// Lists the regular files below `directory`, with paths relative to it. Symbolic links are skipped.
 fn files_below(
     directory: &Path,
     inner: &str,
@@ -223,7 +224,7 @@ mod tests {
 
     /// Runs the documented command line with the system's tools.
     #[test]
-    fn the_shell_computes_the_same() {
+    fn digest_equals_that_of_the_shell_command() {
         let directory = tempfile::tempdir().unwrap();
         let files = [
             ("b.csv", "id\n1\n"),

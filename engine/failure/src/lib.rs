@@ -1,8 +1,8 @@
-//! Classifies errors by meaning, and walks the causes behind an error.
+//! Classifies errors by meaning, and iterates over the causes of an error.
 //!
-//! All crates classify errors with the one enum [`Failure`], so that no crate translates between enums. Wrapping keeps
-//! the classification: [`causes`] visits every error behind another one, including the error inside an [`io::Error`],
-//! which [`Error::source`] skips.
+//! All crates classify errors with the same enum, [`Failure`], so that no crate converts between enums. Wrapping an
+//! error does not change its classification: [`causes`] visits every cause of an error, including the error inside an
+//! [`io::Error`], which [`Error::source`] skips.
 //!
 //! ```
 //! use std::io;
@@ -26,19 +26,20 @@ pub use remedy::{Remedy, WithRemedy, remedy};
 /// An error of any type that can move to another thread.
 pub type BoxError = Box<dyn Error + Send + Sync + 'static>;
 
-/// The kind of a failure. The command line derives its exit code from it, so that callers need not parse messages.
+/// The kind of a failure. The command line derives its exit code from the kind, so that callers need not parse
+/// messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Failure {
     /// The bundle or a file in it is missing, damaged, or not what the pipeline declares.
     Input,
-    /// A check or a published checksum does not hold.
+    /// A check failed, or a published checksum does not match.
     Check,
     /// The pipeline requests something impossible.
     Pipeline,
     /// The system failed: disk full, permission denied, out of memory.
     Machine,
-    /// A server is unreachable, overloaded, or requests a pause. A later attempt may succeed.
+    /// A server is unreachable, overloaded, or asks the client to wait. A later attempt may succeed.
     Away,
     /// The user stopped the program.
     Cancelled,
@@ -61,8 +62,8 @@ impl Failure {
     }
 }
 
-/// Iterates over an error and the errors behind it, outermost first: the chain of [`Error::source`], and the errors
-/// inside [`io::Error`]s.
+/// Iterates over an error and its causes, outermost first. Follows [`Error::source`], and also visits the errors inside
+/// [`io::Error`]s.
 pub fn causes<'a>(
     error: &'a (dyn Error + 'static),
 ) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
@@ -77,8 +78,8 @@ pub fn causes<'a>(
     })
 }
 
-/// The messages of an error and its causes on one line, separated by `: `. Skips a cause whose message is already
-/// contained.
+/// Returns the messages of an error and its causes on one line, separated by `: `. Skips a cause whose message is
+/// already contained in the text.
 pub fn chain(error: &(dyn Error + 'static)) -> String {
     let mut text = String::new();
     for cause in causes(error) {
@@ -94,9 +95,9 @@ pub fn chain(error: &(dyn Error + 'static)) -> String {
     text
 }
 
-/// Whether an I/O error comes from the operating system. Otherwise a decoder made it, to report damaged data.
+/// Whether an I/O error comes from the operating system, and not from a decoder that reports damaged data.
 ///
-/// The decision uses the kind, because libraries that add a path to the message lose the error number.
+/// The kind decides, because libraries that add a path to the message drop the error number.
 pub fn is_from_system(error: &io::Error) -> bool {
     let is_from_decoder = matches!(
         error.kind(),
@@ -110,7 +111,7 @@ pub fn is_from_system(error: &io::Error) -> bool {
     error.raw_os_error().is_some() || !is_from_decoder
 }
 
-/// Whether the system is at fault: disk full, permission denied, bad blocks and the like.
+/// Whether the system is at fault, for example because the disk is full, permission is denied, or a block is bad.
 ///
 /// `false` for a missing or short file and for a connection that the server closed.
 pub fn is_system_fault(error: &io::Error) -> bool {
@@ -124,11 +125,11 @@ pub fn is_system_fault(error: &io::Error) -> bool {
             | ErrorKind::StaleNetworkFileHandle
             | ErrorKind::FileTooLarge
     );
-    // Bad blocks, too many open files and other errors without a stable kind. Only the system makes them.
+    // Bad blocks, too many open files and other errors without a stable kind. Only the system reports these.
     has_kind || error.kind() == io::Error::from_raw_os_error(EIO).kind()
 }
 
-/// The error number of an I/O error of a device, for example because of a bad block.
+/// The error number for an I/O error of a device, for example because of a bad block.
 const EIO: i32 = 5;
 
 #[cfg(test)]
@@ -136,7 +137,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_chain_contains_each_message_once() {
+    fn chain_contains_each_message_once() {
         let inner = io::Error::new(ErrorKind::StorageFull, "disk full");
         let outer = io::Error::other(io::Error::other(inner));
         assert_eq!(causes(&outer).count(), 4);
@@ -144,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_file_comes_from_the_system_but_is_not_its_fault() {
+    fn missing_file_is_not_a_system_fault() {
         for (number, at_fault) in [
             (2, false),
             (5, true),

@@ -1,7 +1,8 @@
 //! Quotes names and values in messages.
 //!
-//! They come from files that others wrote. Control characters, and characters that change the direction of text, are
-//! written as escapes (`\n`, `\u{1b}`), so that a name cannot add lines to a message or hide a part of itself.
+//! Names and values come from files that this project did not write. Control characters, and characters that change the
+//! direction of text, are written as escapes (`\n`, `\u{1b}`), so that a name cannot add lines to a message or hide a
+//! part of itself.
 
 use std::fmt::{self, Write};
 
@@ -16,7 +17,7 @@ use std::fmt::{self, Write};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Quoted<'a>(pub &'a str);
 
-/// A value of the data in double quotes, for example a cell of a table.
+/// A value from the data in double quotes, for example a cell of a table.
 ///
 /// ```
 /// use prep_failure::QuotedValue;

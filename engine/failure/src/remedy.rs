@@ -1,7 +1,7 @@
-//! Remedies: actions of the user that help against an error.
+//! Remedies: actions with which the user can resolve an error.
 //!
-//! A library attaches a remedy to an error as data, with [`WithRemedy`]. The program that the user started turns it into
-//! text, because only the program knows the names of its options. [`remedy`] finds the remedy in a chain of causes.
+//! A library attaches a remedy to an error as data, with [`WithRemedy`]. The program that the user started converts it
+//! to text, because only the program knows the names of its options. [`remedy`] finds the remedy in a chain of causes.
 //!
 //! ```
 //! use prep_failure::{Remedy, WithRemedy, remedy};
@@ -15,33 +15,34 @@ use std::fmt;
 
 use crate::{BoxError, causes};
 
-/// An action of the user that helps against an error.
+/// An action with which the user can resolve an error.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Remedy {
-    /// An action that every program words in the same way.
+    /// An action that every program describes with the same words.
     Words(String),
-    /// Name the directory that has the bundle or the file.
+    /// Name the directory that contains the bundle or the file.
     NameSource,
     /// Allow downloads.
     AllowDownloads,
-    /// Accept a bundle that does not have its published checksum. Outputs are still compared with theirs.
+    /// Accept a bundle whose checksum differs from the published one. Outputs are still compared with their published
+    /// checksums.
     AcceptBundle,
-    /// Compare neither bundles nor outputs with published checksums.
+    /// Accept bundles and outputs without comparing them with published checksums.
     AcceptOutputs,
     /// Give running steps more memory.
     RaiseMemory,
-    /// Do not unpack archives where they are published.
+    /// Publish archives without unpacking them.
     KeepArchives,
     /// Remove damaged objects from the cache.
     RepairCache,
-    /// List the members of the bundle of a competition.
+    /// List the members of a competition's bundle.
     ListMembers {
         /// The competition.
         id: String,
     },
     /// Prepare the competitions whose bundles exist.
     PrepareAvailable,
-    /// Name another data directory.
+    /// Name a different data directory.
     NameDataDir,
     /// Delete each bundle once its competition is prepared.
     DiscardBundles,
@@ -50,11 +51,11 @@ pub enum Remedy {
         /// The competition.
         id: String,
     },
-    /// Look at the list of competitions.
+    /// Show the list of competitions.
     ListCompetitions,
-    /// Name the directory that contains directories of pipelines; `None` if it is not known.
+    /// Name the directory that contains the directories of pipelines.
     NamePipelines {
-        /// The directory that contains them, if it is known.
+        /// This directory, if it is known.
         parent: Option<String>,
     },
     /// Name the remote.
@@ -68,7 +69,7 @@ pub enum Remedy {
 }
 
 impl Remedy {
-    /// This remedy or another one.
+    /// Returns a remedy that offers `self` and `other` as alternatives.
     #[must_use]
     pub fn or(self, other: Remedy) -> Remedy {
         match self {
@@ -93,7 +94,7 @@ impl From<String> for Remedy {
     }
 }
 
-/// An error with its remedy. Its message is that of the error.
+/// An error with its remedy. Its message is the message of the error.
 #[derive(Debug)]
 pub struct WithRemedy {
     error: BoxError,
@@ -101,7 +102,7 @@ pub struct WithRemedy {
 }
 
 impl WithRemedy {
-    /// Wraps `error`.
+    /// Attaches `remedy` to `error`.
     pub fn new(error: impl Into<BoxError>, remedy: Remedy) -> WithRemedy {
         WithRemedy {
             error: error.into(),
@@ -109,7 +110,7 @@ impl WithRemedy {
         }
     }
 
-    /// The error itself if there is no remedy.
+    /// Attaches `remedy` to `error`, if there is a remedy.
     pub fn attach(error: impl Into<BoxError>, remedy: Option<Remedy>) -> BoxError {
         match remedy {
             Some(remedy) => Box::new(WithRemedy::new(error, remedy)),
@@ -130,7 +131,7 @@ impl Error for WithRemedy {
     }
 }
 
-/// The remedy of the outermost cause that has one.
+/// Returns the remedy of the outermost cause that has one.
 pub fn remedy<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a Remedy> {
     causes(error).find_map(|cause| Some(&cause.downcast_ref::<WithRemedy>()?.remedy))
 }

@@ -1,7 +1,7 @@
 //! Measures the speed of the CSV functions on a table like New York's taxi fares: one text, five decimals of 14 to 17
-//! digits, one integer.
+//! digits, and one integer per row.
 //!
-//! `cargo bench -p prep-formats --bench pandas_speed [rows]` prints MB/s of each step on one core.
+//! `cargo bench -p prep-formats --bench pandas_speed [rows]` prints the speed of each step in MB/s on one core.
 
 #![allow(
     clippy::expect_used,
@@ -23,7 +23,7 @@ use prep_formats::pandas::{
     normalise, read_frame,
 };
 
-/// SplitMix64, so that the table is the same in each run.
+/// The SplitMix64 generator. It produces the same table in each run.
 struct Random(u64);
 
 impl Random {
@@ -53,7 +53,7 @@ fn table(rows: usize) -> String {
             random.next() % 60,
             random.next() % 10_000_000
         );
-        // The shortest texts of these doubles have 14 to 17 digits.
+        // The shortest representations of these doubles have 14 to 17 digits.
         let _ = write!(text, ",{:?}", 2.5 + 50.0 * random.unit());
         let _ = write!(text, ",{:?}", -74.0 + random.unit());
         let _ = write!(text, ",{:?}", 40.0 + random.unit());
@@ -64,7 +64,7 @@ fn table(rows: usize) -> String {
     text
 }
 
-/// Processor time of this thread in seconds, which other programs do not affect.
+/// Processor time of this thread in seconds. Other programs do not affect it.
 fn cpu_seconds() -> Option<f64> {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
     Some(text.split(' ').next()?.parse::<f64>().ok()? / 1e9)

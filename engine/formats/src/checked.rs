@@ -2,7 +2,8 @@
 
 use std::io::{self, Read};
 
-/// Passes bytes through, and verifies them when the inner reader ends. A short or modified stream is an error.
+/// Passes the bytes of the inner reader through, and verifies them at its end. A truncated or modified stream is an
+/// error.
 pub struct CheckedReader<R> {
     inner: R,
     /// Bytes still expected.
@@ -13,7 +14,7 @@ pub struct CheckedReader<R> {
 }
 
 impl<R: Read> CheckedReader<R> {
-    /// Expects `bytes` bytes from `inner`, with the CRC-32 `crc32` if it is known.
+    /// Expects exactly `bytes` bytes from `inner`, with the CRC-32 `crc32` if it is known.
     pub fn new(inner: R, bytes: u64, crc32: Option<u32>) -> Self {
         Self {
             inner,
@@ -23,7 +24,7 @@ impl<R: Read> CheckedReader<R> {
         }
     }
 
-    /// Compares length and checksum with the expected ones, at the end of the stream.
+    /// Compares length and checksum with the expected ones. Called at the end of the stream.
     fn check(&self) -> io::Result<()> {
         if self.left > 0 {
             return Err(io::ErrorKind::UnexpectedEof.into());
@@ -60,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_end_that_comes_too_early_and_other_bytes_are_errors() {
+    fn truncated_and_modified_streams_are_errors() {
         let crc32 = crc32fast::hash(b"river");
         let read = |bytes: &[u8], count, crc32| {
             let mut found = Vec::new();

@@ -12,9 +12,9 @@ const MAGIC: [u8; 2] = [0x1f, 0x8b];
 /// Bytes of the trailer: the CRC-32 of the content, and its length modulo 2^32.
 const TRAILER_BYTES: usize = 8;
 
-/// Reads the content of a gzip file once from the beginning, and makes an index for later random access.
+/// Reads the content of a gzip file once from the beginning, and builds an index for later random access.
 pub struct GzipIndexer<'w, R: Read> {
-    /// Length in bytes of the gzip header, which precedes the deflate stream.
+    /// Length of the gzip header in bytes. The deflate stream follows the header.
     header: u64,
     inner: InflateIndexer<'w, BufReader<CountingReader<R>>>,
 }
@@ -53,9 +53,8 @@ pub fn is_gzip(head: &[u8]) -> bool {
 impl<'w, R: Read> GzipIndexer<'w, R> {
     /// Reads a gzip file from `input`. `windows` stores the data that decoding from the middle needs.
     ///
-    /// # Errors
-    /// I/O errors of `input` and `windows`; [`io::ErrorKind::InvalidInput`] or [`io::ErrorKind::UnexpectedEof`] if the
-    /// input is not gzip.
+    /// I/O errors from `input` and `windows`. Returns [`io::ErrorKind::InvalidInput`] or
+    /// [`io::ErrorKind::UnexpectedEof`] if the input is not gzip.
     pub fn new(input: R, windows: &'w dyn WindowStore) -> io::Result<Self> {
         let input = BufReader::with_capacity(
             1 << 16,
@@ -66,7 +65,7 @@ impl<'w, R: Read> GzipIndexer<'w, R> {
         );
         let mut decoder = GzDecoder::new(input);
         if decoder.header().is_none() {
-            // Reading returns the error that the header caused.
+            // The decoder reports an error in the header on the first read.
             decoder.read_exact(&mut [0])?;
         }
         let input = decoder.into_inner();
@@ -75,13 +74,12 @@ impl<'w, R: Read> GzipIndexer<'w, R> {
         Ok(Self { header, inner })
     }
 
-    /// Reads the rest, verifies CRC-32 and length of the content, and returns the index together with the input.
+    /// Reads the rest of the file and verifies the CRC-32 and length of the content. Returns the index and the input.
     ///
     /// The index is `None` if the stream has no position at which decoding can start, or if the file continues after
     /// the first gzip stream.
     ///
-    /// # Errors
-    /// I/O errors while reading; [`io::ErrorKind::InvalidData`] if CRC-32 or length differ.
+    /// I/O errors while reading. Returns [`io::ErrorKind::InvalidData`] if the CRC-32 or the length differs.
     pub fn finish(self) -> io::Result<(Option<GzipStream>, R)> {
         let mut found = self.inner.finish(u64::MAX)?;
         let mut trailer = [0; TRAILER_BYTES];

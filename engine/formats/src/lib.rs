@@ -1,8 +1,8 @@
 //! Reads and writes file formats: archives, tables, arrays and images.
 //!
-//! Files are written byte by byte as the Python libraries do that made the published checksums. Values are read as the
-//! same libraries read them. All input is untrusted: [`limits`] bounds the memory, disk space and time that a file can
-//! demand.
+//! The writers produce the same bytes as the Python libraries that created the published files. The readers return the
+//! same values as these libraries. All input is untrusted: [`limits`] bounds the memory, disk space and time that a
+//! file can demand.
 //!
 //! | Group | Modules |
 //! |---|---|

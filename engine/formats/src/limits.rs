@@ -1,11 +1,12 @@
 //! Limits on the memory, disk space and time that untrusted bytes can demand.
 //!
 //! Bytes are untrusted if this project did not write them: bundles, submissions, other people's prepared directories,
-//! responses of servers. A few kilobytes can declare terabytes. Every decoder therefore checks declared numbers against
-//! [`DecodingLimits`] before it allocates, loops or descends, and fails with [`LimitExceeded`].
+//! responses of servers. A file of a few kilobytes can declare terabytes of content. Every decoder therefore checks
+//! declared numbers against [`DecodingLimits`] before it allocates, loops or descends, and fails with
+//! [`LimitExceeded`].
 //!
-//! A limit decides whether bytes are decoded, and never affects the result. With more memory, the same bytes give the
-//! same result, or the error disappears.
+//! A limit only decides whether bytes are decoded; it never changes the decoded values. Raising a limit can only turn
+//! an error into a result.
 
 use std::cell::Cell;
 use std::error::Error;
@@ -27,14 +28,14 @@ pub enum Limit {
     Spooled,
     /// Pixels of an image.
     Pixels,
-    /// Cells of a table. They need no bytes in the file if a row is shorter than the header, or a column is stored as
-    /// one value.
+    /// Cells of a table. A small file can declare many cells, because a row may be shorter than the header and a column
+    /// may be stored as a single value.
     Cells,
-    /// Bytes of memory for one record: a line, a JSON value, a variable of a MATLAB file and the like.
+    /// Bytes of memory for one record, for example a line, a JSON value or a variable of a MATLAB file.
     Record,
 }
 
-/// The resource that raises a limit.
+/// The resource on which a limit depends. More of the resource raises the limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Resource {
     /// A larger memory budget.
@@ -44,7 +45,7 @@ pub enum Resource {
 }
 
 impl Limit {
-    /// The budget from which this limit is computed. `None` for a constant limit, which no ordinary file exceeds.
+    /// The resource on which this limit depends. `None` for a constant limit, which no ordinary file exceeds.
     pub fn resource(self) -> Option<Resource> {
         match self {
             Limit::Nesting | Limit::Unpacked | Limit::Cells => None,
@@ -63,7 +64,7 @@ pub struct LimitExceeded {
     pub limit: Limit,
     /// The value of the limit.
     pub allowed: u64,
-    /// The demanded amount, or a lower bound of it.
+    /// The amount that the bytes demand, or a lower bound of it.
     pub found: u64,
 }
 
@@ -86,7 +87,10 @@ impl fmt::Display for LimitExceeded {
             Limit::Members => write!(f, "the archive has {found} members or more"),
             Limit::Listing => write!(f, "the list of members unpacks to {found} bytes"),
             Limit::Unpacked => write!(f, "the archive unpacks to {found} bytes or more"),
-            Limit::Spooled => write!(f, "a member has {found} bytes or more to be copied to disk"),
+            Limit::Spooled => write!(
+                f,
+                "a member of {found} bytes or more must be copied to disk"
+            ),
             Limit::Pixels => write!(f, "the image has {found} pixels"),
             Limit::Cells => write!(f, "the table has {found} cells"),
             Limit::Record => write!(f, "one record takes {found} bytes of memory or more"),
@@ -103,8 +107,8 @@ impl fmt::Display for LimitExceeded {
 impl Error for LimitExceeded {}
 
 impl From<LimitExceeded> for io::Error {
-    /// Converts the error for an implementation of [`Read`]. The kind depends on [`Limit::resource`];
-    /// [`LimitExceeded::find_in`] recovers the error.
+    /// Converts the error to an I/O error, for use in [`Read`]. Its kind depends on [`Limit::resource`].
+    /// [`LimitExceeded::find_in`] recovers the original error.
     fn from(error: LimitExceeded) -> Self {
         let kind = match error.limit.resource() {
             Some(Resource::Memory) => io::ErrorKind::OutOfMemory,
@@ -137,14 +141,14 @@ pub struct DecodingLimits {
 
 /// Archives may nest this deep; Kaggle's bundles have up to three levels.
 const MAX_NESTING: u64 = 8;
-/// An archive of any length may unpack to this number of bytes.
+/// Every archive may unpack to this number of bytes, however short the archive is.
 const MIN_UNPACKED_BYTES: u64 = 1 << 30;
-/// In addition, an archive may unpack to this multiple of its length. Text tables reach 20, archives made to fill disks
-/// 1,000.
+/// In addition, an archive may unpack to this multiple of its length. Text tables reach a ratio of 20, decompression
+/// bombs about 1,000.
 const MAX_RATIO: u64 = 100;
-/// A table in a file of any length may have this number of cells.
+/// Every table may have this number of cells, however short its file is.
 const MIN_CELLS: u64 = 1 << 24;
-/// A table in a longer file may have this number of cells for each byte.
+/// A table in a longer file may have this number of cells for each byte of the file.
 const CELLS_PER_BYTE: u64 = 64;
 /// Memory and disk budgets of [`DecodingLimits::default`], in bytes.
 const DEFAULT_MEMORY_BYTES: u64 = 1 << 30;
@@ -157,9 +161,9 @@ const PIXEL_BYTES: u64 = 16;
 impl DecodingLimits {
     /// Computes limits from the memory that decoding may use and the free disk space, both in bytes.
     ///
-    /// One record or image may use a quarter of the memory, a listing of members half of it, and the copy of a member a
-    /// quarter of the disk. Lower bounds keep ordinary bundles readable with little memory. Upper bounds keep hostile
-    /// ones cheap with much.
+    /// One record or image may use a quarter of the memory, a list of members half of it, and the copy of a member a
+    /// quarter of the disk. Lower bounds keep ordinary bundles readable on systems with little memory. Upper bounds
+    /// limit the cost of hostile bundles on systems with much memory.
     pub fn from_budgets(memory: u64, disk: u64) -> Self {
         Self {
             nesting: MAX_NESTING,
@@ -211,7 +215,8 @@ impl DecodingLimits {
         check(Limit::Record, allowed, unpacked)
     }
 
-    /// The budget for all members of an archive of `archive` bytes. Archives inside it may use the same budget.
+    /// Creates the budget for all members of an archive of `archive` bytes. Archives nested in it can share this
+    /// budget.
     pub fn budget(&self, archive: u64) -> ArchiveBudget {
         let by_ratio = self.ratio.saturating_mul(archive);
         ArchiveBudget {
@@ -273,7 +278,7 @@ impl ArchiveBudget {
     /// Counts a member with the size that its header declares, in bytes; 0 for a directory.
     ///
     /// # Errors
-    /// [`LimitExceeded`] if the members counted so far are too many, or unpack to too many bytes.
+    /// [`LimitExceeded`] if there are too many members, or if all members so far unpack to too many bytes.
     pub fn add(&self, path: &str, bytes: u64) -> Result<(), LimitExceeded> {
         self.members.add(1 + path.len() as u64 / 128)?;
         self.unpacked.add(bytes)
@@ -282,7 +287,7 @@ impl ArchiveBudget {
     /// Counts bytes of a member whose header does not declare its size.
     ///
     /// # Errors
-    /// [`LimitExceeded`] if the members counted so far unpack to too many bytes.
+    /// [`LimitExceeded`] if all members so far unpack to too many bytes.
     pub fn add_bytes(&self, bytes: u64) -> Result<(), LimitExceeded> {
         self.unpacked.add(bytes)
     }
@@ -342,7 +347,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_excess_is_told_with_limit_value_and_resource() {
+    fn error_message_shows_limit_value_and_resource() {
         let limits = DecodingLimits::default();
         assert_eq!(limits.check(Limit::Nesting, 8), Ok(()));
         let error = limits.check(Limit::Nesting, 9).unwrap_err();
@@ -359,7 +364,7 @@ mod tests {
     }
 
     #[test]
-    fn a_budget_counts_members_long_paths_and_bytes() {
+    fn archive_budget_counts_members_long_paths_and_bytes() {
         let limits = DecodingLimits {
             members: 4,
             unpacked: 100,
@@ -378,7 +383,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bounded_reader_fails_beyond_the_limit_and_not_at_it() {
+    fn bounded_reader_fails_only_beyond_the_limit() {
         let limits = DecodingLimits {
             record: 5,
             ..DecodingLimits::default()

@@ -1,7 +1,7 @@
 //! Reads text files line by line, as Python does in text mode.
 //!
-//! The encoding is UTF-8. LF, CR LF and a lone CR end a line. No other character does (vertical tab, form feed, U+0085,
-//! U+2028 and the like). A byte order mark is part of the first line.
+//! The encoding is UTF-8. A line ends with LF, CR LF or a lone CR, but not with any other character, such as vertical
+//! tab, form feed, U+0085 or U+2028. A byte order mark is part of the first line.
 
 use std::io::{self, BufRead};
 
@@ -44,9 +44,9 @@ pub struct TextLines<R> {
     buffer: Vec<u8>,
     /// Number of lines read.
     count: u64,
-    /// Whether the last line ended with CR. A following LF then belongs to the same line end.
+    /// Whether the last line ended with CR. A following LF then belongs to the same line ending.
     after_cr: bool,
-    /// Whether the last line had a line end.
+    /// Whether the last line ended with a line break.
     ended: bool,
     limits: DecodingLimits,
 }
@@ -70,16 +70,16 @@ impl<R: BufRead> TextLines<R> {
         self
     }
 
-    /// Whether the last line read had a line end. Only the last line of a file can lack one.
+    /// Whether the last line read ended with a line break. Only the last line of a file can lack one.
     pub fn has_ended(&self) -> bool {
         self.ended
     }
 
-    /// Returns the next line without its line end, or `None` at the end of the file. A line end at the end of the file
-    /// does not begin a further, empty line.
+    /// Returns the next line without its line ending, or `None` at the end of the file. A line break at the end of the
+    /// file does not start another, empty line.
     ///
     /// # Errors
-    /// [`LinesError`].
+    /// [`LinesError`] if the line is too long or not UTF-8, or if reading fails.
     pub fn next_line(&mut self) -> Result<Option<&str>, LinesError> {
         let line = self.count + 1;
         self.buffer.clear();

@@ -21,10 +21,10 @@ const MATRIX: u32 = 14;
 /// Matrix class of a structure.
 const STRUCTURE: u8 = 2;
 
-/// Names are searched in this number of uncompressed bytes of a variable.
+/// Maximum number of uncompressed bytes of a variable that are searched for names.
 const MAX_SEARCHED_BYTES: u64 = 64 << 20;
 
-/// Names are searched down to this depth of structures inside structures.
+/// Maximum depth of nested structures that are searched for names.
 const MAX_NESTING: usize = 32;
 
 /// Maximum length of a variable or field name in bytes. MATLAB's own limit is 63; a longer name indicates damage.
@@ -34,11 +34,10 @@ const MAX_NAME_BYTES: usize = 255;
 /// this limit the size would grow with the square of the file's length.
 const MAX_PATHS_BYTES: usize = 16 << 20;
 
-/// Maximum size in bytes of a file, and of an uncompressed variable, from which variables are removed. Both are held in
-/// memory.
+/// Maximum size in bytes of a file, and of an uncompressed variable, for removing variables. Both are kept in memory.
 pub const MAX_VARIABLE_BYTES: u64 = 128 << 20;
 
-/// Variables cannot be removed from a file.
+/// The error if variables cannot be removed from a file.
 #[derive(Debug, thiserror::Error)]
 pub enum MatlabError {
     /// The file is HDF5 (version 7.3), big-endian, or not a MATLAB file.
@@ -51,13 +50,14 @@ pub enum MatlabError {
     #[error("a compressed variable of the MATLAB file is damaged; fetch it again")]
     Inflate(#[from] io::Error),
     /// The file or a variable is larger than [`MAX_VARIABLE_BYTES`].
-    #[error("it holds more than {} MB at once, which is not supported", MAX_VARIABLE_BYTES >> 20)]
+    #[error("the file or one of its variables is larger than {} MB, which is not supported", MAX_VARIABLE_BYTES >> 20)]
     TooLong,
 }
 
 /// Lists the paths of all variables and fields, for example `Video` and `Video.Labels`.
 ///
-/// The list ends at the first damage. Deeply nested and very large structures are listed in part, see the limits above.
+/// The list ends where the file is damaged. Deeply nested and very large structures are listed only in part; see the
+/// limits above.
 pub fn variable_paths(bytes: &[u8]) -> Vec<String> {
     let mut found = Names::default();
     let mut rest = bytes.get(HEADER_BYTES..).unwrap_or_default();
@@ -99,13 +99,13 @@ impl Names {
     }
 }
 
-/// Returns the file without the given variables and fields, or `None` if it has none of them.
+/// Returns the file without the given variables and fields, or `None` if the file contains none of them.
 ///
 /// `unwanted` contains paths such as `Video` or `Video.Labels`. A variable is removed entirely; a field is replaced by
 /// an empty one, because MATLAB requires all elements of a structure array to have the same fields.
 ///
 /// # Errors
-/// [`MatlabError`] if the file cannot be parsed, because then the variables cannot be proved absent.
+/// [`MatlabError`] if the file cannot be parsed, because it might then still contain the variables.
 pub fn remove_variables(bytes: &[u8], unwanted: &[String]) -> Result<Option<Vec<u8>>, MatlabError> {
     let (Some(header), Some(mut rest)) = (bytes.get(..HEADER_BYTES), bytes.get(HEADER_BYTES..))
     else {
@@ -362,7 +362,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_and_variables_are_left_out_and_the_rest_stays() {
+    fn removing_variables_and_fields_keeps_all_other_bytes() {
         let value = |bytes: &[u8]| matrix(6, "", &small(9, bytes));
         let video = |labels: Vec<u8>| {
             structure(
@@ -388,7 +388,7 @@ mod tests {
             .unwrap()
             .unwrap();
         assert_eq!(whole, file(std::slice::from_ref(&other)));
-        // The same, compressed.
+        // The same removal from a compressed variable.
         let mut packed = ZlibEncoder::new(Vec::new(), Compression::default());
         packed.write_all(&video(value(b"secret!!"))).unwrap();
         let packed = packed.finish().unwrap();
@@ -403,7 +403,7 @@ mod tests {
     }
 
     #[test]
-    fn deep_nesting_and_long_names_cost_no_more_than_the_file() {
+    fn variable_paths_limits_depth_total_size_and_name_length() {
         // 1,000 nested structures: names beyond the depth limit are not listed.
         let deep = (0..1000).fold(matrix(6, "", &[]), |inner, _| {
             structure("s", &[("f", inner)])
@@ -411,7 +411,7 @@ mod tests {
         let found = variable_paths(&file(&[deep]));
         assert_eq!(found.len(), 1 + MAX_NESTING);
         assert_eq!(found.last().unwrap().len(), 1 + 2 * MAX_NESTING);
-        // 20,000 fields in a structure with a long path: listed completely, the paths would take 160 MB.
+        // 20,000 fields in a structure with a long path: the complete list of their paths would take 160 MB.
         let fields = vec![("f", matrix(6, "", &[])); 20_000];
         let wide = structure("s", &fields);
         let long = "n".repeat(MAX_NAME_BYTES);
@@ -439,7 +439,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_is_refused() {
+    fn removal_from_an_unreadable_file_is_an_error() {
         let full = file(&[matrix(6, "other", &small(9, b"87654321"))]);
         let unwanted = ["other".to_owned()];
         for length in HEADER_BYTES + 1..full.len() {

@@ -1,8 +1,8 @@
 //! Decides whether a path in an archive is safe. All archive readers use this module.
 //!
 //! A member path becomes part of a path on disk. A path that could lead out of the target directory is rejected, not
-//! repaired, because a repaired path would silently write to another place than the archive states. Only equivalent
-//! spellings are normalized: `./a`, `a//b`, a trailing `/`.
+//! repaired, because a repaired path would silently point to a different location than the archive states. Only
+//! equivalent spellings are normalized: `./a`, `a//b`, a trailing `/`.
 
 /// Maximum length of a path component that common Linux file systems accept, in bytes.
 pub const MAX_COMPONENT_BYTES: usize = 255;
@@ -47,9 +47,10 @@ pub enum PathError {
 ///
 /// # Errors
 /// [`PathError`] names the rule that the path violates. A path without components (`""`, `"./"`) is
-/// [`PathError::Empty`]. Archives use it for their root directory, so callers may skip a *directory* with this path.
+/// [`PathError::Empty`]. Archives use such a path for their root directory, so callers may skip a *directory* with this
+/// path.
 pub fn normalize(raw: &str) -> Result<String, PathError> {
-    refuse_unsafe(raw)?;
+    reject_unsafe(raw)?;
     if is_normal(raw) {
         return Ok(raw.to_owned());
     }
@@ -66,8 +67,8 @@ pub fn normalize(raw: &str) -> Result<String, PathError> {
     Ok(path)
 }
 
-/// Applies the rules that reject a path.
-fn refuse_unsafe(raw: &str) -> Result<(), PathError> {
+/// Returns an error if the path violates a rule.
+fn reject_unsafe(raw: &str) -> Result<(), PathError> {
     let bytes = raw.as_bytes();
     match bytes {
         [] => return Err(PathError::Empty),
@@ -101,7 +102,7 @@ fn refuse_unsafe(raw: &str) -> Result<(), PathError> {
     Ok(())
 }
 
-/// Whether no component is empty or `.`. This is the common case, in which the path is copied unchanged.
+/// Whether no component is empty or `.`. Most paths are normal and are copied unchanged.
 fn is_normal(raw: &str) -> bool {
     raw.split('/').all(|part| !matches!(part, "" | "."))
 }

@@ -57,7 +57,7 @@ pub enum PngError {
 /// Returns width and height in pixels, from the first 33 bytes of a file.
 ///
 /// # Errors
-/// [`PngError::NotAPng`], also if the header is incomplete.
+/// [`PngError::NotAPng`] if `head` does not contain a complete PNG header.
 pub fn size(head: &[u8]) -> Result<(u32, u32), PngError> {
     let number = |at: usize| {
         let four = head.get(at..at + 4)?;
@@ -81,13 +81,14 @@ const DECODER_BYTES: u64 = 1 << 20;
 /// Creates a decoder after checking the size of the image. No memory is allocated for more pixels than `limits` allow.
 ///
 /// # Errors
-/// [`PngError`].
+/// [`PngError`] if the file is not a PNG image, is damaged, or exceeds the limits.
 pub fn decoder<'a>(
     file: &'a [u8],
     limits: &DecodingLimits,
 ) -> Result<Decoder<Cursor<&'a [u8]>>, PngError> {
     let (width, height) = size(file)?;
-    // If the checksum contradicts the header, the declared size is damage, not a demand.
+    // If the checksum of the header is wrong, the declared size is wrong too. Report the damage, not a size over the
+    // limit.
     if let (Some(header), Some(sum)) = (file.get(12..29), file.get(29..33))
         && crc32fast::hash(header).to_be_bytes() != sum
     {
@@ -108,7 +109,7 @@ pub fn decoder<'a>(
 /// Decodes an image to grey values.
 ///
 /// # Errors
-/// [`PngError`].
+/// [`PngError`] if the file is not a PNG image, is damaged, or exceeds the limits.
 pub fn decode_grey(file: &[u8], limits: &DecodingLimits) -> Result<GreyImage, PngError> {
     let mut decoder = decoder(file, limits)?;
     decoder.set_transformations(Transformations::IDENTITY);

@@ -1,4 +1,4 @@
-//! Formats values like Python's `%` operator, in the language of C's `printf`.
+//! Formats values like Python's `%` operator, which follows C's `printf`.
 //!
 //! Supports the conversions `%d %i %u %s %f %e %g %x %X %o %%`, the flags `-`, `+`, space, `0` and `#`, a width and a
 //! precision.
@@ -83,7 +83,7 @@ impl PrintfFormat {
     /// Parses a format.
     ///
     /// # Errors
-    /// [`PrintfError::UnknownConversion`], [`PrintfError::TooWide`].
+    /// [`PrintfError::UnknownConversion`] or [`PrintfError::TooWide`].
     pub fn new(format: &str) -> Result<Self, PrintfError> {
         let mut parts = Vec::new();
         let mut text = String::new();
@@ -118,7 +118,7 @@ impl PrintfFormat {
     /// Formats `values` and appends the result to `out`.
     ///
     /// # Errors
-    /// [`PrintfError::Count`], [`PrintfError::Type`].
+    /// [`PrintfError::Count`] or [`PrintfError::Type`] if `values` do not match the format.
     pub fn push(&self, values: &[PrintfArgument<'_>], out: &mut String) -> Result<(), PrintfError> {
         let wanted = self.values();
         if wanted != values.len() {
@@ -198,7 +198,7 @@ impl Conversion {
         let (negative, digits) = match self.letter {
             'd' | 'i' | 'u' => {
                 let (negative, digits) = self.decimal(value)?;
-                (negative, self.at_least(digits))
+                (negative, self.pad_digits(digits))
             }
             'x' | 'X' | 'o' => {
                 let PrintfArgument::Integer(value) = value else {
@@ -210,7 +210,7 @@ impl Conversion {
                     'X' => format!("{size:X}"),
                     _ => format!("{size:o}"),
                 };
-                (value < 0, self.at_least(digits))
+                (value < 0, self.pad_digits(digits))
             }
             _ => {
                 let value = match value {
@@ -265,7 +265,7 @@ impl Conversion {
     }
 
     /// Pads digits with zeros up to the precision.
-    fn at_least(&self, digits: String) -> String {
+    fn pad_digits(&self, digits: String) -> String {
         let zeros = self.precision.unwrap_or(0).saturating_sub(digits.len());
         "0".repeat(zeros) + &digits
     }
@@ -301,7 +301,8 @@ impl Conversion {
         digits
     }
 
-    /// Formats by `%g`: the shorter of both forms, without trailing zeros unless `#` requires them.
+    /// Formats for `%g`: in decimal or exponential notation, depending on the exponent. Trailing zeros are removed
+    /// unless `#` requires them.
     fn general(&self, value: f64, digits: usize) -> String {
         let text = format!("{value:.*e}", digits - 1);
         let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));

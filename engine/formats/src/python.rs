@@ -79,7 +79,7 @@ mod tests {
     /// The code points below U+3001 that `float` and `int` accept around a digit, recorded by
     /// `tests/data/python/record.py`.
     #[test]
-    fn spaces_beside_numbers() {
+    fn spaces_around_numbers_are_those_of_python() {
         let accepted: Vec<char> = include_str!("../tests/data/python/spaces.txt")
             .split_whitespace()
             .map(|code| char::from_u32(u32::from_str_radix(code, 16).unwrap()).unwrap())
@@ -103,7 +103,7 @@ mod tests {
 
     /// Expected values are those of Python's `float`.
     #[test]
-    fn texts_that_are_numbers() {
+    fn numbers_are_parsed_like_python_float() {
         for (text, value) in [
             ("٣", Some(3.0)),
             ("\u{2003}-１_0.5e٢ ", Some(-1050.0)),

@@ -10,7 +10,7 @@ pub trait ReadAt {
     /// Reads up to `buf.len()` bytes at `offset`. Returns the number of bytes read; 0 means the end.
     ///
     /// # Errors
-    /// I/O errors of the source.
+    /// I/O errors from the source.
     fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize>;
 
     /// Fills `buf` with the bytes at `offset`.
@@ -89,7 +89,7 @@ impl<R: ReadAt> ByteSection<R> {
         }
     }
 
-    /// Returns the source of which this is a range.
+    /// Returns the underlying source.
     pub fn into_base(self) -> R {
         self.base
     }
@@ -104,7 +104,7 @@ impl<R: ReadAt> ByteSection<R> {
         self.len() == 0
     }
 
-    /// The number of bytes that [`io::Read`] has returned.
+    /// The position of sequential reads, counted from the start of the range.
     pub fn position(&self) -> u64 {
         self.position
     }

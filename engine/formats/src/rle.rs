@@ -8,10 +8,10 @@ use std::ops::Range;
 /// An invalid run-length code.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RleError {
-    /// A word is not a positive integer.
-    #[error("`{word}` in a run-length code is not an integer from 1")]
+    /// A token is not a positive integer.
+    #[error("`{word}` in a run-length code is not a positive integer")]
     NotANumber {
-        /// The word.
+        /// The token.
         word: String,
     },
     /// The last start has no length.
@@ -28,10 +28,10 @@ pub enum RleError {
     },
 }
 
-/// Decodes a code to ascending ranges of pixel numbers, counted from 0. A code of spaces only has no ranges.
+/// Decodes a code to ascending ranges of pixel numbers, counted from 0. An empty code has no ranges.
 ///
 /// # Errors
-/// [`RleError`].
+/// [`RleError`] if the code is invalid.
 pub fn decode(code: &str) -> Result<Vec<Range<u64>>, RleError> {
     let numbers = code.split_whitespace().map(|word| {
         let number = word.parse::<u64>().ok().filter(|number| *number > 0);
@@ -61,7 +61,7 @@ pub fn decode(code: &str) -> Result<Vec<Range<u64>>, RleError> {
 /// Returns the number of pixels that a code sets.
 ///
 /// # Errors
-/// [`RleError`], as in [`decode`].
+/// Same as [`decode`].
 pub fn area(code: &str) -> Result<u64, RleError> {
     let runs = decode(code)?;
     Ok(runs
@@ -69,7 +69,7 @@ pub fn area(code: &str) -> Result<u64, RleError> {
         .fold(0, |sum, run| sum.saturating_add(run.end - run.start)))
 }
 
-/// Encodes a mask, given one value per pixel in the order of the pixel numbers. Without set pixels, the code is empty.
+/// Encodes a mask, given one value per pixel in the order of the pixel numbers. If no pixel is set, the code is empty.
 pub fn encode(pixels: impl IntoIterator<Item = bool>) -> String {
     let mut code = String::new();
     let mut run: Option<u64> = None;
@@ -120,11 +120,11 @@ pub fn column_major<'a, T>(
     let axes: Vec<(usize, usize)> = shape.iter().copied().zip(strides).collect();
     (0..total).filter_map(move |number| {
         let mut rest = number;
-        let place = axes.iter().fold(0, |place, (size, stride)| {
+        let offset = axes.iter().fold(0, |offset, (size, stride)| {
             let index = rest % size;
             rest /= size;
-            place + index * stride
+            offset + index * stride
         });
-        values.get(place)
+        values.get(offset)
     })
 }

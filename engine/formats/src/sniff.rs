@@ -160,7 +160,7 @@ impl fmt::Display for HumanSize {
         let mut size = self.0 as f64 / 1e3;
         let mut units = ["kB", "MB", "GB", "TB"].into_iter().peekable();
         while let Some(unit) = units.next() {
-            // A size from 999.5 would be formatted as 1000.
+            // Sizes of at least 999.5 would be printed as 1000.
             if size < 999.5 || units.peek().is_none() {
                 let digits = match size {
                     size if size < 9.995 => 2,

@@ -1,7 +1,8 @@
 //! Random access to compressed streams that can be decoded from several positions.
 //!
-//! Normally a compressed stream is decoded from its beginning. If further starting positions are known, the stream is a
-//! sequence of [`Spans`], each of which is decoded separately. [`SpanReader`] makes them readable like a file.
+//! Normally a compressed stream is decoded from its beginning. If decoding can also start at other, known positions,
+//! the stream is a sequence of [`Spans`], each of which is decoded separately. [`SpanReader`] makes them readable like
+//! a file.
 
 use std::io;
 use std::ops::Range;
@@ -26,16 +27,17 @@ pub trait Spans {
     /// enough.
     ///
     /// # Errors
-    /// I/O errors of the source.
+    /// I/O errors from the source.
     fn read_plain(&self, _number: usize, _buf: &mut [u8], _skip: u64) -> io::Result<()> {
         Err(io::ErrorKind::Unsupported.into())
     }
 
-    /// Decodes a span and appends all its bytes to `bytes`, which is empty. Returns the number of other bytes that had
-    /// to be decoded and were discarded.
+    /// Decodes a span and appends all its bytes to `bytes`, which is empty. Returns the number of additional bytes that
+    /// had to be decoded and were discarded.
     ///
     /// # Errors
-    /// I/O errors of the source; [`io::ErrorKind::InvalidData`] and [`io::ErrorKind::UnexpectedEof`] if it is damaged.
+    /// I/O errors from the source; [`io::ErrorKind::InvalidData`] and [`io::ErrorKind::UnexpectedEof`] if it is
+    /// damaged.
     fn unpack(&self, number: usize, bytes: &mut Vec<u8>) -> io::Result<u64>;
 }
 
@@ -63,8 +65,8 @@ impl<S: Spans + ?Sized> Spans for Box<S> {
 
 /// Random access to the uncompressed bytes of spans.
 ///
-/// The most recently used spans stay in memory. So each span is decoded once, even if several threads read forwards at
-/// nearby positions.
+/// The most recently used spans stay in memory. Each span is therefore decoded once, even if several threads read
+/// forwards at nearby positions.
 #[derive(Debug)]
 pub struct SpanReader<S> {
     spans: S,
@@ -83,11 +85,12 @@ struct Cache {
     repeated: u64,
 }
 
-/// A decoded span; empty before it is decoded. A thread that needs it while another decodes it waits for the lock.
+/// A decoded span, empty before it is decoded. If a thread needs a span that another thread is decoding, it waits for
+/// the lock.
 type SpanBuffer = Arc<Mutex<Vec<u8>>>;
 
 impl Cache {
-    fn holds(&self, number: usize) -> bool {
+    fn contains(&self, number: usize) -> bool {
         self.held.iter().any(|(held, _)| *held == number)
     }
 }
@@ -106,8 +109,8 @@ impl<S: Spans> SpanReader<S> {
         }
     }
 
-    /// The number of bytes that were decoded repeatedly or discarded because of random access. A second pass over the
-    /// content from the front is not counted.
+    /// The number of bytes that were decoded repeatedly or discarded because of random access. A second sequential pass
+    /// over the content is not counted.
     pub fn repeated_bytes(&self) -> u64 {
         self.cache().repeated
     }
@@ -121,12 +124,12 @@ impl<S: Spans> SpanReader<S> {
         let mut cache = self.cache();
         let found = cache.held.iter().position(|(one, _)| *one == number);
         let held = match found {
-            Some(place) => cache.held.remove(place).1,
+            Some(index) => cache.held.remove(index).1,
             None => {
                 let known = cache.known.get_mut(number);
                 let is_again = known.is_some_and(|known| std::mem::replace(known, true));
                 let before = (0..number).rfind(|before| !self.spans.is_plain(*before));
-                let is_next = before.is_none_or(|before| cache.holds(before));
+                let is_next = before.is_none_or(|before| cache.contains(before));
                 if is_again && !is_next {
                     cache.repeated += bytes;
                 }
@@ -140,7 +143,7 @@ impl<S: Spans> SpanReader<S> {
         held
     }
 
-    /// Decodes the span that begins at `end`, unless another thread has begun to.
+    /// Decodes the span that begins at `end`, unless another thread is already decoding it.
     ///
     /// A thread that must wait for a span calls this, because the next span is needed soon. Errors are ignored: they
     /// occur again when the span is read.
@@ -148,7 +151,7 @@ impl<S: Spans> SpanReader<S> {
         let Some((next, range)) = self.spans.find(end) else {
             return;
         };
-        if self.spans.is_plain(next) || self.cache().holds(next) {
+        if self.spans.is_plain(next) || self.cache().contains(next) {
             return;
         }
         let held = self.buffer(next, range.end - range.start);

@@ -79,14 +79,14 @@ const MAX_HEADER_BYTES: u64 = 1 << 20;
 
 /// Reads an archive and calls `visit` with path, kind and content of each member, in the order of the archive.
 ///
-/// Gzip is detected. Content that `visit` does not read is skipped. A member that exceeds the budget is an error and
-/// not visited. The size of headers is limited, because they are held in memory.
+/// Gzip is detected. Content that `visit` does not read is skipped. A member that exceeds the budget is an error and is
+/// not visited. The size of headers is limited, because they are kept in memory.
 ///
-/// A path may occur repeatedly, if files were appended to the archive. The last occurrence is valid, so writing all of
-/// them in order yields the correct tree.
+/// A path may occur repeatedly, if files were appended to the archive. The last occurrence is valid, so writing all
+/// members in order yields the correct tree.
 ///
 /// # Errors
-/// [`TarError`]. An error of `visit` ends the reading.
+/// [`TarError`]. If `visit` returns an error, reading stops.
 pub fn read(
     input: impl Read,
     budget: &ArchiveBudget,
@@ -114,7 +114,7 @@ pub fn read(
 /// sparse files, whose content is not contiguous.
 ///
 /// # Errors
-/// As [`read`].
+/// Same as [`read`].
 pub fn list(
     input: impl Read,
     budget: &ArchiveBudget,
@@ -122,8 +122,8 @@ pub fn list(
 ) -> Result<(), TarError> {
     let mut input = BufReader::with_capacity(256 * 1024, input);
     check_head(input.fill_buf().map_err(TarError::Damaged)?)?;
-    read_all(input, budget, &mut |path, kind, place, _| {
-        visit(path, kind, place)
+    read_all(input, budget, &mut |path, kind, offset, _| {
+        visit(path, kind, offset)
     })
 }
 
@@ -220,16 +220,16 @@ fn read_plain(
         if let Err(cause) = budget.add(&path, bytes) {
             return Err(TarError::Limit { member, cause });
         }
-        // This content with its padding, and the headers of the next member. The stored content of a sparse file is
-        // shorter than its size.
-        let held = entry.header().entry_size().map_err(TarError::Damaged)?;
-        let held = held
+        // The member may read its content with the padding, and then the headers of the next member. For a sparse file,
+        // the size in the header is that of the stored content, which is shorter than the size of the file.
+        let stored_bytes = entry.header().entry_size().map_err(TarError::Damaged)?;
+        let max_bytes = stored_bytes
             .max(entry.size())
             .saturating_add(BLOCK_BYTES + MAX_HEADER_BYTES);
-        left.set(held);
+        left.set(max_bytes);
         let is_sparse = entry.header().entry_type().is_gnu_sparse();
-        let place = (!is_sparse).then(|| entry.raw_file_position());
-        visit(&path, kind, place, &mut entry)
+        let offset = (!is_sparse).then(|| entry.raw_file_position());
+        visit(&path, kind, offset, &mut entry)
             .map_err(|source| TarError::Visitor { member, source })?;
     }
     Ok(())
@@ -251,7 +251,7 @@ impl<W: Write> TarWriter<W> {
     /// Adds a directory.
     ///
     /// # Errors
-    /// [`TarError::UnsafePath`], [`TarError::Write`].
+    /// [`TarError::UnsafePath`], or [`TarError::Write`] if writing fails.
     pub fn add_directory(&mut self, path: &str) -> Result<(), TarError> {
         let mut header = header(tar::EntryType::Directory, 0, 0o755);
         let path = format!("{}/", safe(path)?);
@@ -263,7 +263,7 @@ impl<W: Write> TarWriter<W> {
     /// Adds a file of `size` bytes.
     ///
     /// # Errors
-    /// [`TarError::UnsafePath`]; [`TarError::Write`], also if `content` is not `size` bytes long.
+    /// [`TarError::UnsafePath`]; [`TarError::Write`] if writing fails or `content` is not `size` bytes long.
     pub fn add_file(&mut self, path: &str, size: u64, content: impl Read) -> Result<(), TarError> {
         let path = safe(path)?;
         let mut header = header(tar::EntryType::Regular, size, 0o644);
@@ -289,7 +289,7 @@ impl<W: Write> TarWriter<W> {
     /// Finishes the archive and returns the output.
     ///
     /// # Errors
-    /// [`TarError::Write`].
+    /// [`TarError::Write`] if writing fails.
     pub fn finish(self) -> Result<W, TarError> {
         self.inner.into_inner().map_err(TarError::Write)
     }

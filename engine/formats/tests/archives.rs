@@ -1,4 +1,4 @@
-//! Tar and 7z archives: archives made by Python are read, our own are read back, invalid ones are rejected.
+//! Tar and 7z archives: reads archives written by Python and by this crate, and rejects invalid ones.
 
 use std::cell::RefCell;
 use std::io::{Cursor, Read, Write};
@@ -16,7 +16,7 @@ use prep_formats::sevenz::{self, PartSpans, SevenZError, SevenZReader, SevenZWri
 use prep_formats::spans::{SpanReader, Spans};
 use prep_formats::tar::{self as tarball, TarError, TarWriter};
 
-/// The budget of an archive that may unpack to `unpacked` bytes.
+/// A budget for an archive that may unpack to `unpacked` bytes.
 fn limited(unpacked: u64) -> ArchiveBudget {
     let limits = DecodingLimits {
         unpacked,
@@ -78,7 +78,7 @@ fn read_7z(bytes: &[u8]) -> Result<Vec<Member>, SevenZError> {
 }
 
 #[test]
-fn python_tars() {
+fn tar_archives_of_python_are_read() {
     let mut members = expected();
     let long = format!("long/{}/ä.txt", "x".repeat(120));
     members.push((long, Some((9, crc32fast::hash(b"long name")))));
@@ -92,8 +92,8 @@ fn python_tars() {
     );
 }
 
-/// Lists the members of a gzipped tar archive, with the content at each listed offset. `None` if the stream has no
-/// index.
+/// Lists the members of a gzipped tar archive, with the content at each listed offset. Returns `None` if the stream has
+/// no index.
 fn listed(bytes: &[u8]) -> Result<Option<Vec<Member>>, TarError> {
     let windows = RefCell::new(Vec::new());
     let mut input = GzipIndexer::new(bytes, &windows).map_err(TarError::Damaged)?;
@@ -121,7 +121,7 @@ fn listed(bytes: &[u8]) -> Result<Option<Vec<Member>>, TarError> {
 }
 
 #[test]
-fn a_gzipped_tar_is_listed_with_the_places_of_its_members() {
+fn gzipped_tar_is_listed_with_member_offsets() {
     for bytes in [
         &include_bytes!("data/archives/gnu.tar.gz")[..],
         include_bytes!("data/archives/pax.tar.gz"),
@@ -138,7 +138,7 @@ fn a_gzipped_tar_is_listed_with_the_places_of_its_members() {
         header.write_all(&plain).unwrap();
         let named = header.finish().unwrap();
         assert_eq!(listed(&named).unwrap().unwrap(), read_tar(bytes).unwrap());
-        // Several gzip streams in one file, as some tools write.
+        // A file with several gzip streams, as some tools write it.
         let mut both = Vec::new();
         for half in plain.chunks(plain.len() / 2 + 1) {
             let mut packed = GzEncoder::new(Vec::new(), Compression::fast());
@@ -152,14 +152,14 @@ fn a_gzipped_tar_is_listed_with_the_places_of_its_members() {
 
 /// The gzip checksum comes after the end of the archive and must be verified.
 #[test]
-fn damage_of_a_gzipped_tar_is_found() {
+fn damaged_gzipped_tar_is_an_error() {
     let whole = include_bytes!("data/archives/gnu.tar.gz");
     let members = read_tar(whole).unwrap();
     for place in 10..whole.len() {
         let mut damaged = whole.to_vec();
         damaged[place] ^= 0x10;
         let (read, listed) = (read_tar(&damaged), listed(&damaged));
-        // The modified byte may be part of the file name in the gzip header, which has no influence.
+        // The modified byte may be part of the file name in the gzip header, which does not matter.
         assert!(read.is_err() || read.unwrap() == members, "{place}");
         assert!(
             !matches!(listed, Ok(Some(listed)) if listed != members),
@@ -169,7 +169,7 @@ fn damage_of_a_gzipped_tar_is_found() {
 }
 
 #[test]
-fn python_7z_of_every_method() {
+fn sevenz_archives_of_every_method_are_read() {
     let mut members = expected();
     members.retain(|(_, file)| file.is_some());
     members.sort();
@@ -186,7 +186,7 @@ fn python_7z_of_every_method() {
 }
 
 #[test]
-fn written_tars_are_deterministic() {
+fn written_tar_archives_are_deterministic() {
     let write = || {
         let mut tar = TarWriter::new(Vec::new());
         tar.add_directory("d").unwrap();
@@ -223,7 +223,7 @@ fn decode_parts(bytes: &[u8]) -> Found<(usize, Vec<u8>)> {
     let mut content = Vec::new();
     ByteSection::new(SpanReader::new(whole(), 1), 0..u64::MAX).read_to_end(&mut content)?;
     assert_eq!(whole().count(), count);
-    // Reading forwards in small pieces decodes nothing twice.
+    // Reading forwards in small steps decodes nothing twice.
     let pieces = SpanReader::new(PartSpans::new(bytes.to_vec(), parts.clone(), 77_777), 1);
     let mut again = Vec::new();
     ByteSection::new(&pieces, 0..u64::MAX).read_to_end(&mut again)?;
@@ -250,7 +250,7 @@ fn decode_parts(bytes: &[u8]) -> Found<(usize, Vec<u8>)> {
     Ok(Some((count, content)))
 }
 
-/// The contents of all members, in the order of reading.
+/// The concatenated contents of all members, in the order of reading.
 fn read_7z_joined(bytes: &[u8]) -> Result<Vec<u8>, SevenZError> {
     let mut joined = Vec::new();
     sevenz::read(
@@ -262,14 +262,14 @@ fn read_7z_joined(bytes: &[u8]) -> Result<Vec<u8>, SevenZError> {
 }
 
 #[test]
-fn parts_of_a_7z_are_its_content() {
-    // Made by 7-Zip: one solid block whose stream resets its dictionary several times.
+fn decoded_parts_are_the_content_of_the_7z_archive() {
+    // Written by 7-Zip: one solid block whose stream resets its dictionary several times.
     let solid = include_bytes!("data/archives/parts.7z");
     let (parts, content) = decode_parts(solid).unwrap().unwrap();
     assert_eq!(parts, 7);
     assert_eq!(content.len(), 6_600_549);
     assert!(content == read_7z_joined(solid).unwrap());
-    // Made by `SevenZWriter`: one block per member.
+    // Written by `SevenZWriter`: one block per member.
     let mut archive = SevenZWriter::new(Cursor::new(Vec::new()), 6);
     for (name, length) in [("a", 3_000_000), ("b", 0), ("c", 1), ("d/e", 70_000)] {
         let content = name.repeat(length);
@@ -292,7 +292,7 @@ fn parts_of_a_7z_are_its_content() {
 }
 
 #[test]
-fn damage_of_a_7z_is_found_in_parts_as_in_sequence() {
+fn damaged_7z_is_an_error_in_parts_and_in_sequence() {
     let whole = include_bytes!("data/archives/parts.7z");
     for place in (32..whole.len()).step_by(97) {
         let mut damaged = whole.to_vec();
@@ -307,7 +307,7 @@ fn damage_of_a_7z_is_found_in_parts_as_in_sequence() {
 }
 
 #[test]
-fn written_7z_are_deterministic() {
+fn written_7z_archives_are_deterministic() {
     let write = || {
         let mut archive = SevenZWriter::new(Cursor::new(Vec::new()), 6);
         archive.add_directory("d").unwrap();
@@ -332,7 +332,7 @@ fn written_7z_are_deterministic() {
 }
 
 #[test]
-fn a_7z_of_one_folder() {
+fn sevenz_with_only_a_directory_is_written_and_read() {
     let mut archive = SevenZWriter::new(Cursor::new(Vec::new()), 6);
     archive.add_directory("only").unwrap();
     let bytes = archive.finish().unwrap().into_inner();
@@ -341,7 +341,7 @@ fn a_7z_of_one_folder() {
 
 fn tar_of(path: &str, kind: tar::EntryType) -> Vec<u8> {
     let mut header = tar::Header::new_gnu();
-    // The name is set directly, because the crate refuses to write such names.
+    // The name is set directly, because the tar crate rejects such names.
     header.as_mut_bytes()[..path.len()].copy_from_slice(path.as_bytes());
     header.set_entry_type(kind);
     header.set_size(0);
@@ -353,9 +353,9 @@ fn tar_of(path: &str, kind: tar::EntryType) -> Vec<u8> {
     builder.into_inner().unwrap()
 }
 
-/// Content that would fill the disk or the memory is rejected when it is declared.
+/// Content that would fill the disk or the memory is rejected when its size is declared.
 #[test]
-fn tar_bombs() {
+fn tar_bombs_are_rejected() {
     let member = |path: &str, size: u64| {
         let mut header = tar::Header::new_gnu();
         header.set_path(path).unwrap();
@@ -400,7 +400,7 @@ fn tar_bombs() {
     };
     assert!(cause.to_string().contains("longer than 1048576"), "{cause}");
 
-    // Content that the visitor does not read is skipped, whatever its length.
+    // Content that the visitor does not read is skipped, regardless of its length.
     let mut bytes = member("a", 3 << 20);
     bytes.resize(bytes.len() + (3 << 20), 1);
     bytes.extend(tar_of("b", tar::EntryType::Regular));
@@ -414,7 +414,7 @@ fn tar_bombs() {
 }
 
 #[test]
-fn tar_refusals() {
+fn invalid_tar_archives_are_rejected() {
     for (path, cause) in [
         ("../a", PathError::ParentComponent),
         ("/a", PathError::Absolute),
@@ -450,9 +450,9 @@ fn tar_refusals() {
     }
 }
 
-/// py7zr rejects a header with an empty list of streams, so an archive without content must have none.
+/// py7zr rejects a header with an empty list of streams, so an archive without content must not have such a list.
 #[test]
-fn sevenz_without_content() {
+fn sevenz_without_content_has_no_list_of_streams() {
     for (entries, files) in [(1, 0), (1, 1), (0, 1), (130, 70)] {
         let mut archive = SevenZWriter::new(Cursor::new(Vec::new()), 1);
         let mut expected = Vec::new();
@@ -483,7 +483,7 @@ fn sevenz_without_content() {
 }
 
 #[test]
-fn sevenz_refusals() {
+fn invalid_7z_archives_are_rejected() {
     assert!(matches!(
         read_7z(b"<html>"),
         Err(SevenZError::NotA7z { .. })
@@ -519,7 +519,7 @@ fn sevenz_refusals() {
             ..
         }))
     ));
-    // 200,000 directories with one name: this list of members compresses far better than any real one.
+    // 200,000 directories with the same name: this list of members compresses far better than any real list.
     let mut bomb = SevenZWriter::new(Cursor::new(Vec::new()), 6);
     bomb.add_file("a", &b"x"[..]).unwrap();
     for _ in 0..200_000 {

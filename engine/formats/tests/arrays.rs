@@ -1,4 +1,4 @@
-//! `.npy` files compared with NumPy 1.26 (see `tests/data/arrays/record.py`).
+//! Compares `.npy` files with NumPy 1.26 (see `tests/data/arrays/record.py`).
 
 use crate::hex;
 use hex::unhex;
@@ -20,7 +20,7 @@ fn open(file: &[u8]) -> Result<NpyArray<&[u8]>, NpyError> {
     NpyArray::open(file, 0..file.len() as u64)
 }
 
-/// The elements as Python prints them.
+/// The elements, formatted as Python prints them.
 fn printed(elements: ArrayValues) -> Vec<String> {
     fn all<T>(values: Vec<T>, print: impl Fn(&T) -> String) -> Vec<String> {
         values.iter().map(print).collect()
@@ -41,7 +41,7 @@ fn printed(elements: ArrayValues) -> Vec<String> {
 }
 
 #[test]
-fn gathered_as_numpy_saves() {
+fn gathered_rows_have_the_bytes_of_numpy_save() {
     let cases = recorded();
     let cases = cases["gathered"].as_object().unwrap();
     assert_eq!(cases.len(), 20);
@@ -62,7 +62,7 @@ fn gathered_as_numpy_saves() {
 }
 
 #[test]
-fn elements_as_numpy_has_them() {
+fn elements_equal_those_of_numpy() {
     let cases = recorded();
     let cases = cases["elements"].as_object().unwrap();
     assert_eq!(cases.len(), 28);
@@ -80,7 +80,7 @@ fn elements_as_numpy_has_them() {
 }
 
 #[test]
-fn elements_without_a_plain_value() {
+fn elements_without_a_plain_value_are_errors() {
     let cases = recorded();
     let cases = cases["no_elements"].as_object().unwrap();
     assert_eq!(cases.len(), 5);
@@ -110,7 +110,7 @@ fn elements_without_a_plain_value() {
 }
 
 #[test]
-fn refusals() {
+fn invalid_array_files_are_errors() {
     let cases = recorded();
     let refused =
         |name: &str| gather(&unhex(cases["refused"][name].as_str().unwrap()), &[0]).unwrap_err();
@@ -152,7 +152,7 @@ fn with_text(text: &str) -> Vec<u8> {
 }
 
 #[test]
-fn bad_headers() {
+fn invalid_headers_are_errors() {
     let table = [
         "",
         "{}",
@@ -170,7 +170,7 @@ fn bad_headers() {
             "{text}: {found:?}"
         );
     }
-    // The header declares many rows without bytes, so the length of the file does not limit their number.
+    // The header declares many rows without bytes. The length of the file does not limit the number of such rows.
     for text in [
         "{'descr': '<f4', 'fortran_order': False, 'shape': (1152921504606846976, 0)}",
         "{'descr': '<U0', 'fortran_order': False, 'shape': (1152921504606846976,)}",
@@ -198,7 +198,7 @@ fn bad_headers() {
 
 /// Compares with `tests/data/arrays/record_masks.py`.
 #[test]
-fn masks_have_the_codes_that_numpy_computes() {
+fn mask_codes_equal_those_of_numpy() {
     for line in include_str!("data/arrays/masks.jsonl").lines() {
         let case: Value = serde_json::from_str(line).unwrap();
         let file = unhex(case["file"].as_str().unwrap());
@@ -217,9 +217,9 @@ fn masks_have_the_codes_that_numpy_computes() {
 }
 
 proptest! {
-    /// Gathering equals indexing, for any order and any runs of neighboring rows.
+    /// Gathering equals indexing, for rows in any order and for any runs of neighboring rows.
     #[test]
-    fn rows_are_gathered_by_their_numbers(rows in 1u64..40, width in 0u64..5, wanted in prop::collection::vec(0u64..1000, 0..60)) {
+    fn gathering_equals_indexing(rows in 1u64..40, width in 0u64..5, wanted in prop::collection::vec(0u64..1000, 0..60)) {
         let header = NpyHeader { descr: "<u4".to_owned(), fortran_order: false, shape: vec![rows, width], item_size: 4, data_offset: 0 };
         let mut file = header.to_bytes().unwrap();
         file.extend((0..rows * width).flat_map(|value| (value as u32).to_le_bytes()));
@@ -232,11 +232,12 @@ proptest! {
     }
 
     #[test]
-    fn any_header_is_read_or_refused(text in "[{}()\\[\\]',: a-z0-9<>|L]{0,60}") {
+    fn arbitrary_headers_do_not_panic(text in "[{}()\\[\\]',: a-z0-9<>|L]{0,60}") {
         let _ = NpyHeader::read(with_text(&text).as_slice());
     }
 
-    // Three dimensions below 100,000 stay below 2^64 bytes; larger headers are rejected (see `bad_headers`).
+    // Three dimensions below 100,000 stay below 2^64 bytes. Larger headers are rejected (see
+    // `invalid_headers_are_errors`).
     #[test]
     fn headers_round_trip(shape in prop::collection::vec(0u64..100_000, 1..4), kind in prop::sample::select(vec![("<f4", 4), ("|b1", 1), ("<U7", 28), (">i8", 8), ("|S3", 3)])) {
         let header = NpyHeader { descr: kind.0.to_owned(), fortran_order: false, shape, item_size: kind.1, data_offset: 0 };

@@ -1,4 +1,4 @@
-//! BSON compared with pymongo (see `tests/data/bson/record.py`).
+//! Compares BSON with pymongo (see `tests/data/bson/record.py`).
 
 use crate::hex;
 use base64::Engine;
@@ -24,7 +24,7 @@ fn through_json(data: Vec<u8>) -> Result<Vec<u8>, BsonError> {
     let json = BsonDocument::from_bytes(data).to_json()?;
     let json = parse(&json.to_json(&WriteOptions::default()).unwrap()).unwrap();
     let mut out = Vec::new();
-    push_json(&json, &mut out, &mut nothing)?;
+    push_json(&json, &mut out, &mut no_file)?;
     Ok(out)
 }
 
@@ -34,9 +34,9 @@ fn has_nan(data: &[u8]) -> bool {
     eights.any(|eight| f64::from_le_bytes(eight.try_into().unwrap()).is_nan())
 }
 
-/// The result equals pymongo's, except for documents without a JSON form or with an ambiguous key.
+/// The result equals pymongo's, except for documents that cannot be converted to JSON or have an ambiguous key.
 #[test]
-fn documents_are_written_as_pymongo_writes_them() {
+fn written_documents_equal_those_of_pymongo() {
     let mut count = 0;
     for case in recorded() {
         for field in ["in", "out"] {
@@ -59,7 +59,7 @@ fn documents_are_written_as_pymongo_writes_them() {
 }
 
 /// A reader for documents without references to binaries.
-fn nothing(
+fn no_file(
     _: &BinaryReference,
     _: &mut Vec<u8>,
 ) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
@@ -67,16 +67,16 @@ fn nothing(
 }
 
 #[test]
-fn long_binaries_stay_in_the_file() {
+fn long_binaries_become_references() {
     let mut file = Vec::new();
     for (number, length) in [(1, 64), (2, 65), (3, 5000)] {
-        // Subtype 2 has a second length.
+        // Subtype 2 has a second length field.
         for subtype in [0, 2] {
             let base64 = STANDARD.encode(vec![number; length]);
             let text = format!(
                 r#"{{"_id": {number}, "imgs": [{{"picture": {{"$binary": {{"base64": "{base64}", "subType": "{subtype:02}"}}}}}}]}}"#
             );
-            push_json(&parse(text.as_bytes()).unwrap(), &mut file, &mut nothing).unwrap();
+            push_json(&parse(text.as_bytes()).unwrap(), &mut file, &mut no_file).unwrap();
         }
     }
     let mut again = Vec::new();
@@ -98,14 +98,14 @@ fn long_binaries_stay_in_the_file() {
             Ok(())
         })
         .unwrap();
-        // The bytes in the file have changed.
+        // The referenced bytes of the file have changed.
         let changed = push_json(&json, &mut Vec::new(), &mut |binary, out| {
             out.resize(usize::try_from(binary.bytes)?, 9);
             Ok(())
         });
         let is_long = text.windows(6).any(|six| six == b"blake3");
         assert_eq!(
-            matches!(changed, Err(BsonError::Elsewhere { .. })),
+            matches!(changed, Err(BsonError::ReferencedBinary { .. })),
             is_long,
             "{changed:?}"
         );
@@ -115,7 +115,7 @@ fn long_binaries_stay_in_the_file() {
 }
 
 #[test]
-fn a_file_is_read_document_by_document() {
+fn file_is_read_document_by_document() {
     let documents: Vec<Vec<u8>> = recorded()
         .filter(|case| case["out"].is_string())
         .map(|case| bytes(&case, "out"))
@@ -148,7 +148,7 @@ fn a_file_is_read_document_by_document() {
 }
 
 #[test]
-fn json_forms_that_are_none() {
+fn invalid_extended_json_is_an_error() {
     for text in [
         "[]",
         r#"{"a": 99999999999999999999}"#,
@@ -160,7 +160,7 @@ fn json_forms_that_are_none() {
         r#"{"a": "\ud83c"}"#,
     ] {
         let value = parse(text.as_bytes()).unwrap();
-        let found = push_json(&value, &mut Vec::new(), &mut nothing);
+        let found = push_json(&value, &mut Vec::new(), &mut no_file);
         assert!(
             matches!(found, Err(BsonError::NotExtendedJson { .. })),
             "{text}: {found:?}"
@@ -170,7 +170,7 @@ fn json_forms_that_are_none() {
 
 /// Only an object without other keys represents a value.
 #[test]
-fn keys_with_a_dollar_are_keys() {
+fn other_keys_with_a_dollar_are_ordinary_keys() {
     for text in [
         r#"{"a": {"$what": 1}}"#,
         r#"{"a": {"$oid": "0123456789abcdef01234567", "b": 1}}"#,
@@ -180,10 +180,10 @@ fn keys_with_a_dollar_are_keys() {
     ] {
         let value = parse(text.as_bytes()).unwrap();
         let mut data = Vec::new();
-        push_json(&value, &mut data, &mut nothing).unwrap();
+        push_json(&value, &mut data, &mut no_file).unwrap();
         assert_eq!(BsonDocument::from_bytes(data).to_json().unwrap(), value);
     }
-    // A document that looks like a value has no JSON form.
+    // A document that looks like the Extended JSON of a value cannot be converted.
     let data = b"\x20\0\0\0\x03a\0\x18\0\0\0\x02$numberLong\0\x02\0\0\x005\0\0\0";
     let found = BsonDocument::from_bytes(data.to_vec()).to_json();
     assert!(
@@ -194,7 +194,7 @@ fn keys_with_a_dollar_are_keys() {
 
 proptest! {
     #[test]
-    fn damage_never_panics(which in 0usize..800, place in any::<prop::sample::Index>(), value in any::<u8>()) {
+    fn damaged_documents_do_not_panic(which in 0usize..800, place in any::<prop::sample::Index>(), value in any::<u8>()) {
         let cases: Vec<Value> = recorded().collect();
         let mut data = bytes(&cases[which % cases.len()], "in");
         let place = place.index(data.len());

@@ -1,4 +1,4 @@
-//! Run-length codes compared with NumPy, and printf with Python (see `tests/data/rle`, `tests/data/printf`).
+//! Compares run-length codes with NumPy, and printf with Python (see `tests/data/rle`, `tests/data/printf`).
 
 use prep_formats::printf::{PrintfArgument, PrintfError, PrintfFormat};
 use prep_formats::rle::{RleError, area, column_major, decode, encode};
@@ -10,7 +10,7 @@ fn lines(text: &str) -> impl Iterator<Item = Value> {
 }
 
 #[test]
-fn masks_have_the_codes_that_numpy_computes() {
+fn mask_codes_equal_those_of_numpy() {
     for case in lines(include_str!("data/rle/masks.jsonl")) {
         let mask = case["mask"].as_str().unwrap().as_bytes();
         let shape: Vec<usize> = serde_json::from_value(case["shape"].clone()).unwrap();
@@ -34,7 +34,7 @@ fn masks_have_the_codes_that_numpy_computes() {
 }
 
 #[test]
-fn codes_that_are_none() {
+fn invalid_run_length_codes_are_errors() {
     assert_eq!(decode(" \n"), Ok(vec![]));
     assert_eq!(decode("3 2\t9 1"), Ok(vec![2..4, 8..9]));
     assert_eq!(decode("1 2 3 1"), Ok(vec![0..2, 2..3]));
@@ -48,7 +48,7 @@ fn codes_that_are_none() {
 }
 
 #[test]
-fn formats_print_as_python_does() {
+fn formatted_values_equal_those_of_python() {
     let mut printed = 0;
     for case in lines(include_str!("data/printf/printf.jsonl")) {
         let spelled = case[0].as_str().unwrap();
@@ -77,7 +77,7 @@ fn formats_print_as_python_does() {
 }
 
 #[test]
-fn formats_that_are_none() {
+fn invalid_formats_are_errors() {
     for (format, conversion) in [("%", "%"), ("a%y", "%y"), ("%5.2", "%5.2"), ("%é", "%é")] {
         let conversion = conversion.to_owned();
         let wrong = PrintfError::UnknownConversion { conversion };
@@ -108,7 +108,7 @@ fn formats_that_are_none() {
 
 proptest! {
     #[test]
-    fn any_format_is_read_or_refused(format in "[%a-z0-9.+# -]{0,12}|\\PC{0,8}", value in any::<f64>()) {
+    fn arbitrary_formats_do_not_panic(format in "[%a-z0-9.+# -]{0,12}|\\PC{0,8}", value in any::<f64>()) {
         if let Ok(format) = PrintfFormat::new(&format) {
             let values = vec![PrintfArgument::Number(value); format.values()];
             let _ = format.push(&values, &mut String::new());
@@ -116,7 +116,7 @@ proptest! {
     }
 
     #[test]
-    fn any_mask_survives_its_code(pixels in prop::collection::vec(any::<bool>(), 0..200)) {
+    fn masks_round_trip(pixels in prop::collection::vec(any::<bool>(), 0..200)) {
         let runs = decode(&encode(pixels.iter().copied())).unwrap();
         let is_set = |pixel: u64| runs.iter().any(|run| run.contains(&pixel));
         for (number, pixel) in pixels.iter().enumerate() {
@@ -125,7 +125,7 @@ proptest! {
     }
 
     #[test]
-    fn any_code_is_read_or_refused(code in "[0-9 x-]{0,30}") {
+    fn arbitrary_run_length_codes_do_not_panic(code in "[0-9 x-]{0,30}") {
         let _ = area(&code);
     }
 }

@@ -1,4 +1,4 @@
-//! Compares files byte by byte with those that several versions of fastparquet wrote: they are read and written again.
+//! Reads files of several versions of fastparquet, writes them again, and compares them byte by byte.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -29,8 +29,8 @@ fn recorded() -> Vec<(PathBuf, WriterVersions, String)> {
     found
 }
 
-/// The recorded table without rows. The parquet crate rejects its list of row groups, because an empty list has no
-/// type.
+/// Writes the recorded table without rows. It is not read from its file, because the parquet crate rejects the list of
+/// row groups: an empty list has no element type.
 fn no_rows(versions: &WriterVersions) -> Vec<u8> {
     let field = |name, kind| Field::new(name, kind, true);
     let schema = Schema::new(vec![
@@ -80,7 +80,7 @@ fn rewritten(file: &[u8], versions: &WriterVersions, what: &str) -> Vec<u8> {
 }
 
 #[test]
-fn every_recorded_file_comes_out_again() {
+fn rewritten_files_equal_the_recorded_files() {
     let all = recorded();
     assert!(all.len() >= 40, "{}", all.len());
     let mut wrong = Vec::new();
@@ -103,9 +103,9 @@ fn every_recorded_file_comes_out_again() {
 }
 
 #[test]
-fn another_version_is_another_footer() {
+fn replacing_the_footer_changes_the_version() {
     let all = recorded();
-    // Without missing values and booleans, the versions differ only in texts of the footer.
+    // Without missing values and booleans, only texts in the footer depend on the version.
     let numbers: Vec<_> = all
         .iter()
         .filter(|(_, _, what)| what == "numbers")
@@ -125,7 +125,7 @@ fn another_version_is_another_footer() {
 }
 
 #[test]
-fn what_is_no_such_footer_is_left_alone() {
+fn unknown_footers_are_not_parsed() {
     assert!(ParquetFooter::begin(100, b"\x05\0\0\0PAR2").is_none());
     assert!(ParquetFooter::begin(10, b"\x05\0\0\0PAR1").is_none());
     assert!(ParquetFooter::parse(4, b"anything").is_none());

@@ -1,4 +1,4 @@
-//! Runs the fuzzer's targets for a short time on mutations of real files.
+//! Runs the fuzz targets for a short time on mutations of real files.
 
 #![allow(
     clippy::expect_used,
@@ -20,7 +20,7 @@ fn files(names: &[&str]) -> Vec<Vec<u8>> {
     seeds(&root, names)
 }
 
-/// A structure with two fields, and a variable.
+/// Returns a MATLAB file with a structure of two fields and a variable.
 fn matlab_files() -> Vec<Vec<u8>> {
     let element = |kind: u32, content: &[u8]| {
         let mut bytes = [kind.to_le_bytes(), (content.len() as u32).to_le_bytes()].concat();
@@ -58,7 +58,7 @@ fn parquet_files() -> Vec<Vec<u8>> {
     )
 }
 
-/// The headers of archives, which are at their ends.
+/// The headers of archives, which are at the end of the files.
 fn sevenz_headers() -> Vec<Vec<u8>> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data");
     let archives = seeds(&root, &["archives"]);

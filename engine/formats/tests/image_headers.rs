@@ -1,4 +1,4 @@
-//! Sizes of images compared with Pillow (see `tests/data/images/record_headers.py`).
+//! Compares the sizes of images with Pillow (see `tests/data/images/record_headers.py`).
 
 use crate::hex;
 use hex::unhex;
@@ -11,7 +11,7 @@ fn recorded() -> Vec<Value> {
 }
 
 #[test]
-fn sizes_are_those_that_pillow_gives() {
+fn image_sizes_equal_those_of_pillow() {
     let cases = recorded();
     assert!(cases.len() > 200);
     for case in cases {
@@ -39,14 +39,14 @@ fn sizes_are_those_that_pillow_gives() {
 }
 
 #[test]
-fn refusals() {
+fn invalid_image_headers_are_errors() {
     let html = ImageHeader::read(&b"<html></html>"[..]).unwrap_err();
     assert_eq!(
         html.to_string(),
         "got HTML, expected an image (PNG, JPEG, GIF, BMP or TIFF)"
     );
     let none = ImageHeader::read(&b""[..]).unwrap_err();
-    assert!(matches!(none, ImageError::Truncated { place: 0 }));
+    assert!(matches!(none, ImageError::Truncated { position: 0 }));
     for file in [
         &b"\xff\xd8\xff\xda\0\x02"[..],
         b"\xff\xd8\xff\xe0\0\x01",
@@ -64,9 +64,9 @@ fn refusals() {
 }
 
 proptest! {
-    /// Truncated or damaged files are read or rejected; bytes after a complete header have no influence.
+    /// Truncated or damaged files are read or rejected. Bytes after a complete header do not matter.
     #[test]
-    fn damage_never_panics(
+    fn damaged_headers_do_not_panic(
         which in any::<prop::sample::Index>(),
         cut in any::<prop::sample::Index>(),
         place in any::<prop::sample::Index>(),

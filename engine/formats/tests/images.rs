@@ -1,11 +1,11 @@
-//! PNG images compared with Pillow (see `tests/data/images/record.py`).
+//! Compares PNG images with Pillow (see `tests/data/images/record.py`).
 
 use crate::hex;
 use hex::unhex;
 use prep_formats::limits::DecodingLimits;
 use prep_formats::png::{PngError, decode_grey, size};
 
-/// Number of pixels from which Pillow rejects an image as a decompression bomb.
+/// Pillow rejects an image with more pixels as a decompression bomb.
 const MAX_PIXELS: u64 = 178_956_970;
 use proptest::prelude::*;
 use serde_json::Value;
@@ -22,7 +22,7 @@ fn recorded() -> serde_json::Map<String, Value> {
 }
 
 #[test]
-fn grey_as_pillow_converts() {
+fn grey_values_equal_those_of_pillow() {
     for (name, case) in recorded() {
         let file = unhex(case["png"].as_str().unwrap());
         let found = decode_grey(&file, &pixels(MAX_PIXELS));
@@ -39,7 +39,7 @@ fn grey_as_pillow_converts() {
 }
 
 #[test]
-fn refusals() {
+fn invalid_png_images_are_errors() {
     let file = unhex(recorded()["rgb"]["png"].as_str().unwrap());
     let html = decode_grey(b"<html></html>", &pixels(MAX_PIXELS)).unwrap_err();
     assert!(
@@ -63,7 +63,7 @@ fn refusals() {
     }
     let mut huge = file.clone();
     huge[16..24].fill(0x7f);
-    // If the checksum contradicts the header, the declared size is damage, not a demand.
+    // If the checksum of the header is wrong, the damage is reported, not the declared size.
     assert!(matches!(
         decode_grey(&huge, &pixels(MAX_PIXELS)),
         Err(PngError::HeaderCrc)
@@ -78,7 +78,7 @@ fn refusals() {
 
 proptest! {
     #[test]
-    fn damage_never_panics(which in 0usize..20, place in any::<prop::sample::Index>(), value in any::<u8>()) {
+    fn damaged_images_do_not_panic(which in 0usize..20, place in any::<prop::sample::Index>(), value in any::<u8>()) {
         let images = recorded();
         let (_, case) = images.iter().nth(which % images.len()).unwrap();
         let mut file = unhex(case["png"].as_str().unwrap());

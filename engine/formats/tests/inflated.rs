@@ -51,7 +51,7 @@ fn indexed(packed: &[u8]) -> (IndexerResult<&[u8]>, Vec<u8>) {
     (found, windows.take())
 }
 
-/// Content made of pieces with different compressibility.
+/// Content that consists of pieces with different compressibility.
 fn content() -> impl Strategy<Value = Vec<u8>> {
     let piece = (0..4, 0..2_500_000_usize, any::<u64>());
     let piece = piece.prop_map(|(kind, count, seed)| match kind {
@@ -67,7 +67,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
 
     #[test]
-    fn every_place_reads_as_it_was_before_it_was_deflated(
+    fn random_access_returns_the_original_bytes(
         content in content(),
         level in 0..10_u32,
         flush_every in prop::option::of(1_000..1_000_000_usize),
@@ -77,7 +77,7 @@ proptest! {
     ) {
         let packed = deflate(&content, level, flush_every);
         let used = packed.len() as u64;
-        // Bytes after the stream have no influence.
+        // Bytes after the stream do not matter.
         let packed = [packed, vec![0xff; behind]].concat();
         let (mut found, windows) = indexed(&packed);
         prop_assert_eq!((found.used, found.len), (used, content.len() as u64));
@@ -102,7 +102,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_damaged_is_found_or_reads_as_something(
+    fn damaged_streams_do_not_panic(
         content in content(),
         level in 0..10_u32,
         place in any::<prop::sample::Index>(),
@@ -126,7 +126,7 @@ proptest! {
 
 proptest! {
     #[test]
-    fn any_bytes_are_read_or_refused(packed in prop::collection::vec(any::<u8>(), 0..400)) {
+    fn arbitrary_bytes_do_not_panic(packed in prop::collection::vec(any::<u8>(), 0..400)) {
         let windows = RefCell::new(Vec::new());
         let found = InflateIndexer::new(&packed[..], &windows);
         let found = found.and_then(|indexer| indexer.finish(1 << 20));
@@ -137,7 +137,7 @@ proptest! {
     }
 
     #[test]
-    fn an_index_that_lies_reads_wrong_bytes_or_none(
+    fn wrong_index_does_not_panic(
         spans in prop::collection::vec((0..1000_u64, any::<[u16; 3]>(), any::<bool>()), 0..6),
         len in 0..2000_u64,
     ) {
@@ -164,7 +164,7 @@ proptest! {
 
 /// Incompressible content needs no windows and few spans.
 #[test]
-fn stored_blocks_are_read_where_they_lie() {
+fn stored_blocks_are_read_without_decoding() {
     // At level 1, zlib-rs always uses fixed codes.
     for level in [0, 6, 9] {
         let content = noise(9_000_000, 3);
@@ -194,11 +194,11 @@ fn coded_bytes(index: &InflateIndex) -> u64 {
     coded.sum()
 }
 
-/// The bytes before a compressed block are read from stored blocks if there are enough of them. Otherwise the block
+/// The bytes before a compressed block are read from stored blocks if there are enough of these. Otherwise the block
 /// gets a window or belongs to the previous compressed block.
 #[test]
-fn coded_blocks_among_stored_ones_are_inflated_alone() {
-    // Bytes of noise between each 2,000 bytes of text, and the maximum number of bytes that are decoded.
+fn compressed_blocks_between_stored_blocks_are_decoded_separately() {
+    // Number of bytes of noise between each 2,000 bytes of text, and the maximum number of bytes that are decoded.
     for (noisy, inflated_at_most) in [(100_000, 100_000), (10_000, 600_000)] {
         let pieces = |seed| [noise(noisy, seed), text(2_000, seed)].concat();
         let content: Vec<u8> = (1..=50).flat_map(pieces).collect();
@@ -225,7 +225,7 @@ fn coded_blocks_among_stored_ones_are_inflated_alone() {
 }
 
 #[test]
-fn a_stream_is_begun_every_few_megabytes() {
+fn decoding_starts_every_few_megabytes() {
     let content = text(30_000_000, 5);
     let packed = deflate(&content, 6, None);
     let (found, windows) = indexed(&packed);
@@ -243,7 +243,7 @@ fn a_stream_is_begun_every_few_megabytes() {
     };
     let forwards = || (0..content.len() - 10).step_by(100_000);
     assert_eq!(read(1, &mut forwards()), 0);
-    // Two passes, and two readers of which one is behind the other.
+    // Two passes, and two readers at different positions.
     assert_eq!(read(1, &mut forwards().chain(forwards())), 0);
     assert_eq!(read(2, &mut forwards().flat_map(|at| [at, at / 2])), 0);
     // Random access.
@@ -252,8 +252,9 @@ fn a_stream_is_begun_every_few_megabytes() {
 }
 
 #[test]
-fn one_endless_block_has_no_index() {
-    // The literal byte 0 in fixed codes of 8 bits, endlessly: 011, then 00110000 with the highest bit first.
+fn single_endless_block_has_no_index() {
+    // The literal byte 0 in the fixed codes of 8 bits, repeated endlessly: 011, then 00110000 with the highest bit
+    // first.
     let bits = [true, true, false].into_iter();
     let zero = [false, false, true, true, false, false, false, false];
     let zeros = std::iter::repeat_n(zero, 20 << 20).flatten();
@@ -274,9 +275,9 @@ fn one_endless_block_has_no_index() {
     assert!(found.index.is_none());
 }
 
-/// Threads that need the same span wait for the one that decodes it.
+/// Threads that need the same span wait for the thread that decodes it.
 #[test]
-fn threads_read_the_same() {
+fn concurrent_threads_read_the_same_bytes() {
     let content = text(20_000_000, 7);
     let packed = deflate(&content, 6, None);
     let (found, windows) = indexed(&packed);

@@ -1,4 +1,4 @@
-//! Elements at a path compared with those of the parsed document; Latin-1 streams.
+//! Compares the elements at a path with those of the parsed document. Also tests Latin-1 streams.
 
 use std::io::{self, Read};
 
@@ -51,7 +51,7 @@ fn expected(text: &str, path: &[&str]) -> Option<Vec<(Option<String>, JsonValue)
 }
 
 #[test]
-fn elements_are_those_of_the_whole_document() {
+fn elements_equal_those_of_the_parsed_document() {
     let text = r#" { "info" : {"a]": "}\"{"}, "images": [ {"id": 1, "x": [1, [2]]}, {"id": "\u00e9"} , 3, null ],
         "empty": [], "none": {}, "deep": [[], {"k": {"b": 1, "c": [true]}}], "\u0061b": {"x": "y"} } "#;
     let paths: &[&[&str]] = &[
@@ -78,7 +78,7 @@ fn elements_are_those_of_the_whole_document() {
 }
 
 #[test]
-fn refusals() {
+fn invalid_documents_and_paths_are_errors() {
     use JsonErrorKind::*;
     let cases: &[(&str, &[&str], JsonErrorKind)] = &[
         ("", &[], ExpectedListOrObject),
@@ -114,8 +114,8 @@ fn refusals() {
     let found: Result<Vec<_>, _> = elements.collect();
     assert!(found.is_err());
     // Skipped values may exceed the limit.
-    let beside = format!(r#"{{"b": "{}", "a": [7]}}"#, "x".repeat(700_000));
-    let elements = JsonElements::new(beside.as_bytes(), ["a"]).with_limits(&limits);
+    let skipped = format!(r#"{{"b": "{}", "a": [7]}}"#, "x".repeat(700_000));
+    let elements = JsonElements::new(skipped.as_bytes(), ["a"]).with_limits(&limits);
     assert_eq!(elements.map(Result::unwrap).count(), 1);
 }
 
@@ -138,7 +138,7 @@ fn values() -> impl Strategy<Value = serde_json::Value> {
 
 proptest! {
     #[test]
-    fn any_path_into_any_document(
+    fn elements_at_any_path_equal_the_parsed_document(
         document in values(),
         path in prop::collection::vec("[ab]{1,2}|[0-3]", 0..3),
         pretty: bool,
@@ -160,7 +160,7 @@ proptest! {
     }
 
     #[test]
-    fn any_text_is_read_or_refused(text in "[\\[\\]{}:,\"ab1\\\\ ]{0,40}") {
+    fn arbitrary_text_does_not_panic(text in "[\\[\\]{}:,\"ab1\\\\ ]{0,40}") {
         let _ = read(&text, &["a"]);
         if let Ok(elements) = read(&text, &[]) {
             // Each element can be formatted as JSON.
@@ -171,7 +171,7 @@ proptest! {
     }
 
     #[test]
-    fn latin1_in_pieces_of_any_size(bytes in prop::collection::vec(any::<u8>(), 0..300), step in 1usize..9, size in 1usize..9) {
+    fn latin1_conversion_does_not_depend_on_chunk_sizes(bytes in prop::collection::vec(any::<u8>(), 0..300), step in 1usize..9, size in 1usize..9) {
         let mut reader = Latin1Reader::new(Trickle(&bytes, step));
         let mut text = Vec::new();
         let mut piece = vec![0; size];

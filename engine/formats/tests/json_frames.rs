@@ -1,4 +1,4 @@
-//! Lists of records compared with pandas' tables (see `tests/data/json/record_frames.py`).
+//! Compares tables from lists of records with pandas (see `tests/data/json/record_frames.py`).
 
 use prep_formats::json::{
     FormattedObject, FrameBuilder, FrameFunction, JsonElements, JsonGrammar, JsonLine, JsonLines,
@@ -39,8 +39,8 @@ fn dataframe(text: &str) -> Result<String, String> {
 }
 
 #[test]
-fn records_become_rows_as_in_pandas() {
-    // The environment variable `FRAMES` names a file with further cases.
+fn rows_equal_those_of_pandas() {
+    // The environment variable `FRAMES` names a file with additional cases.
     let path = std::env::var("FRAMES");
     let cases = match &path {
         Ok(path) => std::fs::read_to_string(path).unwrap(),
@@ -78,7 +78,7 @@ fn printed(
 }
 
 #[test]
-fn records_that_are_kept_are_those_of_the_table() {
+fn records_reported_as_unchanged_equal_the_rows() {
     let path = std::env::var("FRAMES");
     let cases = match &path {
         Ok(path) => std::fs::read_to_string(path).unwrap(),
@@ -92,7 +92,7 @@ fn records_that_are_kept_are_those_of_the_table() {
         };
         let text = text.as_str().unwrap();
         let python = |value: &JsonValue| value.to_json(&WriteOptions::default()).unwrap();
-        // Converts the records one by one with the types of the table.
+        // Converts the records one by one to the types of the table.
         let (records, values, typing): (Vec<_>, Vec<_>, _) = match reader.as_str() {
             Some("ujson") => {
                 let mut lines = JsonLines::new(text.as_bytes()).with_grammar(JsonGrammar::Ujson);
@@ -124,7 +124,7 @@ fn records_that_are_kept_are_those_of_the_table() {
         let same =
             |(record, row): (&FormattedObject, &JsonValue)| record.text().as_bytes() == python(row);
         let is_same = records.iter().zip(&rows).all(same);
-        // If the rows are unchanged, both equal pandas' output.
+        // If the rows are unchanged, both the records and the rows equal pandas' output.
         if is_kept {
             assert!(is_same, "{text}");
         }
@@ -142,7 +142,7 @@ fn records_that_are_kept_are_those_of_the_table() {
 }
 
 #[test]
-fn what_pandas_would_change_by_name_is_refused() {
+fn conversions_because_of_column_names_are_errors() {
     let cases = [
         ("{\"created_at\": \"2020-01-01\"}", "created_at"),
         ("{\"date\": 1600000000, \"a\": 1}", "date"),

@@ -1,8 +1,8 @@
-//! Values compared with pandas' ujson (see `tests/data/json/record_pandas.py`).
+//! Compares values with pandas' ujson (see `tests/data/json/record_pandas.py`).
 
 use prep_formats::json::{JsonElements, JsonError, JsonGrammar, JsonValue};
 
-/// Parses a text with pandas' arithmetic, as the only element of a list.
+/// Parses a text with pandas' arithmetic. The text is the only element of a list.
 fn parse_pandas(text: &str) -> Result<JsonValue, JsonError> {
     let (list, whole) = (format!("[{text}]"), [""; 0]);
     let elements = JsonElements::new(list.as_bytes(), whole).with_grammar(JsonGrammar::Ujson);
@@ -12,14 +12,14 @@ fn parse_pandas(text: &str) -> Result<JsonValue, JsonError> {
 }
 
 #[test]
-fn as_pandas_reads_and_writes() {
+fn values_equal_those_of_pandas() {
     let (mut floats, mut read) = (0, 0);
     for line in include_str!("data/json/pandas.jsonl").lines() {
         let case: serde_json::Value = serde_json::from_str(line).unwrap();
         let text = case[0].as_str().unwrap();
         match (parse_pandas(text), case[1].as_str()) {
             (Ok(value), Some(expected)) => {
-                // Ten decimals would hide differences in the last bits.
+                // Also compares the double itself, because ten decimals would hide differences in its last bits.
                 if let (Some([JsonValue::Float(float)]), Some(read)) =
                     (value.as_list(), case[2][0].as_str())
                 {

@@ -1,4 +1,4 @@
-//! Reading and writing compared with Python's `json` (see `tests/data/json/record.py`), and the streaming readers with
+//! Compares reading and writing with Python's `json` (see `tests/data/json/record.py`), and the streaming readers with
 //! the parser.
 
 use crate::hex;
@@ -36,7 +36,7 @@ fn options() -> [WriteOptions; 5] {
 }
 
 #[test]
-fn as_python_reads_and_writes() {
+fn values_equal_those_of_python() {
     let mut compared = 0;
     for line in include_str!("data/json/cases.jsonl").lines() {
         let case: serde_json::Value = serde_json::from_str(line).unwrap();
@@ -58,8 +58,8 @@ fn as_python_reads_and_writes() {
                 compared += 1;
             }
             (Err(JsonError::Syntax { position, .. }), None) => {
-                // The line of an error equals Python's. The column may differ, because Python may report the comma
-                // instead of the text after it.
+                // The line of an error equals Python's. The column may differ, because Python may report the position
+                // of the comma instead of the text after it.
                 if let Some(place) = case["error"].as_array() {
                     assert_eq!(
                         place[0].as_u64(),
@@ -82,7 +82,7 @@ fn syntax(result: Result<JsonValue, JsonError>) -> (JsonErrorKind, u64, u64) {
 }
 
 #[test]
-fn errors_and_their_places() {
+fn errors_contain_their_position() {
     let deep = "[".repeat(2000);
     let table: [(&[u8], JsonErrorKind, u64, u64); 14] = [
         (b"", JsonErrorKind::ExpectedValue, 1, 1),
@@ -112,7 +112,7 @@ fn errors_and_their_places() {
 }
 
 #[test]
-fn lines() {
+fn lines_are_read_as_separate_values() {
     let text = "{\"a\":1}\r\n\n  \n[2]\n\"x\"";
     let values: Vec<JsonValue> = JsonLines::new(text.as_bytes())
         .map(Result::unwrap)
@@ -128,7 +128,7 @@ fn lines() {
 }
 
 #[test]
-fn records_refuse_what_the_whole_reader_refuses() {
+fn list_reader_rejects_the_same_texts_as_the_parser() {
     let table: [(&str, JsonErrorKind, u64, u64); 8] = [
         ("", JsonErrorKind::ExpectedList, 1, 1),
         ("{}", JsonErrorKind::ExpectedList, 1, 1),
@@ -221,17 +221,17 @@ fn json() -> impl Strategy<Value = JsonValue> {
 
 proptest! {
     #[test]
-    fn values_survive(value in json(), which in 0usize..5) {
+    fn values_round_trip(value in json(), which in 0usize..5) {
         let options = &options()[which];
         let text = value.to_json(options).unwrap();
         let back = parse(&text).unwrap();
-        // Sorting changes the order of keys only the first time.
+        // Sorting can change the order of keys only the first time.
         prop_assert_eq!(back.to_json(options).unwrap(), text);
         if !options.sort_keys { prop_assert_eq!(back, value); }
     }
 
     #[test]
-    fn records_equal_the_list(list in proptest::collection::vec(json(), 0..6), step in 1usize..9) {
+    fn list_reader_returns_the_elements_of_the_list(list in proptest::collection::vec(json(), 0..6), step in 1usize..9) {
         let list = JsonValue::List(list);
         let text = list.to_json(&WriteOptions { indent: Some(2), ..WriteOptions::default() }).unwrap();
         let records: Vec<JsonValue> = JsonElements::list(Trickle(&text, step)).values().map(Result::unwrap).collect();
@@ -239,7 +239,7 @@ proptest! {
     }
 
     #[test]
-    fn any_text_is_read_or_refused(text in "[\\[\\]{},:\"\\\\0-9.eEu \\n\u{e9}a-]{0,40}") {
+    fn arbitrary_text_does_not_panic(text in "[\\[\\]{},:\"\\\\0-9.eEu \\n\u{e9}a-]{0,40}") {
         let whole = parse(text.as_bytes());
         let records: Result<Vec<JsonValue>, _> = JsonElements::list(text.as_bytes()).values().collect();
         if let Ok(JsonValue::List(list)) = whole {

@@ -1,4 +1,4 @@
-//! Reformatted texts compared with parsing and formatting, and with Python and pandas (recorded by
+//! Compares reformatted texts with parsing and formatting, and with Python and pandas (recorded by
 //! `tests/data/json/record.py` and `record_pandas.py`).
 
 use crate::hex;
@@ -9,7 +9,7 @@ use prep_formats::json::{
 };
 use proptest::prelude::*;
 
-/// The text reformatted without a value, if that is possible.
+/// Reformats the text without building a value, if possible.
 fn fast(text: &[u8], grammar: JsonGrammar, printing: JsonStyle) -> Option<String> {
     let mut out = b"before".to_vec();
     let done = reformat(text, grammar, printing, &mut out);
@@ -19,7 +19,7 @@ fn fast(text: &[u8], grammar: JsonGrammar, printing: JsonStyle) -> Option<String
     done.then_some(printed)
 }
 
-/// The text parsed and formatted, if that is possible.
+/// Parses and formats the text, if possible.
 fn slow(text: &[u8], grammar: JsonGrammar, printing: JsonStyle) -> Option<String> {
     let value = match grammar {
         JsonGrammar::Python => parse(text).ok()?,
@@ -59,7 +59,7 @@ fn is_alike(text: &[u8]) -> Result<(), TestCaseError> {
 }
 
 #[test]
-fn as_python_reads_and_writes() {
+fn reformatted_texts_equal_those_of_python() {
     let mut compared = 0;
     for line in include_str!("data/json/cases.jsonl").lines() {
         let case: serde_json::Value = serde_json::from_str(line).unwrap();
@@ -76,7 +76,7 @@ fn as_python_reads_and_writes() {
 }
 
 #[test]
-fn as_pandas_reads_and_writes() {
+fn reformatted_texts_equal_those_of_pandas() {
     let mut compared = 0;
     for line in include_str!("data/json/pandas.jsonl").lines() {
         let case: serde_json::Value = serde_json::from_str(line).unwrap();
@@ -92,7 +92,7 @@ fn as_pandas_reads_and_writes() {
 }
 
 #[test]
-fn plain_texts_take_no_values() {
+fn ordinary_texts_are_reformatted_without_parsing() {
     for (text, python, pandas) in [
         (" { } ", "{}", "{}"),
         (
@@ -122,7 +122,7 @@ fn plain_texts_take_no_values() {
 }
 
 #[test]
-fn what_needs_a_value_is_left_to_the_reader() {
+fn rare_texts_must_be_parsed() {
     let many: Vec<String> = (0..40).map(|key| format!("\"{key}\": 1")).collect();
     let many = format!("{{{}}}", many.join(","));
     let deep = "[".repeat(981) + &"]".repeat(981);
@@ -136,7 +136,7 @@ fn what_needs_a_value_is_left_to_the_reader() {
 }
 
 #[test]
-fn lines_are_printed_or_read() {
+fn lines_are_formatted_or_parsed() {
     let text = "{\"a\": 1}\n\n[2]\n{\"a\": 1, \"a\": 2}\n{\"a\":\n";
     let mut lines = JsonLines::new(text.as_bytes());
     let mut found = Vec::new();
@@ -153,7 +153,7 @@ fn lines_are_printed_or_read() {
     assert_eq!(found, [r#"{"a": 1}"#, list, &object, error]);
 }
 
-/// Values as people and programs write them: spaces, escapes, repeated keys, all forms of the grammar.
+/// JSON values as people and programs write them: spaces, escapes, repeated keys, and all parts of the grammar.
 fn spelled() -> impl Strategy<Value = String> {
     let string = prop_oneof![
         r#"[a-c]{0,2}"#,
@@ -186,19 +186,19 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 
     #[test]
-    fn any_value_is_printed_alike(text in spelled()) {
+    fn reformatting_a_value_equals_parsing_and_formatting(text in spelled()) {
         is_alike(text.as_bytes())?;
     }
 
     #[test]
-    fn any_text_is_printed_alike(text in "[\\[\\]{},:\"\\\\0-9.eEu \\n\u{e9}aN/-]{0,40}", cut in 0_usize..40) {
+    fn reformatting_any_text_equals_parsing_and_formatting(text in "[\\[\\]{},:\"\\\\0-9.eEu \\n\u{e9}aN/-]{0,40}", cut in 0_usize..40) {
         is_alike(text.as_bytes())?;
-        // Truncated texts, which may not be UTF-8.
+        // Truncated texts, which may be invalid UTF-8.
         is_alike(text.as_bytes().get(..cut).unwrap_or_default())?;
     }
 
     #[test]
-    fn members_are_found_and_replaced(text in spelled(), keys in "[a-c]{0,2}", new in spelled()) {
+    fn members_of_a_formatted_object_are_read_and_replaced(text in spelled(), keys in "[a-c]{0,2}", new in spelled()) {
         let Some(mut record) = FormattedObject::new(text.as_bytes(), JsonGrammar::Python) else { return Ok(()) };
         let Ok(JsonValue::Object(mut object)) = parse(text.as_bytes()) else { panic!("{text}") };
         let new = parse(new.as_bytes()).unwrap_or(JsonValue::Null);
@@ -206,7 +206,7 @@ proptest! {
         let mut names: Vec<String> = object.keys().filter_map(|key| Some(key.as_str()?.to_owned())).collect();
         names.push(keys);
         for name in names {
-            // Compares texts, because NaN does not equal itself.
+            // Texts are compared, because NaN does not equal itself.
             prop_assert_eq!(record.get(&name).as_ref().map(text), object.get(&name).map(text));
             record.set(&name, &new).unwrap();
             if let Some(member) = object.get_mut(&name) { *member = new.clone(); }

@@ -1,4 +1,4 @@
-//! Files with more than one block of rows, compared by MD5 with pandas' output (`tests/data/pandas/record_writer.py`).
+//! Compares files with more than one block of rows with pandas' output, by MD5 (`tests/data/pandas/record_writer.py`).
 
 use crate::pandas_support;
 use md5::{Digest, Md5};
@@ -34,7 +34,7 @@ fn raw(case: &Value) -> String {
 }
 
 #[test]
-fn blocks_are_typed_and_joined_as_in_pandas() {
+fn block_types_are_combined_as_in_pandas() {
     let options = ReadOptions::default();
     let mut failures = Vec::new();
     for case in lines("blocks.jsonl") {
@@ -68,9 +68,9 @@ fn blocks_are_typed_and_joined_as_in_pandas() {
     );
 }
 
-/// A file of 100 KB that would become a table of 500 million cells.
+/// Reads a file of 100 KB that would become a table of 500 million cells.
 #[test]
-fn short_rows_below_a_wide_header_are_filled_up_to_a_limit() {
+fn number_of_missing_fields_in_short_rows_is_limited() {
     let text =
         |columns: usize, rows: usize| format!("a{}\n{}", ",".repeat(columns), "1\n".repeat(rows));
     let options = ReadOptions::default();

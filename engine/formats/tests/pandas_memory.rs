@@ -39,7 +39,7 @@ fn file() -> (File, Schema) {
     )
 }
 
-/// Number of bytes of a table's text that are in this process' memory.
+/// Number of bytes of a table's text that are in the memory of this process.
 fn resident(table: &TextTable) -> u64 {
     let wanted = table.text().as_ptr() as u64;
     let maps = fs::read_to_string("/proc/self/smaps").unwrap();
@@ -63,7 +63,7 @@ fn resident(table: &TextTable) -> u64 {
 }
 
 #[test]
-fn rows_that_were_passed_are_given_back() {
+fn sequential_reading_releases_memory() {
     let (file, schema) = file();
     let table = TextTable::open(MappedFile::new(&file), schema, u64::MAX).unwrap();
     let rows: Vec<u64> = (0..ROWS).filter(|row| row % 10 != 3).collect();
@@ -76,7 +76,7 @@ fn rows_that_were_passed_are_given_back() {
 }
 
 #[test]
-fn rows_that_lie_anywhere_stay_while_there_is_room() {
+fn random_lookups_keep_memory_up_to_the_limit() {
     let (_, schema) = file();
     let all = 100 * schema.rows;
     for (room, rows, stays) in [

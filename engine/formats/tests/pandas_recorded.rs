@@ -1,4 +1,4 @@
-//! Reading compared with tables recorded from pandas 2.2.3 (`tests/data/pandas/record.py`).
+//! Compares reading with tables recorded from pandas 2.2.3 (`tests/data/pandas/record.py`).
 
 use crate::pandas_support;
 use std::collections::BTreeMap;
@@ -92,7 +92,7 @@ fn print_text(out: &mut Vec<u8>, text: &[u8]) {
     }
 }
 
-/// A deliberately simple writer, so that an error in the real one cannot hide an error in the reader.
+/// A deliberately simple writer, so that an error in the real writer cannot hide an error in the reader.
 fn print_frame(frame: &Frame) -> Vec<u8> {
     let mut out = Vec::new();
     for (i, column) in frame.columns.iter().enumerate() {
@@ -161,7 +161,7 @@ fn check(case: &Case) -> Result<(), String> {
     }
     let out = expected["out"].as_str().unwrap();
     let frame = frame.map_err(|error| error.to_string())?;
-    // A float32 is stored as a double of the same value, so only the text of the second pass can be compared.
+    // A float32 is stored as a double of the same value. So only the text of the second pass can be compared.
     let narrow = case
         .options
         .types
@@ -218,7 +218,7 @@ fn check(case: &Case) -> Result<(), String> {
         }
         let is_canonical = matches!(rewritten, RewriteResult::Canonical(_));
         if case.raw == out.as_bytes() && !is_canonical {
-            return Err(format!("not taken as it is: {rewritten:?}"));
+            return Err(format!("not canonical: {rewritten:?}"));
         }
     }
     Ok(())
@@ -251,22 +251,22 @@ fn check_all(name: &str) {
 }
 
 #[test]
-fn tables_are_read_as_pandas_reads_them() {
+fn tables_equal_those_of_pandas() {
     check_all("tables.jsonl");
 }
 
 #[test]
-fn random_text_is_read_as_pandas_reads_it() {
+fn random_text_is_read_as_in_pandas() {
     check_all("random.jsonl");
 }
 
 #[test]
-fn text_by_request_stands_beside_inferred_columns() {
+fn columns_with_requested_text_type_do_not_affect_other_columns() {
     check_all("text.jsonl");
 }
 
 #[test]
-fn decimals_become_the_same_doubles() {
+fn parsed_doubles_equal_those_of_pandas() {
     let mut failures = Vec::new();
     for line in lines("floats.jsonl") {
         let text = line[0].as_str().unwrap();

@@ -11,7 +11,7 @@ use proptest::prelude::*;
 
 use pandas_support::{lines, scan_in_chunks};
 
-/// The canonical table of a raw text.
+/// Returns the canonical table of a raw text.
 fn table(raw: &str) -> Result<TextTable, CsvError> {
     let options = ReadOptions::default();
     let scan = scan_in_chunks(raw.as_bytes(), &options, 1000)?;
@@ -22,7 +22,7 @@ fn table(raw: &str) -> Result<TextTable, CsvError> {
 
 /// A query may compute empty texts, although its schema has no missing cells.
 #[test]
-fn an_empty_text_is_missing_whatever_the_schema_says() {
+fn empty_text_is_missing_even_if_not_nullable() {
     let column = ColumnSchema {
         name: "t".to_owned(),
         kind: ColumnType::Text,
@@ -40,7 +40,7 @@ fn an_empty_text_is_missing_whatever_the_schema_says() {
 }
 
 #[test]
-fn columns_become_arrays() {
+fn columns_are_converted_to_arrow_arrays() {
     let raw = "i,u,f,b,t\n1,18446744073709551615,.5,true,\"a,\"\"b\"\"\"\n-2,7,,FALSE,\n3,0,-inf,,\"c\rd\"\n";
     let table = table(raw).unwrap();
     let columns = [4, 0, 1, 2, 3, 0];
@@ -90,7 +90,7 @@ fn columns_become_arrays() {
 }
 
 #[test]
-fn wide_integers_stay_exact() {
+fn large_integers_are_exact() {
     let table =
         table("u,i,b\n18446744073709551615,-9223372036854775808,true\n9007199254740993,5,false\n")
             .unwrap();
@@ -112,7 +112,7 @@ fn wide_integers_stay_exact() {
 }
 
 #[test]
-fn texts_that_do_not_fit_their_schema_are_refused() {
+fn texts_that_contradict_their_schema_are_errors() {
     let schema = table("a\n1\n2\n").unwrap().schema().clone();
     for text in ["a\n1\n", "a\n1\n2", "a\n1\n\"2\n", "", "a\n1\n2\n3\n"] {
         let opened = TextTable::from_bytes(text.as_bytes().to_vec(), schema.clone());
@@ -132,7 +132,7 @@ fn texts_that_do_not_fit_their_schema_are_refused() {
 
 /// The cells of each recorded output are found in the stored text.
 #[test]
-fn cells_of_recorded_tables_are_found() {
+fn cells_equal_those_of_recorded_tables() {
     let mut seen = 0;
     for case in lines("random.jsonl").chain(lines("tables.jsonl")) {
         let (Some(raw), true) = (case["in"].as_str(), case["options"].is_null()) else {
@@ -165,7 +165,7 @@ fn cells_of_recorded_tables_are_found() {
 
 proptest! {
     #[test]
-    fn gathering_by_buckets_is_gathering(
+    fn gathering_in_buckets_equals_gathering_directly(
         cells in prop::collection::vec(("[a-c\",\r\n ]{0,6}", -99i64..99), 1..60),
         picks in prop::collection::vec(any::<prop::sample::Index>(), 0..90),
         columns in prop::collection::vec(0usize..2, 1..4),
@@ -184,7 +184,7 @@ proptest! {
         gather(&table, order.clone(), &columns, &mut direct, &large).unwrap();
         gather(&table, order.clone(), &columns, &mut dealt, &small).unwrap();
         prop_assert_eq!(&direct, &dealt);
-        // The expected text, from the content of the cells.
+        // The expected text is built from the content of the cells.
         let mut expected = Vec::new();
         for row in &order {
             let row: Vec<_> = table.cells(*row).unwrap().collect();

@@ -1,4 +1,4 @@
-//! Writing compared with pandas and Python (`tests/data/pandas/record_writer.py`).
+//! Compares writing with pandas and Python (`tests/data/pandas/record_writer.py`).
 
 use crate::mapped;
 use crate::pandas_support;
@@ -40,7 +40,7 @@ fn printed(push: impl FnOnce(&mut Vec<u8>)) -> String {
 }
 
 #[test]
-fn numbers_print_as_in_python() {
+fn numbers_are_formatted_as_in_python() {
     let mut failures = Vec::new();
     for case in lines("writer.jsonl") {
         let mut check = |form: &str, got: String| {
@@ -50,7 +50,7 @@ fn numbers_print_as_in_python() {
         };
         if let Some(value) = case["f64"].as_str().map(hex) {
             check("shortest", printed(|out| push_f64(out, value)));
-            // The option `float_format` of `to_csv`, for which NaN is missing.
+            // The option `float_format` of `to_csv`. NaN is a missing cell.
             for (form, format) in [
                 ("10g", "%.10g"),
                 ("3g", "%.3g"),
@@ -126,7 +126,7 @@ fn texts_are_quoted_as_in_pandas() {
 }
 
 #[test]
-fn slices_of_canonical_text_are_requoted() {
+fn canonical_cells_are_requoted_for_the_dialect() {
     for (case, delimiter, quoting) in text_cases() {
         let Some(texts) = case["texts"].as_array() else {
             continue;
@@ -161,9 +161,9 @@ fn slices_of_canonical_text_are_requoted() {
     }
 }
 
-/// Zeros of both signs are equal but have different texts.
+/// Zeros of both signs are equal but are formatted differently.
 #[test]
-fn a_double_that_comes_again_prints_as_it_did() {
+fn repeated_doubles_are_formatted_the_same() {
     let mut writer = CsvWriter::new(Vec::new());
     for value in [0.5, 0.5, f64::NAN, 0.5, 0.0, -0.0, -0.0, 0.0, 1e-5, 1e-5] {
         writer.f64(value);
@@ -174,8 +174,8 @@ fn a_double_that_comes_again_prints_as_it_did() {
 }
 
 #[test]
-fn where_rows_start_is_known_without_looking_for_them() {
-    // Rows of all lengths, with quotes and line ends in them, more than the buffer holds.
+fn recorded_row_offsets_equal_searched_offsets() {
+    // Rows of all lengths, with quotes and line breaks in them, and more bytes than the buffer has.
     let mut out = tempfile::tempfile().unwrap();
     let mut writer = CsvWriter::new(&mut out).with_index();
     writer.header(["a", "b"]).unwrap();

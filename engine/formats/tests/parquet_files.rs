@@ -1,5 +1,5 @@
-//! Parquet files: files written by Python are read, our own are read back and have the structure that pandas with
-//! fastparquet writes.
+//! Parquet files: reads files written by Python and by this crate. Written files have the structure of those that
+//! pandas writes with fastparquet.
 
 use std::fs::File;
 use std::io;
@@ -69,7 +69,7 @@ fn rows(batches: impl IntoIterator<Item = RecordBatch>) -> Vec<Value> {
 }
 
 #[test]
-fn python_files() {
+fn files_of_python_are_read() {
     let expected: Vec<Value> =
         serde_json::from_str(include_str!("data/parquet/table.json")).unwrap();
     for name in PYTHON {
@@ -91,7 +91,7 @@ fn python_files() {
 }
 
 #[test]
-fn columns_come_in_the_order_asked_for() {
+fn columns_are_in_the_requested_order() {
     let table = open(python("snappy")).unwrap();
     let columns = ["text", "i16", "f64", "text"];
     let batch = table
@@ -147,7 +147,7 @@ fn sample() -> RecordBatch {
 }
 
 #[test]
-fn written_as_pandas_stores_it() {
+fn written_files_have_the_structure_of_pandas() {
     let batch = sample();
     let mut writer = ParquetWriter::with_row_group_rows(Vec::new(), &batch.schema(), 2).unwrap();
     writer.write(&batch).unwrap();
@@ -207,9 +207,10 @@ fn written_as_pandas_stores_it() {
     );
 }
 
-/// Zstandard compresses zeros by a factor of ten thousand, and the decoder allocates the size in the page header.
+/// Zstandard compresses zeros by a factor of ten thousand, and the decoder allocates the size declared in the page
+/// header.
 #[test]
-fn a_page_that_unpacks_to_more_than_the_limits_allow_is_not_decoded() {
+fn page_that_unpacks_over_the_limit_is_an_error() {
     let zeros: ArrayRef = Arc::new(Int64Array::from(vec![0; 1 << 17]));
     let lists: ArrayRef = {
         let mut lists = arrow::array::ListBuilder::new(arrow::array::Int64Builder::new());
@@ -264,7 +265,7 @@ fn a_page_that_unpacks_to_more_than_the_limits_allow_is_not_decoded() {
 }
 
 #[test]
-fn refusals() {
+fn invalid_parquet_files_are_errors() {
     let html = open(b"<html></html>".to_vec()).unwrap_err();
     assert!(html.to_string().starts_with("got HTML, 13 B"), "{html}");
     let whole = python("snappy");
@@ -295,7 +296,7 @@ fn refusals() {
 }
 
 #[test]
-fn files_are_read_where_they_lie() {
+fn stored_archive_members_are_read_in_place() {
     let inner = python("zstd");
     let mut outer = b"before".to_vec();
     outer.extend(&inner);
@@ -311,13 +312,13 @@ fn files_are_read_where_they_lie() {
     );
 }
 
-/// A disk that fails after some reads.
-struct Breaking {
+/// A disk that fails after a number of reads.
+struct FailingDisk {
     file: Vec<u8>,
     reads_left: AtomicI64,
 }
 
-impl ReadAt for Breaking {
+impl ReadAt for FailingDisk {
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
         match self.reads_left.fetch_sub(1, Ordering::Relaxed) {
             ..=0 => Err(io::Error::from_raw_os_error(5)),
@@ -327,13 +328,13 @@ impl ReadAt for Breaking {
 }
 
 #[test]
-fn a_disk_that_fails_is_told_from_a_damaged_file() {
+fn failing_disk_is_distinguished_from_a_damaged_file() {
     for name in PYTHON {
         let mut failed = 0;
         for reads in 0.. {
             let file = python(name);
             let length = file.len() as u64;
-            let disk = Breaking {
+            let disk = FailingDisk {
                 file,
                 reads_left: AtomicI64::new(reads),
             };

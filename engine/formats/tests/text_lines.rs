@@ -1,4 +1,4 @@
-//! Lines of text files compared with Python's text mode (see `tests/data/lines/record.py`).
+//! Compares the lines of text files with Python's text mode (see `tests/data/lines/record.py`).
 
 use crate::hex;
 use std::io::BufReader;
@@ -6,7 +6,7 @@ use std::io::BufReader;
 use prep_formats::lines::{LinesError, TextLines};
 use proptest::prelude::*;
 
-/// Reads with a buffer of `size` bytes, so that line ends are split between two fillings.
+/// Reads with a buffer of `size` bytes, so that the bytes of a line ending may be in different buffers.
 fn lines(data: &[u8], size: usize) -> Result<Vec<String>, LinesError> {
     let mut lines = TextLines::new(BufReader::with_capacity(size, data));
     let mut all = Vec::new();
@@ -17,7 +17,7 @@ fn lines(data: &[u8], size: usize) -> Result<Vec<String>, LinesError> {
 }
 
 #[test]
-fn lines_are_those_of_python() {
+fn lines_equal_those_of_python() {
     let cases: Vec<(String, Option<Vec<String>>)> =
         serde_json::from_str(include_str!("data/lines/lines.json")).unwrap();
     assert_eq!(cases.len(), 500);
@@ -30,15 +30,15 @@ fn lines_are_those_of_python() {
 }
 
 #[test]
-fn a_line_that_is_no_text_is_named() {
+fn invalid_utf8_is_reported_with_its_line() {
     let error = lines(b"a\r\n\r\n\xff\nb", 8).unwrap_err();
     assert_eq!(error.to_string(), "line 3 is not UTF-8");
 }
 
 proptest! {
-    /// The lines do not depend on the buffer. Lines and line ends together are the text.
+    /// The lines do not depend on the size of the buffer. All lines and line endings together are the text.
     #[test]
-    fn lines_make_up_the_text(text in "[a\r\n\u{2028}\u{b}é]{0,40}", size in 1usize..9) {
+    fn lines_and_line_endings_are_the_text(text in "[a\r\n\u{2028}\u{b}é]{0,40}", size in 1usize..9) {
         let found = lines(text.as_bytes(), size).unwrap();
         let plain = text.replace("\r\n", "\n").replace('\r', "\n");
         let mut reader = TextLines::new(BufReader::with_capacity(size, text.as_bytes()));

@@ -1,9 +1,9 @@
-//! TFRecord files, built by the test field by field.
+//! TFRecord files, which the test builds field by field.
 
 use prep_formats::tfrecord::{Example, Feature, TfRecordError, TfRecords, masked_crc32c};
 use proptest::prelude::*;
 
-/// A field with a length: submessage, text, or packed numbers.
+/// Encodes a field with a length: a submessage, a text, or packed numbers.
 fn field(number: u8, content: &[u8]) -> Vec<u8> {
     let mut out = vec![number << 3 | 2];
     let mut length = content.len();
@@ -35,7 +35,7 @@ fn feature(payload: &[u8], name: &str) -> Option<Feature> {
 }
 
 #[test]
-fn features_of_every_kind() {
+fn features_of_every_kind_are_read() {
     let name = field(1, &field(1, b"ISIC_0000001"));
     let two = field(1, &[field(1, b"first"), field(1, b"second")].concat());
     let packed = field(
@@ -93,7 +93,7 @@ fn features_of_every_kind() {
 }
 
 #[test]
-fn records_in_order() {
+fn records_are_read_in_order() {
     let payloads: [&[u8]; 3] = [b"one", b"", &[7; 5000]];
     let file: Vec<u8> = payloads
         .iter()
@@ -115,7 +115,7 @@ fn records_in_order() {
 }
 
 #[test]
-fn refusals() {
+fn invalid_records_are_errors() {
     let first = |bytes: &[u8]| TfRecords::new(bytes).next().unwrap().unwrap_err();
     let good = record(b"payload");
     for length in [3, 8, 11, 15, good.len() - 1] {
@@ -161,7 +161,7 @@ fn refusals() {
 
 proptest! {
     #[test]
-    fn any_payload_is_read_or_refused(payload in prop::collection::vec(any::<u8>(), 0..60)) {
+    fn arbitrary_payloads_do_not_panic(payload in prop::collection::vec(any::<u8>(), 0..60)) {
         let _ = Example::new(&payload).feature("name");
         let _ = Example::new(&example(&[entry("name", &payload)])).feature("name");
     }

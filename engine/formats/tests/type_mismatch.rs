@@ -12,7 +12,7 @@ fn find(text: &str, column: &str, fits: &[ColumnType]) -> Option<(u64, u64, Stri
 }
 
 #[test]
-fn finds_the_first_cell() {
+fn first_cell_of_a_different_type_is_found() {
     let integers = [ColumnType::Int64, ColumnType::UInt64];
     let cell = |row, offset, cell: &str, missing| Some((row, offset, cell.to_owned(), missing));
     for (text, column, fits, expected) in [
@@ -32,10 +32,10 @@ fn finds_the_first_cell() {
             &[ColumnType::Bool],
             cell(2, 7, "yes, it is", false),
         ),
-        // A repeated name gets a number. A column without a name precedes the others.
+        // A repeated name gets a number as suffix. An unnamed column precedes the others.
         ("a,a\n1,x\n", "a.1", &integers, cell(1, 4, "x", false)),
         ("a,b\n0,1,x\n", "b", &integers, cell(1, 4, "x", false)),
-        // Each cell alone is an integer, but both together are not.
+        // Each cell alone is an integer, but no integer type can represent both cells.
         ("a\n-1\n18446744073709551615\n", "a", &integers, None),
         ("a\nx\n", "b", &integers, None),
         ("", "a", &integers, None),
@@ -45,7 +45,7 @@ fn finds_the_first_cell() {
 }
 
 #[test]
-fn a_cell_far_into_the_file_is_found_across_pieces() {
+fn cell_is_found_after_many_chunks() {
     let mut text = "id,n\n".to_owned();
     for row in 0..100_000 {
         text.push_str(&format!("{row},{}\n", row * 7));

@@ -1,4 +1,4 @@
-//! One invalid archive per error: the variant and its message.
+//! One invalid archive per error. Checks the error's variant and message.
 
 use crate::support;
 use std::io::Read;
@@ -32,7 +32,7 @@ fn member_refusal(member: Member) -> ZipError {
         .expect_err("the member should be rejected");
     assert!(
         content.is_empty(),
-        "nothing of a refused member is handed out"
+        "no byte of a rejected member is returned"
     );
     let mut streamed = Vec::new();
     let stream = match entry.open(&bytes) {
@@ -45,7 +45,7 @@ fn member_refusal(member: Member) -> ZipError {
     };
     assert!(
         streamed.len() as u64 <= entry.size,
-        "never more than declared"
+        "not more bytes than declared"
     );
     assert_eq!(
         std::mem::discriminant(&stream),
@@ -64,7 +64,7 @@ fn not_a_zip(bytes: &[u8]) -> (FileType, String) {
 }
 
 #[test]
-fn something_else() {
+fn other_file_types_are_rejected() {
     let page = format!("\n<!DOCTYPE html>\n<html>{}</html>", "x".repeat(2400));
     let (found, message) = not_a_zip(page.as_bytes());
     assert_eq!(found, FileType::Html);
@@ -91,13 +91,13 @@ fn something_else() {
 }
 
 #[test]
-fn cut_off() {
+fn truncated_archive_is_rejected() {
     let whole = archive(&[
         Member::stored("a.txt", &[7; 1000]),
         Member::deflated("b.txt", b"bb"),
     ]);
     for length in [4, 30, 600, 1100, whole.len() - 22, whole.len() - 1] {
-        let error = list(&whole[..length]).expect_err("cut off");
+        let error = list(&whole[..length]).expect_err("truncated");
         assert!(
             matches!(error, ZipError::Truncated { size } if size == length as u64),
             "{error:?}"
@@ -106,7 +106,7 @@ fn cut_off() {
 }
 
 #[test]
-fn cut_off_after_an_inner_archive() {
+fn archive_truncated_after_an_inner_archive_is_rejected() {
     let inner = archive(&[Member::stored("inner.txt", b"inner")]);
     let outer = archive(&[
         Member::stored("a.txt", b"a"),
@@ -114,12 +114,12 @@ fn cut_off_after_an_inner_archive() {
     ]);
     let end = outer.windows(4).rposition(|w| w == b"PK\x05\x06").unwrap();
     let cut = &outer[..end - 100];
-    let error = list(cut).expect_err("the inner archive is not the archive");
+    let error = list(cut).expect_err("the inner archive is not the outer archive");
     assert!(matches!(error, ZipError::Truncated { .. }), "{error:?}");
 }
 
 #[test]
-fn damaged_directory() {
+fn damaged_central_directory_is_rejected() {
     let mut bytes = archive(&[Member::stored("a", b"a"), Member::stored("b", b"b")]);
     let second = bytes.windows(4).rposition(|w| w == b"PK\x01\x02").unwrap();
     bytes[second] = b'X';
@@ -141,7 +141,7 @@ fn damaged_directory() {
 }
 
 #[test]
-fn encrypted() {
+fn encrypted_member_is_rejected() {
     let member = Member {
         flags: 1,
         ..Member::stored("secret.txt", b"x")
@@ -154,7 +154,7 @@ fn encrypted() {
 }
 
 #[test]
-fn unsupported_method() {
+fn unsupported_compression_method_is_rejected() {
     for method in [1, 6, 9, 12, 14, 93, 95, 98, 99] {
         let error = refusal(&[Member {
             method,
@@ -167,7 +167,7 @@ fn unsupported_method() {
 }
 
 #[test]
-fn unsafe_paths() {
+fn unsafe_paths_are_rejected() {
     let long = "x".repeat(256);
     let table = [
         ("/etc/passwd", PathError::Absolute),
@@ -206,7 +206,7 @@ fn unsafe_paths() {
 }
 
 #[test]
-fn links_and_special_files() {
+fn links_and_special_files_are_rejected() {
     let link = Member {
         mode: 0o120_777,
         ..Member::stored("link", b"/etc/passwd")
@@ -225,7 +225,7 @@ fn links_and_special_files() {
 }
 
 #[test]
-fn duplicates() {
+fn duplicates_with_different_contents_are_rejected() {
     let equal = [
         Member::stored("a/b", b"same"),
         Member::deflated("a//b", b"same"),
@@ -245,7 +245,7 @@ fn duplicates() {
         ),
         "{error:?}"
     );
-    // Contents with equal length and equal CRC-32.
+    // Contents of equal length and with equal CRC-32.
     let other = [
         Member::stored("a", b"plumless"),
         Member::stored("a", b"buckeroo"),
@@ -264,7 +264,7 @@ fn duplicates() {
 }
 
 #[test]
-fn file_as_folder() {
+fn member_inside_a_file_is_rejected() {
     for members in [["a", "a/b"], ["a/b/c/d", "a/b"]] {
         let error = refusal(&members.map(|name| Member::stored(name, b"x")));
         assert!(
@@ -272,7 +272,7 @@ fn file_as_folder() {
             "{error:?}"
         );
     }
-    // Paths that sort between a file and a path inside it, and files that are not directories.
+    // Paths such as `a-1` sort between a file and a path inside it.
     let error =
         refusal(&["a", "a-1", "a-1b", "a.b/c", "a/b"].map(|name| Member::stored(name, b"")));
     assert!(
@@ -288,9 +288,9 @@ fn file_as_folder() {
     );
 }
 
-/// 3,000 members, each under its own path of 1,480 directories.
+/// 3,000 members, each with a path of 1,480 directories.
 #[test]
-fn deep_paths_take_time_in_proportion() {
+fn deep_paths_take_linear_time() {
     let members: Vec<Member> = (0..3000)
         .map(|number| Member::stored(&format!("{number:04}{}", "/a".repeat(1480)), b""))
         .collect();
@@ -301,7 +301,7 @@ fn deep_paths_take_time_in_proportion() {
 }
 
 #[test]
-fn local_header_disagrees() {
+fn local_header_that_differs_is_rejected() {
     let good = Member::stored("good.txt", b"good");
     let table = [
         (
@@ -354,7 +354,7 @@ fn local_header_disagrees() {
 }
 
 #[test]
-fn sizes_after_the_data_may_be_missing_before_it() {
+fn local_header_may_lack_sizes_if_they_follow_the_data() {
     let member = Member {
         flags: 8,
         local_crc: Some(0),
@@ -373,7 +373,7 @@ fn sizes_after_the_data_may_be_missing_before_it() {
 }
 
 #[test]
-fn overlaps() {
+fn overlapping_members_are_rejected() {
     let shared = [
         Member::stored("a", b"1234"),
         Member {
@@ -405,7 +405,7 @@ fn overlaps() {
 }
 
 #[test]
-fn bombs() {
+fn zip_bombs_are_rejected() {
     let declared = Member {
         size: 4_000_000_000,
         ..Member::deflated("bomb", b"abc")
@@ -452,7 +452,7 @@ fn bombs() {
 }
 
 #[test]
-fn wrong_crc() {
+fn wrong_crc_is_an_error() {
     for make in [Member::stored, Member::deflated] {
         let error = member_refusal(Member {
             crc: 5,
@@ -466,7 +466,7 @@ fn wrong_crc() {
 }
 
 #[test]
-fn longer_and_shorter_than_declared() {
+fn content_longer_or_shorter_than_declared_is_an_error() {
     let content = b"0123456789".repeat(100);
     let longer = Member {
         size: 500,
@@ -507,7 +507,7 @@ fn longer_and_shorter_than_declared() {
 }
 
 #[test]
-fn corrupt_deflate() {
+fn corrupt_deflate_stream_is_an_error() {
     let mut broken = Member::deflated("a", &b"0123456789".repeat(50));
     broken.data[0] = 0xff;
     assert!(matches!(member_refusal(broken), ZipError::Corrupt { .. }));

@@ -39,7 +39,7 @@ fn contents(bytes: &[u8]) -> Vec<(String, EntryKind, Vec<u8>)> {
 
 /// `tests/data/zip/record.py` wrote the archive and the list of its members.
 #[test]
-fn python_archives() {
+fn archives_of_python_are_read() {
     let bytes = include_bytes!("data/zip/python.zip");
     let expected: serde_json::Value =
         serde_json::from_str(include_str!("data/zip/python.json")).unwrap();
@@ -58,7 +58,7 @@ fn python_archives() {
 }
 
 #[test]
-fn written_archive_is_deterministic() {
+fn written_archives_are_deterministic() {
     let write = || {
         let mut zip = ZipWriter::new(Vec::new());
         zip.add_directory("empty").unwrap();
@@ -80,7 +80,7 @@ fn written_archive_is_deterministic() {
 }
 
 #[test]
-fn members_pass_through_without_inflating() {
+fn compressed_members_are_copied_without_decompressing() {
     let source = archive(&[
         Member::deflated("a", &b"abc".repeat(300)),
         Member::stored("b", b"bbb"),
@@ -102,7 +102,7 @@ fn members_pass_through_without_inflating() {
 }
 
 #[test]
-fn an_inner_stored_archive_is_read_in_place() {
+fn stored_inner_archive_is_read_in_place() {
     let inner = archive(&[Member::deflated("deep.txt", &b"deep".repeat(50))]);
     let outer = archive(&[
         Member::stored("x", b"x"),
@@ -123,7 +123,7 @@ fn an_inner_stored_archive_is_read_in_place() {
 }
 
 #[test]
-fn more_than_65535_members() {
+fn archive_with_more_than_65535_members_is_read() {
     let mut zip = ZipWriter::new(Vec::new());
     for index in 0..70_000 {
         zip.add_file(&format!("d/{index}"), ZipMethod::Stored, &b"x"[..])
@@ -135,7 +135,7 @@ fn more_than_65535_members() {
 
 proptest! {
     #[test]
-    fn anything_round_trips(members in proptest::collection::btree_map("[a-zé]{1,8}", proptest::collection::vec(any::<u8>(), 0..3000), 0..8)) {
+    fn arbitrary_members_round_trip(members in proptest::collection::btree_map("[a-zé]{1,8}", proptest::collection::vec(any::<u8>(), 0..3000), 0..8)) {
         let mut zip = ZipWriter::new(Vec::new());
         for (index, (path, content)) in members.iter().enumerate() {
             let method = if index % 2 == 0 { ZipMethod::Deflate } else { ZipMethod::Stored };
@@ -147,7 +147,7 @@ proptest! {
     }
 
     #[test]
-    fn damage_never_panics(position in 0usize..2000, value in any::<u8>(), cut in 0usize..2000) {
+    fn damaged_archives_do_not_panic(position in 0usize..2000, value in any::<u8>(), cut in 0usize..2000) {
         let mut bytes = archive(&[Member::deflated("a", &b"abcd".repeat(100)), Member::stored("d/b", b"content"), Member::stored("e/", b"")]);
         let length = bytes.len();
         bytes[position % length] = value;

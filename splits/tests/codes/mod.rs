@@ -1,4 +1,4 @@
-//! Numbers for keys.
+//! Assigns numbers to keys.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -18,7 +18,7 @@ pub fn codes_by_order<K: Ord>(keys: &[K]) -> Vec<u32> {
     let mut distinct: Vec<&K> = keys.iter().collect();
     distinct.sort_unstable();
     distinct.dedup();
-    // Every key is among the distinct ones, so the search gives its number.
+    // Every key is among the distinct keys, so the search returns its number.
     keys.iter()
         .map(|key| distinct.partition_point(|other| *other < key) as u32)
         .collect()

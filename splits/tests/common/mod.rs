@@ -1,4 +1,4 @@
-//! Reading of the recorded tables.
+//! Reads the recorded values.
 
 use std::path::Path;
 
@@ -26,7 +26,7 @@ pub fn digest(values: &[u32]) -> Digest {
     }
 }
 
-/// The entries of one section of a file in `tests/data`.
+/// Returns the entries of one section of a file in `tests/data`.
 pub fn recorded(file: &str, section: &str) -> Vec<Value> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("tests/data")
@@ -38,7 +38,7 @@ pub fn recorded(file: &str, section: &str) -> Vec<Value> {
     rows
 }
 
-/// A field of an entry; a missing one reads as null.
+/// Returns a field of an entry. A missing field is read as null.
 pub fn get<T: DeserializeOwned>(entry: &Value, field: &str) -> T {
     serde_json::from_value(entry[field].clone())
         .unwrap_or_else(|error| panic!("{field} of {entry}: {error}"))

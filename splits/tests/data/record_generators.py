@@ -1,6 +1,6 @@
-"""Records what the generators of NumPy and Python draw. Writes a JSON file per library next to this file.
+"""Records values drawn from the generators of NumPy and Python. Writes a JSON file per library next to this file.
 
-Long results are kept as the CRC-32 of their little-endian 32-bit words and their first ten entries; doubles as their bits.
+Of long results, the CRC-32 of their little-endian 32-bit words and their first ten entries are stored; of doubles, their bits.
 """
 import json
 import pathlib
@@ -92,7 +92,7 @@ def python_random():
 
 
 def rng():
-    """Calls in random order of one generator, so that each must take exactly what the library takes."""
+    """Calls of one generator in random order, so that each call must draw as many words as in the library."""
     plan = random.Random(5)
     rows = []
     for kind in ["numpy", "numpy_generator", "python"]:
@@ -136,7 +136,7 @@ def rng():
 
 
 def write(path, sections):
-    """One line per entry, so that a change of one is a change of one line."""
+    """Writes one line per entry, so that a changed entry is a diff of one line."""
     lines = []
     for name, rows in sections:
         body = ",\n".join(json.dumps(row, separators=(",", ":")) for row in rows)

@@ -1,6 +1,7 @@
 """Records splits made by scikit-learn and pandas. Writes splits.json next to this file.
 
-Keys of a table are made by `keys(rows, distinct)`, which the Rust tests repeat. Parts are kept as CRC-32 and first ten entries.
+`keys(rows, distinct)` computes the keys of a table; the Rust tests do the same. The CRC-32 and the first ten entries of each part
+are stored.
 """
 import pathlib
 import random
@@ -34,7 +35,7 @@ def shuffle():
              (0.999999, None), (None, 0.999999), (None, 0.000001), (9914, None)]
     for rows in [0, 1, 2, 3, 5, 10, 50, 85, 100, 150, 1000, 9914, 9915, 100003]:
         for test, train in sizes:
-            # Sizes do not depend on the seed: a few tables with all seeds will do.
+            # Sizes do not depend on the seed, so all seeds are recorded for one size only.
             for seed in SEEDS if (test, train) == (0.1, None) else SEEDS[:1]:
                 def call():
                     return train_test_split(range(rows), test_size=test, train_size=train, random_state=seed)

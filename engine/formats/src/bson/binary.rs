@@ -1,9 +1,9 @@
 //! References from JSON to binary values that remain in a BSON file.
 //!
-//! As base64, a picture would be a third longer and would pass through every query and table that reads only the id
-//! next to it. So a long binary becomes `{"$binary": {"file": "train.bson", "at": 4711, "bytes": 5120, "blake3": "...",
-//! "subType": "00"}}`: file, offset and length. The hash makes the JSON depend on the bytes, as if it contained them,
-//! and is verified when they are read.
+//! As base64, an image would be a third longer, and every query would read it, even if it only needs the id next to it.
+//! So a long binary becomes a reference with file, offset and length: `{"$binary": {"file": "train.bson", "at": 4711,
+//! "bytes": 5120, "blake3": "...", "subType": "00"}}`. Because of the hash, different bytes yield different JSON. The
+//! hash is verified when the bytes are read.
 
 use super::BsonError;
 use crate::json::{JsonObject, JsonValue};
@@ -40,11 +40,11 @@ pub(super) struct DocumentOrigin<'f> {
 }
 
 impl DocumentOrigin<'_> {
-    /// A reference to the binary at offset `place` of the document; `None` for short binaries.
-    pub fn refer(self, place: usize, bytes: &[u8]) -> Option<BinaryReference> {
+    /// Returns a reference to the binary at offset `position` of the document; `None` for short binaries.
+    pub fn refer(self, position: usize, bytes: &[u8]) -> Option<BinaryReference> {
         (bytes.len() > MAX_INLINE_BYTES).then(|| BinaryReference {
             file: self.file.to_owned(),
-            at: self.offset + place as u64,
+            at: self.offset + position as u64,
             bytes: bytes.len() as u64,
             blake3: hash(bytes),
         })
@@ -81,16 +81,16 @@ impl BinaryReference {
 
     /// Reads the bytes and verifies their hash.
     pub(super) fn read(&self, read: &mut BinaryReader<'_>) -> Result<Vec<u8>, BsonError> {
-        let elsewhere = |source| BsonError::Elsewhere {
+        let unreadable = |source| BsonError::ReferencedBinary {
             file: self.file.clone(),
             at: self.at,
             source,
         };
         let mut bytes = Vec::new();
-        read(self, &mut bytes).map_err(elsewhere)?;
+        read(self, &mut bytes).map_err(unreadable)?;
         match bytes.len() as u64 == self.bytes && hash(&bytes) == self.blake3 {
             true => Ok(bytes),
-            false => Err(elsewhere("its bytes have changed".into())),
+            false => Err(unreadable("its bytes have changed".into())),
         }
     }
 }

@@ -10,7 +10,8 @@ pub const MAX_DOCUMENT_BYTES: u32 = 1 << 28;
 /// Memory that is reserved before the document is read, in bytes, because the declared length may be wrong.
 const MAX_RESERVED_BYTES: u32 = 1 << 20;
 
-/// Iterates over the documents of a file. Memory usage is the longest document. The iterator ends after an error.
+/// Iterates over the documents of a file. At most one document is in memory at a time. The iterator ends after an
+/// error.
 #[derive(Debug)]
 pub struct BsonDocuments<R> {
     input: R,
@@ -61,7 +62,7 @@ impl<R: Read> BsonDocuments<R> {
         Ok(Some(BsonDocument { offset, bytes }))
     }
 
-    /// Appends up to `count` bytes; fewer at the end of the input. Returns their number.
+    /// Appends up to `count` bytes, or fewer at the end of the input. Returns the number of appended bytes.
     fn take(&mut self, count: u64, bytes: &mut Vec<u8>) -> Result<u64, BsonError> {
         let offset = self.offset;
         let read = Read::by_ref(&mut self.input)
@@ -87,7 +88,7 @@ impl<R: Read> Iterator for BsonDocuments<R> {
 }
 
 impl BsonDocument {
-    /// A document from its bytes.
+    /// Creates a document from its bytes.
     pub fn from_bytes(bytes: Vec<u8>) -> Self {
         Self { offset: 0, bytes }
     }

@@ -1,4 +1,4 @@
-//! The errors of reading and writing BSON. `place` is an offset in the document.
+//! Errors when reading and writing BSON. `position` is an offset in the document.
 
 use std::io;
 
@@ -24,18 +24,20 @@ pub enum BsonError {
         limit: u32,
     },
     /// The document does not follow the format.
-    #[error("the BSON document is damaged at its byte {place}: {reason}")]
+    #[error("the BSON document is damaged at its byte {position}: {reason}")]
     Damaged {
         /// Offset in the document.
-        place: usize,
+        position: usize,
         /// The violated rule.
         reason: &'static str,
     },
     /// An element has a type that the format does not define.
-    #[error("the BSON document has an element of the unknown type {kind:#04x} at its byte {place}")]
+    #[error(
+        "the BSON document has an element of the unknown type {kind:#04x} at its byte {position}"
+    )]
     UnknownType {
         /// Offset in the document.
-        place: usize,
+        position: usize,
         /// The type byte.
         kind: u8,
     },
@@ -55,7 +57,7 @@ pub enum BsonError {
     },
     /// The bytes of a referenced binary cannot be read. See [`BinaryReference`](super::BinaryReference).
     #[error("the binary at byte {at} of `{file}` cannot be read")]
-    Elsewhere {
+    ReferencedBinary {
         /// Name of the file that contains the binary.
         file: String,
         /// Offset in the file.
@@ -65,7 +67,7 @@ pub enum BsonError {
         source: Box<dyn std::error::Error + Send + Sync>,
     },
     /// A JSON value does not represent a document or element.
-    #[error("`{key}` is not BSON in its JSON form: {reason}")]
+    #[error("`{key}` is not valid Extended JSON: {reason}")]
     NotExtendedJson {
         /// Key of the value; empty for the document itself.
         key: String,

@@ -1,12 +1,12 @@
 //! Converts documents to JSON and back, in the form of MongoDB Extended JSON v2.
 //!
-//! Texts, booleans, null, finite doubles and integers of 32 bits are plain JSON. Other values become an object with one
-//! key of [`EXTENDED_KEYS`]: integers of 64 bits `{"$numberLong": "5"}`, binaries `{"$binary": {"base64": "...", "subType":
+//! Texts, booleans, null, finite doubles and 32-bit integers are plain JSON. Other values become an object with one key
+//! of [`EXTENDED_KEYS`]: 64-bit integers `{"$numberLong": "5"}`, binaries `{"$binary": {"base64": "...", "subType":
 //! "00"}}`, object ids `{"$oid": "..."}`, dates `{"$date": {"$numberLong": "..."}}` and so on. Therefore converting a
 //! document to JSON and back yields the same document.
 //!
-//! Two things have no JSON form: decimals of 128 bits, and documents in the form of one of these objects. Other keys
-//! that begin with `$` are ordinary, for example those of references (`$ref`, `$id`).
+//! Two kinds of values cannot be converted to JSON: 128-bit decimals, and documents that look like one of these
+//! objects. Other keys that begin with `$` are ordinary, for example those of references (`$ref`, `$id`).
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -33,8 +33,8 @@ const EXTENDED_KEYS: &[&str] = &[
     "$undefined",
 ];
 
-/// If the object represents a value, returns its key of [`EXTENDED_KEYS`] and the value of that key. Code may have a second
-/// key, `$scope`.
+/// If the object represents a value, returns its key of [`EXTENDED_KEYS`] and the value of that key. Code may have a
+/// second key, `$scope`.
 fn form(object: &JsonObject) -> Option<(&str, &JsonValue)> {
     let (key, value) = object.iter().next()?;
     let key = key.as_str().filter(|key| EXTENDED_KEYS.contains(key))?;
@@ -46,7 +46,7 @@ impl BsonDocument {
     /// Converts the document to a JSON object.
     ///
     /// # Errors
-    /// [`BsonError`].
+    /// [`BsonError`] if the document is damaged or cannot be converted.
     pub fn to_json(&self) -> Result<JsonValue, BsonError> {
         object(self.raw(), None, 1)
     }
@@ -54,14 +54,14 @@ impl BsonDocument {
     /// Converts the document to a JSON object with references to long binaries in `file`, see [`BinaryReference`].
     ///
     /// # Errors
-    /// [`BsonError`].
+    /// [`BsonError`] if the document is damaged or cannot be converted.
     pub fn to_json_with_references(&self, file: &str) -> Result<JsonValue, BsonError> {
         let offset = self.offset();
         object(self.raw(), Some(DocumentOrigin { file, offset }), 1)
     }
 }
 
-/// Converts a document. `origin` is given if long binaries become references.
+/// Converts a document. With `origin`, long binaries become references.
 fn object(
     document: RawDocument<'_>,
     origin: Option<DocumentOrigin<'_>>,
@@ -84,7 +84,8 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Converts the value of an element. `depth` is the number of documents around it, including the outermost.
+/// Converts the value of an element. `depth` is the number of documents around the element, including the outermost
+/// one.
 fn json(
     key: &str,
     value: BsonValue<'_>,
@@ -111,7 +112,7 @@ fn json(
             if inner.as_object().and_then(form).is_some() {
                 return Err(BsonError::CannotWrite {
                     key: key.to_owned(),
-                    reason: "is a document with the JSON form of another value",
+                    reason: "is a document that looks like the Extended JSON of a different value",
                 });
             }
             inner
@@ -126,9 +127,9 @@ fn json(
         BsonValue::Binary {
             subtype,
             bytes,
-            place,
+            position,
         } => {
-            let refer = origin.and_then(|origin| origin.refer(place, bytes));
+            let refer = origin.and_then(|origin| origin.refer(position, bytes));
             let mut binary = match refer {
                 Some(refer) => refer.members(),
                 None => JsonObject::from_iter([("base64", STANDARD.encode(bytes).into())]),
@@ -167,7 +168,7 @@ fn json(
         BsonValue::Pointer { .. } | BsonValue::Decimal128(_) => {
             return Err(BsonError::CannotWrite {
                 key: key.to_owned(),
-                reason: "has no JSON form (a decimal of 128 bits, or a pointer of an old kind)",
+                reason: "cannot be converted to JSON: it is a 128-bit decimal or a DBPointer",
             });
         }
     })
@@ -178,7 +179,7 @@ fn json(
 /// A top-level `_id` becomes the first element. A plain integer takes 32 bits if it fits, otherwise 64.
 ///
 /// # Errors
-/// [`BsonError::NotExtendedJson`]; [`BsonError::Elsewhere`] if `read` fails.
+/// [`BsonError::NotExtendedJson`]; [`BsonError::ReferencedBinary`] if `read` fails.
 pub fn push_json(
     value: &JsonValue,
     out: &mut Vec<u8>,
@@ -198,7 +199,7 @@ pub fn push_json(
     })
 }
 
-/// A key as the name of an element, which is UTF-8 without zeros.
+/// Converts a key to the name of an element. Names are UTF-8 and contain no NUL characters.
 fn name(key: &crate::json::JsonString) -> Result<&str, BsonError> {
     let name = key.as_str().filter(|name| !name.contains('\0'));
     name.ok_or_else(|| {
@@ -243,8 +244,8 @@ fn element(
             }
             writer.head(kind::ARRAY, key);
             return writer.nested(key, |writer| {
-                for (place, value) in list.iter().enumerate() {
-                    element(writer, read, &place.to_string(), value, depth + 1)?;
+                for (index, value) in list.iter().enumerate() {
+                    element(writer, read, &index.to_string(), value, depth + 1)?;
                 }
                 Ok(())
             });
@@ -281,8 +282,8 @@ fn members(
     })
 }
 
-/// Writes an element from an object that represents a value: its key `tag`, the value of that key, and the object
-/// itself.
+/// Writes an element from an object that represents a value. `tag` is its key of [`EXTENDED_KEYS`], `value` the value
+/// of that key, and `whole` the object itself.
 fn tagged_element(
     writer: &mut Writer<'_>,
     read: &mut BinaryReader<'_>,

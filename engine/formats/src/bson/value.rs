@@ -25,7 +25,7 @@ pub enum BsonValue<'a> {
         /// The content; for subtype 2 without the inner length.
         bytes: &'a [u8],
         /// Offset of the content in the outermost document.
-        place: usize,
+        position: usize,
     },
     Undefined,
     ObjectId([u8; 12]),
@@ -70,10 +70,10 @@ impl<'a> RawDocument<'a> {
     /// Iterates over keys and values. For an array the keys are empty, because readers ignore its keys.
     ///
     /// # Errors
-    /// [`BsonError::Damaged`].
+    /// [`BsonError::Damaged`] if the length or the final zero is wrong.
     pub fn elements(&self) -> Result<DocumentElements<'a>, BsonError> {
         let damaged = |reason| BsonError::Damaged {
-            place: self.start,
+            position: self.start,
             reason,
         };
         let length = self
@@ -91,7 +91,7 @@ impl<'a> RawDocument<'a> {
         };
         Ok(DocumentElements {
             rest: content,
-            place: self.start + 4,
+            position: self.start + 4,
             is_array: self.is_array,
         })
     }
@@ -101,7 +101,7 @@ impl<'a> RawDocument<'a> {
 #[derive(Debug, Clone)]
 pub struct DocumentElements<'a> {
     rest: &'a [u8],
-    place: usize,
+    position: usize,
     is_array: bool,
 }
 
@@ -122,7 +122,7 @@ impl<'a> Iterator for DocumentElements<'a> {
 
 impl<'a> DocumentElements<'a> {
     fn element(&mut self) -> Result<(&'a str, BsonValue<'a>), BsonError> {
-        let place = self.place;
+        let position = self.position;
         let [kind] = self.array()?;
         let key = match self.is_array {
             true => self.until_zero().map(|_| "")?,
@@ -163,7 +163,7 @@ impl<'a> DocumentElements<'a> {
             kind::DECIMAL128 => BsonValue::Decimal128(self.array()?),
             kind::MIN_KEY => BsonValue::MinKey,
             kind::MAX_KEY => BsonValue::MaxKey,
-            kind => return Err(BsonError::UnknownType { place, kind }),
+            kind => return Err(BsonError::UnknownType { position, kind }),
         };
         Ok((key, value))
     }
@@ -173,7 +173,7 @@ impl<'a> DocumentElements<'a> {
             return Err(self.damaged("an element is longer than its document"));
         };
         self.rest = rest;
-        self.place += count;
+        self.position += count;
         Ok(taken)
     }
 
@@ -218,7 +218,7 @@ impl<'a> DocumentElements<'a> {
 
     /// Reads a document or array, whose first four bytes are its length.
     fn document(&mut self, is_array: bool) -> Result<RawDocument<'a>, BsonError> {
-        let start = self.place;
+        let start = self.position;
         let four = self.rest.first_chunk().copied().unwrap_or_default();
         let length = usize::try_from(i32::from_le_bytes(four)).unwrap_or(0);
         if length < 5 {
@@ -246,20 +246,20 @@ impl<'a> DocumentElements<'a> {
                 _ => return Err(self.damaged("the inner length of a binary is wrong")),
             };
         }
-        let place = self.place - bytes.len();
+        let position = self.position - bytes.len();
         Ok(BsonValue::Binary {
             subtype,
             bytes,
-            place,
+            position,
         })
     }
 
     fn code_with_scope(&mut self) -> Result<BsonValue<'a>, BsonError> {
-        let start = self.place;
+        let start = self.position;
         let length = self.length()?;
         let code = self.string()?;
         let scope = self.document(false)?;
-        if self.place - start != length {
+        if self.position - start != length {
             return Err(self.damaged("the length of code with scope is wrong"));
         }
         Ok(BsonValue::CodeWithScope { code, scope })
@@ -267,7 +267,7 @@ impl<'a> DocumentElements<'a> {
 
     fn damaged(&self, reason: &'static str) -> BsonError {
         BsonError::Damaged {
-            place: self.place,
+            position: self.position,
             reason,
         }
     }

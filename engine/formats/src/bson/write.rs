@@ -5,7 +5,7 @@
 
 use super::{BsonError, BsonValue, RawDocument, kind};
 
-/// Maximum depth of documents inside documents. Python's recursion limit has this order of magnitude.
+/// Maximum depth of nested documents. Python's recursion limit has this order of magnitude.
 pub(super) const MAX_DEPTH: usize = 500;
 
 /// Range of Python's `datetime`, in milliseconds since 1970.
@@ -17,7 +17,7 @@ pub(super) struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    /// Writes a document: its length, the content, a zero. `key` is for errors.
+    /// Writes a document: its length, the content, a zero. `key` appears in errors.
     pub fn nested(
         &mut self,
         key: &str,
@@ -30,11 +30,11 @@ impl Writer<'_> {
         self.set_length(key, start)
     }
 
-    /// Fills in the length of a document that begins at `start` and ends here.
+    /// Fills in the length of the document that begins at `start` and ends at the end of the buffer.
     fn set_length(&mut self, key: &str, start: usize) -> Result<(), BsonError> {
         let length = i32::try_from(self.out.len() - start).map_err(|_| too_long(key))?;
-        if let Some(place) = self.out.get_mut(start..start + 4) {
-            place.copy_from_slice(&length.to_le_bytes());
+        if let Some(field) = self.out.get_mut(start..start + 4) {
+            field.copy_from_slice(&length.to_le_bytes());
         }
         Ok(())
     }
@@ -84,7 +84,7 @@ impl Writer<'_> {
         if depth > MAX_DEPTH {
             return Err(BsonError::TooDeep { limit: MAX_DEPTH });
         }
-        let refused = |reason| BsonError::CannotWrite {
+        let cannot_write = |reason| BsonError::CannotWrite {
             key: key.to_owned(),
             reason,
         };
@@ -104,8 +104,8 @@ impl Writer<'_> {
             BsonValue::Array(inner) => {
                 self.head(kind::ARRAY, key);
                 self.nested(key, |writer| {
-                    for (place, element) in inner.elements()?.enumerate() {
-                        writer.element(&place.to_string(), element?.1, depth + 1)?;
+                    for (index, element) in inner.elements()?.enumerate() {
+                        writer.element(&index.to_string(), element?.1, depth + 1)?;
                     }
                     Ok(())
                 })?;
@@ -124,7 +124,7 @@ impl Writer<'_> {
             }
             BsonValue::Date(milliseconds) => {
                 if !PYTHON_DATES.contains(&milliseconds) {
-                    return Err(refused("is a date outside of the years 1 to 9999"));
+                    return Err(cannot_write("is a date outside of the years 1 to 9999"));
                 }
                 self.head(kind::DATE, key);
                 self.out.extend(milliseconds.to_le_bytes());
@@ -137,7 +137,7 @@ impl Writer<'_> {
                 self.c_string(&known.collect::<String>());
             }
             BsonValue::Pointer { .. } => {
-                return Err(refused("is a pointer of an old kind (0x0c)"));
+                return Err(cannot_write("is a DBPointer (type 0x0c)"));
             }
             BsonValue::Code(code) => {
                 self.head(kind::CODE, key);

@@ -46,16 +46,16 @@ pub enum ImageError {
         found: FileType,
     },
     /// The file ends within its header.
-    #[error("the image file ends within its header, at byte {place}; fetch it again")]
+    #[error("the image file ends within its header, at byte {position}; fetch it again")]
     Truncated {
         /// Offset of the end.
-        place: u64,
+        position: u64,
     },
     /// The header does not follow the format.
-    #[error("the header of the image is damaged at byte {place}: {reason}")]
+    #[error("the header of the image is damaged at byte {position}: {reason}")]
     Damaged {
         /// Offset of the violation.
-        place: u64,
+        position: u64,
         /// The violated rule.
         reason: &'static str,
     },
@@ -65,12 +65,12 @@ pub enum ImageError {
 }
 
 impl ImageHeader {
-    /// Reads the header at the beginning of `input`, and no bytes after the size.
+    /// Reads the header at the beginning of `input`, up to the size of the image.
     ///
     /// # Errors
-    /// [`ImageError`].
+    /// [`ImageError`] if the file is not a supported image, or its header is damaged or truncated.
     pub fn read(input: impl Read) -> Result<Self, ImageError> {
-        let mut bytes = Bytes { input, place: 0 };
+        let mut bytes = Bytes { input, position: 0 };
         let first: [u8; 2] = bytes.array()?;
         match first {
             [0x89, b'P'] => png(&mut bytes),
@@ -101,7 +101,7 @@ fn image_header(
 /// A sequential reader that counts its bytes.
 struct Bytes<R> {
     input: R,
-    place: u64,
+    position: u64,
 }
 
 impl<R: Read> Bytes<R> {
@@ -109,11 +109,13 @@ impl<R: Read> Bytes<R> {
         let mut bytes = [0; N];
         match self.input.read_exact(&mut bytes) {
             Ok(()) => {
-                self.place += N as u64;
+                self.position += N as u64;
                 Ok(bytes)
             }
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
-                Err(ImageError::Truncated { place: self.place })
+                Err(ImageError::Truncated {
+                    position: self.position,
+                })
             }
             Err(error) => Err(error.into()),
         }
@@ -122,16 +124,18 @@ impl<R: Read> Bytes<R> {
     fn skip(&mut self, count: u64) -> Result<(), ImageError> {
         let input = Read::by_ref(&mut self.input);
         let skipped = io::copy(&mut input.take(count), &mut io::sink())?;
-        self.place += skipped;
+        self.position += skipped;
         match skipped < count {
-            true => Err(ImageError::Truncated { place: self.place }),
+            true => Err(ImageError::Truncated {
+                position: self.position,
+            }),
             false => Ok(()),
         }
     }
 
     fn damaged(&self, reason: &'static str) -> ImageError {
         ImageError::Damaged {
-            place: self.place,
+            position: self.position,
             reason,
         }
     }

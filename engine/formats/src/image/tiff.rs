@@ -29,10 +29,10 @@ pub(super) fn size<R: Read>(
             .bytes
             .damaged("offsets of a BigTIFF file have 8 bytes"));
     }
-    // Width in bytes of offsets and of the count of values. The number of directory entries has another width.
+    // Size in bytes of offsets and of the count of values. The number of directory entries has a different size.
     let wide = if is_big { 8 } else { 4 };
     let directory = numbers.read_integer(wide)?;
-    let gap = directory.checked_sub(numbers.bytes.place);
+    let gap = directory.checked_sub(numbers.bytes.position);
     let gap = gap.ok_or_else(|| {
         numbers
             .bytes
@@ -45,7 +45,7 @@ pub(super) fn size<R: Read>(
         let tag = numbers.read_integer(2)? as u16;
         let kind = numbers.read_integer(2)?;
         let count = numbers.read_integer(wide)?;
-        let start = numbers.bytes.place;
+        let start = numbers.bytes.position;
         if tag == WIDTH || tag == HEIGHT {
             let size = match (kind, count) {
                 (1, 1) => 1,
@@ -69,7 +69,7 @@ pub(super) fn size<R: Read>(
         if let (Some(width), Some(height)) = (width, height) {
             return Ok((width, height));
         }
-        let read = numbers.bytes.place - start;
+        let read = numbers.bytes.position - start;
         numbers.bytes.skip(wide as u64 - read)?;
     }
     Err(numbers
@@ -87,11 +87,11 @@ impl<R: Read> Numbers<'_, R> {
     /// Reads an integer of `size` bytes, at most 8.
     fn read_integer(&mut self, size: usize) -> Result<u64, ImageError> {
         let mut number = 0;
-        for place in 0..size {
+        for index in 0..size {
             let [byte] = self.bytes.array()?;
             number = match self.big_endian {
                 true => number << 8 | u64::from(byte),
-                false => number | u64::from(byte) << (8 * place),
+                false => number | u64::from(byte) << (8 * index),
             };
         }
         Ok(number)

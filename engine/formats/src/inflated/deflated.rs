@@ -1,4 +1,4 @@
-//! Reads a deflate stream at any position by means of its [`InflateIndex`].
+//! Reads a deflate stream at any position with the help of its [`InflateIndex`].
 
 use std::io;
 use std::ops::Range;
@@ -8,7 +8,7 @@ use super::stream::{Stop, Stream};
 use crate::read_at::{ByteSection, ReadAt};
 use crate::spans::Spans;
 
-/// Maximum length of a span in bytes: twice the maximum in an index that [`InflateIndexer`](super::Indexer) makes.
+/// Maximum length of a span in bytes: twice the maximum that [`InflateIndexer`](super::InflateIndexer) creates.
 const MAX_SPAN_BYTES: usize = 32 << 20;
 
 /// The spans of a deflate stream that has an index.
@@ -20,8 +20,8 @@ pub struct DeflateSpans<P, W> {
 }
 
 impl<P: ReadAt, W: ReadAt> DeflateSpans<P, W> {
-    /// A reader of the deflate stream at the beginning of `packed`. `windows` and `index` were made by one
-    /// [`InflateIndexer`](super::InflateIndexer).
+    /// Creates a reader of the deflate stream at the beginning of `packed`. The same
+    /// [`InflateIndexer`](super::InflateIndexer) must have created `windows` and `index`.
     pub fn new(packed: P, windows: W, index: InflateIndex) -> Self {
         Self {
             packed,
@@ -35,16 +35,16 @@ impl<P: ReadAt, W: ReadAt> DeflateSpans<P, W> {
         span.ok_or_else(|| io::ErrorKind::InvalidInput.into())
     }
 
-    /// The bytes before the uncompressed offset `start`, to which deflate may refer.
+    /// Returns the up to 32 KiB before the uncompressed offset `start`, which the span that begins there may copy.
     fn window_before(&self, start: u64, window: SpanWindow) -> io::Result<Vec<u8>> {
-        let place = InflateIndex::window(start);
-        let mut bytes = vec![0; (place.end - place.start) as usize];
+        let range = InflateIndex::window(start);
+        let mut bytes = vec![0; (range.end - range.start) as usize];
         match window {
             SpanWindow::Kept(at) => self.windows.read_exact_at(&mut bytes, at)?,
             SpanWindow::Stored => {
                 let mut read = 0;
                 while let Some(rest) = bytes.get_mut(read..).filter(|rest| !rest.is_empty()) {
-                    let at = place.start + read as u64;
+                    let at = range.start + read as u64;
                     let (number, span) = self.find(at).ok_or(io::ErrorKind::InvalidInput)?;
                     let count = rest.len().min((span.end - at) as usize);
                     let part = rest.get_mut(..count).unwrap_or_default();
@@ -77,11 +77,11 @@ impl<P: ReadAt, W: ReadAt> Spans for DeflateSpans<P, W> {
         };
         let mut read = 0;
         while let Some(rest) = buf.get_mut(read..).filter(|rest| !rest.is_empty()) {
-            let place = skip + read as u64;
-            let within = place % block;
+            let offset = skip + read as u64;
+            let within = offset % block;
             let count = usize::try_from(block - within).unwrap_or(usize::MAX);
             let count = count.min(rest.len());
-            let from = at + place / block * (block + STORED_HEADER_BYTES) + within;
+            let from = at + offset / block * (block + STORED_HEADER_BYTES) + within;
             self.packed
                 .read_exact_at(rest.get_mut(..count).unwrap_or_default(), from)?;
             read += count;
@@ -101,7 +101,7 @@ impl<P: ReadAt, W: ReadAt> Spans for DeflateSpans<P, W> {
         let packed = ByteSection::new(&self.packed, at..u64::MAX);
         let mut stream = Stream::resume(packed, bit, &before)?;
         let end = self.index.end_of(number);
-        // The index may be damaged, so it must not determine the size of a buffer without a limit.
+        // The index may be damaged, so the size of the buffer is limited.
         let count = usize::try_from(end - start).ok();
         let count = count.filter(|count| *count <= MAX_SPAN_BYTES);
         let count = count.ok_or(io::ErrorKind::InvalidData)?;

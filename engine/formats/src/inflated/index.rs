@@ -1,11 +1,11 @@
-//! The index: positions in a deflate stream at which decoding can start.
+//! The positions in a deflate stream at which decoding can start.
 
 use std::ops::Range;
 
 /// Maximum distance in bytes from which deflate copies.
 pub(super) const WINDOW_BYTES: u64 = 1 << 15;
 
-/// Bytes between the contents of two stored blocks: three bits, padded to a byte, and the length, twice.
+/// Bytes between the contents of two stored blocks: three bits, padded to a byte, then the length and its complement.
 pub(super) const STORED_HEADER_BYTES: u64 = 5;
 
 /// Positions in a deflate stream at which decoding can start. Each begins a span, which ends at the next position.
@@ -31,7 +31,7 @@ pub enum SpanSource {
     Stored {
         /// Offset of the first content byte.
         at: u64,
-        /// Content bytes of each block. The next content follows after 5 header bytes.
+        /// Content bytes of each block. The content of the next block follows after 5 header bytes.
         block: u64,
     },
     /// Compressed blocks.
@@ -40,7 +40,7 @@ pub enum SpanSource {
         at: u64,
         /// Bit in that byte, from 0.
         bit: u8,
-        /// The bytes before the span, to which it may refer.
+        /// The location of the bytes before the span, which its blocks may copy.
         window: SpanWindow,
     },
 }
@@ -55,8 +55,8 @@ pub enum SpanWindow {
 }
 
 impl InflateIndex {
-    /// An index of a stream with `len` uncompressed bytes. `None` if the spans are not in ascending order from 0, or
-    /// contain invalid values.
+    /// Creates the index of a stream with `len` uncompressed bytes. Returns `None` if the spans are not in ascending
+    /// order from 0, or contain invalid values.
     #[must_use]
     pub fn new(spans: Vec<InflateSpan>, len: u64) -> Option<Self> {
         let sound = |span: &InflateSpan| match span.source {
@@ -90,7 +90,7 @@ impl InflateIndex {
         &self.spans
     }
 
-    /// The uncompressed range to which bytes from `start` may refer.
+    /// The range of uncompressed bytes that a span starting at `start` may copy.
     pub(super) fn window(start: u64) -> Range<u64> {
         start.saturating_sub(WINDOW_BYTES)..start
     }

@@ -1,4 +1,4 @@
-//! Makes an index while a deflate stream is decoded once.
+//! Builds an index while a deflate stream is decoded once.
 
 use std::cell::RefCell;
 use std::io::{self, Read};
@@ -8,17 +8,17 @@ use super::index::{
 };
 use super::stream::{Block, Step, Stop, Stream};
 
-/// A compressed span ends at the first block after this number of uncompressed bytes, or before a stored block. Windows
-/// take 32 KiB for each compressed span, so short spans would be expensive.
+/// A compressed span ends at the first block after this number of uncompressed bytes, or before a stored block. Each
+/// compressed span needs a window of 32 KiB, so short spans would be expensive.
 const SPAN_BYTES: u64 = 8 << 20;
 /// If a span exceeds this number of bytes, the stream has too few blocks for an index.
 const MAX_SPAN_BYTES: u64 = 2 * SPAN_BYTES;
 /// Maximum number of spans; a span takes about 40 bytes of memory.
 const MAX_SPANS: usize = 1 << 20;
-/// Uncompressed bytes that are decoded before the buffer is reused.
+/// Number of bytes that are decoded into the buffer before it is reused.
 const STEP_BYTES: usize = 1 << 18;
 
-/// Stores the bytes before spans, to which these may refer.
+/// Stores windows: the 32 KiB before a span, which its blocks may copy.
 pub trait WindowStore {
     /// Stores a window. Returns its offset.
     ///
@@ -30,16 +30,16 @@ pub trait WindowStore {
 impl WindowStore for RefCell<Vec<u8>> {
     fn keep(&self, window: &[u8]) -> io::Result<u64> {
         let mut bytes = self.borrow_mut();
-        let place = bytes.len() as u64;
+        let offset = bytes.len() as u64;
         bytes.extend_from_slice(window);
-        Ok(place)
+        Ok(offset)
     }
 }
 
 /// The result of decoding a stream once.
 #[derive(Debug)]
 pub struct IndexerResult<R> {
-    /// The index. `None` if the stream has too few blocks, or too many.
+    /// The index. `None` if the stream has too few or too many blocks.
     pub index: Option<InflateIndex>,
     /// Compressed length of the stream in bytes.
     pub used: u64,
@@ -51,7 +51,7 @@ pub struct IndexerResult<R> {
     pub rest: io::Chain<io::Cursor<Vec<u8>>, R>,
 }
 
-/// Decodes a deflate stream and makes its index. Implements [`Read`] for the uncompressed bytes.
+/// Decodes a deflate stream and builds its index. [`Read`] returns the uncompressed bytes.
 pub struct InflateIndexer<'w, R> {
     stream: Stream<R>,
     spans: Spans<'w>,
@@ -66,10 +66,10 @@ pub struct InflateIndexer<'w, R> {
 }
 
 impl<'w, R: Read> InflateIndexer<'w, R> {
-    /// Decodes the stream at the beginning of `packed`. `windows` stores the bytes before spans.
+    /// Decodes the stream at the beginning of `packed`, and stores windows in `windows`.
     ///
     /// # Errors
-    /// I/O errors of `packed` and `windows`.
+    /// I/O errors from `packed` and `windows`.
     pub fn new(packed: R, windows: &'w dyn WindowStore) -> io::Result<Self> {
         let mut stream = Stream::new(packed)?;
         let mut spans = Spans::new(windows);
@@ -113,13 +113,13 @@ impl<'w, R: Read> InflateIndexer<'w, R> {
         Ok(())
     }
 
-    /// Decodes the rest and returns the result.
+    /// Decodes the rest of the stream and returns the result.
     ///
-    /// Decoding stops after `most` uncompressed bytes in total. If the stream continues, `len` of the result exceeds
-    /// `most`.
+    /// Decoding stops when more than `most` bytes have been decoded in total. The `len` of the result is then larger
+    /// than `most`.
     ///
     /// # Errors
-    /// As for reading.
+    /// Same as [`Read::read`].
     pub fn finish(mut self, most: u64) -> io::Result<IndexerResult<R>> {
         while !self.has_ended && self.len <= most {
             self.step()?;
@@ -136,8 +136,8 @@ impl<'w, R: Read> InflateIndexer<'w, R> {
     }
 }
 
-/// Errors are those of the source and of [`WindowStore`]; [`io::ErrorKind::InvalidData`] and
-/// [`io::ErrorKind::UnexpectedEof`] if the stream is damaged.
+/// Returns I/O errors from the source and from [`WindowStore`]. A damaged stream is [`io::ErrorKind::InvalidData`] or
+/// [`io::ErrorKind::UnexpectedEof`].
 impl<R: Read> Read for InflateIndexer<'_, R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         while self.read == self.filled && !self.has_ended {
@@ -157,13 +157,13 @@ impl<R: Read> Read for InflateIndexer<'_, R> {
 struct Spans<'w> {
     spans: Vec<InflateSpan>,
     windows: &'w dyn WindowStore,
-    /// Total length of all windows.
-    known: u64,
+    /// Total length of all windows stored so far, in bytes.
+    stored_windows: u64,
     /// Uncompressed offset of the current stored block, unless it belongs to a compressed span.
     stored: Option<u64>,
     /// Uncompressed offset of the current compressed span.
     coded: Option<u64>,
-    /// Uncompressed offset after which all blocks are stored.
+    /// Uncompressed offset from which on all blocks are stored.
     plain: u64,
     /// Whether the stream cannot have an index.
     is_hopeless: bool,
@@ -174,7 +174,7 @@ impl<'w> Spans<'w> {
         Spans {
             spans: Vec::new(),
             windows,
-            known: 0,
+            stored_windows: 0,
             stored: None,
             coded: None,
             plain: 0,
@@ -204,13 +204,13 @@ impl<'w> Spans<'w> {
         }
         let window = match self.plain <= InflateIndex::window(len).start {
             true => SpanWindow::Stored,
-            // At most one window for each `SPAN_BYTES` bytes.
-            false if self.known / WINDOW_BYTES * SPAN_BYTES <= len => {
-                self.known += window.len() as u64;
+            // Stores at most one window for each `SPAN_BYTES` bytes.
+            false if self.stored_windows / WINDOW_BYTES * SPAN_BYTES <= len => {
+                self.stored_windows += window.len() as u64;
                 SpanWindow::Kept(self.windows.keep(window)?)
             }
-            // The last compressed span ended too recently for a new window, so it continues and absorbs the stored
-            // spans since.
+            // The last window was stored too recently. So the last compressed span continues, and absorbs the stored
+            // spans after it.
             false => {
                 let is_stored =
                     |span: &mut InflateSpan| matches!(span.source, SpanSource::Stored { .. });
@@ -231,8 +231,8 @@ impl<'w> Spans<'w> {
         Ok(())
     }
 
-    /// Handles the end of a stored block, if the current block is stored: it ends at the byte `end` of the stream and
-    /// at the uncompressed offset `len`.
+    /// Handles the end of a stored block; does nothing if the current block is not stored. The block ends at byte `end`
+    /// of the stream and at the uncompressed offset `len`.
     fn end_stored(&mut self, end: u64, len: u64) {
         let Some(start) = self.stored.take().filter(|start| *start < len) else {
             return;

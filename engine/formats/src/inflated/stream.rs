@@ -1,7 +1,7 @@
 //! Decodes raw deflate block by block, through zlib's C interface.
 //!
-//! The safe interface of zlib-rs neither reports the bit position at which a block ends nor starts at one. So only this
-//! module calls the C interface.
+//! The safe interface of zlib-rs cannot report the bit position at which a block ends, or start decoding there. So this
+//! module, and no other, calls the C interface.
 
 use std::ffi::c_int;
 use std::io::{self, Read};
@@ -32,14 +32,14 @@ pub(super) struct Step {
     pub stop: Stop,
 }
 
-/// The reason for which a decoding step ended.
+/// The reason why a decoding step ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stop {
     /// The input buffer or the output is exhausted.
     Anywhere,
-    /// A block begins. The first bits of it belong to the last input byte consumed.
+    /// A block begins. Its first bits belong to the last input byte consumed.
     Block {
-        /// Number of these bits.
+        /// The number of these bits.
         left_over: u64,
     },
     /// The last block ended.
@@ -52,9 +52,9 @@ pub(super) enum Stop {
 pub(super) struct Stream<R> {
     packed: R,
     piece: Vec<u8>,
-    /// The range of the buffer that is not consumed.
+    /// The range of the input buffer that is not consumed yet.
     left: Range<usize>,
-    /// The byte before the buffer's content.
+    /// The byte before the content of the input buffer.
     before: u8,
     /// Number of compressed bytes read.
     read: u64,
@@ -71,7 +71,7 @@ pub(super) struct Block {
 }
 
 impl<R: Read> Stream<R> {
-    /// Decodes from the beginning of `packed`.
+    /// Starts decoding at the beginning of `packed`.
     pub fn new(packed: R) -> io::Result<Self> {
         Ok(Self {
             packed,
@@ -83,7 +83,8 @@ impl<R: Read> Stream<R> {
         })
     }
 
-    /// Decodes from the bit `bit` of the first byte of `packed`. `window` contains the uncompressed bytes before it.
+    /// Starts decoding at the bit `bit` of the first byte of `packed`. `window` contains the uncompressed bytes before
+    /// this position.
     pub fn resume(packed: R, bit: u8, window: &[u8]) -> io::Result<Self> {
         let mut stream = Self::new(packed)?;
         let mut first = [0];
@@ -129,7 +130,7 @@ impl<R: Read> Stream<R> {
             self.read_on()?;
         }
         let before = match self.left.start.checked_sub(1) {
-            Some(place) => self.piece.get(place).copied(),
+            Some(index) => self.piece.get(index).copied(),
             None => Some(self.before),
         };
         let next = self.piece.get(self.left.clone()).and_then(<[u8]>::first);
@@ -145,7 +146,7 @@ impl<R: Read> Stream<R> {
     /// Decodes until the input buffer or the output is exhausted, or a block or the stream ends.
     ///
     /// # Errors
-    /// I/O errors of `packed`; [`io::ErrorKind::InvalidData`] if the input is not deflate,
+    /// I/O errors from `packed`; [`io::ErrorKind::InvalidData`] if the input is not deflate;
     /// [`io::ErrorKind::UnexpectedEof`] if it is truncated.
     pub fn step(&mut self, output: &mut [u8]) -> io::Result<Step> {
         if self.left.is_empty() {
@@ -169,19 +170,20 @@ impl<R: Read> Stream<R> {
 struct Decoder(Box<z_stream>);
 
 impl Decoder {
-    /// A decoder at the beginning of a stream.
+    /// Creates a decoder at the beginning of a stream.
     fn new() -> io::Result<Decoder> {
         let mut stream = Decoder(Box::default());
         let size = c_int::try_from(size_of::<z_stream>()).map_err(io::Error::other)?;
         #[allow(unsafe_code, reason = "see below")]
-        // SAFETY: the pointer is that of a live stream, whose fields are the default's, allocator included; the version is
-        // the library's own text.
+        // SAFETY: the pointer is to a live stream with default fields, including the allocator. The version string is
+        // the library's own.
         let done =
             unsafe { inflateInit2_(&raw mut *stream.0, RAW_WINDOW_BITS, zlibVersion(), size) };
         ok(done).map(|()| stream)
     }
 
-    /// Moves to the bit `bit` of `byte`, the byte before the next input, and sets the uncompressed bytes before it.
+    /// Starts at the bit `bit` of `byte`, which precedes the next input. `window` contains the uncompressed bytes
+    /// before it.
     fn begin_within(&mut self, byte: u8, bit: u8, window: &[u8]) -> io::Result<()> {
         let bits = 8 - c_int::from(bit & 7);
         let length = u32::try_from(window.len()).map_err(io::Error::other)?;
@@ -190,7 +192,7 @@ impl Decoder {
         // SAFETY: `new` initialised the stream.
         ok(unsafe { inflatePrime(&raw mut *self.0, bits, value) })?;
         #[allow(unsafe_code, reason = "see below")]
-        // SAFETY: `new` initialised the stream; pointer and length are those of one slice, which is only read.
+        // SAFETY: `new` initialised the stream. Pointer and length belong to one slice, which is only read.
         ok(unsafe { inflateSetDictionary(&raw mut *self.0, window.as_ptr(), length) })
     }
 
@@ -201,8 +203,8 @@ impl Decoder {
         (stream.next_in, stream.avail_in) = (input.as_ptr(), length(input.len()));
         (stream.next_out, stream.avail_out) = (output.as_mut_ptr(), length(output.len()));
         #[allow(unsafe_code, reason = "see below")]
-        // SAFETY: `new` initialised the stream. Each pointer is that of a slice which lives during the call, the output's
-        // one that may be written; the lengths are at most theirs.
+        // SAFETY: `new` initialised the stream. Each pointer belongs to a slice that lives during the call, and the
+        // output slice is writable. The lengths do not exceed those of the slices.
         let done = unsafe { inflate(&raw mut *stream, Z_BLOCK) };
         let used = length(input.len()) - stream.avail_in;
         let made = length(output.len()) - stream.avail_out;
@@ -225,7 +227,7 @@ impl Decoder {
 impl Drop for Decoder {
     fn drop(&mut self) {
         #[allow(unsafe_code, reason = "see below")]
-        // SAFETY: the stream is live. Where `new` did not initialise it, its state is null, and nothing is done.
+        // SAFETY: the stream is live. If `new` did not initialise it, its state is null, and the call does nothing.
         unsafe {
             inflateEnd(&raw mut *self.0);
         }

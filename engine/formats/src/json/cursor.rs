@@ -1,4 +1,4 @@
-//! Reads a JSON text in pieces, for readers that do not hold the entire text in memory.
+//! Reads a JSON text piece by piece, for readers that do not keep the entire text in memory.
 
 use std::io::{self, Read};
 
@@ -70,7 +70,7 @@ impl<R: Read> Cursor<R> {
             let unread = self.unread();
             let blank = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\n' | b'\r');
             let found = unread.iter().position(|byte| !blank(byte));
-            let byte = found.and_then(|place| unread.get(place)).copied();
+            let byte = found.and_then(|index| unread.get(index)).copied();
             self.consume(found.unwrap_or(unread.len()));
             if byte.is_some() || !self.fill()? {
                 return Ok(byte);

@@ -1,7 +1,7 @@
 //! Iterates over the elements of one list or object anywhere in a document, keeping one element in memory.
 //!
-//! All documents that may be too large for memory are read by this module. The empty path denotes the outermost value,
-//! for example a list of records or an object.
+//! All documents that may be too large for memory are read with this module. The empty path denotes the outermost
+//! value, for example a list of records or an object.
 
 use std::collections::HashSet;
 use std::io::Read;
@@ -12,12 +12,12 @@ use crate::limits::DecodingLimits;
 
 /// Iterates over the items of a list, or over the keys and values of an object.
 ///
-/// The list or object is found by a path in the one value of the text. Memory usage is the longest element, plus the
-/// keys of the object. Everything outside the path is skipped; only its quotes and brackets are interpreted. The
-/// iterator ends after an error.
+/// The list or object is found by a path in the single top-level value of the text. Memory usage is the longest
+/// element, plus the keys of the object. Everything outside the path is skipped; only its quotes and brackets are
+/// interpreted. The iterator ends after an error.
 ///
-/// A key that occurs twice is an error, both in the object and in those on the path. Python would use the last
-/// occurrence, which cannot be known in time.
+/// A key that occurs twice is an error, both in the iterated object and in the objects on the path. Python would use
+/// the last occurrence, but the first one has already been returned when the second is read.
 #[derive(Debug)]
 pub struct JsonElements<R> {
     cursor: Cursor<R>,
@@ -82,13 +82,13 @@ impl<R: Read> JsonElements<R> {
         }
     }
 
-    /// Limits the memory of an element by `limits` instead of [`DecodingLimits::default`].
+    /// Limits the memory of an element with `limits` instead of [`DecodingLimits::default`].
     pub fn with_limits(mut self, limits: &DecodingLimits) -> Self {
         self.cursor.set_limits(limits);
         self
     }
 
-    /// Reads values by `grammar` instead of Python's.
+    /// Reads values with `grammar` instead of Python's.
     pub fn with_grammar(mut self, grammar: JsonGrammar) -> Self {
         self.cursor.set_grammar(grammar);
         self
@@ -109,7 +109,7 @@ impl<R: Read> JsonElements<R> {
     /// returns true for the key; otherwise it is skipped, and only quotes and brackets are interpreted.
     ///
     /// # Errors
-    /// [`JsonError`]. The iteration ends after it.
+    /// [`JsonError`]. The iteration ends after an error.
     pub fn next_member(
         &mut self,
         wanted: impl FnOnce(&JsonString) -> bool,
@@ -183,28 +183,28 @@ impl<R: Read> JsonElements<R> {
         Ok(())
     }
 
-    /// Moves to the element of the current list or object that the path names in `step`.
+    /// Moves to the element of the current list or object that step number `step` of the path names.
     fn find(&mut self, step: usize) -> Result<(), JsonError> {
-        let mut place = 0usize;
+        let mut index = 0usize;
         while self.advance()? {
             let is_wanted = match self.entered.last() {
                 Some(Kind::Object) => self.is_on_path(step)?,
                 _ => self
                     .path
                     .get(step)
-                    .is_some_and(|name| *name == place.to_string()),
+                    .is_some_and(|name| *name == index.to_string()),
             };
             self.cursor.skip_spaces()?;
             if is_wanted {
                 return Ok(());
             }
             self.cursor.skip_element()?;
-            place += 1;
+            index += 1;
         }
         Err(self.cursor.error(JsonErrorKind::NoSuchElement { step }))
     }
 
-    /// Reads a key. Returns whether the path names it in `step`.
+    /// Reads a key. Returns whether step number `step` of the path names it.
     fn is_on_path(&mut self, step: usize) -> Result<bool, JsonError> {
         let key = self.cursor.key()?;
         Ok(key.as_str().is_some() && key.as_str() == self.path.get(step).map(String::as_str))
@@ -281,14 +281,14 @@ mod tests {
     }
 
     #[test]
-    fn wanted_members_are_read_and_others_passed_over() {
+    fn only_wanted_members_are_read() {
         let text = r#" { "a": [1, "}]", {"x": 2}] , "b":3,"c" :{} } "#;
         assert_eq!(read(text, "b").unwrap(), ["a=-", "b=Int(3)", "c=-"]);
         assert_eq!(read("{}", "b").unwrap(), Vec::<String>::new());
     }
 
     #[test]
-    fn what_is_no_object_is_refused() {
+    fn reading_members_of_other_values_is_an_error() {
         for text in [
             "",
             "[1]",

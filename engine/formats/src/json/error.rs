@@ -1,4 +1,4 @@
-//! The errors of reading JSON, with their positions.
+//! Errors when reading JSON, with their positions.
 
 use std::{fmt, io};
 
@@ -23,7 +23,7 @@ impl Position {
         offset: 0,
     };
 
-    /// The position after `text`, if `self` is the position before it.
+    /// Returns the position after `text`, if `self` is the position before `text`.
     pub(super) fn advance(self, text: &[u8]) -> Self {
         let newlines = memchr::memchr_iter(b'\n', text).count() as u64;
         let last_line = memchr::memrchr(b'\n', text).map_or(0, |newline| newline + 1);
@@ -79,12 +79,12 @@ pub enum JsonErrorKind {
     #[error("expected a list or an object")]
     ExpectedListOrObject,
     /// The path does not exist in the text.
-    #[error("the element {} of the path is missing before this position", .step + 1)]
+    #[error("element {} of the path is not found before this position", .step + 1)]
     NoSuchElement {
         /// The step of the path that does not exist, counted from 0.
         step: usize,
     },
-    /// A key occurs a second time, after its first value was used.
+    /// A key occurs a second time, after the value of its first occurrence was used.
     #[error("the key before this position occurs twice in its object")]
     RepeatedKey,
     /// The text continues after the value.
@@ -102,11 +102,11 @@ pub enum JsonErrorKind {
     /// An integer has more digits than Python converts.
     #[error("an integer of more than 4300 digits")]
     TooManyDigits,
-    /// An integer exceeds 64 bits. ujson rejects most of these, but reads some with more than 20 digits as another
-    /// number.
+    /// An integer exceeds 64 bits. ujson rejects most of these integers, but misreads some with more than 20 digits as
+    /// a different number.
     #[error("an integer beyond 64 bits, which pandas does not read")]
     IntegerTooLarge,
-    /// The first half of a surrogate pair is followed by an escape that is not the second half.
+    /// The first half of a surrogate pair is followed by an escape sequence that is not the second half.
     #[error("unpaired surrogate before another character")]
     HalfPair,
     /// Values are nested deeper than Python's recursion limit.
@@ -126,13 +126,13 @@ pub enum JsonError {
         /// The violation.
         #[source]
         kind: JsonErrorKind,
-        /// Position.
+        /// Position of the violation.
         position: Position,
     },
     /// An I/O error.
     #[error("reading JSON failed at byte {offset}")]
     Io {
-        /// Number of bytes read before.
+        /// Number of bytes that were read before the error.
         offset: u64,
         /// The I/O error.
         #[source]

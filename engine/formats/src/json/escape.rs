@@ -3,54 +3,55 @@
 use super::string::push_code_point;
 use super::{JsonErrorKind, JsonString};
 
-/// Decodes the string that begins at `text`, after its opening quote. Returns its value, and its length including the
-/// closing quote. Errors contain their offset.
+/// Decodes the string whose content begins at the start of `text`, after the opening quote. Returns the value, and its
+/// length including the closing quote. An error contains the offset at which it occurred.
 pub(super) fn read(text: &[u8]) -> Result<(JsonString, usize), (JsonErrorKind, Option<usize>)> {
-    let mut place = plain(text, 0);
-    if text.get(place) == Some(&b'"') {
+    let mut offset = plain(text, 0);
+    if text.get(offset) == Some(&b'"') {
         // Without escapes, the string is copied at once. This is the common case.
-        let bytes = text.get(..place).unwrap_or_default();
-        return Ok((JsonString::from_wtf8(bytes), place + 1));
+        let bytes = text.get(..offset).unwrap_or_default();
+        return Ok((JsonString::from_wtf8(bytes), offset + 1));
     }
-    let mut bytes = text.get(..place).unwrap_or_default().to_vec();
+    let mut bytes = text.get(..offset).unwrap_or_default().to_vec();
     loop {
-        match text.get(place) {
-            Some(b'"') => return Ok((JsonString::from_wtf8(&bytes), place + 1)),
+        match text.get(offset) {
+            Some(b'"') => return Ok((JsonString::from_wtf8(&bytes), offset + 1)),
             Some(b'\\') => {
-                place += escape(text.get(place..).unwrap_or_default(), &mut bytes)
-                    .map_err(|kind| (kind, Some(place)))?
+                offset += escape(text.get(offset..).unwrap_or_default(), &mut bytes)
+                    .map_err(|kind| (kind, Some(offset)))?
             }
-            Some(_) => return Err((JsonErrorKind::ControlCharacter, Some(place))),
+            Some(_) => return Err((JsonErrorKind::ControlCharacter, Some(offset))),
             None => return Err((JsonErrorKind::OpenString, None)),
         }
-        let end = plain(text, place);
-        bytes.extend_from_slice(text.get(place..end).unwrap_or_default());
-        place = end;
+        let end = plain(text, offset);
+        bytes.extend_from_slice(text.get(offset..end).unwrap_or_default());
+        offset = end;
     }
 }
 
-/// Decodes a string as [`read`], but with the rules of ujson.
+/// Decodes a string like [`read`], but with the rules of ujson.
 ///
 /// All control characters except NUL are allowed. The first half of a surrogate pair is kept until the next `\\u`,
-/// which must be the second half; if none follows, it is dropped. A second half alone is kept.
+/// which must be the second half; if no `\\u` follows, the first half is dropped. A second half without a first half is
+/// kept.
 pub(super) fn read_ujson(
     text: &[u8],
 ) -> Result<(JsonString, usize), (JsonErrorKind, Option<usize>)> {
     let is_special = |byte| u8::from(byte == b'"') | u8::from(byte == b'\\') | u8::from(byte == 0);
-    let (mut place, mut bytes, mut high) = (0, Vec::new(), None);
+    let (mut offset, mut bytes, mut high) = (0, Vec::new(), None);
     loop {
-        let rest = text.get(place..).unwrap_or_default();
+        let rest = text.get(offset..).unwrap_or_default();
         let plain = rest.get(..run(rest, is_special)).unwrap_or_default();
         bytes.extend_from_slice(plain);
-        place += plain.len();
-        match text.get(place) {
-            Some(b'"') => return Ok((JsonString::from_wtf8(&bytes), place + 1)),
+        offset += plain.len();
+        match text.get(offset) {
+            Some(b'"') => return Ok((JsonString::from_wtf8(&bytes), offset + 1)),
             Some(b'\\') => {}
-            Some(_) => return Err((JsonErrorKind::ControlCharacter, Some(place))),
+            Some(_) => return Err((JsonErrorKind::ControlCharacter, Some(offset))),
             None => return Err((JsonErrorKind::OpenString, None)),
         }
-        let rest = text.get(place..).unwrap_or_default();
-        let escape = place;
+        let rest = text.get(offset..).unwrap_or_default();
+        let escape = offset;
         let failed = |kind| (kind, Some(escape));
         let (code_point, length) = match rest.get(1) {
             Some(b'u') => (
@@ -60,11 +61,11 @@ pub(super) fn read_ujson(
             _ => {
                 let (code_point, length) = code_point(rest).map_err(failed)?;
                 push_code_point(&mut bytes, code_point);
-                place += length;
+                offset += length;
                 continue;
             }
         };
-        place += length;
+        offset += length;
         match (high.take(), code_point) {
             (Some(high), 0xdc00..=0xdfff) => {
                 push_code_point(&mut bytes, pair(high, code_point));
@@ -81,7 +82,7 @@ fn pair(high: u32, low: u32) -> u32 {
     0x1_0000 + ((high - 0xd800) << 10) + (low - 0xdc00)
 }
 
-/// The end of the unescaped text that begins at `from`.
+/// Returns the end of the unescaped text that begins at `from`.
 fn plain(text: &[u8], from: usize) -> usize {
     let rest = text.get(from..).unwrap_or_default();
     from + run(rest, |byte| {
@@ -91,8 +92,8 @@ fn plain(text: &[u8], from: usize) -> usize {
 
 /// Returns the number of bytes before the first one for which `special` is not 0.
 ///
-/// Most files consist mainly of long texts. Arithmetic on pieces of fixed size is compiled to vector instructions,
-/// which are eight times as fast as a branch per byte.
+/// Most files consist mainly of long texts. The compiler turns arithmetic on chunks of fixed size into vector
+/// instructions, which are eight times as fast as a branch per byte.
 pub(super) fn run(text: &[u8], special: impl Fn(u8) -> u8) -> usize {
     let (pieces, _) = text.as_chunks::<32>();
     let is_special = |piece: &[u8; 32]| piece.iter().fold(0, |any, byte| any | special(*byte)) != 0;

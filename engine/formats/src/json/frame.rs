@@ -1,7 +1,7 @@
 //! Converts a list of records to a table as pandas does.
 //!
 //! Each row of a table has all columns. The columns are the members of all records, in order of first appearance. Their
-//! types depend on the entire list, so it is read twice: first every record is passed to [`FrameBuilder::add`], then to
+//! types depend on the entire list, so the caller passes every record twice: first to [`FrameBuilder::add`], then to
 //! [`FrameColumns::record`].
 
 use std::collections::HashMap;
@@ -11,7 +11,7 @@ use super::{FormattedObject, JsonObject, JsonString, JsonValue, parse};
 use crate::pandas::ColumnType;
 use crate::python::python_float;
 
-/// A table for which pandas would do something that this module does not implement.
+/// A table that pandas would convert in a way that is not implemented.
 #[derive(Debug, thiserror::Error)]
 pub enum FrameError {
     /// A record is not an object but, for example, a list or a number.
@@ -45,13 +45,13 @@ pub enum FrameError {
 pub struct FrameBuilder {
     function: FrameFunction,
     columns: Vec<(JsonString, ColumnStats)>,
-    places: HashMap<JsonString, usize>,
+    indices: HashMap<JsonString, usize>,
     records: u64,
-    /// Whether each record had all columns in their order.
+    /// Whether each record had all columns in the same order.
     in_order: bool,
 }
 
-/// The observations of a column: the number of records that have it, and its type.
+/// The number of records that contain a column, and the observations that determine its type.
 #[derive(Debug, Default)]
 struct ColumnStats {
     members: u64,
@@ -59,12 +59,12 @@ struct ColumnStats {
 }
 
 impl FrameBuilder {
-    /// Starts without records.
+    /// Creates a builder without records.
     pub fn new(function: FrameFunction) -> Self {
         Self {
             function,
             columns: Vec::new(),
-            places: HashMap::new(),
+            indices: HashMap::new(),
             records: 0,
             in_order: true,
         }
@@ -73,7 +73,7 @@ impl FrameBuilder {
     /// Adds a record.
     ///
     /// # Errors
-    /// [`FrameError::NoObject`].
+    /// [`FrameError::NoObject`] if the record is not an object.
     pub fn add(&mut self, record: &JsonValue) -> Result<(), FrameError> {
         self.records += 1;
         let JsonValue::Object(record) = record else {
@@ -81,8 +81,8 @@ impl FrameBuilder {
                 number: self.records,
             });
         };
-        for (place, (key, value)) in record.iter().enumerate() {
-            if let Some(inference) = self.column(key, place) {
+        for (index, (key, value)) in record.iter().enumerate() {
+            if let Some(inference) = self.column(key, index) {
                 inference.add(Some(value));
             }
         }
@@ -95,18 +95,18 @@ impl FrameBuilder {
         self.records += 1;
         let members = record.members();
         let count = members.len();
-        for (place, (key, text)) in members.enumerate() {
+        for (index, (key, text)) in members.enumerate() {
             let Ok(JsonValue::String(key)) = parse(key.as_bytes()) else {
                 continue;
             };
-            let Some(inference) = self.column(&key, place) else {
+            let Some(inference) = self.column(&key, index) else {
                 continue;
             };
             let value = match text.as_bytes().first() {
                 Some(b'[') => JsonValue::List(Vec::new()),
                 Some(b'{') => JsonValue::Object(JsonObject::new()),
-                // A further text does not change the inferred type, so it is not parsed.
-                Some(b'"') if inference.holds_texts() => continue,
+                // More texts do not change the inferred type, so they are not parsed.
+                Some(b'"') if inference.ignores_more_texts() => continue,
                 _ => parse(text.as_bytes()).unwrap_or(JsonValue::Null),
             };
             inference.add(Some(&value));
@@ -114,7 +114,8 @@ impl FrameBuilder {
         self.in_order &= count == self.columns.len();
     }
 
-    /// Whether the rows equal the records added so far, so that [`FrameColumns::record`] changes none of them.
+    /// Whether the rows of the table equal the records added so far, so that [`FrameColumns::record`] changes none of
+    /// them.
     pub fn keeps_records(&self) -> bool {
         let keeps = |seen: &ColumnStats| {
             seen.members == self.records && seen.inference.keeps_values(self.function)
@@ -124,25 +125,25 @@ impl FrameBuilder {
 
     /// Counts a member of a record. `guess` is its index in the record.
     fn column(&mut self, key: &JsonString, guess: usize) -> Option<&mut JsonInference> {
-        let place = self.place(key, guess);
-        self.in_order &= place == guess;
-        let (_, seen) = self.columns.get_mut(place)?;
+        let index = self.column_index(key, guess);
+        self.in_order &= index == guess;
+        let (_, seen) = self.columns.get_mut(index)?;
         seen.members += 1;
         Some(&mut seen.inference)
     }
 
     /// Returns the index of the column `key`. It is usually `guess`, because records have similar members.
-    fn place(&mut self, key: &JsonString, guess: usize) -> usize {
+    fn column_index(&mut self, key: &JsonString, guess: usize) -> usize {
         if self.columns.get(guess).is_some_and(|(name, _)| name == key) {
             return guess;
         }
-        if let Some(place) = self.places.get(key) {
-            return *place;
+        if let Some(index) = self.indices.get(key) {
+            return *index;
         }
-        let place = self.columns.len();
+        let index = self.columns.len();
         self.columns.push((key.clone(), ColumnStats::default()));
-        self.places.insert(key.clone(), place);
-        place
+        self.indices.insert(key.clone(), index);
+        index
     }
 
     /// Returns the columns, after all records were added.
@@ -210,8 +211,8 @@ fn is_called_like_dates(name: &JsonString) -> bool {
         || matches!(name.as_str(), "modified" | "date" | "datetime")
 }
 
-/// Whether `read_json` would convert the name: to a number, to a date (most begin with a digit), or, if it is empty, to
-/// a missing date.
+/// Whether `read_json` would convert a column name to a number or a date. Most dates begin with a digit. The empty name
+/// would become a missing date.
 fn looks_like_a_number(name: &JsonString) -> bool {
     name.as_str().is_some_and(|name| {
         name.is_empty()

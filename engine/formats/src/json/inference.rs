@@ -8,10 +8,10 @@ use crate::python::python_float;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FrameFunction {
     /// `pandas.DataFrame(records)`. Integers become doubles if the column also contains fractions, missing values or
-    /// NaN. A column with other values than numbers is unchanged.
+    /// NaN. A column that contains anything but numbers is unchanged.
     DataFrame,
-    /// `pandas.read_json`. In addition, a column of numbers, booleans, missing values and texts that Python's `float`
-    /// accepts becomes doubles. Doubles that are all integers become integers.
+    /// `pandas.read_json`. In addition, a column that consists of numbers, booleans, missing values and texts that
+    /// Python's `float` accepts becomes doubles. Doubles that are all integers become integers.
     ReadJson,
 }
 
@@ -35,7 +35,7 @@ pub struct JsonInference {
     /// Each value is an integer in the range of `int64`.
     whole: bool,
     text: bool,
-    /// A number that pandas does not convert to a date, because it would be within a year of 1970.
+    /// Some number is at most [`MIN_DATE_SECONDS`]. pandas then converts no value of the column to a date.
     small: bool,
 }
 
@@ -58,11 +58,11 @@ impl Default for JsonInference {
     }
 }
 
-/// In columns with the name of a date, pandas interprets numbers above this as seconds since 1970.
+/// In columns whose name is that of a date, pandas interprets numbers above this as seconds since 1970.
 const MIN_DATE_SECONDS: f64 = 31_536_000.0;
 
 impl JsonInference {
-    /// Adds a member of a record; `None` if the record does not have it.
+    /// Adds a member of a record; `None` if the record does not contain it.
     pub fn add(&mut self, member: Option<&JsonValue>) {
         match member {
             Some(JsonValue::Null) => self.null = true,
@@ -97,8 +97,8 @@ impl JsonInference {
         }
     }
 
-    /// Records the range of an integer. pandas ignores the range after the first null, because the column is then of
-    /// doubles.
+    /// Records whether an integer is below 0 or above the range of `int64`. After the first null the column consists of
+    /// doubles, so pandas ignores the range of later integers.
     fn bound(&mut self, negative: bool, beyond: bool) {
         if !self.null {
             self.negative |= negative;
@@ -107,13 +107,13 @@ impl JsonInference {
         }
     }
 
-    /// Whether `read_json` would convert the column to dates if its name were one of a date.
+    /// Whether `read_json` would convert the column to dates if its name were that of a date.
     pub(super) fn may_be_dates(&self) -> bool {
         self.text || (self.integer || self.fraction) && !self.small
     }
 
-    /// Whether the column contains texts, and further texts cannot change the result.
-    pub(super) fn holds_texts(&self) -> bool {
+    /// Whether the column contains texts and is not numeric. More texts then do not change the inferred type.
+    pub(super) fn ignores_more_texts(&self) -> bool {
         self.text && !self.numbers
     }
 

@@ -1,4 +1,4 @@
-//! Reads JSON lines: files with one value per line.
+//! Reads files with one JSON value per line (JSON Lines).
 
 use std::io::{self, BufRead, Read};
 
@@ -18,14 +18,14 @@ pub enum JsonLine {
 
 /// Iterates over the values of a file with one value per line.
 ///
-/// As in pandas, lines of white space are skipped. Lines may end with `\r\n`, and the last one may lack its line break.
+/// As in pandas, lines of white space are skipped. Lines may end with `\r\n`, and the last line may lack a line break.
 /// The iterator ends after an error.
 #[derive(Debug)]
 pub struct JsonLines<R> {
     input: R,
     line: Vec<u8>,
     position: Position,
-    /// Number of the last value's line.
+    /// Line number of the last value.
     number: u64,
     options: ParseOptions,
     done: bool,
@@ -44,24 +44,24 @@ impl<R: BufRead> JsonLines<R> {
         }
     }
 
-    /// Reads values by `grammar` instead of Python's.
+    /// Reads values with `grammar` instead of Python's.
     pub fn with_grammar(mut self, grammar: JsonGrammar) -> Self {
         self.options.grammar = grammar;
         self
     }
 
-    /// Limits the length of lines and the memory of values by `limits` instead of [`DecodingLimits::default`].
+    /// Limits the length of lines and the memory of values with `limits` instead of [`DecodingLimits::default`].
     pub fn with_limits(mut self, limits: &DecodingLimits) -> Self {
         self.options.limits = *limits;
         self
     }
 
-    /// Sets for the following lines whether lists and objects inside their value are read or skipped.
+    /// Sets whether lists and objects inside the values of the following lines are read or skipped.
     pub fn set_nested(&mut self, nested: NestedValues) {
         self.options.nested = nested;
     }
 
-    /// The number of the last value's line, counted from 1.
+    /// The line number of the last value, counted from 1.
     pub fn number(&self) -> u64 {
         self.number
     }
@@ -127,7 +127,8 @@ impl<R: BufRead> JsonLines<R> {
     }
 }
 
-/// Strips a line as pandas does before ujson reads it, by Python's `str.strip`. Returns the text and its offset.
+/// Strips white space from a line like Python's `str.strip`, as pandas does before ujson reads it. Returns the offset
+/// of the text, and the text.
 fn stripped(line: &[u8]) -> (usize, &[u8]) {
     let is_plain = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_graphic);
     let text = line.trim_ascii();

@@ -1,4 +1,4 @@
-//! Parses numbers by the grammar of Python's scanner.
+//! Parses numbers with the grammar of Python's scanner.
 
 use super::{JsonErrorKind, JsonValue};
 
@@ -7,7 +7,8 @@ const MAX_DIGITS: usize = 4300;
 
 /// Parses the number at the beginning of `text`. Returns its value and its length in bytes.
 ///
-/// As in Python, a point or an exponent without digits (`1.`, `1e`) is not part of the number, which ends before it.
+/// As in Python, a point or an exponent without digits (`1.`, `1e`) is not part of the number. The number ends before
+/// it.
 pub(super) fn read(text: &[u8]) -> Result<(JsonValue, usize), JsonErrorKind> {
     let sign = usize::from(text.first() == Some(&b'-'));
     let whole = match text.get(sign) {
@@ -30,7 +31,7 @@ pub(super) fn read(text: &[u8]) -> Result<(JsonValue, usize), JsonErrorKind> {
             end += 1 + signed + exponent;
         }
     }
-    // The number contains only ASCII.
+    // The number contains only ASCII characters.
     let spelled = std::str::from_utf8(text.get(..end).unwrap_or_default()).unwrap_or_default();
     let value = if end > integer_end {
         JsonValue::Float(spelled.parse().map_err(|_| JsonErrorKind::ExpectedValue)?)
@@ -44,7 +45,7 @@ pub(super) fn read(text: &[u8]) -> Result<(JsonValue, usize), JsonErrorKind> {
     Ok((value, end))
 }
 
-/// The number of digits that begin at `from`.
+/// Returns the number of digits that begin at `from`.
 fn digits(text: &[u8], from: usize) -> usize {
     let rest = text.get(from..).unwrap_or_default();
     rest.iter().take_while(|byte| byte.is_ascii_digit()).count()

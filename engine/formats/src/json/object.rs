@@ -1,4 +1,4 @@
-//! Objects, which keep the order of their keys.
+//! JSON objects that preserve the order of their keys.
 
 use std::collections::HashMap;
 
@@ -11,7 +11,7 @@ const MAX_UNINDEXED_KEYS: usize = 24;
 #[derive(Debug, Clone, Default)]
 pub struct JsonObject {
     entries: Vec<(JsonString, JsonValue)>,
-    /// The index of each key in `entries`, if there are many.
+    /// The index of each key in `entries`, if there are many keys.
     #[allow(
         clippy::box_collection,
         reason = "few objects have one, and all would be 40 bytes longer"
@@ -37,33 +37,34 @@ impl JsonObject {
 
     /// Returns the value of `key`.
     pub fn get(&self, key: &str) -> Option<&JsonValue> {
-        let place = self.place(key.as_bytes())?;
-        self.entries.get(place).map(|(_, value)| value)
+        let position = self.position_of(key.as_bytes())?;
+        self.entries.get(position).map(|(_, value)| value)
     }
 
     /// Returns the value of `key`, which may contain unpaired surrogates.
     pub fn get_key(&self, key: &JsonString) -> Option<&JsonValue> {
-        let place = self.place(key.as_wtf8())?;
-        self.entries.get(place).map(|(_, value)| value)
+        let position = self.position_of(key.as_wtf8())?;
+        self.entries.get(position).map(|(_, value)| value)
     }
 
-    /// Returns the value of `key` and replaces it by null.
+    /// Returns the value of `key` and replaces it with null.
     pub fn take(&mut self, key: &JsonString) -> Option<JsonValue> {
-        let place = self.place(key.as_wtf8())?;
-        let (_, value) = self.entries.get_mut(place)?;
+        let position = self.position_of(key.as_wtf8())?;
+        let (_, value) = self.entries.get_mut(position)?;
         Some(std::mem::replace(value, JsonValue::Null))
     }
 
     /// Returns the value of `key` for modification.
     pub fn get_mut(&mut self, key: &str) -> Option<&mut JsonValue> {
-        let place = self.place(key.as_bytes())?;
-        self.entries.get_mut(place).map(|(_, value)| value)
+        let position = self.position_of(key.as_bytes())?;
+        self.entries.get_mut(position).map(|(_, value)| value)
     }
 
-    /// Sets the value of `key` and returns the previous value. An existing key keeps its place; a new key is appended.
+    /// Sets the value of `key` and returns the previous value. An existing key keeps its position; a new key is
+    /// appended.
     pub fn insert(&mut self, key: JsonString, value: JsonValue) -> Option<JsonValue> {
-        let place = self.place(key.as_wtf8());
-        if let Some((_, old)) = place.and_then(|place| self.entries.get_mut(place)) {
+        let position = self.position_of(key.as_wtf8());
+        if let Some((_, old)) = position.and_then(|position| self.entries.get_mut(position)) {
             return Some(std::mem::replace(old, value));
         }
         if let Some(index) = &mut self.index {
@@ -71,18 +72,18 @@ impl JsonObject {
         }
         self.entries.push((key, value));
         if self.index.is_none() && self.entries.len() > MAX_UNINDEXED_KEYS {
-            let places = self.entries.iter().enumerate();
-            let places = places.map(|(place, (key, _))| (key.clone(), place));
-            self.index = Some(Box::new(places.collect()));
+            let positions = self.entries.iter().enumerate();
+            let positions = positions.map(|(position, (key, _))| (key.clone(), position));
+            self.index = Some(Box::new(positions.collect()));
         }
         None
     }
 
-    /// Removes `key` and returns its value; later keys move up.
+    /// Removes `key` and returns its value. Later keys move up by one position.
     pub fn remove(&mut self, key: &str) -> Option<JsonValue> {
-        let place = self.place(key.as_bytes())?;
+        let position = self.position_of(key.as_bytes())?;
         self.index = None;
-        Some(self.entries.remove(place).1)
+        Some(self.entries.remove(position).1)
     }
 
     /// Iterates over keys and values in order.
@@ -95,7 +96,7 @@ impl JsonObject {
         self.entries.iter().map(|(key, _)| key)
     }
 
-    fn place(&self, key: &[u8]) -> Option<usize> {
+    fn position_of(&self, key: &[u8]) -> Option<usize> {
         match &self.index {
             Some(index) => index.get(key).copied(),
             None => self

@@ -1,12 +1,12 @@
-//! Parses and formats single JSON values as pandas' `read_json` and `to_json` do by their bundled ujson.
+//! Parses and formats single JSON values like ujson, the library that pandas bundles for `read_json` and `to_json`.
 //!
 //! Columns and their types are handled in `frame` and `inference`.
 
 use super::{JsonErrorKind, JsonString, JsonValue, JsonWriteError};
 
-/// Number of fraction digits that ujson reads; it ignores further ones.
+/// Number of fraction digits that ujson reads. It ignores further digits.
 const FRACTION_DIGITS: usize = 15;
-/// The value of the last digit of a fraction with this number of digits.
+/// The value of the last digit of a fraction, by the number of its digits.
 const UNITS: [f64; FRACTION_DIGITS + 1] = [
     1e0, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9, 1e-10, 1e-11, 1e-12, 1e-13, 1e-14,
     1e-15,
@@ -14,10 +14,10 @@ const UNITS: [f64; FRACTION_DIGITS + 1] = [
 /// 10 to the number of fraction digits that `to_json` writes (`double_precision=10`).
 const SCALE: f64 = 1e10;
 
-/// Parses the number at the beginning of a text by ujson's rules. Returns its value and its length in bytes.
+/// Parses the number at the beginning of a text with ujson's rules. Returns its value and its length in bytes.
 ///
 /// ujson accepts more than Python: leading zeros, and a sign, point or exponent without digits. Integers that exceed 64
-/// bits are errors, also before a point.
+/// bits are errors, even before a decimal point.
 pub(super) fn number(text: &[u8]) -> Result<(JsonValue, usize), JsonErrorKind> {
     let digits = |from: usize| {
         let rest = text.get(from..).unwrap_or_default();
@@ -79,7 +79,7 @@ impl JsonValue {
     /// Appends the value as `to_json` formats it: no spaces, ten decimals, `/` escaped, `null` for NaN and infinities.
     ///
     /// # Errors
-    /// [`JsonWriteError::LoneSurrogate`].
+    /// [`JsonWriteError::LoneSurrogate`] if a text contains an unpaired surrogate.
     pub fn push_pandas(&self, out: &mut Vec<u8>) -> Result<(), JsonWriteError> {
         match self {
             Self::Null => out.extend_from_slice(b"null"),
@@ -126,7 +126,7 @@ fn push_string(out: &mut Vec<u8>, text: &JsonString) -> Result<(), JsonWriteErro
     Ok(())
 }
 
-/// Returns a number other than 0 for the first byte of each character that is escaped.
+/// Returns a nonzero value if the byte is the first byte of a character that is escaped.
 pub(super) fn special(byte: u8) -> u8 {
     let marks = u8::from(byte == b'"') | u8::from(byte == b'\\') | u8::from(byte == b'/');
     marks | u8::from(byte < 0x20) | u8::from(byte >= 0x80)

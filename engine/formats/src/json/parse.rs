@@ -18,10 +18,10 @@ pub fn parse(text: &[u8]) -> Result<JsonValue, JsonError> {
     parse_at(text, Position::START, 0, ParseOptions::default())
 }
 
-/// Parses a text, in UTF-8, that consists of one value, whose memory is limited to [`Limit::Record`].
+/// Parses a text, in UTF-8, that consists of one value. Its memory is limited to [`Limit::Record`].
 ///
 /// # Errors
-/// As [`parse`], and [`JsonErrorKind::Limit`].
+/// Same as [`parse`], and [`JsonErrorKind::Limit`].
 pub fn parse_within(text: &[u8], limits: &DecodingLimits) -> Result<JsonValue, JsonError> {
     let options = ParseOptions {
         limits: *limits,
@@ -33,13 +33,13 @@ pub fn parse_within(text: &[u8], limits: &DecodingLimits) -> Result<JsonValue, J
 /// Parses the number at the beginning of a text. Returns its value and its length in bytes.
 pub(super) type NumberReader = fn(&[u8]) -> Result<(JsonValue, usize), JsonErrorKind>;
 
-/// The implementation whose grammar is used.
+/// The implementation that defines the accepted grammar.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum JsonGrammar {
     /// Python's `json`.
     #[default]
     Python,
-    /// pandas' ujson. Differences to Python:
+    /// pandas' ujson. Differences from Python:
     ///
     /// - A number with point or exponent is (integer part + fraction x 10^-d) x 10^exponent, computed in doubles. The
     ///   result is not always the double nearest to the text.
@@ -62,15 +62,15 @@ impl JsonGrammar {
 /// Whether lists and objects inside a record are read.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum NestedValues {
-    /// Reads them.
+    /// Lists and objects are read.
     #[default]
     Read,
-    /// They are skipped and become empty lists or objects; only their quotes and brackets are interpreted. This is
+    /// Lists and objects are skipped and become empty ones; only their quotes and brackets are interpreted. This is
     /// faster for a caller that only needs the types of a record's members.
     Skip,
 }
 
-/// The options of parsing.
+/// Parsing options.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct ParseOptions {
     pub grammar: JsonGrammar,
@@ -79,7 +79,7 @@ pub(super) struct ParseOptions {
     pub limits: DecodingLimits,
 }
 
-/// Parses a part of a text. It begins at `start` inside `depth` lists and objects.
+/// Parses a part of a text. The part begins at `start`, inside `depth` lists and objects.
 pub(super) fn parse_at(
     text: &[u8],
     start: Position,
@@ -101,7 +101,7 @@ pub(super) fn parse_at(
     }
     let mut parser = Parser {
         text,
-        place: 0,
+        offset: 0,
         grammar: options.grammar,
         number: options.grammar.number_reader(),
         deepest: match options.nested {
@@ -113,44 +113,44 @@ pub(super) fn parse_at(
     };
     let result = parser.value(depth).and_then(|value| {
         parser.skip_spaces();
-        if parser.place < text.len() {
+        if parser.offset < text.len() {
             Err(JsonErrorKind::ExtraData)
         } else {
             Ok(value)
         }
     });
-    result.map_err(|kind| syntax(kind, parser.place))
+    result.map_err(|kind| syntax(kind, parser.offset))
 }
 
-/// The state of parsing. If a method fails, `place` is the position of the error.
+/// The state of parsing. If a method fails, `offset` is the position of the error.
 struct Parser<'a> {
     text: &'a [u8],
-    place: usize,
+    offset: usize,
     grammar: JsonGrammar,
     number: NumberReader,
     /// Lists and objects at a greater depth are skipped.
     deepest: usize,
     limits: DecodingLimits,
-    /// Memory in bytes of the values so far.
+    /// Memory in bytes of the values parsed so far.
     used: u64,
 }
 
 impl Parser<'_> {
     fn peek(&self) -> Option<u8> {
-        self.text.get(self.place).copied()
+        self.text.get(self.offset).copied()
     }
 
     fn rest(&self) -> &[u8] {
-        self.text.get(self.place..).unwrap_or_default()
+        self.text.get(self.offset..).unwrap_or_default()
     }
 
     fn skip_spaces(&mut self) {
         while let Some(b' ' | b'\t' | b'\n' | b'\r') = self.peek() {
-            self.place += 1;
+            self.offset += 1;
         }
     }
 
-    /// Counts the memory of a value in a list or object, which may be ten times the length of its text.
+    /// Counts the memory of one value in a list or object. It may be ten times as large as the value's text.
     fn count<T>(&mut self) -> Result<(), JsonErrorKind> {
         self.used += size_of::<T>() as u64;
         Ok(self.limits.check(Limit::Record, self.used)?)
@@ -174,31 +174,31 @@ impl Parser<'_> {
             [b'-', b'I', ..] => ("-Infinity", JsonValue::Float(f64::NEG_INFINITY)),
             number => {
                 let (value, length) = (self.number)(number)?;
-                self.place += length;
+                self.offset += length;
                 return Ok(value);
             }
         };
         if !rest.starts_with(word.as_bytes()) {
             return Err(JsonErrorKind::ExpectedValue);
         }
-        self.place += word.len();
+        self.offset += word.len();
         Ok(value)
     }
 
-    /// Parses a string. `place` is at its opening quote.
+    /// Parses a string. `offset` is at its opening quote.
     fn string(&mut self) -> Result<JsonString, JsonErrorKind> {
-        let content = self.text.get(self.place + 1..).unwrap_or_default();
+        let content = self.text.get(self.offset + 1..).unwrap_or_default();
         let read = match self.grammar {
             JsonGrammar::Python => escape::read(content),
             JsonGrammar::Ujson => escape::read_ujson(content),
         };
         match read {
             Ok((text, length)) => {
-                self.place += 1 + length;
+                self.offset += 1 + length;
                 Ok(text)
             }
             Err((kind, offset)) => {
-                self.place += offset.map_or(0, |offset| offset + 1);
+                self.offset += offset.map_or(0, |offset| offset + 1);
                 Err(kind)
             }
         }
@@ -208,8 +208,8 @@ impl Parser<'_> {
     fn skipped_value(&mut self, depth: usize) -> Result<JsonValue, JsonErrorKind> {
         let is_list = self.peek() == Some(b'[');
         match Scan::default().end(self.rest()) {
-            Some(length) => self.place += length,
-            // It does not end; reading it finds the reason.
+            Some(length) => self.offset += length,
+            // The value does not end. Parsing it reports the error with its position.
             None if is_list => return self.list(depth + 1),
             None => return self.object(depth + 1),
         }
@@ -220,11 +220,11 @@ impl Parser<'_> {
     }
 
     fn list(&mut self, depth: usize) -> Result<JsonValue, JsonErrorKind> {
-        self.place += 1;
+        self.offset += 1;
         let mut list = Vec::new();
         self.skip_spaces();
         if self.peek() == Some(b']') {
-            self.place += 1;
+            self.offset += 1;
             return Ok(JsonValue::List(list));
         }
         loop {
@@ -237,18 +237,18 @@ impl Parser<'_> {
     }
 
     fn object(&mut self, depth: usize) -> Result<JsonValue, JsonErrorKind> {
-        self.place += 1;
+        self.offset += 1;
         let mut object = JsonObject::new();
         self.skip_spaces();
         if self.peek() == Some(b'}') {
-            self.place += 1;
+            self.offset += 1;
             return Ok(JsonValue::Object(object));
         }
         loop {
             self.skip_spaces();
             if self.grammar == JsonGrammar::Ujson && self.peek() == Some(b'}') && !object.is_empty()
             {
-                self.place += 1;
+                self.offset += 1;
                 return Ok(JsonValue::Object(object));
             }
             if self.peek() != Some(b'"') {
@@ -259,7 +259,7 @@ impl Parser<'_> {
             if self.peek() != Some(b':') {
                 return Err(JsonErrorKind::ExpectedColon);
             }
-            self.place += 1;
+            self.offset += 1;
             let value = self.value(depth)?;
             object.insert(key, value);
             self.count::<(JsonString, JsonValue)>()?;
@@ -277,7 +277,7 @@ impl Parser<'_> {
             Some(b',') => false,
             _ => return Err(JsonErrorKind::ExpectedComma),
         };
-        self.place += 1;
+        self.offset += 1;
         Ok(ended)
     }
 }

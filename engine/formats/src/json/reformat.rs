@@ -1,4 +1,4 @@
-//! Reformats a JSON text without building a value: the result equals parsing followed by formatting.
+//! Reformats a JSON text without building a value. The result equals that of parsing and then formatting the text.
 //!
 //! Most of a text is identical in all styles and is copied. For rare content (a repeated key, many keys, invalid text)
 //! the functions return `None` or `false`, and the caller must parse and format the text instead.
@@ -19,10 +19,10 @@ pub enum JsonStyle {
     Pandas,
 }
 
-/// Objects with more members are left to the parser, which has an index for them.
+/// Objects with more members are not reformatted, because the parser's index finds repeated keys faster.
 const MAX_MEMBERS: usize = 32;
 
-/// Reformats the value that `text` consists of, and appends the result to `out`.
+/// Reformats `text`, which consists of one value, and appends the result to `out`.
 ///
 /// Returns `false` and appends nothing if the text must be parsed instead.
 pub fn reformat(text: &[u8], grammar: JsonGrammar, printing: JsonStyle, out: &mut Vec<u8>) -> bool {
@@ -52,8 +52,8 @@ struct Member {
 }
 
 impl FormattedObject {
-    /// Formats the object that `text` consists of. Returns `None` if it is not an object, or the text must be parsed
-    /// instead.
+    /// Formats `text`, which consists of one object. Returns `None` if it is not an object, or if the text must be
+    /// parsed instead.
     pub fn new(text: &[u8], grammar: JsonGrammar) -> Option<FormattedObject> {
         if text.trim_ascii_start().first() != Some(&b'{') {
             return None;
@@ -79,28 +79,28 @@ impl FormattedObject {
         })
     }
 
-    /// Returns the value of `key`, if the object has this key.
+    /// Returns the value of `key`, or `None` if the object does not contain this key.
     pub fn get(&self, key: &str) -> Option<JsonValue> {
-        let (_, value) = self.members().find(|(text, _)| is_key(text, key))?;
+        let (_, value) = self.members().find(|(text, _)| matches_key(text, key))?;
         super::parse(value.as_bytes()).ok()
     }
 
-    /// Replaces the value of `key`, if the object has this key.
+    /// Replaces the value of `key`, if the object contains this key.
     ///
     /// # Errors
-    /// [`super::JsonWriteError`].
+    /// [`super::JsonWriteError`] if `value` cannot be formatted.
     pub fn set(&mut self, key: &str, value: &JsonValue) -> Result<(), super::JsonWriteError> {
-        let Some(place) = self.members().position(|(text, _)| is_key(text, key)) else {
+        let Some(index) = self.members().position(|(text, _)| matches_key(text, key)) else {
             return Ok(());
         };
         let new = value.to_json(&super::WriteOptions::default())?;
         let new = String::from_utf8_lossy(&new);
-        if let Some(member) = self.members.get_mut(place) {
+        if let Some(member) = self.members.get_mut(index) {
             let (start, old) = (member.value.start, member.value.end);
             self.text.replace_range(member.value.clone(), &new);
             member.value.end = start + new.len();
             let moved = |at: usize| at - old + start + new.len();
-            for later in self.members.iter_mut().skip(place + 1) {
+            for later in self.members.iter_mut().skip(index + 1) {
                 later.key = moved(later.key.start)..moved(later.key.end);
                 later.value = moved(later.value.start)..moved(later.value.end);
             }
@@ -109,8 +109,8 @@ impl FormattedObject {
     }
 }
 
-/// Whether the formatted key `text` represents `key`.
-fn is_key(text: &str, key: &str) -> bool {
+/// Whether `text`, a formatted key, represents `key`.
+fn matches_key(text: &str, key: &str) -> bool {
     let content = text.get(1..text.len().saturating_sub(1));
     match text.contains('\\') {
         false => content == Some(key),
@@ -118,12 +118,12 @@ fn is_key(text: &str, key: &str) -> bool {
     }
 }
 
-/// Formats the value that `text` consists of. Returns the members of the outermost object.
+/// Formats `text`, which consists of one value. Returns the members of the outermost object.
 fn members<S: Style>(text: &[u8], grammar: JsonGrammar, out: &mut Vec<u8>) -> Option<Vec<Member>> {
     std::str::from_utf8(text).ok()?;
     let mut reformatter = Reformatter {
         text,
-        place: 0,
+        offset: 0,
         grammar,
         number: grammar.number_reader(),
         out,
@@ -131,7 +131,7 @@ fn members<S: Style>(text: &[u8], grammar: JsonGrammar, out: &mut Vec<u8>) -> Op
     };
     reformatter.value::<S>(0)?;
     reformatter.skip_spaces();
-    (reformatter.place == text.len()).then_some(reformatter.members)
+    (reformatter.offset == text.len()).then_some(reformatter.members)
 }
 
 /// A style of formatting.
@@ -139,8 +139,8 @@ trait Style {
     const COMMA: &'static [u8];
     const COLON: &'static [u8];
 
-    /// Returns a number other than 0 for the first byte of each character that is escaped, and for quotes, backslashes
-    /// and control characters, which end the unescaped parts of a string.
+    /// Returns a nonzero value for the first byte of each character that ends the unescaped part of a string: a
+    /// character that is escaped, a quote, a backslash, or a control character.
     fn special(byte: u8) -> u8;
 
     fn float(out: &mut Vec<u8>, value: f64);
@@ -184,26 +184,26 @@ impl Style for Pandas {
 /// Traverses valid UTF-8 and formats it. A method returns `None` if the text must be parsed instead.
 struct Reformatter<'t, 'o> {
     text: &'t [u8],
-    place: usize,
+    offset: usize,
     grammar: JsonGrammar,
     number: NumberReader,
     out: &'o mut Vec<u8>,
-    /// The members of all open objects, and finally of the outermost one.
+    /// The members of all objects that are not finished; at the end, those of the outermost object.
     members: Vec<Member>,
 }
 
 impl<'t> Reformatter<'t, '_> {
     fn peek(&self) -> Option<u8> {
-        self.text.get(self.place).copied()
+        self.text.get(self.offset).copied()
     }
 
     fn rest(&self) -> &'t [u8] {
-        self.text.get(self.place..).unwrap_or_default()
+        self.text.get(self.offset..).unwrap_or_default()
     }
 
     fn skip_spaces(&mut self) {
         while let Some(b' ' | b'\t' | b'\n' | b'\r') = self.peek() {
-            self.place += 1;
+            self.offset += 1;
         }
     }
 
@@ -232,7 +232,7 @@ impl<'t> Reformatter<'t, '_> {
 
     fn pass(&mut self, word: &str) -> Option<()> {
         self.rest().strip_prefix(word.as_bytes())?;
-        self.place += word.len();
+        self.offset += word.len();
         Some(())
     }
 
@@ -252,11 +252,11 @@ impl<'t> Reformatter<'t, '_> {
         let rest = self.rest();
         if let Some(length) = plain_integer(rest) {
             self.out.extend_from_slice(rest.get(..length)?);
-            self.place += length;
+            self.offset += length;
             return Some(());
         }
         let (value, length) = (self.number)(rest).ok()?;
-        self.place += length;
+        self.offset += length;
         match value {
             JsonValue::Int(int) => {
                 let mut digits = itoa::Buffer::new();
@@ -269,17 +269,17 @@ impl<'t> Reformatter<'t, '_> {
         Some(())
     }
 
-    /// Formats a string. `place` is at its opening quote.
+    /// Formats a string. `offset` is at its opening quote.
     fn string<S: Style>(&mut self) -> Option<()> {
-        self.place += 1;
+        self.offset += 1;
         self.out.push(b'"');
         loop {
             let (plain, special) = self.rest().split_at_checked(run(self.rest(), S::special))?;
             self.out.extend_from_slice(plain);
-            self.place += plain.len();
+            self.offset += plain.len();
             let (character, length) = match special.first()? {
                 b'"' => {
-                    self.place += 1;
+                    self.offset += 1;
                     self.out.push(b'"');
                     return Some(());
                 }
@@ -287,7 +287,7 @@ impl<'t> Reformatter<'t, '_> {
                 0..0x20 => return None,
                 _ => first_code_point(special)?,
             };
-            self.place += length;
+            self.offset += length;
             match u8::try_from(character) {
                 Ok(byte) if byte < 0x80 && S::special(byte) == 0 => self.out.push(byte),
                 // ujson drops some unpaired surrogates, and `to_json` cannot write them.
@@ -302,11 +302,11 @@ impl<'t> Reformatter<'t, '_> {
     }
 
     fn list<S: Style>(&mut self, depth: usize) -> Option<()> {
-        self.place += 1;
+        self.offset += 1;
         self.out.push(b'[');
         self.skip_spaces();
         if self.peek()? == b']' {
-            self.place += 1;
+            self.offset += 1;
         } else {
             loop {
                 self.value::<S>(depth + 1)?;
@@ -321,12 +321,12 @@ impl<'t> Reformatter<'t, '_> {
     }
 
     fn object<S: Style>(&mut self, depth: usize) -> Option<()> {
-        self.place += 1;
+        self.offset += 1;
         self.out.push(b'{');
         let own = self.members.len();
         self.skip_spaces();
         if self.peek()? == b'}' {
-            self.place += 1;
+            self.offset += 1;
         } else {
             loop {
                 self.member::<S>(own, depth)?;
@@ -343,8 +343,8 @@ impl<'t> Reformatter<'t, '_> {
         Some(())
     }
 
-    /// Formats a key and its value in an object, whose members are those from index `own` on.
-    fn member<S: Style>(&mut self, own: usize, depth: usize) -> Option<()> {
+    /// Formats a key and its value in an object. The object's members so far are those from index `first` on.
+    fn member<S: Style>(&mut self, first: usize, depth: usize) -> Option<()> {
         self.skip_spaces();
         if self.peek()? != b'"' {
             return None;
@@ -354,25 +354,25 @@ impl<'t> Reformatter<'t, '_> {
         let key = start..self.out.len();
         // Equal keys have equal formatted texts.
         let name = self.out.get(key.clone());
-        let others = self.members.get(own..)?;
-        let is_known = |other: &Member| self.out.get(other.key.clone()) == name;
-        if others.len() >= MAX_MEMBERS || others.iter().any(is_known) {
+        let siblings = self.members.get(first..)?;
+        let has_same_key = |sibling: &Member| self.out.get(sibling.key.clone()) == name;
+        if siblings.len() >= MAX_MEMBERS || siblings.iter().any(has_same_key) {
             return None;
         }
         self.skip_spaces();
         if self.peek()? != b':' {
             return None;
         }
-        self.place += 1;
+        self.offset += 1;
         self.out.extend_from_slice(S::COLON);
         let start = self.out.len();
-        let place = self.members.len();
+        let index = self.members.len();
         self.members.push(Member {
             key,
             value: start..start,
         });
         self.value::<S>(depth + 1)?;
-        self.members.get_mut(place)?.value.end = self.out.len();
+        self.members.get_mut(index)?.value.end = self.out.len();
         Some(())
     }
 
@@ -380,7 +380,7 @@ impl<'t> Reformatter<'t, '_> {
     fn comma_or(&mut self, end: u8) -> Option<bool> {
         self.skip_spaces();
         let next = self.peek()?;
-        self.place += 1;
+        self.offset += 1;
         match next {
             b',' => Some(false),
             next => (next == end).then_some(true),
@@ -388,9 +388,9 @@ impl<'t> Reformatter<'t, '_> {
     }
 }
 
-/// The length of an integer whose text is already in the output format.
+/// Returns the length of an integer that is already in the output format.
 fn plain_integer(text: &[u8]) -> Option<usize> {
-    /// Every number of so few digits fits into 64 bits.
+    /// Every integer with at most this number of digits fits into 64 bits.
     const DIGITS: usize = 18;
     let sign = usize::from(text.first() == Some(&b'-'));
     let digits = text.get(sign..)?.iter().take(DIGITS + 1);

@@ -2,19 +2,19 @@
 
 use memchr::memchr2;
 
-/// The state of scanning an element that arrives in pieces.
+/// The state of scanning an element that arrives in chunks.
 #[derive(Debug, Default)]
 pub(super) struct Scan {
     /// Whether the element is a key, which ends with its closing quote.
     is_key: bool,
     depth: usize,
     in_string: bool,
-    /// Whether the previous piece ended with a backslash.
+    /// Whether the previous chunk ended with a backslash.
     escaped: bool,
 }
 
 impl Scan {
-    /// Scans a key: a string, which ends with its closing quote.
+    /// Scans a key: a string that ends with its closing quote.
     pub fn of_key() -> Scan {
         Scan {
             is_key: true,
@@ -22,23 +22,24 @@ impl Scan {
         }
     }
 
-    /// Returns the end of the element in `text`, the next piece of the input, if it is there.
+    /// Scans `text`, the next chunk of the input. Returns the end of the element, or `None` if the chunk does not
+    /// contain it.
     pub fn end(&mut self, text: &[u8]) -> Option<usize> {
-        let mut place = 0;
+        let mut position = 0;
         loop {
-            let rest = text.get(place..).unwrap_or_default();
+            let rest = text.get(position..).unwrap_or_default();
             if self.in_string {
                 if self.escaped {
                     rest.first()?;
                     self.escaped = false;
-                    place += 1;
+                    position += 1;
                     continue;
                 }
                 let found = memchr2(b'"', b'\\', rest)?;
-                place += found + 1;
+                position += found + 1;
                 match rest.get(found) {
                     Some(b'\\') => self.escaped = true,
-                    _ if self.is_key => return Some(place),
+                    _ if self.is_key => return Some(position),
                     _ => self.in_string = false,
                 }
                 continue;
@@ -47,13 +48,13 @@ impl Scan {
                 match byte {
                     b'"' => {
                         self.in_string = true;
-                        place += offset + 1;
+                        position += offset + 1;
                         break;
                     }
                     b'[' | b'{' => self.depth += 1,
                     b']' | b'}' if self.depth > 0 => self.depth -= 1,
                     // A colon outside an element means that a comma is missing, so the element ends.
-                    b']' | b'}' | b',' | b':' if self.depth == 0 => return Some(place + offset),
+                    b']' | b'}' | b',' | b':' if self.depth == 0 => return Some(position + offset),
                     _ => {}
                 }
             }
@@ -71,18 +72,18 @@ mod tests {
     use super::*;
 
     /// A reference implementation that works byte by byte.
-    fn plainly(text: &[u8], is_key: bool) -> Option<usize> {
+    fn end_bytewise(text: &[u8], is_key: bool) -> Option<usize> {
         let (mut depth, mut in_string, mut escaped) = (0_usize, false, false);
-        for (place, byte) in text.iter().enumerate() {
+        for (position, byte) in text.iter().enumerate() {
             match (in_string, byte) {
                 (true, _) if escaped => escaped = false,
                 (true, b'\\') => escaped = true,
-                (true, b'"') if is_key => return Some(place + 1),
+                (true, b'"') if is_key => return Some(position + 1),
                 (_, b'"') => in_string = !in_string,
                 (true, _) => {}
                 (false, b'[' | b'{') => depth += 1,
                 (false, b']' | b'}') if depth > 0 => depth -= 1,
-                (false, b']' | b'}' | b',' | b':') if depth == 0 => return Some(place),
+                (false, b']' | b'}' | b',' | b':') if depth == 0 => return Some(position),
                 _ => {}
             }
         }
@@ -91,13 +92,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn pieces_of_any_size_have_the_same_end(text in r#"[a"\\\[\]{},: 1]{0,60}"#, cut in 0_usize..60, is_key: bool) {
+        fn chunk_sizes_do_not_affect_the_end(text in r#"[a"\\\[\]{},: 1]{0,60}"#, cut in 0_usize..60, is_key: bool) {
             let text = text.as_bytes();
             let cut = cut.min(text.len());
             let mut scan = Scan { is_key, ..Scan::default() };
             let found = scan.end(&text[..cut]);
             let found = found.or_else(|| scan.end(&text[cut..]).map(|end| cut + end));
-            prop_assert_eq!(found, plainly(text, is_key));
+            prop_assert_eq!(found, end_bytewise(text, is_key));
         }
     }
 }

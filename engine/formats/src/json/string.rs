@@ -11,13 +11,13 @@ use compact_str::CompactString;
 /// The order is that of the code points, as in Python.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct JsonString {
-    /// WTF-8, which is UTF-8 that also encodes surrogates. A surrogate pair is always encoded as the character it
-    /// represents. So equal strings have equal bytes, and the order of bytes is the order of code points.
+    /// WTF-8, which is UTF-8 that can also encode surrogates. A surrogate pair is always encoded as the character that
+    /// it represents. So equal strings have equal bytes, and the order of bytes is the order of code points.
     wtf8: Text,
 }
 
-/// The bytes of a string. Valid UTF-8 has its own variant, so that it is validated only once. Most strings are keys,
-/// and up to 24 bytes are stored without allocation.
+/// The bytes of a string. Valid UTF-8 has a separate variant, so that it is validated only once. Most strings are keys;
+/// strings of up to 24 bytes are stored without allocation.
 #[derive(Clone)]
 enum Text {
     Utf8(CompactString),

@@ -2,7 +2,7 @@
 
 use super::{JsonObject, JsonString};
 
-/// A JSON value as in Python.
+/// A JSON value as Python parses it.
 #[derive(Debug, Clone, PartialEq)]
 pub enum JsonValue {
     /// `null`.
@@ -48,7 +48,7 @@ impl JsonValue {
         }
     }
 
-    /// Returns the value of `key` if this is an object that has it.
+    /// Returns the value of `key` if this is an object that contains this key.
     pub fn get(&self, key: &str) -> Option<&JsonValue> {
         self.as_object()?.get(key)
     }

@@ -7,14 +7,14 @@ use super::{JsonObject, JsonString, JsonValue};
 use crate::pandas::push_f64;
 use prep_failure::Quoted;
 
-/// Options of writing. The defaults are those of `json.dump`.
+/// Options for writing. The defaults are those of `json.dump`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WriteOptions {
-    /// Number of spaces per level, with each element on its own line. `None` writes one line.
+    /// Number of spaces per level; each element is then on a line of its own. `None` writes one line.
     pub indent: Option<usize>,
     /// Whether the keys of each object are sorted by code points.
     pub sort_keys: bool,
-    /// The texts after elements and after keys. `None` means `", "` (`","` with an indent) and `": "`.
+    /// The separators after elements and after keys. `None` means `", "` (`","` with an indent) and `": "`.
     pub separators: Option<(String, String)>,
     /// Whether characters outside ASCII are written as `\uXXXX`.
     pub ensure_ascii: bool,
@@ -31,7 +31,7 @@ impl Default for WriteOptions {
     }
 }
 
-/// JSON that cannot be written.
+/// The error if a value cannot be written as JSON.
 #[derive(Debug, thiserror::Error)]
 pub enum JsonWriteError {
     /// A string contains an unpaired surrogate, which UTF-8 cannot encode.
@@ -46,14 +46,14 @@ pub enum JsonWriteError {
     Io(#[from] io::Error),
 }
 
-/// Approximate size in bytes of the pieces that are passed to the output.
+/// Buffered text is passed to the output when it exceeds this number of bytes.
 const FLUSH_BYTES: usize = 64 * 1024;
 
 impl JsonValue {
     /// Writes the value to `out`.
     ///
     /// # Errors
-    /// [`JsonWriteError`].
+    /// [`JsonWriteError`] if writing fails, or a string cannot be encoded.
     pub fn write(
         &self,
         out: &mut impl Write,
@@ -68,7 +68,7 @@ impl JsonValue {
     /// Returns the value as text.
     ///
     /// # Errors
-    /// [`JsonWriteError::LoneSurrogate`].
+    /// [`JsonWriteError::LoneSurrogate`] if a string cannot be encoded.
     pub fn to_json(&self, options: &WriteOptions) -> Result<Vec<u8>, JsonWriteError> {
         let mut text = Vec::new();
         self.write(&mut text, options)?;
@@ -197,19 +197,19 @@ pub(super) fn push_float(out: &mut Vec<u8>, float: f64) {
     }
 }
 
-/// Appends `text` in quotes. With `ascii`, all characters outside the range from space to `~` are escaped (also
-/// U+007F); otherwise only those that JSON requires.
+/// Appends `text` in quotes. With `ascii`, all characters outside the range from space to `~` are escaped, including
+/// U+007F. Otherwise only the characters are escaped for which JSON requires it.
 fn push_string(out: &mut Vec<u8>, text: &JsonString, ascii: bool) {
     push_escaped(out, text, |byte| special(byte, ascii));
 }
 
-/// Returns a number other than 0 for the first byte of each character that `push_string` escapes.
+/// Returns a nonzero value if the byte is the first byte of a character that `push_string` escapes.
 pub(super) fn special(byte: u8, ascii: bool) -> u8 {
-    let demanded = u8::from(byte < 0x20) | u8::from(byte == b'"') | u8::from(byte == b'\\');
-    demanded | u8::from(byte >= 0x7f) & u8::from(ascii)
+    let required = u8::from(byte < 0x20) | u8::from(byte == b'"') | u8::from(byte == b'\\');
+    required | u8::from(byte >= 0x7f) & u8::from(ascii)
 }
 
-/// Appends `text` in quotes. A character is escaped if `special` returns a number other than 0 for its first byte.
+/// Appends `text` in quotes. A character is escaped if `special` returns a nonzero value for its first byte.
 pub(super) fn push_escaped(out: &mut Vec<u8>, text: &JsonString, special: impl Fn(u8) -> u8) {
     out.push(b'"');
     let mut rest = text.as_wtf8();
@@ -225,7 +225,7 @@ pub(super) fn push_escaped(out: &mut Vec<u8>, text: &JsonString, special: impl F
     out.push(b'"');
 }
 
-/// Decodes the code point at the beginning of WTF-8. Returns it and its length in bytes.
+/// Decodes the code point at the beginning of `wtf8`. Returns the code point and its length in bytes.
 pub(super) fn first_code_point(wtf8: &[u8]) -> Option<(u32, usize)> {
     let lead = *wtf8.first()?;
     let (length, high) = match lead {
@@ -241,7 +241,7 @@ pub(super) fn first_code_point(wtf8: &[u8]) -> Option<(u32, usize)> {
     Some((code_point, length))
 }
 
-/// Appends the escape sequence of a code point, a surrogate pair above U+FFFF.
+/// Appends the escape sequence of a code point. Above U+FFFF, this is a surrogate pair.
 pub(super) fn push_escape(out: &mut Vec<u8>, code_point: u32) {
     let short: &[u8] = match code_point {
         0x08 => b"\\b",

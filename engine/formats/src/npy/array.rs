@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::{NpyError, NpyHeader};
 use crate::read_at::{ByteSection, ReadAt};
 
-/// Approximate size in bytes of the pieces in which rows are written.
+/// Approximate size in bytes of the chunks in which rows are written.
 const PIECE_BYTES: u64 = 256 * 1024;
 
 /// An array in a file, read row by row.
@@ -17,10 +17,10 @@ pub struct NpyArray<R> {
 }
 
 impl<R: ReadAt + Clone> NpyArray<R> {
-    /// Opens the array in the bytes `range` of `base`.
+    /// Opens the array in the range `range` of `base`.
     ///
     /// # Errors
-    /// [`NpyError`] if this is not an array, or the data are shorter than the header declares.
+    /// [`NpyError`] if the bytes are not an array, or the data are shorter than the header declares.
     pub fn open(base: R, range: Range<u64>) -> Result<Self, NpyError> {
         let section = ByteSection::new(base, range);
         let header = NpyHeader::read(section.clone())?;
@@ -39,17 +39,17 @@ impl<R: ReadAt + Clone> NpyArray<R> {
         &self.header
     }
 
-    /// Writes the rows at `positions`, in this order and byte by byte as `numpy.save(out, array[positions])`.
+    /// Writes the rows at `positions` in this order, with the same bytes as `numpy.save(out, array[positions])`.
     ///
     /// # Errors
-    /// [`NpyError`]. The output is then incomplete.
+    /// [`NpyError`] if reading or writing fails. The output is then incomplete.
     pub fn gather(
         &self,
         mut positions: impl ExactSizeIterator<Item = u64>,
         out: &mut impl Write,
     ) -> Result<(), NpyError> {
         let header = &self.header;
-        // In one dimension, C order and Fortran order are equal.
+        // A one-dimensional array has the same bytes in C order and Fortran order.
         if header.fortran_order && header.shape.len() > 1 {
             return Err(NpyError::FortranOrder);
         }
@@ -81,7 +81,7 @@ impl<R: ReadAt + Clone> NpyArray<R> {
         }
     }
 
-    /// Appends the bytes of rows in the given order. Consecutive rows are read at once.
+    /// Appends the bytes of rows in the given order. Runs of consecutive rows are read at once.
     pub(super) fn read_rows(&self, rows: &[u64], bytes: &mut Vec<u8>) -> Result<(), NpyError> {
         let (there, row_bytes) = (self.header.rows(), self.header.row_bytes());
         for run in rows.chunk_by(|row, next| row.checked_add(1) == Some(*next)) {

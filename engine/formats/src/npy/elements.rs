@@ -1,4 +1,4 @@
-//! Converts elements to values: a single element, or those of a one-dimensional array.
+//! Converts a single element or the elements of a one-dimensional array to values.
 
 use arrow::datatypes::{ArrowPrimitiveType, Float16Type};
 
@@ -18,7 +18,7 @@ pub enum ArrayValues {
     Singles(Vec<f32>),
     /// `float64`.
     Doubles(Vec<f64>),
-    /// Texts without the zeros at their end, as in NumPy.
+    /// Texts. Zeros at the end are removed, as in NumPy.
     Texts(Vec<String>),
 }
 
@@ -37,7 +37,7 @@ pub enum Element {
     Single(f32),
     /// `float64`.
     Double(f64),
-    /// Text. Invalid characters are replaced by U+FFFD.
+    /// Text. Invalid characters are replaced with U+FFFD.
     Text(String),
 }
 
@@ -74,7 +74,8 @@ impl NpyHeader {
         })
     }
 
-    /// The value of an element, given its bytes. `None` for types without a plain value: bytes, dates, complex numbers.
+    /// Converts the bytes of an element to its value. `None` for types without a plain value: bytes, dates, complex
+    /// numbers.
     pub fn value(&self, element: &[u8]) -> Option<Element> {
         let bits = self.bits(element);
         Some(match self.element_kind() {
@@ -105,7 +106,7 @@ impl NpyHeader {
         }
     }
 
-    /// Decodes UTF-32 to code points, without the zeros at the end.
+    /// Decodes UTF-32 to code points. Zeros at the end are removed.
     fn codes(&self, text: &[u8]) -> Vec<u32> {
         let codes = text.chunks_exact(4).map(|code| self.bits(code) as u32);
         let mut codes: Vec<u32> = codes.collect();
@@ -125,7 +126,7 @@ impl<R: ReadAt + Clone> NpyArray<R> {
     /// Returns the elements at `rows` of a one-dimensional array, in this order.
     ///
     /// # Errors
-    /// [`NpyError`], also if the array has another number of dimensions or elements without a plain value.
+    /// [`NpyError`] if reading fails, the array is not one-dimensional, or its elements have no plain value.
     pub fn elements(&self, rows: &[u64]) -> Result<ArrayValues, NpyError> {
         let header = self.header();
         let unsupported = || NpyError::UnsupportedType {

@@ -9,9 +9,9 @@ use prep_failure::Quoted;
 
 /// Maximum length of a header in bytes. NumPy's own limit is 10,000.
 const MAX_HEADER_BYTES: u64 = 1 << 20;
-/// Maximum number of rows if rows have no bytes, because then the length of the file does not limit their number.
+/// Maximum number of rows if rows have no bytes. The length of the file does not limit their number in this case.
 const MAX_EMPTY_ROWS: u64 = 1 << 20;
-/// Width that NumPy reserves for the first dimension, so that arrays can grow in place.
+/// Number of characters that NumPy reserves for the first dimension, so that arrays can grow without moving the data.
 const GROWTH_DIGITS: usize = 21;
 
 /// The header of an array file.
@@ -44,7 +44,7 @@ impl NpyHeader {
     /// Reads a header of version 1.0, 2.0 or 3.0.
     ///
     /// # Errors
-    /// [`NpyError`].
+    /// [`NpyError`] if the header is invalid or its version or element type is not supported.
     pub fn read(mut input: impl Read) -> Result<Self, NpyError> {
         let mut magic = Vec::new();
         Read::by_ref(&mut input).take(8).read_to_end(&mut magic)?;
@@ -119,7 +119,7 @@ impl NpyHeader {
 
     /// Size of all data in bytes; `None` on overflow.
     fn checked_bytes(&self) -> Option<u64> {
-        // An array with a dimension of 0 is rejected, too, if the product of the other dimensions overflows.
+        // If one dimension is 0, the product of the other dimensions must not overflow either.
         self.shape
             .iter()
             .try_fold(self.item_size, |bytes, dimension| {
@@ -130,8 +130,8 @@ impl NpyHeader {
         }))
     }
 
-    /// The header as NumPy 1.26 writes it: version 1.0, padded with spaces to a multiple of 64 bytes, with a line feed
-    /// at the end.
+    /// Returns the header as NumPy 1.26 writes it: version 1.0, padded with spaces to a multiple of 64 bytes, and with
+    /// a line feed at the end.
     ///
     /// # Errors
     /// [`NpyError::BadHeader`] if the header is too long for version 1.0.
@@ -196,8 +196,8 @@ fn fields(text: &str) -> Result<(String, bool, Vec<u64>), NpyError> {
     }
 }
 
-/// Normalizes an element type to NumPy's notation (byte order first, `|` if it has no meaning). Returns it and its size
-/// in bytes.
+/// Normalizes an element type to NumPy's notation: byte order first, `|` if it has no meaning. Returns the type and its
+/// size in bytes.
 fn element_type(descr: &str) -> Result<(String, u64), NpyError> {
     let unsupported = || NpyError::UnsupportedType {
         descr: descr.to_owned(),

@@ -12,7 +12,7 @@ pub(super) enum Literal {
     List,
 }
 
-/// Parses `{'key': literal, ...}`. `None` for any other text.
+/// Parses `{'key': literal, ...}`. Returns `None` for any other text.
 pub(super) fn dictionary(text: &str) -> Option<Vec<(String, Literal)>> {
     let mut rest = text.trim().strip_prefix('{')?.trim_start();
     let mut entries = Vec::new();
@@ -52,7 +52,7 @@ fn tuple(text: &str) -> Option<(Literal, &str)> {
     Some((Literal::Tuple(values), rest.strip_prefix(')')?))
 }
 
-/// Skips a comma after an element. Without a comma, `end` must follow.
+/// Skips the comma after an element. If there is no comma, `end` must follow.
 fn comma(text: &str, end: char) -> Option<&str> {
     let text = text.trim_start();
     match text.strip_prefix(',') {
@@ -70,7 +70,7 @@ fn quoted(text: &str) -> Option<(String, &str)> {
     (!content.contains('\\')).then(|| (content.to_owned(), rest))
 }
 
-/// Parses an integer, with the suffix `L` that Python 2 writes after long integers.
+/// Parses an integer, with or without the suffix `L` that Python 2 writes after long integers.
 fn integer(text: &str) -> Option<(u64, &str)> {
     let end = text
         .find(|c: char| !c.is_ascii_digit())

@@ -1,4 +1,4 @@
-//! Encodes masks: run-length codes of the elements that equal a value.
+//! Encodes a mask as the run-length code of the elements that equal a value.
 
 use std::io::Read;
 
@@ -17,12 +17,13 @@ pub struct MaskCode {
     pub code: String,
 }
 
-/// Encodes the elements that equal `value`, as `rle_encode(numpy.load(file).T.flatten() == value)`.
+/// Returns the run-length code of the elements that equal `value`, as `rle_encode(numpy.load(file).T.flatten() ==
+/// value)`.
 ///
 /// `input` is an array file of numbers or booleans in any byte order, in C or Fortran order.
 ///
 /// # Errors
-/// [`NpyError`], also for elements that are not numbers and for arrays over 256 MiB.
+/// [`NpyError`] if the file is not an array, its elements are not numbers, or it is larger than 256 MiB.
 pub fn mask_code(mut input: impl Read, value: f64) -> Result<MaskCode, NpyError> {
     let header = NpyHeader::read(&mut input)?;
     let needed = header.data_bytes();

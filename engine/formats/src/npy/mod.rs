@@ -1,4 +1,4 @@
-//! Reads NumPy's array files (.npy), and writes selected rows byte by byte as NumPy 1.26.
+//! Reads NumPy's array files (.npy), and writes selected rows with the same bytes as NumPy 1.26.
 //!
 //! ```
 //! use prep_formats::npy::NpyHeader;

@@ -1,4 +1,4 @@
-//! The errors of reading and writing CSV files and stored tables.
+//! Errors when reading and writing CSV files and stored tables.
 
 use super::ColumnType;
 
@@ -27,7 +27,7 @@ pub enum CsvError {
         "byte {offset}, in row {row} or the rows after it, is not valid UTF-8; convert the file to UTF-8"
     )]
     InvalidUtf8 {
-        /// The first row of the checked piece, counted from 1; 0 is the header.
+        /// The first row of the checked chunk, counted from 1; 0 is the header.
         row: u64,
         /// Offset of the first invalid byte.
         offset: u64,
@@ -99,9 +99,9 @@ pub enum CsvError {
         /// The requested type.
         kind: ColumnType,
     },
-    /// The text of the second pass differs from that of the first.
+    /// The text of the second pass differs from the text of the first pass.
     #[error(
-        "the text ends after {found} rows, but {expected} were scanned; it changed between two readings"
+        "the text ends after {found} rows, but {expected} were scanned; the file changed while it was read"
     )]
     Changed {
         /// Number of rows in the first pass.

@@ -1,4 +1,4 @@
-//! The errors of reading and writing Parquet files.
+//! Errors when reading and writing Parquet files.
 
 use arrow::datatypes::DataType;
 
@@ -34,7 +34,7 @@ pub enum ParquetError {
         /// The names of the existing columns.
         columns: Vec<String>,
     },
-    /// The column has a type that is not one of pandas' plain types.
+    /// The type of the column is not one of pandas' plain types.
     #[error(
         "column {column} has type {data_type}, which cannot be written; cast it to a number, text or boolean type", column = Quoted(.column))]
     UnsupportedType {
@@ -54,7 +54,7 @@ pub enum ParquetError {
     /// The size of a page exceeds the range of the format.
     #[error("a page of {0} bytes or rows is too large for the format; make the texts shorter")]
     PageTooLarge(u64),
-    /// The file is damaged so that the decoder failed.
+    /// The file is damaged, and the decoder failed.
     #[error("the Parquet file is damaged; fetch it again")]
     Damaged,
     /// The file is damaged, or an I/O error occurred.

@@ -1,7 +1,8 @@
-//! Reads Parquet files as Arrow batches, and writes them as pandas with the engine fastparquet does.
+//! Reads Parquet files as Arrow batches, and writes them like pandas with the engine fastparquet.
 //!
 //! [`ParquetWriter`] writes the same content as fastparquet. [`FastparquetWriter`] writes the same bytes as a given
-//! version of it. Rows keep the order of the file. Reading holds one batch in memory, writing one row group.
+//! version of fastparquet. Rows keep the order of the file. Reading needs memory for one batch, and writing for one row
+//! group.
 
 mod error;
 mod fastparquet;

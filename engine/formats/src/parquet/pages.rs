@@ -1,7 +1,7 @@
 //! Checks the declared sizes of pages before the parquet crate decompresses them.
 //!
 //! A page header declares the uncompressed size, and the crate allocates this size without a limit. [`Pages`] observes
-//! the bytes that the crate reads: bytes that end where a page begins are the header of that page.
+//! the bytes that the crate reads. Bytes that end where a page begins are the header of that page.
 
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -22,7 +22,7 @@ struct PagesState {
 }
 
 impl Pages {
-    /// Creates the checks of a file of `length` bytes.
+    /// Creates the checks for a file of `length` bytes.
     pub(super) fn new(limits: &DecodingLimits, length: u64) -> Self {
         Self(Arc::new(Mutex::new(PagesState {
             limits: *limits,
@@ -43,13 +43,13 @@ impl Pages {
     /// Checks the page of `length` bytes at the offset `start`.
     ///
     /// # Errors
-    /// An error that contains [`LimitExceeded`]; [`io::ErrorKind::InvalidData`] if the page has no header, or a header
-    /// with fields of unexpected types.
+    /// An error that contains [`LimitExceeded`]; [`io::ErrorKind::InvalidData`] if the page has no header, or if a
+    /// header field has an unexpected type.
     pub(super) fn check(&self, start: u64, length: u64) -> io::Result<()> {
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let ends = |(begin, header): &(u64, Vec<u8>)| begin + header.len() as u64 == start;
-        let place = state.headers.iter().position(ends);
-        let header = place.map(|place| state.headers.swap_remove(place).1);
+        let index = state.headers.iter().position(ends);
+        let header = index.map(|index| state.headers.swap_remove(index).1);
         let size = header.and_then(|header| unpacked(&header));
         let size = size.ok_or(io::ErrorKind::InvalidData)?;
         state.limits.check_packed_record(length, size)?;
@@ -60,8 +60,8 @@ impl Pages {
 
 /// The type of a header field according to the format.
 ///
-/// The crate reads known fields by their type in the format and ignores the type in the file. If both differ, this
-/// module would find another end of the field than the crate. So a difference is an error.
+/// The crate reads known fields with the type that the format defines and ignores the type in the file. If the two
+/// differ, the crate would find a different end of the field than this module. So a difference is an error.
 enum FieldKind {
     Integer,
     Boolean,
@@ -90,10 +90,10 @@ const STATISTICS: FieldKind = Structure(&[
     Binary, Binary, Integer, Integer, Binary, Binary, Boolean, Boolean,
 ]);
 
-/// Maximum depth of structures; the format has two levels.
+/// Maximum depth of nested structures. The format has two levels.
 const MAX_NESTING: usize = 8;
 
-/// The field `uncompressed_page_size` of a header.
+/// Returns the field `uncompressed_page_size` of a header.
 fn unpacked(header: &[u8]) -> Option<u64> {
     let mut fields = Fields {
         rest: header,
@@ -104,7 +104,7 @@ fn unpacked(header: &[u8]) -> Option<u64> {
     u64::try_from(fields.size? as i32).ok()
 }
 
-/// A parser of Thrift's compact protocol. The methods return `None` at the end and for unexpected content.
+/// A parser for Thrift's compact protocol. The methods return `None` at the end and for unexpected content.
 struct Fields<'a> {
     rest: &'a [u8],
     size: Option<i64>,
@@ -124,9 +124,9 @@ impl Fields<'_> {
 
     fn varint(&mut self) -> Option<u64> {
         let mut value = 0;
-        for place in 0..10 {
+        for index in 0..10 {
             let byte = self.byte()?;
-            value |= u64::from(byte & 0x7f) << (7 * place);
+            value |= u64::from(byte & 0x7f) << (7 * index);
             if byte < 0x80 {
                 return Some(value);
             }
@@ -141,7 +141,7 @@ impl Fields<'_> {
                 byte if byte & 0x0f == 0 => return Some(()),
                 byte => (byte >> 4, byte & 0x0f),
             };
-            // A field without a step contains its number, which might be that of an earlier field.
+            // A field that is encoded with its number is rejected, because it could repeat an earlier field.
             field += usize::from(step);
             let inner = match (kinds.get(field.checked_sub(1)?), wire) {
                 _ if step == 0 => return None,
@@ -177,7 +177,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_header_gives_the_size_that_the_crate_takes() {
+    fn size_in_a_header_equals_the_size_that_the_crate_reads() {
         let plain = [0x15, 0, 0x15, 0x80, 0x01, 0x15, 0x40, 0];
         assert_eq!(unpacked(&plain), Some(64));
         // With the header of a data page, its statistics, and an unknown field.
@@ -192,8 +192,11 @@ mod tests {
             ("cut off", &plain[..5]),
             ("no size", &[0x15, 0, 0x25, 0x40, 0]),
             ("negative", &[0x15, 0, 0x15, 0x01, 0x15, 0x40, 0]),
-            ("another type", &[0x15, 0, 0x18, 0x01, 0x15, 0x40, 0]),
-            ("said twice", &[0x15, 0, 0x15, 2, 0x05, 4, 0x80, 0x01, 0]),
+            ("unexpected type", &[0x15, 0, 0x18, 0x01, 0x15, 0x40, 0]),
+            (
+                "size field occurs twice",
+                &[0x15, 0, 0x15, 2, 0x05, 4, 0x80, 0x01, 0],
+            ),
             ("a number of eleven bytes", &[0xff; 12]),
         ] {
             assert_eq!(unpacked(bytes), None, "{why}");

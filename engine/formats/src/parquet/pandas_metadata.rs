@@ -1,5 +1,4 @@
-//! Formats the `pandas` entry of the footer, from which `pandas.read_parquet` takes the types and the index of the
-//! frame.
+//! Formats the `pandas` entry of the footer. `pandas.read_parquet` reads the types and the index of the frame from it.
 
 use arrow::datatypes::{DataType, Field};
 
@@ -55,7 +54,7 @@ fn column(field: &Field) -> Result<JsonValue, ParquetError> {
     ]))
 }
 
-/// Returns pandas' name of the logical type and NumPy's name of the storage type.
+/// Returns pandas' name for the logical type and NumPy's name for the storage type.
 fn types(field: &Field) -> Result<(&'static str, &'static str), ParquetError> {
     Ok(match field.data_type() {
         DataType::Int8 => ("int8", "int8"),

@@ -21,12 +21,13 @@ use crate::limits::DecodingLimits;
 use crate::read_at::{ByteSection, ReadAt};
 use crate::sniff::{FileType, SNIFF_BYTES};
 
-/// A file of any size may have this number of rows.
+/// Every file may have this number of rows, however small it is.
 const MAX_ROWS: u64 = 1 << 24;
-/// In addition, a file may have this number of rows per byte. A run of equal values takes a few bytes for any length.
+/// In addition, a file may have this number of rows per byte. A run of equal values takes a few bytes, whatever its
+/// length.
 const ROWS_PER_BYTE: u64 = 1000;
 
-/// An open file. Its footer is in memory, its data are read by [`ParquetTable::batches`].
+/// An open file. Its footer is in memory. [`ParquetTable::batches`] reads its data.
 #[derive(Debug)]
 pub struct ParquetTable<R: ReadAt + Send + Sync> {
     source: ParquetSource<R>,
@@ -35,16 +36,16 @@ pub struct ParquetTable<R: ReadAt + Send + Sync> {
 }
 
 impl<R: ReadAt + Send + Sync + 'static> ParquetTable<R> {
-    /// Opens the file in the bytes `range` of `base`, for example a stored member of an archive.
+    /// Opens the file in the range `range` of `base`, for example a stored member of an archive.
     ///
-    /// Types are those of Parquet. Hints that a writer left for Arrow (dictionaries, string views) are ignored.
+    /// Types are those of Parquet. Hints that a writer added for Arrow (dictionaries, string views) are ignored.
     ///
     /// # Errors
     /// [`ParquetError::NotParquet`] if the file is not Parquet or is truncated.
     pub fn open(base: R, range: Range<u64>, limits: &DecodingLimits) -> Result<Self, ParquetError> {
         let source = ParquetSource::new(Arc::new(ByteSection::new(base, range)), None);
         let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
-        refuse_other_formats(&source.section)?;
+        reject_other_formats(&source.section)?;
         let metadata = guarded(|| ArrowReaderMetadata::load(&source, options))?
             .map_err(|error| source.failure.cause_of(error))?;
         let table = Self {
@@ -64,12 +65,12 @@ impl<R: ReadAt + Send + Sync + 'static> ParquetTable<R> {
         }
     }
 
-    /// The columns in the order of the file.
+    /// The columns, in the order of the file.
     pub fn schema(&self) -> &SchemaRef {
         self.metadata.schema()
     }
 
-    /// The writer of the file according to the footer.
+    /// The writer of the file, as recorded in the footer.
     pub fn created_by(&self) -> Option<&str> {
         self.metadata.metadata().file_metadata().created_by()
     }
@@ -113,10 +114,11 @@ impl<R: ReadAt + Send + Sync + 'static> ParquetTable<R> {
 
     /// Reads `columns` in the given order (all columns if `None`), in batches of at most `batch_rows` rows.
     ///
-    /// `row_group` selects one row group; `None` reads all of them in order.
+    /// `row_group` selects one row group. `None` reads all of them in order.
     ///
     /// # Errors
-    /// [`ParquetError::UnknownColumn`]. Damage and oversized pages are errors of the batches.
+    /// [`ParquetError::UnknownColumn`] if a column does not exist. If a page is damaged or too large, the iterator
+    /// returns an error.
     pub fn batches(
         &self,
         columns: Option<&[&str]>,
@@ -135,18 +137,18 @@ impl<R: ReadAt + Send + Sync + 'static> ParquetTable<R> {
         }
         let mut order = None;
         if let Some(columns) = columns {
-            let places = columns
+            let indices = columns
                 .iter()
-                .map(|column| self.place(column))
+                .map(|column| self.column_index(column))
                 .collect::<Result<Vec<_>, _>>()?;
-            let mask = ProjectionMask::roots(builder.parquet_schema(), places.iter().copied());
+            let mask = ProjectionMask::roots(builder.parquet_schema(), indices.iter().copied());
             builder = builder.with_projection(mask);
             // The reader returns the columns in the order of the file.
-            let mut read = places.clone();
+            let mut read = indices.clone();
             read.sort_unstable();
             read.dedup();
-            let rank = |place: &usize| read.binary_search(place).unwrap_or(0);
-            order = Some(places.iter().map(rank).collect());
+            let rank = |index: &usize| read.binary_search(index).unwrap_or(0);
+            order = Some(indices.iter().map(rank).collect());
         }
         Ok(ParquetBatches {
             reader: builder.build().map_err(|error| failure.cause_of(error))?,
@@ -156,7 +158,7 @@ impl<R: ReadAt + Send + Sync + 'static> ParquetTable<R> {
         })
     }
 
-    fn place(&self, column: &str) -> Result<usize, ParquetError> {
+    fn column_index(&self, column: &str) -> Result<usize, ParquetError> {
         let fields = self.schema().fields();
         fields
             .iter()
@@ -174,11 +176,11 @@ pub struct ParquetBatches {
     failure: LastError,
     /// For each requested column, its index in the reader's batch.
     order: Option<Vec<usize>>,
-    /// Whether the reader panicked, so that it must not be called again.
+    /// Whether the reader panicked. It must not be called again in this case.
     is_damaged: bool,
 }
 
-/// Calls the parquet crate, and turns its panics into errors. It panics on some damaged files, for example if a page
+/// Calls the parquet crate and converts its panics to errors. It panics on some damaged files, for example if a page
 /// refers to a missing dictionary.
 fn guarded<T>(call: impl FnOnce() -> T) -> Result<T, ParquetError> {
     catch_unwind(AssertUnwindSafe(call)).map_err(|_| ParquetError::Damaged)
@@ -206,8 +208,8 @@ impl Iterator for ParquetBatches {
     }
 }
 
-/// The last I/O error of a file. The parquet crate keeps only its message, which does not distinguish a failing disk
-/// from a damaged file.
+/// The last I/O error of a file. The parquet crate passes on only the message of an I/O error. The message does not
+/// show whether the disk failed or the file is damaged.
 #[derive(Debug, Clone, Default)]
 struct LastError(Arc<Mutex<Option<io::Error>>>);
 
@@ -232,7 +234,7 @@ impl LastError {
     }
 }
 
-/// The file as the parquet crate reads it.
+/// The file, as the parquet crate accesses it.
 #[derive(Debug)]
 struct ParquetSource<R> {
     section: Arc<ByteSection<R>>,
@@ -327,7 +329,7 @@ impl<R: ReadAt + Send + Sync> ChunkReader for ParquetSource<R> {
 }
 
 /// Checks the signatures at the beginning and the end of the file.
-fn refuse_other_formats<R: ReadAt>(section: &ByteSection<R>) -> Result<(), ParquetError> {
+fn reject_other_formats<R: ReadAt>(section: &ByteSection<R>) -> Result<(), ParquetError> {
     let size = section.len();
     let mut head = vec![
         0;

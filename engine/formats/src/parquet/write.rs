@@ -1,7 +1,8 @@
 //! Writes files with the same content as pandas' `to_parquet` with the engine fastparquet.
 //!
 //! Columns are optional, missing floats (NaN) are nulls, values are plain (without dictionaries) and compressed with
-//! Snappy, and chunks have statistics. Only the content is the same; `fastparquet` writes the same bytes.
+//! Snappy, and chunks have statistics. Only the content is the same as that of fastparquet; the module `fastparquet`
+//! also writes the same bytes.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -16,7 +17,7 @@ use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterVersi
 
 use super::{ParquetError, describe, pandas_metadata};
 
-/// Default number of rows in a row group. One row group is held in memory.
+/// Default number of rows in a row group. One row group is kept in memory.
 pub const DEFAULT_ROW_GROUP_ROWS: usize = 1 << 20;
 
 /// Writes batches with the same schema.
@@ -26,18 +27,18 @@ pub struct ParquetWriter<W: Write + Send> {
 }
 
 impl<W: Write + Send> ParquetWriter<W> {
-    /// Begins a file with these columns and row groups of [`DEFAULT_ROW_GROUP_ROWS`].
+    /// Starts a file with these columns and row groups of [`DEFAULT_ROW_GROUP_ROWS`].
     ///
     /// # Errors
-    /// [`ParquetError::UnsupportedType`].
+    /// [`ParquetError::UnsupportedType`] if a column cannot be written.
     pub fn new(out: W, schema: &Schema) -> Result<Self, ParquetError> {
         Self::with_row_group_rows(out, schema, DEFAULT_ROW_GROUP_ROWS)
     }
 
-    /// Begins a file with row groups of at most `rows` rows.
+    /// Starts a file with row groups of at most `rows` rows.
     ///
     /// # Errors
-    /// [`ParquetError::UnsupportedType`].
+    /// [`ParquetError::UnsupportedType`] if a column cannot be written.
     pub fn with_row_group_rows(out: W, schema: &Schema, rows: usize) -> Result<Self, ParquetError> {
         let fields: Vec<&Field> = schema.fields().iter().map(AsRef::as_ref).collect();
         let entry = KeyValue::new("pandas".to_owned(), pandas_metadata::text(&fields)?);
@@ -83,13 +84,13 @@ impl<W: Write + Send> ParquetWriter<W> {
     /// Writes the pending rows and the footer, and returns the output.
     ///
     /// # Errors
-    /// [`ParquetError::Parquet`].
+    /// [`ParquetError::Parquet`] if writing fails.
     pub fn finish(self) -> Result<W, ParquetError> {
         Ok(self.inner.into_inner()?)
     }
 }
 
-/// Replaces NaN by null in a column of floats; returns other columns unchanged.
+/// Replaces NaN with null in a column of floats. Returns other columns unchanged.
 fn nan_as_null(column: &ArrayRef) -> ArrayRef {
     if let Some(floats) = column.as_any().downcast_ref::<Float64Array>() {
         masked::<Float64Type>(floats, f64::is_nan)

@@ -1,7 +1,7 @@
 //! Writes archives without content: only directories and empty files.
 //!
-//! The header of such an archive has no list of streams. The library that writes other archives writes an empty list,
-//! which 7-Zip accepts but py7zr rejects as corrupt. Therefore this module writes the header itself.
+//! The header of such an archive has no list of streams. The library that writes all other archives would write an
+//! empty list. 7-Zip accepts an empty list, but py7zr rejects it as corrupt. So this module writes the header itself.
 
 use std::io::{self, Write};
 

@@ -8,9 +8,9 @@
 
 use std::io::{self, Read, Seek, SeekFrom};
 
-/// Bytes before the packed streams: signature, version, offset of the header.
+/// Length of the signature header in bytes: signature, version, offset of the header. The packed streams follow it.
 const SIGNATURE_HEADER_BYTES: u64 = 32;
-/// Maximum length in bytes of the part that describes the compressed header. A few dozen bytes are usual.
+/// Maximum length in bytes of the structure that describes the compressed header. It usually has a few dozen bytes.
 const MAX_DESCRIPTION: u64 = 1 << 16;
 
 const END: u8 = 0x00;
@@ -44,18 +44,18 @@ pub(super) fn packed_header(input: &mut (impl Read + Seek)) -> io::Result<Option
         u64::from_le_bytes(bytes.unwrap_or_default())
     };
     let (offset, length) = (number(12), number(20));
-    // Without an offset, the codec searches the file for a header. This function would not check that header, so it is
-    // an error.
+    // If the offset is missing, the codec searches the file for a header. That header would not be checked by this
+    // function, so a missing offset is an error.
     if length == 0 {
         return match start.get(8..) {
             Some(rest) if rest.iter().any(|byte| *byte != 0) => Ok(None),
             _ => Err(io::ErrorKind::InvalidData.into()),
         };
     }
-    let place = SIGNATURE_HEADER_BYTES
+    let header_offset = SIGNATURE_HEADER_BYTES
         .checked_add(offset)
         .ok_or(io::ErrorKind::InvalidData)?;
-    input.seek(SeekFrom::Start(place))?;
+    input.seek(SeekFrom::Start(header_offset))?;
     let mut header = Vec::new();
     let length = length.min(MAX_DESCRIPTION);
     Read::by_ref(input).take(length).read_to_end(&mut header)?;
@@ -67,7 +67,7 @@ pub(super) fn packed_header(input: &mut (impl Read + Seek)) -> io::Result<Option
     Ok(Some(found))
 }
 
-/// The rest of a header. The methods return `None` at its end and for unexpected content.
+/// The remaining bytes of a header. The methods return `None` at the end and for unexpected content.
 struct Fields<'a>(&'a [u8]);
 
 impl Fields<'_> {
@@ -91,8 +91,8 @@ impl Fields<'_> {
         let first = self.byte()?;
         let count = first.leading_ones();
         let mut value = 0;
-        for place in 0..count {
-            value |= u64::from(self.byte()?) << (8 * place);
+        for index in 0..count {
+            value |= u64::from(self.byte()?) << (8 * index);
         }
         let high = u64::from(first) & (0x7f_u64 >> count);
         Some(value | high.checked_shl(8 * count).unwrap_or(0))
@@ -125,7 +125,7 @@ impl Fields<'_> {
         Some(PackedHeader { packed, unpacked })
     }
 
-    /// Skips checksums, if the next property contains them. Returns the number of the property after that.
+    /// Skips checksums, if the next property contains any. Returns the number of the property that follows.
     fn digests(&mut self, count: u64) -> Option<u8> {
         let kind = self.byte()?;
         if kind != DIGESTS {

@@ -1,8 +1,8 @@
 //! Reads 7z archives, sequentially or in [parts](SevenZPart), and writes them deterministically.
 //!
-//! A solid archive holds many members in one compressed block. So members are in the order of the blocks, and reading
-//! one requires decoding those before it. Parts exist where a compressed stream resets its dictionary: they can be
-//! decoded in parallel.
+//! A solid archive stores many members in one compressed block. So members are in the order of the blocks, and reading
+//! a member requires decoding the members before it. Parts begin where a compressed stream resets its dictionary. They
+//! can be decoded in parallel.
 
 mod bare;
 mod header;
@@ -76,7 +76,7 @@ pub enum SevenZError {
     Damaged {
         /// The decoder's message.
         reason: String,
-        /// The I/O error, if there is one.
+        /// The I/O error, if any.
         #[source]
         source: Option<io::Error>,
     },
@@ -94,16 +94,16 @@ pub enum SevenZError {
     Write {
         /// The encoder's message.
         reason: String,
-        /// The I/O error of the content or the output, if there is one.
+        /// The I/O error from the content or the output, if any.
         #[source]
         source: Option<io::Error>,
     },
 }
 
-/// Opens an archive and reads its members: [`SevenZReader::open`], then [`SevenZReader::read`].
+/// Opens an archive and reads its members. Same as [`SevenZReader::open`] followed by [`SevenZReader::read`].
 ///
 /// # Errors
-/// As these two.
+/// Same as these two functions.
 pub fn read<R: Read + Seek>(
     input: R,
     budget: &ArchiveBudget,
@@ -115,7 +115,7 @@ pub fn read<R: Read + Seek>(
 /// Path and kind of a member, and its CRC-32 if the archive contains it.
 pub type SevenZMember = (String, MemberKind, Option<u32>);
 
-/// An archive whose list of members was read.
+/// An archive whose list of members has been read.
 pub struct SevenZReader<R: Read + Seek> {
     inner: ArchiveReader<R>,
 }
@@ -124,7 +124,7 @@ impl<R: Read + Seek> SevenZReader<R> {
     /// Reads the list of members and validates their paths.
     ///
     /// # Errors
-    /// [`SevenZError`].
+    /// [`SevenZError`] if the list cannot be read, a path is unsafe, or the budget is exceeded.
     pub fn open(mut input: R, budget: &ArchiveBudget) -> Result<Self, SevenZError> {
         let mut head = Vec::new();
         Read::by_ref(&mut input)
@@ -141,7 +141,8 @@ impl<R: Read + Seek> SevenZReader<R> {
         }
         input.rewind().map_err(damaged)?;
         let mut inner = ArchiveReader::new(input, Password::empty()).map_err(failed)?;
-        // The library's parallel decoder keeps an unlimited number of parts in memory. See `parts` for our own.
+        // The library's parallel decoder keeps an unlimited number of parts in memory. See `parts` for this crate's
+        // decoder.
         inner.set_thread_count(1);
         for entry in &inner.archive().files {
             member(entry)?;
@@ -151,10 +152,10 @@ impl<R: Read + Seek> SevenZReader<R> {
         Ok(Self { inner })
     }
 
-    /// Returns path, kind and checksum of each member, in the order of the blocks. Members without content are last.
+    /// Returns path, kind and checksum of each member, in the order of the blocks. Members without content come last.
     ///
     /// # Errors
-    /// As [`open`](Self::open).
+    /// Same as [`open`](Self::open).
     pub fn members(&self) -> Result<Vec<SevenZMember>, SevenZError> {
         let archive = self.inner.archive();
         let blocks = &archive.stream_map.file_block_index;
@@ -168,8 +169,8 @@ impl<R: Read + Seek> SevenZReader<R> {
         members.filter_map(Result::transpose).collect()
     }
 
-    /// Returns the parts that can be decoded separately, or `None` if they do not cover the entire content. [`PartSpans`]
-    /// yields the contents of all members, concatenated. `source` is the same archive.
+    /// Returns the parts that can be decoded separately, or `None` if they do not cover the entire content.
+    /// [`PartSpans`] yields the concatenated contents of all members. `source` must be the same archive.
     ///
     /// # Errors
     /// [`SevenZError::Damaged`] if `source` cannot be read.
@@ -181,7 +182,7 @@ impl<R: Read + Seek> SevenZReader<R> {
     /// that `visit` does not read is skipped.
     ///
     /// # Errors
-    /// [`SevenZError`]. An error of `visit` ends the reading.
+    /// [`SevenZError`]. If `visit` returns an error, reading stops.
     pub fn read(
         mut self,
         mut visit: impl FnMut(&str, MemberKind, &mut dyn Read) -> io::Result<()>,
@@ -190,7 +191,7 @@ impl<R: Read + Seek> SevenZReader<R> {
         let mut stopped = None;
         let result = self.inner.for_each_entries(|entry, content| {
             if stopped.is_some() {
-                // `false` ends only the current block, so the closure is called again for the next one.
+                // `false` ends only the current block, so the closure is called again for the next block.
                 return Ok(false);
             }
             let Ok(Some((path, kind))) = member(entry) else {
@@ -234,7 +235,7 @@ impl Read for FailureRecorder<'_> {
     }
 }
 
-/// The path and kind of an entry. `None` for the root directory and for entries that mark a deletion.
+/// Returns the path and kind of an entry. `None` for the root directory and for entries that mark a deletion.
 fn member(entry: &ArchiveEntry) -> Result<Option<(String, MemberKind)>, SevenZError> {
     let name = || entry.name().to_owned();
     if entry.is_anti_item() {
@@ -284,7 +285,8 @@ fn damaged(error: io::Error) -> SevenZError {
     failed(error.into())
 }
 
-/// The message of a codec error, and the I/O error inside it, which the codec's type does not return as its source.
+/// Returns the message of a codec error, and the I/O error inside it. The codec's type does not return the I/O error as
+/// its source.
 fn reason(error: Error) -> (String, Option<io::Error>) {
     let text = error.to_string();
     match error {
@@ -300,7 +302,7 @@ pub struct SevenZWriter<W: Write + Seek> {
 }
 
 enum WriterState<W: Write + Seek> {
-    /// All entries so far have no content, and nothing is written.
+    /// All entries so far have no content, and nothing has been written.
     Bare { out: W, entries: Vec<BareEntry> },
     /// Entries have been written.
     Streams(Box<ArchiveWriter<W>>),
@@ -309,8 +311,8 @@ enum WriterState<W: Write + Seek> {
 }
 
 impl<W: Write + Seek> SevenZWriter<W> {
-    /// Writes an archive to `out` with LZMA2 at this level (0 to 9). Nothing is written before the first content or the
-    /// end.
+    /// Writes an archive to `out` with LZMA2 at this level (0 to 9). Nothing is written before the first file with
+    /// content, or before the end.
     pub fn new(out: W, level: u32) -> Self {
         let state = WriterState::Bare {
             out,
@@ -322,7 +324,7 @@ impl<W: Write + Seek> SevenZWriter<W> {
     /// Adds a directory. An archive may consist of directories only.
     ///
     /// # Errors
-    /// [`SevenZError::UnsafePath`], [`SevenZError::Write`].
+    /// [`SevenZError::UnsafePath`], or [`SevenZError::Write`] if writing fails.
     pub fn add_directory(&mut self, path: &str) -> Result<(), SevenZError> {
         self.add_bare(BareEntry {
             path: safe(path)?,
@@ -334,7 +336,7 @@ impl<W: Write + Seek> SevenZWriter<W> {
     /// Adds a file.
     ///
     /// # Errors
-    /// [`SevenZError::UnsafePath`], [`SevenZError::Write`].
+    /// [`SevenZError::UnsafePath`], or [`SevenZError::Write`] if writing fails.
     pub fn add_file(&mut self, path: &str, content: impl Read) -> Result<(), SevenZError> {
         let path = safe(path)?;
         let mut content = io::BufReader::new(content);
@@ -398,7 +400,7 @@ impl<W: Write + Seek> SevenZWriter<W> {
     /// Writes the list of members and returns the output.
     ///
     /// # Errors
-    /// [`SevenZError::Write`].
+    /// [`SevenZError::Write`] if writing fails.
     pub fn finish(self) -> Result<W, SevenZError> {
         match self.state {
             WriterState::Bare { mut out, entries } => {
@@ -425,7 +427,7 @@ fn archive_entry(bare: &BareEntry) -> ArchiveEntry {
     };
     entry.has_windows_attributes = true;
     entry.windows_attributes = bare.attributes;
-    // Times are the Unix epoch, because some tools show an absent date as 1601.
+    // Times are the Unix epoch, because some tools show a missing date as 1601.
     entry.has_last_modified_date = true;
     entry.last_modified_date = NtTime::UNIX_EPOCH;
     entry

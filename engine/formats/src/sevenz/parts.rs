@@ -1,9 +1,9 @@
 //! Finds and decodes the parts of an archive that can be decoded separately.
 //!
-//! A stream of LZMA2 may reset its dictionary. The bytes after a reset do not depend on those before. 7-Zip resets
-//! every few dictionary sizes if it compresses with several threads, also inside a solid block. The header of each
-//! chunk contains its compressed and uncompressed length, so resets are found without decoding. A stream of LZMA is
-//! always one part.
+//! A stream of LZMA2 may reset its dictionary. The bytes after a reset do not depend on the bytes before it. If 7-Zip
+//! compresses with several threads, it resets the dictionary every few dictionary sizes, even inside a solid block. The
+//! header of each chunk contains its compressed and uncompressed length, so resets are found without decoding. A stream
+//! of LZMA is always a single part.
 //!
 //! Source: the control bytes of chunks in the specification of LZMA2 (`lzma2-format` of the XZ format, section 5.3.1).
 
@@ -18,10 +18,10 @@ use super::damaged;
 use crate::read_at::{ByteSection, ReadAt};
 use crate::spans::Spans;
 
-/// Minimum uncompressed length of a part in bytes. A shorter part is merged with the next.
+/// Minimum uncompressed length of a part in bytes. A shorter part is merged with the next part.
 const MIN_PART_BYTES: u64 = 1 << 20;
 
-/// Length of the signature header in bytes; offsets of packed streams are relative to its end.
+/// Length of the signature header in bytes. Offsets of packed streams are relative to its end.
 const SIGNATURE_HEADER_BYTES: u64 = 32;
 
 /// A range of a packed stream that can be decoded separately.
@@ -62,7 +62,7 @@ impl SevenZPart {
 
     /// Decodes the packed bytes of this part.
     fn reader(&self, packed: impl Read + Send + 'static) -> io::Result<Box<dyn Read + Send>> {
-        // A stream ends with a zero byte, which a part from the middle of a stream lacks.
+        // A stream ends with a zero byte. A part from the middle of a stream does not, so the byte is appended.
         let packed = io::BufReader::with_capacity(1 << 16, packed).chain(&[0][..]);
         Ok(match self.coder {
             Coder::Lzma2 { .. } => Box::new(Lzma2Reader::new(packed, self.window(), None)),
@@ -80,12 +80,12 @@ impl SevenZPart {
     }
 }
 
-/// The parts of an archive. `None` unless all content is LZMA2 or LZMA without filters.
+/// Returns the parts of an archive, or `None` unless all content is compressed with LZMA2 or LZMA, without filters.
 pub(super) fn parts(
     archive: &Archive,
     source: &impl ReadAt,
 ) -> io::Result<Option<Vec<SevenZPart>>> {
-    // The number of members with content, and their total length, for each block.
+    // The number of members with content and their total length, for each block.
     let mut inside = vec![(0_u64, 0_u64); archive.blocks.len()];
     let blocks = archive.stream_map.file_block_index.iter();
     for (file, block) in archive.files.iter().zip(blocks) {
@@ -121,7 +121,7 @@ pub(super) fn parts(
     Ok(Some(parts))
 }
 
-/// The range of a block's packed stream and its method. `None` if it is not only LZMA2 or LZMA.
+/// Returns the range and the method of a block's packed stream, or `None` unless the method is LZMA2 or LZMA alone.
 fn stream(archive: &Archive, number: usize) -> Option<(Range<u64>, Coder)> {
     let [coder] = archive.blocks.get(number)?.coders.as_slice() else {
         return None;
@@ -151,7 +151,7 @@ fn stream(archive: &Archive, number: usize) -> Option<(Range<u64>, Coder)> {
     Some((start..end, coder))
 }
 
-/// Iterates over the chunks of an LZMA2 stream and appends its parts. Returns whether the chunks end properly.
+/// Iterates over the chunks of an LZMA2 stream and appends its parts. Returns whether the stream ends properly.
 fn walk(
     source: &impl ReadAt,
     stream: Range<u64>,
@@ -161,7 +161,7 @@ fn walk(
     let mut at = stream.start;
     let mut part: Option<SevenZPart> = None;
     loop {
-        // The longest chunk header has 5 bytes; fewer may be left at the end of the stream.
+        // The longest chunk header has 5 bytes. At the end of the stream, fewer bytes may be left.
         let mut header = [0; 5];
         let left = usize::try_from(stream.end.saturating_sub(at)).unwrap_or(usize::MAX);
         let Some(header) = header.get_mut(..left.min(5)) else {
@@ -203,7 +203,7 @@ fn walk(
     Ok(at < stream.end)
 }
 
-/// Attaches a [`SevenZError`](super::SevenZError) to the errors of a decoder.
+/// Wraps the errors of a decoder in a [`SevenZError`](super::SevenZError).
 struct ErrorMapper<R>(R);
 
 impl<R: Read> Read for ErrorMapper<R> {
@@ -220,9 +220,9 @@ fn decoding_error(error: io::Error) -> io::Error {
     }
 }
 
-/// The content of an archive as spans. A span is a part or a piece of one.
+/// The content of an archive as spans. A span is a part or a section of a part.
 ///
-/// The pieces of a part are decoded in order. If a piece before the current position is needed, the part is decoded
+/// The sections of a part are decoded in order. If a section before the current position is needed, the part is decoded
 /// from its beginning again.
 pub struct PartSpans<P> {
     archive: Arc<P>,
@@ -231,13 +231,13 @@ pub struct PartSpans<P> {
     starts: Vec<u64>,
     /// Maximum length of a span in bytes.
     longest: u64,
-    /// The number of each part's first span, and finally the number of spans.
+    /// The number of the first span of each part, followed by the total number of spans.
     firsts: Vec<usize>,
-    /// The decoder of the part whose first pieces were decoded.
-    under_way: Mutex<Option<PartDecoder>>,
+    /// The decoder of the part that is partially decoded.
+    current: Mutex<Option<PartDecoder>>,
 }
 
-/// A part that is partially decoded.
+/// The decoder of a part, at the current position.
 struct PartDecoder {
     part: usize,
     /// Number of bytes decoded.
@@ -265,7 +265,7 @@ impl<P: ReadAt + Send + Sync + 'static> PartSpans<P> {
             starts,
             longest,
             firsts,
-            under_way: Mutex::default(),
+            current: Mutex::default(),
         }
     }
 
@@ -294,9 +294,10 @@ impl<P: ReadAt + Send + Sync + 'static> Spans for PartSpans<P> {
 
     fn unpack(&self, number: usize, bytes: &mut Vec<u8>) -> io::Result<u64> {
         let gone = || io::Error::from(io::ErrorKind::InvalidInput);
-        let place = self.firsts.partition_point(|first| *first <= number);
-        let place = place.checked_sub(1).ok_or_else(gone)?;
-        let (Some(part), Some(first)) = (self.parts.get(place), self.firsts.get(place)) else {
+        let part_index = self.firsts.partition_point(|first| *first <= number);
+        let part_index = part_index.checked_sub(1).ok_or_else(gone)?;
+        let (Some(part), Some(first)) = (self.parts.get(part_index), self.firsts.get(part_index))
+        else {
             return Err(gone());
         };
         let start = (number - first) as u64 * self.longest;
@@ -304,17 +305,17 @@ impl<P: ReadAt + Send + Sync + 'static> Spans for PartSpans<P> {
         bytes
             .try_reserve_exact(usize::try_from(length).map_err(io::Error::other)?)
             .map_err(io::Error::other)?;
-        // Complete parts are decoded in parallel, the pieces of a part by one thread at a time.
+        // Complete parts are decoded in parallel. The sections of a part are decoded by one thread at a time.
         let is_whole = length == part.unpacked;
         let mut held = (!is_whole).then(|| {
-            let under_way = self.under_way.lock();
-            under_way.unwrap_or_else(PoisonError::into_inner)
+            let current = self.current.lock();
+            current.unwrap_or_else(PoisonError::into_inner)
         });
         let before = held.as_mut().and_then(|held| held.take());
-        let mut one = match before.filter(|one| one.part == place && one.done <= start) {
+        let mut one = match before.filter(|one| one.part == part_index && one.done <= start) {
             Some(one) => one,
             None => PartDecoder {
-                part: place,
+                part: part_index,
                 done: 0,
                 decoding: self.open(part)?,
             },

@@ -1,4 +1,4 @@
-//! The errors of reading TFRecord files. Offsets are those of the record in its file.
+//! Errors when reading TFRecord files. Offsets are those of the record in its file.
 
 use std::io;
 
@@ -37,10 +37,10 @@ pub enum TfRecordError {
         cause: LimitExceeded,
     },
     /// The payload is not a `tf.train.Example`.
-    #[error("the record is not a tf.train.Example: {reason} at byte {place} of its payload")]
+    #[error("the record is not a tf.train.Example: {reason} at byte {offset} of its payload")]
     NotAnExample {
         /// Offset in the payload.
-        place: usize,
+        offset: usize,
         /// The violated rule.
         reason: &'static str,
     },

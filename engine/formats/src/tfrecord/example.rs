@@ -11,7 +11,7 @@ use super::wire::{Field, Fields};
 pub enum Feature {
     /// Byte strings.
     Bytes(Vec<Vec<u8>>),
-    /// Floats of single precision.
+    /// Single-precision floats.
     Floats(Vec<f32>),
     /// Integers.
     Ints(Vec<i64>),
@@ -24,7 +24,7 @@ pub struct Example<'a> {
 }
 
 impl<'a> Example<'a> {
-    /// Wraps the payload of a record.
+    /// Creates a message from the payload of a record.
     pub fn new(payload: &'a [u8]) -> Self {
         Self { payload }
     }
@@ -32,12 +32,12 @@ impl<'a> Example<'a> {
     /// The names of the features, in the order of the payload.
     ///
     /// # Errors
-    /// [`TfRecordError::NotAnExample`].
+    /// [`TfRecordError::NotAnExample`] if the payload is invalid.
     pub fn names(&self) -> Result<Vec<String>, TfRecordError> {
         let mut names = Vec::new();
-        for_each_message(self.payload, 0, |features, place| {
-            for_each_message(features, place, |entry, place| {
-                let mut fields = Fields::new(entry, place);
+        for_each_message(self.payload, 0, |features, offset| {
+            for_each_message(features, offset, |entry, offset| {
+                let mut fields = Fields::new(entry, offset);
                 while let Some((number, field)) = fields.next()? {
                     if let (1, Field::Bytes { bytes, .. }) = (number, field) {
                         names.push(String::from_utf8_lossy(bytes).into_owned());
@@ -49,17 +49,17 @@ impl<'a> Example<'a> {
         Ok(names)
     }
 
-    /// Returns the feature with this name. If the payload has several such entries, the last one is used, as in every
-    /// protobuf map. `None` if there is no such entry, or it has no list.
+    /// Returns the feature with this name. If the payload contains the name several times, the last entry is used, as
+    /// in every protobuf map. Returns `None` if there is no such entry, or if it has no list.
     ///
     /// # Errors
-    /// [`TfRecordError::NotAnExample`].
+    /// [`TfRecordError::NotAnExample`] if the payload is invalid.
     pub fn feature(&self, name: &str) -> Result<Option<Feature>, TfRecordError> {
         let mut found = None;
-        for_each_message(self.payload, 0, |features, place| {
-            for_each_message(features, place, |entry, place| {
-                if let Some((value, place)) = entry_value(entry, place, name)? {
-                    found = feature(value, place)?;
+        for_each_message(self.payload, 0, |features, offset| {
+            for_each_message(features, offset, |entry, offset| {
+                if let Some((value, offset)) = entry_value(entry, offset, name)? {
+                    found = feature(value, offset)?;
                 }
                 Ok(())
             })
@@ -71,13 +71,13 @@ impl<'a> Example<'a> {
 /// Calls `visit` with each submessage in field 1 and its offset in the payload.
 fn for_each_message<'a>(
     message: &'a [u8],
-    place: usize,
+    offset: usize,
     mut visit: impl FnMut(&'a [u8], usize) -> Result<(), TfRecordError>,
 ) -> Result<(), TfRecordError> {
-    let mut fields = Fields::new(message, place);
+    let mut fields = Fields::new(message, offset);
     while let Some((number, field)) = fields.next()? {
-        if let (1, Field::Bytes { bytes, place }) = (number, field) {
-            visit(bytes, place)?;
+        if let (1, Field::Bytes { bytes, offset }) = (number, field) {
+            visit(bytes, offset)?;
         }
     }
     Ok(())
@@ -86,27 +86,27 @@ fn for_each_message<'a>(
 /// Returns the value of a map entry and its offset, if the key is `name`. Key and value may be in any order.
 fn entry_value<'a>(
     entry: &'a [u8],
-    place: usize,
+    offset: usize,
     name: &str,
 ) -> Result<Option<(&'a [u8], usize)>, TfRecordError> {
-    let (mut key, mut value) = (&[][..], (&[][..], place));
-    let mut fields = Fields::new(entry, place);
+    let (mut key, mut value) = (&[][..], (&[][..], offset));
+    let mut fields = Fields::new(entry, offset);
     while let Some((number, field)) = fields.next()? {
         match (number, field) {
             (1, Field::Bytes { bytes, .. }) => key = bytes,
-            (2, Field::Bytes { bytes, place }) => value = (bytes, place),
+            (2, Field::Bytes { bytes, offset }) => value = (bytes, offset),
             _ => {}
         }
     }
     Ok((key == name.as_bytes()).then_some(value))
 }
 
-/// Parses a Feature. The last kind of list is used; lists of the same kind are concatenated.
-fn feature(message: &[u8], place: usize) -> Result<Option<Feature>, TfRecordError> {
+/// Parses a Feature. If it has lists of several types, the last type is used. Lists of the same type are concatenated.
+fn feature(message: &[u8], offset: usize) -> Result<Option<Feature>, TfRecordError> {
     let mut found = None;
-    let mut fields = Fields::new(message, place);
+    let mut fields = Fields::new(message, offset);
     while let Some((number, field)) = fields.next()? {
-        let Field::Bytes { bytes, place } = field else {
+        let Field::Bytes { bytes, offset } = field else {
             continue;
         };
         let before = found.take();
@@ -117,7 +117,7 @@ fn feature(message: &[u8], place: usize) -> Result<Option<Feature>, TfRecordErro
                 } else {
                     Vec::new()
                 };
-                for_each_message(bytes, place, |value, _| {
+                for_each_message(bytes, offset, |value, _| {
                     list.push(value.to_vec());
                     Ok(())
                 })?;
@@ -129,7 +129,7 @@ fn feature(message: &[u8], place: usize) -> Result<Option<Feature>, TfRecordErro
                 } else {
                     Vec::new()
                 };
-                floats(bytes, place, &mut list)?;
+                floats(bytes, offset, &mut list)?;
                 Some(Feature::Floats(list))
             }
             3 => {
@@ -138,7 +138,7 @@ fn feature(message: &[u8], place: usize) -> Result<Option<Feature>, TfRecordErro
                 } else {
                     Vec::new()
                 };
-                ints(bytes, place, &mut list)?;
+                ints(bytes, offset, &mut list)?;
                 Some(Feature::Ints(list))
             }
             _ => before,
@@ -147,13 +147,13 @@ fn feature(message: &[u8], place: usize) -> Result<Option<Feature>, TfRecordErro
     Ok(found)
 }
 
-fn floats(message: &[u8], place: usize, list: &mut Vec<f32>) -> Result<(), TfRecordError> {
-    let mut fields = Fields::new(message, place);
+fn floats(message: &[u8], offset: usize, list: &mut Vec<f32>) -> Result<(), TfRecordError> {
+    let mut fields = Fields::new(message, offset);
     while let Some((number, field)) = fields.next()? {
         match (number, field) {
             (1, Field::Fixed32(bits)) => list.push(f32::from_bits(bits)),
-            (1, Field::Bytes { bytes, place }) => {
-                let mut packed = Fields::new(bytes, place);
+            (1, Field::Bytes { bytes, offset }) => {
+                let mut packed = Fields::new(bytes, offset);
                 while !packed.is_empty() {
                     let bits = super::little_endian(packed.take(4)?) as u32;
                     list.push(f32::from_bits(bits));
@@ -165,13 +165,13 @@ fn floats(message: &[u8], place: usize, list: &mut Vec<f32>) -> Result<(), TfRec
     Ok(())
 }
 
-fn ints(message: &[u8], place: usize, list: &mut Vec<i64>) -> Result<(), TfRecordError> {
-    let mut fields = Fields::new(message, place);
+fn ints(message: &[u8], offset: usize, list: &mut Vec<i64>) -> Result<(), TfRecordError> {
+    let mut fields = Fields::new(message, offset);
     while let Some((number, field)) = fields.next()? {
         match (number, field) {
             (1, Field::Varint(value)) => list.push(value.cast_signed()),
-            (1, Field::Bytes { bytes, place }) => {
-                let mut packed = Fields::new(bytes, place);
+            (1, Field::Bytes { bytes, offset }) => {
+                let mut packed = Fields::new(bytes, offset);
                 while !packed.is_empty() {
                     list.push(packed.varint()?.cast_signed());
                 }

@@ -14,7 +14,7 @@ use std::io::Read;
 
 use crate::limits::{DecodingLimits, Limit};
 
-/// Constant of the masking. The format masks CRCs because a CRC over data that contain their own CRC is weak.
+/// Constant for masking. The format masks CRCs because a CRC over data that contain their own CRC is weak.
 const MASK: u32 = 0xa282_ead8;
 
 /// The CRC-32C of `bytes`, masked as in the file format.
@@ -22,7 +22,7 @@ pub fn masked_crc32c(bytes: &[u8]) -> u32 {
     crc32c::crc32c(bytes).rotate_right(15).wrapping_add(MASK)
 }
 
-/// Parsed features of many small values take this multiple of the payload's memory.
+/// Parsed features that consist of many small values take this multiple of the payload's memory.
 const FEATURE_MEMORY_FACTOR: u64 = 4;
 
 /// The payload of a record, and its offset.
@@ -54,7 +54,7 @@ impl<R: Read> TfRecords<R> {
         }
     }
 
-    /// Limits the size of a record by `limits` instead of [`DecodingLimits::default`].
+    /// Limits the size of a record with `limits` instead of [`DecodingLimits::default`].
     pub fn with_limits(mut self, limits: &DecodingLimits) -> Self {
         self.limits = *limits;
         self
@@ -89,7 +89,7 @@ impl<R: Read> TfRecords<R> {
         Ok(Some(TfRecord { offset, payload }))
     }
 
-    /// Reads up to `count` bytes; fewer at the end of the input.
+    /// Reads up to `count` bytes, or fewer at the end of the input.
     fn take(&mut self, count: u64) -> Result<Vec<u8>, TfRecordError> {
         let offset = self.offset;
         let mut bytes = Vec::new();

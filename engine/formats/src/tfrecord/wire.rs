@@ -7,23 +7,23 @@ pub(super) enum Field<'a> {
     Varint(u64),
     Fixed32(u32),
     Fixed64,
-    /// A submessage, text or packed numbers. `place` is its offset in the payload.
+    /// A submessage, a text, or packed numbers. `offset` is its offset in the payload.
     Bytes {
         bytes: &'a [u8],
-        place: usize,
+        offset: usize,
     },
 }
 
 /// Iterates over the fields of a message: field number and value.
 pub(super) struct Fields<'a> {
     bytes: &'a [u8],
-    /// Offset of `bytes` in the payload, for errors.
-    place: usize,
+    /// Offset of `bytes` in the payload, for error messages.
+    offset: usize,
 }
 
 impl<'a> Fields<'a> {
-    pub(super) fn new(bytes: &'a [u8], place: usize) -> Self {
-        Self { bytes, place }
+    pub(super) fn new(bytes: &'a [u8], offset: usize) -> Self {
+        Self { bytes, offset }
     }
 
     /// Returns the next field, or `None` at the end.
@@ -40,10 +40,10 @@ impl<'a> Fields<'a> {
             }
             2 => {
                 let length = usize::try_from(self.varint()?).unwrap_or(usize::MAX);
-                let place = self.place;
+                let offset = self.offset;
                 Field::Bytes {
                     bytes: self.take(length)?,
-                    place,
+                    offset,
                 }
             }
             5 => Field::Fixed32(super::little_endian(self.take(4)?) as u32),
@@ -70,16 +70,16 @@ impl<'a> Fields<'a> {
 
     pub(super) fn take(&mut self, count: usize) -> Result<&'a [u8], TfRecordError> {
         let Some((taken, rest)) = self.bytes.split_at_checked(count) else {
-            return Err(self.error("a field that ends after its message"));
+            return Err(self.error("a field that extends past its message"));
         };
         self.bytes = rest;
-        self.place += count;
+        self.offset += count;
         Ok(taken)
     }
 
     fn error(&self, reason: &'static str) -> TfRecordError {
         TfRecordError::NotAnExample {
-            place: self.place,
+            offset: self.offset,
             reason,
         }
     }

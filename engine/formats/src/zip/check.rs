@@ -1,4 +1,4 @@
-//! Checks all members of an archive for contradictions: sizes, duplicates, files inside files, overlaps.
+//! Checks all members of an archive for contradictory sizes, duplicates, paths inside files, and overlaps.
 
 use std::io::{self, Read};
 
@@ -90,8 +90,8 @@ pub(super) fn duplicates<R: ReadAt + ?Sized>(
     Ok(())
 }
 
-/// Whether two members with the same path have equal contents. Different CRCs save the comparison; equal CRCs prove
-/// nothing, because they can be forged.
+/// Whether two members with the same path have equal contents. If the CRCs differ, the contents are not compared. Equal
+/// CRCs prove nothing, because they can be forged.
 fn is_same<R: ReadAt + ?Sized>(
     base: &R,
     one: &ZipMember<'_>,
@@ -100,11 +100,11 @@ fn is_same<R: ReadAt + ?Sized>(
     if (one.kind, one.size, one.crc32) != (other.kind, other.size, other.crc32) {
         return Ok(false);
     }
-    let place = |member: &ZipMember<'_>| {
+    let location = |member: &ZipMember<'_>| {
         let (offset, bytes) = (member.header_offset, member.compressed_size);
         (offset, bytes, member.method)
     };
-    if one.kind == EntryKind::Directory || place(one) == place(other) {
+    if one.kind == EntryKind::Directory || location(one) == location(other) {
         return Ok(true);
     }
     let (one, other) = (one.to_entry(), other.to_entry());
@@ -136,7 +136,7 @@ fn unreadable(entry: &ZipEntry, error: io::Error) -> ZipError {
     })
 }
 
-/// Indices of the members, sorted by path, and by their order in the central directory for equal paths.
+/// The indices of the members, sorted by path. Equal paths are in the order of the central directory.
 fn by_path(entries: &ZipDirectory) -> Vec<u32> {
     let count = u32::try_from(entries.len()).unwrap_or(u32::MAX);
     let mut order: Vec<u32> = (0..count).collect();
@@ -148,8 +148,9 @@ fn by_path(entries: &ZipDirectory) -> Vec<u32> {
 
 /// Rejects a member inside a path that is a file, in one pass over the sorted paths.
 ///
-/// The paths inside `x` begin with `x/` and follow `x`. Between them may be paths such as `x-1`, because `-` sorts
-/// before `/`. So `open` contains the files that are prefixes of the current path; each is a prefix of the next.
+/// The paths inside `x` begin with `x/` and follow `x`. Paths such as `x-1` may be between them, because `-` sorts
+/// before `/`. So `open` contains the files that are prefixes of the current path. Each of them is a prefix of the
+/// next.
 fn check_files_as_directories(entries: &ZipDirectory, order: &[u32]) -> Result<(), ZipError> {
     let mut open: Vec<&str> = Vec::new();
     let mut first: Option<(u32, &str)> = None;
@@ -181,8 +182,8 @@ fn check_files_as_directories(entries: &ZipDirectory, order: &[u32]) -> Result<(
 
 /// Sets the limit of each member, and rejects members that exceed it.
 ///
-/// The length of a local header is unknown before the header is read. Here its fixed part and the data are checked;
-/// opening a member checks the rest.
+/// The length of a local header is unknown before the header is read. This function checks the fixed part of the header
+/// and the data; opening a member checks the rest.
 pub(super) fn overlaps(entries: &mut ZipDirectory, directory: u64) -> Result<(), ZipError> {
     let count = u32::try_from(entries.len()).unwrap_or(u32::MAX);
     let mut order: Vec<u32> = (0..count).collect();

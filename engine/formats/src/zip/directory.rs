@@ -2,11 +2,12 @@
 
 use super::entry::{EntryKind, ZipEntry, ZipMethod};
 
-/// Number of bits for the length of a name. A name has at most 65,535 bytes in an archive, and three times as many in
+/// Number of bits for the length of a name. A name has at most 65,535 bytes in an archive, and three times that in
 /// UTF-8.
 const LENGTH_BITS: u32 = 20;
 
-/// The members of an archive, in about 50 bytes each plus the name. Use it for archives with millions of members.
+/// The members of an archive. Each takes about 50 bytes plus the name. Use this type for archives with millions of
+/// members.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ZipDirectory {
     /// All names, concatenated.
@@ -31,21 +32,21 @@ struct PackedMember {
 /// A member of a [`ZipDirectory`]. The fields are those of [`ZipEntry`].
 #[derive(Debug, Clone, Copy)]
 pub struct ZipMember<'a> {
-    /// As [`ZipEntry::path`].
+    /// Same as [`ZipEntry::path`].
     pub path: &'a str,
-    /// As [`ZipEntry::kind`].
+    /// Same as [`ZipEntry::kind`].
     pub kind: EntryKind,
-    /// As [`ZipEntry::method`].
+    /// Same as [`ZipEntry::method`].
     pub method: ZipMethod,
-    /// As [`ZipEntry::header_offset`].
+    /// Same as [`ZipEntry::header_offset`].
     pub header_offset: u64,
-    /// As [`ZipEntry::limit`].
+    /// Same as [`ZipEntry::limit`].
     pub limit: u64,
-    /// As [`ZipEntry::compressed_size`].
+    /// Same as [`ZipEntry::compressed_size`].
     pub compressed_size: u64,
-    /// As [`ZipEntry::size`].
+    /// Same as [`ZipEntry::size`].
     pub size: u64,
-    /// As [`ZipEntry::crc32`].
+    /// Same as [`ZipEntry::crc32`].
     pub crc32: u32,
 }
 
@@ -125,11 +126,11 @@ impl ZipDirectory {
     }
 
     /// Removes the members with these ascending indices. Their names stay in memory.
-    pub(super) fn remove(&mut self, places: &[usize]) {
-        let mut places = places.iter().peekable();
+    pub(super) fn remove(&mut self, indices: &[usize]) {
+        let mut indices = indices.iter().peekable();
         let mut index = 0;
         self.members.retain(|_| {
-            let drop = places.next_if(|place| **place == index).is_some();
+            let drop = indices.next_if(|removed| **removed == index).is_some();
             index += 1;
             !drop
         });

@@ -44,11 +44,11 @@ pub struct ZipEntry {
 }
 
 impl ZipEntry {
-    /// Returns the range of the content in the base file, if the member is stored uncompressed. An archive inside the
-    /// archive can be opened in this range. `None` for compressed members.
+    /// Returns the range of the content in the base file, or `None` if the member is compressed. An archive that is
+    /// stored inside this archive can be opened in that range.
     ///
     /// # Errors
-    /// As [`ZipEntry::locate`].
+    /// Same as [`ZipEntry::locate`].
     pub fn section<R: crate::read_at::ReadAt + ?Sized>(
         &self,
         base: &R,

@@ -1,4 +1,4 @@
-//! The errors of reading archives.
+//! Errors when reading archives.
 
 use std::io;
 
@@ -43,7 +43,7 @@ pub enum ZipError {
         /// Offset of its local header.
         offset: u64,
     },
-    /// The member uses another compression method than "stored" and "deflate".
+    /// The member uses a compression method other than "stored" and "deflate".
     #[error(
         "member {member} at byte {offset} uses compression method {method}; only 0 (stored) and 8 (deflate) can be read", member = Quoted(.member))]
     UnsupportedMethod {
@@ -205,7 +205,7 @@ pub enum ZipError {
         /// The decoder's message.
         reason: String,
     },
-    /// An I/O error of the base file.
+    /// An I/O error from the base file.
     #[error("reading the zip archive at byte {offset} failed")]
     Io {
         /// Offset of the read.
@@ -217,7 +217,8 @@ pub enum ZipError {
 }
 
 impl From<ZipError> for io::Error {
-    /// Converts the error for an implementation of [`io::Read`]; [`io::Error::downcast`] recovers it.
+    /// Converts the error to an [`io::Error`], for use in [`io::Read`]. [`io::Error::downcast`] recovers the original
+    /// error.
     fn from(error: ZipError) -> Self {
         let kind = match &error {
             ZipError::Io { source, .. } => source.kind(),

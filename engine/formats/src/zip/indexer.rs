@@ -7,7 +7,7 @@ use super::error::ZipError;
 use crate::inflated::{InflateIndex, InflateIndexer, WindowStore};
 use crate::read_at::{ByteSection, ReadAt};
 
-/// Reads a compressed member like [`MemberReader`](super::MemberReader), and makes an index for later random access.
+/// Reads a compressed member like [`MemberReader`](super::MemberReader), and builds an index for later random access.
 pub struct MemberIndexer<'a, R: ReadAt> {
     entry: &'a ZipEntry,
     inner: InflateIndexer<'a, ByteSection<R>>,
@@ -15,10 +15,10 @@ pub struct MemberIndexer<'a, R: ReadAt> {
 
 impl ZipEntry {
     /// Opens a compressed member for reading and indexing. Returns `None` for a stored member, which needs no index.
-    /// `windows` stores the data that decoding from the middle needs.
+    /// `windows` stores the data that is needed to start decoding in the middle.
     ///
     /// # Errors
-    /// As [`ZipEntry::locate`]; I/O errors of `windows`.
+    /// Same as [`ZipEntry::locate`], and I/O errors from `windows`.
     pub fn indexer<'a, R: ReadAt>(
         &'a self,
         base: R,
@@ -35,11 +35,11 @@ impl ZipEntry {
 }
 
 impl<R: ReadAt> MemberIndexer<'_, R> {
-    /// Reads the rest, verifies size and CRC of the content, and returns the index. The index is `None` if decoding can
-    /// start only at the beginning.
+    /// Reads the rest of the member, verifies the size and CRC of its content, and returns the index. The index is
+    /// `None` if decoding can start only at the beginning.
     ///
     /// # Errors
-    /// As for reading the member.
+    /// [`ZipError`] if reading fails, or if the size or CRC is wrong.
     pub fn finish(self) -> Result<Option<InflateIndex>, ZipError> {
         let entry = self.entry;
         let indexed = self.inner.finish(entry.size);
@@ -51,7 +51,7 @@ impl<R: ReadAt> MemberIndexer<'_, R> {
     }
 }
 
-/// The errors contain a [`ZipError`].
+/// Its errors contain a [`ZipError`].
 impl<R: ReadAt> Read for MemberIndexer<'_, R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let read = self.inner.read(buffer);

@@ -1,5 +1,5 @@
-//! Reads an entire member at once. One read of the base file returns header and data, which is faster for the many
-//! small members of image archives.
+//! Reads an entire member at once. One read of the base file returns both header and data. This is faster for archives
+//! with many small members, such as images.
 
 use flate2::{Decompress, FlushDecompress, Status};
 
@@ -12,7 +12,7 @@ const USUAL_EXTRA_BYTES: usize = 64;
 /// Length in bytes of a local header without its name and extra fields.
 const LOCAL_HEADER_BYTES: usize = 30;
 
-/// Reads entire members. It reuses its buffers and its decoder for the next member.
+/// Reads entire members. Its buffers and its decoder are reused for the next member.
 #[derive(Debug)]
 pub struct MemberInflater {
     decoder: Decompress,
@@ -29,13 +29,13 @@ impl Default for MemberInflater {
 }
 
 impl MemberInflater {
-    /// Replaces `content` by the content of the member, after verifying size and CRC. After an error `content` is
+    /// Replaces `content` with the content of the member, after verifying size and CRC. After an error, `content` is
     /// empty.
     ///
     /// Memory usage is the sum of uncompressed and compressed size. For large members, use [`ZipEntry::open`].
     ///
     /// # Errors
-    /// [`ZipError`].
+    /// [`ZipError`] if the member cannot be read or is damaged.
     pub fn read_into<R: ReadAt + ?Sized>(
         &mut self,
         base: &R,
@@ -64,7 +64,7 @@ impl MemberInflater {
         entry.check_crc(crc32fast::hash(content))
     }
 
-    /// Reads the record of the member. Returns its compressed data.
+    /// Reads the member's record: its local header and its data. Returns the compressed data.
     fn fetch<R: ReadAt + ?Sized>(&mut self, base: &R, entry: &ZipEntry) -> Result<&[u8], ZipError> {
         let room =
             usize::try_from(entry.limit.saturating_sub(entry.header_offset)).unwrap_or(usize::MAX);
@@ -94,12 +94,10 @@ impl MemberInflater {
             reason,
         };
         let size = usize::try_from(entry.size).unwrap_or(usize::MAX);
-        // One byte more than declared is reserved, to detect content that is longer.
+        // Reserves one byte more than declared, to detect content that is too long.
         content
             .try_reserve(size.saturating_add(1))
-            .map_err(|error| {
-                corrupt(format!("the {size} bytes do not fit into memory ({error})"))
-            })?;
+            .map_err(|error| corrupt(format!("the {size} bytes cannot be allocated ({error})")))?;
         self.decoder.reset(false);
         let status = self
             .decoder

@@ -28,10 +28,10 @@ pub struct ZipListing {
 }
 
 impl ZipListing {
-    /// Reads the central directory of the archive in the bytes `range` of `base`.
+    /// Reads the central directory of the archive in the range `range` of `base`.
     ///
     /// # Errors
-    /// [`ZipError`] of the first invalid member.
+    /// [`ZipError`] for the first invalid member.
     pub fn read<R: ReadAt + ?Sized>(
         base: &R,
         range: Range<u64>,
@@ -44,10 +44,10 @@ impl ZipListing {
 }
 
 impl ZipDirectory {
-    /// Reads the central directory of the archive in the bytes `range` of `base`.
+    /// Reads the central directory of the archive in the range `range` of `base`.
     ///
     /// # Errors
-    /// [`ZipError`] of the first invalid member.
+    /// [`ZipError`] for the first invalid member.
     pub fn read<R: ReadAt + ?Sized>(
         base: &R,
         range: Range<u64>,
@@ -66,12 +66,12 @@ impl ZipDirectory {
             ZipDirectory::with_capacity(usize::try_from(hint.min(MAX_RESERVED)).unwrap_or(0));
         let mut iterator = archive.entries(&mut buffer);
         let mut count = 0_u64;
-        let mut place = directory;
+        let mut position = directory;
         while let Some(record) = iterator
             .next_entry()
-            .map_err(|error| damaged(place, error))?
+            .map_err(|error| damaged(position, error))?
         {
-            place = start.saturating_add(record.central_directory_offset());
+            position = start.saturating_add(record.central_directory_offset());
             count += 1;
             add(&mut entries, &record, start, budget)?;
         }
@@ -85,12 +85,12 @@ impl ZipDirectory {
         }
         check::duplicates(base, &mut entries)?;
         check::overlaps(&mut entries, directory)?;
-        refuse_hidden_front(&section, start, &entries)?;
+        reject_hidden_front(&section, start, &entries)?;
         Ok(entries)
     }
 }
 
-/// Implements the parser's trait for a section.
+/// Implements the trait of `rawzip` for random access to a section.
 struct Positional<'a, R: ?Sized>(&'a ByteSection<&'a R>);
 
 impl<R: ReadAt + ?Sized> rawzip::ReaderAt for Positional<'_, R> {
@@ -136,7 +136,7 @@ fn add(
     if record.flags().is_encrypted() || record.flags().has_strong_encryption() {
         return Err(ZipError::Encrypted { member, offset });
     }
-    refuse_special(record.external_attributes() >> 16, &member, offset)?;
+    reject_special(record.external_attributes() >> 16, &member, offset)?;
     let method = match record.compression_method() {
         CompressionMethod::STORE => ZipMethod::Stored,
         CompressionMethod::DEFLATE => ZipMethod::Deflate,
@@ -170,9 +170,9 @@ fn add(
     Ok(())
 }
 
-/// Rejects links, devices, pipes and sockets, according to the Unix mode. The mode is 0 if the archive was made on
-/// another system.
-fn refuse_special(mode: u32, member: &str, offset: u64) -> Result<(), ZipError> {
+/// Rejects links, devices, pipes and sockets, according to the Unix mode. The mode is 0 if the archive was created on a
+/// different system.
+fn reject_special(mode: u32, member: &str, offset: u64) -> Result<(), ZipError> {
     let member = || member.to_owned();
     match mode & 0o170_000 {
         0o120_000 => Err(ZipError::Symlink {
@@ -188,7 +188,7 @@ fn refuse_special(mode: u32, member: &str, offset: u64) -> Result<(), ZipError> 
     }
 }
 
-/// The error for a file without an end of central directory.
+/// Returns the error for a file without an end of central directory.
 fn no_directory<R: ReadAt + ?Sized>(
     section: &ByteSection<&R>,
     start: u64,
@@ -237,9 +237,9 @@ fn damaged(offset: u64, error: rawzip::Error) -> ZipError {
 
 /// Rejects an archive that begins with a member that is not in its central directory.
 ///
-/// This happens if an archive is truncated and its last complete member is a stored archive: then the end of central
-/// directory is that of the inner archive.
-fn refuse_hidden_front<R: ReadAt + ?Sized>(
+/// This happens if an archive is truncated and its last complete member is a stored archive. The end of central
+/// directory is then that of the inner archive.
+fn reject_hidden_front<R: ReadAt + ?Sized>(
     section: &ByteSection<&R>,
     start: u64,
     entries: &ZipDirectory,

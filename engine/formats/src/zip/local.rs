@@ -41,7 +41,7 @@ impl ZipEntry {
         self.check_header(&buffer)
     }
 
-    /// Fills `buffer` with bytes of the member's record, beginning `skip` bytes after its start.
+    /// Fills `buffer` with the bytes of the member's record that begin `skip` bytes after its start.
     pub(super) fn read_at<R: ReadAt + ?Sized>(
         &self,
         base: &R,
@@ -110,7 +110,7 @@ impl ZipEntry {
         let crc = u64::from(u32_at(record, 14));
         let sizes = [u32_at(record, 22), u32_at(record, 18)];
         let mut wide = zip64(extra).chunks_exact(8);
-        // The extra field contains the 64-bit values in this order, without those that fit into 32 bits.
+        // The extra field contains the 64-bit values in this order, except for those that fit into 32 bits.
         let [size, compressed] = sizes.map(|size| match size {
             u32::MAX => wide.next().map_or(u64::from(u32::MAX), u64_of),
             small => u64::from(small),
@@ -149,7 +149,7 @@ impl ZipEntry {
     }
 }
 
-/// Returns the content of the zip64 field (id 1) of the extra fields.
+/// Returns the content of the zip64 extra field (id 1).
 fn zip64(mut extra: &[u8]) -> &[u8] {
     while let Some((head, rest)) = extra.split_at_checked(4) {
         let length = usize::from(u16_at(head, 2)).min(rest.len());
@@ -162,7 +162,7 @@ fn zip64(mut extra: &[u8]) -> &[u8] {
     &[]
 }
 
-/// The little-endian integer at offset `at`; 0 beyond the end.
+/// The little-endian integer at offset `at`, or 0 if `bytes` ends before it.
 fn u16_at(bytes: &[u8], at: usize) -> u16 {
     bytes
         .get(at..at + 2)

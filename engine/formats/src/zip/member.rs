@@ -10,7 +10,7 @@ use super::entry::{ZipEntry, ZipMethod};
 use super::error::ZipError;
 use crate::read_at::{ByteSection, ReadAt};
 
-/// Maximum size in bytes of the pieces in which compressed data are read. At the end of each piece, the decoder copies
+/// Maximum size in bytes of the chunks in which compressed data are read. At the end of each chunk, the decoder copies
 /// its window and is slower.
 const BUFFER_BYTES: u64 = 256 * 1024;
 
@@ -18,7 +18,7 @@ impl ZipEntry {
     /// Opens the member for reading.
     ///
     /// # Errors
-    /// As [`ZipEntry::locate`].
+    /// Same as [`ZipEntry::locate`].
     pub fn open<R: ReadAt>(&self, base: R) -> Result<MemberReader<'_, R>, ZipError> {
         MemberReader::new(Cow::Borrowed(self), base)
     }
@@ -26,7 +26,7 @@ impl ZipEntry {
     /// Opens the member for reading. The reader owns the entry.
     ///
     /// # Errors
-    /// As [`ZipEntry::locate`].
+    /// Same as [`ZipEntry::locate`].
     pub fn into_reader<R: ReadAt>(self, base: R) -> Result<MemberReader<'static, R>, ZipError> {
         MemberReader::new(Cow::Owned(self), base)
     }
@@ -57,10 +57,10 @@ impl<'a, R: ReadAt> MemberReader<'a, R> {
     }
 }
 
-/// Reads the content of a member and verifies size and CRC.
+/// Reads the content of a member and verifies its size and CRC.
 ///
-/// The read that returns the last bytes fails if size or CRC differ from the declared ones, so a caller that reads to
-/// the end has verified bytes. No more bytes than declared are returned. The errors contain a [`ZipError`].
+/// The read that returns the last bytes fails if the size or CRC differs from the declared one. So a caller that reads
+/// to the end has verified bytes. No more bytes than declared are returned. All errors contain a [`ZipError`].
 #[derive(Debug)]
 pub struct MemberReader<'a, R: ReadAt> {
     entry: Cow<'a, ZipEntry>,
@@ -134,8 +134,8 @@ impl<R: ReadAt> MemberReader<'_, R> {
 }
 
 impl ZipEntry {
-    /// Compares the length of the content with the declared size. If the content is longer, `actual` may be a part of
-    /// it.
+    /// Compares the length of the content with the declared size. If the content is too long, `actual` may be smaller
+    /// than its real length.
     pub(super) fn check_length(&self, actual: u64) -> Result<(), ZipError> {
         let (member, offset, size) = (self.path.clone(), self.header_offset, self.size);
         match actual.cmp(&size) {

@@ -1,16 +1,16 @@
 //! Reads zip archives in place, and writes them deterministically.
 //!
 //! A [`ZipEntry`] *refers* to a member in the base file: it contains the offset, the sizes and the CRC. So a member is
-//! read without extracting the archive, also from an archive inside an archive. For the latter, see
-//! [`ZipEntry::section`] if the inner archive is stored, and [`ZipEntry::indexer`] if it is compressed.
+//! read without extracting the archive. This includes members of an archive inside the archive. If the inner archive is
+//! stored, use [`ZipEntry::section`]; if it is compressed, use [`ZipEntry::indexer`].
 //!
 //! The central directory is authoritative, as in Python's `zipfile`. If any member is unsafe or inconsistent, the
-//! entire archive is rejected, because a pipeline that silently skips members produces a wrong dataset. Local headers
-//! are read only when a member is opened, because a million of them would need a million seeks. They must then agree
-//! with the central directory.
+//! entire archive is rejected, because a pipeline that silently skips members produces a wrong dataset. A local header
+//! is read only when its member is opened, because reading a million of them would need a million seeks. It must then
+//! agree with the central directory.
 //!
-//! The crate `rawzip` parses the structures; this module adds the policy: names, limits, overlaps, duplicates, verified
-//! contents.
+//! The crate `rawzip` parses the structures. This module adds the rules for names, limits, overlaps, duplicates and
+//! verified contents.
 //!
 //! ```
 //! use prep_formats::limits::DecodingLimits;

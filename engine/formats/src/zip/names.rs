@@ -18,7 +18,7 @@ fn decode_cp437(bytes: &[u8]) -> String {
         .collect()
 }
 
-/// Decodes a member name as Python 3.11's `zipfile`: from UTF-8 if the flag is set, otherwise from code page 437.
+/// Decodes a member name like Python 3.11's `zipfile`: from UTF-8 if the flag is set, otherwise from code page 437.
 /// Returns `None` if the flag is set and the name is not UTF-8.
 pub(super) fn decode(raw: &[u8], is_utf8: bool) -> Option<String> {
     if is_utf8 || raw.is_ascii() {

@@ -1,7 +1,7 @@
 //! Writes archives whose bytes depend only on the members.
 //!
-//! Members are in the order of the calls, with the time 1980-01-01 00:00 (the earliest in the format) and the mode 0644
-//! or 0755. zip64 structures are written where sizes, offsets or counts require them.
+//! Members are in the order in which they are added, with the time 1980-01-01 00:00 (the earliest in the format) and
+//! the mode 0644 or 0755. zip64 structures are written if sizes, offsets or counts require them.
 
 use std::io::{self, Read, Write};
 
@@ -18,7 +18,7 @@ use prep_failure::Quoted;
 /// An archive that cannot be written.
 #[derive(Debug, thiserror::Error)]
 pub enum ZipWriteError {
-    /// The path of the member would be rejected on reading.
+    /// The path of the member would be rejected when the archive is read.
     #[error("{path} cannot be a member of an archive: {cause}", path = Quoted(.path))]
     UnsafePath {
         /// The path as given.
@@ -57,7 +57,7 @@ pub struct ZipWriter<W: Write> {
 }
 
 impl<W: Write> ZipWriter<W> {
-    /// Begins an archive at the current position of `out`.
+    /// Starts an archive at the current position of `out`.
     pub fn new(out: W) -> Self {
         Self {
             inner: ZipArchiveWriter::new(out),
@@ -68,7 +68,7 @@ impl<W: Write> ZipWriter<W> {
     /// Adds a directory.
     ///
     /// # Errors
-    /// [`ZipWriteError`].
+    /// [`ZipWriteError`] if the path is unsafe, or if reading or writing fails.
     pub fn add_directory(&mut self, path: &str) -> Result<(), ZipWriteError> {
         let path = format!("{}/", safe(path)?);
         let result = self
@@ -83,7 +83,7 @@ impl<W: Write> ZipWriter<W> {
     /// Adds a file with the content of `reader`, whose length may be unknown.
     ///
     /// # Errors
-    /// [`ZipWriteError`].
+    /// [`ZipWriteError`] if the path is unsafe, or if reading or writing fails.
     pub fn add_file(
         &mut self,
         path: &str,
@@ -132,11 +132,11 @@ impl<W: Write> ZipWriter<W> {
             .map_err(|error| failed(&path, error))
     }
 
-    /// Copies a member of another archive without decompressing it, under the path `path`. Its CRC is copied, not
-    /// verified.
+    /// Copies a member of another archive without decompressing it. `path` is its path in this archive. Its CRC is
+    /// copied, not verified.
     ///
     /// # Errors
-    /// [`ZipWriteError`].
+    /// [`ZipWriteError`] if the path is unsafe, or if reading or writing fails.
     pub fn copy_member<R: ReadAt>(
         &mut self,
         path: &str,
@@ -147,10 +147,10 @@ impl<W: Write> ZipWriter<W> {
         self.add_compressed(path, entry, ByteSection::new(base, range))
     }
 
-    /// Adds a member with the properties of `entry` under the path `path`. `reader` returns its compressed data.
+    /// Adds a member with the properties of `entry` at the path `path`. `reader` returns its compressed data.
     ///
     /// # Errors
-    /// [`ZipWriteError`].
+    /// [`ZipWriteError`] if the path is unsafe, or if reading or writing fails.
     pub fn add_compressed(
         &mut self,
         path: &str,
@@ -184,7 +184,7 @@ impl<W: Write> ZipWriter<W> {
     /// Writes the central directory. Flushes the output and returns it.
     ///
     /// # Errors
-    /// [`ZipWriteError::Write`].
+    /// [`ZipWriteError::Write`] if writing fails.
     pub fn finish(self) -> Result<W, ZipWriteError> {
         self.inner.finish().map_err(|error| failed("", error))
     }

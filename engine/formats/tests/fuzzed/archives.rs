@@ -1,5 +1,5 @@
-//! Any bytes as a tar (plain or gzipped) or 7z archive: members are read or rejected, their paths stay inside the
-//! target directory, and the content stays below the limit.
+//! Reads arbitrary bytes as a tar archive (plain or gzipped) or a 7z archive. Members are read or rejected, their paths
+//! stay inside the target directory, and the content stays below the limit.
 
 use std::cell::RefCell;
 use std::io::{self, Cursor, Read};
@@ -24,7 +24,7 @@ fn budget() -> ArchiveBudget {
     limits.budget(0)
 }
 
-/// Reads a member with the declared size `size`.
+/// Reads a member whose declared size is `size`.
 fn take(path: &str, size: Option<u64>, reader: &mut dyn Read, total: &mut u64) -> io::Result<()> {
     assert!(!path.starts_with('/') && !path.split('/').any(|part| part == ".."));
     let read = io::copy(reader, &mut io::sink())?;
@@ -58,7 +58,7 @@ pub fn check(data: &[u8]) {
     gzipped(data);
 }
 
-/// The parts of a 7z archive are decoded or rejected, and have at most their declared size.
+/// Checks that the parts of a 7z archive are decoded or rejected, and have at most their declared size.
 fn parts(data: &[u8]) {
     let Ok(archive) = SevenZReader::open(Cursor::new(data), &budget()) else {
         return;
@@ -77,7 +77,7 @@ fn parts(data: &[u8]) {
     assert!(total <= LIMIT);
 }
 
-/// A gzipped tar archive is listed while it is read, and its members are at the listed offsets.
+/// Checks that a gzipped tar archive is listed while it is read, and that its members are at the listed offsets.
 fn gzipped(data: &[u8]) {
     let windows = RefCell::new(Vec::new());
     let mut places = Vec::new();

@@ -1,4 +1,4 @@
-//! Any bytes are documents or rejected. A document written from its JSON form has the same JSON form.
+//! Arbitrary bytes are read as documents or rejected. A document that is written from its JSON has the same JSON.
 
 use prep_formats::bson::{BsonDocument, BsonDocuments, push_json};
 
@@ -9,7 +9,7 @@ pub fn check(data: &[u8]) {
             continue;
         };
         let mut once = Vec::new();
-        // Keys with `$` in the document may have another meaning in JSON.
+        // Keys with `$` in the document may have a different meaning in JSON.
         if push_json(&json, &mut once, &mut |_, _| Err("no file".into())).is_err() {
             continue;
         }

@@ -1,10 +1,10 @@
-//! Any bytes are the header of an image or rejected.
+//! Arbitrary bytes are read as an image header or rejected.
 
 use prep_formats::image::ImageHeader;
 
 pub fn check(data: &[u8]) {
     if let Ok(header) = ImageHeader::read(data) {
-        // Bytes after the header have no influence.
+        // Bytes after the header do not matter.
         let longer = [data, &[0; 64]].concat();
         assert_eq!(
             ImageHeader::read(longer.as_slice()).expect("as before"),

@@ -1,5 +1,5 @@
-//! Any text is parsed or rejected. A parsed value survives writing and parsing. The readers of elements and lines agree
-//! with the parser, and reformatting agrees with parsing and formatting.
+//! Arbitrary text is parsed or rejected. A parsed value is the same after writing and parsing. The readers of elements
+//! and lines agree with the parser, and reformatting agrees with parsing and formatting.
 
 use prep_formats::json::{
     JsonElements, JsonGrammar, JsonLines, JsonStyle, JsonValue, WriteOptions, parse, reformat,

@@ -1,4 +1,4 @@
-//! Elements at a path equal those of the parsed document, if both can be read.
+//! The elements at a path equal those of the parsed document, if both can be read.
 
 use prep_formats::json::{JsonElements, JsonValue, WriteOptions, parse};
 

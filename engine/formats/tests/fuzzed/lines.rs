@@ -1,4 +1,4 @@
-//! Any bytes are lines or rejected. Joined lines are read as the same lines.
+//! Arbitrary bytes are read as lines or rejected. Joined lines are read as the same lines.
 
 use prep_formats::lines::TextLines;
 

@@ -1,4 +1,4 @@
-//! Any bytes can be searched for names. A file from which a variable was removed can be read and lacks the variable.
+//! Names are searched in arbitrary bytes. A file from which a variable was removed is readable and does not contain it.
 
 use prep_formats::matlab::{remove_variables, variable_paths};
 

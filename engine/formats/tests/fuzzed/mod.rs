@@ -1,4 +1,4 @@
-//! The targets of the fuzzer. Each has a function `check` that panics if a promise is violated.
+//! The fuzz targets. Each has a function `check` that panics if a property is violated.
 
 pub mod archives;
 pub mod bson;

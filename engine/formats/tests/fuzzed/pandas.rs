@@ -1,4 +1,4 @@
-//! Any bytes as CSV: nothing panics, both passes agree, and stored text can be opened.
+//! Reads arbitrary bytes as CSV: nothing panics, both passes agree, and stored text can be opened.
 
 use prep_formats::pandas::{
     CsvScanner, FloatParser, ReadOptions, RewriteResult, Rewriter, TextTable, normalise, read_frame,
@@ -40,7 +40,7 @@ pub fn check(data: &[u8]) {
     }
 }
 
-/// The canonical text by the rewriting pass, followed by the second pass if that is necessary.
+/// The canonical text from the rewriting pass, followed by the second pass if necessary.
 fn rewritten(raw: &[u8], options: &ReadOptions, chunk: usize) -> Vec<u8> {
     let mut rewriter = Rewriter::new(options);
     let mut pieces = Vec::new();

@@ -1,4 +1,4 @@
-//! Any bytes are a table or rejected. A table has the declared number of rows.
+//! Arbitrary bytes are read as a table or rejected. A table has the declared number of rows.
 
 use prep_formats::limits::DecodingLimits;
 use prep_formats::parquet::ParquetTable;

@@ -1,4 +1,4 @@
-//! Any bytes are decoded or rejected. A decoded image has all its pixels.
+//! Arbitrary bytes are decoded or rejected. A decoded image has all its pixels.
 
 use prep_formats::limits::DecodingLimits;
 use prep_formats::png::decode_grey;

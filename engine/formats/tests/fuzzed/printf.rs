@@ -1,4 +1,4 @@
-//! Any format and any run-length code is parsed or rejected.
+//! Arbitrary formats and run-length codes are parsed or rejected.
 
 use prep_formats::printf::{PrintfArgument, PrintfFormat};
 use prep_formats::rle;

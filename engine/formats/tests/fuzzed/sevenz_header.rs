@@ -1,4 +1,5 @@
-//! Any bytes as the header of a 7z archive, with correct checksums, so that the reader does not stop before it.
+//! Reads arbitrary bytes as the header of a 7z archive. The checksums are correct, so that the reader does not stop
+//! before it.
 
 use std::io::Cursor;
 

@@ -1,4 +1,4 @@
-//! Any bytes are records or rejected, and any payload is an example or rejected.
+//! Arbitrary bytes are read as records or rejected, and arbitrary payloads as examples or rejected.
 
 use prep_formats::tfrecord::{Example, TfRecords};
 

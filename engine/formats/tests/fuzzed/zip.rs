@@ -1,4 +1,5 @@
-//! Any bytes are listed and read, or rejected. All ways of reading agree, and never return more than the declared size.
+//! Arbitrary bytes are listed and read, or rejected. All ways of reading agree, and none returns more than the declared
+//! size.
 
 use std::cell::RefCell;
 use std::io::Read;
@@ -42,13 +43,13 @@ pub fn check(data: &[u8]) {
     }
 }
 
-/// The content, read by index with its second half first.
+/// The content, read through the index with its second half first.
 fn by_index(entry: &ZipEntry, data: &[u8]) -> std::io::Result<Vec<u8>> {
     let windows = RefCell::new(Vec::new());
     let indexer = entry.indexer(data, &windows)?;
     let indexer = indexer.expect("a deflated member");
     let index = indexer.finish()?;
-    let index = index.expect("so few bytes have an index");
+    let index = index.expect("this number of bytes must have an index");
     let packed = ByteSection::new(data, entry.locate(data)?);
     let inflated = SpanReader::new(DeflateSpans::new(packed, windows.take(), index), 1);
     let mut content = vec![0; entry.size as usize];

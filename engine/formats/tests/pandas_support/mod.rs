@@ -14,7 +14,7 @@ pub fn data(name: &str) -> PathBuf {
         .join(name)
 }
 
-/// The JSON values of a file with one value per line.
+/// Returns the JSON values of a file with one value per line.
 pub fn lines(name: &str) -> impl Iterator<Item = Value> {
     let text = std::fs::read_to_string(data(name)).unwrap();
     let values: Vec<Value> = text
@@ -36,7 +36,7 @@ pub fn scan_in_chunks(
     scanner.finish()
 }
 
-/// The text that the first pass makes of a raw file, and its kind.
+/// Returns the text that the first pass produces from a raw file, and the kind of that text.
 pub fn rewrite_in_chunks(
     raw: &[u8],
     options: &ReadOptions,
@@ -62,7 +62,7 @@ pub fn rewrite_in_chunks(
     Ok((text, rewritten))
 }
 
-/// The canonical text of a raw file, by one or two passes.
+/// Returns the canonical text of a raw file, after one or two passes.
 pub fn canonical_text(
     raw: &[u8],
     options: &ReadOptions,

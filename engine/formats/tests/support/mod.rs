@@ -1,6 +1,6 @@
 //! Builds zip archives byte by byte, so that a test can make any field invalid.
 
-/// A member of the archive. `None` in the fields of the local header means the same value as in the central directory.
+/// A member of the archive. `None` in a field of the local header means the value of the central directory.
 #[derive(Clone)]
 pub struct Member {
     pub name: Vec<u8>,
@@ -57,7 +57,7 @@ impl Member {
     }
 }
 
-/// Builds the archive with these members.
+/// Builds an archive with these members.
 pub fn archive(members: &[Member]) -> Vec<u8> {
     let mut out = Vec::new();
     let mut central = Vec::new();

@@ -22,14 +22,14 @@ pub enum ObjectValue<'a> {
     Text(&'a str),
 }
 
-// Tags: the first byte of cells other than texts.
+// Tags: the first byte of each cell that is not a text.
 const MISSING: u8 = 0xff;
 const FALSE: u8 = 0xfe;
 const TRUE: u8 = 0xfd;
 const INT: u8 = 0xfc;
 const UINT: u8 = 0xfb;
 const FLOAT: u8 = 0xfa;
-/// A float that is an integer and is stored as one.
+/// A float with an integer value, stored as an integer.
 const INTEGER: u8 = 0xf9;
 
 /// The cells of a column of dtype `object`.
@@ -38,7 +38,7 @@ pub struct ObjectColumn {
     bytes: Vec<u8>,
     /// End offset of each cell, modulo 2^32.
     ends: Vec<u32>,
-    /// Indices of the cells at which the end offset exceeds a further multiple of 2^32.
+    /// Indices of the cells at which the end offset passes another multiple of 2^32.
     wraps: Vec<usize>,
 }
 
@@ -122,8 +122,7 @@ impl ObjectColumn {
         })
     }
 
-    /// Prefetches the cells of `rows`, which may be anywhere, so that their cache misses overlap. Invalid rows are
-    /// ignored.
+    /// Prefetches the cells of `rows` in any order, so that their cache misses overlap. Invalid rows are ignored.
     pub fn fetch(&self, rows: &[u32]) {
         let ends = || rows.iter().map(|row| self.end(*row as usize));
         black_box(ends().fold(0, |all, end| all ^ end.unwrap_or(0)));
@@ -131,7 +130,7 @@ impl ObjectColumn {
         black_box(ends().fold(0, |all, end| all ^ last(end).unwrap_or(0)));
     }
 
-    /// Returns the bytes of a text, and `None` for other cells.
+    /// Returns the bytes of a text, or `None` for other cells.
     #[must_use]
     pub fn text(&self, row: usize) -> Option<&[u8]> {
         let bytes = self.bytes_of(row)?;
@@ -195,7 +194,7 @@ impl<'a> FromIterator<ObjectValue<'a>> for ObjectColumn {
     }
 }
 
-/// Maps integers of small magnitude to small unsigned integers.
+/// Zigzag encoding: maps integers of small magnitude to small unsigned integers.
 fn zigzag(value: i64) -> u64 {
     (value.cast_unsigned() << 1) ^ (value >> 63).cast_unsigned()
 }
@@ -209,7 +208,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn cells_come_back_as_they_were() {
+    fn cells_of_all_types_round_trip() {
         let integers = [0, 1, -1, 63, -64, 64, 255, 256, i64::MAX, i64::MIN, 1 << 53];
         let floats = [
             0.0,
@@ -257,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn ends_beyond_four_gibibytes_are_counted() {
+    fn offsets_beyond_four_gibibytes_are_correct() {
         let objects = ObjectColumn {
             bytes: Vec::new(),
             ends: vec![7, u32::MAX, 3, 3, 2, 9],
@@ -272,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn short_cells_take_little() {
+    fn short_cells_take_little_memory() {
         let objects: ObjectColumn = (0..1000).map(|row| ObjectValue::Int(row % 100)).collect();
         assert!(objects.bytes.len() <= 2000);
         let objects: ObjectColumn = (0..1000)

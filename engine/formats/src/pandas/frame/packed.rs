@@ -1,6 +1,7 @@
-//! Stores numbers in as few bytes as they need, block by block: twenty million small integers take twenty megabytes.
+//! Stores numbers in the narrowest sufficient type, block by block: twenty million small integers take twenty
+//! megabytes.
 
-/// Numbers of a block.
+/// Number of values in a block.
 const BLOCK_NUMBERS: usize = 1 << 16;
 
 /// A type of numbers that can be stored in narrower types.
@@ -19,12 +20,12 @@ pub trait PackedNumber: Copy + PartialEq + std::fmt::Debug {
 #[derive(Clone)]
 pub struct PackedNumbers<T: PackedNumber> {
     full: Vec<T::Block>,
-    /// The last numbers, which do not fill a block.
+    /// The last numbers, which do not fill a block yet.
     open: Vec<T>,
 }
 
 impl<T: PackedNumber> PackedNumbers<T> {
-    /// Reserves memory for `count` numbers, but at most one unpacked block.
+    /// Reserves memory for `count` numbers, but for at most one unpacked block.
     #[must_use]
     pub fn with_capacity(count: usize) -> Self {
         PackedNumbers {
@@ -90,7 +91,7 @@ impl<T: PackedNumber> std::fmt::Debug for PackedNumbers<T> {
     }
 }
 
-/// A block of integers in the narrowest type that holds all of them.
+/// A block of integers in the narrowest type that can represent all of them.
 #[derive(Clone)]
 pub enum Integers {
     /// One byte per integer.
@@ -126,7 +127,7 @@ impl PackedNumber for i64 {
     }
 }
 
-/// A block of doubles, in single precision if that is exact.
+/// A block of doubles, in single precision if no value changes by that.
 #[derive(Clone)]
 pub enum Doubles {
     /// Four bytes per double.
@@ -161,7 +162,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn integers_of_every_width_come_back() {
+    fn integers_of_every_width_round_trip() {
         let edges = [
             0,
             127,
@@ -175,7 +176,7 @@ mod tests {
         ];
         let count = BLOCK_NUMBERS * edges.len() + 5;
         let value = |at: usize| match at % 1000 {
-            // Each block has another extreme value.
+            // Each block has a different extreme value.
             999 => edges[at / BLOCK_NUMBERS % edges.len()],
             _ => (at % 100) as i64,
         };
@@ -191,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn doubles_keep_their_bits() {
+    fn doubles_round_trip_bit_by_bit() {
         let narrow = [0.0, -0.0, 1.0, f64::NAN, f64::INFINITY, 16_777_216.0];
         let wide = [0.1, 1e300, f64::MIN_POSITIVE, 16_777_217.0, -1e-320];
         for edge in narrow.into_iter().chain(wide) {

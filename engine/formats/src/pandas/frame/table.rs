@@ -11,7 +11,7 @@ use crate::pandas::{
 /// A table in memory.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Frame {
-    /// The columns from left to right. An empty file has none.
+    /// The columns from left to right. An empty file has no columns.
     pub columns: Vec<FrameColumn>,
     /// Number of rows.
     pub rows: usize,
@@ -57,7 +57,7 @@ pub fn read_frame(bytes: &[u8], options: &ReadOptions) -> Result<Frame, CsvError
     ScannedFrame::scan(FileContent::Bytes(bytes), options, u64::MAX)?.frame()
 }
 
-/// A CSV file that has been scanned: names, types and number of rows are known. Cells are read on demand.
+/// A CSV file that has been scanned: names, types and the number of rows are known. Cells are read on demand.
 #[derive(Debug)]
 pub struct ScannedFrame<'a> {
     content: FileContent<'a>,
@@ -69,19 +69,19 @@ impl<'a> ScannedFrame<'a> {
     /// Scans a file.
     ///
     /// # Errors
-    /// As [`read_frame`]; [`CsvError::TooManyCells`] if the table has more than `most` cells.
+    /// Same as [`read_frame`]; also [`CsvError::TooManyCells`] if the table has more than `max_cells` cells.
     pub fn scan(
         content: FileContent<'a>,
         options: &'a ReadOptions,
-        most: u64,
+        max_cells: u64,
     ) -> Result<Self, CsvError> {
         let mut scanner = CsvScanner::new(options);
         let scan = match content {
-            FileContent::Bytes(bytes) if most == u64::MAX => scanner.feed(bytes),
+            FileContent::Bytes(bytes) if max_cells == u64::MAX => scanner.feed(bytes),
             content => content.for_each_chunk(|chunk| {
                 scanner.feed(chunk)?;
-                match scanner.cells() > most {
-                    true => Err(CsvError::TooManyCells { most }),
+                match scanner.cells() > max_cells {
+                    true => Err(CsvError::TooManyCells { most: max_cells }),
                     false => Ok(()),
                 }
             }),
@@ -110,7 +110,7 @@ impl<'a> ScannedFrame<'a> {
     /// Reads the entire table.
     ///
     /// # Errors
-    /// As [`read`](Self::read).
+    /// Same as [`read`](Self::read).
     pub fn frame(&self) -> Result<Frame, CsvError> {
         let all: Vec<usize> = (0..self.scan.columns.len()).collect();
         let columns = self.names().zip(self.read(&all, usize::MAX)?);
@@ -129,7 +129,7 @@ impl<'a> ScannedFrame<'a> {
     /// The type of a column does not depend on `rows`.
     ///
     /// # Errors
-    /// As [`read_frame`]; [`CsvError::Changed`] if the file changed after the scan.
+    /// Same as [`read_frame`]; also [`CsvError::Changed`] if the file changed after the scan.
     pub fn read(&self, columns: &[usize], rows: usize) -> Result<Vec<ColumnData>, CsvError> {
         let mut reader = RowReader::new(self.options);
         let mut builder = FrameReader::new(&self.scan, self.options, columns, rows);
@@ -140,7 +140,7 @@ impl<'a> ScannedFrame<'a> {
             }
             content => reader.read(content.reader(), &mut builder, FrameReader::is_full)?,
         }
-        if builder.rows < builder.most {
+        if builder.rows < builder.max_rows {
             return Err(CsvError::Changed {
                 expected: self.scan.schema.rows,
                 found: builder.rows as u64,
@@ -157,49 +157,49 @@ struct FrameReader<'a> {
     columns: Vec<(usize, ColumnData)>,
     rows: usize,
     /// Number of rows to read.
-    most: usize,
+    max_rows: usize,
 }
 
 impl<'a> FrameReader<'a> {
-    fn new(scan: &'a CsvScan, options: &'a ReadOptions, wanted: &[usize], most: usize) -> Self {
-        let most = most.min(usize::try_from(scan.schema.rows).unwrap_or(usize::MAX));
-        let data = |&place: &usize| {
-            let scanned = scan.columns.get(place)?;
-            let column = scan.schema.columns.get(place)?;
+    fn new(scan: &'a CsvScan, options: &'a ReadOptions, wanted: &[usize], max_rows: usize) -> Self {
+        let max_rows = max_rows.min(usize::try_from(scan.schema.rows).unwrap_or(usize::MAX));
+        let data = |&index: &usize| {
+            let scanned = scan.columns.get(index)?;
+            let column = scan.schema.columns.get(index)?;
             // Reserves the final size, because a growing vector temporarily takes twice its size.
             let data = match (scanned.joined, column.kind) {
                 (
                     JoinedType::Object | JoinedType::ObjectOfIntegers | JoinedType::ObjectOfFloats,
                     _,
-                ) => ColumnData::Object(ObjectColumn::with_capacity(most)),
+                ) => ColumnData::Object(ObjectColumn::with_capacity(max_rows)),
                 (
                     _,
                     ColumnType::Int64 | ColumnType::Int32 | ColumnType::Int16 | ColumnType::Int8,
-                ) => ColumnData::Int64(PackedNumbers::with_capacity(most)),
-                (_, ColumnType::UInt64) => ColumnData::UInt64(Vec::with_capacity(most)),
+                ) => ColumnData::Int64(PackedNumbers::with_capacity(max_rows)),
+                (_, ColumnType::UInt64) => ColumnData::UInt64(Vec::with_capacity(max_rows)),
                 (_, ColumnType::Float64 | ColumnType::Float32) => {
-                    ColumnData::Float64(PackedNumbers::with_capacity(most))
+                    ColumnData::Float64(PackedNumbers::with_capacity(max_rows))
                 }
                 (_, ColumnType::Bool) if !column.nullable => {
-                    ColumnData::Bool(Vec::with_capacity(most))
+                    ColumnData::Bool(Vec::with_capacity(max_rows))
                 }
                 (_, ColumnType::Bool | ColumnType::Text | ColumnType::Json) => {
-                    ColumnData::Object(ObjectColumn::with_capacity(most))
+                    ColumnData::Object(ObjectColumn::with_capacity(max_rows))
                 }
             };
-            Some((place, data))
+            Some((index, data))
         };
         Self {
             scan,
             options,
             columns: wanted.iter().filter_map(data).collect(),
             rows: 0,
-            most,
+            max_rows,
         }
     }
 
     fn is_full(&self) -> bool {
-        self.rows >= self.most
+        self.rows >= self.max_rows
     }
 }
 
@@ -214,9 +214,9 @@ impl RowSink for FrameReader<'_> {
             expected: scan.schema.rows,
             found: row.number,
         };
-        for (place, data) in &mut self.columns {
-            let scanned = scan.columns.get(*place).ok_or_else(changed)?;
-            let cell = row.content(*place + scan.index_columns);
+        for (index, data) in &mut self.columns {
+            let scanned = scan.columns.get(*index).ok_or_else(changed)?;
+            let cell = row.content(*index + scan.index_columns);
             let block = scanned.block(row.number, scan.block_rows);
             let value =
                 value(&cell, block, scanned.joined, self.options.floats).ok_or_else(changed)?;

@@ -1,10 +1,10 @@
-//! Parses decimals as doubles by both algorithms of pandas.
+//! Parses decimals as doubles with either of pandas' two algorithms.
 
 use crate::pandas::FloatParser;
 use crate::pandas::numbers::integers::{is_space, skip_spaces};
 use crate::pandas::numbers::words::parse_infinity;
 
-/// Parses a cell as a double. Returns `None` if pandas rejects it, which includes overflow.
+/// Parses a cell as a double. Returns `None` if pandas rejects it, for example because of overflow.
 pub fn parse_f64(cell: &[u8], parser: FloatParser) -> Option<f64> {
     let value = match parser {
         FloatParser::RoundTrip => round_trip(cell),
@@ -36,8 +36,8 @@ fn take_sign(text: &[u8]) -> (bool, &[u8]) {
 }
 
 impl<'a> Decimal<'a> {
-    /// Parses a cell: spaces, sign, digits with an optional point, optional exponent, spaces. Returns `None` for any
-    /// other form.
+    /// Parses a cell: spaces, sign, digits with an optional point, optional exponent, spaces. Returns `None` for
+    /// anything else.
     fn parse(cell: &'a [u8]) -> Option<Self> {
         let (negative, text) = take_sign(skip_spaces(cell));
         let (whole, text) = take_digits(text);
@@ -70,7 +70,7 @@ impl<'a> Decimal<'a> {
 
 /// Returns the correctly rounded double. As in pandas, overflow to `+inf` is rejected, but overflow to `-inf` is not.
 fn round_trip(cell: &[u8]) -> Option<f64> {
-    // Fast path for the common case: a number without spaces, in a form that both libraries accept.
+    // Fast path for the common case: a number without spaces, in a format that both pandas and `fast_float2` accept.
     if let ([b'-', b'0'..=b'9', ..] | [b'0'..=b'9', ..], Some(b'0'..=b'9')) = (cell, cell.last())
         && let Ok(value) = fast_float2::parse::<f64, _>(cell)
     {
@@ -86,7 +86,7 @@ fn round_trip(cell: &[u8]) -> Option<f64> {
     let text = text.strip_prefix(b"+").unwrap_or(text);
     let value: f64 = match fast_float2::parse(text) {
         Ok(value) => value,
-        // The library might reject one remaining form: a point without digits on one side.
+        // The library might reject one remaining format: a point without digits on one side.
         Err(_) => assemble(&decimal).parse().ok()?,
     };
     (value != f64::INFINITY).then_some(value)

@@ -25,7 +25,7 @@ pub(crate) fn skip_spaces(cell: &[u8]) -> &[u8] {
 }
 
 /// Parses the digits at the beginning of `text`. Returns their value (`None` if it exceeds `u64`) and the text after
-/// them; an error if there are no digits.
+/// them. Returns an error if there are no digits.
 fn digits(text: &[u8]) -> Result<(Option<u64>, &[u8]), ()> {
     let mut value = Some(0u64);
     let mut count = 0;
@@ -89,8 +89,8 @@ pub(crate) fn parse_u64(cell: &[u8]) -> Integer<u64> {
     }
 }
 
-/// If the cell is an integer below 1e18 in Python's format, returns whether it is negative. `None` means that this is
-/// unknown.
+/// If the cell is an integer below 1e18 in Python's format, returns whether it is negative. `None` means that the cell
+/// may or may not be such an integer.
 #[inline]
 pub(crate) fn plain_integer(cell: &[u8]) -> Option<bool> {
     let (negative, digits) = match cell {

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::ops::Range;
 
-/// Appends the shortest decimal that is read back as `value`, in the format of Python's `repr`: with an exponent below
+/// Appends the shortest decimal that parses back to `value`, in the format of Python's `repr`: with an exponent below
 /// 1e-4 and from 1e16, otherwise with a point. For NaN nothing is appended, as in `to_csv`.
 pub fn push_f64(out: &mut Vec<u8>, value: f64) {
     if value.is_nan() {
@@ -19,10 +19,10 @@ pub fn push_f64(out: &mut Vec<u8>, value: f64) {
     }
 }
 
-/// Magnitudes that Python formats without an exponent. For them, the output of the library has the same format.
+/// Magnitudes that Python formats without an exponent. For these, the number library produces Python's format.
 const POSITIONAL_MAGNITUDES: Range<f64> = 1e-4..1e16;
 
-/// Appends the shortest decimal that is read back as an `f32`, in the format of [`push_f64`].
+/// Appends the shortest decimal that parses back to the same `f32`, in the format of [`push_f64`].
 pub fn push_f32(out: &mut Vec<u8>, value: f32) {
     if value.is_nan() {
     } else if value.is_infinite() {
@@ -152,9 +152,9 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// For magnitudes without an exponent, the library's format is Python's.
+        /// For magnitudes without an exponent, the number library produces Python's format.
         #[test]
-        fn digits_come_in_the_layout_of_python(mantissa in -1e16..1e16_f64, power in 0..21, whole: bool) {
+        fn doubles_are_formatted_like_python_repr(mantissa in -1e16..1e16_f64, power in 0..21, whole: bool) {
             let value = mantissa / 10f64.powi(power);
             let value = if whole { value.trunc() } else { value };
             let (mut printed, mut laid_out) = (Vec::new(), Vec::new());

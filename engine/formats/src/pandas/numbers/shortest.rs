@@ -1,19 +1,19 @@
-//! Decides whether a decimal has Python's format for its double, without formatting it.
+//! Checks whether Python would format a decimal in the same way, without formatting it.
 //!
 //! Most of a large table consists of decimals that pandas or Python wrote, so the answer is usually yes. Decimals of up
 //! to 15 digits are always preserved by a conversion to double and back. With 16 or 17 digits, the text is `w / 10^k`,
-//! and the nearest double is `x = m * 2^e`. The text is Python's output for `x` if two conditions hold: no shorter
-//! decimal is in the interval that rounds to `x`, and no decimal of the same length is nearer to `x`.
+//! and the nearest double is `x = m * 2^e`. Python formats `x` as this text if two conditions are met: no shorter
+//! decimal is in the interval that rounds to `x`, and no decimal of the same length is closer to `x`.
 //!
-//! Both conditions are decided in integers, after multiplying by `2^-e * 5^k`. Then the text is `w << s` with
-//! `s = -(e + k)`, the double is `m * 5^k`, and an ulp is `5^k`. The first two have up to 105 bits, but only their difference is
-//! needed, which fits into 64 bits.
+//! Both conditions are checked with integers, after multiplying by `2^-e * 5^k`. Then the text is `w << s` with `s =
+//! -(e + k)`, the double is `m * 5^k`, and an ulp is `5^k`. The text and the double have up to 105 bits, but only their
+//! difference is needed, which fits into 64 bits.
 
 use crate::pandas::FloatParser;
 
-/// Decimals with digits below this are always preserved: they have at most 15.
+/// Decimals whose digits are below this have at most 15 digits and are always preserved.
 const SAFE_DIGITS: u64 = 10u64.pow(15);
-/// Decimals with digits from this on are too long: no double needs more than 17.
+/// Decimals whose digits are at least this have more than 17 digits, which no double needs.
 const TOO_MANY_DIGITS: u64 = 10u64.pow(17);
 /// Mask of the stored bits of a double's mantissa.
 const MANTISSA_MASK: u64 = (1 << 52) - 1;
@@ -34,13 +34,14 @@ const fn powers(base: u64) -> [u64; MAX_DIGITS + 1] {
 const POWERS_OF_FIVE: [u64; MAX_DIGITS + 1] = powers(5);
 const POWERS_OF_TEN: [u64; MAX_DIGITS + 1] = powers(10);
 
-/// Whether a cell, parsed by `parser`, is certainly formatted as the same text. `false` means that this is unknown.
+/// Whether a cell, parsed by `parser`, is certainly formatted as the same text. `false` means that the formatted text
+/// may or may not differ.
 pub(crate) fn is_surely_printed(cell: &[u8], parser: FloatParser) -> bool {
     let Some(decimal) = PlainDecimal::parse(cell) else {
         return false;
     };
     match decimal.digits {
-        // One division of exact numbers, which both parsers round correctly.
+        // Both parsers compute one division of exact numbers and round it correctly.
         0..SAFE_DIGITS => true,
         SAFE_DIGITS..TOO_MANY_DIGITS => parser == FloatParser::RoundTrip && decimal.is_shortest(),
         _ => false,
@@ -90,7 +91,7 @@ impl PlainDecimal {
         })
     }
 
-    /// Decides decimals of 16 or 17 digits. `false` may also mean that a decision would need more precision.
+    /// Checks a decimal of 16 or 17 digits. `false` may also mean that the check would need more precision.
     #[inline]
     fn is_shortest(&self) -> bool {
         let (Some(five), Some(ten)) = (
@@ -110,13 +111,13 @@ impl PlainDecimal {
             return false;
         }
         let ulp = *five as i64;
-        // The difference between text and double, which is less than two ulps. Bits above 64 are equal in both, so they
-        // cancel out.
+        // The difference between text and double, which is less than two ulps. The bits above the lower 64 are equal in
+        // both, so they cancel out.
         let beyond = (self.digits << shift).wrapping_sub(mantissa.wrapping_mul(*five)) as i64;
         // An ulp is odd, so the difference is never exactly half an ulp.
         let step = i64::from(2 * beyond > ulp) - i64::from(2 * beyond < -ulp);
         let beyond = beyond - step * ulp;
-        // At a power of two, the interval below has half the width of the one above.
+        // At a power of two, the interval below is half as wide as the interval above.
         if (mantissa as i64 + step) << 12 == 0 {
             return false;
         }
@@ -126,7 +127,8 @@ impl PlainDecimal {
     }
 }
 
-/// Appends the digits `text` to the decimal `value`. Returns `None` if a byte is not a digit. Up to 19 digits fit.
+/// Appends the digits of `text` to the decimal `value`. Returns `None` if a byte is not a digit. `u64` can hold 19
+/// digits.
 #[inline]
 fn append_digits(mut value: u64, mut text: &[u8]) -> Option<u64> {
     if let (9..=16, Some((first, _)), Some((_, last))) = (
@@ -134,7 +136,8 @@ fn append_digits(mut value: u64, mut text: &[u8]) -> Option<u64> {
         text.split_first_chunk::<8>(),
         text.split_last_chunk::<8>(),
     ) {
-        // Parses two overlapping words without a loop. In the second word, digits that the first contains are masked.
+        // Parses two overlapping chunks of 8 bytes without a loop. In the second chunk, digits that the first contains
+        // are masked.
         let (more, again) = (text.len() - 8, 16 - text.len());
         let second = eight_digits(*last, u64::MAX << (8 * again))?;
         let ten = POWERS_OF_TEN.get(more)?;
@@ -154,14 +157,14 @@ fn append_digits(mut value: u64, mut text: &[u8]) -> Option<u64> {
     Some(value)
 }
 
-/// Parses eight digits at once; those outside `mask` are treated as zeros. Neighbors are combined to pairs, pairs to
-/// groups of four, these to eight.
+/// Parses eight digits at once. Digits outside `mask` are treated as zeros. Neighbors are combined to pairs, the pairs
+/// to groups of four, and these to eight digits.
 #[inline]
 fn eight_digits(text: [u8; 8], mask: u64) -> Option<u64> {
     const ZEROS: u64 = 0x3030_3030_3030_3030;
     let word = u64::from_le_bytes(text);
     let digits = word.wrapping_sub(ZEROS);
-    // A byte below `0` borrows and one above `9` carries; both set a high bit.
+    // A byte below `0` borrows, and a byte above `9` carries. Both set a high bit.
     let outside = (word.wrapping_add(0x4646_4646_4646_4646) | digits) & 0x8080_8080_8080_8080;
     if outside != 0 {
         return None;
@@ -186,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn layouts_that_python_does_not_print() {
+    fn formats_of_other_programs_are_not_accepted() {
         for cell in [
             "",
             "-",
@@ -223,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn fifteen_digits_are_printed_as_they_are() {
+    fn decimals_of_fifteen_digits_are_unchanged() {
         let both = [FloatParser::RoundTrip, FloatParser::Fast];
         for cell in [
             "0.0",
@@ -248,8 +251,8 @@ mod tests {
         );
     }
 
-    /// Generates formatted doubles with some of the last digits replaced: mostly decimals near a double that differ
-    /// from its format.
+    /// Generates formatted doubles and replaces some of the last digits. Most results are decimals close to a double
+    /// that differ from its format.
     fn nearly_printed() -> impl Strategy<Value = String> {
         let magnitude = prop_oneof![
             1e-4..1e-2,
@@ -257,7 +260,7 @@ mod tests {
             1.0..256.0,
             1e3..1e9,
             1e9..1e16,
-            // At and next to powers of two.
+            // At powers of two and next to them.
             (-13i32..53, -2i64..3).prop_map(|(power, step)| {
                 f64::from_bits((2f64.powi(power).to_bits() as i64 + step) as u64)
             }),
@@ -275,7 +278,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn sure_means_printed(cell in nearly_printed()) {
+        fn accepted_decimals_are_formatted_unchanged(cell in nearly_printed()) {
             if is_surely_printed(cell.as_bytes(), FloatParser::RoundTrip) {
                 prop_assert!(is_printed(cell.as_bytes()), "{}", cell);
             }
@@ -283,7 +286,7 @@ mod tests {
 
         /// For every second double, the nearest decimal of 16 or 17 digits is longer than necessary.
         #[test]
-        fn the_nearest_decimal_is_not_always_the_shortest(value in 1f64..100.0, decimals in 14usize..17) {
+        fn nearest_decimals_are_accepted_only_if_shortest(value in 1f64..100.0, decimals in 14usize..17) {
             let cell = format!("{value:.decimals$}");
             prop_assert_eq!(
                 is_surely_printed(cell.as_bytes(), FloatParser::RoundTrip),
@@ -293,15 +296,15 @@ mod tests {
         }
 
         #[test]
-        fn what_is_printed_is_known(value in prop_oneof![1e-2f64..1.0, 1.0..1e4]) {
-            // Powers of two and ties between two decimals are undecided. Here they have a probability of 2^-28.
+        fn formatted_doubles_are_accepted(value in prop_oneof![1e-2f64..1.0, 1.0..1e4]) {
+            // Powers of two and ties between two decimals are not accepted. Here their probability is 2^-28.
             let mut cell = Vec::new();
             push_f64(&mut cell, value);
             prop_assert!(is_surely_printed(&cell, FloatParser::RoundTrip), "{}", String::from_utf8_lossy(&cell));
         }
 
         #[test]
-        fn any_text_is_taken(cell in "[-0-9.]{0,24}") {
+        fn arbitrary_text_is_accepted_only_if_formatted_unchanged(cell in "[-0-9.]{0,24}") {
             if is_surely_printed(cell.as_bytes(), FloatParser::RoundTrip) {
                 prop_assert!(is_printed(cell.as_bytes()), "{}", cell);
             }

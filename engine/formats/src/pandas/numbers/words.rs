@@ -1,9 +1,9 @@
-//! Recognizes words with a meaning: missing values, booleans, infinities.
+//! Recognizes cells with a special meaning: missing values, booleans, infinities.
 
-/// Whether a cell means "missing". The spelling must be exact; quotes do not matter.
+/// Whether `read_csv` treats a cell as missing. The spelling must be exact; quotes do not matter.
 #[inline]
 pub(crate) fn is_missing(cell: &[u8]) -> bool {
-    // Fast path: no word ends in a digit or is longer than 9 bytes.
+    // Fast path: no spelling of a missing value ends with a digit or is longer than 9 bytes.
     match cell.last() {
         None => return true,
         Some(last) if cell.len() > 9 || last.is_ascii_digit() => return false,

@@ -1,4 +1,4 @@
-//! Reads several files as one table, as `pandas.concat` combines the frames that `read_csv` makes of them.
+//! Reads several files as one table, as `pandas.concat` combines the frames that `read_csv` creates from them.
 
 use std::io::{Read, Write};
 
@@ -49,18 +49,18 @@ impl Concatenation {
     /// Adds a file.
     ///
     /// # Errors
-    /// The first selected column that the file lacks.
+    /// [`MissingColumn`] names the first selected column that the file does not contain.
     pub fn add(&mut self, scan: &CsvScan) -> Result<(), MissingColumn> {
         for column in &mut self.columns {
             let missing = || MissingColumn {
                 name: column.name.clone(),
             };
-            let place = scan.schema.position(&column.name).ok_or_else(missing)?;
-            let own = scan.columns.get(place).ok_or_else(missing)?.joined;
+            let index = scan.schema.position(&column.name).ok_or_else(missing)?;
+            let own = scan.columns.get(index).ok_or_else(missing)?.joined;
             let nullable = scan
                 .schema
                 .columns
-                .get(place)
+                .get(index)
                 .is_some_and(|own| own.nullable);
             // pandas ignores frames without rows, whose columns are objects, when it determines the common type.
             if scan.schema.rows > 0 {
@@ -75,16 +75,16 @@ impl Concatenation {
     pub fn columns(&self) -> Vec<ColumnSchema> {
         let columns = self.columns.iter().map(|column| ColumnSchema {
             name: column.name.clone(),
-            kind: column.kinds.together().column_type(),
+            kind: column.kinds.common_type().column_type(),
             nullable: column.nullable,
         });
         columns.collect()
     }
 
-    /// Writes the rows of a file that was added, as canonical text. The cell `first` precedes the cells of each row.
+    /// Writes the rows of an added file as canonical text. Each row begins with the additional cell `first`.
     ///
     /// # Errors
-    /// I/O errors; [`CsvError::Changed`] if `raw` is not the text that was scanned.
+    /// Returns I/O errors, and [`CsvError::Changed`] if `raw` is not the text that was scanned.
     pub fn write(
         &self,
         first: &str,
@@ -93,12 +93,12 @@ impl Concatenation {
         options: &ReadOptions,
         out: impl Write,
     ) -> Result<(), CsvError> {
-        let places = self.columns.iter().map(|column| {
-            let place = scan.schema.position(&column.name)?;
-            let own = scan.columns.get(place)?.joined;
-            Some((place, printed(own, column.kinds.together())))
+        let indices = self.columns.iter().map(|column| {
+            let index = scan.schema.position(&column.name)?;
+            let own = scan.columns.get(index)?.joined;
+            Some((index, printed(own, column.kinds.common_type())))
         });
-        let Some(places) = places.collect::<Option<Vec<_>>>() else {
+        let Some(indices) = indices.collect::<Option<Vec<_>>>() else {
             return Err(CsvError::Changed {
                 expected: scan.schema.rows,
                 found: 0,
@@ -107,7 +107,7 @@ impl Concatenation {
         let mut rows = RowReader::new(options);
         let mut sink = Printer {
             first,
-            places,
+            indices,
             scan,
             parser: options.floats,
             text: Vec::with_capacity(CHUNK_BYTES + 4096),
@@ -125,7 +125,7 @@ impl Concatenation {
     }
 }
 
-/// The types of a column in the files.
+/// The types that a column has in the files.
 #[derive(Debug, Clone, Copy, Default)]
 struct ColumnTypes {
     bool: bool,
@@ -136,7 +136,7 @@ struct ColumnTypes {
 }
 
 impl ColumnTypes {
-    /// Adds the type of the column in a further file. In pandas, booleans with missing cells are objects.
+    /// Adds the type of the column in another file. In pandas, booleans with missing cells are objects.
     fn add(&mut self, joined: JoinedType, nullable: bool) {
         match joined.column_type() {
             ColumnType::Bool if !nullable => self.bool = true,
@@ -149,9 +149,10 @@ impl ColumnTypes {
         }
     }
 
-    /// Returns the common type. Numbers of different types are doubles. NumPy converts booleans among numbers to
-    /// numbers; if there are doubles, pandas converts them to objects. Among other objects, each file keeps its values.
-    fn together(self) -> JoinedType {
+    /// Returns the common type. Numbers of different types become doubles. In a column of booleans and numbers, NumPy
+    /// converts the booleans to numbers; if there are doubles, pandas converts all values to objects. In any other
+    /// column of objects, the values of each file are unchanged.
+    fn common_type(self) -> JoinedType {
         match self {
             Self { object: true, .. } => JoinedType::Object,
             Self {
@@ -173,9 +174,10 @@ impl ColumnTypes {
     }
 }
 
-/// Returns the type that determines how the values of one file are formatted, given its own type and the common type.
-fn printed(own: JoinedType, together: JoinedType) -> JoinedType {
-    match (own, together) {
+/// Returns the type that determines how the values of a file are formatted. `own` is their type in the file, `common`
+/// the common type.
+fn printed(own: JoinedType, common: JoinedType) -> JoinedType {
+    match (own, common) {
         (JoinedType::Bool, JoinedType::Int | JoinedType::UInt) => JoinedType::ObjectOfIntegers,
         (JoinedType::Bool, JoinedType::Float) | (_, JoinedType::ObjectOfFloats) => {
             JoinedType::ObjectOfFloats
@@ -188,8 +190,8 @@ fn printed(own: JoinedType, together: JoinedType) -> JoinedType {
 /// Formats the rows of a file.
 struct Printer<'a, W> {
     first: &'a str,
-    /// Index of each column in the file, and the type for its values.
-    places: Vec<(usize, JoinedType)>,
+    /// The index of each column in the file, and the type for its values.
+    indices: Vec<(usize, JoinedType)>,
     scan: &'a CsvScan,
     parser: FloatParser,
     text: Vec<u8>,
@@ -203,10 +205,10 @@ impl<W: Write> RowSink for Printer<'_, W> {
             found: row.number,
         };
         push_minimal(&mut self.text, self.first.as_bytes(), b',');
-        for (place, joined) in &self.places {
+        for (index, joined) in &self.indices {
             self.text.push(b',');
-            let cell = row.content(place + self.scan.index_columns);
-            let block = self.scan.columns.get(*place);
+            let cell = row.content(index + self.scan.index_columns);
+            let block = self.scan.columns.get(*index);
             let block = block.map(|column| column.block(row.number, self.scan.block_rows));
             let printed = block.and_then(|block| value(&cell, block, *joined, self.parser));
             match printed {

@@ -1,4 +1,4 @@
-//! Gives repeated access to the bytes of a file, in memory or on disk.
+//! Provides repeated access to the bytes of a file, in memory or on disk.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -22,7 +22,7 @@ impl<'a> FileContent<'a> {
     /// Returns the number of bytes.
     ///
     /// # Errors
-    /// The metadata of the file cannot be read.
+    /// An I/O error if the metadata of the file cannot be read.
     pub fn size(self) -> io::Result<u64> {
         match self {
             FileContent::Bytes(bytes) => Ok(bytes.len() as u64),
@@ -36,10 +36,10 @@ impl<'a> FileContent<'a> {
         ContentReader { of: self, at: 0 }
     }
 
-    /// Calls `take` with all bytes, piece by piece.
+    /// Calls `take` with all bytes, chunk by chunk.
     ///
     /// # Errors
-    /// I/O errors of the file, and the errors of `take`.
+    /// I/O errors from the file, and errors from `take`.
     pub fn for_each_chunk<E: From<io::Error>>(
         self,
         mut take: impl FnMut(&[u8]) -> Result<(), E>,
@@ -63,7 +63,7 @@ impl Default for Chunks {
 }
 
 impl Chunks {
-    /// Reads the next bytes. Returns `None` at the end.
+    /// Reads the next chunk. Returns `None` at the end.
     pub fn next(&mut self, input: &mut impl Read) -> io::Result<Option<&[u8]>> {
         loop {
             match input.read(&mut self.0) {
@@ -109,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn chunks_grow_and_nothing_is_lost() {
+    fn chunks_grow_and_contain_all_bytes() {
         for size in [
             0,
             1,

@@ -1,4 +1,4 @@
-//! Finds the ends of fields (delimiters and line ends), 64 bytes at a time.
+//! Finds the ends of fields (delimiters and line endings), 64 bytes at a time.
 //!
 //! Most fields are short, and starting a search for each of them takes longer than the search itself. So one pass over
 //! 64 bytes records all ends as bits of an integer. The ends of longer fields are searched as usual.
@@ -8,7 +8,7 @@ use memchr::memchr3;
 /// Number of bytes that are scanned at once.
 const BLOCK_BYTES: usize = 64;
 
-/// Iterates over the delimiters and line ends of a text.
+/// Iterates over the delimiters and line endings of a text.
 pub(crate) struct FieldEnds<'a> {
     text: &'a [u8],
     delimiter: u8,
@@ -42,7 +42,7 @@ impl<'a> FieldEnds<'a> {
         self.next_block(from)
     }
 
-    /// As [`next`](Self::next), if the current block has no further ends.
+    /// Implements [`next`](Self::next) if the current block contains no more ends.
     fn next_block(&mut self, from: usize) -> Option<usize> {
         let within = from.wrapping_sub(self.block) < BLOCK_BYTES;
         self.block = if within {
@@ -75,8 +75,8 @@ fn marks_at(text: &[u8], at: usize, delimiter: u8) -> u64 {
     }
 }
 
-/// Returns the bits of a block. The loop is compiled to vector instructions. Then one multiplication combines eight
-/// bytes of 0 or 1 to eight bits, by shifting each to its position in the highest byte.
+/// Returns the bits of a block. The compiler turns the loop into vector instructions. Then one multiplication combines
+/// eight bytes of 0 or 1 into eight bits, by shifting each bit to its position in the highest byte.
 #[inline]
 fn marks(block: &[u8; BLOCK_BYTES], delimiter: u8) -> u64 {
     const JOIN: u64 = 0x0102_0408_1020_4080;
@@ -98,9 +98,10 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// The result equals consecutive searches, also if some ends are skipped, as in quoted fields.
+        /// The iterator finds the same ends as consecutive searches, even if some ends are skipped, as in quoted
+        /// fields.
         #[test]
-        fn all_are_found(text in r#"([0-9a]{0,3}[,\n\r]|[a-z\x00]{0,200},|;){0,40}"#, jumps in prop::collection::vec(1usize..90, 0..60)) {
+        fn field_ends_equal_consecutive_searches(text in r#"([0-9a]{0,3}[,\n\r]|[a-z\x00]{0,200},|;){0,40}"#, jumps in prop::collection::vec(1usize..90, 0..60)) {
             let text = text.as_bytes();
             let mut stops = FieldEnds::new(text, b',');
             let (mut from, mut jumps) = (0, jumps.into_iter());

@@ -1,4 +1,4 @@
-//! Writes the canonical text of a raw file, if the text of cells changes. This is the second pass over the file.
+//! Writes the canonical text of a raw file if the text of some cells changes. This is the second pass over the file.
 
 use std::io::{Read, Write};
 
@@ -10,10 +10,10 @@ use crate::pandas::{CsvError, CsvScan, FloatParser, ReadOptions};
 /// Approximate number of bytes that are buffered before they are written.
 const CHUNK_BYTES: usize = 1 << 18;
 
-/// Writes the canonical text of a raw file, which was scanned with the same options.
+/// Writes the canonical text of a raw file. `scan` is the result of scanning the same file with the same options.
 ///
 /// # Errors
-/// I/O errors; [`CsvError::Changed`] if `raw` is not the text that was scanned.
+/// Returns I/O errors, and [`CsvError::Changed`] if `raw` is not the text that was scanned.
 pub fn normalise(
     raw: impl Read,
     scan: &CsvScan,

@@ -1,9 +1,9 @@
-//! Scans a raw file and converts it to text with the quotes and line ends of `to_csv`, in one pass.
+//! Scans a raw file and converts it to text with the quotes and line endings of `to_csv`, in one pass.
 //!
-//! Pieces of the file are passed on unchanged as long as they equal the output of `to_csv`. From the first row that
-//! differs (unnecessary quotes, CRLF, an empty line before it, another delimiter), rows are copied cell by cell. The
-//! text of cells is unchanged, because the types are known only at the end of the file. Usually this text is already
-//! canonical after one pass. Otherwise it is read again and formatted, instead of the raw file.
+//! Chunks of the file are passed on unchanged as long as they equal the output of `to_csv`. From the first row that
+//! differs (unnecessary quotes, CRLF, a preceding empty line, a different delimiter), rows are copied cell by cell. The
+//! text of cells is not changed yet, because the types are known only at the end of the file. Usually the resulting
+//! text is already canonical. Otherwise a second pass reads this text, not the raw file, and formats the cells.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -16,21 +16,21 @@ use crate::pandas::stored::projection::{Projection, ProjectionBuilder};
 use crate::pandas::write::quote::push_header;
 use crate::pandas::{CsvError, CsvScan, ReadOptions};
 
-/// Approximate number of bytes of copied rows that are passed on together: the size of the pieces in which files
-/// arrive, minus space for one row.
+/// Approximate number of bytes of copied rows that are passed on together: the size of the chunks in which files are
+/// read, minus space for one row.
 const PIECE_BYTES: usize = (1 << 18) - (1 << 12);
 /// Number of buffers that are kept for reuse.
 const MAX_SPARE_BUFFERS: usize = 1;
 
-/// The kind of text that a [`Rewriter`] made.
+/// The kind of text that a [`Rewriter`] produced.
 #[derive(Debug, Clone)]
 pub enum RewriteResult {
     /// Canonical text.
     Canonical(CsvScan),
-    /// Text with the same cells, some of which pandas formats differently. Call [`normalise`](crate::pandas::normalise)
-    /// on this text with the given scan and options.
+    /// Text with the same cells, but pandas formats some of them differently. Call
+    /// [`normalise`](crate::pandas::normalise) on this text with the given scan and options.
     Cells(CsvScan, ReadOptions),
-    /// As [`Self::Cells`], but the text cannot be split into rows again. The raw file must be normalised.
+    /// Same as [`Self::Cells`], but the text cannot be split into rows again. Call `normalise` on the raw file.
     Unreadable(CsvScan),
 }
 
@@ -44,20 +44,20 @@ impl RewriteResult {
     }
 }
 
-/// Scans a file piece by piece and returns its text. Memory usage is the longest row and a few pieces.
+/// Scans a file chunk by chunk and returns its text. Memory usage is the longest row and a few chunks.
 pub struct Rewriter {
     options: ReadOptions,
     rows: RowReader,
     sink: ScanSink,
-    /// Pieces of the raw file that may have to be copied cell by cell.
+    /// Chunks of the raw file that may have to be copied cell by cell.
     held: VecDeque<Vec<u8>>,
-    /// Offset of the first of these pieces in the file.
+    /// Offset of the first of these chunks in the file.
     from: u64,
     ready: VecDeque<Vec<u8>>,
 }
 
 impl Rewriter {
-    /// Starts with an empty file.
+    /// Creates a rewriter for a new file.
     #[must_use]
     pub fn new(options: &ReadOptions) -> Self {
         Self {
@@ -73,14 +73,14 @@ impl Rewriter {
         }
     }
 
-    /// Additionally collects these columns for [`take_projection`](Self::take_projection).
+    /// Also collects these columns for [`take_projection`](Self::take_projection).
     #[must_use]
     pub fn with_projection(mut self, names: BTreeSet<String>) -> Self {
         self.sink.text.projection = ProjectionBuilder::new(names);
         self
     }
 
-    /// Adds the next piece of the file, which may end anywhere.
+    /// Adds the next chunk of the file, which may end anywhere.
     ///
     /// # Errors
     /// [`CsvError`] at the first position where pandas rejects the file.
@@ -94,27 +94,27 @@ impl Rewriter {
         Ok(())
     }
 
-    /// Returns the next piece of the text, if there is one.
+    /// Returns the next chunk of the text, if one is ready.
     pub fn take_piece(&mut self) -> Option<Vec<u8>> {
         self.ready.pop_front()
     }
 
-    /// Returns a buffer for reuse.
+    /// Gives a buffer back for reuse.
     pub fn recycle(&mut self, buffer: Vec<u8>) {
         self.sink.text.spare.push(buffer);
     }
 
-    /// Returns a buffer that is not needed for reuse, if there is one.
+    /// Returns a buffer that is not needed for reuse, if any.
     pub fn surplus_buffer(&mut self) -> Option<Vec<u8>> {
         let spare = &mut self.sink.text.spare;
         let has_more = spare.len() > MAX_SPARE_BUFFERS;
         has_more.then(|| spare.pop()).flatten()
     }
 
-    /// Ends the file. Then [`take_piece`](Self::take_piece) returns the last pieces of the text.
+    /// Ends the file. After this, [`take_piece`](Self::take_piece) returns the last chunks of the text.
     ///
     /// # Errors
-    /// As [`feed`](Self::feed), and a quote that is never closed.
+    /// Same as [`feed`](Self::feed); also [`CsvError::UnclosedQuote`] if a quote is never closed.
     pub fn finish(&mut self) -> Result<RewriteResult, CsvError> {
         self.rows.finish(&mut self.sink)?;
         // The file may end with empty lines, which are not part of the text.
@@ -137,19 +137,20 @@ impl Rewriter {
         })
     }
 
-    /// After the end of the file, returns the offsets of the rows of the text, including the header. `None` if there
+    /// Returns the offsets of the rows of the text, including the header, after the end of the file. `None` if there
     /// are too many rows.
     pub fn take_index(&mut self) -> Option<RowIndex> {
         let end = self.sink.text.end();
         self.sink.text.index.take(end)
     }
 
-    /// After the end of the file, returns the requested columns of the text. `None` if they are a large part of it.
+    /// Returns the requested columns of the text, after the end of the file. `None` if they are a large part of the
+    /// text.
     pub fn take_projection(&mut self) -> Option<Projection> {
         self.sink.text.projection.take()
     }
 
-    /// Moves pieces that are certainly part of the text to `ready`, except the last rows that were copied.
+    /// Moves chunks that are certainly part of the text to `ready`, except for the rows copied last.
     fn pass_on(&mut self) {
         let kept = self.sink.text.kept;
         while let Some(piece) = self.held.front() {
@@ -198,7 +199,7 @@ impl RowSink for ScanSink {
     }
 }
 
-/// The part of the raw file that is unchanged, and the copied rows after it.
+/// The part of the raw file that is unchanged, and the copied rows that follow it.
 struct RewrittenText {
     /// The header line, if it may be unchanged.
     header: Vec<u8>,
@@ -213,13 +214,13 @@ struct RewrittenText {
     kept: u64,
     /// Number of bytes in copied rows, except those in `written`.
     handed_on: u64,
-    /// Pieces of copied rows that are not yet passed on.
+    /// Chunks of copied rows that are not passed on yet.
     full: VecDeque<Vec<u8>>,
     written: Vec<u8>,
     spare: Vec<Vec<u8>>,
     /// The offsets of the rows.
     index: IndexRecorder,
-    /// The columns that are collected additionally.
+    /// The columns that are also collected.
     projection: ProjectionBuilder,
     /// Whether the text can be split into rows again.
     is_readable: bool,
@@ -300,7 +301,7 @@ impl RewrittenText {
         Ok(())
     }
 
-    /// Moves the copied rows to `full` and continues with another buffer.
+    /// Moves the copied rows to `full` and continues with a new buffer.
     fn hand_on(&mut self) {
         if self.written.is_empty() {
             return;
@@ -315,7 +316,7 @@ impl RewrittenText {
 
 #[cfg(test)]
 impl Rewriter {
-    /// Rewrites an entire file that arrives in pieces. Returns its text and the result.
+    /// Rewrites an entire file that is read in chunks. Returns its text and the result.
     pub(in crate::pandas) fn text_of(
         &mut self,
         raw: &[u8],
@@ -340,9 +341,9 @@ mod tests {
     use crate::pandas::stored::index::Indexer;
 
     proptest! {
-        /// The index equals that of the text, whether rows were unchanged, copied, or both.
+        /// The recorded index equals an index of the text, whether rows were unchanged, copied, or both.
         #[test]
-        fn the_index_is_that_of_the_text(
+        fn recorded_index_equals_index_of_the_text(
             kept in 0..40usize,
             rows in prop::collection::vec(r#"[a-z0-9]{0,5},("[a-z,]{0,9}"|"x\ny"|"a""b"|[a-z]{1,40})(\n|\r\n|\n\n)"#, 0..40),
             piece in 1..200usize,
@@ -355,7 +356,7 @@ mod tests {
             expected.feed(&text)?;
             let expected = expected.finish()?;
             let Some(index) = rewriter.take_index() else {
-                return Err(TestCaseError::fail("so few rows have an index"));
+                return Err(TestCaseError::fail("this number of rows must have an index"));
             };
             prop_assert_eq!(index.len(), rows + 1);
             prop_assert_eq!(index.end(), text.len() as u64);

@@ -1,12 +1,12 @@
-//! Splits a stream of raw bytes into rows, by pandas' rules for empty lines, rows of different length, and blocks.
+//! Splits a stream of raw bytes into rows, with pandas' rules for empty lines, rows of different length, and blocks.
 //!
-//! pandas reads a file in blocks of rows and keeps only the last row of a block. This has a strange effect, which is
-//! reproduced here: the first row of a block may be longer than the previous rows, and its surplus fields are dropped.
-//! Other rows must not be longer than the row before them. In the first block, the first row determines the number of
-//! columns. If it has `k` fields more than the header, the first `k` columns become an index.
+//! pandas reads a file in blocks of rows and remembers only the last row of a block. This has a strange effect, which
+//! is reproduced here: the first row of a block may be longer than the previous rows, and its surplus fields are
+//! dropped. Every other row must not be longer than the row before it. In the first block, the first row determines the
+//! number of columns. If it has `k` fields more than the header, the first `k` columns become an index.
 //!
-//! One effect is not reproduced. If rows end in a lone CR and a row begins with a space, pandas returns to the last LF
-//! (or further) and reads the rows in between repeatedly until the block is full.
+//! One effect is not reproduced. If rows end with a lone CR and a row begins with a space, pandas returns to the last
+//! LF or even further. It then reads the rows in between repeatedly until the block is full.
 
 use std::borrow::Cow;
 use std::io::Read;
@@ -25,7 +25,7 @@ pub const MAX_ROW_BYTES: usize = 1 << 28;
 const MAX_COLUMNS: usize = 1 << 18;
 
 /// Maximum number of fields that short rows may lack in total, in addition to one field per byte of the file. Without a
-/// limit, a wide header and many empty rows would make a table of any size.
+/// limit, a wide header and many empty rows would create a table of any size.
 const MAX_MISSING: u64 = 1 << 26;
 
 /// A row of the file.
@@ -41,18 +41,18 @@ pub(crate) struct RawRow<'a> {
     pub number: u64,
     /// Offset of the row in the file.
     pub offset: u64,
-    /// Whether the row ends in LF without CR.
+    /// Whether the row ends with LF without CR.
     pub ends_in_lf: bool,
 }
 
 impl<'a> RawRow<'a> {
-    /// The bytes of the row, including its line end.
+    /// The bytes of the row, including its line ending.
     pub fn text(&self) -> &'a [u8] {
         self.text
     }
 
-    /// Returns the content of `count` fields after the first `skipped`, if the row has all of them and contains neither
-    /// quotes nor NUL bytes.
+    /// Returns the content of `count` fields after the first `skipped`. Returns `None` if the row is shorter, or
+    /// contains quotes or NUL bytes.
     #[inline]
     pub fn plain(&self, skipped: usize, count: usize) -> Option<impl Iterator<Item = &'a [u8]>> {
         let text = self.text;
@@ -61,8 +61,8 @@ impl<'a> RawRow<'a> {
         Some(fields.iter().map(|field| field.raw(text)))
     }
 
-    /// Whether the row consists of `count` non-negative integers below 1e18 in Python's format. `false` may also mean
-    /// that this is unknown. Two short loops over the row are faster than checking each cell.
+    /// Whether the row consists of `count` non-negative integers below 1e18 in Python's format. `false` means that it
+    /// may or may not. Two short loops over the row are faster than checking each cell.
     pub fn is_of_integers(&self, count: usize) -> bool {
         if self.fields.len() != count || self.nul || self.quotes {
             return false;
@@ -78,7 +78,7 @@ impl<'a> RawRow<'a> {
         are_plain && digits(self.text) == inside
     }
 
-    /// Returns the content of the field `index`; empty if the row is too short.
+    /// Returns the content of the field `index`, or empty content if the row is too short.
     #[inline]
     pub fn content(&self, index: usize) -> Cow<'a, [u8]> {
         match self.fields.get(index) {
@@ -107,8 +107,8 @@ impl<'a> RawRow<'a> {
         }
     }
 
-    /// Whether the row has `width` fields and equals the output of `to_csv` for their content: fields are quoted if and
-    /// only if they need it.
+    /// Whether the row has `width` fields and equals the output of `to_csv` for their content. `to_csv` quotes a field
+    /// only if necessary.
     #[inline]
     pub fn is_minimal(&self, width: usize) -> bool {
         self.fields.len() == width
@@ -137,13 +137,13 @@ impl<'a> RawRow<'a> {
     fn push_minimal(&self, index: usize, out: &mut Vec<u8>) {
         let doubled = |field: &&Field| field.form == FieldForm::Doubled && !self.nul;
         match self.fields.get(index).filter(doubled) {
-            // The field contains quotes, so it needs its own.
+            // The field contains quotes, so it is written with enclosing quotes.
             Some(field) => out.extend_from_slice(field.raw(self.text)),
             None => push_minimal(out, &self.content(index), b','),
         }
     }
 
-    /// Appends a row with these fields as `to_csv` formats it, with its LF.
+    /// Appends a row with these fields and an LF, as `to_csv` formats it.
     pub fn push_row(&self, fields: impl Iterator<Item = usize>, out: &mut Vec<u8>) {
         let (start, mut count) = (out.len(), 0);
         for field in fields {
@@ -156,15 +156,15 @@ impl<'a> RawRow<'a> {
         end_line(out, start, count);
     }
 
-    /// Whether the content of the field `index` certainly contains a quote, decided without reading it.
+    /// Whether the content of the field `index` certainly contains a quote. The content is not read.
     #[inline]
-    pub fn surely_holds_quote(&self, index: usize) -> bool {
+    pub fn surely_contains_quote(&self, index: usize) -> bool {
         let field = self.fields.get(index);
         !self.nul && field.is_some_and(|field| field.form == FieldForm::Doubled)
     }
 }
 
-/// Counts the bytes that are digits. The inner loop is compiled to vector instructions.
+/// Counts the digits in `text`. The compiler turns the inner loop into vector instructions.
 fn digits(text: &[u8]) -> usize {
     let is_digit = |byte: &u8| u8::from(byte.wrapping_sub(b'0') < 10);
     let chunks = text.chunks(128);
@@ -172,8 +172,9 @@ fn digits(text: &[u8]) -> usize {
     counts.sum()
 }
 
-/// Returns a number of bytes at the beginning of `text` that are ASCII and not NUL. It may be slightly too small. The
-/// inner loop is compiled to vector instructions, and most text needs no other check for UTF-8 and NUL.
+/// Returns a number of bytes at the beginning of `text` that are ASCII and not NUL. The number may be slightly too
+/// small. The compiler turns the inner loop into vector instructions, and most text needs no other check for UTF-8 and
+/// NUL.
 fn plain_length(text: &[u8]) -> usize {
     let is_plain = |chunk: &&[u8; 256]| {
         let bits = chunk
@@ -223,7 +224,7 @@ pub(crate) trait RowSink {
     fn header(&mut self, _row: &RawRow<'_>) -> Result<(), CsvError> {
         Ok(())
     }
-    /// Receives the shape, before the first data row, or at the end if there are no rows.
+    /// Receives the shape before the first data row, or at the end of the file if there are no rows.
     fn shape(&mut self, _shape: Shape) -> Result<(), CsvError> {
         Ok(())
     }
@@ -236,17 +237,17 @@ pub(crate) struct RowReader {
     delimiter: u8,
     wants_header: bool,
     carry: Vec<u8>,
-    /// Length of `carry` at which it is parsed again, so that the time for a long row is not quadratic.
+    /// Length of `carry` at which it is parsed again. It doubles, so that the time for a long row is not quadratic.
     retry: usize,
     fields: Vec<Field>,
     offset: u64,
     seen_start: bool,
     header: Option<usize>,
     shape: Option<Shape>,
-    /// Number of fields of the previous row, after adding missing ones.
+    /// Number of fields of the previous row, after filling in missing ones.
     before: usize,
     rows: u64,
-    /// Number of fields that rows lacked so far.
+    /// Number of fields that all rows so far lack.
     missing: u64,
 }
 
@@ -277,7 +278,7 @@ impl RowReader {
     pub fn feed(&mut self, chunk: &[u8], sink: &mut impl RowSink) -> Result<(), CsvError> {
         let mut at = 0;
         let mut carried = self.carry.len();
-        // Completes the incomplete row with little more than it needs, then continues in the chunk without copying.
+        // Extends the incomplete row by a little more than it needs, then continues in the chunk without copying.
         while carried > 0 {
             if at == chunk.len() {
                 return self.check_length();
@@ -361,7 +362,7 @@ impl RowReader {
         Ok(())
     }
 
-    /// Reads the complete rows of `text` and returns their length in bytes.
+    /// Reads the complete rows of `text` and returns the number of bytes read.
     fn run(&mut self, text: &[u8], last: bool, sink: &mut impl RowSink) -> Result<usize, CsvError> {
         let mut at = 0;
         if !self.seen_start {
@@ -426,8 +427,8 @@ impl RowReader {
         Ok(at)
     }
 
-    /// Returns the length of the complete UTF-8 characters in `text`, which follows `plain` valid bytes. The rest may
-    /// be the beginning of a character.
+    /// Returns the length of the complete UTF-8 characters in `text`. The first `plain` bytes are known to be valid.
+    /// The remaining bytes may be the beginning of a character.
     fn validate(&self, text: &[u8], plain: usize, last: bool) -> Result<usize, CsvError> {
         match std::str::from_utf8(text) {
             Ok(_) => Ok(text.len()),
@@ -454,7 +455,7 @@ impl RowReader {
                     return match text.get(end + 1) {
                         Some(b'\n') => Some(end + 2),
                         None if !last => None,
-                        // pandas drops a delimiter after an empty line that ends in a lone CR.
+                        // pandas drops a delimiter after an empty line that ends with a lone CR.
                         Some(next) if *next == self.delimiter => Some(end + 2),
                         _ => Some(end + 1),
                     };

@@ -1,4 +1,4 @@
-//! Scans a raw file: infers types, and decides whether the text of all cells is unchanged by pandas.
+//! Scans a raw file: infers the types, and checks whether pandas changes the text of any cell.
 
 use crate::pandas::read::header;
 use crate::pandas::read::rows::{RawRow, RowReader, RowSink, Shape};
@@ -12,10 +12,10 @@ use crate::pandas::{ColumnSchema, ColumnType, CsvError, FloatParser, ReadOptions
 pub struct CsvScan {
     /// Columns, types and number of rows of the frame, without index columns.
     pub schema: Schema,
-    /// Whether the text of all cells equals their formatted values, except for quotes.
+    /// Whether the text of each cell equals its formatted value, except for quotes.
     pub(crate) printed: bool,
-    /// Number of columns of the file, from the left, that pandas uses as an index, because the first row has more
-    /// fields than the header. They are not written.
+    /// Number of columns at the left of the file that pandas uses as an index, because the first row has more fields
+    /// than the header. They are not written.
     pub index_columns: usize,
     /// The types of each column.
     pub(crate) columns: Vec<ScannedColumn>,
@@ -43,14 +43,14 @@ impl ScannedColumn {
     }
 }
 
-/// Infers what `read_csv` would make of a file, from chunks of its bytes. Memory usage is the longest row.
+/// Infers from chunks of a file how `read_csv` would read the file. Memory usage is the longest row.
 pub struct CsvScanner {
     rows: RowReader,
     sink: TypeScanner,
 }
 
 impl CsvScanner {
-    /// Starts with an empty file.
+    /// Creates a scanner for a new file.
     #[must_use]
     pub fn new(options: &ReadOptions) -> Self {
         Self {
@@ -67,7 +67,7 @@ impl CsvScanner {
         self.rows.feed(chunk, &mut self.sink)
     }
 
-    /// Number of cells in the rows so far.
+    /// Number of cells in the rows read so far.
     pub(crate) fn cells(&self) -> u64 {
         self.rows
             .rows()
@@ -77,7 +77,7 @@ impl CsvScanner {
     /// Ends the file.
     ///
     /// # Errors
-    /// As [`feed`](Self::feed), and a quote that is never closed.
+    /// Same as [`feed`](Self::feed); also [`CsvError::UnclosedQuote`] if a quote is never closed.
     pub fn finish(mut self) -> Result<CsvScan, CsvError> {
         self.rows.finish(&mut self.sink)?;
         Ok(self.sink.finish(self.rows.rows()))
@@ -90,9 +90,9 @@ struct ColumnScan {
     forced: Option<ColumnType>,
     current: Inference,
     blocks: Vec<BlockResult>,
-    /// For a requested type: whether a cell is missing.
+    /// Only for a requested type: whether a cell is missing.
     forced_missing: bool,
-    /// For a requested type: whether the text of all cells equals their formatted values.
+    /// Only for a requested type: whether the text of each cell equals its formatted value.
     forced_printed: bool,
 }
 
@@ -106,8 +106,7 @@ pub(crate) struct TypeScanner {
     shape: Shape,
     /// Number of rows in the current block.
     in_block: u64,
-    /// Whether all columns contain only integers in this block, so that another row of integers does not change the
-    /// state.
+    /// Whether all columns contain only integers in this block. Another row of integers then does not change the state.
     has_integers: bool,
 }
 
@@ -128,7 +127,7 @@ impl TypeScanner {
         }
     }
 
-    /// The requested type of a column, if there is one.
+    /// The requested type of a column, or `None` if no type is requested.
     fn requested_type(&self, name: &str) -> Option<ColumnType> {
         let options = &self.options;
         if options.all_text || options.text.iter().any(|text| text == name) {
@@ -156,7 +155,7 @@ impl TypeScanner {
     }
 
     /// Adds the cells of a row one by one.
-    fn look_at(&mut self, row: &RawRow<'_>) -> Result<(), CsvError> {
+    fn add_cells(&mut self, row: &RawRow<'_>) -> Result<(), CsvError> {
         let (parser, skipped) = (self.options.floats, self.shape.index);
         match row.plain(skipped, self.watched.len()) {
             Some(cells) => {
@@ -167,7 +166,7 @@ impl TypeScanner {
             None => {
                 for (field, column) in (skipped..).zip(&mut self.watched) {
                     // A text that contains a quote is not missing, so it does not affect a column of texts.
-                    if !(row.surely_holds_quote(field) && column.is_text()) {
+                    if !(row.surely_contains_quote(field) && column.is_text()) {
                         column.push(&row.content(field), parser, row)?;
                     }
                 }
@@ -176,12 +175,12 @@ impl TypeScanner {
         Ok(())
     }
 
-    /// Iterates over the column names, after the shape is known.
+    /// Iterates over the column names. There are none before `shape` has been called.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.watched.iter().map(|column| column.name.as_str())
     }
 
-    /// Returns the result after `rows` rows.
+    /// Returns the result for the `rows` rows of the file.
     pub fn finish(&mut self, rows: u64) -> CsvScan {
         if self.in_block > 0 {
             self.end_block();
@@ -244,9 +243,9 @@ impl RowSink for TypeScanner {
             self.names = (0..shape.width).map(|i| i.to_string()).collect();
         }
         let parser = self.options.floats;
-        for (place, name) in std::mem::take(&mut self.names).into_iter().enumerate() {
+        for (position, name) in std::mem::take(&mut self.names).into_iter().enumerate() {
             // A repeated name has the requested type of the original name, unless a type is requested for its new name.
-            let repeated = self.written.get(place);
+            let repeated = self.written.get(position);
             let forced = self
                 .requested_type(&name)
                 .or_else(|| repeated.and_then(|name| self.requested_type(name)));
@@ -264,10 +263,10 @@ impl RowSink for TypeScanner {
 
     fn row(&mut self, row: &RawRow<'_>) -> Result<(), CsvError> {
         if !(self.has_integers && row.is_of_integers(self.watched.len())) {
-            self.look_at(row)?;
+            self.add_cells(row)?;
             // If there are index columns and a row is too short, its fields belong to the index.
-            self.has_integers =
-                self.shape.index == 0 && self.watched.iter().all(ColumnScan::holds_integers);
+            self.has_integers = self.shape.index == 0
+                && self.watched.iter().all(ColumnScan::contains_only_integers);
         }
         self.in_block += 1;
         if self.in_block == self.shape.block {
@@ -278,7 +277,7 @@ impl RowSink for TypeScanner {
 }
 
 impl ColumnScan {
-    /// Whether the column is text in this block, independent of further cells.
+    /// Whether the column is text in this block, regardless of later cells.
     #[inline]
     fn is_text(&self) -> bool {
         matches!(
@@ -288,8 +287,8 @@ impl ColumnScan {
     }
 
     /// Whether another integer does not change the state.
-    fn holds_integers(&self) -> bool {
-        self.forced.is_none() && self.current.holds_integers()
+    fn contains_only_integers(&self) -> bool {
+        self.forced.is_none() && self.current.contains_only_integers()
     }
 
     // Inlined, because a call per cell would take as long as the work itself.
@@ -353,7 +352,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn rows_of_integers_are_passed_over_rightly(
+        fn fast_path_for_integers_does_not_change_the_result(
             rows in prop::collection::vec("[1-9][0-9]{0,19},[0-9];?[0-9],(0|[1-9][0-9]{0,5})\n", 0..20),
             odd in "([0-9]{0,20}|-?[0-9]{1,3}|0[0-9]|a|1\\.5|\"7\")(,[0-9]{1,3}){0,2}(,[0-9]{0,19})?\n",
             at in 0..20usize,

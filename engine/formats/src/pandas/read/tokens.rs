@@ -1,4 +1,4 @@
-//! Splits a raw row into fields, in the dialect of pandas' C parser.
+//! Splits a raw row into fields, like pandas' C parser.
 //!
 //! A field is quoted only if its first character is a quote. Text after the closing quote is appended to the content. A
 //! quote inside an unquoted field is an ordinary character. CR, LF and CRLF outside quotes end a row.
@@ -14,9 +14,9 @@ use crate::pandas::read::field_ends::FieldEnds;
 pub(crate) enum FieldForm {
     /// The bytes are the content.
     Plain,
-    /// Quotes around the content, no quotes in it.
+    /// Quotes enclose the content, which contains no quotes.
     Quoted,
-    /// Quotes around the content, doubled quotes in it.
+    /// Quotes enclose the content, which contains doubled quotes.
     Doubled,
     /// Text follows the closing quote.
     Trailing,
@@ -58,7 +58,7 @@ pub(crate) fn unquote(raw: &[u8]) -> Vec<u8> {
     content
 }
 
-/// Appends the result of [`unquote`].
+/// Appends the result of [`unquote`] to `content`.
 pub(crate) fn unquote_into(content: &mut Vec<u8>, raw: &[u8]) {
     let mut rest = raw.get(1..).unwrap_or_default();
     while let Some(at) = memchr(b'"', rest) {

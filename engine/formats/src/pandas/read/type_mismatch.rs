@@ -21,12 +21,12 @@ pub struct TypeMismatch {
     pub missing: bool,
 }
 
-/// Reads a file again and returns the first cell of `column` whose own type does not satisfy `fits`.
+/// Reads a file again and returns the first cell of `column` whose type does not satisfy `fits`.
 ///
 /// Returns `None` if each cell alone satisfies `fits` (only the mixture does not), or if the column does not exist.
 ///
 /// # Errors
-/// As for [`CsvScanner`](crate::pandas::CsvScanner), in the part of the file before the cell.
+/// Same as [`CsvScanner`](crate::pandas::CsvScanner), for the part of the file before the cell.
 pub fn first_type_mismatch(
     input: impl Read,
     options: &ReadOptions,
@@ -51,9 +51,9 @@ struct Search<'a, F> {
     options: &'a ReadOptions,
     column: &'a str,
     fits: F,
-    /// Index of the column among those with a name.
+    /// Index of the column among the named columns.
     field: Option<usize>,
-    /// Number of columns without a name before them.
+    /// Number of unnamed columns before the named ones.
     index: usize,
     found: Option<TypeMismatch>,
 }

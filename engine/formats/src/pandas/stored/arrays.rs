@@ -67,7 +67,7 @@ impl ArrayBuilder {
     /// Returns the array.
     ///
     /// # Errors
-    /// The index of the first text that is not UTF-8.
+    /// Returns the index of the first text that is not UTF-8.
     pub fn finish(self) -> Result<ArrayRef, usize> {
         Ok(match self {
             Self::Int64(mut builder) => Arc::new(builder.finish()),
@@ -100,10 +100,10 @@ fn integer<T>(parse: impl Fn(&[u8]) -> Integer<T>) -> impl Fn(&[u8]) -> Option<T
     }
 }
 
-/// Concatenated texts. UTF-8 is validated once for all of them, because most texts are short.
+/// Concatenated texts. All texts are validated as UTF-8 at once, because most texts are short.
 pub(in crate::pandas) struct Texts {
     bytes: Vec<u8>,
-    /// Offset of each text, and finally the end of the last one.
+    /// The offset of each text, followed by the end of the last text.
     offsets: Vec<i32>,
     present: NullBufferBuilder,
 }
@@ -153,10 +153,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_text_that_is_not_utf_8_is_named() {
+    fn error_is_index_of_first_text_that_is_not_utf8() {
         for (cells, wrong) in [
             (&[b"a".as_slice(), b"", b"\xe9", b"\xff"], 2),
-            // Concatenated, both bytes would be a valid character.
+            // The concatenation of these two bytes would be a valid character.
             (&[b"", b"\xc3", b"\xa9", b"b"], 1),
         ] {
             let mut builder = ArrayBuilder::new(ColumnType::Text, 1);

@@ -10,10 +10,10 @@ use crate::pandas::stored::arrays::ArrayBuilder;
 use crate::pandas::stored::table::PREFETCH_ROWS;
 use crate::pandas::{Cells, ColumnType, CsvError, TextTable};
 
-/// Maximum number of bytes of the rows in a batch. A consumer may hold several times this size in memory.
+/// Maximum number of bytes of the rows in a batch. A consumer may need several times this amount of memory.
 const MAX_BATCH_BYTES: usize = 8 << 20;
 
-/// Average length in bytes from which rows are treated as long: they span several cache lines.
+/// Rows are treated as long if their average length is at least this number of bytes. They span several cache lines.
 const LONG_ROW_BYTES: u64 = 256;
 
 /// The rows to read.
@@ -45,7 +45,8 @@ impl TextTable {
     /// Reads the columns with these indices, in batches of at most `batch` rows. Missing cells become null.
     ///
     /// # Errors
-    /// [`CsvError::NoSuchColumn`]. A missing row or a cell of the wrong type is an error of the iterator.
+    /// [`CsvError::NoSuchColumn`] if a column does not exist. If a row is missing or a cell has the wrong type, the
+    /// iterator returns an error.
     pub fn read_batches(
         &self,
         columns: &[usize],
@@ -55,7 +56,7 @@ impl TextTable {
         let all = &self.schema().columns;
         let mut fields = Vec::new();
         let mut wanted: Vec<(usize, usize)> = Vec::new();
-        for (place, column) in columns.iter().enumerate() {
+        for (position, column) in columns.iter().enumerate() {
             let no_column = CsvError::NoSuchColumn {
                 column: *column,
                 columns: all.len(),
@@ -63,7 +64,7 @@ impl TextTable {
             let found = all.get(*column).ok_or(no_column)?;
             // All fields are nullable: an empty text is a missing cell, even if the schema has no missing cells.
             fields.push(Field::new(&found.name, arrow_type(found.kind), true));
-            wanted.push((*column, place));
+            wanted.push((*column, position));
         }
         // Cells are read from left to right.
         wanted.sort_unstable();
@@ -83,7 +84,7 @@ impl TextTable {
             schema,
             kinds,
             wanted,
-            lie_anywhere: matches!(&rows, RowSelection::Rows(rows) if !rows.is_sorted()),
+            is_unordered: matches!(&rows, RowSelection::Rows(rows) if !rows.is_sorted()),
             rows,
             are_long: self.text().len() as u64 / self.schema().rows.max(1) >= LONG_ROW_BYTES,
             at: 0,
@@ -101,9 +102,9 @@ pub struct Batches<'a> {
     /// Index of each column in the table and in the batch, from left to right.
     wanted: Vec<(usize, usize)>,
     rows: RowSelection,
-    /// Whether the rows are not in the order of the table.
-    lie_anywhere: bool,
-    /// Whether rows are so long that the processor does not prefetch the next one by itself.
+    /// Whether the requested rows are not in the order of the table.
+    is_unordered: bool,
+    /// Whether rows are so long that the processor does not prefetch the next row by itself.
     are_long: bool,
     at: u64,
     total: u64,
@@ -138,8 +139,8 @@ impl Batches<'_> {
             self.table.fetch(next.get(..PREFETCH_ROWS).unwrap_or(next));
         } else if self.are_long {
             let first = self.row(self.at);
-            for (row, place) in (first..).zip(&mut next) {
-                *place = row;
+            for (row, slot) in (first..).zip(&mut next) {
+                *slot = row;
             }
             self.table.fetch(&next);
         }
@@ -158,7 +159,7 @@ impl Batches<'_> {
         let (mut count, mut text, mut noted) = (0, 0, 0);
         while count < size && text < MAX_BATCH_BYTES {
             if count.is_multiple_of(PREFETCH_ROWS) {
-                if self.lie_anywhere && count > 0 {
+                if self.is_unordered && count > 0 {
                     self.table
                         .record_lookups(PREFETCH_ROWS as u64, (text - noted) as u64);
                     noted = text;
@@ -170,7 +171,7 @@ impl Batches<'_> {
             text += line.len();
             let mut cells = Cells::split_line(line, self.table.schema().columns.len()).enumerate();
             let mut current = None;
-            for (column, place) in &self.wanted {
+            for (column, position) in &self.wanted {
                 while current.is_none_or(|(index, _)| index < *column) {
                     current = cells.next();
                     if current.is_none() {
@@ -179,7 +180,7 @@ impl Batches<'_> {
                 }
                 let cell = current.map_or(b"".as_slice(), |(_, cell)| cell);
                 let fits = builders
-                    .get_mut(*place)
+                    .get_mut(*position)
                     .is_some_and(|builder| builder.push(cell));
                 if !fits {
                     let cell = String::from_utf8_lossy(cell).into_owned();
@@ -193,8 +194,8 @@ impl Batches<'_> {
             self.at += 1;
             count += 1;
         }
-        if !self.lie_anywhere {
-            // The pages in between are not needed again.
+        if !self.is_unordered {
+            // The pages that the batch has read are not needed again.
             let end = self.row(self.at - 1).saturating_add(1);
             self.table.release(
                 self.table.offset(first) as usize,
@@ -202,9 +203,9 @@ impl Batches<'_> {
             );
         }
         let arrays = builders.into_iter().enumerate();
-        let arrays = arrays.map(|(place, builder)| {
+        let arrays = arrays.map(|(position, builder)| {
             builder.finish().map_err(|at| {
-                let column = self.wanted.iter().find(|(_, wanted)| *wanted == place);
+                let column = self.wanted.iter().find(|(_, wanted)| *wanted == position);
                 let row = self.row(self.at - (count - at) as u64);
                 self.mismatch(
                     row,

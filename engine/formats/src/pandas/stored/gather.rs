@@ -1,9 +1,9 @@
-//! Copies rows of a table in another order, or some of its columns, as text.
+//! Copies rows of a table in a new order, or some of its columns, as text.
 //!
-//! Cells are copied without parsing. A small table is copied row by row in the requested order. For a large table this
-//! would access the file at random. So there are two steps. A sequential pass over the table distributes the rows to
-//! temporary files, one for each range of the output. Then each range is sorted in memory and written. Memory usage is
-//! the budget plus 12 bytes per row of the output.
+//! Cells are copied without parsing. A small table is copied row by row in the requested order. For a large table, this
+//! would access the file at random, so it is copied in two steps. A sequential pass over the table distributes the rows
+//! to temporary files, one for each range of the output. Then each range is sorted in memory and written. Memory usage
+//! is the budget plus 12 bytes per row of the output.
 
 use std::fs::File;
 use std::io::{BufWriter, Read, Seek, Write};
@@ -19,14 +19,14 @@ const BUFFER_BYTES: usize = 1 << 14;
 /// Resource limits of [`gather`].
 #[derive(Debug, Clone, Copy)]
 pub struct GatherOptions<'a> {
-    /// Maximum size in bytes of a text that is copied in random order. Also the size of a range of the output.
+    /// Maximum size in bytes of a text that is copied in random order, and of a range of the output.
     pub budget: usize,
     /// Directory of the temporary files, which are unlinked.
     pub scratch: &'a Path,
 }
 
 impl<'a> GatherOptions<'a> {
-    /// The default budget of 256 MiB.
+    /// Creates options with the default budget of 256 MiB.
     #[must_use]
     pub fn new(scratch: &'a Path) -> Self {
         Self {
@@ -41,7 +41,7 @@ impl<'a> GatherOptions<'a> {
 /// Rows and columns are indices from 0 and may repeat. Returns the number of rows written.
 ///
 /// # Errors
-/// [`CsvError::NoSuchRow`], [`CsvError::NoSuchColumn`], and I/O errors of the output and of temporary files.
+/// [`CsvError::NoSuchRow`], [`CsvError::NoSuchColumn`], and I/O errors from the output and from temporary files.
 pub fn gather(
     table: &TextTable,
     rows: impl IntoIterator<Item = u64>,
@@ -50,7 +50,7 @@ pub fn gather(
     options: &GatherOptions<'_>,
 ) -> Result<u64, CsvError> {
     let copier = Copier::new(table.schema().columns.len(), columns)?;
-    // A row number of 32 bits leaves space for the position in the output.
+    // Row numbers of 32 bits leave space for the position in the output.
     let short = table.schema().rows <= u64::from(u32::MAX);
     if table.text().len() <= options.budget || !short {
         direct(table, rows, &copier, out)
@@ -125,19 +125,22 @@ fn bucketed(
     })?;
     let mut buckets: Vec<Bucket> = Vec::new();
     let mut size = 0;
-    for (place, row) in (0..count).zip(&rows) {
+    for (position, row) in (0..count).zip(&rows) {
         let length = table.row(u64::from(*row))?.len();
         if buckets.is_empty() || size + length > options.budget {
             let file = BufWriter::with_capacity(1 << 16, tempfile::tempfile_in(options.scratch)?);
-            buckets.push(Bucket { first: place, file });
+            buckets.push(Bucket {
+                first: position,
+                file,
+            });
             size = 0;
         }
         size += length;
     }
-    // Row and position are combined to one integer, so sorting yields the order of the table.
+    // Row and position are combined into one integer, so sorting restores the order of the table.
     let mut jobs: Vec<u64> = (0..count)
         .zip(rows)
-        .map(|(place, row)| u64::from(row) << 32 | u64::from(place))
+        .map(|(position, row)| u64::from(row) << 32 | u64::from(position))
         .collect();
     jobs.sort_unstable();
     deal(table, &jobs, copier, &mut buckets)?;
@@ -160,7 +163,7 @@ fn deal(
     let (mut cells, mut line) = (Vec::new(), Vec::new());
     let mut released = 0;
     for job in jobs {
-        let (row, place) = (job >> 32, *job as u32);
+        let (row, position) = (job >> 32, *job as u32);
         let at = table.offset(row) as usize;
         if at > released + (8 << 20) {
             table.release(released, at);
@@ -169,10 +172,10 @@ fn deal(
         line.clear();
         copier.copy(table.row(row)?, row, &mut cells, &mut line)?;
         let index = buckets
-            .partition_point(|bucket| bucket.first <= place)
+            .partition_point(|bucket| bucket.first <= position)
             .saturating_sub(1);
         if let Some(bucket) = buckets.get_mut(index) {
-            bucket.file.write_all(&place.to_le_bytes())?;
+            bucket.file.write_all(&position.to_le_bytes())?;
             bucket.file.write_all(&(line.len() as u32).to_le_bytes())?;
             bucket.file.write_all(&line)?;
         }
@@ -190,22 +193,22 @@ fn collect(bucket: Bucket, end: u32, out: &mut impl Write) -> Result<(), CsvErro
     let mut data = Vec::new();
     file.read_to_end(&mut data)?;
     drop(file);
-    let mut places = vec![(0usize, 0usize); (end - bucket.first) as usize];
+    let mut spans = vec![(0usize, 0usize); (end - bucket.first) as usize];
     let mut at = 0;
     while let Some((head, _)) = data
         .get(at..)
         .and_then(|rest| rest.split_first_chunk::<8>())
     {
         let [a, b, c, d, e, f, g, h] = *head;
-        let place = u32::from_le_bytes([a, b, c, d]).wrapping_sub(bucket.first) as usize;
+        let position = u32::from_le_bytes([a, b, c, d]).wrapping_sub(bucket.first) as usize;
         let length = u32::from_le_bytes([e, f, g, h]) as usize;
-        if let Some(slot) = places.get_mut(place) {
+        if let Some(slot) = spans.get_mut(position) {
             *slot = (at + 8, length);
         }
         at += 8 + length;
     }
     let mut buffer = Vec::with_capacity(2 * BUFFER_BYTES);
-    for (start, length) in places {
+    for (start, length) in spans {
         buffer.extend_from_slice(data.get(start..start + length).unwrap_or_default());
         if buffer.len() >= BUFFER_BYTES {
             out.write_all(&buffer)?;
@@ -264,14 +267,12 @@ impl Copier {
                 out.push(b',');
             }
             match cells.get(*column).copied() {
-                // An empty cell is written as `""` only if it is the only one of its row.
+                // An empty cell is written as `""` only if it is the only cell of its row.
                 Some(b"\"\"") => {}
                 Some(cell) => out.extend_from_slice(cell),
                 None => {
-                    let rule = format!(
-                        "the row has {} cells and lacks column {column}",
-                        cells.len()
-                    );
+                    let rule =
+                        format!("the row has {} cells, but not column {column}", cells.len());
                     return Err(CsvError::NotCanonical {
                         row: row + 1,
                         offset: 0,

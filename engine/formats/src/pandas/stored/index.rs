@@ -4,11 +4,11 @@ use memchr::{memchr, memchr2};
 
 use crate::pandas::CsvError;
 
-/// Number of rows with a common base of 64 bits.
+/// Number of rows that share a 64-bit base offset.
 const GROUP_ROWS: usize = 16;
 
-/// Maximum number of rows whose offsets are recorded while they are written. For a larger table, they are searched when
-/// it is opened.
+/// Maximum number of rows whose offsets are recorded while they are written. In a larger table, the rows are searched
+/// when the table is opened.
 const MAX_RECORDED_ROWS: usize = 1 << 22;
 
 /// Offsets of rows: four bytes each, plus eight for every 16 rows.
@@ -51,13 +51,13 @@ impl RowIndex {
         self.deltas.shrink_to_fit();
     }
 
-    /// Reads the entries that the lookup of a row needs, to load them into the cache. The result has no meaning.
+    /// Reads the entries that a lookup of the row needs, so that they are in the CPU cache. The result has no meaning.
     pub(crate) fn touch(&self, row: usize) -> u64 {
         let base = self.bases.get(row / GROUP_ROWS).copied();
         base.unwrap_or(0) ^ u64::from(self.deltas.get(row).copied().unwrap_or(0))
     }
 
-    /// Returns the offsets of start and end of a row, including its LF.
+    /// Returns the start and end offsets of a row, including its LF.
     pub(crate) fn span(&self, row: usize) -> Option<(u64, u64)> {
         let start = self.start(row)?;
         Some((start, self.start(row + 1).unwrap_or(self.end)))
@@ -83,13 +83,14 @@ impl RowIndex {
     }
 }
 
-/// Records the offsets of rows while they are written. Records nothing if it is not enabled, or after too many rows.
+/// Records the offsets of rows while they are written. It records nothing if it is disabled or if there are too many
+/// rows.
 #[derive(Debug, Default)]
 pub(crate) struct IndexRecorder(Option<RowIndex>);
 
 impl IndexRecorder {
-    /// Starts recording. The maximum is reserved at once: untouched pages take no memory, whereas a growing vector
-    /// would need three times its size.
+    /// Starts recording. Memory for the maximum is reserved at once, because untouched pages take no memory. A growing
+    /// vector would need three times its size.
     pub fn begin() -> Self {
         Self(Some(RowIndex::with_capacity(MAX_RECORDED_ROWS)))
     }
@@ -110,7 +111,7 @@ impl IndexRecorder {
     }
 }
 
-/// Builds a [`RowIndex`] from consecutive pieces of a text.
+/// Builds a [`RowIndex`] from consecutive chunks of a text.
 #[derive(Debug, Default)]
 pub(crate) struct Indexer {
     index: RowIndex,
@@ -130,8 +131,8 @@ impl Indexer {
         }
     }
 
-    /// Adds the next piece. In canonical text, quotes are at the edge of a field or doubled, so an odd number of quotes
-    /// means that the position is inside quotes.
+    /// Adds the next chunk. In canonical text, quotes are at the edge of a field or doubled. So after an odd number of
+    /// quotes, the position is inside quotes.
     pub fn feed(&mut self, text: &[u8]) -> Result<(), CsvError> {
         let mut at = 0;
         while let Some(rest) = text.get(at..) {

@@ -1,8 +1,8 @@
-//! Keeps a few columns of a table in memory while the entire table is written.
+//! Keeps selected columns of a table in memory while the entire table is written.
 //!
-//! Most queries compute with few and short columns: identifiers, labels. In a text with long rows, each of their cells
-//! is in a different page, which must be mapped and loaded. Stored together, thousands of them take the space of one
-//! long row.
+//! Most queries compute with few and short columns, such as identifiers and labels. In a text with long rows, each cell
+//! of such a column is in a different page, which must be mapped and loaded. In a separate table, thousands of these
+//! cells take as much space as one long row.
 
 use std::collections::BTreeSet;
 
@@ -12,17 +12,17 @@ use crate::pandas::stored::index::{IndexRecorder, RowIndex};
 use crate::pandas::write::quote::push_header;
 use crate::pandas::{Cells, CsvError, Schema, TextTable};
 
-/// The columns may take at most one byte per this number of bytes of the text.
+/// The columns may take at most one byte for each `MIN_TEXT_RATIO` bytes of the text.
 const MIN_TEXT_RATIO: u64 = 8;
-/// The columns may always take this number of bytes, because at the beginning little is known about the text.
+/// The columns may always take this number of bytes, because at the beginning the length of the text is unknown.
 const ALWAYS_BYTES: usize = 1 << 16;
 /// The columns may take at most this number of bytes.
 const MAX_BYTES: usize = 1 << 24;
-/// Average length in bytes from which rows are treated as long. If the columns of long rows exceed the limits, the
-/// short ones are kept.
+/// Rows are treated as long if their average length is at least this number of bytes. If the columns of long rows
+/// exceed the limits, only the widest columns are dropped.
 const LONG_ROW_BYTES: u64 = 256;
 
-/// Some columns of a table, as a table with the same number of rows.
+/// Some columns of a table, stored as a table with the same number of rows.
 #[derive(Debug)]
 pub struct Projection {
     columns: Vec<usize>,
@@ -46,7 +46,7 @@ impl Projection {
     }
 }
 
-/// Collects columns of rows while these are written. Drops columns that turn out to be a large part of the table.
+/// Collects columns while rows are written. Drops columns that turn out to be a large part of the table.
 #[derive(Debug, Default)]
 pub(in crate::pandas) struct ProjectionBuilder {
     /// The requested names.
@@ -66,14 +66,14 @@ impl ProjectionBuilder {
         }
     }
 
-    /// Begins with the header.
+    /// Starts with the names in the header.
     pub fn start<'a>(&mut self, names: impl Iterator<Item = &'a str>) -> Result<(), CsvError> {
         let mut held = Vec::new();
-        for (place, name) in names.enumerate() {
+        for (column, name) in names.enumerate() {
             self.width += 1;
             if self.names.contains(name) {
                 held.push(name);
-                self.columns.push(place);
+                self.columns.push(column);
             }
         }
         if held.is_empty() {
@@ -85,12 +85,12 @@ impl ProjectionBuilder {
         self.index.push(0)
     }
 
-    /// Adds a row of a table, of which `so_far` bytes were written. The fields of the table begin at the index
-    /// `skipped`.
+    /// Adds a row. `so_far` is the number of bytes of the table written before it. The fields of the table begin at the
+    /// index `skipped`.
     #[inline]
     pub fn row(&mut self, row: &RawRow<'_>, skipped: usize, so_far: u64) -> Result<(), CsvError> {
         while !self.columns.is_empty() && self.is_too_much(row.text().len(), so_far) {
-            self.leave_out_widest(so_far)?;
+            self.drop_widest(so_far)?;
         }
         if self.columns.is_empty() {
             return Ok(());
@@ -101,15 +101,15 @@ impl ProjectionBuilder {
         Ok(())
     }
 
-    /// Whether the columns exceed their fraction of the `so_far` bytes of the table, or would exceed the maximum after
-    /// `more` bytes.
+    /// Whether the columns exceed their fraction of the first `so_far` bytes of the table, or would exceed the maximum
+    /// after `more` bytes.
     fn is_too_much(&self, more: usize, so_far: u64) -> bool {
         let bytes = self.text.len();
         (bytes > ALWAYS_BYTES && MIN_TEXT_RATIO * bytes as u64 > so_far) || bytes + more > MAX_BYTES
     }
 
     /// Drops the column with the most bytes. If rows are short, drops all columns.
-    fn leave_out_widest(&mut self, so_far: u64) -> Result<(), CsvError> {
+    fn drop_widest(&mut self, so_far: u64) -> Result<(), CsvError> {
         let count = self.columns.len();
         let index = self.index.take(self.text.len() as u64);
         let index =
@@ -129,9 +129,9 @@ impl ProjectionBuilder {
                 *width += cell.len();
             }
         }
-        let widest = (0..count).max_by_key(|place| widths[*place]).unwrap_or(0);
+        let widest = (0..count).max_by_key(|column| widths[*column]).unwrap_or(0);
         self.columns.remove(widest);
-        let rest: Vec<usize> = (0..count).filter(|place| *place != widest).collect();
+        let rest: Vec<usize> = (0..count).filter(|column| *column != widest).collect();
         let (copier, mut cells) = (Copier::new(count, &rest)?, Vec::new());
         self.index = IndexRecorder::begin();
         for (row, line) in (0..).zip(lines()) {
@@ -145,7 +145,7 @@ impl ProjectionBuilder {
         *self = Self::default();
     }
 
-    /// Returns the collected columns, unless they are the entire table.
+    /// Returns the collected columns, or `None` if there are none or they are the entire table.
     pub fn take(&mut self) -> Option<Projection> {
         if self.columns.len() == self.width {
             self.give_up();
@@ -182,9 +182,9 @@ mod tests {
     }
 
     proptest! {
-        /// The cells equal those of the text, whether rows were unchanged, copied, or both.
+        /// The projection has the same cells as the text, whether rows were unchanged, copied, or both.
         #[test]
-        fn the_cells_are_those_of_the_text(
+        fn projection_has_the_cells_of_the_text(
             kept in 0..40usize,
             rows in prop::collection::vec(
                 r#"x[a-z]{0,5},("y[a-z,]{0,9}"|"y\nz"|"y""z"|),(z|"z"|)(\n|\r\n|\n\n)"#, 0..40),
@@ -194,14 +194,14 @@ mod tests {
             let raw = format!("a,b,c\n{}{}", "x,\"y,\nz\",\n".repeat(kept), rows.concat());
             let (table, projection) = projected(&raw, &wanted, piece);
             let Some(projection) = projection else {
-                return Err(TestCaseError::fail("so few bytes are kept"));
+                return Err(TestCaseError::fail("this number of bytes must be kept"));
             };
             let columns = projection.columns().to_vec();
             let few = projection.into_table(table.schema())?;
             prop_assert_eq!(few.schema().rows, table.schema().rows);
             for row in 0..table.schema().rows {
                 let all: Vec<_> = table.cells(row)?.collect();
-                // An empty cell is `""` if it is the only one of its row.
+                // An empty cell is `""` if it is the only cell of its row.
                 let cells = few.cells(row)?.map(|cell| if cell == b"\"\"" { b"" } else { cell });
                 prop_assert!(cells.eq(columns.iter().map(|column| all[*column])));
             }
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_much_of_a_table_is_not_kept() {
+    fn columns_that_are_a_large_part_of_the_table_are_dropped() {
         let none = [].as_slice();
         for (cells, rows, kept) in [
             (&[10, 300][..], 20_000, &[0][..]),
@@ -248,11 +248,11 @@ mod tests {
         }
         assert!(
             projected("a,b\nx,y\n", &["a", "b"], 99).1.is_none(),
-            "that is the table"
+            "a projection must not be the entire table"
         );
         assert!(
             projected("a,b\nx,y\n", &["c"], 99).1.is_none(),
-            "that is nothing"
+            "a projection must have columns"
         );
     }
 }

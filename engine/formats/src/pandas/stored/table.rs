@@ -15,16 +15,16 @@ use crate::pandas::{CsvError, Schema};
 /// Number of bytes that are scanned before their pages are released.
 const WINDOW_BYTES: usize = 8 << 20;
 
-/// A row of this length in bytes takes longer to read than to load again after its pages were released.
+/// Minimum length of a long row in bytes. Reading such a row takes longer than loading its pages again.
 const LONG_ROW_BYTES: u64 = 1 << 13;
 
 /// Number of rows or cells that are prefetched before the first of them is read.
 pub const PREFETCH_ROWS: usize = 32;
 
-/// Maximum number of bytes that the system maps around an accessed byte if the file is in its cache: a large page.
+/// Maximum number of bytes around an accessed byte that the system maps if the file is in its cache: a large page.
 const MAPPED_AROUND_BYTES: u64 = 1 << 21;
 
-/// The text of a table in memory or in a file.
+/// The text of a table, in memory or in a file.
 enum Bytes {
     Owned(Vec<u8>),
     /// Pages of memory, and the number of bytes that are text.
@@ -34,26 +34,26 @@ enum Bytes {
 
 /// The text of a table in a memory-mapped file.
 ///
-/// The implementor guarantees that the bytes do not change; this crate does not map files. The cache's private objects
-/// give this guarantee.
+/// The implementor guarantees that the bytes do not change. This crate does not map files. The private objects of the
+/// cache give this guarantee.
 pub trait MappedText: Send + Sync {
     /// The text.
     fn bytes(&self) -> &[u8];
 
-    /// Allows the system to remove a part from memory. A later access loads the same bytes.
+    /// Allows the system to remove a range from memory. A later access loads the same bytes.
     fn release(&self, part: Range<usize>);
 }
 
 struct Mapped {
     map: Box<dyn MappedText>,
-    /// Number of bytes that lookups of rows may keep in memory.
+    /// Number of bytes that random lookups may keep in memory.
     room: u64,
-    /// Upper bound of the number of bytes in memory.
+    /// Upper bound for the number of bytes in memory.
     touched: AtomicU64,
 }
 
 impl Mapped {
-    /// Counts rows that were looked up at random. Returns whether they may exceed the limit.
+    /// Counts `rows` random lookups. Returns whether they may have exceeded the limit.
     fn is_full_after(&self, rows: u64) -> bool {
         if self.map.bytes().len() as u64 <= self.room {
             return false;
@@ -85,7 +85,7 @@ impl Bytes {
         }
     }
 
-    /// Releases the memory of a part of mapped text, so that a pass over a large table needs little memory.
+    /// Releases the memory of a range of mapped text, so that a pass over a large table needs little memory.
     fn release(&self, from: usize, to: usize) {
         if let Self::Mapped(Mapped { map, .. }) = self {
             map.release(from..to);
@@ -96,15 +96,15 @@ impl Bytes {
 /// Number of bytes that the processor loads at once.
 const CACHE_LINE_BYTES: usize = 64;
 
-/// Maximum number of bytes of a row that are prefetched. The processor detects the sequential access after that by
-/// itself.
+/// Maximum number of bytes of a row that are prefetched. The processor itself detects the sequential access that
+/// follows.
 const MAX_PREFETCH_BYTES: usize = 8 * CACHE_LINE_BYTES;
 
-/// Begins to load bytes that are needed soon, without waiting for them.
+/// Starts to load bytes that are needed soon, without waiting for them.
 #[inline]
 fn prefetch(text: &[u8]) {
     let text = text.get(..MAX_PREFETCH_BYTES).unwrap_or(text);
-    // The last byte may be in another cache line, because the first byte may be anywhere in its line.
+    // The last byte may be in another cache line, because the text may begin anywhere in a line.
     for byte in text.iter().step_by(CACHE_LINE_BYTES).chain(text.last()) {
         #[cfg(target_arch = "x86_64")]
         {
@@ -134,7 +134,7 @@ pub struct TextTable {
 }
 
 impl TextTable {
-    /// Opens a table in a mapped file. After random lookups of rows, up to `room` bytes of the file stay in memory.
+    /// Opens a table in a mapped file. After random lookups, up to `room` bytes of the file stay in memory.
     ///
     /// # Errors
     /// [`CsvError::NotCanonical`] if the number of rows differs from the schema.
@@ -146,10 +146,10 @@ impl TextTable {
         Self::new(Bytes::mapped(text, room), schema)
     }
 
-    /// As [`open`](Self::open), but with known offsets of rows, so that the text is not read.
+    /// Opens a table like [`open`](Self::open), but with known offsets of rows, so that the text is not read.
     ///
     /// # Errors
-    /// As [`open`](Self::open).
+    /// Same as [`open`](Self::open).
     pub fn open_with(
         text: impl MappedText + 'static,
         schema: Schema,
@@ -159,8 +159,8 @@ impl TextTable {
         Self::with_index(Bytes::mapped(text, room), schema, index)
     }
 
-    /// Opens a table in memory, in the first `len` bytes of these pages, which belong to no file. If `index` does not
-    /// match the text, the rows are searched.
+    /// Opens a table in memory: the first `len` bytes of anonymous pages. If `index` does not match the text, the text
+    /// is searched for rows.
     ///
     /// # Errors
     /// [`CsvError::NotCanonical`] if the number of rows differs from the schema.
@@ -189,7 +189,7 @@ impl TextTable {
         Self::new(Bytes::Owned(bytes), schema)
     }
 
-    /// As [`from_bytes`](Self::from_bytes), with known offsets of rows.
+    /// Opens a table like [`from_bytes`](Self::from_bytes), but with known offsets of rows.
     pub(crate) fn from_indexed(
         bytes: Vec<u8>,
         schema: Schema,
@@ -214,7 +214,7 @@ impl TextTable {
         Self { schema, lines }.validate()
     }
 
-    /// The same text with another schema. The text is not copied.
+    /// Returns the same text with a different schema. The text is not copied.
     ///
     /// # Errors
     /// [`CsvError::NotCanonical`] if the number of rows differs from the schema.
@@ -271,7 +271,7 @@ impl TextTable {
     /// Returns the bytes of a row, including its LF. Rows are counted from 0.
     ///
     /// # Errors
-    /// [`CsvError::NoSuchRow`].
+    /// [`CsvError::NoSuchRow`] if the row does not exist.
     pub fn row(&self, row: u64) -> Result<&[u8], CsvError> {
         let line = usize::try_from(row)
             .ok()
@@ -282,8 +282,8 @@ impl TextTable {
         })
     }
 
-    /// Prefetches rows that may be anywhere: first their offsets, then their text. Otherwise each access would wait for
-    /// the previous one. Invalid rows are ignored.
+    /// Prefetches rows at arbitrary positions: first their offsets, then their text. Otherwise each access would wait
+    /// for the previous one. Invalid rows are ignored.
     pub(crate) fn fetch(&self, rows: &[u64]) {
         let lines = || {
             rows.iter()
@@ -312,14 +312,14 @@ impl TextTable {
     /// Iterates over the cells of a row, including their quotes.
     ///
     /// # Errors
-    /// [`CsvError::NoSuchRow`].
+    /// [`CsvError::NoSuchRow`] if the row does not exist.
     pub fn cells(&self, row: u64) -> Result<Cells<'_>, CsvError> {
         Ok(Cells::new(self.row(row)?))
     }
 
     /// Records that `rows` rows with `bytes` bytes in total were looked up at random. Releases the memory of mapped
-    /// text if the rows are long, or if they may exceed the limit. Short rows stay in memory, because nearby rows are
-    /// likely to be looked up soon.
+    /// text if the rows are long, or if they may exceed the limit. Short rows otherwise stay in memory, because nearby
+    /// rows are likely to be looked up soon.
     pub fn record_lookups(&self, rows: u64, bytes: u64) {
         let are_long = bytes / rows.max(1) >= LONG_ROW_BYTES;
         let is_full = matches!(&self.lines.bytes, Bytes::Mapped(map) if map.is_full_after(rows));
@@ -349,7 +349,7 @@ impl<'a> Cells<'a> {
         Self::split_line(line, usize::MAX)
     }
 
-    /// Splits a line of `count` cells. The end of the last one is not searched.
+    /// Splits a line of `count` cells. The last cell is the rest of the line.
     pub(crate) fn split_line(line: &'a [u8], count: usize) -> Self {
         Self {
             rest: Some(line.strip_suffix(b"\n").unwrap_or(line)),
@@ -358,8 +358,8 @@ impl<'a> Cells<'a> {
     }
 }
 
-/// Finds the first comma. Most cells are short, and starting a search takes longer than the search. So eight bytes are
-/// first checked as one integer: bytes with a comma become 0, and the lowest of these is the first to borrow in a
+/// Finds the first comma. Most cells are short, and starting a search takes longer than the search itself. So eight
+/// bytes are first checked as one integer: a comma becomes 0, and the lowest 0 is the first byte to borrow in a
 /// subtraction.
 #[inline]
 fn comma(text: &[u8]) -> Option<usize> {
@@ -386,7 +386,7 @@ impl<'a> Iterator for Cells<'a> {
         let mut from = 0;
         if rest.first() == Some(&b'"') {
             from = 1;
-            // A doubled quote ends a quoted part and begins the next.
+            // A doubled quote ends a quoted part and begins the next one.
             while let Some(at) = rest.get(from..).and_then(|rest| memchr(b'"', rest)) {
                 from += at + 1;
                 if rest.get(from) != Some(&b'"') {
@@ -409,7 +409,7 @@ impl<'a> Iterator for Cells<'a> {
     }
 }
 
-/// Returns the content of a cell without its quotes; `None` if the cell is missing.
+/// Returns the content of a cell without its quotes, or `None` if the cell is missing.
 #[must_use]
 pub fn cell_content(cell: &[u8]) -> Option<std::borrow::Cow<'_, [u8]>> {
     match cell {
@@ -426,9 +426,9 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// Bytes that differ from a comma in one bit are not found.
+        /// Bytes that differ from a comma in one bit are not treated as commas.
         #[test]
-        fn the_first_comma_is_found(text in prop::collection::vec(prop::sample::select(&b"a,-+\x00\x2b\xac\x2d\x0c"[..]), 0..30)) {
+        fn comma_equals_a_bytewise_search(text in prop::collection::vec(prop::sample::select(&b"a,-+\x00\x2b\xac\x2d\x0c"[..]), 0..30)) {
             prop_assert_eq!(comma(&text), text.iter().position(|byte| *byte == b','));
         }
     }

@@ -1,9 +1,9 @@
 //! Infers the type of one column in one block of rows, cell by cell.
 //!
-//! pandas tries `int64`, `float64`, `bool` and text in this order. Each trial covers the block and stops at the first
-//! cell that does not fit. One pass is sufficient here, because every cell that fits an earlier trial also fits the
-//! later numeric one. So the state only records properties of the previous cells. The trial of `uint64` begins if a
-//! cell exceeds `int64` before any cell was not an integer.
+//! pandas tries `int64`, `float64`, `bool` and text in this order. Each trial starts at the beginning of the block and
+//! stops at the first cell that does not fit. One pass is sufficient here, because every number that fits an earlier
+//! trial also fits the later numeric one. So the state only records properties of the previous cells. The trial of
+//! `uint64` begins if a cell exceeds `int64` and all cells before it were integers.
 
 use crate::pandas::FloatParser;
 use crate::pandas::numbers::floats::parse_f64;
@@ -29,10 +29,10 @@ pub(crate) enum BlockType {
     Bool,
     /// Objects `True`, `False` and missing cells.
     BoolGaps,
-    /// Text. Words such as `NA` are missing cells.
+    /// Text. Values such as `NA` are missing cells.
     Text,
-    /// Text in which words such as `NA` are text, too. This happens if `uint64` fails because of mixed signs or missing
-    /// cells.
+    /// Text in which values such as `NA` are text, too. This happens if `uint64` fails because of mixed signs or
+    /// missing cells.
     RawText,
 }
 
@@ -51,17 +51,17 @@ enum Trial {
 pub(crate) struct Inference {
     trial: Trial,
     parser: FloatParser,
-    /// Whether a cell is missing.
+    /// Whether any cell is missing.
     missing: bool,
-    /// Whether a missing cell is written as a word.
-    missing_word: bool,
-    /// Whether a cell is a number.
+    /// Whether a missing cell is not empty but a text, such as `NA`.
+    missing_text: bool,
+    /// Whether any cell is a number.
     number: bool,
-    /// Whether a cell is a negative integer or, in the `uint64` trial, begins like one.
+    /// Whether any cell is a negative integer. In the `uint64` trial: whether any cell begins with a minus.
     negative: bool,
-    /// Whether a cell exceeds `int64` but not `uint64`.
+    /// Whether any cell exceeds `int64` but not `uint64`.
     big: bool,
-    /// Whether a cell of the `uint64` trial is not a float.
+    /// Whether any cell of the `uint64` trial is not a float.
     no_float: bool,
     /// Whether the text of each cell equals the formatted value of the tried type.
     printed: bool,
@@ -71,7 +71,7 @@ pub(crate) struct Inference {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct BlockResult {
     pub kind: BlockType,
-    /// Whether a cell is missing; always false for [`BlockType::RawText`].
+    /// Whether any cell is missing; always false for [`BlockType::RawText`].
     pub missing: bool,
     /// Whether the text of each cell equals the formatted value of this type. Quotes are ignored.
     pub printed: bool,
@@ -83,7 +83,7 @@ impl Inference {
             trial: Trial::Int,
             parser,
             missing: false,
-            missing_word: false,
+            missing_text: false,
             number: false,
             negative: false,
             big: false,
@@ -92,7 +92,7 @@ impl Inference {
         }
     }
 
-    /// The state of a column whose type is requested to be text.
+    /// Creates the state of a column that is text because this type was requested.
     pub fn text(parser: FloatParser) -> Self {
         Self {
             trial: Trial::Text,
@@ -100,23 +100,23 @@ impl Inference {
         }
     }
 
-    /// Whether the column is text in this block, independent of further cells.
+    /// Whether the column is text in this block, regardless of later cells.
     #[inline]
     pub fn is_text(&self) -> bool {
         self.trial == Trial::Text
     }
 
-    /// Whether the column has only integers and missing cells so far, with at least one integer. Then another plain
-    /// integer does not change the state.
+    /// Whether the column so far contains only integers and missing cells, with at least one integer. Another plain
+    /// integer then does not change the state.
     #[inline]
-    pub fn holds_integers(&self) -> bool {
+    pub fn contains_only_integers(&self) -> bool {
         self.trial == Trial::Int && self.number
     }
 
     /// Adds a cell.
     #[inline]
     pub fn push(&mut self, cell: &[u8]) {
-        // Fast path: most cells have the same form as the previous one, and no word for a missing cell has this form.
+        // Fast path: most cells have the same format as the previous one, and no missing cell has this format.
         match self.trial {
             Trial::Int => {
                 if let Some(negative) = plain_integer(cell) {
@@ -134,11 +134,11 @@ impl Inference {
         self.push_any(cell);
     }
 
-    /// Adds a cell of any form.
+    /// Adds a cell in any format.
     fn push_any(&mut self, cell: &[u8]) {
         if is_missing(cell) {
             self.missing = true;
-            self.missing_word |= !cell.is_empty();
+            self.missing_text |= !cell.is_empty();
             return;
         }
         match self.trial {
@@ -181,7 +181,7 @@ impl Inference {
             }
             Integer::Overflow => self.trial = Trial::Text,
             Integer::Invalid => {
-                // The float trial begins again. The integers so far fit it, unless one only began like a number.
+                // The float trial begins again. The integers so far are floats, unless a cell only began like a number.
                 self.printed = false;
                 self.number = true;
                 self.trial = if self.no_float {
@@ -234,10 +234,10 @@ impl Inference {
         };
         let printed = match kind {
             BlockType::RawText => true,
-            BlockType::Text => !self.missing_word,
+            BlockType::Text => !self.missing_text,
             // Integers become floats if the column has a missing cell.
-            BlockType::IntGaps => !self.missing_word && !self.number,
-            _ => !self.missing_word && self.printed,
+            BlockType::IntGaps => !self.missing_text && !self.number,
+            _ => !self.missing_text && self.printed,
         };
         BlockResult {
             kind,

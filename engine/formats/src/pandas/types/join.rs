@@ -14,11 +14,11 @@ pub(crate) enum JoinedType {
     Float,
     /// Booleans, possibly with missing cells.
     Bool,
-    /// Objects; each block keeps its values.
+    /// Objects. Each block keeps its values.
     Object,
-    /// Objects; booleans are converted to the integers 0 and 1.
+    /// Objects. Booleans are converted to the integers 0 and 1.
     ObjectOfIntegers,
-    /// Objects; all values are converted to floats.
+    /// Objects. All values are converted to floats.
     ObjectOfFloats,
     /// A requested type.
     Forced(ColumnType),
@@ -40,7 +40,8 @@ impl JoinedType {
             (_, _, true, false, false) | (true, true, false, false, false) => Self::Float,
             (false, false, false, _, true) if !text => Self::Bool,
             (false, false, false, true, false) => Self::Bool,
-            // NumPy converts booleans among numbers to numbers; only then does pandas convert all to objects.
+            // NumPy converts booleans to numbers if the column also has numbers. Only then does pandas convert all
+            // values to objects.
             (_, _, true, true, false) | (true, true, false, true, false) => Self::ObjectOfFloats,
             (_, _, false, true, false) => Self::ObjectOfIntegers,
             _ => Self::Object,
@@ -59,7 +60,7 @@ impl JoinedType {
         }
     }
 
-    /// Whether a block of type `kind` has the same text in this column as alone.
+    /// Whether a block of type `kind` is formatted in this column in the same way as on its own.
     pub fn keeps(self, kind: BlockType) -> bool {
         match self {
             Self::Float => !matches!(kind, BlockType::Int | BlockType::UInt),

@@ -1,4 +1,4 @@
-//! The schema of a table, and the options of reading a raw file.
+//! The schema of a table, and the options for reading a raw file.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 pub enum ColumnType {
     /// `int64`.
     Int64,
-    /// `uint64`: integers of which some exceed `int64`.
+    /// `uint64`: integers, some of which exceed `int64`.
     UInt64,
     /// `float64`. Missing cells are NaN.
     Float64,

@@ -46,8 +46,8 @@ impl Value<'_> {
 
 /// Returns the value of a cell in a block of type `block`, in a column of type `joined`.
 ///
-/// `None` means that the cell does not fit the type. That is impossible for the text from which the type was inferred,
-/// unless a type was requested.
+/// `None` means that the cell does not fit the type. This happens only if the type was requested, or if the text
+/// changed after the type was inferred.
 pub(crate) fn value<'a>(
     cell: &'a [u8],
     block: BlockType,
@@ -66,7 +66,7 @@ pub(crate) fn value<'a>(
     let own = match block {
         BlockType::Int => Value::Int(int(cell)?),
         BlockType::IntGaps => match int(cell)? {
-            // pandas marks missing cells by the smallest integer, so an actual smallest integer is also lost.
+            // pandas represents missing cells as the smallest integer, so an actual smallest integer is lost, too.
             i64::MIN => Value::Missing,
             value => Value::Float(value as f64),
         },
@@ -100,7 +100,8 @@ fn int(cell: &[u8]) -> Option<i64> {
     }
 }
 
-/// Returns the value of a cell in a column with a requested type. As in pandas, narrow integers wrap around.
+/// Returns the value of a cell in a column with a requested type. As in pandas, integers that are too large wrap
+/// around.
 fn forced<'a>(cell: &'a [u8], kind: ColumnType, parser: FloatParser) -> Option<Value<'a>> {
     let missing = is_missing(cell);
     Some(match kind {

@@ -31,7 +31,7 @@ pub(crate) fn push_header<'a>(out: &mut Vec<u8>, names: impl Iterator<Item = &'a
     count
 }
 
-/// Ends a line of `count` fields that begins at `start`. As in Python, an empty field that is the only one of its row
+/// Ends a line of `count` fields that begins at `start`. As in Python, an empty field that is the only field of its row
 /// becomes `""`.
 #[inline]
 pub(crate) fn end_line(out: &mut Vec<u8>, start: usize, count: usize) {

@@ -8,7 +8,7 @@ use crate::pandas::stored::index::{IndexRecorder, RowIndex};
 use crate::pandas::write::quote::{end_line, push_minimal, push_quoted};
 use crate::pandas::{ColumnType, CsvError};
 
-/// The rule that decides which fields are quoted.
+/// The rule for quoting fields.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum Quoting {
     /// Fields that need quotes (`QUOTE_MINIMAL`).
@@ -43,7 +43,7 @@ impl<W: Write> CsvWriter<W> {
         Self::with_dialect(out, b',', Quoting::Minimal)
     }
 
-    /// Creates a writer with this delimiter and this quoting.
+    /// Creates a writer with the given delimiter and quoting.
     pub fn with_dialect(out: W, delimiter: u8, quoting: Quoting) -> Self {
         Self {
             out,
@@ -64,8 +64,8 @@ impl<W: Write> CsvWriter<W> {
         self
     }
 
-    /// Returns the offsets of the rows written so far, including the header. `None` if there are too many rows to
-    /// record.
+    /// Returns the offsets of the rows written so far, including the header. Returns `None` if there are too many rows
+    /// to record.
     pub fn take_index(&mut self) -> Option<RowIndex> {
         self.index.take(self.handed_on + self.buffer.len() as u64)
     }
@@ -73,7 +73,7 @@ impl<W: Write> CsvWriter<W> {
     /// Writes the header line.
     ///
     /// # Errors
-    /// An I/O error of the output.
+    /// An I/O error from the output.
     pub fn header<'a>(&mut self, names: impl IntoIterator<Item = &'a str>) -> Result<(), CsvError> {
         for name in names {
             self.text(name);
@@ -94,7 +94,7 @@ impl<W: Write> CsvWriter<W> {
         print::push_integer(self.field(), value);
     }
 
-    /// Writes a double in its shortest form; NaN is a missing cell.
+    /// Writes a double as the shortest decimal that parses back to it. NaN is a missing cell.
     pub fn f64(&mut self, value: f64) {
         if value.is_nan() {
             self.missing();
@@ -103,7 +103,7 @@ impl<W: Write> CsvWriter<W> {
         }
     }
 
-    /// Writes a float of single precision in its shortest form; NaN is a missing cell.
+    /// Writes a single-precision float as the shortest decimal that parses back to it. NaN is a missing cell.
     pub fn f32(&mut self, value: f32) {
         if value.is_nan() {
             self.missing();
@@ -140,12 +140,12 @@ impl<W: Write> CsvWriter<W> {
         }
     }
 
-    /// Writes a cell of canonical text, including its quotes. `kind` is the type of its column.
+    /// Writes a cell of canonical text. `cell` includes its quotes, and `kind` is the type of its column.
     pub fn slice(&mut self, cell: &[u8], kind: ColumnType) {
         match (self.quoting, cell) {
             (_, b"" | b"\"\"") => self.missing(),
             (Quoting::Minimal, _) if self.delimiter == b',' => self.field().extend_from_slice(cell),
-            // A cell that contains a quote is quoted, so the first byte decides.
+            // A cell that contains a quote is quoted, so checking the first byte is sufficient.
             (Quoting::Minimal, [b'"', ..]) => self.content(&unquote(cell)),
             (Quoting::Minimal, _) => self.content(cell),
             (Quoting::NonNumeric, [b'"', ..]) => self.field().extend_from_slice(cell),
@@ -156,7 +156,7 @@ impl<W: Write> CsvWriter<W> {
         }
     }
 
-    /// Writes `count` fields at once, copied with their delimiters from the same position of another row.
+    /// Writes `count` fields at once. `text` contains these fields of another row, with the delimiters between them.
     pub fn fields(&mut self, text: &[u8], count: usize) {
         self.buffer.extend_from_slice(text);
         self.fields += count;
@@ -175,7 +175,7 @@ impl<W: Write> CsvWriter<W> {
     /// Ends the row.
     ///
     /// # Errors
-    /// An I/O error of the output.
+    /// An I/O error from the output.
     pub fn end_row(&mut self) -> Result<(), CsvError> {
         end_line(&mut self.buffer, self.row, self.fields);
         self.fields = 0;
@@ -192,7 +192,7 @@ impl<W: Write> CsvWriter<W> {
     /// Writes the buffered bytes and returns the output.
     ///
     /// # Errors
-    /// An I/O error of the output.
+    /// An I/O error from the output.
     pub fn finish(mut self) -> Result<W, CsvError> {
         self.out.write_all(&self.buffer)?;
         self.out.flush()?;

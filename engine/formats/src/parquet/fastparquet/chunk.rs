@@ -11,7 +11,7 @@ use crate::parquet::ParquetError;
 
 /// Approximate maximum size of a page before compression, in bytes.
 const PAGE_BYTES: f64 = 500.0 * 1024.0 * 1024.0;
-/// Number of rows from which the mean length of texts is estimated.
+/// Number of rows from which the mean length of the texts is estimated.
 const SAMPLE_ROWS: u64 = 1000;
 /// Zeros at the end of each page.
 const PADDING: [u8; 8] = [0; 8];
@@ -104,8 +104,8 @@ fn text_bytes(values: &mut ColumnValues, rows: u64) -> Result<f64, ParquetError>
     Ok(characters as f64 / f64::from(count) + 4.0)
 }
 
-/// Writes the definition levels: one run if no value is missing, otherwise a bit per row. Returns the number of missing
-/// values.
+/// Writes the definition levels: a single run if no value is missing, otherwise one bit per row. Returns the number of
+/// missing values.
 fn levels(
     page: &mut Snappy,
     column: &FastparquetColumn,
@@ -113,7 +113,7 @@ fn levels(
     rows: u64,
     versions: &WriterVersions,
 ) -> Result<u64, ParquetError> {
-    let there = |row: &u64| column.is_there(*row);
+    let there = |row: &u64| column.has_value(*row);
     let missing = match column.missing {
         0 => 0,
         _ => (first..first + rows).filter(|row| !there(row)).count() as u64,
@@ -243,7 +243,7 @@ impl ValueRange {
                 let Ok(bytes) = bytes.try_into() else { return };
                 let value = <$kind>::from_le_bytes(bytes);
                 let (low, high) = $range.get_or_insert((value, value));
-                // If a column contains zeros of both signs, NumPy's result depends on the processor; usually it is the
+                // If a column contains zeros of both signs, NumPy's result depends on the processor. It is usually the
                 // last zero.
                 if value <= *low {
                     *low = value;
@@ -264,7 +264,7 @@ impl ValueRange {
         }
     }
 
-    /// Returns maximum and minimum in the form of the footer.
+    /// Returns maximum and minimum in the encoding of the footer.
     fn bytes(self) -> Option<(Vec<u8>, Vec<u8>)> {
         macro_rules! bytes {
             ($range:expr) => {

@@ -1,4 +1,4 @@
-//! The type of a column, and its values in a temporary file until they are written.
+//! The type of a column, and its values, which are in a temporary file until they are written.
 
 use std::fs::File;
 use std::io::{BufReader, BufWriter, Read, Seek, Write};
@@ -33,13 +33,13 @@ pub(super) enum PhysicalType {
 pub(super) struct FastparquetColumn {
     pub name: String,
     pub storage: PhysicalType,
-    /// NumPy's name of the type.
+    /// NumPy's name for the type.
     pub numpy: &'static str,
-    /// pandas' name of the type if values are missing.
+    /// pandas' name for the type if values are missing.
     pub nullable: &'static str,
-    /// The format's number of the converted type.
+    /// The number of the converted type in the Parquet format.
     pub converted: Option<i32>,
-    /// Bits of a value.
+    /// Number of bits of a value.
     pub bits: Option<i32>,
     /// Number of missing values in the column.
     pub missing: u64,
@@ -58,8 +58,8 @@ impl FastparquetColumn {
         }
     }
 
-    /// Whether the value of this row is not missing.
-    pub(super) fn is_there(&self, row: u64) -> bool {
+    /// Whether the column has a value in this row.
+    pub(super) fn has_value(&self, row: u64) -> bool {
         self.validity.get(row)
     }
 }
@@ -94,7 +94,7 @@ impl Validity {
 }
 
 /// Collects the values of a column in a temporary file. Values of fixed width follow each other, with zeros for missing
-/// ones. A text is stored as its length and its bytes.
+/// values. A text is stored as its length and its bytes.
 pub(super) struct ColumnSpool {
     column: FastparquetColumn,
     data_type: DataType,
@@ -157,8 +157,8 @@ impl ColumnSpool {
         })
     }
 
-    /// Whether `field` has the name and type of this column.
-    pub(super) fn holds(&self, field: &Field) -> bool {
+    /// Whether the column has the name and type of `field`.
+    pub(super) fn matches(&self, field: &Field) -> bool {
         self.column.name == *field.name() && self.data_type == *field.data_type()
     }
 
@@ -236,10 +236,10 @@ impl ColumnSpool {
         Ok(self.file.write_all(text.unwrap_or_default().as_bytes())?)
     }
 
-    fn count(&mut self, is_there: bool) {
-        self.column.validity.push(is_there);
+    fn count(&mut self, has_value: bool) {
+        self.column.validity.push(has_value);
         self.column.rows += 1;
-        self.column.missing += u64::from(!is_there);
+        self.column.missing += u64::from(!has_value);
     }
 
     /// Returns the column, and a reader of its values.
@@ -270,7 +270,7 @@ impl ColumnValues {
     ) -> Result<bool, ParquetError> {
         self.file.read_exact(bytes)?;
         self.row += 1;
-        Ok(column.is_there(self.row - 1))
+        Ok(column.has_value(self.row - 1))
     }
 
     /// Reads the next text into `bytes`. Returns `false` if it is missing.
@@ -288,7 +288,7 @@ impl ColumnValues {
         Ok(true)
     }
 
-    /// Returns the current position for [`ColumnValues::back`].
+    /// Returns the current position, which can be passed to [`ColumnValues::back`].
     pub(super) fn mark(&mut self) -> Result<(u64, u64), ParquetError> {
         Ok((self.file.stream_position()?, self.row))
     }

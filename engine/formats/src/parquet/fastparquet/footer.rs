@@ -12,9 +12,9 @@ pub(super) struct RowGroup {
     pub chunks: Vec<Chunk>,
 }
 
-/// The format's number of the compression Snappy.
+/// The number of the Snappy compression in the Parquet format.
 const SNAPPY: i32 = 1;
-/// The format's number of an optional column.
+/// The number that marks a column as optional in the Parquet format.
 const OPTIONAL: i32 = 1;
 
 /// Returns the footer of a file.
@@ -67,7 +67,7 @@ pub(super) fn footer(
     bytes
 }
 
-/// The format's number of a physical type.
+/// The number of a physical type in the Parquet format.
 fn physical(storage: PhysicalType) -> i32 {
     match storage {
         PhysicalType::Bool => 0,
@@ -109,7 +109,7 @@ fn metadata(out: &mut Struct<'_>, column: &FastparquetColumn, chunk: &Chunk, row
     });
 }
 
-/// Returns the entry from which `read_parquet` takes types and index, as JSON with sorted keys.
+/// Returns the entry from which `read_parquet` reads the types and the index, as JSON with sorted keys.
 fn pandas(columns: &[FastparquetColumn], versions: &WriterVersions) -> Vec<u8> {
     // The column labels have one level without a name.
     let labels = JsonValue::from([

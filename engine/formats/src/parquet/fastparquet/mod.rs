@@ -1,15 +1,16 @@
-//! Writes files byte by byte as pandas' `to_parquet(engine="fastparquet", index=False)`.
+//! Writes files with the same bytes as pandas' `to_parquet(engine="fastparquet", index=False)`.
 //!
-//! The files have format version 1. Each column of a row group consists of PLAIN data pages (one if below 500 MiB),
-//! compressed with Snappy, with definition levels and without a dictionary. The footer contains the minimum and maximum
-//! of numbers, and the versions of fastparquet and pandas. Row groups have about equal sizes, at most 50 million rows.
+//! The files have format version 1. Each column of a row group consists of PLAIN data pages, compressed with Snappy,
+//! with definition levels and without a dictionary. A column below 500 MiB has a single page. The footer contains the
+//! minimum and maximum of numbers, and the versions of fastparquet and pandas. Row groups have about equal sizes, at
+//! most 50 million rows.
 //!
 //! The sizes of row groups depend on the number of rows, and a page header contains the compressed size. So rows are
-//! collected in temporary files, one for each column, and the file is written after the last row. Memory usage does not
-//! depend on the size of the table.
+//! collected in temporary files, one for each column, and the Parquet file is written after the last row. Memory usage
+//! does not depend on the size of the table.
 //!
-//! [`WriterVersions`] contains everything that depends on the version of a library. If two versions behave the same, only
-//! texts in the footer differ; [`with_versions`] replaces them in a finished file.
+//! [`WriterVersions`] defines everything that depends on the version of a library. If two versions behave the same,
+//! only texts in the footer differ, and [`with_versions`] replaces these in a finished file.
 
 mod chunk;
 mod column;
@@ -50,10 +51,10 @@ pub struct FastparquetWriter<W> {
 }
 
 impl<W: Write> FastparquetWriter<W> {
-    /// Begins a file. `scratch` is the directory of temporary files.
+    /// Starts a file. `scratch` is the directory for temporary files.
     ///
     /// # Errors
-    /// [`ParquetError::UnsupportedType`].
+    /// [`ParquetError::UnsupportedType`] if a column cannot be written.
     pub fn new(
         out: W,
         schema: &Schema,
@@ -89,7 +90,7 @@ impl<W: Write> FastparquetWriter<W> {
         let same = found.len() == self.columns.len()
             && found
                 .zip(&self.columns)
-                .all(|(field, column)| column.holds(field));
+                .all(|(field, column)| column.matches(field));
         if !same {
             return Err(ParquetError::OtherSchema {
                 found: super::describe(schema),
@@ -149,7 +150,7 @@ impl<W: Write> FastparquetWriter<W> {
     }
 }
 
-/// The number of rows of each row group: about equal, at most `at_most`.
+/// Returns the number of rows of each row group. The groups are about equal and have at most `at_most` rows.
 fn group_sizes(rows: u64, at_most: u64) -> Vec<u64> {
     if rows == 0 {
         return Vec::new();
@@ -171,7 +172,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn row_groups_are_about_equal() {
+    fn row_groups_have_about_equal_sizes() {
         assert_eq!(group_sizes(0, ROW_GROUP_ROWS), Vec::<u64>::new());
         assert_eq!(group_sizes(1, ROW_GROUP_ROWS), [1]);
         assert_eq!(group_sizes(50_000_000, ROW_GROUP_ROWS), [50_000_000]);

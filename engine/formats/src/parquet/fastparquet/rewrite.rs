@@ -1,4 +1,4 @@
-//! Changes the versions in a finished file by replacing its footer; all bytes before it are unchanged.
+//! Changes the versions in a finished file by replacing its footer. All bytes before the footer are unchanged.
 
 use super::thrift::push_binary;
 use super::{MAGIC, WriterVersions};
@@ -19,7 +19,7 @@ impl ParquetFooter {
     pub const TRAILER: u64 = 8;
 
     /// Returns the offset of the footer in a file of `length` bytes, given its last [`TRAILER`](Self::TRAILER) bytes.
-    /// `None` if it is not a Parquet file.
+    /// Returns `None` if the file is not a Parquet file.
     pub fn begin(length: u64, trailer: &[u8]) -> Option<u64> {
         let (size, magic) = trailer.split_first_chunk::<4>()?;
         let size = u64::from(u32::from_le_bytes(*size));
@@ -27,12 +27,12 @@ impl ParquetFooter {
         (magic == MAGIC && whole + MAGIC.len() as u64 <= length).then(|| length - whole)
     }
 
-    /// Parses the footer at the offset `begin`. Returns `None` if its form is unknown.
+    /// Parses the footer at the offset `begin`. Returns `None` if the footer does not have the expected format.
     pub fn parse(begin: u64, footer: &[u8]) -> Option<ParquetFooter> {
         let marker = b"{\"column_indexes\"";
         let entry = memchr::memmem::rfind(footer, marker)?;
         let tail = footer.get(entry..)?;
-        // A zero ends the structure of the entry, then the field `created_by` follows.
+        // A zero ends the structure of the entry. The field `created_by` follows.
         let end = memchr::memmem::rfind(tail, b"fastparquet-python version ")?;
         let created = tail.get(end..)?.strip_suffix(&[0])?;
         let json_end = memchr::memrchr(b'}', tail.get(..end)?)? + 1;
@@ -53,7 +53,7 @@ impl ParquetFooter {
             pandas: pandas.to_vec(),
             versions: WriterVersions::new(fastparquet, version).ok()?,
         };
-        // Composing the parsed footer must yield the same bytes.
+        // Composing the parsed footer must produce the same bytes.
         let again = with_versions(&tail, &tail.versions)?;
         let footer = again.get(..again.len().checked_sub(8)?)?;
         (footer
@@ -70,7 +70,7 @@ impl ParquetFooter {
 
 /// Returns the footer, its length and the final signature as `versions` would write them.
 ///
-/// Returns `None` if the footer shows that the pages would differ, too. Then the file must be written again.
+/// Returns `None` if the footer shows that the pages would differ, too. The file must then be written again.
 pub fn with_versions(tail: &ParquetFooter, versions: &WriterVersions) -> Option<Vec<u8>> {
     let text = std::str::from_utf8(&tail.pandas).ok()?;
     let old = &tail.versions;

@@ -1,7 +1,7 @@
-//! Compresses a stream in Snappy's block format piece by piece.
+//! Compresses a stream piece by piece in Snappy's block format.
 //!
-//! A stream is its uncompressed length followed by independently compressed blocks of 64 KiB. So blocks are compressed
-//! as soon as they are complete, and only compressed bytes are kept until the length is known.
+//! A stream is its uncompressed length, followed by independently compressed blocks of 64 KiB. So each block is
+//! compressed as soon as it is complete, and only compressed bytes are stored until the length is known.
 
 use std::io::{self, Read, Seek, Write};
 use std::path::Path;
@@ -13,7 +13,7 @@ use super::thrift::push_varint;
 
 /// Uncompressed size of a block in bytes.
 const BLOCK_BYTES: usize = 1 << 16;
-/// Maximum size in bytes of the compressed blocks in memory; more are kept in a temporary file.
+/// Maximum size in bytes of the compressed blocks in memory. Further blocks are stored in a temporary file.
 const MAX_MEMORY_BYTES: usize = 4 << 20;
 
 /// The state of compressing a stream.
@@ -94,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_stream_made_in_pieces_is_the_one_made_at_once() {
+    fn compressing_in_chunks_equals_compressing_at_once() {
         let mut state = 7_u32;
         let bytes: Vec<u8> = (0..200_000)
             .map(|_| {

@@ -1,4 +1,4 @@
-//! Writes Thrift's compact protocol, as far as Parquet uses it.
+//! Writes the part of Thrift's compact protocol that Parquet uses.
 
 const I32: u8 = 5;
 const I64: u8 = 6;
@@ -6,7 +6,7 @@ const BINARY: u8 = 8;
 const LIST: u8 = 9;
 const STRUCT: u8 = 12;
 
-/// Writes a structure; fields must be in ascending order.
+/// Writes a structure. Fields must be written in ascending order of their ids.
 pub(super) struct Struct<'a> {
     out: &'a mut Vec<u8>,
     last: u8,

@@ -15,7 +15,7 @@ pub struct WriterVersions {
 pub struct VersionError(String);
 
 impl WriterVersions {
-    /// The versions of fastparquet and pandas.
+    /// Creates a pair of versions from those of fastparquet and pandas.
     ///
     /// # Errors
     /// [`VersionError`] if a version contains anything but numbers and dots.
@@ -41,8 +41,8 @@ impl WriterVersions {
         &self.pandas
     }
 
-    /// The number of bytes for `bits` packed bits. Before fastparquet 2026.9, a byte of zeros followed a full last
-    /// byte.
+    /// Returns the number of bytes for `bits` packed bits. Before version 2026.9, fastparquet wrote a byte of zeros
+    /// after a last byte that is full.
     pub(super) fn packed(&self, bits: u64) -> u64 {
         if self.pads_full_bytes() {
             bits / 8 + 1
@@ -51,12 +51,12 @@ impl WriterVersions {
         }
     }
 
-    /// Whether a byte of zeros follows packed bits that fill their last byte.
+    /// Whether fastparquet writes a byte of zeros after packed bits that fill their last byte.
     pub(super) fn pads_full_bytes(&self) -> bool {
         numbers(&self.fastparquet).is_some_and(|own| own < vec![2026, 9])
     }
 
-    /// NumPy's name for the type of the column labels: since pandas 3.0 there is a text type.
+    /// NumPy's name for the type of the column labels. Since version 3.0, pandas has a text type.
     pub(super) fn labels(&self) -> &'static str {
         let text = numbers(&self.pandas).is_some_and(|own| own >= vec![3]);
         if text { "str" } else { "object" }
@@ -97,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_depends_on_a_version() {
+    fn library_versions_determine_padding_and_label_type() {
         let of = |fastparquet, pandas| WriterVersions::new(fastparquet, pandas).unwrap();
         assert_eq!(of("2026.5.0", "2.2.3").packed(16), 3);
         assert_eq!(of("2026.9.0", "2.2.3").packed(16), 2);

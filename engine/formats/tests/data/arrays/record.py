@@ -1,4 +1,4 @@
-"""Records arrays, what numpy saves after gathering rows, and elements as Python prints them: arrays.json."""
+"""Writes arrays.json: arrays, the files that numpy saves after gathering rows, and the elements as Python prints them."""
 import io, json
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Writes documents.jsonl: BSON documents, what pymongo writes after reading them.
+"""Writes documents.jsonl: BSON documents, and the bytes that pymongo writes after reading them.
 
 `python record.py`, with pymongo 4.10. A case: `in` (hex), and `out` (hex) or `error`.
 """

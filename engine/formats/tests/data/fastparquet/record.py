@@ -35,7 +35,7 @@ write("missing", a=np.arange(8), f=np.full(8, np.nan), **texts)
 write("blocks", k=np.arange(20000) // 500, t=np.array([f"row {i % 7}" for i in range(20000)]))
 write("nullable", a=pd.array([1, None, 3], dtype="Int64"), b=pd.array([None, 2, 3], dtype="Int32"), c=pd.array([True, None, False], dtype="boolean"))
 
-# Row groups of at most 16 rows; the real ones have 50 million.
+# Row groups have at most 16 rows here. By default they have up to 50 million.
 gaps = np.where(np.arange(50) % 7 == 0, np.nan, rng.rand(50))
 gaps[:13] = 1.5
 frame = pd.DataFrame({"a": np.arange(50), "f": gaps, "t": [f"t{i % 3}" for i in range(50)], "b": np.arange(50) % 3 == 0})

@@ -38,7 +38,7 @@ for number in range(40):
 
 
 def tiff(order, width_kind, directory):
-    """A TIFF file by hand, with the directory at a given place."""
+    """Builds a TIFF file byte by byte, with the directory at a given position."""
     def pack(format, *values):
         return struct.pack(order + format, *values)
     kinds = {3: ("H", 2), 4: ("I", 4)}
@@ -57,7 +57,7 @@ for order in "<>":
     for kind in (3, 4):
         add("tiff by hand", tiff(order, kind, 50))
 
-# A BMP with the short header of OS/2, and one from top to bottom.
+# A BMP with the short header of OS/2, and a BMP whose rows are stored from top to bottom.
 add("bmp core", b"BM" + struct.pack("<IHHI", 26 + 4 * 3, 0, 0, 26) + struct.pack("<IHHHH", 12, 1, 3, 1, 24) + b"\0" * 12)
 add("bmp down", b"BM" + struct.pack("<IHHI", 54 + 4 * 3, 0, 0, 54) + struct.pack("<IiiHHIIiiII", 40, 1, -3, 1, 24, 0, 12, 0, 0, 0, 0) + b"\0" * 12)
 json.dump(cases, open("headers.json", "w"), indent=0)

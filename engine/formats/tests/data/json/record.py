@@ -1,4 +1,4 @@
-"""Records what Python's json module makes of many texts: cases.jsonl.
+"""Writes cases.jsonl: many texts, and the results of Python's json module for them.
 
 A line: input (hex), and either error: [line, column] (null when Python names no
 place) or the outputs of json.dumps for five sets of options.

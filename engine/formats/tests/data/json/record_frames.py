@@ -1,4 +1,4 @@
-"""Records what pandas makes of random lists of records: `python record_frames.py [COUNT [SEED]]` writes frames.jsonl.
+"""Records the tables that pandas creates from random lists of records: `python record_frames.py [COUNT [SEED]]` writes frames.jsonl.
 
 A line is `[reader, text, expected]`. The reader `ujson` is `read_json(lines=True)` of the text, printed by
 `to_json(orient="records", lines=True)`; `dataframe` is `DataFrame(json.loads(text))`, printed by
@@ -92,7 +92,7 @@ LOOSE = {
 
 
 def loose_case():
-    """Texts that ujson reads and Python does not, or otherwise."""
+    """Texts that ujson reads but Python rejects or reads differently."""
     names = rng.sample(["a", "b", "c", "", "\\ud800k"], rng.randrange(1, 4))
     kinds = {name: rng.choices(list(LOOSE), k=rng.choice([1, 1, 2])) for name in names}
     blank = lambda: rng.choice(["", "", "", " ", "\x0b", "\xa0", "\x1c", "\u2003"])
@@ -104,7 +104,7 @@ def loose_case():
     text = "\n".join(lines) + rng.choice(["", "\n", "\n\x1c\n"])
     try:
         frame = pd.read_json(io.StringIO(text), lines=True)
-        # A key with half a surrogate pair crashes to_json.
+        # A key with an unpaired surrogate crashes to_json.
         str(frame.to_dict("list")).encode()
         return ["ujson", text, frame.to_json(orient="records", lines=True)]
     except (ValueError, UnicodeEncodeError):
@@ -114,7 +114,7 @@ def loose_case():
 if __name__ == "__main__":
     with open("frames.jsonl", "w") as out:
         cases = [case() for _ in range(COUNT)] + [loose_case() for _ in range(COUNT)]
-        # pandas makes dates of the name "" if there is no other: such lists are an error here.
+        # If all columns are named "", pandas converts the name to a date. The crate rejects such lists.
         for one in cases:
             if one[2] is None or '"null":' not in one[2]:
                 out.write(json.dumps(one, ensure_ascii=False, separators=(",", ":")) + "\n")

@@ -1,4 +1,4 @@
-"""Records what pandas' ujson makes of many numbers and texts: pandas.jsonl (input, what dumps prints, the doubles that loads reads)."""
+"""Writes pandas.jsonl: numbers and texts, the output of ujson's dumps for them, and the doubles that its loads reads."""
 import json, random
 from pandas._libs.json import ujson_loads, ujson_dumps
 
@@ -11,9 +11,9 @@ def number():
     return "%d.%de%d" % (rng.randrange(100), rng.randrange(10 ** 6), rng.randrange(-30, 25))
 texts = ["[%s]" % number() for _ in range(600)] + ["0", "-0", "-0.0", "-1e-12", "1e-7", "1e20", "0.5", "0.00000000005", "0.00000000015", "0.99999999999", "1e16", "9999999999999999.0", "1e-15", "9e-16",
     "null", "true", "[]", "{}", '{"a":[1,{"b":null}],"c":"d"}', '"\\u00e9\\ud83c\\udf55/\\b\\f\\n\\r\\t\\u0001\\u007f\\"\\\\<>&"', "18446744073709551615", "18446744073709551616", "-9223372036854775809", "0.12345678905"]
-# ujson_dumps crashes on a key with half a surrogate pair: the encoding is tried before.
-# Texts that ujson reads beyond Python's grammar, or otherwise. Of some integers of more than 20 digits it makes other numbers
-# without an error; prep refuses those, so none is here.
+# ujson_dumps crashes on a key with an unpaired surrogate, so encoding the key is tried first.
+# Texts that ujson reads but Python rejects or reads differently. ujson misreads some integers of more than 20 digits without
+# an error. prep rejects such integers, so there are none here.
 def spelled():
     digits = lambda most: "".join(rng.choice("0012345678999") for _ in range(rng.randrange(most)))
     whole = rng.choice(["", "-", "-", "00"]) + digits(8)

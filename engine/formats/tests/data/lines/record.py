@@ -1,4 +1,4 @@
-"""Records texts and the lines that Python's text mode makes of them (null for bytes that are not UTF-8): lines.json."""
+"""Writes lines.json: texts, and the lines that Python's text mode reads from them (null for bytes that are not UTF-8)."""
 import io, json
 import random
 

@@ -1,4 +1,4 @@
-"""Records what pandas makes of small CSV files: `python record.py [NAME.jsonl]`, with pandas 2.2.3 and NumPy 1.26.4.
+"""Records how pandas reads small CSV files: `python record.py [NAME.jsonl]`, with pandas 2.2.3 and NumPy 1.26.4.
 
 tables.jsonl   hand-written cases, one JSON object a line: in, options, and out + dtypes, or error
 random.jsonl   random files over a nasty alphabet, from a fixed seed
@@ -60,7 +60,7 @@ def quoted(cell):
 
 
 def column(*cells):
-    """One column next to a column of integers, so that an empty cell is not an empty line."""
+    """A column next to a column of integers, so that an empty cell does not yield an empty line."""
     return "x,n\n" + "".join(f"{quoted(c)},{i}\n" for i, c in enumerate(cells))
 
 
@@ -79,7 +79,7 @@ def tables():
         yield run(f"x\n{cell}\n" if "," not in cell else column(cell))
         yield run(column("1", cell), text=["x"])
         yield run(column("1", cell, "2.5"), types={"x": "float64"})
-        # pandas also casts whole floats and uint64 to a requested integer type; the reader rejects them.
+        # pandas also casts floats with integer values, and uint64, to a requested integer type. The reader rejects them.
         for kind in ("int64", "int32", "int16", "int8", "float32") if cell not in BIG + FLOATS else ("float32",):
             yield run(column("300", cell), types={"x": kind})
     for a in BIG:
@@ -126,7 +126,7 @@ def random_tables():
     for _ in range(4000):
         raw = "".join(rng.choice(atoms) for _ in range(rng.randrange(1, 30)))
         raw = rng.choice(["", "a,b\n", "a,b,c\n", "a\n"]) + raw
-        # pandas reads rows twice when one that starts with a space follows a lone CR; see the module `rows`.
+        # pandas reads rows twice if a row that starts with a space follows a lone CR; see the module `rows`.
         if not re.search("\r,?[ \t]+[^ \t\r\n]", raw):
             yield run(raw)
     cells = ["1", "2", "-3", "0", "1.5", "2.0", "", "NA", "x", "True", "False", "a,b", 'q"q', "l\nl", "c\rc", " s ", "1e5", "007", "18446744073709551615",

@@ -1,4 +1,4 @@
-"""Records what pandas writes (writer.jsonl) and how it joins blocks (blocks.jsonl): `python record_writer.py`.
+"""Records how pandas writes cells (writer.jsonl) and combines blocks (blocks.jsonl): `python record_writer.py`.
 
 Big inputs are made by a rule that `tests/pandas_blocks.rs` repeats: cell number i of a column is `pattern[k][i % len]`,
 where k counts the blocks of the file. Only the MD5 of pandas' output is kept.
@@ -54,7 +54,7 @@ def blocks():
             raw_text = ",".join("abcdefghi"[:columns]) + "\n" + "".join(
                 (pattern[i // size][i % len(pattern[i // size])] + f",{i % 7}" * (columns - 1)) + "\n" for i in range(rows))
             yield one(raw_text, {"columns": columns, "pattern": pattern, "rows": rows})
-    # Ragged rows around the edge of a block of 262144 rows.
+    # Rows of different length around the end of a block of 262144 rows.
     edge = 2**18
     for long in ([edge], [edge - 1], [edge + 1], [edge, edge + 2], [0]):
         for short in ([], [edge - 1], [edge + 1]):

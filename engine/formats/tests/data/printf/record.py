@@ -1,4 +1,4 @@
-"""Writes printf.jsonl: [format, value, what Python's `%` prints], a value as an integer, a text, or {"f": bits of a double}."""
+"""Writes printf.jsonl: [format, value, result of Python's `%`]. A value is an integer, a text, or {"f": bits of a double}."""
 import json
 import random
 import struct
