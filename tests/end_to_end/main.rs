@@ -33,6 +33,7 @@
 //! outputs       two outputs on one path
 //! others        prepared directories of other programs
 //! parallel      several processes with one cache and one data directory
+//! previews      rows of tables and queries for authors
 //! projection    tables with a few columns in memory
 //! queries       results, memory and error messages of queries
 //! remote        machines that share results and bundles
@@ -93,6 +94,7 @@ mod nested;
 mod others;
 mod outputs;
 mod parallel;
+mod previews;
 mod projection;
 mod queries;
 mod remote;

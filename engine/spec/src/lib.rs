@@ -60,5 +60,5 @@ pub use synonyms::construct;
 pub use variant::{
     BASE_VARIANT, Corrections, known_variants, variant_directory, variant_of_directory,
 };
-pub use view::{in_file, view};
+pub use view::view;
 pub use words::Vocabulary;

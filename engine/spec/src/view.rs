@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use crate::diagnostic::{Diagnostics, SourceFile, Span};
-use crate::model::{Output, Pipeline, Setting, Spanned, Table, TableOrigin};
+use crate::model::{Check, Pipeline, Spanned, Table, TableOrigin};
 use crate::state::ParseState;
 use crate::words::Vocabulary;
 use crate::yaml::{Kind, Scalar, Style, YamlNode};
 
-/// Returns a pipeline with the same tables whose only outputs are those of the query: CSV files with these names. The
-/// position of every output is in the text of its query, and `source` of the pipeline is that text.
+/// Returns a pipeline with the same tables, without outputs, whose only check is the query. Positions in the query are
+/// those in its text, and `source` of the pipeline is that text.
 ///
 /// # Errors
 /// If the query is not valid, or reads a table that does not exist.
@@ -32,12 +32,7 @@ pub fn view(
             style: Style::Plain,
         }),
     };
-    let path = Spanned {
-        value: name.to_owned(),
-        span,
-    };
-    let form = vocabulary.by_path(name);
-    let declaration = form.and_then(|form| state.by_query(&node, form, &path));
+    let query = state.query(&node);
     let mut tables = pipeline.tables.clone();
     for (_, table) in std::mem::take(&mut state.reads) {
         let mut lists = pipeline.lists.iter();
@@ -59,32 +54,20 @@ pub fn view(
     if let Some(found) = Diagnostics::new(Arc::clone(&source), state.diagnostics) {
         return Err(found);
     }
-    let output = declaration.map(|declaration| Output { path, declaration });
+    let name = Spanned {
+        value: name.to_owned(),
+        span,
+    };
     Ok(Pipeline {
         tables,
-        public: output.into_iter().collect(),
+        public: Vec::new(),
         private: Vec::new(),
-        checks: Vec::new(),
+        checks: query
+            .map(|query| Check { name, query })
+            .into_iter()
+            .collect(),
         grade: None,
         source,
         ..pipeline.clone()
     })
-}
-
-/// Gives a view the file of its pipeline, so that errors of tables have their position in it. Errors of the query then
-/// have the position of the file's first line.
-pub fn in_file(mut view: Pipeline, source: Arc<SourceFile>) -> Pipeline {
-    for output in &mut view.public {
-        output.path.span = Span::default();
-        output.declaration.span = Span::default();
-        for setting in output.declaration.settings.values_mut() {
-            setting.span = Span::default();
-            if let Setting::Query(query) = &mut setting.value {
-                query.span = Span::default();
-                query.style = None;
-            }
-        }
-    }
-    view.source = source;
-    view
 }

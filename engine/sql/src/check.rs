@@ -1,6 +1,6 @@
 //! Checks all queries of a pipeline when it is loaded: names, row order, and types as far as they are declared.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use arrow::datatypes::DataType;
@@ -53,12 +53,17 @@ impl TableColumns {
 /// is itself in error are skipped, because their errors would be consequences of the first.
 pub fn check(session: &Session, reading: &Reading) -> Vec<Diagnostic> {
     let unread = reading.unread.iter().map(|name| (name.clone(), None));
-    let mut checker = PipelineChecker {
-        session,
-        pipeline: &reading.pipeline,
-        known: unread.collect(),
-        diagnostics: Vec::new(),
-    };
+    let mut checker = PipelineChecker::new(session, &reading.pipeline);
+    checker.known = unread.collect();
+    checker.run();
+    checker.diagnostics
+}
+
+/// Checks the queries of a pipeline, like [`check`]. A column that is not declared is not an error if the query reads a
+/// file, because the file may have it: [`Session::checked_values`] then finds it, or reports it.
+pub fn check_before_files(session: &Session, reading: &Reading) -> Vec<Diagnostic> {
+    let mut checker = PipelineChecker::new(session, &reading.pipeline);
+    checker.allows_undeclared = true;
     checker.run();
     checker.diagnostics
 }
@@ -70,12 +75,7 @@ pub fn known_columns(
     reading: &Reading,
     query: &Query,
 ) -> Vec<(String, &'static str)> {
-    let mut checker = PipelineChecker {
-        session,
-        pipeline: &reading.pipeline,
-        known: BTreeMap::new(),
-        diagnostics: Vec::new(),
-    };
+    let mut checker = PipelineChecker::new(session, &reading.pipeline);
     let columns = checker.query(query, RowOrder::AnyOrder);
     let columns = columns.map(|columns| columns.0).unwrap_or_default();
     let known = columns
@@ -110,9 +110,21 @@ struct PipelineChecker<'a> {
     /// Columns of the tables checked so far. `None` for a table in error, whose users are not checked.
     known: BTreeMap<String, Option<TableColumns>>,
     diagnostics: Vec<Diagnostic>,
+    /// Whether a query over files may name columns that are not declared.
+    allows_undeclared: bool,
 }
 
-impl PipelineChecker<'_> {
+impl<'a> PipelineChecker<'a> {
+    fn new(session: &'a Session, pipeline: &'a Pipeline) -> PipelineChecker<'a> {
+        PipelineChecker {
+            session,
+            pipeline,
+            known: BTreeMap::new(),
+            diagnostics: Vec::new(),
+            allows_undeclared: false,
+        }
+    }
+
     fn run(&mut self) {
         let pipeline = self.pipeline;
         for name in pipeline.tables.iter().flat_map(|table| &table.names) {
@@ -374,6 +386,9 @@ impl PipelineChecker<'_> {
         }
         let planned = match plan_unread(self.session, query, &tables, rows) {
             Ok(planned) => planned,
+            Err(QueryError::Plan {
+                column: Some(_), ..
+            }) if self.allows_undeclared && self.reads_file(&query.tables) => return None,
             Err(error) => {
                 self.report(query, &error, &declared);
                 return None;
@@ -463,6 +478,27 @@ impl PipelineChecker<'_> {
             Some(help) => diagnostic.help(help),
             None => diagnostic,
         });
+    }
+
+    /// Whether the rows of a table come from a file, which may have more columns than its declaration.
+    fn reads_file(&self, tables: &BTreeSet<String>) -> bool {
+        tables.iter().any(|name| {
+            let mut all = self.pipeline.tables.iter();
+            match all.find(|table| table.has(name)).map(|table| &table.made) {
+                Some(TableOrigin::Query(query)) => self.reads_file(&query.tables),
+                Some(TableOrigin::Declared(declaration)) => match declaration.form.makes {
+                    Produces::Same(key) | Produces::Parts(key) => {
+                        let of = declaration.text(key).map(str::to_owned);
+                        self.reads_file(&of.into_iter().collect())
+                    }
+                    Produces::Table(_) => declaration
+                        .settings()
+                        .any(|(key, _)| matches!(key.value, KeyType::Source)),
+                    _ => false,
+                },
+                _ => false,
+            }
+        })
     }
 
     fn missing_column(&mut self, column: &Spanned<String>, table: &str, columns: &TableColumns) {

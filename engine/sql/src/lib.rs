@@ -105,7 +105,7 @@ mod types;
 mod usage;
 mod wildcard;
 
-pub use check::{check, known_columns};
+pub use check::{check, check_before_files, known_columns};
 pub use error::{QueryError, RelationError};
 pub use limits::QueryLimits;
 pub use relation::{Relation, RelationBatch, RelationColumn, ScanError};

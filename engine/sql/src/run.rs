@@ -23,7 +23,7 @@ use crate::failing;
 use crate::functions::rows_per_batch;
 use crate::limits::{QueryLimits, QueryPool};
 use crate::plan::{PlannedQuery, RowOrder, plan_opaque, plan_typed};
-use crate::{QueryError, Relation, Session, physical};
+use crate::{QueryError, Relation, Session, constants, physical, types};
 
 /// Memory that a sort reserves for merging its temporary files, in bytes.
 const MERGE_BYTES: usize = 10 << 20;
@@ -124,6 +124,26 @@ impl Session {
         limits: &QueryLimits,
     ) -> Result<QueryRows, QueryError> {
         let planned = plan_typed(self, query, &tables, RowOrder::AnyOrder)?;
+        self.start(planned, &tables, false, limits).await
+    }
+
+    /// Runs a query that no pipeline has, and returns all columns as values: in the query's order, or in any order if it
+    /// does not determine one. Also checks what [`crate::check`] checks when a pipeline is loaded: types and constants.
+    ///
+    /// # Errors
+    /// As for [`Session::rows`], and for types that do not fit.
+    pub async fn checked_values(
+        &self,
+        query: &Query,
+        tables: BTreeMap<String, Arc<dyn Relation>>,
+        limits: &QueryLimits,
+    ) -> Result<QueryRows, QueryError> {
+        let planned = match plan_typed(self, query, &tables, RowOrder::Ordered) {
+            Err(QueryError::Order(_)) => plan_typed(self, query, &tables, RowOrder::AnyOrder)?,
+            planned => planned?,
+        };
+        types::check(&planned.plan)?;
+        constants::check(self, &planned.plan)?;
         self.start(planned, &tables, false, limits).await
     }
 

@@ -30,6 +30,7 @@ use crate::kinds::{
     Publish, SPLIT_OUTPUTS, Strictness, TREE_PREFIX, Unpack, VALUE_OUTPUT, is_archive,
 };
 use crate::located::LocatedStep;
+use crate::preview::{PreviewRequest, PreviewSink};
 
 /// Parameters of a run that are not part of the pipeline.
 pub struct BuildOptions<'a> {
@@ -112,32 +113,25 @@ pub fn build(
     sources: Sources,
     options: &BuildOptions<'_>,
 ) -> Result<NodeId, BuildError> {
-    let Sources {
-        bundle,
-        mut further,
-    } = sources;
-    let bundle = graph.add(&pipeline.id, "bundle", Action::Source(bundle), Vec::new())?;
-    let mut nodes = BTreeMap::new();
-    for source in &pipeline.sources {
-        let name = &source.name.value;
-        let source = further.remove(name);
-        let source = source.ok_or_else(|| BuildError::UnknownSource(name.clone()))?;
-        let step = format!("source/{name}");
-        let node = graph.add(&pipeline.id, &step, Action::Source(source), Vec::new())?;
-        nodes.insert(name.clone(), node);
-    }
-    let mut builder = Builder {
-        graph,
-        pipeline,
-        options,
-        bundle,
-        sources: nodes,
-        trees: BTreeMap::new(),
-        tables: BTreeMap::new(),
-        table_trees: BTreeMap::new(),
-        published_tables: published_tables(pipeline),
-    };
-    builder.add_all()
+    Builder::new(graph, pipeline, sources, options)?.add_all()
+}
+
+/// Adds the steps of the tables that a query reads, and the sink that runs it. Returns the sink.
+///
+/// # Errors
+/// If the query reads an unknown table, or as for [`build`].
+pub fn build_preview(
+    graph: &mut Graph,
+    pipeline: &Pipeline,
+    sources: Sources,
+    options: &BuildOptions<'_>,
+    request: PreviewRequest,
+) -> Result<NodeId, BuildError> {
+    let mut builder = Builder::new(graph, pipeline, sources, options)?;
+    let inputs = builder.query_inputs(&request.query)?;
+    let session = options.session.clone();
+    let sink = Action::Sink(Box::new(PreviewSink { request, session }));
+    Ok(graph.add(&pipeline.id, "rows", sink, inputs)?)
 }
 
 /// Returns the names of the tables that an output publishes unchanged.
@@ -170,6 +164,42 @@ struct Builder<'a> {
 type StepInputs = Vec<(String, Port)>;
 /// Outputs to publish: the name of the input of `publish`, and the path below `prepared`.
 type PublishedFiles = Vec<(String, String)>;
+
+impl<'a> Builder<'a> {
+    /// Adds the sources.
+    fn new(
+        graph: &'a mut Graph,
+        pipeline: &'a Pipeline,
+        sources: Sources,
+        options: &'a BuildOptions<'a>,
+    ) -> Result<Builder<'a>, BuildError> {
+        let Sources {
+            bundle,
+            mut further,
+        } = sources;
+        let bundle = graph.add(&pipeline.id, "bundle", Action::Source(bundle), Vec::new())?;
+        let mut nodes = BTreeMap::new();
+        for source in &pipeline.sources {
+            let name = &source.name.value;
+            let source = further.remove(name);
+            let source = source.ok_or_else(|| BuildError::UnknownSource(name.clone()))?;
+            let step = format!("source/{name}");
+            let node = graph.add(&pipeline.id, &step, Action::Source(source), Vec::new())?;
+            nodes.insert(name.clone(), node);
+        }
+        Ok(Builder {
+            graph,
+            pipeline,
+            options,
+            bundle,
+            sources: nodes,
+            trees: BTreeMap::new(),
+            tables: BTreeMap::new(),
+            table_trees: BTreeMap::new(),
+            published_tables: published_tables(pipeline),
+        })
+    }
+}
 
 impl Builder<'_> {
     fn add_all(&mut self) -> Result<NodeId, BuildError> {

@@ -62,13 +62,15 @@ mod limits;
 mod located;
 mod members;
 mod ordered;
+mod preview;
 mod relation;
 pub mod value;
 
-pub use build::{BuildError, BuildOptions, PublishedChecksums, Sources, build};
+pub use build::{BuildError, BuildOptions, PublishedChecksums, Sources, build, build_preview};
 pub use kinds::{
     Expand, Manifest, ManifestError, PublishedOutput, Unpublished, VerifiedTree, invalidate,
     is_writer_dependent, record_origin, verify_after_restart, vocabulary,
 };
 pub use located::LocatedError;
 pub use members::members;
+pub use preview::{Preview, PreviewColumn, PreviewRequest};

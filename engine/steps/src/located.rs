@@ -166,19 +166,46 @@ impl LocatedStep {
             None if failure == Failure::Pipeline => (self.declaration, None),
             None => (None, None),
         };
-        let Some(span) = span else { return error };
-        let diagnostic = Diagnostic::error(failure.name(), span, chain(&error));
-        let diagnostic = Diagnostic { help, ..diagnostic };
-        let source = self.source.clone();
-        StepError::new(
-            failure,
-            LocatedError {
-                source,
-                diagnostic,
-                error,
-            },
-        )
+        match span {
+            Some(span) => located(&self.source, span, help, error),
+            None => error,
+        }
     }
+}
+
+fn located(
+    source: &Arc<SourceFile>,
+    span: Span,
+    help: Option<String>,
+    error: StepError,
+) -> StepError {
+    let failure = error.failure();
+    let diagnostic = Diagnostic::error(failure.name(), span, chain(&error));
+    let diagnostic = Diagnostic { help, ..diagnostic };
+    let source = source.clone();
+    StepError::new(
+        failure,
+        LocatedError {
+            source,
+            diagnostic,
+            error,
+        },
+    )
+}
+
+/// Adds the place in its query's text to an error. `source` is that text.
+pub(crate) fn locate_in_query(source: &Arc<SourceFile>, error: StepError) -> StepError {
+    let subject = causes(&error).find_map(|cause| cause.downcast_ref::<SubjectError>());
+    let Some((Subject::Query(query, place), help)) =
+        subject.map(|found| (&found.subject, found.help.clone()))
+    else {
+        return error;
+    };
+    let span = match place {
+        Some((line, column)) => query.locate(source, *line, *column),
+        None => query.span,
+    };
+    located(source, span, help, error)
 }
 
 impl Step for LocatedStep {

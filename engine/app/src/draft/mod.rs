@@ -34,7 +34,6 @@ use bundle::BundleContent;
 use guess::SplitGuess;
 
 pub use guess::DraftChoices;
-pub(crate) use guess::texts;
 
 /// A pipeline that was written for a bundle.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,19 +1,19 @@
 //! The first rows of a table of a pipeline, or of a query over its tables.
 //!
-//! The pipeline is run with one output, a CSV file of the query, which is published in a temporary directory. So only
-//! the tables that the query needs are made, and tables in the cache are reused.
+//! A run with a sink in place of the outputs: only the tables that the query needs are made, and tables in the cache are
+//! reused. The sink keeps the first rows and counts the cells of all others, so the result needs little memory.
 
-use std::path::Path;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use parking_lot::Mutex;
 use prep_core::{Cancel, Failure, Reporter};
-use prep_formats::pandas::{Frame, ReadOptions, read_frame};
-use prep_spec::model::{Pipeline, Setting};
+use prep_spec::model::{Pipeline, Query};
 use prep_spec::{Reading, alternatives};
 use prep_sql::Session;
+use prep_steps::{Preview, PreviewRequest};
 use serde::Serialize;
 
-use crate::draft::texts;
 use crate::error::Error;
 use crate::stages::load::LoadedCompetition;
 use crate::stages::loader::Loader;
@@ -21,8 +21,8 @@ use crate::stages::run::Run;
 use crate::stages::summary::Summary;
 use crate::task::{PreparationOptions, Task};
 
-/// The name of the only output.
-const OUTPUT: &str = "rows.csv";
+/// The name of the query in errors.
+const NAME: &str = "rows";
 
 /// The table or query that a person looks at.
 #[derive(Debug, Clone)]
@@ -38,8 +38,10 @@ pub enum PreviewSource {
 pub struct ViewOptions {
     /// The query.
     pub(crate) query: String,
-    /// Directory in which the result is published.
-    pub(crate) folder: std::path::PathBuf,
+    /// Maximum number of rows that are kept.
+    pub(crate) limit: usize,
+    /// The result, after the run.
+    pub(crate) result: Arc<Mutex<Option<Preview>>>,
 }
 
 /// Rows with their columns.
@@ -56,18 +58,20 @@ pub struct Rows {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RowsColumn {
     pub name: String,
-    /// The type in queries; `text` for columns whose type is inferred when they are written. `None` for a column of a file
-    /// that the pipeline does not declare: a query can only pass it on.
+    /// The type in queries; `text` for columns whose type is inferred when they are written.
     #[serde(rename = "type")]
-    pub kind: Option<&'static str>,
-    /// Number of cells that are not missing. `None` if the column is not declared.
-    pub filled: Option<u64>,
-    /// Number of different values. `None` if the column is not declared.
+    pub kind: &'static str,
+    /// False for a column of a file that the pipeline does not declare. Its type is the one that pandas infers. In the
+    /// pipeline, a query can only pass it on.
+    pub declared: bool,
+    /// Number of cells that are not missing.
+    pub filled: u64,
+    /// Number of different values. `None` if they are too many to count.
     pub distinct: Option<u64>,
 }
 
 impl ViewOptions {
-    /// Replaces the outputs of a loaded pipeline by the query.
+    /// Replaces the outputs of a loaded pipeline by the query, and returns the preview to make.
     ///
     /// # Errors
     /// If the query is not valid for the pipeline's tables.
@@ -75,25 +79,37 @@ impl ViewOptions {
         &self,
         loaded: &mut LoadedCompetition,
         engine: &Session,
-    ) -> Result<(), Error> {
+    ) -> Result<PreviewRequest, Error> {
         let reading = reading(&loaded.pipeline, &self.query)?;
         let source = Arc::clone(&reading.pipeline.source);
-        if let Some(found) = prep_spec::Diagnostics::new(source, prep_sql::check(engine, &reading))
-        {
+        let found = prep_sql::check_before_files(engine, &reading);
+        if let Some(found) = prep_spec::Diagnostics::new(Arc::clone(&source), found) {
             return Err(found.into());
         }
-        let source = Arc::clone(&loaded.pipeline.source);
-        loaded.pipeline = prep_spec::in_file(reading.pipeline, source);
         loaded.checksums = None;
-        Ok(())
+        // Errors of tables have their places in the pipeline's file.
+        let file = Arc::clone(&loaded.pipeline.source);
+        let mut pipeline = reading.pipeline;
+        let query = pipeline.checks.pop().map(|check| check.query);
+        let query = query.ok_or_else(|| Error::new(Failure::Internal, "a view without a query"))?;
+        loaded.pipeline = Pipeline {
+            source: file,
+            ..pipeline
+        };
+        Ok(PreviewRequest {
+            query,
+            source,
+            limit: self.limit,
+            result: Arc::clone(&self.result),
+        })
     }
 }
 
 fn reading(pipeline: &Pipeline, query: &str) -> Result<Reading, Error> {
-    let pipeline = prep_spec::view(pipeline, prep_steps::vocabulary(), OUTPUT, query)?;
+    let pipeline = prep_spec::view(pipeline, prep_steps::vocabulary(), NAME, query)?;
     Ok(Reading {
         pipeline,
-        unread: std::collections::BTreeSet::new(),
+        unread: BTreeSet::new(),
     })
 }
 
@@ -114,79 +130,87 @@ pub fn rows(
         PreviewSource::Table(name) => of_table(&pipeline, name)?,
         PreviewSource::Query(query) => query.trim().trim_end_matches(';').to_owned(),
     };
-    let call = Call {
-        task,
-        id,
-        cancel,
-        reporter,
-    };
-    // Two runs, because the second query names the columns that the first one finds.
-    let limited = match view {
-        PreviewSource::Table(_) => format!("{query} LIMIT {limit}"),
-        PreviewSource::Query(_) => query.clone(),
-    };
-    let mut first = call.frame(&limited)?;
-    let names: Vec<String> = first.columns.iter().map(|one| one.name.clone()).collect();
     let reading = reading(&pipeline, &query)?;
-    let known = known(&reading);
-    let kind = |name: &str| {
-        let mut columns = known.iter();
-        Some(columns.find(|(own, _)| own == name)?.1)
+    let view = ViewOptions {
+        query,
+        limit,
+        result: Arc::default(),
     };
-    let mut facts = "SELECT count(*) AS n".to_owned();
-    let declared = names.iter().filter(|name| kind(name).is_some());
-    for (number, name) in declared.enumerate() {
-        let name = name.replace('"', "\"\"");
-        facts += &format!(
-            ", count(\"{name}\") AS filled_{number}, count(DISTINCT \"{name}\") AS distinct_{number}"
-        );
-    }
-    let facts = call.frame(&format!("{facts} FROM ({query}) AS shown"))?;
-    let mut numbers = facts.columns.iter().map(|column| {
-        let text = texts(column).into_iter().next().flatten();
-        text.and_then(|text| text.parse().ok()).unwrap_or(0)
+    let preview = run(task, id, view, cancel, reporter)?;
+    let undeclared = undeclared(&reading, &preview.tables);
+    let columns = preview.columns.into_iter().map(|column| RowsColumn {
+        declared: !undeclared.contains(&column.name),
+        name: column.name,
+        kind: column.kind,
+        filled: column.filled,
+        distinct: column.distinct,
     });
-    let rows = numbers.next().unwrap_or(0);
-    let columns = names.into_iter().map(|name| {
-        let kind = kind(&name);
-        RowsColumn {
-            kind,
-            filled: kind.and_then(|_| numbers.next()),
-            distinct: kind.and_then(|_| numbers.next()),
-            name,
-        }
-    });
-    let columns: Vec<RowsColumn> = columns.collect();
-    let cells: Vec<_> = first.columns.drain(..).map(|one| texts(&one)).collect();
-    let count = cells.first().map_or(0, Vec::len).min(limit);
-    let row = |row: usize| {
-        let cells = cells.iter();
-        cells
-            .map(|column| column.get(row).cloned().flatten())
-            .collect()
-    };
     Ok(Rows {
-        rows,
-        columns,
-        first: (0..count).map(row).collect(),
+        rows: preview.rows,
+        columns: columns.collect(),
+        first: preview.first,
     })
 }
 
-/// Returns the columns of the query with their types, as far as they are known without data.
-fn known(reading: &Reading) -> Vec<(String, &'static str)> {
-    let output = reading.pipeline.public.first();
-    let settings = output
-        .into_iter()
-        .flat_map(|one| one.declaration.settings());
-    let mut queries = settings.filter_map(|(_, setting)| match &setting.value {
-        Setting::Query(query) => Some(query),
-        _ => None,
+fn run(
+    task: &Task,
+    id: &str,
+    view: ViewOptions,
+    cancel: &Cancel,
+    reporter: &Arc<dyn Reporter>,
+) -> Result<Preview, Error> {
+    let result = Arc::clone(&view.result);
+    let task = Task {
+        options: PreparationOptions {
+            view: Some(view),
+            expand: None,
+            locked: false,
+            keep_going: false,
+            ..task.options.clone()
+        },
+        ..task.clone()
+    };
+    let run = Run::begin(&task, &[id.to_owned()], cancel, &|_| {})?;
+    let ended = run.run(Arc::clone(reporter))?;
+    if let Some(preview) = result.lock().take() {
+        return Ok(preview);
+    }
+    let mut competitions = ended.competitions.iter();
+    let mut failures = competitions.next().map_or(Vec::new(), |competition| {
+        Summary::of_finished(&ended, competition).failures
     });
+    if failures.is_empty() {
+        return Err(Error::new(Failure::Cancelled, "stopped"));
+    }
+    let failure = failures.remove(0);
+    if let Some(place) = failure.place {
+        return Err(place.into());
+    }
+    let step = failure
+        .step
+        .map_or(String::new(), |step| format!("{step}: "));
+    let error = Error::new(failure.failure, format!("{step}{}", failure.message));
+    Err(match failure.help {
+        Some(help) => error.help(help),
+        None => error,
+    })
+}
+
+/// Returns the columns of the tables that the pipeline does not declare.
+fn undeclared(reading: &Reading, tables: &[(String, Vec<String>)]) -> BTreeSet<String> {
     let session = Session::planner();
-    let known = queries
-        .next()
-        .map(|query| prep_sql::known_columns(&session, reading, query));
-    known.unwrap_or_default()
+    let declared = |table: &str| -> BTreeMap<String, &'static str> {
+        let query = Query::parse(&format!("SELECT * FROM \"{table}\""));
+        let columns = query.map(|query| prep_sql::known_columns(&session, reading, &query));
+        columns.unwrap_or_default().into_iter().collect()
+    };
+    let mut undeclared = BTreeSet::new();
+    for (table, columns) in tables {
+        let declared = declared(table);
+        let names = columns.iter().filter(|name| !declared.contains_key(*name));
+        undeclared.extend(names.cloned());
+    }
+    undeclared
 }
 
 fn of_table(pipeline: &Pipeline, name: &str) -> Result<String, Error> {
@@ -198,78 +222,4 @@ fn of_table(pipeline: &Pipeline, name: &str) -> Result<String, Error> {
     }
     let message = format!("`{}` has no table `{name}`", pipeline.id);
     Err(Error::request(message).help(alternatives(name, "it", names)))
-}
-
-struct Call<'a> {
-    task: &'a Task,
-    id: &'a str,
-    cancel: &'a Cancel,
-    reporter: &'a Arc<dyn Reporter>,
-}
-
-impl Call<'_> {
-    /// Returns the result of a query. All cells are texts.
-    fn frame(&self, query: &str) -> Result<Frame, Error> {
-        let parent = self.task.settings.temp_dir();
-        std::fs::create_dir_all(&parent)
-            .map_err(|error| Error::writing("make the directory", &parent, &error))?;
-        let folder = tempfile::Builder::new().prefix("rows-").tempdir_in(&parent);
-        let folder =
-            folder.map_err(|error| Error::writing("make a directory in", &parent, &error))?;
-        let task = Task {
-            options: PreparationOptions {
-                view: Some(ViewOptions {
-                    query: query.to_owned(),
-                    folder: folder.path().to_owned(),
-                }),
-                expand: None,
-                locked: false,
-                keep_going: false,
-                ..self.task.options.clone()
-            },
-            ..self.task.clone()
-        };
-        let ids = [self.id.to_owned()];
-        let run = Run::begin(&task, &ids, self.cancel, &|_| {})?;
-        let ended = run.run(Arc::clone(self.reporter))?;
-        let competition = ended.competitions.first();
-        let summary = competition.map(|one| Summary::of_finished(&ended, one));
-        let Some(summary) = summary.filter(|summary| !summary.is_complete()) else {
-            let path = folder
-                .path()
-                .join(self.id)
-                .join("prepared/public")
-                .join(OUTPUT);
-            return read(&path);
-        };
-        match summary.failures.into_iter().next() {
-            Some(failure) => {
-                let step = failure
-                    .step
-                    .map_or(String::new(), |step| format!("{step}: "));
-                let error = Error::new(failure.failure, format!("{step}{}", failure.message));
-                Err(match failure.help {
-                    Some(help) => error.help(help),
-                    None => error,
-                })
-            }
-            None => Err(Error::new(Failure::Cancelled, "stopped")),
-        }
-    }
-}
-
-/// Reads a CSV file with all cells as texts.
-fn read(path: &Path) -> Result<Frame, Error> {
-    let bytes = std::fs::read(path).map_err(|error| Error::reading("read", path, &error))?;
-    let failed = |error: &dyn std::fmt::Display| {
-        Error::new(Failure::Internal, format!("{}: {error}", path.display()))
-    };
-    let options = ReadOptions::default();
-    let frame = read_frame(&bytes, &options).map_err(|error| failed(&error))?;
-    let text = frame.columns.iter().map(|column| column.name.clone());
-    let options = ReadOptions {
-        text: text.collect(),
-        ..options
-    };
-    read_frame(&bytes, &options).map_err(|error| failed(&error))
 }

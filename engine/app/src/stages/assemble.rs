@@ -114,9 +114,10 @@ impl Assembler<'_> {
     fn competition(&self, entry: &CatalogEntry) -> Result<(Graph, Competition), Error> {
         let (options, settings) = (&self.task.options, &self.task.settings);
         let mut loaded = LoadedCompetition::load(entry, options, &self.loader)?;
-        if let Some(view) = &options.view {
-            view.apply(&mut loaded, self.engine)?;
-        }
+        let view = options.view.as_ref();
+        let preview = view
+            .map(|view| view.apply(&mut loaded, self.engine))
+            .transpose()?;
         let locked = loaded.to_lock_entry();
         let trees = match &self.chosen.lock {
             Some(lock) => Some(lock::require(lock, &entry.id, &options.variant, &locked)?),
@@ -125,10 +126,7 @@ impl Assembler<'_> {
         let found = FoundSources::find(&loaded, self.task)?;
         let path = found.bundle.location();
         let given = description::user_text(options, &entry.id)?;
-        let data_dir = match &options.view {
-            Some(view) => view.folder.clone(),
-            None => self.task.data_dir(),
-        };
+        let data_dir = self.task.data_dir();
         let build_options = BuildOptions {
             data_dir: &data_dir,
             boot: settings.boot.as_deref(),
@@ -151,8 +149,14 @@ impl Assembler<'_> {
             further: found.further.sources,
         };
         let mut graph = Graph::new();
-        prep_steps::build(&mut graph, &loaded.pipeline, sources, &build_options)
-            .map_err(|error| Error::new(Failure::Pipeline, format!("{}: {error}", entry.id)))?;
+        let pipeline = &loaded.pipeline;
+        let built = match preview {
+            Some(request) => {
+                prep_steps::build_preview(&mut graph, pipeline, sources, &build_options, request)
+            }
+            None => prep_steps::build(&mut graph, pipeline, sources, &build_options),
+        };
+        built.map_err(|error| Error::new(Failure::Pipeline, format!("{}: {error}", entry.id)))?;
         let competition = Competition {
             id: entry.id.clone(),
             verification: loaded.verification,

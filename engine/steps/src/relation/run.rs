@@ -1,12 +1,14 @@
 //! Runs queries within a step: their limits, threads and errors.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use arrow::array::RecordBatch;
 use prep_cache::{Permit, check_threads};
 use prep_core::{Context, Failure, Inputs, StepError, WithRemedy};
 use prep_spec::model::Query;
-use prep_sql::{QueryError, QueryLimits, QueryRows, ResultColumn, Session};
+use prep_spec::{list_names, nearest};
+use prep_sql::{QueryError, QueryLimits, QueryRows, Relation, ResultColumn, Session};
 use tokio::runtime::{Builder, Runtime};
 
 use super::{OpenTable, open, relations};
@@ -23,6 +25,8 @@ pub(crate) enum RowForm {
     Values,
     /// The rows as values, in any order.
     Unordered,
+    /// Like `Unordered`, for a query that was not checked when the pipeline was loaded.
+    Checked,
 }
 
 /// A query and the step that runs it.
@@ -69,21 +73,23 @@ impl<'a> QueryRun<'a> {
         let cancel = context.cancel.clone();
         let limits = QueryLimits {
             memory: query_memory(query, inputs).min(context.limits.memory),
-            stop: std::sync::Arc::new(move || cancel.is_cancelled()),
+            stop: Arc::new(move || cancel.is_cancelled()),
         };
         let tables = relations(tables);
         let (runtime, permit) = runtime(query, context, inputs)?;
+        let columns = columns_by_table(&tables);
         let rows = runtime.block_on(async {
             match form {
                 RowForm::Cells => session.rows(query, tables, &limits).await,
                 RowForm::Values => session.values(query, tables, &limits).await,
                 RowForm::Unordered => session.values_unordered(query, tables, &limits).await,
+                RowForm::Checked => session.checked_values(query, tables, &limits).await,
             }
         });
         Ok(RunningQuery {
             context,
             query,
-            rows: rows.map_err(|error| failed(query, error))?,
+            rows: rows.map_err(|error| failed_on(&columns, query, error))?,
             runtime,
             _permit: permit,
         })
@@ -135,13 +141,54 @@ fn runtime(
     Ok((runtime.map_err(StepError::machine)?, permit))
 }
 
+/// The columns of each table, except the hidden ones.
+type ColumnsByTable = Vec<(String, Vec<String>)>;
+
+fn columns_by_table(tables: &BTreeMap<String, Arc<dyn Relation>>) -> ColumnsByTable {
+    let tables = tables.iter();
+    let columns = tables.map(|(name, table)| {
+        let columns = table.columns().iter().filter(|column| !column.hidden);
+        (
+            name.clone(),
+            columns.map(|column| column.name.clone()).collect(),
+        )
+    });
+    columns.collect()
+}
+
+/// Converts an error of planning a query. If a column does not exist, the help lists those that do.
+fn failed_on(tables: &ColumnsByTable, query: &Query, error: QueryError) -> StepError {
+    let missing = match &error {
+        QueryError::Plan { column, .. } => column.as_deref(),
+        _ => None,
+    };
+    let help = missing.map(|missing| {
+        let names = tables.iter().flat_map(|(_, columns)| columns);
+        let near = nearest(missing, names.map(String::as_str));
+        let lists = tables.iter().map(|(table, columns)| {
+            let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
+            list_names(&format!("`{table}`"), &columns)
+        });
+        let lists = lists.collect::<Vec<_>>().join("; ");
+        match near {
+            Some(near) => format!("did you mean `{near}`? {lists}"),
+            None => lists,
+        }
+    });
+    failed_with(query, error, help)
+}
+
 /// Converts an error of a query to an error of the step, with its location in the query.
 fn failed(query: &Query, error: QueryError) -> StepError {
+    failed_with(query, error, None)
+}
+
+fn failed_with(query: &Query, error: QueryError, help: Option<String>) -> StepError {
     let failure = error.failure();
     if failure == Failure::Cancelled {
         return StepError::Cancelled;
     }
-    let (place, help) = (error.place(), error.help().map(str::to_owned));
+    let (place, help) = (error.place(), error.help().map(str::to_owned).or(help));
     let word = Subject::Query(Box::new(query.clone()), place);
     let remedy = error.remedy();
     error_at_with_help(failure, word, WithRemedy::attach(error, remedy), help)

@@ -27,8 +27,8 @@ Examples:
   prep pipeline show --all --json | jq '.competitions[] | {id, metric}'
 
 With a TABLE after the ID, or with --sql, the command prints the first rows, and for each column its type, the number \
-of cells that are not missing, and the number of different values. It makes the tables that it needs from the bundle, and \
-publishes nothing.
+of missing cells, and the number of different values. It makes the tables that it needs from the bundle, and publishes \
+nothing. All columns of a file can be used in --sql. In the pipeline, declare the columns that queries compute with.
 
 With --json, the command also prints description, leaderboard, published checksums and the names that upstream uses. \
 Without an ID, it then prints all competitions.")]
@@ -122,7 +122,7 @@ fn first_rows(rows: &Rows) -> String {
     for line in &lines {
         let cells = line.iter().zip(&widths).zip(&rows.columns);
         let cells = cells.map(|((cell, &width), column)| match column.kind {
-            Some("integer" | "number") => format!("{cell:>width$}"),
+            "integer" | "number" => format!("{cell:>width$}"),
             _ => format!("{cell:<width$}"),
         });
         let cells: Vec<String> = cells.collect();
@@ -154,13 +154,16 @@ fn facts(rows: &Rows) -> String {
         ("missing", Align::Right),
         ("different", Align::Right),
     ]);
-    let number = |number: Option<u64>| number.map_or("-".to_owned(), |number| number.to_string());
     for column in &rows.columns {
+        let distinct = column.distinct.map(|number| number.to_string());
         table.row(vec![
             column.name.clone(),
-            column.kind.unwrap_or("not declared").to_owned(),
-            number(column.filled.map(|filled| rows.rows.saturating_sub(filled))),
-            number(column.distinct),
+            match column.declared {
+                true => column.kind.to_owned(),
+                false => format!("{}, not declared", column.kind),
+            },
+            rows.rows.saturating_sub(column.filled).to_string(),
+            distinct.unwrap_or_else(|| "not counted".to_owned()),
         ]);
     }
     format!("{}\n\n{}", units::count(rows.rows, "row"), table.render())
