@@ -27,13 +27,13 @@ impl Buffer {
         Ok(Buffer { pages, len: 0 })
     }
 
-    /// Appends all of `piece`. Returns `false` and appends nothing if it does not fit.
-    pub(crate) fn push(&mut self, piece: &[u8]) -> bool {
-        let end = self.len.saturating_add(piece.len());
+    /// Appends all of `chunk`. Returns `false` and appends nothing if it does not fit.
+    pub(crate) fn push(&mut self, chunk: &[u8]) -> bool {
+        let end = self.len.saturating_add(chunk.len());
         let Some(room) = self.pages.get_mut(self.len..end) else {
             return false;
         };
-        room.copy_from_slice(piece);
+        room.copy_from_slice(chunk);
         self.len = end;
         true
     }
@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn piece_is_appended_entirely_or_not_at_all() -> io::Result<()> {
+    fn chunk_is_appended_entirely_or_not_at_all() -> io::Result<()> {
         let mut buffer = Buffer::with_capacity(5)?;
         assert_eq!(buffer.bytes(), b"");
         assert!(buffer.push(b"abc") && buffer.push(b""));

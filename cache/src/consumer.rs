@@ -28,10 +28,10 @@ impl Chunks {
         &self,
         mut take: impl FnMut(&[u8]) -> Result<(), E>,
     ) -> Result<(), E> {
-        self.full.iter().try_for_each(|piece| {
-            take(&piece)?;
+        self.full.iter().try_for_each(|chunk| {
+            take(&chunk)?;
             // After its last chunk, the sender no longer receives buffers.
-            let _ = self.recycled.send(piece);
+            let _ = self.recycled.send(chunk);
             Ok(())
         })
     }
@@ -48,13 +48,13 @@ impl<T: Send + 'static> Consumer<T> {
         waiting: usize,
         work: impl FnOnce(V, Chunks) -> T + Send + 'static,
     ) -> Result<Consumer<T>, V> {
-        let (full, pieces) = sync_channel(waiting);
+        let (full, chunks) = sync_channel(waiting);
         let (recycled, empty) = channel();
-        let pieces = Chunks {
-            full: pieces,
+        let chunks = Chunks {
+            full: chunks,
             recycled,
         };
-        let thread = threads::try_spawn(value, move |value| permit.work(|| work(value, pieces)))?;
+        let thread = threads::try_spawn(value, move |value| permit.work(|| work(value, chunks)))?;
         Ok(Consumer {
             full: Some(full),
             empty,
@@ -63,10 +63,10 @@ impl<T: Send + 'static> Consumer<T> {
     }
 
     /// Queues a chunk. Blocks while the queue is full. Returns `false` if the worker has already ended.
-    pub(crate) fn send(&mut self, piece: Vec<u8>) -> bool {
+    pub(crate) fn send(&mut self, chunk: Vec<u8>) -> bool {
         self.full
             .as_ref()
-            .is_some_and(|full| full.send(piece).is_ok())
+            .is_some_and(|full| full.send(chunk).is_ok())
     }
 
     /// Returns a buffer that the worker has finished with, if there is one. It still contains the old bytes.

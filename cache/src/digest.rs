@@ -40,15 +40,15 @@ impl Digest {
     }
 }
 
-/// Returns the digest and the length of the bytes of `input`, reading `piece` bytes at a time. Calls `progress` with
+/// Returns the digest and the length of the bytes of `input`, reading `chunk_bytes` bytes at a time. Calls `progress` with
 /// the number of bytes of each read.
 pub(crate) fn hash(
     mut input: impl Read,
-    piece: usize,
+    chunk_bytes: usize,
     progress: &dyn Fn(u64),
 ) -> io::Result<(Digest, u64)> {
     let mut hasher = blake3::Hasher::new();
-    let mut buffer = vec![0; piece];
+    let mut buffer = vec![0; chunk_bytes];
     let mut len = 0;
     loop {
         let read = next(&mut input, &mut buffer)?;

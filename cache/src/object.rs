@@ -282,9 +282,9 @@ fn stamp_of(object: &Object) -> Result<Stamp, StoreError> {
 
 /// Hashes all bytes of an object. Calls `progress` with the number of bytes of each read.
 fn hash(object: &Object, progress: &dyn Fn(u64)) -> Result<Digest, StoreError> {
-    let piece = usize::try_from(object.len.min(CHUNK_BYTES)).unwrap_or(0);
+    let chunk_bytes = usize::try_from(object.len.min(CHUNK_BYTES)).unwrap_or(0);
     let bytes = object.reader().take(object.len);
-    match digest::hash(bytes, piece, progress) {
+    match digest::hash(bytes, chunk_bytes, progress) {
         Ok((digest, _)) => Ok(digest),
         Err(error) => Err(StoreError::io("read", &object.path, error)),
     }

@@ -87,14 +87,14 @@ impl ScatteredWriter {
         // The file is read-only, but `reopen` would also open it for writing.
         let mut file = File::open(path).map_err(error)?;
         let mut hashes = Hashes::new(&self.store);
-        let mut piece = vec![0; CHUNK_BYTES];
+        let mut chunk = vec![0; CHUNK_BYTES];
         loop {
             watch().map_err(error)?;
-            let count = next(&mut file, &mut piece).map_err(error)?;
+            let count = next(&mut file, &mut chunk).map_err(error)?;
             if count == 0 {
                 break;
             }
-            hashes.update(piece.get(..count).unwrap_or_default());
+            hashes.update(chunk.get(..count).unwrap_or_default());
         }
         let digest = hashes.finish(&self.store);
         self.store.add_object(self.temp, digest)?;

@@ -17,8 +17,8 @@ pub(crate) struct Stamp {
     /// Nanoseconds since 1970, negative for earlier times.
     pub(crate) modified: i64,
     pub(crate) inode: u64,
-    /// Change time in nanoseconds since 1970. `None` for files of the store, because publishing an object links to it
-    /// , which changes the time, and in records of earlier versions.
+    /// Change time in nanoseconds since 1970. `None` for files of the store, because publishing an object adds a link,
+    /// which changes the time. Also `None` in records of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     changed: Option<i64>,
 }

@@ -110,8 +110,8 @@ fn append_on_thread(
         unfinished,
         permit,
         MAX_QUEUED_CHUNKS,
-        |mut unfinished, pieces| {
-            pieces.for_each(|piece| unfinished.append(piece))?;
+        |mut unfinished, chunks| {
+            chunks.for_each(|chunk| unfinished.append(chunk))?;
             Ok(unfinished)
         },
     )
@@ -271,16 +271,16 @@ impl ObjectWriter {
     ///
     /// # Errors
     /// Same as for [`Write::write`].
-    pub fn push(&mut self, piece: Vec<u8>) -> io::Result<Option<Vec<u8>>> {
+    pub fn push(&mut self, chunk: Vec<u8>) -> io::Result<Option<Vec<u8>>> {
         if !self.buffer.is_empty() {
             let buffer = std::mem::take(&mut self.buffer);
             self.pass_on(buffer).map_err(StoreError::into_io)?;
         }
-        self.pass_on(piece).map_err(StoreError::into_io)
+        self.pass_on(chunk).map_err(StoreError::into_io)
     }
 
-    fn pass_on(&mut self, piece: Vec<u8>) -> Result<Option<Vec<u8>>, StoreError> {
-        self.len += piece.len() as u64;
+    fn pass_on(&mut self, chunk: Vec<u8>) -> Result<Option<Vec<u8>>, StoreError> {
+        self.len += chunk.len() as u64;
         let mut consumer = match std::mem::replace(&mut self.state, WriterState::Failed) {
             WriterState::Inline(unfinished) => {
                 let started = match self.store.thread() {
@@ -290,16 +290,16 @@ impl ObjectWriter {
                 match started {
                     Ok(consumer) => consumer,
                     Err(mut unfinished) => {
-                        unfinished.append(&piece)?;
+                        unfinished.append(&chunk)?;
                         self.state = WriterState::Inline(unfinished);
-                        return Ok(Some(piece));
+                        return Ok(Some(chunk));
                     }
                 }
             }
             WriterState::OnThread(consumer) => consumer,
             WriterState::Failed => return Err(self.failed()),
         };
-        if !consumer.send(piece) {
+        if !consumer.send(chunk) {
             // The thread accepts no more chunks because it failed. Return its error.
             return Err(wait_until_written(consumer)
                 .err()
@@ -399,8 +399,8 @@ impl Write for ObjectWriter {
         self.buffer
             .extend_from_slice(bytes.get(..count).unwrap_or_default());
         if self.buffer.len() >= CHUNK_BYTES {
-            let piece = std::mem::take(&mut self.buffer);
-            let recycled = self.pass_on(piece).map_err(StoreError::into_io)?;
+            let chunk = std::mem::take(&mut self.buffer);
+            let recycled = self.pass_on(chunk).map_err(StoreError::into_io)?;
             self.buffer = recycled.unwrap_or_else(|| Vec::with_capacity(CHUNK_BYTES));
             self.buffer.clear();
         }

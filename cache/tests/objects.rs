@@ -73,9 +73,9 @@ fn sha256_of_a_written_object_is_recorded_on_request() -> Outcome {
 fn chunks_of_any_size_produce_the_same_object() -> Outcome {
     let (_dir, store) = empty_store()?;
     let content = bytes(300_000, 7);
-    for piece in [1, 13, 65_535, 65_536, 100_000, 300_000] {
+    for chunk in [1, 13, 65_535, 65_536, 100_000, 300_000] {
         let mut writer = store.writer()?;
-        for part in content.chunks(piece) {
+        for part in content.chunks(chunk) {
             writer.write_all(part)?;
         }
         assert_eq!(writer.len(), 300_000);
@@ -98,8 +98,8 @@ fn object_in_memory_moves_to_a_file_when_the_buffer_is_full() -> Outcome {
         let digest = Digest::of_bytes(&content);
         let write = |room: usize| -> Result<prep_cache::ObjectWriter, Box<dyn std::error::Error>> {
             let mut writer = store.writer_in_memory(Buffer::with_capacity(room)?);
-            for piece in content.chunks(70_000) {
-                writer.write_all(piece)?;
+            for chunk in content.chunks(70_000) {
+                writer.write_all(chunk)?;
             }
             Ok(writer)
         };
@@ -180,14 +180,14 @@ fn push_and_write_can_be_combined() -> Outcome {
     let (_dir, store) = empty_store()?;
     let content = bytes(3_000_000, 4);
     let mut writer = store.writer()?;
-    let mut piece = Vec::new();
+    let mut chunk = Vec::new();
     for (number, part) in content.chunks(130_000).enumerate() {
         if number % 3 == 0 {
             writer.write_all(part)?;
         } else {
-            piece.clear();
-            piece.extend_from_slice(part);
-            piece = writer.push(piece)?.unwrap_or_default();
+            chunk.clear();
+            chunk.extend_from_slice(part);
+            chunk = writer.push(chunk)?.unwrap_or_default();
         }
     }
     assert_eq!(writer.len(), content.len() as u64);

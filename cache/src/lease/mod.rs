@@ -177,7 +177,7 @@ fn take(holders: &Path, mode: Mode, candidate: &Candidate) -> io::Result<Result<
     // From here on, dropping the lease removes the file.
     let lease = Lease(Arc::new(announce(holders, mode, candidate)?));
     let holder_file = &lease.0;
-    let asked = Instant::now();
+    let requested_at = Instant::now();
     let mut check = ConflictCheck {
         holders,
         own_file: &holder_file.path,
@@ -186,7 +186,7 @@ fn take(holders: &Path, mode: Mode, candidate: &Candidate) -> io::Result<Result<
         rivals: None,
     };
     while let Some(conflict) = check.conflict()? {
-        if conflict != Conflict::Requested || asked.elapsed() > WITHDRAWAL_LIMIT {
+        if conflict != Conflict::Requested || requested_at.elapsed() > WITHDRAWAL_LIMIT {
             return Ok(Err(conflict));
         }
         std::thread::sleep(WITHDRAWAL_PAUSE);

@@ -132,7 +132,7 @@ struct ObjectCache {
     slots: Mutex<HashMap<(Digest, TypeId), Slot>>,
     /// Kept objects with their memory in bytes, most recently used last.
     kept: Mutex<VecDeque<(OpenedObject, u64)>>,
-    /// Total memory of kept objects in bytes.
+    /// Maximum total memory of kept objects in bytes.
     max_kept_bytes: u64,
     held: Mutex<HashMap<Digest, Weak<MemoryResult>>>,
     /// Memory budget of held objects. `None` if all results are stored.

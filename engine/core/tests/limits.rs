@@ -13,13 +13,13 @@ use prep_core::{
 type Work = dyn Fn(&Context) -> Result<(), StepError> + Send + Sync;
 
 /// A step that runs a function of the test.
-struct Does {
+struct ClosureStep {
     name: &'static str,
     memory: u64,
     work: Arc<Work>,
 }
 
-impl Step for Does {
+impl Step for ClosureStep {
     fn kind(&self) -> &'static str {
         "does"
     }
@@ -71,7 +71,7 @@ impl TestEngine {
         name: &'static str,
         work: impl Fn(&Context) -> Result<(), StepError> + Send + Sync + 'static,
     ) -> NodeId {
-        let step = Does {
+        let step = ClosureStep {
             name,
             memory: 1 << 20,
             work: Arc::new(work),

@@ -39,7 +39,7 @@ pub struct BuildOptions<'a> {
     /// Identifier of the system's current boot, if available. Files written before a reboot are read again before they
     /// are trusted.
     pub boot: Option<&'a str>,
-    /// Runs the queries.
+    /// The session that runs the queries.
     pub session: &'a Session,
     /// Published checksums to verify. `None` to skip them.
     pub checksums: Option<&'a PublishedChecksums>,

@@ -28,7 +28,7 @@ fn a_table_that_is_not_what_the_pipeline_says_is_refused() {
             "id,tons,docked\none,2,0\n2,2,0\n3,2,0\n4,2,0\n",
             &[
                 "`train.csv`: column `id` is declared integer",
-                "row 1 (byte 15) holds `one`",
+                "row 1 (byte 15) contains `one`",
                 "declare the column text",
             ],
         ),

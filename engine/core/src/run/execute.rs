@@ -173,9 +173,9 @@ impl Task {
         };
         let (inputs, bytes) = load(shared, self.id, &self.digests)?;
         let memory = shared.context.memory.with_own_counter();
-        let asked = Instant::now();
+        let requested_at = Instant::now();
         let claim = memory.claim(bytes);
-        waited.memory = millis(asked.elapsed());
+        waited.memory = millis(requested_at.elapsed());
         let progress = Arc::new(Progress::default());
         let context = shared
             .context

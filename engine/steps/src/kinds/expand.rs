@@ -14,7 +14,7 @@ use crate::value::{ContentRef, Opener, Tree, TreeBuilder, input, memory_of_trees
 /// Name of the only input.
 pub(crate) const ARCHIVE_INPUT: &str = "output";
 
-/// Whether an unpacked archive is also published.
+/// Whether the archive stays published when it is unpacked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Expand {

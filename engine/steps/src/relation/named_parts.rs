@@ -16,22 +16,22 @@ impl NamedParts {
             return Ok(NamedParts(None));
         }
         let mut expression = "(?s-u)^".to_owned();
-        for (number, piece) in pattern.pieces().iter().enumerate() {
+        for (number, glob_pattern) in pattern.pieces().iter().enumerate() {
             if number > 0 {
                 expression.push_str("([^/]+)");
             }
-            if piece.is_empty() {
+            if glob_pattern.is_empty() {
                 continue;
             }
-            let glob = GlobBuilder::new(piece)
+            let glob = GlobBuilder::new(glob_pattern)
                 .literal_separator(true)
                 .backslash_escape(false)
                 .build()
                 .map_err(StepError::internal)?;
-            let piece = glob.regex();
-            let piece = piece.strip_prefix("(?-u)").unwrap_or(piece);
-            let piece = piece.strip_prefix('^').unwrap_or(piece);
-            expression.push_str(piece.strip_suffix('$').unwrap_or(piece));
+            let regex = glob.regex();
+            let regex = regex.strip_prefix("(?-u)").unwrap_or(regex);
+            let regex = regex.strip_prefix('^').unwrap_or(regex);
+            expression.push_str(regex.strip_suffix('$').unwrap_or(regex));
         }
         expression.push('$');
         // Wildcards also match the shortest possible text.

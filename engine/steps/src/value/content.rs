@@ -401,7 +401,7 @@ impl OpenContent<'_> {
         self.content.bytes()
     }
 
-    /// Replaces the content of `buffer` by the entire content.
+    /// Reads the entire content into `buffer` after clearing it.
     ///
     /// # Errors
     /// If the data are damaged or cannot be read.

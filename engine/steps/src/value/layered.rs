@@ -105,15 +105,15 @@ impl LayeredFile {
             return Ok(copy);
         }
         let mut copy = self.context.temp_file()?;
-        let mut piece = vec![0; COPY_BYTES];
+        let mut buffer = vec![0; COPY_BYTES];
         let mut copied = 0;
         loop {
             self.context.check().map_err(io::Error::other)?;
-            let count = self.spans.read_at(&mut piece, copied)?;
+            let count = self.spans.read_at(&mut buffer, copied)?;
             if count == 0 {
                 break;
             }
-            copy.write_all(piece.get(..count).unwrap_or_default())?;
+            copy.write_all(buffer.get(..count).unwrap_or_default())?;
             copied += count as u64;
         }
         Ok(self.copy.get_or_init(|| copy))

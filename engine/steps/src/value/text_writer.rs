@@ -50,8 +50,8 @@ impl TextWriter {
     }
 
     /// Appends a chunk. Returns a chunk for reuse, if there is one.
-    pub fn push(&mut self, piece: Vec<u8>) -> io::Result<Option<Vec<u8>>> {
-        self.out.push(piece)
+    pub fn push(&mut self, chunk: Vec<u8>) -> io::Result<Option<Vec<u8>>> {
+        self.out.push(chunk)
     }
 
     /// Returns a reader over the text written so far, for callers that need no table after all.

@@ -84,8 +84,8 @@ impl<'c> ContentParts<'c> {
             PartSource::Random(file, offset) => {
                 let from = out.len();
                 out.resize(from + usize::try_from(bytes)?, 0);
-                let piece = out.get_mut(from..).unwrap_or_default();
-                Ok(file.read_exact_at(piece, *offset + at)?)
+                let part = out.get_mut(from..).unwrap_or_default();
+                Ok(file.read_exact_at(part, *offset + at)?)
             }
         }
     }

@@ -37,12 +37,12 @@ pub(crate) static KIND: StepKind = StepKind {
 
 fn write(run: QueryRun<'_>) -> Result<FileValue, StepError> {
     let mut out = run.context.store.writer()?;
-    let mut pieces = ContentParts::new(run.context, run.inputs)?;
+    let mut parts = ContentParts::new(run.context, run.inputs)?;
     let mut document = Vec::new();
     let (count, columns) = for_each_record(run, |value| {
         document.clear();
         let pushed = push_json(value, &mut document, &mut |binary, out| {
-            pieces.read(&binary.file, binary.at, binary.bytes, out)
+            parts.read(&binary.file, binary.at, binary.bytes, out)
         });
         pushed.map_err(StepError::input)?;
         out.write_all(&document).map_err(StepError::machine)

@@ -22,7 +22,7 @@ use crate::value::{BETWEEN_CHECKS, Tree};
 pub(super) struct Changes {
     /// For each file of the new tree, the stamp of the file on disk if that file is already correct.
     pub kept: Vec<Option<WrittenFile>>,
-    /// Indices of the other files of the new tree, in order.
+    /// Indices of the files of the new tree that have to be written, in order.
     pub write: Vec<u32>,
     /// Directories that must exist, parents first.
     pub directories: BTreeSet<String>,

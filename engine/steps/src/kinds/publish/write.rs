@@ -325,18 +325,18 @@ impl Worker {
             .map_err(|cause| content_error(name, cause))?;
         loop {
             context.check()?;
-            let piece = match reader.fill_buf() {
+            let chunk = match reader.fill_buf() {
                 Ok([]) => break,
-                Ok(piece) => piece,
+                Ok(chunk) => chunk,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                 Err(cause) => {
                     let subject = name.to_owned();
                     return Err(content_error(name, ContentError::Io { subject, cause }));
                 }
             };
-            hasher.update(piece);
-            file.write_all(piece).map_err(&failed)?;
-            let count = piece.len();
+            hasher.update(chunk);
+            file.write_all(chunk).map_err(&failed)?;
+            let count = chunk.len();
             reader.consume(count);
         }
         confirm(&file).map_err(failed)?;

@@ -9,7 +9,7 @@ use crate::kinds::generator::{AFTER, SEED};
 pub(super) static METHOD: SplitMethod = SplitMethod {
     section: Section {
         name: "python_sample",
-        doc: "Python's `random.sample`: the sampled rows are the second table. The first keeps the order of the rows. A fraction is rounded to the nearest number of rows, halves to even.",
+        doc: "Python's `random.sample`: the sampled rows are the second table. The first keeps the order of the rows. A fraction is rounded to the nearest number of rows, with halves rounded to even.",
         keys: &[
             SectionKey::required("test_size", KeyType::Size, SIZE, "0.1"),
             SEED,

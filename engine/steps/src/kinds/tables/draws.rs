@@ -104,7 +104,7 @@ static INTEGERS: Section = Section {
         SectionKey::required(
             "high",
             KeyType::Operand,
-            "One above the largest value.",
+            "Upper bound, which is not included.",
             "words",
         ),
         WHEN,
@@ -122,13 +122,13 @@ static CHOICE: Section = Section {
 
 static SAMPLE: Section = Section {
     name: "sample",
-    doc: "Distinct integers from low up to, but not including, high, in random order, as a text separated by spaces: Python's `sample`, or NumPy's `choice` without replacement (not available with `numpy_generator`).",
+    doc: "Distinct integers from low up to, but not including, high, in random order, as one text, separated by spaces: Python's `sample`, or NumPy's `choice` without replacement (not available with `numpy_generator`).",
     keys: &[
         SectionKey::optional("low", KeyType::Operand, "Smallest value. Default: 0.", "1"),
         SectionKey::required(
             "high",
             KeyType::Operand,
-            "One above the largest value.",
+            "Upper bound, which is not included.",
             "21",
         ),
         SectionKey::required("count", KeyType::Operand, "Number of integers.", "20"),

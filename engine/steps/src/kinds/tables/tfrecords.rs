@@ -28,7 +28,7 @@ enum RecordError {
         feature: String,
     },
     #[error(
-        "`{file}`: the record at byte {offset}: feature `{feature}` holds {found}, which does not fit its declared type"
+        "`{file}`: the record at byte {offset}: feature `{feature}` contains {found}, which does not fit its declared type"
     )]
     OtherType {
         file: String,

@@ -124,14 +124,14 @@ impl WindowsFile {
 
     /// Writes all windows to the object, at the same positions.
     fn copy(&self, to: &LayersWriter) -> io::Result<()> {
-        let mut piece = vec![0; 1 << 18];
+        let mut buffer = vec![0; 1 << 18];
         let mut copied = 0;
         loop {
-            let count = ReadAt::read_at(&self.file, &mut piece, copied)?;
+            let count = ReadAt::read_at(&self.file, &mut buffer, copied)?;
             if count == 0 {
                 return Ok(());
             }
-            to.keep(piece.get(..count).unwrap_or_default())?;
+            to.keep(buffer.get(..count).unwrap_or_default())?;
             copied += count as u64;
         }
     }

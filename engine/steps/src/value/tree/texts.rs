@@ -117,11 +117,11 @@ mod tests {
         #[test]
         fn shared_prefixes_are_found(a in "[ab]{0,3}", b in "[ab]{0,3}", same in "[ab]{0,40}") {
             let start = |a: &str, b: &str| a.bytes().zip(b.bytes()).take_while(|(a, b)| a == b).count();
-            let turned = |text: &str| text.chars().rev().collect::<String>();
+            let reversed = |text: &str| text.chars().rev().collect::<String>();
             let (x, y) = (format!("{same}{a}"), format!("{same}{b}"));
             prop_assert_eq!(shared_start(x.as_bytes(), y.as_bytes()), start(&x, &y));
             let (x, y) = (format!("{a}{same}"), format!("{b}{same}"));
-            prop_assert_eq!(shared_end(x.as_bytes(), y.as_bytes()), start(&turned(&x), &turned(&y)));
+            prop_assert_eq!(shared_end(x.as_bytes(), y.as_bytes()), start(&reversed(&x), &reversed(&y)));
         }
     }
 }

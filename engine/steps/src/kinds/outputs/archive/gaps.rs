@@ -146,7 +146,7 @@ impl GappedObject {
             bytes,
             inflater: MemberInflater::default(),
             content_buffer: Vec::new(),
-            piece: vec![0; WRITE_BYTES],
+            buffer: vec![0; WRITE_BYTES],
         };
         for (_, _, file, offset) in by_position {
             context.check()?;
@@ -177,7 +177,7 @@ struct Filler {
     bytes: GapBytes,
     inflater: MemberInflater,
     content_buffer: Vec<u8>,
-    piece: Vec<u8>,
+    buffer: Vec<u8>,
 }
 
 impl Filler {
@@ -202,7 +202,7 @@ impl Filler {
             _ => opened.reader()?,
         };
         loop {
-            let count = match reader.read(&mut self.piece) {
+            let count = match reader.read(&mut self.buffer) {
                 Ok(0) => return Ok(()),
                 Ok(count) => count,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
@@ -211,7 +211,7 @@ impl Filler {
                     return Err(StepError::input(MemberReadError { member, source }));
                 }
             };
-            object.write_at(self.piece.get(..count).unwrap_or_default(), offset)?;
+            object.write_at(self.buffer.get(..count).unwrap_or_default(), offset)?;
             offset += count as u64;
         }
     }

@@ -58,7 +58,7 @@ fn read(
         let (empty, recycled) = sync_channel(2 * MAX_CHUNKS);
         std::thread::scope(|scope| {
             let scan = |text: Box<TextWriter>| {
-                thread.work(|| scan_pieces(&options, read, inflated, *text, empty))
+                thread.work(|| scan_chunks(&options, read, inflated, *text, empty))
             };
             let scanner = try_spawn_scoped(scope, Builder::new(), text, scan)?;
             let inflated = inflate(context, opener, content, read, move |chunk| {
@@ -267,7 +267,7 @@ impl<'a> ChunkScanner<'a> {
 }
 
 /// Scans on a separate thread, and returns chunks for reuse.
-fn scan_pieces(
+fn scan_chunks(
     options: &ReadOptions,
     read: &ReadSpec,
     chunks: Receiver<Vec<u8>>,

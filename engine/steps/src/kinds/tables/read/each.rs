@@ -120,13 +120,13 @@ pub(super) fn csv(
     for_each_file(context, inputs, &mut |file, opened| {
         let mut scanner = CsvScanner::new(&options);
         let mut reader = opened.reader()?;
-        let mut piece = vec![0; READ_BYTES];
+        let mut buffer = vec![0; READ_BYTES];
         loop {
             context.check()?;
             let count = reader
-                .read(&mut piece)
+                .read(&mut buffer)
                 .map_err(|cause| failed_at(file, cause))?;
-            let Some(bytes) = piece.get(..count).filter(|bytes| !bytes.is_empty()) else {
+            let Some(bytes) = buffer.get(..count).filter(|bytes| !bytes.is_empty()) else {
                 break;
             };
             scanner

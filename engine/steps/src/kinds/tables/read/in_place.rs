@@ -25,7 +25,7 @@ const BATCH: usize = 8192;
 
 #[derive(Debug, Error)]
 enum ColumnTypeError {
-    #[error("`{file}`: column `{column}` holds {found}, but {before} in the files before it")]
+    #[error("`{file}`: column `{column}` contains {found}, but {before} in the files before it")]
     OtherType {
         file: String,
         column: String,
@@ -33,7 +33,7 @@ enum ColumnTypeError {
         before: DataType,
     },
     #[error(
-        "`{file}`: column `{column}` holds {found}, which a table of several files does not support"
+        "`{file}`: column `{column}` contains {found}, which a table of several files does not support"
     )]
     NoValue {
         file: String,

@@ -20,16 +20,16 @@ pub(super) enum MemberTypes {
     /// Types of the declared columns that are inferred. Records are unchanged.
     Members(Vec<Option<JsonColumnType>>),
     /// Types of all columns, for each chunk of the file. Records are converted to them.
-    Pieces(BTreeMap<u64, FrameColumns>),
+    Chunks(BTreeMap<u64, FrameColumns>),
 }
 
 impl MemberTypes {
     /// Returns the record as it is in pandas' table.
     pub fn record(&self, record: Record) -> Result<RecordContent, StepError> {
-        let MemberTypes::Pieces(pieces) = self else {
+        let MemberTypes::Chunks(chunks) = self else {
             return Ok(record.content);
         };
-        let columns = pieces.get(&record.chunk);
+        let columns = chunks.get(&record.chunk);
         let columns = columns.ok_or_else(|| StepError::internal("a chunk without types"))?;
         match record.content.into_value()? {
             JsonValue::Object(object) => Ok(RecordContent::Value(JsonValue::Object(
@@ -43,7 +43,7 @@ impl MemberTypes {
     pub fn cell(&self, index: usize, plain: PlainMember<'_>) -> Option<JsonValue> {
         let inferred = match self {
             MemberTypes::Members(inferred) => inferred.get(index).copied().flatten(),
-            MemberTypes::Pieces(_) => None,
+            MemberTypes::Chunks(_) => None,
         };
         match (inferred, plain) {
             (Some(inferred), PlainMember::Other(value)) => Some(inferred.value(Some(value))),
@@ -59,8 +59,8 @@ impl MemberTypes {
             MemberTypes::Members(inferred) => {
                 inferred.get(index).copied().flatten().map(|one| one.kind)
             }
-            MemberTypes::Pieces(pieces) => {
-                let mut kinds = pieces.values().map(|columns| columns.kind(name));
+            MemberTypes::Chunks(chunks) => {
+                let mut kinds = chunks.values().map(|columns| columns.kind(name));
                 let first = kinds.next().flatten();
                 first.filter(|first| kinds.all(|kind| kind == Some(*first)))
             }
@@ -114,7 +114,7 @@ pub(super) fn infer_members(
 /// The types usually leave the records unchanged. Therefore each record is passed to `keep` immediately, until a chunk
 /// changes records or `keep` returns false. From then on, nested values are skipped, because the file has to be read
 /// again. The second part of the result is true if all records were passed to `keep` unchanged.
-pub(super) fn infer_pieces(
+pub(super) fn infer_chunks(
     context: &Context,
     read: &ReadSpec,
     typing: FrameFunction,
@@ -130,12 +130,12 @@ pub(super) fn infer_pieces(
     };
     let nested = Cell::new(NestedValues::Read);
     let change = || nested.set(NestedValues::Skip);
-    let mut pieces = BTreeMap::new();
+    let mut chunks = BTreeMap::new();
     let mut end = |chunk: u64, frame: FrameBuilder| {
         if !frame.keeps_records() {
             change();
         }
-        pieces.insert(chunk, frame.finish().map_err(failed)?);
+        chunks.insert(chunk, frame.finish().map_err(failed)?);
         Ok::<_, StepError>(())
     };
     let mut current: Option<(u64, FrameBuilder)> = None;
@@ -165,7 +165,7 @@ pub(super) fn infer_pieces(
     if let Some((chunk, frame)) = current {
         end(chunk, frame)?;
     }
-    Ok((pieces, nested.get() == NestedValues::Read))
+    Ok((chunks, nested.get() == NestedValues::Read))
 }
 
 /// A member as a plain value: unchanged, or converted from a special form of the format.

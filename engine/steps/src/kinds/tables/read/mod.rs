@@ -290,7 +290,7 @@ pub(super) enum ReadError {
         column: String,
         found: Vec<String>,
     },
-    #[error("`{path}`: column `{column}` is declared {declared}, but the file holds {found}")]
+    #[error("`{path}`: column `{column}` is declared {declared}, but the file contains {found}")]
     OtherType {
         path: String,
         column: String,
@@ -316,7 +316,7 @@ pub(super) enum ReadError {
         column: String,
     },
     #[error(
-        "`{path}`: record {record}: member `{column}` is declared {declared}, but holds {found}"
+        "`{path}`: record {record}: member `{column}` is declared {declared}, but contains {found}"
     )]
     OtherMember {
         path: String,
@@ -432,7 +432,7 @@ fn failed_at(path: &str, cause: impl Into<BoxError>) -> StepError {
 fn describe_cell(misfit: &TypeMismatch) -> String {
     match misfit.cell.as_str() {
         "" => "is empty".to_owned(),
-        cell => format!("holds `{}`", shortened(cell)),
+        cell => format!("contains `{}`", shortened(cell)),
     }
 }
 

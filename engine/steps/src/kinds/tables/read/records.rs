@@ -21,7 +21,7 @@ use prep_spec::model::{Column, ColumnKind};
 use prep_sql::RECORD_COLUMN;
 
 use super::dialect::CHUNK_COLUMN;
-use super::inferred::{MemberTypes, infer_members, infer_pieces, plain};
+use super::inferred::{MemberTypes, infer_chunks, infer_members, plain};
 use super::{ReadError, ReadSpec, failed, failed_at, file_column, shortened, stored};
 use crate::limits::undecodable;
 use crate::located::{Subject, error_at};
@@ -164,8 +164,8 @@ fn table(
                 Err(error) if error.failure() == Failure::Input => Ok(false),
                 pushed => pushed.map(|()| true),
             };
-            let (pieces, is_kept) = infer_pieces(context, read, typing, walk, &mut keep)?;
-            let types = MemberTypes::Pieces(pieces);
+            let (chunks, is_kept) = infer_chunks(context, read, typing, walk, &mut keep)?;
+            let types = MemberTypes::Chunks(chunks);
             if is_kept {
                 return rows.finish(&types);
             }
