@@ -350,7 +350,7 @@ fn a_push_that_sends_nothing_says_why() {
     // Prepared with a bundle that is not the published one.
     one.prep(&["remote", "push", Harbour::ID])
         .code(4)
-        .says(&["harbour: no result of a run with these options is here"]);
+        .says(&["harbour: this machine has no results for these options"]);
     // With two keys, none is chosen.
     one.prep(&["remote", "key", "new", "another"]).code(0);
     one.prep(&[

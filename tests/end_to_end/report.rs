@@ -94,7 +94,7 @@ fn a_page_says_what_is_not_prepared_or_was_changed() {
     empty
         .prep(&["report", "-o", "r.html"])
         .code(2)
-        .says(&["nothing is prepared here"]);
+        .says(&["no competition is prepared in the data directory"]);
 }
 
 #[test]

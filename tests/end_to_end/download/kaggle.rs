@@ -342,7 +342,7 @@ fn a_doctor_checks_what_a_run_needs() {
     ended.shows(&[
         "accepts the credentials of somebody",
         "hard links",
-        "none is set",
+        "not configured",
     ]);
 }
 

@@ -1,7 +1,7 @@
 //! `prep demo`: prepares and grades samples, without an account or a download.
 //!
-//! Nothing here is simulated: sample bundles are prepared as `prep run` does, and submissions graded as `prep grade`
-//! does. All files are in one directory, independent of the usual directories.
+//! The demo runs the same code as `prep run` and `prep grade`, on sample bundles. All its files are in one directory,
+//! separate from the usual data and cache directories.
 
 use std::path::{Path, PathBuf};
 
@@ -17,7 +17,7 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::grade;
-use super::run::{carry_out, exit};
+use super::run::{exit, run_task};
 use crate::downloads::{DownloadLimits, Purpose};
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -70,13 +70,13 @@ impl DemoArgs {
         let ids: Vec<String> = SAMPLES.iter().map(|one| one.id.to_owned()).collect();
         let options = PreparationOptions {
             source: Some(samples::bundles(dir)),
-            // The published checksums are those of the real bundles.
+            // The published checksums apply to the real bundles only.
             check_outputs: false,
             download: false,
             ..PreparationOptions::default()
         };
         let task = session.task(options, &DownloadLimits::default(), Purpose::Unused)?;
-        let preparation = carry_out(&session, &task, &ids, false)?;
+        let preparation = run_task(&session, &task, &ids, false)?;
         if exit(&preparation) != Exit::Success {
             summary::show(&session.printer, &preparation)?;
             return Ok(exit(&preparation));
@@ -102,7 +102,7 @@ impl DemoArgs {
         } else {
             session.printer.result(&table(&graded, &rows))?;
         }
-        session.printer.message(where_to_look(dir));
+        session.printer.message(next_commands(dir));
         Ok(Exit::Success)
     }
 }
@@ -133,8 +133,8 @@ fn sentence(preparation: &Preparation) -> String {
     }
 }
 
-/// The list to grade: of each competition the sample submission as it was prepared, then the ones that the program
-/// carries.
+/// Returns the list of submissions to grade. For each competition, it has the prepared sample submission and the
+/// submissions that are embedded in the program.
 fn submissions(dir: &Path, catalog: &Catalog, settings: &Settings) -> Result<String, CliError> {
     let mut text = String::new();
     for sample in SAMPLES {
@@ -142,8 +142,11 @@ fn submissions(dir: &Path, catalog: &Catalog, settings: &Settings) -> Result<Str
         let pipeline = entry.load(BASE_VARIANT)?;
         let prepared = settings.data_dir.join(sample.id).join("prepared");
         let grade = pipeline.grade.as_ref();
-        let own = grade.map(|grade| prepared.join(&grade.value.sample.value));
-        for path in own.into_iter().chain(samples::submissions(sample, dir)) {
+        let prepared_sample = grade.map(|grade| prepared.join(&grade.value.sample.value));
+        for path in prepared_sample
+            .into_iter()
+            .chain(samples::submissions(sample, dir))
+        {
             let line = json!({ "competition_id": sample.id, "submission_path": path });
             text.push_str(&format!("{line}\n"));
         }
@@ -192,8 +195,8 @@ fn table(graded: &GradedList, rows: &[Row]) -> String {
     table.render()
 }
 
-/// The next commands to try. The prep.toml of the demo has its directories.
-fn where_to_look(dir: &Path) -> String {
+/// Returns the next commands to try. They run in the demo's directory, whose prep.toml names the other directories.
+fn next_commands(dir: &Path) -> String {
     let dir = dir.display();
     let id = SAMPLES.first().map_or("ID", |sample| sample.id);
     format!(

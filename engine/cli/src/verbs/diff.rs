@@ -25,7 +25,7 @@ Examples:
   prep diff spaceship-titanic @1 @0
   prep diff spaceship-titanic v1 fixed --json | jq -r '.cells[] | [.path, .key, .column, .old, .new] | @csv'
 
-It compares the pipelines, then the outputs file by file, also inside archives. Rows of tables are matched by their id \
+It compares the pipelines, then the outputs file by file, including files inside archives. Rows of tables are matched by their id \
 column. Outputs of variants are compared if both are prepared. @0 is the last run that changed something, @1 the one before \
 it; the cache has the outputs of recent runs.
 
@@ -33,7 +33,7 @@ The exit code is 0 if nothing differs, and 1 if something differs.")]
 pub struct DiffArgs {
     /// ID and two variants, data directories or runs (@1 @0); or two pipeline files
     #[arg(value_name = "WHAT", num_args = 2..=3, required = true)]
-    what: Vec<String>,
+    operands: Vec<String>,
     #[command(flatten)]
     variant: VariantArg,
 }
@@ -42,7 +42,7 @@ impl DiffArgs {
     pub fn call(&self, session: &CliSession) -> VerbResult {
         let found = self.differences(session)?;
         if session.printer.json {
-            session.printer.json(&whole(self.id(), &found))?;
+            session.printer.json(&to_json(self.id(), &found))?;
         } else {
             session.printer.result(&text(&found))?;
         }
@@ -52,9 +52,9 @@ impl DiffArgs {
         })
     }
 
-    /// The competition; none if two files are compared.
+    /// Returns the id of the competition. Returns `None` if two pipeline files are compared.
     fn id(&self) -> Option<&str> {
-        match self.what.as_slice() {
+        match self.operands.as_slice() {
             [id, _, _] => Some(id),
             _ => None,
         }
@@ -62,7 +62,7 @@ impl DiffArgs {
 
     fn differences(&self, session: &CliSession) -> Result<DataDifferences, CliError> {
         let is_variant = |name: &str| Corrections::parse(name).is_ok();
-        let words: Vec<&str> = self.what.iter().map(String::as_str).collect();
+        let words: Vec<&str> = self.operands.iter().map(String::as_str).collect();
         let catalog = session.catalog()?;
         match words.as_slice() {
             [id, old, new] if is_variant(old) && is_variant(new) => {
@@ -78,7 +78,7 @@ impl DiffArgs {
                 )?)
             }
             [id, old, new] => {
-                if let (Some(old), Some(new)) = (moment(old), moment(new)) {
+                if let (Some(old), Some(new)) = (run_number(old), run_number(new)) {
                     let settings = &session.settings;
                     let found = prep_app::diff_runs(
                         &catalog,
@@ -92,7 +92,7 @@ impl DiffArgs {
                 catalog.get(id)?;
                 let sides = [*old, *new];
                 if !sides.iter().all(|side| Path::new(side).is_dir()) {
-                    return Err(not_a_side(&sides));
+                    return Err(invalid_sides(&sides));
                 }
                 let (old, new) = (Path::new(old), Path::new(new));
                 Ok(prep_app::diff_data(&session.settings, old, new, id)?)
@@ -112,10 +112,10 @@ impl DiffArgs {
     }
 }
 
-/// The error for two sides that are not both variants, runs or directories.
-fn not_a_side(sides: &[&str]) -> CliError {
+/// Returns the error for two operands that are not both variants, both runs or both directories.
+fn invalid_sides(sides: &[&str]) -> CliError {
     let known = |side: &str| {
-        Corrections::parse(side).is_ok() || moment(side).is_some() || Path::new(side).is_dir()
+        Corrections::parse(side).is_ok() || run_number(side).is_some() || Path::new(side).is_dir()
     };
     match sides.iter().find(|side| !known(side)) {
         Some(side) => CliError::usage(format!(
@@ -126,13 +126,13 @@ fn not_a_side(sides: &[&str]) -> CliError {
     }
 }
 
-/// The number of a run: `@1`.
-fn moment(word: &str) -> Option<usize> {
+/// Parses the number of a run, for example `@1`.
+fn run_number(word: &str) -> Option<usize> {
     word.strip_prefix('@')?.parse().ok()
 }
 
-/// Returns the differences as JSON. All cells are in one list, with path, key, column, old and new value.
-fn whole(id: Option<&str>, found: &DataDifferences) -> Value {
+/// Returns all differences as JSON. The changed cells of all tables are in one list.
+fn to_json(id: Option<&str>, found: &DataDifferences) -> Value {
     let files = found.outputs.iter().flatten();
     let cells: Vec<Value> = files
         .filter_map(|file| Some((file, file.table.as_ref()?)))
@@ -158,9 +158,9 @@ fn text(found: &DataDifferences) -> String {
     }
     for one in &found.pipeline {
         text.push_str(&format!("  {}\n", one.path));
-        for (sign, said) in [("-", &one.old), ("+", &one.new)] {
-            if let Some(said) = said {
-                text.push_str(&format!("    {sign} {said}\n"));
+        for (sign, value) in [("-", &one.old), ("+", &one.new)] {
+            if let Some(value) = value {
+                text.push_str(&format!("    {sign} {value}\n"));
             }
         }
     }
@@ -169,20 +169,20 @@ fn text(found: &DataDifferences) -> String {
         Some(files) if files.is_empty() => text.push_str("outputs: equal\n"),
         Some(files) => {
             text.push_str("outputs\n");
-            files.iter().for_each(|file| of_file(file, &mut text));
+            files.iter().for_each(|file| add_file(file, &mut text));
         }
     }
     text
 }
 
-/// Maximum listed files of one directory in the text follows.
-const EXAMPLES: usize = 3;
+/// Maximum number of examples that are shown for a kind of difference.
+const MAX_EXAMPLES: usize = 3;
 
-fn of_file(file: &FileDifference, text: &mut String) {
-    let what = match (file.bytes, &file.renamed_to) {
-        ([Some(_), _], Some(other)) => format!("is now {other}"),
-        ([Some(old), None], None) => format!("is gone, {}", units::bytes(old)),
-        ([None, Some(new)], None) => format!("is new, {}", units::bytes(new)),
+fn add_file(file: &FileDifference, text: &mut String) {
+    let change = match (file.bytes, &file.renamed_to) {
+        ([Some(_), _], Some(other)) => format!("renamed to {other}"),
+        ([Some(old), None], None) => format!("removed, {}", units::bytes(old)),
+        ([None, Some(new)], None) => format!("added, {}", units::bytes(new)),
         ([Some(old), Some(new)], None) => {
             format!(
                 "changed, {} before, {} now",
@@ -192,50 +192,53 @@ fn of_file(file: &FileDifference, text: &mut String) {
         }
         _ => String::new(),
     };
-    text.push_str(&format!("  {} {what}\n", file.path));
+    text.push_str(&format!("  {} {change}\n", file.path));
     if let Some(table) = &file.table {
-        of_table(table, text);
+        add_table(table, text);
     }
 }
 
-fn of_table(table: &TableDifference, text: &mut String) {
-    let mut say = |line: String| text.push_str(&format!("    {line}\n"));
+fn add_table(table: &TableDifference, text: &mut String) {
+    let mut add_line = |line: String| text.push_str(&format!("    {line}\n"));
     let [before, after] = table.rows;
     if before != after {
-        say(format!("rows: {before} before, {after} now"));
+        add_line(format!("rows: {before} before, {after} now"));
     }
-    for (what, names) in [
-        ("columns gone", &table.columns_removed),
-        ("columns new", &table.columns_added),
+    for (change, names) in [
+        ("columns removed", &table.columns_removed),
+        ("columns added", &table.columns_added),
     ] {
         if !names.is_empty() {
-            say(format!("{what}: {}", names.join(", ")));
+            add_line(format!("{change}: {}", names.join(", ")));
         }
     }
     for (old, new) in &table.columns_renamed {
-        say(format!("column renamed: {old} is now {new}"));
+        add_line(format!("column renamed: {old} is now {new}"));
     }
-    for (what, count, ids) in [
-        ("rows gone", table.rows_removed, &table.ids_removed),
-        ("rows new", table.rows_added, &table.ids_added),
+    for (change, count, ids) in [
+        ("rows removed", table.rows_removed, &table.ids_removed),
+        ("rows added", table.rows_added, &table.ids_added),
     ] {
         if count > 0 {
-            let shown: Vec<&str> = ids.iter().take(EXAMPLES).map(String::as_str).collect();
+            let shown: Vec<&str> = ids.iter().take(MAX_EXAMPLES).map(String::as_str).collect();
             let key = table.key.as_deref().unwrap_or("whole rows");
             match shown.is_empty() {
-                true => say(format!("{what}: {count}")),
-                false => say(format!("{what}: {count} ({key} {} ...)", shown.join(", "))),
+                true => add_line(format!("{change}: {count}")),
+                false => add_line(format!(
+                    "{change}: {count} ({key} {} ...)",
+                    shown.join(", ")
+                )),
             }
         }
     }
     if table.reordered {
-        say("rows that both have come in another order".to_owned());
+        add_line("rows that both sides have are in a different order".to_owned());
     }
     if table.cells_changed > 0 {
-        say(format!("cells changed: {}", table.cells_changed));
-        for cell in table.cells.iter().take(EXAMPLES) {
+        add_line(format!("cells changed: {}", table.cells_changed));
+        for cell in table.cells.iter().take(MAX_EXAMPLES) {
             let (old, new) = (&cell.old, &cell.new);
-            say(format!(
+            add_line(format!(
                 "  {} {}: `{old}` before, `{new}` now",
                 cell.key, cell.column
             ));
@@ -244,9 +247,9 @@ fn of_table(table: &TableDifference, text: &mut String) {
     for counts in &table.counts {
         let changed = counts.values.iter().filter(|(_, [old, new])| old != new);
         let shown: Vec<String> = changed
-            .take(2 * EXAMPLES)
+            .take(2 * MAX_EXAMPLES)
             .map(|(value, [old, new])| format!("`{value}` {old} before, {new} now"))
             .collect();
-        say(format!("{}: {}", counts.column, shown.join("; ")));
+        add_line(format!("{}: {}", counts.column, shown.join("; ")));
     }
 }

@@ -1,4 +1,4 @@
-//! `prep digest`: digests of the data that a score depends on, in one line to be quoted.
+//! `prep digest`: prints digests of the data that a score depends on, so that results can quote them.
 
 use clap::Args;
 use prep_core::units;
@@ -38,9 +38,9 @@ impl DigestArgs {
         let settings = self.variant.settings(session);
         let ids = self.selection.ids_or(|| {
             let all = catalog.iter().map(|entry| entry.id.clone());
-            // Also data that another program prepared.
-            let there = |id: &String| settings.data_dir.join(id).join("prepared").is_dir();
-            Ok(all.filter(there).collect())
+            // This includes data that another program prepared.
+            let exists = |id: &String| settings.data_dir.join(id).join("prepared").is_dir();
+            Ok(all.filter(exists).collect())
         })?;
         let outcomes =
             session.for_each_id(&ids, |id| Ok(prep_app::facts(&catalog, &settings, id)?));
@@ -60,7 +60,9 @@ impl DigestArgs {
             let root = root(&found);
             session.printer.result(&format!("\n{count}: {root}\n"))?;
         } else if outcomes.exit() == Exit::Success {
-            session.printer.message("nothing is prepared here");
+            session
+                .printer
+                .message("no competition is prepared in the data directory");
         }
         Ok(outcomes.exit())
     }

@@ -1,4 +1,4 @@
-//! `prep doctor`: whether everything that a run needs is there.
+//! `prep doctor`: checks everything that a run needs.
 
 use std::time::{Duration, SystemTime};
 
@@ -41,20 +41,21 @@ pub struct DoctorArgs {
     remote: RemoteArgs,
 }
 
-/// Between two questions about rules.
-const PAUSE: Duration = Duration::from_millis(1500);
+/// Time between two requests about rules.
+const REQUEST_INTERVAL: Duration = Duration::from_millis(1500);
 
-/// A clock that differs by less is right.
+/// Maximum difference between the clocks that is not a warning.
 const CLOCK_TOLERANCE: Duration = Duration::from_secs(120);
 
-/// Memory for steps below which large competitions may be slow or fail, in bytes.
-const LITTLE_MEMORY: u64 = 2 << 30;
+/// If steps have less memory than this, large competitions may be slow or fail. In bytes.
+const MIN_MEMORY_BYTES: u64 = 2 << 30;
 
-/// Open files for each job, and for everything else.
-const FILES_PER_JOB: u64 = 8;
-const FILES_ALWAYS: u64 = 24;
+/// Number of open files per job.
+const OPEN_FILES_PER_JOB: u64 = 8;
+/// Number of files that are always open.
+const BASE_OPEN_FILES: u64 = 24;
 
-/// Findings, and the exit codes of errors.
+/// Results of all checks, and the exit codes of errors.
 #[derive(Default)]
 struct Findings {
     all: Vec<CheckResult>,
@@ -62,7 +63,7 @@ struct Findings {
 }
 
 impl Findings {
-    /// Adds a finding; `exit` is the code if it is an error.
+    /// Adds a result. `exit` is the exit code if the result is an error.
     fn add(&mut self, finding: CheckResult, exit: Exit) {
         if finding.health == Health::Error {
             self.exits.push(exit);
@@ -70,7 +71,7 @@ impl Findings {
         self.all.push(finding);
     }
 
-    /// Adds an error with its remedy.
+    /// Adds a failed check with the error's suggested action.
     fn failed(&mut self, check: &'static str, error: &FetchError) {
         let finding = CheckResult::new(check, Health::Error, for_people(&error.to_string()));
         self.add(
@@ -122,7 +123,7 @@ impl DoctorArgs {
         })
     }
 
-    /// Checks that need Kaggle: account, clock, rules.
+    /// Runs the checks that send requests to Kaggle: account, clock, rules.
     fn kaggle(
         &self,
         session: &CliSession,
@@ -131,7 +132,7 @@ impl DoctorArgs {
         cancel: &Cancel,
         findings: &mut Findings,
     ) -> Result<(), crate::error::CliError> {
-        // Missing credentials are an error of another check.
+        // Missing credentials are already reported by the check `credentials`.
         let network = match network.get() {
             Ok(network) => network,
             Err(FetchError::Credentials(_)) => return Ok(()),
@@ -169,7 +170,7 @@ impl DoctorArgs {
             }
         };
         if remote.url.is_none() {
-            findings.add(CheckResult::ok(check, "none is set"), Exit::Success);
+            findings.add(CheckResult::ok(check, "not configured"), Exit::Success);
             return;
         }
         let signing = match remote.signing(&session.places) {
@@ -214,7 +215,7 @@ impl DoctorArgs {
     }
 }
 
-/// Which credentials are used, and which are not.
+/// Reports which credentials are used, and which others were found.
 fn credentials(session: &CliSession, findings: &mut Findings) {
     let check = "credentials";
     match session.kaggle.credentials() {
@@ -255,16 +256,16 @@ fn clock(account: &Account) -> Option<CheckResult> {
         .or_else(|_| server.duration_since(now));
     let difference = difference.unwrap_or_default();
     Some(match difference <= CLOCK_TOLERANCE {
-        true => CheckResult::ok("clock", "agrees with the server's"),
+        true => CheckResult::ok("clock", "matches the server's clock"),
         false => CheckResult::new(
             "clock",
             Health::Warning,
             format!(
-                "differs from the server's by {}",
+                "differs from the server's clock by {}",
                 units::approximate_duration(difference)
             ),
         )
-        .help("set the clock, or let NTP do it: logins and addresses expire by it"),
+        .help("set the clock, for example with NTP; otherwise logins and download addresses may expire too early"),
     })
 }
 
@@ -281,7 +282,7 @@ fn rules(
         competitions.push(catalog.get(id)?.kaggle());
     }
     let pace = Pace {
-        pause: PAUSE,
+        pause: REQUEST_INTERVAL,
         again: false,
     };
     let answers = permissions(
@@ -293,12 +294,12 @@ fn rules(
         &|_| {},
     )?;
     let mut refused = Vec::new();
-    let (mut granted, mut not_asked) = (0, 0);
+    let (mut granted, mut not_checked) = (0, 0);
     let mut exit = Exit::Input;
     for (id, answer) in ids.iter().zip(&answers) {
         match answer {
             Permission::Granted { .. } => granted += 1,
-            Permission::NotRequested => not_asked += 1,
+            Permission::NotRequested => not_checked += 1,
             Permission::Refused(error) => {
                 exit = Exit::from_failure(error.failure());
                 refused.push(id.as_str());
@@ -306,8 +307,8 @@ fn rules(
         }
     }
     let mut text = format!("{granted} of {} may be downloaded", ids.len());
-    if not_asked > 0 {
-        text.push_str(&format!(", {not_asked} not checked"));
+    if not_checked > 0 {
+        text.push_str(&format!(", {not_checked} not checked"));
     }
     let finding = match refused.is_empty() {
         true => CheckResult::ok("rules", text),
@@ -321,14 +322,14 @@ fn rules(
     Ok(())
 }
 
-/// Whether enough files may be open for the jobs.
+/// Checks that the limit of open files is high enough for the number of jobs.
 fn open_files(session: &CliSession) -> CheckResult {
     let check = "open files";
     let jobs = session.settings.jobs as u64;
     let Some(limit) = getrlimit(Resource::Nofile).current else {
         return CheckResult::ok(check, "not limited");
     };
-    let needed = FILES_ALWAYS + FILES_PER_JOB * jobs;
+    let needed = BASE_OPEN_FILES + OPEN_FILES_PER_JOB * jobs;
     let text = format!(
         "{limit} may be open at once, {needed} needed for {}",
         units::count(jobs, "job")
@@ -344,7 +345,7 @@ fn open_files(session: &CliSession) -> CheckResult {
 fn memory(session: &CliSession) -> CheckResult {
     let memory = session.settings.memory;
     let text = format!("{} for steps", units::bytes(memory));
-    match memory >= LITTLE_MEMORY {
+    match memory >= MIN_MEMORY_BYTES {
         true => CheckResult::ok("memory", text),
         false => CheckResult::new("memory", Health::Warning, text).help(Remedy::RaiseMemory),
     }

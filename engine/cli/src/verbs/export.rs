@@ -1,4 +1,4 @@
-//! `prep export`: a copy of what is prepared that can be taken elsewhere.
+//! `prep export`: copies a prepared competition, for use on other machines or in containers.
 
 use std::path::PathBuf;
 

@@ -84,7 +84,7 @@ fn text(id: &str, report: &LeakReport) -> String {
         units::count(report.items as u64, "test item"),
         match report.bundle {
             true => "",
-            false => "; the bundle is not at hand, so nothing was compared with it",
+            false => "; the bundle was not found, so nothing was compared with it",
         }
     );
     for finding in &report.findings {

@@ -1,4 +1,4 @@
-//! `prep list`: the competitions and their state.
+//! `prep list`: lists competitions and their state.
 
 use clap::Args;
 use prep_app::{CatalogEntry, Comparability, PreparedState};
@@ -33,14 +33,15 @@ struct Row {
     /// Size of the bundle.
     bytes: Option<u64>,
     state: String,
-    /// The first that is prepared.
+    /// The first prepared variant.
     variant: Option<String>,
-    /// All that are.
+    /// All prepared variants.
     variants: Vec<String>,
     /// The corrections that a variant can name.
     corrections: Vec<String>,
-    /// Whether scores on the first can be compared with those of the benchmark, and why not.
+    /// Whether scores on `variant` can be compared with those of the benchmark.
     comparable_with_v1: Option<bool>,
+    /// The reasons why scores cannot be compared.
     not_comparable_because: Vec<String>,
 }
 
@@ -68,14 +69,14 @@ fn row(session: &CliSession, entry: &CatalogEntry) -> Result<Row, CliError> {
     let text = entry.pipeline.as_deref();
     // A pipeline with mistakes is still listed; `prep plan` shows its mistakes.
     let pipeline = text.map(|_| entry.load(prep_spec::BASE_VARIANT));
-    let (mut variants, mut shown, mut trouble) = (Vec::new(), Vec::new(), None);
+    let (mut variants, mut shown, mut problem) = (Vec::new(), Vec::new(), None);
     let mut first: Option<(String, Option<Comparability>)> = None;
     for variant in session.settings.variants() {
         let data_dir = session.settings.data_dir_of(&variant);
         let Some(manifest) = prep_app::manifest(&data_dir, &entry.id)? else {
             continue;
         };
-        // Facts that are unknown because of mistakes are not claimed.
+        // If the pipeline has mistakes, the comparability is unknown.
         let comparability = Comparability::of_prepared(entry, &manifest).ok();
         let mark = match &comparability {
             Some(comparability) => comparability.mark(),
@@ -89,14 +90,14 @@ fn row(session: &CliSession, entry: &CatalogEntry) -> Result<Row, CliError> {
                     None => manifest.variant.clone(),
                 });
             }
-            problem => trouble = problem,
+            found => problem = found,
         }
         if manifest.complete {
             first.get_or_insert((manifest.variant, comparability));
         }
     }
-    let state = match (trouble, &pipeline) {
-        (Some(trouble), _) => trouble.to_owned(),
+    let state = match (problem, &pipeline) {
+        (Some(problem), _) => problem.to_owned(),
         _ if !variants.is_empty() => format!("prepared {}", shown.join(", ")),
         (None, Some(Ok(_))) => "not prepared".to_owned(),
         (None, Some(Err(_))) => "pipeline has mistakes".to_owned(),
@@ -133,7 +134,7 @@ fn table(rows: &[Row]) -> PrintedTable {
     ])
     .optional(&["name", "category", "sets", "size"]);
     for row in rows {
-        // That it belongs to all goes without saying.
+        // The set `all` is not shown, because it contains nearly all competitions.
         let sets: Vec<&str> = row
             .sets
             .iter()
@@ -158,7 +159,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ids_and_states_fit_a_terminal() {
+    fn ids_and_states_fit_a_terminal_of_80_columns() {
         let catalog = prep_app::Catalog::embedded();
         let row = |entry: &CatalogEntry| Row {
             id: entry.id.clone(),

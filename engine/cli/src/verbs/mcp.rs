@@ -1,4 +1,4 @@
-//! `prep mcp`: tools for agents, on stdin and stdout.
+//! `prep mcp`: serves tools for agents on stdin and stdout.
 
 use std::path::PathBuf;
 
@@ -21,7 +21,7 @@ Examples:
   claude mcp add prep -- prep mcp
 
 The server speaks the Model Context Protocol on stdin and stdout. Its tools are `list`, `describe` and `validate`; with \
---scores also `grade`. Give --scores only where a score may guide the search: gradings are noted in DATA/grades.jsonl.")]
+--scores also `grade`. Use --scores only if agents may see scores during their search. Gradings are logged in DATA/grades.jsonl.")]
 pub struct McpArgs {
     /// Also offer the tool `grade`, whose answers have scores and medals
     #[arg(long)]
@@ -55,7 +55,7 @@ impl McpArgs {
             words: remedy::words,
         };
         prep_mcp::serve(&options, std::io::stdin().lock(), std::io::stdout().lock())
-            .map_err(|error| CliError::new(Exit::Machine, format!("cannot go on: {error}")))?;
+            .map_err(|error| CliError::new(Exit::Machine, format!("cannot continue: {error}")))?;
         Ok(Exit::Success)
     }
 }

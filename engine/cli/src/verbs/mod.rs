@@ -1,4 +1,4 @@
-//! One file per verb; a directory for a verb with verbs of its own.
+//! The verbs: one file per verb, and a directory for a verb with subcommands.
 
 mod audit;
 mod cache;
@@ -29,7 +29,7 @@ use clap::Subcommand;
 
 use crate::session::{CliSession, VerbResult};
 
-/// Declares the verbs in groups, and calls the chosen one.
+/// Declares the verbs in groups, and calls the selected verb.
 macro_rules! verbs {
     ($($heading:literal { $($(#[$attribute:meta])* $name:ident($options:ty),)* })*) => {
         #[derive(Debug, Subcommand)]
@@ -45,14 +45,14 @@ macro_rules! verbs {
             }
         }
 
-        /// The groups of the help: a heading, and the names of its verbs with a capital letter.
+        /// The groups of verbs in the help: a heading, and the names of its verbs in CamelCase.
         pub const GROUPS: &[(&str, &[&str])] = &[$(($heading, &[$(stringify!($name)),*])),*];
     };
 }
 
 verbs! {
     "Prepare" {
-        // The verb of upstream's command.
+        // `prepare` is the verb of upstream's command.
         #[command(alias = "prepare")]
         Run(run::RunArgs),
         Plan(plan::PlanArgs),

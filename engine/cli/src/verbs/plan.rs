@@ -1,4 +1,4 @@
-//! `prep plan`: shows the steps of a run and their reasons. Writes nothing, not even a store.
+//! `prep plan`: shows the steps of a run and their reasons. Writes nothing; a missing cache is not created.
 
 use clap::Args;
 use prep_app::{
@@ -27,7 +27,7 @@ Examples:
   prep plan --all --json | jq '.competitions[] | {id, read_bytes, download}'
 
 One competition is shown with its steps, several with a line each; -v shows the steps of all. For a missing bundle, \
-prep asks Kaggle for its listing to show what a download would move, entirely and with --partial. With --no-download, \
+prep asks Kaggle for its listing to show the size of the download, entirely and with --partial. With --no-download, \
 or without credentials, it shows published sizes.")]
 pub struct PlanArgs {
     #[command(flatten)]
@@ -58,20 +58,20 @@ impl PlanArgs {
 struct PlannedCompetition {
     id: String,
     variant: String,
-    /// The bundle's place; none when it is not there.
+    /// The path of the bundle. `None` if it does not exist.
     bundle: Option<std::path::PathBuf>,
     /// Further sources.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     sources: Vec<PlannedSource>,
-    /// Bytes of the bundle and the other sources that have to be read to know their content.
+    /// Bytes of the bundle and of other sources that must be read to compute their digests.
     read_bytes: u64,
-    /// The size of the download of the bundle, if it is not there and wanted.
+    /// The size of the bundle's download, if the bundle is missing and a step needs it.
     #[serde(skip_serializing_if = "Option::is_none")]
     download: Option<Download>,
-    /// Whether the file is missing here but is in the mirror. Steps that need it then read it there.
+    /// Whether the bundle is missing on this machine but is in the mirror. Then steps read it from the mirror.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     mirrored: bool,
-    /// Bytes of the prepared data after the last run. `None` if that is not known.
+    /// Bytes of the prepared data after the last run, if known.
     prepared_bytes: Option<u64>,
     steps: Vec<PlannedStep>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -82,12 +82,12 @@ struct PlannedCompetition {
 struct PlannedSource {
     #[serde(flatten)]
     source: FurtherSource,
-    /// The size of its download, if it is not there and wanted.
+    /// The size of the source's download, if the file is missing and a step needs it.
     #[serde(skip_serializing_if = "Option::is_none")]
     download: Option<Download>,
 }
 
-/// Plans competitions and shows the plan. Also `run --dry-run`.
+/// Plans competitions and shows the plan. Also called by `run --dry-run`.
 pub fn show(session: &CliSession, task: &Task, ids: &[String]) -> VerbResult {
     let plan = Plan::preview(task, ids)?;
     let mut downloads = plan.downloads(task);
@@ -159,16 +159,16 @@ pub fn show(session: &CliSession, task: &Task, ids: &[String]) -> VerbResult {
     ))
 }
 
-/// The plan of one competition, without a network.
+/// Plans one competition without using the network.
 ///
 /// # Errors
-/// Returns an error if it cannot be prepared.
-pub fn of_one(session: &CliSession, id: &str, args: &PreparationArgs) -> Result<Plan, CliError> {
+/// Returns an error if the competition cannot be prepared.
+pub fn plan_one(session: &CliSession, id: &str, args: &PreparationArgs) -> Result<Plan, CliError> {
     let task = session.local_task(args)?;
     Ok(Plan::preview(&task, &[id.to_owned()])?.complete()?)
 }
 
-/// Bytes of the bundle that have to be read.
+/// Returns the number of bytes of sources that must be read.
 fn read_bytes(steps: &[PlannedStep]) -> u64 {
     let unread = steps.iter().filter_map(|step| match step.reason {
         Some(Reason::Unread { bytes }) => Some(bytes),
@@ -177,7 +177,7 @@ fn read_bytes(steps: &[PlannedStep]) -> u64 {
     unread.sum()
 }
 
-/// How much of a plan is shown.
+/// How many details of a plan are shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Detail {
     /// A line per competition.
@@ -211,10 +211,11 @@ impl PlannedCompetition {
             facts.push(download_text(download, "the bundle"));
         } else if self.bundle.is_none() && yes + maybe > 0 {
             facts.push(match self.mirrored {
-                true => "the bundle is in the mirror, and read there if a step needs it".to_owned(),
-                false => {
-                    "the bundle is missing, and downloaded again if a step needs it".to_owned()
+                true => {
+                    "the bundle is in the mirror, and steps that need it read it there".to_owned()
                 }
+                false => "the bundle is missing, and will be downloaded again if a step needs it"
+                    .to_owned(),
             });
         }
         for one in &self.sources {
@@ -246,13 +247,13 @@ impl PlannedCompetition {
     }
 }
 
-/// A download in a few words; `what` is the bundle or a source.
-fn download_text(download: &Download, what: &str) -> String {
+/// Describes a download. `name` names the bundle or the source.
+fn download_text(download: &Download, name: &str) -> String {
     let bytes = download.bytes.map(units::bytes);
     match (&download.error, bytes, download.partial_bytes) {
         (Some(error), bytes, _) => {
             let size = bytes.map_or_else(String::new, |bytes| format!("; it has about {bytes}"));
-            format!("{what} is missing: {error}{size}")
+            format!("{name} is missing: {error}{size}")
         }
         (None, Some(bytes), Some(part)) if Some(part) == download.bytes => {
             format!("{bytes} to download")
@@ -262,13 +263,13 @@ fn download_text(download: &Download, what: &str) -> String {
             format!("{bytes} to download, {part} of them with --partial")
         }
         (None, Some(bytes), None) => {
-            format!("{what} is missing, its published size is {bytes}")
+            format!("{name} is missing, its published size is {bytes}")
         }
-        (None, None, _) => format!("{what} is missing"),
+        (None, None, _) => format!("{name} is missing"),
     }
 }
 
-/// Steps with their kinds and reasons.
+/// Formats steps with their kinds and reasons as a table.
 pub fn step_table<'a>(steps: impl Iterator<Item = &'a PlannedStep>) -> String {
     let mut table = PrintedTable::new(&[
         ("step", Align::Left),
@@ -306,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn the_text_counts_steps_and_gives_reasons() {
+    fn a_plan_shows_the_number_of_steps_and_their_reasons() {
         let step = |step: &str, runs, reason| PlannedStep {
             step: step.into(),
             kind: "csv",
@@ -348,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn the_source_of_a_missing_bundle_is_shown() {
+    fn a_plan_shows_where_a_missing_bundle_comes_from() {
         for (mirrored, expected) in [(true, "is in the mirror"), (false, "downloaded again")] {
             let step = PlannedStep {
                 step: "t".into(),
@@ -369,7 +370,7 @@ mod tests {
     }
 
     #[test]
-    fn a_plan_without_steps_is_one_line() {
+    fn a_plan_without_steps_has_one_line() {
         let plan = PlannedCompetition {
             read_bytes: 0,
             ..example(Vec::new())
@@ -378,7 +379,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_of_downloads_are_shown_if_they_are_known() {
+    fn a_plan_shows_the_size_of_downloads_if_known() {
         let download = |bytes, partial_bytes, error: Option<&str>| Download {
             bytes,
             partial_bytes,

@@ -1,4 +1,4 @@
-//! `prep remove`: deletes what this machine has of competitions.
+//! `prep remove`: deletes the files of competitions on this machine.
 
 use std::io::IsTerminal;
 
@@ -25,10 +25,10 @@ outside of the data directory stay, and so do cached results that other competit
 pub struct RemoveArgs {
     #[command(flatten)]
     selection: Selection,
-    /// Only show what would be removed
+    /// Show what would be removed, and remove nothing
     #[arg(long, short = 'n')]
     dry_run: bool,
-    /// Do not ask
+    /// Do not ask for confirmation
     #[arg(long, short, conflicts_with = "dry_run")]
     yes: bool,
     /// Keep bundles and further sources in the data directory
@@ -55,7 +55,7 @@ impl RemoveArgs {
             session.printer.message(text(&planned).trim_end());
             if !confirmed(session, &bytes)? {
                 return Err(CliError::new(Exit::No, "nothing was removed")
-                    .help("--yes removes without a question"));
+                    .help("use --yes to remove without confirmation"));
             }
         }
         let removed = match self.dry_run {
@@ -85,7 +85,7 @@ impl RemoveArgs {
     }
 }
 
-/// Asks on the terminal. Without one, the answer is no.
+/// Asks for confirmation on the terminal. Returns `false` if stdin is not a terminal.
 fn confirmed(session: &CliSession, bytes: &str) -> Result<bool, CliError> {
     if !std::io::stdin().is_terminal() {
         return Ok(false);
@@ -97,7 +97,7 @@ fn confirmed(session: &CliSession, bytes: &str) -> Result<bool, CliError> {
     Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
 }
 
-/// A row per competition, and the cached results of all of them.
+/// Returns a table with a row per competition, followed by the total of the cached results.
 fn text(removed: &RemovalResult) -> String {
     let mut table = PrintedTable::new(&[
         ("competition", Align::Left),

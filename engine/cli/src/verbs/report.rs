@@ -1,4 +1,4 @@
-//! `prep report`: a page to look at.
+//! `prep report`: writes an HTML page about prepared and graded data.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -49,7 +49,7 @@ impl ReportArgs {
         };
         let task = session.task(options, &DownloadLimits::default(), Purpose::Unused)?;
         let graded = self.grading_reports()?;
-        warn_of_unknown(session, &task.catalog, &graded);
+        warn_about_unknown(session, &task.catalog, &graded);
         let variant = self.variant.as_deref();
         let ids = self
             .selection
@@ -78,11 +78,11 @@ impl ReportArgs {
         Ok(Exit::Success)
     }
 
-    /// The grading reports, by experiment in the order of their first report.
+    /// Reads the grading reports, grouped by experiment. Experiments are in the order of their first report.
     fn grading_reports(&self) -> Result<Vec<GradedExperiment>, CliError> {
         let mut graded: Vec<GradedExperiment> = Vec::new();
         for text in &self.grading {
-            // A path with `=` in it is one, if it is there.
+            // A text with `=` is treated as a path if such a file exists.
             let (name, path) = match text.split_once('=') {
                 Some((name, path)) if !Path::new(text).exists() => (name, path),
                 _ => ("experiment", text.as_str()),
@@ -101,8 +101,8 @@ impl ReportArgs {
     }
 }
 
-/// Names what was graded and cannot be shown, since there is no pipeline for it.
-fn warn_of_unknown(session: &CliSession, catalog: &Catalog, graded: &[GradedExperiment]) {
+/// Warns about graded competitions that cannot be shown because they have no pipeline.
+fn warn_about_unknown(session: &CliSession, catalog: &Catalog, graded: &[GradedExperiment]) {
     let reports = graded.iter().flat_map(|one| &one.reports);
     let runs = reports.flat_map(|report| &report.runs);
     let ids: BTreeSet<&str> = runs
@@ -111,12 +111,12 @@ fn warn_of_unknown(session: &CliSession, catalog: &Catalog, graded: &[GradedExpe
         .collect();
     for id in ids {
         session.printer.warning(format!(
-            "`{id}` was graded, but is left out: there is no pipeline of that name; --pipelines names a directory of them"
+            "`{id}` was graded, but is left out because it has no pipeline; name the directory that contains it with --pipelines"
         ));
     }
 }
 
-/// The competitions that are prepared in a variant, or in any, and those that were graded.
+/// Returns the competitions that were graded or are prepared, in `variant` if it is given and otherwise in any variant.
 fn prepared_or_graded(
     task: &Task,
     variant: Option<&str>,
@@ -145,8 +145,10 @@ fn prepared_or_graded(
         }
     }
     if ids.is_empty() {
-        return Err(CliError::usage("nothing is prepared here")
-            .help("`prep run` prepares competitions; --data-dir names another data directory"));
+        return Err(
+            CliError::usage("no competition is prepared in the data directory")
+                .help("run `prep run`, or name another data directory with --data-dir"),
+        );
     }
     Ok(ids)
 }

@@ -38,12 +38,12 @@ pub struct RunArgs {
     locked: bool,
     /// How files share bytes with the cache: hardlink, reflink, copy
     ///
-    /// `hardlink`: published files are files of the cache, as far as possible. `reflink`: they share blocks until one side
-    /// is written, if the file system can. `copy`: they share nothing. Use `copy` for directories that a container may
-    /// write.
+    /// `hardlink`: published files are hard links to the cache where possible. `reflink`: they share blocks with the
+    /// cache until either file is written, if the file system supports it. `copy`: they share nothing. Use `copy` for
+    /// directories that a container may write.
     #[arg(long, value_name = "MODE", hide_possible_values = true)]
     link_mode: Option<LinkModeArg>,
-    /// Publish descriptions of yours: DIR/ID.md or DIR/ID/description.md
+    /// Publish your own descriptions: DIR/ID.md or DIR/ID/description.md
     ///
     /// A checkout of upstream has them in mlebench/competitions.
     #[arg(long, value_name = "DIR", help_heading = "Preparation")]
@@ -70,7 +70,7 @@ pub struct RunArgs {
     available: bool,
     /// Delete a downloaded bundle once its competition is prepared
     ///
-    /// This deletes DATA/ID/ID.zip and DATA/ID/sources. They are downloaded again if their bytes are needed.
+    /// This deletes DATA/ID/ID.zip and DATA/ID/sources. They are downloaded again if a step needs them.
     #[arg(long, help_heading = DOWNLOADS)]
     discard_bundle: bool,
     #[command(flatten)]
@@ -81,7 +81,7 @@ pub struct RunArgs {
 
 const DOWNLOADS: &str = "Downloads";
 
-/// Which part of a selection this process is for.
+/// The part of the selection that this process handles.
 #[derive(Debug, Default, Clone, Args)]
 pub struct UnitArg {
     /// Only a part of the selection: I/N, or N in a job array
@@ -91,7 +91,7 @@ pub struct UnitArg {
     unit: Option<Unit>,
 }
 
-/// A macro, so that it can be part of two constant texts.
+/// The examples. This is a macro so that two constants can contain the text.
 macro_rules! examples {
     () => {
         "Examples:
@@ -140,7 +140,7 @@ impl RunArgs {
         if self.dry_run {
             return super::plan::show(session, &task, &ids);
         }
-        let preparation = carry_out(session, &task, &ids, false)?;
+        let preparation = run_task(session, &task, &ids, false)?;
         summary::show(&session.printer, &preparation)?;
         if let Some(trace) = &self.timings {
             timings::show(&session.printer, &preparation.timings, trace.as_deref())?;
@@ -150,10 +150,10 @@ impl RunArgs {
 }
 
 impl UnitArg {
-    /// The part of the selection that this process is for.
+    /// Returns the part of the selection that this process handles.
     ///
     /// # Errors
-    /// Returns an error if the number of the part is not known.
+    /// Returns an error if the number of the part cannot be determined.
     pub fn part(
         &self,
         session: &CliSession,
@@ -164,58 +164,61 @@ impl UnitArg {
             return Ok(ids);
         };
         let number = unit_number(unit, session)?;
-        let mine = prep_app::unit(catalog, &ids, number, unit.of);
-        let count = units::count(mine.len() as u64, "competition");
+        let selected = prep_app::unit(catalog, &ids, number, unit.of);
+        let count = units::count(selected.len() as u64, "competition");
         session.printer.message(format!(
             "unit {number} of {}: {count} of {}",
             unit.of,
             ids.len()
         ));
-        Ok(mine)
+        Ok(selected)
     }
 }
 
-/// Variables with the number of a job in its array, and with the first number of the array, which is 0 without one.
-const ARRAYS: [(&str, Option<&str>); 3] = [
+/// Variables with the number of a job in its array. The second variable has the first number of the array, which is 0
+/// if there is no such variable.
+const ARRAY_VARIABLES: [(&str, Option<&str>); 3] = [
     ("SLURM_ARRAY_TASK_ID", Some("SLURM_ARRAY_TASK_MIN")),
     ("JOB_COMPLETION_INDEX", None),
     ("AWS_BATCH_JOB_ARRAY_INDEX", None),
 ];
 
-/// From 1 on.
+/// Returns the number of the unit, from 1.
 fn unit_number(unit: Unit, session: &CliSession) -> Result<usize, CliError> {
     if let Some(number) = unit.number {
         return Ok(number);
     }
     let number = |name: &str| session.places.text(name)?.parse::<usize>().ok();
-    let found = ARRAYS.iter().find_map(|(index, first)| {
+    let found = ARRAY_VARIABLES.iter().find_map(|(index, first)| {
         let first = first.and_then(number).unwrap_or(0);
         Some((index, number(index)?.checked_sub(first)?))
     });
     match found {
         Some((_, index)) if index < unit.of => Ok(index + 1),
         Some((name, index)) => Err(CliError::usage(format!(
-            "this is job {} of the array (by {name}), but --unit has {} parts",
+            "this is job {} of the array (according to {name}), but --unit has {} parts",
             index + 1,
             unit.of
         ))),
-        None => Err(CliError::usage("the number of the unit is not known")
+        None => Err(CliError::usage("cannot determine the number of the unit")
             .help(format!("write --unit I/{}, or start a job array", unit.of))),
     }
 }
 
-/// Carries out a task, shows its progress, and stops at signals. `find_only`: no step runs but checks.
-pub fn carry_out(
+/// Runs a task, shows its progress, and stops it after a signal. With `find_only`, only checks run, and all other
+/// results must exist already.
+pub fn run_task(
     session: &CliSession,
     task: &Task,
     ids: &[String],
     find_only: bool,
 ) -> Result<Preparation, CliError> {
     let cancel = Cancel::default();
-    // Before anything is looked at, which may take a while, and through the display once there is one.
-    let shown: Arc<OnceLock<Notice>> = Arc::default();
-    let (told, printer) = (shown.clone(), session.printer.clone());
-    let _watching = interrupt::watch(cancel.clone(), move || match told.get() {
+    // Signals are handled from now on, because planning may take a while. The message is printed directly, or above the
+    // display as soon as it exists.
+    let display_notice: Arc<OnceLock<Notice>> = Arc::default();
+    let (notice, printer) = (display_notice.clone(), session.printer.clone());
+    let _watching = interrupt::watch(cancel.clone(), move || match notice.get() {
         Some(notice) => notice(interrupt::STOPPING),
         None => printer.message(interrupt::STOPPING),
     })?;
@@ -225,15 +228,15 @@ pub fn carry_out(
     }
     let remote = session.settings.remote.clone();
     let display = Display::new(&session.printer, &run.plan.work(), remote);
-    // Nobody else sets it.
-    let _ = shown.set(Box::new(display.notice()));
+    // Does not fail, because it is set only here.
+    let _ = display_notice.set(Box::new(display.notice()));
     session.printer.aside.set(Some(Box::new(display.notice())));
     let prepared = run.execute(display.reporter());
     session.printer.aside.set(None);
     Ok(prepared?)
 }
 
-/// The code of all endings together.
+/// Returns the combined exit code of all competitions.
 pub fn exit(preparation: &Preparation) -> Exit {
     match preparation.interrupted {
         true => Exit::Interrupted,

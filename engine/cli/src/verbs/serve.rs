@@ -49,7 +49,7 @@ pub struct ServeArgs {
     /// An upload may take ten times as long.
     #[arg(long, value_name = "SECONDS", default_value_t = 60)]
     timeout: u64,
-    /// Number of simultaneous connections; further ones wait
+    /// Number of simultaneous connections; others wait
     #[arg(long, value_name = "N", default_value_t = 512, value_parser = at_least_one)]
     clients: usize,
     #[command(flatten)]
@@ -90,7 +90,7 @@ impl ServeArgs {
     }
 }
 
-/// Ctrl-C or SIGTERM, which is how a server ends.
+/// Waits for Ctrl-C or SIGTERM, which end the server.
 async fn stopped() {
     let (interrupt, terminate) = (
         signal(SignalKind::interrupt()),
@@ -103,12 +103,12 @@ async fn stopped() {
                 _ = terminate.recv() => {}
             }
         }
-        // Signals then end the process by themselves.
+        // Without handlers, signals end the process.
         _ => std::future::pending().await,
     }
 }
 
-/// `127.0.0.1:1234 POST /validate 200 1.2 MB valid 0.03 s`.
+/// Formats an event for the log, for example `127.0.0.1:1234 POST /validate 200 1.2 MB valid 0.03 s`.
 fn line(event: &ServerEvent) -> String {
     let mut text = format!("{} {} {}", event.client, event.request, event.status);
     if let Some(bytes) = event.bytes {
@@ -120,7 +120,7 @@ fn line(event: &ServerEvent) -> String {
     format!("{text} {:.2} s", event.time.as_secs_f64())
 }
 
-#[allow(clippy::needless_pass_by_value)] // for map_err
+#[allow(clippy::needless_pass_by_value)] // the signature is that of a function for `map_err`
 fn failed(error: ServeError) -> CliError {
     Error::new(prep_core::Failure::Machine, error.to_string()).into()
 }

@@ -1,4 +1,4 @@
-//! `prep summarize`: the figures of a leaderboard from the grading reports of many runs.
+//! `prep summarize`: computes leaderboard figures from the grading reports of many runs.
 
 use std::path::{Path, PathBuf};
 
@@ -77,7 +77,7 @@ pub struct SummarizeArgs {
 
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum TakeArg {
-    /// The first runs, as the benchmark's script counts.
+    /// The first runs, as in the benchmark's script.
     #[default]
     First,
     /// The last runs, because earlier ones may have failed for technical reasons.
@@ -147,7 +147,7 @@ impl SummarizeArgs {
         self.set.iter().map(set).collect()
     }
 
-    /// The experiments' names, and the files of their reports in order.
+    /// Returns the names of the experiments, and the paths of their reports in order.
     fn experiments(&self, session: &CliSession) -> Result<Vec<(String, Vec<PathBuf>)>, CliError> {
         let Some(table) = &self.groups else {
             let mut reports = Vec::new();
@@ -166,10 +166,10 @@ impl SummarizeArgs {
         self.requested(&groups, table)?
             .into_iter()
             .map(|name| {
-                let own = groups.iter().filter(|group| group.experiment == name);
-                let own = own.map(|group| group.run_group.as_str());
+                let run_groups = groups.iter().filter(|group| group.experiment == name);
+                let run_groups = run_groups.map(|group| group.run_group.as_str());
                 let mut reports = Vec::new();
-                for (group, found) in prep_experiments::collect(own, runs).map_err(failed)? {
+                for (group, found) in prep_experiments::collect(run_groups, runs).map_err(failed)? {
                     match found {
                         Ok(path) => reports.push(path),
                         Err(why) => session.printer.warning(format!(
@@ -186,7 +186,7 @@ impl SummarizeArgs {
             .collect()
     }
 
-    /// The requested experiments, each once, in the table's order.
+    /// Returns the requested experiments without duplicates, in the order of the table.
     fn requested<'a>(&self, groups: &'a [Group], table: &Path) -> Result<Vec<&'a str>, CliError> {
         let mut names: Vec<&str> = Vec::new();
         for group in groups {
@@ -207,11 +207,11 @@ impl SummarizeArgs {
         Ok(names)
     }
 
-    /// Reports sets without figures. Sets that were neither requested by name nor tried are not a failure.
+    /// Reports sets without figures. They are an error if the user requested sets by name, or if no set has figures.
     fn complete(&self, session: &CliSession, found: &[Experiment]) -> Exit {
         let mut exit = Exit::Success;
         for experiment in found {
-            let nothing = experiment.sets.iter().all(|(_, figures)| figures.is_err());
+            let has_no_figures = experiment.sets.iter().all(|(_, figures)| figures.is_err());
             for (set, figures) in &experiment.sets {
                 let error = match figures {
                     Ok(figures) => {
@@ -225,7 +225,7 @@ impl SummarizeArgs {
                     Err(error) => error,
                 };
                 let text = format!("{}: no figures for `{set}`: {error}", experiment.name);
-                if nothing || !self.set.is_empty() {
+                if has_no_figures || !self.set.is_empty() {
                     session.printer.error(&CliError::new(Exit::Input, text));
                     exit = Exit::Input;
                 } else {
@@ -237,10 +237,10 @@ impl SummarizeArgs {
     }
 }
 
-/// Competitions that are named; the others are counted.
+/// Maximum number of competitions that are named. Others are only counted.
 const MAX_NAMES: usize = 3;
 
-/// Which competitions are the reason why there are no more seeds.
+/// Explains why there are not more seeds: which competitions have the fewest runs.
 fn why_no_more(seeds: usize, left_out: &LeftOut) -> String {
     let LeftOut { most, fewest } = left_out;
     let names: Vec<&str> = fewest.iter().take(MAX_NAMES).map(String::as_str).collect();
@@ -257,7 +257,7 @@ fn why_no_more(seeds: usize, left_out: &LeftOut) -> String {
     )
 }
 
-/// The runs of all reports, in order.
+/// Returns the runs of all reports, in order.
 fn runs(reports: &[PathBuf]) -> Result<Vec<GradedRun>, CliError> {
     let mut runs = Vec::new();
     for path in reports {
@@ -266,8 +266,8 @@ fn runs(reports: &[PathBuf]) -> Result<Vec<GradedRun>, CliError> {
     Ok(runs)
 }
 
-/// A file that cannot be used ends the verb.
-#[allow(clippy::needless_pass_by_value)] // for map_err
+/// Converts an error of a file. It ends the verb.
+#[allow(clippy::needless_pass_by_value)] // the signature is that of a function for `map_err`
 pub fn failed(error: ExperimentsError) -> CliError {
     CliError::new(Exit::Input, error.to_string())
 }

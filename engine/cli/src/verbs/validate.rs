@@ -1,4 +1,4 @@
-//! `prep validate`: whether a submission is valid. The same code as grading, without the score.
+//! `prep validate`: checks whether a submission is valid. Runs the same code as grading, but does not show the score.
 
 use std::path::{Path, PathBuf};
 

@@ -1,11 +1,11 @@
-//! `prep why`: why a step would run now, and why it last did.
+//! `prep why`: shows why steps would run now, and why they last ran.
 
 use clap::Args;
 use prep_app::{PlannedStep, Runs, for_people, reasons};
 use prep_core::{LastRun, Reason};
 use serde_json::{Value, json};
 
-use super::plan::{of_one, step_table};
+use super::plan::{plan_one, step_table};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::options::PreparationArgs;
@@ -31,7 +31,7 @@ pub struct WhyArgs {
 
 impl WhyArgs {
     pub fn call(&self, session: &CliSession) -> VerbResult {
-        let plan = of_one(session, &self.id, &self.preparation)?;
+        let plan = plan_one(session, &self.id, &self.preparation)?;
         let last = plan.last_runs(&self.id)?;
         let mut steps = plan.steps(&self.id)?;
         if let Some(wanted) = &self.step {
@@ -79,7 +79,7 @@ fn as_json(step: &PlannedStep, last: Option<&LastRun>) -> Value {
     })
 }
 
-/// All steps in a table, and below each what changed.
+/// Formats all steps as a table. The changes of a step are below its row.
 fn overview(steps: &[PlannedStep]) -> String {
     let table = step_table(steps.iter());
     let mut lines = table.lines();
@@ -91,7 +91,7 @@ fn overview(steps: &[PlannedStep]) -> String {
     text
 }
 
-/// One step in full.
+/// Describes one step in detail.
 fn explain(step: &PlannedStep, last: Option<&LastRun>) -> String {
     let state = match (&step.reason, step.runs) {
         (None, _) => "is up to date".to_owned(),
@@ -109,7 +109,7 @@ fn explain(step: &PlannedStep, last: Option<&LastRun>) -> String {
                     "it last ran because: {}\n",
                     reasons::short(reason)
                 )),
-                None => text.push_str("its result was found, so it never ran here\n"),
+                None => text.push_str("its result was found in the cache or the remote, so it never ran on this machine\n"),
             }
             text.push_str(&details(last.reason.as_ref(), "  "));
             if let Some(message) = &last.failed {
@@ -140,7 +140,7 @@ mod tests {
     use prep_core::{Change, KeyRecord};
 
     #[test]
-    fn a_changed_query_is_shown_with_what_changed_in_it() {
+    fn a_changed_query_is_shown_with_its_changed_words() {
         let change = Change {
             field: "params.sql".into(),
             old: "SELECT a FROM t".into(),
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_step_is_answered_with_a_near_one() {
+    fn an_unknown_step_gets_a_suggestion() {
         let step = PlannedStep {
             step: "train".into(),
             kind: "split",

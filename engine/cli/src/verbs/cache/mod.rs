@@ -41,7 +41,7 @@ enum Action {
         /// Remove results that were not used for this number of days
         #[arg(long, value_name = "DAYS")]
         keep_days: Option<u32>,
-        /// Only show what would be removed
+        /// Show what would be removed, and remove nothing
         #[arg(long, short = 'n')]
         dry_run: bool,
     },

@@ -1,4 +1,4 @@
-//! `prep fetch --list`: the files of bundles, without downloading them.
+//! `prep fetch --list`: lists the files of bundles without downloading them.
 
 use prep_app::{BundleListing, ListedSource, PreparationOptions};
 use prep_core::units;
@@ -9,7 +9,7 @@ use crate::options::SourceArg;
 use crate::output::table::{Align, PrintedTable};
 use crate::session::{CliSession, VerbResult};
 
-/// Lists the bundles of `ids`.
+/// Lists the files of the bundles of `ids`.
 pub fn list(
     session: &CliSession,
     ids: &[String],
@@ -84,7 +84,7 @@ fn render_sources(rows: &[ListedSource]) -> String {
     table.render()
 }
 
-/// The sum, in a sentence.
+/// Summarizes a listing in one sentence.
 fn sum(listing: &BundleListing) -> String {
     let place = match &listing.bundle {
         Some(path) => path.display().to_string(),

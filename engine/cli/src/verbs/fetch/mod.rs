@@ -1,4 +1,4 @@
-//! `prep fetch`: bundles, without preparing anything.
+//! `prep fetch`: downloads bundles without preparing anything.
 
 mod listing;
 mod rules;
@@ -24,8 +24,7 @@ Examples:
   prep fetch --check-rules --lite --open
   prep fetch --list plant-pathology-2020-fgvc7 --json | jq '.competitions[0].files | length'
 
-The command prints the path of each bundle. A bundle that you have is checked and not downloaded again. With a remote, \
-bundles go to its mirror, and bundles of the mirror are not downloaded.",
+The command prints the path of each bundle. A bundle that you have is checked and not downloaded again. With a remote, bundles are sent to its mirror, and bundles that the mirror has are not downloaded.",
     after_long_help = LONG_EXAMPLES)]
 pub struct FetchArgs {
     #[command(flatten)]
@@ -43,7 +42,7 @@ pub struct FetchArgs {
     /// Accept a bundle whose MD5 is not the published one
     #[arg(long)]
     skip_bundle_verification: bool,
-    /// With a remote: delete the bundle here once it is in the mirror
+    /// With a remote: delete the local bundle once it is in the mirror
     #[arg(long, help_heading = "Downloads")]
     discard_bundle: bool,
     #[command(flatten)]
@@ -61,8 +60,7 @@ Examples:
   prep fetch --check-rules --all --json | jq -r '.competitions[] | select(.state == \"not_accepted\") | .url'
   prep fetch --list plant-pathology-2020-fgvc7 --json | jq '.competitions[0].files | length'
 
-The command prints the path of each bundle. A bundle that you have is checked and not downloaded again. With a remote, \
-bundles go to its mirror, and bundles of the mirror are not downloaded.
+The command prints the path of each bundle. A bundle that you have is checked and not downloaded again. With a remote, bundles are sent to its mirror, and bundles that the mirror has are not downloaded.
 
 --check-rules downloads one byte of each bundle, because an address alone does not prove access. Kaggle limits requests, \
 so prep asks for one competition at a time and stops at the first \"too many requests\". prep remembers accepted rules for \

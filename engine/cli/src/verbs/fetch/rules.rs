@@ -1,4 +1,4 @@
-//! `prep fetch --check-rules`: the rules that must be accepted before bundles can be downloaded.
+//! `prep fetch --check-rules`: checks which rules must be accepted before bundles can be downloaded.
 
 use std::time::Duration;
 
@@ -38,11 +38,11 @@ pub struct RulesArgs {
 
 const HEADING: &str = "Rules";
 
-/// Most pages that are opened at once.
+/// Maximum number of pages that are opened at once.
 const MAX_PAGES: usize = 10;
 
-/// How often the number of answers is shown, in competitions.
-const SHOW_EVERY: usize = 10;
+/// The progress is shown after each group of this number of competitions.
+const PROGRESS_INTERVAL: usize = 10;
 
 fn seconds(text: &str) -> Result<Duration, String> {
     let seconds = text.parse::<f64>().ok();
@@ -57,7 +57,7 @@ enum State {
     /// The bundle may be downloaded.
     Accepted,
     NotAccepted,
-    /// Something else is in the way.
+    /// The bundle cannot be downloaded for another reason.
     Failed,
     /// Kaggle accepts no more requests for now.
     NotAsked,
@@ -67,7 +67,7 @@ enum State {
 struct Row {
     id: String,
     state: State,
-    /// Where the rules are accepted.
+    /// The page on which the rules are accepted.
     url: String,
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "as_json")]
     error: Option<CliError>,
@@ -81,7 +81,7 @@ struct SourceRow {
     id: String,
     name: String,
     url: String,
-    /// Length; none if it cannot be downloaded.
+    /// Length of the file. `None` if it cannot be downloaded.
     bytes: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "as_json")]
     error: Option<CliError>,
@@ -122,8 +122,8 @@ impl RulesArgs {
             again: self.again,
         };
         let total = competitions.len();
-        let asked = |number: usize| {
-            if number.is_multiple_of(SHOW_EVERY) && number < total {
+        let show_progress = |number: usize| {
+            if number.is_multiple_of(PROGRESS_INTERVAL) && number < total {
                 session
                     .printer
                     .message(format!("{number} of {total} checked"));
@@ -135,7 +135,7 @@ impl RulesArgs {
             &competitions,
             pace,
             &cancel,
-            &asked,
+            &show_progress,
         )?;
         let rows: Vec<Row> = ids
             .iter()
@@ -183,7 +183,7 @@ impl RulesArgs {
             .iter()
             .map(|row| row.exit)
             .chain(sources.iter().map(|row| row.exit));
-        // Competitions without an answer decide: the same command may end otherwise later.
+        // Competitions without an answer take precedence, because the same command may succeed later.
         let is_away = rows.iter().any(|row| row.exit == Exit::Away);
         Ok(if is_away {
             Exit::Away
@@ -251,7 +251,7 @@ fn source_row(id: &str, name: &str, url: &str, length: Result<u64, FetchError>) 
     }
 }
 
-/// A line per file of a further source.
+/// Returns a line for each file of a further source.
 fn text_of_sources(rows: &[SourceRow]) -> String {
     let mut text = String::new();
     for row in rows {
@@ -265,7 +265,7 @@ fn text_of_sources(rows: &[SourceRow]) -> String {
     text
 }
 
-/// A line of numbers, then what is to be done.
+/// Returns a summary, and instructions for the rules that are not accepted.
 fn text(rows: &[Row]) -> String {
     let with = |state| rows.iter().filter(move |row| row.state == state);
     let mut text = format!(
@@ -273,9 +273,9 @@ fn text(rows: &[Row]) -> String {
         with(State::Accepted).count(),
         rows.len()
     );
-    let not_asked: Vec<&str> = with(State::NotAsked).map(|row| row.id.as_str()).collect();
-    if !not_asked.is_empty() {
-        text.push_str(&format!(", {} not checked", not_asked.len()));
+    let not_checked: Vec<&str> = with(State::NotAsked).map(|row| row.id.as_str()).collect();
+    if !not_checked.is_empty() {
+        text.push_str(&format!(", {} not checked", not_checked.len()));
     }
     text.push('\n');
     let open: Vec<&Row> = with(State::NotAccepted).collect();
@@ -286,8 +286,8 @@ fn text(rows: &[Row]) -> String {
         }
         text.push_str(&format!("\n{}\n{INSTRUCTIONS}\n", table.render()));
     }
-    if !not_asked.is_empty() {
-        text.push_str(&format!("\nnot checked: {}\n", not_asked.join(", ")));
+    if !not_checked.is_empty() {
+        text.push_str(&format!("\nnot checked: {}\n", not_checked.join(", ")));
     }
     text
 }
@@ -301,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_to_be_accepted_is_a_list_of_addresses() {
+    fn rules_to_accept_are_listed_with_their_addresses() {
         let granted = Permission::Granted { remembered: false };
         let refused = FetchError::RulesNotAccepted { id: "b".into() };
         let unknown = FetchError::NoSuchCompetition {

@@ -1,4 +1,4 @@
-//! `prep grade SUBMISSIONS.jsonl`: a list of submissions, one report.
+//! `prep grade SUBMISSIONS.jsonl`: grades a list of submissions and writes one report.
 
 use std::path::Path;
 

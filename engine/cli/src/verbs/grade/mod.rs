@@ -1,4 +1,4 @@
-//! `prep grade`: submissions of one competition or of many, and the scores that earn medals.
+//! `prep grade`: grades submissions of one or many competitions, and shows the scores that earn medals.
 //!
 //! ```text
 //! one         ID SUBMISSION.csv                 many    SUBMISSIONS.jsonl
@@ -29,11 +29,11 @@ pub use self::shown::{medal, score};
 pub struct GradeArgs {
     /// ID and SUBMISSION.csv, a list SUBMISSIONS.jsonl, directories of runs, or an ID
     #[arg(value_name = "WHAT", required_unless_present = "leaderboard")]
-    what: Vec<PathBuf>,
+    operands: Vec<PathBuf>,
     /// Directory for the report; with --list, the file for the list
     #[arg(long, short, value_name = "PATH")]
     output: Option<PathBuf>,
-    /// The medal of a score, instead of a submission
+    /// Show the medal of a score instead of grading a submission
     #[arg(long, value_name = "SCORE", allow_negative_numbers = true)]
     score: Option<f64>,
     /// List the submissions of directories of runs; grade nothing
@@ -55,7 +55,7 @@ prep grade [OPTIONS] ID SUBMISSION.csv
        prep grade [OPTIONS] RUNS_DIR... (--output DIR | --list)
        prep grade [OPTIONS] ID [--score SCORE]";
 
-/// A macro, so that it can be part of two constant texts.
+/// The examples. This is a macro so that two constants can contain the text.
 macro_rules! examples {
     () => {
         "Examples:
@@ -75,8 +75,7 @@ const LONG_EXAMPLES: &str = concat!(
 A line of a list is a JSON object: {\"competition_id\": \"ID\", \"submission_path\": \"PATH\"}. If an entry cannot be
 graded, for example because its competition is not prepared, the report lists it under `not_graded` and the others are graded.
 
-A run is a directory ID_anything with submission/submission.csv. The runs of a group are those that its metadata.json names;
-without that file, its directories ID_anything. The list goes to DIR/submissions.jsonl.
+A run is a directory ID_anything with submission/submission.csv. The runs of a group are those that its metadata.json names; without that file, its directories ID_anything. The list goes to DIR/submissions.jsonl.
 
 The exit code is 1 if a single submission is not valid. In a list, an invalid submission is a result with the score null."
 );
@@ -99,7 +98,7 @@ impl LogArgs {
     }
 }
 
-/// Options that name answers and leaderboard.
+/// Options that replace the answers and the leaderboard.
 #[derive(Debug, Clone, Default, Args)]
 pub struct GivenArgs {
     /// Compare with these answers instead of the prepared ones; not verified
@@ -123,10 +122,10 @@ impl GradeArgs {
     pub fn call(&self, session: &CliSession) -> VerbResult {
         let catalog = session.catalog()?;
         let is_known = |path: &PathBuf| catalog.find(&path.to_string_lossy()).is_some();
-        match self.what.as_slice() {
+        match self.operands.as_slice() {
             [] => thresholds::show(session, &catalog, None, self),
             [id] if is_known(id) => thresholds::show(session, &catalog, Some(&name(id)), self),
-            paths if paths.iter().all(|path| runs::is_of_runs(path)) => {
+            paths if paths.iter().all(|path| runs::is_runs_directory(path)) => {
                 runs::grade(session, &catalog, paths, self)
             }
             [list] if list.is_file() => many::grade(session, &catalog, list, self),
@@ -140,7 +139,7 @@ impl GradeArgs {
         }
     }
 
-    /// The directory for the report of a list.
+    /// Returns the directory for the report of a list.
     fn output_dir(&self) -> Result<&Path, CliError> {
         self.output.as_deref().ok_or_else(|| {
             CliError::usage("no directory for the report").help("name one with --output DIR")
@@ -152,7 +151,7 @@ fn name(path: &Path) -> String {
     path.to_string_lossy().into_owned()
 }
 
-/// One word that is neither a competition nor a file.
+/// Returns the error for an operand that is neither a competition nor a file.
 fn unknown(catalog: &Catalog, word: &Path) -> CliError {
     match catalog.get(&name(word)) {
         Err(error) if word.extension().is_none() => error.into(),
@@ -163,7 +162,7 @@ fn unknown(catalog: &Catalog, word: &Path) -> CliError {
     }
 }
 
-/// The submission before the competition, as upstream's command has them.
+/// Returns the error for operands in the order of upstream's command: the submission, then the competition.
 pub fn swapped(submission: &Path, id: &Path) -> CliError {
     let (submission, id) = (submission.display(), id.display());
     CliError::usage(format!("`{submission}` is not a competition"))

@@ -1,4 +1,4 @@
-//! `prep grade ID SUBMISSION.csv`: one submission.
+//! `prep grade ID SUBMISSION.csv`: grades one submission.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! `prep grade RUNS_DIR...`: the submissions of directories of runs.
+//! `prep grade RUNS_DIR...`: grades the submissions in directories of runs.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -15,27 +15,27 @@ use crate::output::file::write_atomically;
 use crate::session::{CliSession, VerbResult};
 use crate::verbs::summarize::failed;
 
-/// Where runs keep their files.
+/// Paths of files, relative to the directory of a run.
 #[derive(Debug, Clone, Args)]
 pub struct PlacesArgs {
-    /// The submission in the directory of a run
+    /// Path of the submission in the directory of a run
     #[arg(long = "submission-path", value_name = "PATH", default_value = "submission/submission.csv", help_heading = HEADING)]
     submission: PathBuf,
-    /// The log of the agent in the directory of a run
+    /// Path of the agent's log in the directory of a run
     #[arg(long = "logs-path", value_name = "PATH", default_value = "logs/agent.log", help_heading = HEADING)]
     logs: PathBuf,
-    /// The code of the agent in the directory of a run
+    /// Path of the agent's code in the directory of a run
     #[arg(long = "code-path", value_name = "PATH", default_value = "code/train.py", help_heading = HEADING)]
     code: PathBuf,
 }
 
 const HEADING: &str = "Runs";
 
-/// Name of the list in the directory of the report.
+/// File name of the list of submissions, in the directory of the report.
 const LIST: &str = "submissions.jsonl";
 
-/// Whether a path is a directory of runs, or the metadata of one.
-pub fn is_of_runs(path: &Path) -> bool {
+/// Returns whether a path is a directory of runs, or the file `metadata.json` of such a directory.
+pub fn is_runs_directory(path: &Path) -> bool {
     path.is_dir() || path.file_name().is_some_and(|name| name == "metadata.json")
 }
 
@@ -55,13 +55,13 @@ pub fn grade(
     }
     let directory = args.output_dir()?;
     std::fs::create_dir_all(directory)
-        .map_err(|error| Error::writing("make the directory", directory, &error))?;
+        .map_err(|error| Error::writing("create the directory", directory, &error))?;
     let list = directory.join(LIST);
     write_atomically(&list, |out| out.write_all(text.as_bytes()))?;
     many::grade(session, catalog, &list, args)
 }
 
-/// The list of submissions, as JSON Lines.
+/// Returns the list of submissions as JSON Lines.
 fn list(
     session: &CliSession,
     catalog: &Catalog,
@@ -89,7 +89,7 @@ fn list(
     }
     for id in unknown {
         session.printer.warning(format!(
-            "there is no competition `{id}`; a directory of runs holds directories ID_anything"
+            "there is no competition `{id}`; a directory of runs must contain directories named ID_anything"
         ));
     }
     session.printer.message(format!(

@@ -1,4 +1,4 @@
-//! Reports of gradings as tables and JSON.
+//! Formats grading reports as tables and JSON.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +12,7 @@ use crate::error::CliError;
 use crate::output::table::{Align, PrintedTable};
 use crate::session::CliSession;
 
-/// The JSON document of some competitions, and further members.
+/// Returns the JSON document of `competitions`. `further` has additional members of the document.
 pub fn envelope(competitions: Vec<JsonObject>, further: JsonObject) -> String {
     let competitions = competitions.into_iter().map(JsonValue::from);
     let competitions: Vec<JsonValue> = competitions.collect();
@@ -23,7 +23,7 @@ pub fn envelope(competitions: Vec<JsonObject>, further: JsonObject) -> String {
     pretty(all) + "\n"
 }
 
-/// A report in the envelope: like every competition, it begins with its id.
+/// Returns a report as an element of `competitions`. Like every element, it begins with the id.
 pub fn entry(report: &CompetitionReport) -> JsonObject {
     let mut entry = JsonObject::from_iter([("id", report.competition_id.as_str().into())]);
     for (key, value) in report.to_json() {
@@ -34,7 +34,7 @@ pub fn entry(report: &CompetitionReport) -> JsonObject {
     entry
 }
 
-/// A submission that could not be graded, in the envelope.
+/// Returns the element of `competitions` for a submission that could not be graded.
 pub fn not_graded(entry: &ListedSubmission, error: &CliError) -> JsonObject {
     let error = JsonObject::from_iter([
         ("code", i64::from(error.exit as u8).into()),
@@ -49,7 +49,7 @@ pub fn not_graded(entry: &ListedSubmission, error: &CliError) -> JsonObject {
     ])
 }
 
-/// Warns of competitions without medals, and of scores that cannot be compared with upstream's.
+/// Prints remarks on competitions without medals, and on scores that cannot be compared with upstream's.
 pub fn remarks(session: &CliSession, reports: &[&CompetitionReport]) {
     without_leaderboard(session, reports);
     not_comparable(session, reports);
@@ -67,7 +67,7 @@ fn without_leaderboard(session: &CliSession, reports: &[&CompetitionReport]) {
     }
 }
 
-/// Warns of scores on upstream's competitions that do not mean what upstream's scores mean.
+/// Warns about scores on upstream's competitions that cannot be compared with upstream's scores.
 fn not_comparable(session: &CliSession, reports: &[&CompetitionReport]) {
     let of_benchmark = reports.iter().filter(|report| {
         prep_splits::sets_of(&report.competition_id)
@@ -89,13 +89,13 @@ fn not_comparable(session: &CliSession, reports: &[&CompetitionReport]) {
     }
 }
 
-/// A score as tables show it.
+/// Formats a score for tables.
 pub fn score(report: &CompetitionReport) -> String {
     let number = |score: f64| score.to_string();
     report.score.map_or_else(|| "-".to_owned(), number)
 }
 
-/// The medal of a submission, as tables show it.
+/// Returns the medal of a submission for tables.
 pub fn medal(report: &CompetitionReport) -> &'static str {
     medal_of(report.medals)
 }
@@ -109,7 +109,7 @@ pub fn medal_of(medals: Medals) -> &'static str {
     }
 }
 
-/// `gold 0.82066, silver 0.81388, bronze 0.80967, median 0.79565`.
+/// Formats thresholds, for example `gold 0.82066, silver 0.81388, bronze 0.80967, median 0.79565`.
 pub fn thresholds(found: Thresholds) -> String {
     format!(
         "gold {}, silver {}, bronze {}, median {}\n",
@@ -117,7 +117,7 @@ pub fn thresholds(found: Thresholds) -> String {
     )
 }
 
-/// A row per report.
+/// Returns a table with a row per report.
 pub fn rows(reports: &[&CompetitionReport]) -> PrintedTable {
     let mut table = PrintedTable::new(&[
         ("competition", Align::Left),
@@ -148,7 +148,7 @@ pub fn rows(reports: &[&CompetitionReport]) -> PrintedTable {
     table
 }
 
-/// The table of many reports, and their sums.
+/// Returns the table of many reports, followed by totals.
 pub fn summary(reports: &[&CompetitionReport]) -> String {
     let count = |counts: fn(&CompetitionReport) -> bool| {
         reports.iter().filter(|report| counts(report)).count()

@@ -1,4 +1,4 @@
-//! `prep grade ID` and `prep grade --leaderboard FILE`: the scores that earn medals, and the medal of a score.
+//! `prep grade ID` and `prep grade --leaderboard FILE`: show the scores that earn medals, or the medal of a score.
 
 use prep_app::Catalog;
 use prep_grade::report::JsonObject;

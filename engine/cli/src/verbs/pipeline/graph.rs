@@ -6,7 +6,7 @@ use prep_report::graph::{Drawing, dot, svg};
 use crate::exit::Exit;
 use crate::options::{OutputArg, PreparationArgs, SourceArg, VariantArg};
 use crate::session::{CliSession, VerbResult};
-use crate::verbs::plan::of_one;
+use crate::verbs::plan::plan_one;
 
 /// Draw the steps of a competition
 #[derive(Debug, Args)]
@@ -50,7 +50,7 @@ impl GraphArgs {
             source: self.source.clone(),
             ..PreparationArgs::default()
         };
-        let plan = of_one(session, &self.id, &preparation)?;
+        let plan = plan_one(session, &self.id, &preparation)?;
         let order = plan.graph.order().map_err(prep_app::Error::from)?;
         let drawing = Drawing::new(&plan.graph, &order);
         if session.printer.json {

@@ -1,4 +1,4 @@
-//! `prep remote jobs`: a script or manifest that prepares competitions on a cluster.
+//! `prep remote jobs`: prints a script or manifest that prepares competitions on a cluster.
 
 use clap::{Args, Subcommand};
 use prep_app::{JobPlan, kubernetes, slurm};
@@ -80,15 +80,15 @@ struct Common {
     hours: usize,
     /// Do not require a mirror and a key here
     ///
-    /// Give it if the jobs have a prep.toml of their own.
+    /// Use it if the jobs have their own prep.toml.
     #[arg(long)]
     no_check: bool,
     #[command(flatten)]
     output: OutputArg,
 }
 
-/// Default memory of a worker.
-const MEMORY: u64 = 16 << 30;
+/// Default memory of a worker, in bytes.
+const DEFAULT_MEMORY_BYTES: u64 = 16 << 30;
 
 impl JobsArgs {
     pub fn call(&self, session: &CliSession) -> VerbResult {
@@ -130,7 +130,7 @@ impl Common {
         let remote =
             RemoteSettings::resolve(&self.remote, &session.places, &session.settings.data_dir)?;
         let url = remote.url.clone().ok_or_else(|| {
-            CliError::usage("no remote is set")
+            CliError::usage("no remote is configured")
                 .help("name one with --remote URL; jobs share their results through it")
         })?;
         if !self.no_check {
@@ -138,19 +138,19 @@ impl Common {
         }
         let address = prep_remote::Address::parse(&url.value).map_err(prep_app::Error::from)?;
         let largest = ids.iter().filter_map(|id| catalog.find(id)?.size()).max();
-        let asked = session.places.origin("memory") != "default";
+        let has_memory_setting = session.places.origin("memory") != "default";
         Ok(JobPlan {
             ids,
-            // Without what may be a secret: credentials come from where jobs run.
+            // The address contains no secrets. The jobs find credentials on the machines on which they run.
             remote: address.without_secrets(),
             data_dir: session.settings.data_dir.clone(),
             downloads: self.downloads,
             workers: self.workers,
             processors: self.processors,
-            memory: if asked {
+            memory: if has_memory_setting {
                 session.settings.memory
             } else {
-                MEMORY
+                DEFAULT_MEMORY_BYTES
             },
             disk: largest.unwrap_or(0),
             hours: self.hours,
@@ -158,13 +158,13 @@ impl Common {
     }
 }
 
-/// Without a mirror, the jobs that prepare would not see what the jobs that download bring. Without a key, nobody would accept
-/// what the jobs send.
+/// Checks that the remote has a mirror and a signing key. Without a mirror, the jobs that prepare could not get the
+/// downloaded bundles. Without a key, other machines would not accept the results of the jobs.
 fn require_mirror_and_key(session: &CliSession, remote: &RemoteSettings) -> Result<(), CliError> {
-    let elsewhere = "; if the jobs have a prep.toml of their own, give --no-check";
+    let elsewhere = "; if the jobs have their own prep.toml, use --no-check";
     if !remote.mirror.as_ref().is_some_and(|mirror| mirror.value) {
-        let message = "the remote has no mirror, which the jobs pass bundles through";
-        let help = format!("set `mirror = true` below [remote] in prep.toml{elsewhere}");
+        let message = "the remote has no mirror, through which the jobs share bundles";
+        let help = format!("set `mirror = true` in [remote] of prep.toml{elsewhere}");
         return Err(CliError::usage(message).help(help));
     }
     if remote.signing(&session.places)?.is_none() {

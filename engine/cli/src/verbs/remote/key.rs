@@ -1,4 +1,4 @@
-//! `prep remote key`: the keys that sign results.
+//! `prep remote key`: creates and lists the keys that sign results.
 
 use clap::{Args, Subcommand};
 use prep_remote::SigningKey;
@@ -10,7 +10,7 @@ use crate::output::table::{Align, PrintedTable};
 use crate::remote::key;
 use crate::session::{CliSession, VerbResult};
 
-/// Make and list the keys that sign results
+/// Create and list keys that sign results
 #[derive(Debug, Args)]
 pub struct KeyArgs {
     #[command(subcommand)]
@@ -19,17 +19,17 @@ pub struct KeyArgs {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
-    /// Make a key and print its public half
+    /// Create a key and print its public part
     #[command(after_help = "\
 Examples:
   prep remote key new laptop
 
-Others who trust you add the public half to `trusted` in `[remote]` of their prep.toml.")]
+Users who trust your results add the public part to `trusted` in `[remote]` of their prep.toml.")]
     New {
         /// Name of the key: letters, digits, - and _
         name: String,
     },
-    /// List the keys with their public halves
+    /// List the keys with their public parts
     #[command(after_help = "\
 Examples:
   prep remote key list

@@ -1,4 +1,4 @@
-//! `prep remote push | pull | key | jobs`: for teams that share results.
+//! `prep remote push | pull | key | jobs`: shares results between machines.
 
 mod jobs;
 mod key;

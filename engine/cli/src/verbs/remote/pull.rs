@@ -1,4 +1,4 @@
-//! `prep remote pull`: prepared competitions from the remote.
+//! `prep remote pull`: gets prepared competitions from the remote.
 
 use clap::Args;
 use prep_app::remote_of;
@@ -11,7 +11,7 @@ use crate::output::summary;
 use crate::remote::RemoteArgs;
 use crate::select::Selection;
 use crate::session::{CliSession, VerbResult};
-use crate::verbs::run::{carry_out, exit};
+use crate::verbs::run::{exit, run_task};
 
 /// Get prepared competitions from the remote
 #[derive(Debug, Args)]
@@ -43,17 +43,17 @@ impl PullArgs {
             Ok(known.filter(|id| task.catalog.find(id).is_some()).collect())
         })?;
         if ids.is_empty() {
-            let message = format!("the remote {} knows no competition", link.remote().name());
+            let message = format!("the remote {} has no competition", link.remote().name());
             return Err(CliError::new(Exit::Input, message)
                 .help("run `prep remote push` on a machine where they are prepared"));
         }
         session.printer.message(
             "you must accept the rules of each competition; `prep fetch --check-rules` lists them",
         );
-        let preparation = carry_out(session, &task, &ids, true)?;
+        let preparation = run_task(session, &task, &ids, true)?;
         summary::show(&session.printer, &preparation)?;
         session.printer.message(format!(
-            "{} came from the remote",
+            "{} received from the remote",
             units::bytes(link.remote().received())
         ));
         Ok(exit(&preparation))

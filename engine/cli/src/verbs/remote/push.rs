@@ -45,7 +45,7 @@ impl PushArgs {
         let (_watching, cancel) = interrupt::watched(&session.printer)?;
         let done = |pushed: &PushResult| {
             session.printer.message(format!(
-                "{}: {} sent, {} there already; {} so far",
+                "{}: {} sent, {} already in the remote; {} transferred so far",
                 pushed.id,
                 units::count(pushed.new as u64, "result"),
                 pushed.there,
@@ -53,14 +53,13 @@ impl PushArgs {
             ));
             if is_empty(pushed) {
                 session.printer.warning(format!(
-                    "{id}: no result of a run with these options is here; use the options with which it was prepared \
+                    "{id}: this machine has no results for these options; use the options with which it was prepared \
                      (--source, --variant, --skip-bundle-verification ...); `prep why {id}` shows the missing results",
                     id = pushed.id
                 ));
             } else if !pushed.not_here.is_empty() {
                 session.printer.warning(format!(
-                    "{}: {} not here, so the remote does not learn which bundle the results are of; prepare it, then \
-                     push again",
+                    "{}: {} missing on this machine, so the remote does not record the bundle of the results; prepare the competition, then push again",
                     pushed.id,
                     units::count(pushed.not_here.len() as u64, "result")
                 ));
@@ -85,7 +84,8 @@ impl PushArgs {
 }
 
 impl PushArgs {
-    /// The options that a pull of the sent results needs, if that is more than a selection.
+    /// Returns a message about the options and bundles that a pull of the sent results needs. Returns `None` if it
+    /// needs only a selection.
     fn pull(&self, all: &[PushResult]) -> Option<String> {
         let sent: Vec<&PushResult> = all.iter().filter(|one| one.not_here.is_empty()).collect();
         let mut options = Vec::new();
@@ -108,8 +108,7 @@ impl PushArgs {
         }
         if !without.is_empty() {
             text.push(format!(
-                "the mirror does not have the bundle of {} (`mirror = true` in `[remote]` of {FILE} sends bundles); a \
-                 machine without it can pull only what holds no file of the bundle",
+                "the mirror does not have the bundle of {} (`mirror = true` in `[remote]` of {FILE} sends bundles); a machine without the bundle can only pull competitions whose outputs contain no file of the bundle",
                 without.join(", ")
             ));
         }
@@ -117,7 +116,7 @@ impl PushArgs {
     }
 }
 
-/// Nothing of it could be sent.
+/// Returns whether no result of a competition could be sent.
 fn is_empty(pushed: &PushResult) -> bool {
     pushed.new + pushed.there == 0 && !pushed.not_here.is_empty()
 }
@@ -126,8 +125,8 @@ fn table(all: &[PushResult]) -> PrintedTable {
     let mut table = PrintedTable::new(&[
         ("id", Align::Left),
         ("sent", Align::Right),
-        ("there", Align::Right),
-        ("not here", Align::Right),
+        ("in the remote", Align::Right),
+        ("missing", Align::Right),
         ("bundle", Align::Left),
     ]);
     for one in all {
@@ -142,8 +141,8 @@ fn table(all: &[PushResult]) -> PrintedTable {
     table
 }
 
-/// A result that the remote refused is a check that does not hold: two machines made different things. A competition of
-/// which nothing could be sent is a missing input.
+/// Returns the exit code. A result that the remote rejects is a failed check, because two machines computed different
+/// results. A competition without any results is a missing input.
 fn exit(all: &[PushResult]) -> Exit {
     Exit::combine(all.iter().filter_map(|one| match one {
         one if !one.refused.is_empty() => Some(Exit::Check),
