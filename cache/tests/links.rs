@@ -155,7 +155,7 @@ fn bytes_of(object: &prep_cache::Object) -> std::io::Result<Vec<u8>> {
 }
 
 /// Truncates a published file, as a user can in spite of its mode.
-fn cut(path: &std::path::Path) -> std::io::Result<()> {
+fn truncate_file(path: &std::path::Path) -> std::io::Result<()> {
     fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(0o644))?;
     fs::OpenOptions::new().write(true).open(path)?.set_len(1)
 }
@@ -169,7 +169,7 @@ fn truncated_published_file_does_not_change_an_open_object() -> Outcome {
     assert_eq!(store.materialise(&digest, &published)?, LinkMode::HardLink);
 
     let object = store.open_private(&digest)?;
-    cut(&published)?;
+    truncate_file(&published)?;
     assert_eq!(
         bytes_of(&object)?,
         content,
@@ -180,7 +180,7 @@ fn truncated_published_file_does_not_change_an_open_object() -> Outcome {
     let later = dir.path().join("after.csv");
     assert_ne!(store.materialise(&digest, &later)?, LinkMode::HardLink);
     assert_eq!(fs::read(&later)?, content);
-    cut(&later)?;
+    truncate_file(&later)?;
     assert_eq!(
         bytes_of(&object)?,
         content,
@@ -200,7 +200,7 @@ fn object_truncated_through_a_hard_link_is_damaged() -> Outcome {
     let digest = store.put(b"some bytes")?;
     let published = dir.path().join("a");
     store.materialise(&digest, &published)?;
-    cut(&published)?;
+    truncate_file(&published)?;
     assert!(matches!(
         store.open_private(&digest),
         Err(StoreError::Damaged { .. })
@@ -220,7 +220,7 @@ fn objects_can_be_opened_and_published_concurrently() -> Outcome {
             let publish = scope.spawn(move || store.materialise(&digest, published));
             let object = store.open_private(&digest)?;
             publish.join().expect("no panic")?;
-            cut(published)?;
+            truncate_file(published)?;
             assert_eq!(bytes_of(&object)?, content, "{round}");
             Ok::<(), Box<dyn std::error::Error>>(())
         })?;
@@ -290,7 +290,7 @@ fn private_copy_created_during_linking_gets_no_public_name() -> Outcome {
     let mapped = mapped.lock().unwrap().take().ok_or("not opened")?;
     assert_eq!(mapped.1.file().metadata()?.nlink(), 1);
     assert_eq!(fs::read(&published)?, content);
-    cut(&published)?;
+    truncate_file(&published)?;
     assert_eq!(mapped.0.as_ref(), content);
     assert!(only_file(&store.root().join("objects-v1"))?);
     Ok(())
@@ -317,7 +317,7 @@ fn file_with_only_a_published_name_is_not_private() -> Outcome {
     });
     let object = second.open_private(&digest)?;
     let mapped = object.map()?;
-    cut(&root.join("published"))?;
+    truncate_file(&root.join("published"))?;
     assert_eq!(mapped.as_ref(), content);
     Ok(())
 }
@@ -391,7 +391,7 @@ fn concurrent_linking_and_collection_never_change_a_mapped_file() -> Outcome {
                 for round in 0..400 {
                     let published = dir.join(format!("{number}-{}", round % 5));
                     match store.materialise(&digest, &published) {
-                        Ok(_) => cut(&published).unwrap(),
+                        Ok(_) => truncate_file(&published).unwrap(),
                         // The object was truncated by another thread, or collected.
                         Err(StoreError::Damaged { .. } | StoreError::Missing { .. }) => {}
                         Err(error) => panic!("{error}"),

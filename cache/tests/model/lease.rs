@@ -11,7 +11,7 @@ struct Rules {
     /// A holder is dead if the process with its number started later. Otherwise a reused number keeps the lock.
     compares_start_times: bool,
     /// A process on this machine is also dead if it is silent.
-    silence_is_death: bool,
+    silence_means_dead: bool,
     /// Before a file is removed, it is renamed and read again.
     compares_before_removing: bool,
     /// If a file disappears while the directory is examined, the process lists the directory again.
@@ -26,7 +26,7 @@ struct Rules {
 
 const RULES: Rules = Rules {
     compares_start_times: true,
-    silence_is_death: true,
+    silence_means_dead: true,
     compares_before_removing: true,
     lists_again: true,
     verifies_heartbeat: true,
@@ -163,7 +163,7 @@ impl Leases {
             Status::Reused => self.rules.compares_start_times,
             Status::Runs | Status::Suspended => false,
         };
-        is_gone || (file.is_silent && self.rules.silence_is_death)
+        is_gone || (file.is_silent && self.rules.silence_means_dead)
     }
 
     fn run(&self, state: &mut State, number: usize, next: Next) -> Next {
@@ -452,11 +452,11 @@ fn every_rule_is_necessary() {
     let rules = RULES;
     for (rule, wrong, rules) in [
         (
-            "compares_start_times, silence_is_death",
+            "compares_start_times, silence_means_dead",
             "goal",
             Rules {
                 compares_start_times: false,
-                silence_is_death: false,
+                silence_means_dead: false,
                 ..rules
             },
         ),

@@ -159,13 +159,13 @@ fn with_cell(
     };
     let opened = opener.open(content).ok();
     let reader = opened.as_ref().and_then(|opened| opened.reader().ok());
-    let misfit = reader.and_then(|reader| {
+    let mismatch = reader.and_then(|reader| {
         first_type_mismatch(reader, options, column, |kind| fits(declared, kind)).ok()?
     });
-    let Some(misfit) = misfit else {
+    let Some(mismatch) = mismatch else {
         return error;
     };
-    let number = misfit.missing || misfit.cell.parse::<f64>().is_ok();
+    let number = mismatch.missing || mismatch.cell.parse::<f64>().is_ok();
     ReadError::OtherCell {
         path: path.clone(),
         column: column.clone(),
@@ -175,7 +175,7 @@ fn with_cell(
             ColumnKind::Integer if number => "number",
             _ => "text",
         },
-        misfit: Box::new(misfit),
+        mismatch: Box::new(mismatch),
     }
 }
 

@@ -299,13 +299,13 @@ pub(super) enum ReadError {
     },
     #[error(
         "`{path}`: column `{column}` is declared {declared}, but row {} (byte {}) {}; correct the file, or declare the column {other}",
-        .misfit.row, .misfit.offset, describe_cell(.misfit)
+        .mismatch.row, .mismatch.offset, describe_cell(.mismatch)
     )]
     OtherCell {
         path: String,
         column: String,
         declared: &'static str,
-        misfit: Box<TypeMismatch>,
+        mismatch: Box<TypeMismatch>,
         /// A declaration that would be valid.
         other: &'static str,
     },
@@ -429,8 +429,8 @@ fn failed_at(path: &str, cause: impl Into<BoxError>) -> StepError {
 }
 
 /// Describes a cell for a message.
-fn describe_cell(misfit: &TypeMismatch) -> String {
-    match misfit.cell.as_str() {
+fn describe_cell(mismatch: &TypeMismatch) -> String {
+    match mismatch.cell.as_str() {
         "" => "is empty".to_owned(),
         cell => format!("contains `{}`", shortened(cell)),
     }
