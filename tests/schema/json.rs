@@ -1,5 +1,5 @@
-//! The JSON output of every verb has the form that `docs/reference/json.schema.json` describes, and the page
-//! `docs/reference/json.md` is printed from that file (`UPDATE=1` writes it).
+//! Validates the JSON output of every verb with `docs/reference/json.schema.json`, and generates the page
+//! `docs/reference/json.md` from that file (`UPDATE=1` writes it).
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -14,7 +14,7 @@ use crate::{path, program};
 const FILE: &str = "docs/reference/json.schema.json";
 const ID: &str = "spaceship-titanic";
 
-/// The definitions, and the commands whose output they describe, in the directory of a demo.
+/// Pairs of a definition and a command whose output it describes. The commands run in the directory of a demo.
 const CALLS: &[(&str, &str)] = &[
     ("error", "run"),
     ("error", "run nowhere"),
@@ -82,8 +82,8 @@ const CALLS: &[(&str, &str)] = &[
     ("config", "config"),
 ];
 
-/// Definitions that are parts of others, or whose commands need a server.
-const OTHERS: [&str; 5] = [
+/// Definitions that are only parts of other definitions, or whose commands need a server.
+const UNTESTED_DEFINITIONS: [&str; 5] = [
     "error_object",
     "failure",
     "failed",
@@ -107,14 +107,14 @@ fn call(dir: &Path, words: &str) -> String {
         .env("HOME", dir)
         .output();
     let output = output.expect("the program");
-    // Python's words for numbers that JSON does not have.
+    // JSON has no NaN and no infinities. `prep` prints them as Python does.
     let text = String::from_utf8(output.stdout).expect("a text");
     text.replace(": NaN", ": null")
         .replace(": Infinity", ": null")
 }
 
 #[test]
-fn every_verb_prints_what_the_schema_describes() {
+fn output_of_every_verb_matches_the_schema() {
     let dir = std::env::temp_dir().join(format!("prep-json-{}", std::process::id()));
     fs::create_dir_all(&dir).expect("a directory");
     let (mut schemas, mut compiler) = (Schemas::new(), Compiler::new());
@@ -149,7 +149,7 @@ fn every_verb_prints_what_the_schema_describes() {
     let named: BTreeSet<&str> = CALLS
         .iter()
         .map(|(name, _)| *name)
-        .chain(OTHERS)
+        .chain(UNTESTED_DEFINITIONS)
         .chain(["demo"])
         .collect();
     let schema = schema();
@@ -161,11 +161,11 @@ fn every_verb_prints_what_the_schema_describes() {
 /// The page about the JSON output.
 fn page(schema: &Value) -> String {
     let mut text = "# JSON output\n\n\
-        This page is printed from [json.schema.json](json.schema.json), a JSON Schema with a definition for each verb. A test\n\
-        compares the output of the program with it.\n\n\
-        With `--json`, each verb prints one JSON document on stdout. `competitions` has one object per competition, with its\n\
-        `id`. If a competition fails, its object has an `error` in place of the result. If the whole command fails, the document\n\
-        is `{\"error\": {...}}`. Messages for people are on stderr, and the exit code is the same as without `--json`.\n"
+        This page is generated from [json.schema.json](json.schema.json), a JSON Schema with a definition for each verb. A\n\
+        test compares the output of the program with the schema.\n\n\
+        With `--json`, each verb prints one JSON document on stdout. `competitions` contains one object per competition, with\n\
+        its `id`. If a competition fails, its object has an `error` instead of the result. If the entire command fails, the\n\
+        document is `{\"error\": {...}}`. Messages for people go to stderr, and the exit code is the same as without `--json`.\n"
         .to_owned();
     for (name, one) in schema["$defs"].as_object().expect("definitions") {
         let Some(title) = one["title"].as_str() else {
@@ -181,7 +181,7 @@ fn page(schema: &Value) -> String {
     text
 }
 
-/// A row per member, and per member of the objects in a list.
+/// Appends a table row for each member of an object, including members of nested objects and of objects in lists.
 fn rows(schema: &Value, object: &Value, prefix: &str, text: &mut String) {
     let required = object["required"].as_array().cloned().unwrap_or_default();
     for (name, member) in object["properties"].as_object().into_iter().flatten() {
@@ -238,7 +238,7 @@ fn resolved<'a>(schema: &'a Value, value: &'a Value) -> &'a Value {
 }
 
 #[test]
-fn the_page_is_printed_from_the_schema() {
+fn page_is_generated_from_the_schema() {
     let (page, file) = (page(&schema()), path("docs/reference/json.md"));
     if std::env::var_os("UPDATE").is_some() {
         fs::write(&file, &page).expect("the page");
