@@ -17,7 +17,8 @@ use crate::table::lazy::LazySubmission;
 use crate::table::pair::Pair;
 use crate::table::submission;
 
-/// With fewer rows, an invalid cell is reported before a wrong number of rows, in the order of the rules.
+/// Submissions with fewer rows are checked strictly in the order of the rules, so an invalid cell may be reported
+/// before a wrong number of rows.
 const MANY_ROWS: usize = 1_000_000;
 
 /// Grades submissions of one competition.
@@ -33,7 +34,7 @@ pub enum GradeOutcome {
     Score {
         /// The score as computed.
         value: f64,
-        /// The score at five decimals, as it is reported and compared with the leaderboard.
+        /// The score rounded to five decimals, which is reported and compared with the leaderboard.
         rounded: f64,
     },
     /// The submission is invalid.
@@ -54,14 +55,14 @@ impl Grader {
     /// Parses the `grade:` section of a pipeline.
     ///
     /// # Errors
-    /// All errors of the section, each with the path of its key and a suggestion if possible.
+    /// Returns all errors of the section, each with the path of its key and a suggestion if possible.
     pub fn parse(section: &Value) -> Result<Self, GradeSpecErrors> {
         Ok(Grader {
             spec: spec::parse(section)?,
         })
     }
 
-    /// Returns the metric's kind: its name, description and usual direction.
+    /// Returns the description of the metric: its name, documentation and usual direction.
     pub fn metric(&self) -> &'static MetricKind {
         self.spec.kind
     }
@@ -74,7 +75,7 @@ impl Grader {
     /// Reads the answers in the format that the section defines.
     ///
     /// # Errors
-    /// If they do not have the expected format.
+    /// If the answers do not have the expected format.
     pub fn read_answers(&self, bytes: &[u8]) -> Result<Frame, AnswersError> {
         answers::read(bytes, self.spec.answer_rows.as_ref())
     }
@@ -84,7 +85,7 @@ impl Grader {
         self.spec.answer_rows.is_some()
     }
 
-    /// Checks and scores a submission in memory.
+    /// Checks and scores a submission that is in memory.
     pub fn grade_bytes(&self, answers: &Frame, bytes: &[u8]) -> GradeOutcome {
         match self.grade_content(answers, FileContent::Bytes(bytes)) {
             Ok(outcome) => outcome,
@@ -94,11 +95,11 @@ impl Grader {
         }
     }
 
-    /// Checks and scores a submission. Cells are read when a rule needs them, so a file with many millions of rows and
-    /// a wrong shape takes almost no memory.
+    /// Checks and scores a submission file. Cells are read only when a rule needs them. So a file with many millions of
+    /// rows and a wrong shape takes almost no memory.
     ///
     /// # Errors
-    /// If the file cannot be read. That does not make the submission invalid.
+    /// If the file cannot be read. Such an error does not mean that the submission is invalid.
     pub fn grade_file(&self, answers: &Frame, file: &File) -> io::Result<GradeOutcome> {
         self.grade_content(answers, FileContent::File(file))
     }
@@ -157,8 +158,8 @@ impl Grader {
         })
     }
 
-    /// Rejects a submission with millions of rows if these rules, or the metric, would reject it for their number.
-    /// Drops rows that are never used.
+    /// Rejects a submission with millions of rows if these rules, or the metric, would reject the number of rows. Drops
+    /// rows that are never used.
     fn check_rows(&self, pair: &mut Pair<'_>, rules: &[SpecRule]) -> Result<(), Refusal> {
         let mut said = rules.iter().map(|rule| rule.rule.rows());
         let many = pair.submission.len() > MANY_ROWS;

@@ -1,11 +1,12 @@
 //! Grading, the last stage of a pipeline.
 //!
 //! The `grade:` section of a pipeline lists *rules*, which a submission must satisfy in order, and one *metric*.
-//! [`Grader`] parses the section and grades submissions. A [`GradeOutcome`] is either a score or a [`Refusal`], which shows
-//! the author the correction. If a grader of MLE-bench raises any exception, the submission is invalid here; if it
-//! returns a number, the score is the same at five decimals.
+//! [`Grader`] parses the section and grades submissions. A [`GradeOutcome`] is either a score or a [`Refusal`], whose
+//! message shows the author how to correct the submission. If MLE-bench's grader raises an exception for a submission,
+//! this crate reports it as invalid. If it returns a number, the score of this crate is equal when rounded to five
+//! decimals.
 //!
-//! [`report::medals`] computes what a score earns on Kaggle's leaderboard, [`report`] writes reports.
+//! [`report::medals`] computes the medal of a score on Kaggle's leaderboard, and [`report`] writes reports.
 //!
 //! ```text
 //! rules/, metrics/   one file each, with its own documentation

@@ -1,4 +1,4 @@
-//! The reason why a submission has no score, as a message that shows its author what to correct.
+//! The reason why a submission has no score. Its message shows the author what to correct.
 
 use std::fmt;
 
@@ -21,7 +21,7 @@ pub enum RefusalKind {
     Missing,
     /// A number outside of the allowed range, or infinite.
     Range,
-    /// Each value is valid, but the metric is not defined for them.
+    /// Each value is valid, but the metric is not defined for these values.
     Undefined,
     /// The answers are wrong, so no submission can be graded.
     Answers,
@@ -50,16 +50,16 @@ impl RefusalKind {
 pub struct Refusal {
     /// The kind of mistake.
     pub kind: RefusalKind,
-    /// The column with the mistake, if it is in one.
+    /// The column that contains the mistake, if the mistake is in a column.
     pub column: Option<String>,
-    /// The row with the mistake: its number in the file, where the first row after the header is 1.
+    /// The row that contains the mistake: its number in the file, where the first row after the header is 1.
     pub row: Option<u64>,
-    /// The found and the expected content, without column and row.
+    /// A description of the actual and the expected content, without column and row.
     pub message: String,
 }
 
 impl Refusal {
-    /// Creates a reason that concerns the whole file.
+    /// Creates a reason that concerns the entire file.
     pub fn new(kind: RefusalKind, message: impl Into<String>) -> Self {
         Refusal {
             kind,
@@ -76,7 +76,7 @@ impl Refusal {
         self
     }
 
-    /// Adds the row of the file, from 1 without the header.
+    /// Adds the number of the row in the file, where the first row after the header is 1.
     #[must_use]
     pub fn in_row(mut self, row: u64) -> Self {
         self.row = Some(row);
@@ -99,7 +99,7 @@ impl fmt::Display for Refusal {
 
 impl std::error::Error for Refusal {}
 
-/// Shortens a text. A message that repeats a column's name may be as long as the name.
+/// Truncates a message, because a message that quotes a column's name can be as long as the name.
 fn shortened(mut text: String) -> String {
     const MAX_MESSAGE_BYTES: usize = 4096;
     if text.len() > MAX_MESSAGE_BYTES {

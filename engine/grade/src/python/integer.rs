@@ -12,13 +12,13 @@ const HASH_MODULUS: u64 = (1 << 61) - 1;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BigInteger {
     negative: bool,
-    /// Without leading zeros; empty for zero, which is never negative.
+    /// Decimal digits without leading zeros. Empty for zero, which is never negative.
     digits: Vec<u8>,
 }
 
 impl BigInteger {
-    /// Parses an integer as Python does: surrounding white space, a sign, decimal digits of any script, `_` between
-    /// digits. Returns `None` where Python raises `ValueError`.
+    /// Parses an integer like Python's `int`, which allows surrounding white space, a sign, decimal digits of any
+    /// script, and `_` between digits. Returns `None` if Python raises `ValueError`.
     pub fn parse(text: &str) -> Option<Self> {
         let text = trim_number(text);
         let (negative, text) = match text.strip_prefix('-') {
@@ -59,7 +59,7 @@ impl BigInteger {
         Some(if self.negative { -value } else { value })
     }
 
-    /// Returns the integer, or the nearest one of 120 bits.
+    /// Returns the integer, clamped to 120 bits.
     fn clamped(&self) -> i128 {
         const LIMIT: i128 = 1 << 120;
         let beyond = if self.negative { -LIMIT } else { LIMIT };
@@ -67,8 +67,9 @@ impl BigInteger {
             .map_or(beyond, |value| value.clamp(-LIMIT, LIMIT))
     }
 
-    /// Returns Python's hash of the integer, by which some libraries (Levenshtein) compare elements: integers that are
-    /// equal modulo 2^61 - 1 have the same hash. Python never uses the hash -1; here only the integer -1 itself has it.
+    /// Returns Python's hash of the integer. Some libraries (Levenshtein) compare elements by their hash, and integers
+    /// that are equal modulo 2^61 - 1 have the same hash. Python never uses the hash -1. This function returns it only
+    /// for the integer -1.
     pub fn hash(&self) -> i64 {
         let remainder = self.digits.iter().fold(0u64, |value, decimal_digit| {
             let next = u128::from(value) * 10 + u128::from(*decimal_digit);
@@ -82,12 +83,12 @@ impl BigInteger {
     }
 }
 
-/// Parses an integer; see [`BigInteger::parse`]. Also returns `None` for integers beyond 128 bits.
+/// Parses an integer like [`BigInteger::parse`], but also returns `None` for integers beyond 128 bits.
 pub fn python_int(text: &str) -> Option<i128> {
     BigInteger::parse(text)?.value()
 }
 
-/// Like [`python_int`], but integers beyond 120 bits become the largest or smallest one of that size.
+/// Like [`python_int`], but clamps integers beyond 120 bits to the largest or smallest integer of 120 bits.
 pub fn python_int_clamped(text: &str) -> Option<i128> {
     Some(BigInteger::parse(text)?.clamped())
 }

@@ -1,4 +1,5 @@
-//! Python's and NumPy's number formats, arithmetic and sort order, where the last digits of a score depend on them.
+//! Reproduces Python's and NumPy's number formats, arithmetic and sort order, because the last digits of a score depend
+//! on them.
 
 pub(crate) mod integer;
 pub mod numeric;

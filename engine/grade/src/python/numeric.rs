@@ -1,4 +1,4 @@
-//! NumPy's and Python's arithmetic, where the last digits of a score depend on it.
+//! Reproduces NumPy's and Python's arithmetic, because the last digits of a score depend on it.
 
 pub use prep_formats::python::{is_python_space, python_float};
 
@@ -15,7 +15,7 @@ pub fn sum(values: &[f64]) -> f64 {
         .unwrap_or(0.0)
 }
 
-/// Like [`sum`], for an array that is never entirely in memory.
+/// Like [`sum`], for values that are never all in memory.
 pub fn sum_of(mut values: impl Iterator<Item = f64>) -> f64 {
     let mut buffer = Vec::with_capacity(BUFFER);
     let sums = std::iter::from_fn(|| {
@@ -26,8 +26,8 @@ pub fn sum_of(mut values: impl Iterator<Item = f64>) -> f64 {
     sums.reduce(|sum, next| sum + next).unwrap_or(0.0)
 }
 
-/// Sums one buffer: eight running sums per block of up to 128 values; blocks are combined by halving (`pairwise_sum` in
-/// NumPy's `loops_utils.h`).
+/// Sums one buffer like `pairwise_sum` in NumPy's `loops_utils.h`: recursively halves the buffer into blocks of up to
+/// 128 values, and adds up each block with eight running sums.
 fn pairwise_sum(values: &[f64]) -> f64 {
     let n = values.len();
     if n < 8 {
@@ -52,19 +52,20 @@ fn pairwise_sum(values: &[f64]) -> f64 {
     pairwise_sum(left) + pairwise_sum(right)
 }
 
-/// NumPy's mean. NaN for an empty slice.
+/// Returns NumPy's mean. NaN for an empty slice.
 pub fn mean(values: &[f64]) -> f64 {
     sum(values) / values.len() as f64
 }
 
-/// Rounds a NumPy double as `round(x, decimals)`: multiplies by the power of ten, rounds to the nearest integer (halves
-/// to even), and divides.
+/// Rounds a double like NumPy's `round(x, decimals)`: multiplies by the power of ten, rounds to the nearest integer
+/// (halves to even), and divides.
 pub fn round_numpy(value: f64, decimals: i32) -> f64 {
     let scale = 10f64.powi(decimals);
     (value * scale).round_ties_even() / scale
 }
 
-/// Rounds a Python float as `round(x, decimals)`: returns the double nearest to the exact decimal rounding.
+/// Rounds a double like Python's `round(x, decimals)`: returns the double nearest to the exactly rounded decimal
+/// number.
 pub fn round_python(value: f64, decimals: usize) -> f64 {
     if !value.is_finite() {
         return value;
@@ -72,7 +73,8 @@ pub fn round_python(value: f64, decimals: usize) -> f64 {
     format!("{value:.decimals$}").parse().unwrap_or(value)
 }
 
-/// Formats a double as Python's `repr`, the shortest digits that read back: `1.0`, `1e-05`, `1e+16`, `inf`, `nan`.
+/// Formats a double like Python's `repr`, with the fewest digits that parse to the same double: `1.0`, `1e-05`,
+/// `1e+16`, `inf`, `nan`.
 pub fn python_repr(value: f64) -> String {
     if value.is_nan() {
         return "nan".to_owned();

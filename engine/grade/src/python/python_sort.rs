@@ -1,11 +1,11 @@
-//! Python's `sorted`, `min` and `max`, which depend on the order of the input if a value is NaN.
+//! Reproduces Python's `sorted`, `min` and `max`, whose results depend on the order of the input if a value is NaN.
 
 /// Sorts by a number, largest first, like `sorted(..., key=..., reverse=True)`: stable, and with NaN in the order that
-/// Python's insertion sort produces. (Python sorts lists of 64 and more elements by merging; with NaN, that order may
-/// differ.)
+/// Python's insertion sort produces. (Python merges sorted runs in lists of 64 and more elements. With NaN, the result
+/// of that may differ.)
 pub fn sort_descending<T>(items: &mut Vec<T>, key: impl Fn(&T) -> f64) {
     if !items.iter().any(|item| key(item).is_nan()) {
-        // Numbers other than NaN can always be compared.
+        // Without NaN, all numbers can be compared.
         items.sort_by(|a, b| {
             key(b)
                 .partial_cmp(&key(a))

@@ -1,4 +1,4 @@
-//! Lists of submissions: JSON Lines with `competition_id` and `submission_path`.
+//! Parses lists of submissions: JSON Lines with `competition_id` and `submission_path`.
 //!
 //! Empty lines and lines that start with `#` or `//` are skipped; other keys are ignored.
 
@@ -56,7 +56,7 @@ pub fn parse(text: &str) -> Result<Vec<ListedSubmission>, ListError> {
         .collect()
 }
 
-/// Returns the parser's message without its line number, which is always 1.
+/// Returns the parser's message without the line number, which is always 1 because each line is parsed separately.
 fn without_line(error: &serde_json::Error) -> String {
     error
         .to_string()
@@ -78,7 +78,7 @@ fn entry(line: usize, json: &str) -> Result<ListedSubmission, ListError> {
         line,
         competition_id: text("competition_id")?,
         submission_path: match map.get("submission_path") {
-            // A run without a submission. The benchmark treats it as a file with this name.
+            // `null` means a run without a submission. The benchmark treats it as a file named `None`.
             Some(Value::Null) => "None".to_owned(),
             _ => text("submission_path")?,
         },

@@ -16,7 +16,7 @@ use crate::metrics::Direction;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Leaderboard {
     scores: Vec<f64>,
-    /// Computed once, because it requires sorting and is needed for every submission.
+    /// Computed once, because the median requires sorting and every submission needs the thresholds.
     thresholds: Thresholds,
 }
 
@@ -56,18 +56,18 @@ pub struct Thresholds {
 /// The medal of a score: at most one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Medals {
-    /// Whether it earns gold.
+    /// Whether the score earns gold.
     pub gold: bool,
-    /// Whether it earns silver.
+    /// Whether the score earns silver.
     pub silver: bool,
-    /// Whether it earns bronze.
+    /// Whether the score earns bronze.
     pub bronze: bool,
-    /// Whether it is better than the median.
+    /// Whether the score is better than the median.
     pub above_median: bool,
 }
 
 impl Medals {
-    /// Whether it earns a medal.
+    /// Whether the score earns any medal.
     pub fn any(self) -> bool {
         self.gold || self.silver || self.bronze
     }
@@ -77,7 +77,7 @@ impl Leaderboard {
     /// Parses a CSV with the single column `score`, in rank order.
     ///
     /// # Errors
-    /// The error of the first line that is not a number.
+    /// Returns an error for the first line that is not a number.
     pub fn parse(text: &str) -> Result<Self, LeaderboardError> {
         let mut lines = text.lines().enumerate();
         let header = lines.next().map_or("", |(_, line)| line.trim());
@@ -122,7 +122,7 @@ impl Leaderboard {
     /// Checks that the scores are in rank order, for a metric with this direction.
     ///
     /// # Errors
-    /// The first rank that is out of order.
+    /// Returns an error for the first rank that is out of order.
     pub fn check_order(&self, direction: Direction) -> Result<(), LeaderboardError> {
         let (better, is_better): (_, fn(f64, f64) -> bool) = match direction {
             Direction::LowerIsBetter => ("lower", |one, before| one < before),
@@ -162,7 +162,7 @@ impl Leaderboard {
         self.thresholds
     }
 
-    /// Returns what a score earns. A score equal to a threshold reaches it; NaN earns nothing.
+    /// Returns the medal of a score. A score equal to a threshold earns the medal. NaN earns nothing.
     pub fn medals(&self, score: f64) -> Medals {
         let thresholds = self.thresholds;
         let lower = self.is_lower_better();
@@ -192,7 +192,8 @@ impl Leaderboard {
 
 fn thresholds(scores: &[f64]) -> Thresholds {
     let teams = scores.len();
-    // The products are rounded down as doubles, as in the benchmark: 0.002 is slightly more than 1/500.
+    // Doubles are multiplied and then rounded down, as in the benchmark, because the double 0.002 is slightly more than
+    // 1/500.
     let share = |part: f64| (teams as f64 * part) as usize;
     let (gold, silver, bronze) = match teams {
         0..100 => (share(0.1), share(0.2), share(0.4)),
@@ -200,7 +201,7 @@ fn thresholds(scores: &[f64]) -> Thresholds {
         250..1000 => (10 + share(0.002), 50, 100),
         1000.. => (10 + share(0.002), share(0.05), share(0.1)),
     };
-    // Ranks start at 1. Rank 0 (top 10 % of a small leaderboard) is treated as 1.
+    // Ranks start at 1. On a small leaderboard, the top 10 % can be rank 0, which is treated as rank 1.
     let at = |rank: usize| scores.get(rank.max(1) - 1).copied().unwrap_or(f64::NAN);
     Thresholds {
         gold: at(gold),

@@ -1,7 +1,7 @@
-//! The reports that the benchmark writes about each submission, and about several.
+//! Writes the benchmark's reports about a single submission and about several submissions.
 //!
-//! Keys and their order are the benchmark's. Additional keys (`variant`, `reason`, `comparable_with_v1`,
-//! `not_comparable_because`, `digests`) follow them. Callers pass the time.
+//! Reports have the benchmark's keys in the benchmark's order, followed by additional keys (`variant`, `reason`,
+//! `comparable_with_v1`, `not_comparable_because`, `digests`). The caller passes the time of grading.
 
 pub mod list;
 pub mod medals;
@@ -21,21 +21,21 @@ use crate::report::medals::{Leaderboard, Medals, Thresholds};
 pub struct CompetitionReport {
     /// Id of the competition.
     pub competition_id: String,
-    /// The score at five decimals; it may be NaN or infinite. `None` if the submission is invalid.
+    /// The score rounded to five decimals, which may be NaN or infinite. `None` if the submission is invalid.
     pub score: Option<f64>,
-    /// Thresholds of the medals. `None` without a leaderboard.
+    /// Scores that earn medals. `None` without a leaderboard.
     pub thresholds: Option<Thresholds>,
     /// The medal of the score.
     pub medals: Medals,
-    /// Whether there is a submission.
+    /// Whether the submission's file exists and its name ends in `.csv`.
     pub submission_exists: bool,
-    /// The direction, derived from the leaderboard.
+    /// Whether lower scores are better, derived from the leaderboard. `None` without a leaderboard.
     pub is_lower_better: Option<bool>,
     /// Time of grading, local time.
     pub created_at: DateTime,
-    /// The path as given.
+    /// The submission's path, as the caller passed it.
     pub submission_path: String,
-    /// The data that were used.
+    /// The data that the submission was graded on.
     pub variant: GradedData,
     /// The reason why there is no score.
     pub reason: Option<Refusal>,
@@ -55,11 +55,12 @@ pub struct GradedData {
 /// Digests of everything that a score depends on, as `sha256:...`; `None` if unknown.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Digests {
-    /// Digest of all others except the submission.
+    /// Digest of all digests below except the submission's.
     pub all: Option<String>,
     /// Digest of the public data.
     pub public: Option<String>,
-    /// Digest of the description, which is a part of the public data. Runs with equal ones had the same prompt.
+    /// Digest of the description, which is a part of the public data. If two runs have the same digest, their agents
+    /// read the same description.
     pub description: Option<String>,
     /// Digest of the answers.
     pub answers: Option<String>,
@@ -120,7 +121,7 @@ impl CompetitionReport {
         }
     }
 
-    /// Whether there is a score.
+    /// Whether the submission is valid, so that it has a score.
     pub fn valid_submission(&self) -> bool {
         self.score.is_some()
     }
@@ -178,7 +179,7 @@ fn refusal_json(refusal: &Refusal) -> JsonObject {
     ])
 }
 
-/// Returns the report about several submissions: counts, followed by the single reports.
+/// Returns the report about several submissions: counts, followed by the report about each submission.
 pub fn aggregate(reports: &[CompetitionReport]) -> JsonObject {
     let count = |counts: fn(&CompetitionReport) -> bool| {
         let count = reports.iter().filter(|report| counts(report)).count();
@@ -210,13 +211,13 @@ pub fn aggregate(reports: &[CompetitionReport]) -> JsonObject {
     ])
 }
 
-/// Formats a report with an indentation of four, as `json.dump` writes it, without a final line break. A score may be
-/// NaN, and readers of the benchmark's reports expect `NaN`; `serde_json` would write `null`.
+/// Formats a report like Python's `json.dump` with an indentation of four, without a final line break. A score may be
+/// NaN, and readers of the benchmark's reports expect `NaN`, but `serde_json` would write `null`.
 pub fn pretty(report: JsonObject) -> String {
     text(&report.into(), Some(4))
 }
 
-/// Formats a text as JSON, with everything beyond ASCII escaped.
+/// Formats a text as a JSON string and escapes all characters beyond ASCII.
 pub fn quoted(words: &str) -> String {
     text(&words.into(), None)
 }
@@ -241,7 +242,7 @@ pub fn file_name(at: Timestamp, number: u32) -> String {
     }
 }
 
-/// Python's `datetime.isoformat`: with microseconds only if they are not 0.
+/// Formats a time like Python's `datetime.isoformat`, with microseconds only if they are not 0.
 fn iso_format(time: DateTime) -> String {
     let seconds = time.strftime("%Y-%m-%dT%H:%M:%S");
     match time.subsec_nanosecond() / 1_000 {

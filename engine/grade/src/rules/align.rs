@@ -95,7 +95,7 @@ impl Rule for Align {
     }
 }
 
-/// Sorts both sides. The order depends on the identifiers only, so equal columns have the same order.
+/// Sorts both tables. The order depends only on the identifiers, so equal columns of identifiers get the same order.
 fn sort(pair: &mut Pair<'_>, by: &str) -> Result<(), Refusal> {
     let submission = pair.submission.column(by)?;
     let order = sort_positions(&submission)?;

@@ -1,4 +1,4 @@
-//! `columns`: requires columns.
+//! `columns`: requires certain columns.
 
 use serde::Deserialize;
 

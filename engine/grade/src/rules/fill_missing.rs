@@ -1,4 +1,4 @@
-//! `fill_missing`: replaces missing cells by a value.
+//! `fill_missing`: replaces missing cells with a value.
 
 use serde::Deserialize;
 
@@ -12,7 +12,7 @@ use crate::table::pair::{Pair, Role};
 pub(super) static KIND: RuleKind = RuleKind {
     definition: Definition {
         name: "fill_missing",
-        summary: "Replaces missing cells of the submission by a value.",
+        summary: "Replaces missing cells of the submission with a value.",
         details: "A column of numbers in which a text is filled becomes a column of mixed cells, as in pandas.",
         source: "pandas.Series.fillna",
         shorthand: None,
@@ -87,7 +87,7 @@ impl FillMissing {
         Ok(())
     }
 
-    /// Returns the column without missing cells; `None` if there are none.
+    /// Returns the column with its missing cells filled. `None` if no cell is missing.
     fn filled(&self, data: &ColumnData) -> Option<ColumnData> {
         match data {
             ColumnData::Float64(values) if values.iter().any(|value| value.is_nan()) => {

@@ -31,7 +31,8 @@ pub(super) static KIND: RuleKind = RuleKind {
     parse: parse::<Join>,
 };
 
-/// Maximum number of pairs of rows. Identifiers that both tables repeat could otherwise create any number.
+/// Maximum number of pairs of rows. Without this limit, identifiers that both tables repeat could create any number of
+/// pairs.
 const MAX_PAIRS: usize = 1 << 26;
 
 /// End of a linked list of rows.
@@ -70,8 +71,8 @@ impl Join {
             pair.answers.column(&self.by)?,
             pair.submission.column(&self.by)?,
         );
-        // For each identifier its first and last row, and for each row the next one with the same identifier. Two lists
-        // of numbers suffice for any number of rows.
+        // Stores the first and last row of each identifier, and for each row the next row with the same identifier. So
+        // the rows of all identifiers need only one list of numbers.
         let mut places: HashMap<_, (u32, u32)> = HashMap::new();
         let mut next = vec![END; submission.len()];
         for (row, position) in (0..submission.len()).zip(0u32..) {

@@ -1,4 +1,4 @@
-//! `keep_rows`: keeps some rows.
+//! `keep_rows`: keeps only the rows that the answers mark as scored.
 
 use std::collections::{HashMap, HashSet};
 

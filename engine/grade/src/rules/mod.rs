@@ -37,7 +37,7 @@ pub trait Rule: fmt::Debug + Send + Sync {
     /// Checks the submission, and prepares both tables for the following rules.
     ///
     /// # Errors
-    /// The mistake that the submission's author has to correct.
+    /// Returns the mistake that the submission's author has to correct.
     fn apply(&self, pair: &mut Pair<'_>) -> Result<(), Refusal>;
 
     /// Whether the rule only uses column names and numbers of rows, and changes neither table.
@@ -45,7 +45,7 @@ pub trait Rule: fmt::Debug + Send + Sync {
         false
     }
 
-    /// Returns what the rule does with the number of rows, regardless of their content.
+    /// Returns how the rule checks or changes the number of rows, regardless of their content.
     fn rows(&self) -> RowPolicy {
         match self.is_about_shape() {
             true => RowPolicy::Kept,
@@ -54,15 +54,15 @@ pub trait Rule: fmt::Debug + Send + Sync {
     }
 }
 
-/// A rule's or metric's check of the number of rows.
+/// How a rule or metric checks or changes the number of rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RowPolicy {
     /// The rule may drop rows.
     Any,
-    /// The rule changes neither number nor order of the rows, or rejects the submission.
+    /// The rule either rejects the submission, or changes neither the number nor the order of the rows.
     Kept,
-    /// The rule changes neither number nor order of the rows, never rejects the submission, and processes each cell
-    /// independently of other rows.
+    /// The rule changes neither the number nor the order of the rows, never rejects the submission, and processes each
+    /// cell independently of other rows.
     CellByCell,
     /// The rule requires this many rows of the submission for each row of the answers.
     Times(usize),

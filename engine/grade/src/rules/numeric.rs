@@ -85,7 +85,8 @@ impl Numeric {
             ColumnData::Bool(_) if self.booleans != Booleans::Refuse => return Ok(()),
             ColumnData::Bool(_) | ColumnData::Object(_) => {}
         }
-        // Without booleans, the type of the column counts: Python objects are not numbers to NumPy.
+        // If booleans are invalid, the type of the column decides, because NumPy does not treat Python objects as
+        // numbers.
         let is_typed = self.booleans == Booleans::Refuse && self.text == Text::Refuse;
         let passes = |value: CellValue<'_>| match value {
             CellValue::Missing | CellValue::Int(_) | CellValue::UInt(_) | CellValue::Float(_)
@@ -99,7 +100,7 @@ impl Numeric {
                 true
             }
         };
-        // If text is invalid, point at a text that is not a number rather than at the first text of the column.
+        // If text is invalid, report a text that is not a number rather than the first text of the column.
         let odd = column
             .values()
             .position(

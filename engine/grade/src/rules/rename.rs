@@ -1,4 +1,4 @@
-//! `rename`: renames a column that has another name in the answers.
+//! `rename`: renames a column whose name differs from the one in the answers.
 
 use serde::Deserialize;
 

@@ -80,7 +80,7 @@ impl Rule for RowsSumTo {
             .into_iter()
             .map(|name| pair.submission.column(name))
             .collect::<Result<Vec<GradedColumn<'_>>, Refusal>>()?;
-        // NumPy compares no sums of Python objects with a tolerance, even if the objects are numbers.
+        // NumPy cannot compare sums of Python objects with a tolerance, even if the objects are numbers.
         let is_object = |column: &&GradedColumn<'_>| matches!(column.data(), ColumnData::Object(_));
         let odd = columns.iter().find(is_object);
         if let Some(column) = odd.filter(|column| self.decimals.is_none() && !column.is_empty()) {
@@ -103,7 +103,7 @@ impl Rule for RowsSumTo {
                 let (found, total) = (python_repr(sum), python_repr(self.total));
                 let names: Vec<&str> = columns.iter().take(3).map(|column| column.name).collect();
                 let dots = if columns.len() > 3 { ", ..." } else { "" };
-                // A missing cell is what the author has to correct.
+                // If a cell is missing, report that cell, because the author has to correct it.
                 let empty = columns.iter().find(|column| column.is_missing(row));
                 if let Some(empty) = empty {
                     let expected =

@@ -80,8 +80,8 @@ impl Rule for SameIds {
     }
 }
 
-/// Reports the first identifier of the answers that the submission does not have. Identifiers are public, so this
-/// reveals nothing.
+/// Reports the first identifier of the answers that is missing in the submission. Identifiers are public, so this
+/// reveals no answers.
 fn missing(
     answers: &GradedColumn<'_>,
     seen: &HashMap<crate::table::key::Identifier<'_>, bool>,

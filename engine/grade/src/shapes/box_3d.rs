@@ -1,4 +1,4 @@
-//! Upright boxes in space, rotated about the z axis, and their overlap.
+//! Upright three-dimensional boxes, rotated about the z axis, and their overlap.
 
 use crate::python::python_sort::{max, min};
 
@@ -18,7 +18,7 @@ impl Box3d {
     /// Creates a box from its centre, width (across its heading), length (along it) and height.
     ///
     /// # Errors
-    /// A description of what was expected.
+    /// Returns a description of valid boxes if the box is invalid.
     pub fn new(centre: [f64; 3], size: [f64; 3], yaw: f64) -> Result<Self, &'static str> {
         if centre.iter().chain(&size).any(|value| value.is_nan()) || yaw.is_nan() {
             return Err("boxes without missing numbers");
@@ -78,8 +78,8 @@ pub fn iou(predicted: &Box3d, truth: &Box3d) -> f64 {
     }
 }
 
-/// Returns the intersection of two convex polygons: one is cut along each side of the other. Corners that remain keep
-/// their exact coordinates.
+/// Returns the intersection of two convex polygons: cuts `subject` along each side of `clip`. Corners that are not cut
+/// off keep their exact coordinates.
 fn intersection(subject: &[Point], clip: &[Point]) -> Vec<Point> {
     let mut ring = subject.to_vec();
     for (start, end) in sides(clip) {
@@ -105,13 +105,14 @@ fn intersection(subject: &[Point], clip: &[Point]) -> Vec<Point> {
     ring
 }
 
-/// Returns the sides of a polygon, from corner to corner.
+/// Returns the sides of a polygon, each as a pair of consecutive corners.
 fn sides(ring: &[Point]) -> impl Iterator<Item = (Point, Point)> + '_ {
     let next = ring.iter().cycle().skip(1);
     ring.iter().copied().zip(next.copied())
 }
 
-/// Returns the area of a polygon, summed up in the order of GEOS: clockwise from the first corner, relative to its x.
+/// Returns the area of a polygon. Sums up the terms in the order of GEOS: clockwise from the first corner, with x
+/// relative to that corner.
 fn area(ring: &[Point]) -> f64 {
     let Some((first, others)) = ring.split_first() else {
         return 0.0;

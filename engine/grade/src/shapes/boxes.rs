@@ -1,5 +1,5 @@
-//! Parses boxes from texts: `label confidence x_min y_min x_max y_max ...`, with the fields in the order that a
-//! pipeline defines.
+//! Parses lists of boxes from text cells: `label confidence x_min y_min x_max y_max ...`. The pipeline defines the
+//! order of the fields.
 
 use serde::Deserialize;
 
@@ -26,7 +26,7 @@ pub const SEPARATED_BY: Parameter = Parameter::optional(
 pub enum SeparatedBy {
     #[default]
     Blanks,
-    /// Two spaces in a row create an empty word, and so does a space at an end.
+    /// Exactly one space. Two consecutive spaces, or a space at the start or end, create an empty word.
     SingleBlanks,
 }
 
@@ -40,7 +40,7 @@ pub struct Labelled<const N: usize> {
 /// The order of the label and the numbers of a box.
 #[derive(Debug)]
 pub struct Layout<const N: usize> {
-    /// For each word the index in the numbers, `None` for the label.
+    /// For each word of a box, its index in `numbers`, or `None` for the label.
     places: Vec<Option<usize>>,
     pub separated_by: SeparatedBy,
 }
@@ -49,7 +49,7 @@ impl<const N: usize> Layout<N> {
     /// Parses the names of the fields.
     ///
     /// # Errors
-    /// A message if they are not `label` and `numbers`, each once.
+    /// Returns a message unless the fields are `label` and the names in `numbers`, each once.
     pub fn new(
         fields: &[String],
         numbers: [&str; N],
@@ -79,7 +79,8 @@ impl<const N: usize> Layout<N> {
     /// Parses the boxes of each cell.
     ///
     /// # Errors
-    /// If a cell is not text, if its number of words is not a multiple of that of a box, or if a word is not a number.
+    /// If a cell is not text, if its number of words is not a multiple of the number of fields, or if a word is not a
+    /// number.
     pub fn read(&self, column: &GradedColumn<'_>) -> Result<Vec<Vec<Labelled<N>>>, Refusal> {
         let rows = 0..column.len();
         rows.map(|row| self.read_cell(column, row)).collect()
@@ -88,7 +89,7 @@ impl<const N: usize> Layout<N> {
     /// Parses the boxes of one cell.
     ///
     /// # Errors
-    /// As [`read`](Self::read).
+    /// Same as [`read`](Self::read).
     pub fn read_cell(
         &self,
         column: &GradedColumn<'_>,

@@ -1,11 +1,12 @@
-//! COCO's matching and average precision of one label at one threshold (`COCOeval.evaluateImg` and `accumulate`).
+//! Reproduces COCO's matching and average precision of one label at one threshold (`COCOeval.evaluateImg` and
+//! `accumulate`).
 
 use std::cmp::Ordering;
 
 /// A true or predicted box.
 #[derive(Debug, Clone)]
 pub struct CocoBox {
-    /// The number in the tables of matches, where 0 means `no match`.
+    /// The number of the box in the tables of matches, where 0 means no match.
     pub number: u64,
     /// x, y, width, height.
     pub sides: [f64; 4],
@@ -29,8 +30,8 @@ pub struct Image {
 }
 
 impl Image {
-    /// Adds a predicted box. If there are many, only the relevant ones are kept: the most confident ones, and of equal
-    /// ones the first.
+    /// Adds a predicted box. If the image has many predicted boxes, keeps only the most confident ones, and among
+    /// equally confident ones the first.
     pub fn predict(&mut self, one: CocoBox, rules: &Rules) {
         self.predicted.push(one);
         if self.predicted.len() > 2 * rules.max_detections + SPARE_BOXES {
@@ -41,7 +42,7 @@ impl Image {
     }
 }
 
-/// Boxes kept beyond twice the relevant number before pruning.
+/// Boxes are pruned when their number exceeds twice the relevant number by this many.
 const SPARE_BOXES: usize = 32;
 
 #[derive(Debug)]
@@ -126,7 +127,7 @@ fn matches(image: &Image, threshold: f64, rules: &Rules) -> Vec<Outcome> {
                 break;
             }
             let iou = overlap(one.sides, candidate.sides);
-            // A comparison with NaN is false, so the candidate is taken.
+            // A comparison with NaN is false, so a candidate with an overlap of NaN is not skipped.
             if iou < largest {
                 continue;
             }

@@ -6,22 +6,23 @@
 use crate::python::integer::python_int_clamped;
 use crate::python::numeric::is_python_space;
 
-/// A set of pixels: half-open ranges, in order, which do not touch each other.
+/// A set of pixels, as sorted half-open ranges that neither overlap nor touch each other.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Mask {
     runs: Vec<(u64, u64)>,
 }
 
 impl Mask {
-    /// Decodes a code for an image with `pixels` pixels. Runs beyond the end are cut off.
+    /// Decodes a run-length code for an image with `pixels` pixels. Truncates runs that extend beyond the image.
     ///
-    /// A single number is an empty mask, and one length serves two starts, because of NumPy's broadcasting. Integers
-    /// beyond 64 bits keep their value, but sums beyond 64 bits wrap around, so that their run is empty.
+    /// Because of NumPy's broadcasting, a single number is an empty mask, and in a code with two starts and one length,
+    /// both runs have that length. Integers beyond 64 bits keep their value, but sums beyond 64 bits wrap around, so
+    /// their run is empty.
     ///
     /// # Errors
-    /// A description of what was expected.
+    /// Returns a description of valid codes if the code is invalid.
     pub fn decode(code: &str, pixels: u64) -> Result<Self, &'static str> {
-        // A code may have many millions of numbers, so they are parsed twice rather than stored.
+        // A code may contain many millions of numbers, so they are parsed twice instead of stored.
         let words = || code.split(is_python_space).filter(|word| !word.is_empty());
         let (mut starts, mut lengths) = (NumberSummary::default(), NumberSummary::default());
         for (index, word) in words().enumerate() {
@@ -77,7 +78,7 @@ impl Mask {
         Ok(mask)
     }
 
-    /// Appends a range that does not begin before the last one.
+    /// Appends a range that does not begin before the start of the last range.
     fn push(&mut self, low: u64, high: u64) {
         if low >= high {
             return;
@@ -116,7 +117,7 @@ impl Mask {
         area
     }
 
-    /// Returns the pixels that are in any of the masks.
+    /// Returns all pixels that are in at least one of the masks.
     #[must_use]
     pub fn union<'a>(masks: impl Iterator<Item = &'a Mask>) -> Mask {
         let mut all: Vec<(u64, u64)> = masks.flat_map(|mask| &mask.runs).copied().collect();
@@ -138,9 +139,9 @@ fn clamp(value: i128, pixels: u64) -> u64 {
 enum NumPyType {
     Signed,
     Unsigned,
-    /// Integers on both sides of 2^63, which cannot be used as an index.
+    /// Doubles, for integers both below and above 2^63. Doubles cannot be used as an index.
     Double,
-    /// Python's own integers.
+    /// Python objects, for integers beyond 64 bits.
     Unlimited,
 }
 
@@ -177,7 +178,7 @@ impl NumberSummary {
 }
 
 impl NumPyType {
-    /// `None` for an empty list.
+    /// Returns NumPy's type for the numbers. `None` for an empty list.
     fn infer(numbers: &NumberSummary) -> Option<NumPyType> {
         let signed = |value| value <= i128::from(i64::MAX);
         (numbers.count > 0).then(|| match () {

@@ -1,4 +1,4 @@
-//! Reads the columns with masks of both sides, and the sizes of the images.
+//! Reads the mask columns of the submission and the answers, and the sizes of the images.
 
 use serde::Deserialize;
 
@@ -86,7 +86,7 @@ impl MaskSize {
     }
 }
 
-/// The masks of both sides. Surplus rows of the submission are left out.
+/// The true and the predicted masks. Surplus rows of the submission are left out.
 #[derive(Debug)]
 pub struct Masks {
     pub predicted: Vec<Mask>,
@@ -113,7 +113,7 @@ impl MaskColumns {
         })
     }
 
-    /// Returns what the parameters require of the number of rows.
+    /// Returns the policy for the number of rows that the parameters define.
     pub fn rows(&self) -> RowPolicy {
         match self.surplus_rows {
             SurplusRows::Refuse => RowPolicy::Times(1),
@@ -146,7 +146,7 @@ impl Extent {
             Extent::Column(name) => pair.answers.column(name)?,
         };
         let extent = |(position, value): (usize, CellValue<'_>)| match number(value) {
-            // Python's `int` reads no text with a decimal point.
+            // Python's `int` rejects text with a decimal point.
             _ if matches!(value, CellValue::Text(text) if text.trim().parse::<u32>().is_err()) => {
                 Err(column.refuse(RefusalKind::Answers, position, "a number of pixels"))
             }

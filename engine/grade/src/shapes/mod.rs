@@ -1,4 +1,4 @@
-//! Shapes that cells describe (boxes, masks, volumes), and how to compare two of them.
+//! Shapes that are described in cells (boxes, masks, volumes), and functions that compare two shapes.
 
 pub mod box_3d;
 pub mod boxes;

@@ -1,14 +1,15 @@
-//! Volumes: stacks of masks, and the distance of two of them.
+//! Volumes, which are stacks of masks, and the Hausdorff distance between two volumes.
 //!
 //! Distances are computed by a distance transform, one axis at a time (Felzenszwalb and Huttenlocher 2012), within the
-//! box around both volumes. The time grows with the size of the box, not with the product of the two numbers of voxels.
+//! box around both volumes. The time is proportional to the size of this box, not to the product of the numbers of
+//! voxels.
 
 use crate::shapes::mask::Mask;
 use crate::shapes::mask_columns::MaskSize;
 
-/// Maximum number of voxels of the box in which distances are computed: 256 MB, twice the largest real volume. A
-/// submission can stack all its rows to one volume. All boxes together have at most twice the voxels of the true
-/// volumes, because each predicted slice is a row that the answers also have.
+/// Maximum number of voxels in the box in which distances are computed: 256 MB of memory, twice the largest real
+/// volume. The limit is needed because a submission can put all its rows into one volume. All boxes together contain at
+/// most twice the voxels of the true volumes, because each predicted slice corresponds to a row of the answers.
 pub const MAX_VOXELS: usize = 1 << 25;
 
 /// A stack of slices of the same size.
@@ -24,8 +25,8 @@ impl Volume {
         self.slices.iter().map(Mask::area).sum()
     }
 
-    /// Returns the columns of voxels, as slice, column, first row and row after the last. A mask runs along the
-    /// columns.
+    /// Returns vertical runs of voxels, each as slice, column, first row and the row after the last. Masks are encoded
+    /// column by column.
     fn columns(&self) -> impl Iterator<Item = (usize, u64, u64, u64)> + '_ {
         let height = self.size.height.max(1);
         self.slices
@@ -43,7 +44,7 @@ impl Volume {
     }
 }
 
-/// The box around some voxels: the first index and the index after the last, along slices, columns and rows.
+/// The bounding box of voxels: the first index and the index after the last, along slices, columns and rows.
 #[derive(Debug, Clone, Copy)]
 struct Bounds {
     low: [usize; 3],
@@ -73,7 +74,8 @@ impl Bounds {
 }
 
 /// Returns the larger of both directed Hausdorff distances between two volumes that are not empty. Coordinates are
-/// divided by the number of slices and the size of `unit`. `None` if the box around both has more than [`MAX_VOXELS`].
+/// divided by the number of slices and the size of the volume `unit`. Returns `None` if the box around both volumes has
+/// more than [`MAX_VOXELS`].
 pub fn hausdorff(a: &Volume, b: &Volume, unit: &Volume) -> Option<f64> {
     let scale = [
         1.0 / unit.slices.len() as f64,
@@ -89,7 +91,7 @@ pub fn hausdorff(a: &Volume, b: &Volume, unit: &Volume) -> Option<f64> {
     (voxels <= MAX_VOXELS).then(distance)
 }
 
-/// Returns the largest distance of a voxel of `a` from `b`.
+/// Returns the largest distance between a voxel of `a` and its nearest voxel of `b`.
 fn directed(a: &Volume, b: &Volume, bounds: Bounds, scale: [f64; 3]) -> f64 {
     let extent = [bounds.extent(0), bounds.extent(1), bounds.extent(2)];
     let mut squares = vec![f64::INFINITY; extent[0] * extent[1] * extent[2]];
@@ -111,7 +113,7 @@ fn directed(a: &Volume, b: &Volume, bounds: Bounds, scale: [f64; 3]) -> f64 {
             transform.run(&mut squares, start, extent[2], extent[1], scale[1]);
         }
     }
-    // The last axis is only needed where `a` has voxels.
+    // Distances along the last axis are only needed for lines that contain voxels of `a`.
     let mut wanted = vec![false; extent[1] * extent[2]];
     for (_, column, top, end) in a.columns() {
         let start = (column as usize - bounds.low[1]) * extent[2];
@@ -139,7 +141,7 @@ fn directed(a: &Volume, b: &Volume, bounds: Bounds, scale: [f64; 3]) -> f64 {
     furthest.sqrt()
 }
 
-/// Computes the squared distances along one line of zeros and infinities.
+/// Replaces the values of one line, each zero or infinite, with the squared distances to the nearest zero.
 fn along_rows(line: &mut [f64], scale: f64) {
     let mut since: Option<usize> = None;
     for square in line.iter_mut() {
@@ -165,16 +167,16 @@ fn along_rows(line: &mut [f64], scale: f64) {
     }
 }
 
-/// The lower envelope of parabolas over one line, with reusable memory.
+/// Computes the lower envelope of parabolas over one line. Reuses its memory for the next line.
 #[derive(Debug, Default)]
 struct Transform {
-    /// Position and height of each parabola of the envelope, and where it begins to be the lowest.
+    /// For each parabola of the envelope: its position, its height, and the position from which it is the lowest.
     envelope: Vec<(f64, f64, f64)>,
 }
 
 impl Transform {
-    /// Replaces each of `count` squared distances, which are `step` apart from `start`, by the minimum over all of them
-    /// plus the square of the distance to them.
+    /// Takes `count` squared distances from `squares`, at every `step`-th index from `start`. Replaces each with the
+    /// minimum over all elements of the element's value plus the squared distance to that element.
     fn run(&mut self, squares: &mut [f64], start: usize, step: usize, count: usize, scale: f64) {
         self.envelope.clear();
         for (index, square) in squares

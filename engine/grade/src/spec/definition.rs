@@ -13,11 +13,11 @@ pub struct Definition {
     pub name: &'static str,
     /// One sentence.
     pub summary: &'static str,
-    /// The formula or the exact rule, with its corner cases.
+    /// The formula or the exact rule, with its edge cases.
     pub details: &'static str,
     /// The origin of the formula or rule.
     pub source: &'static str,
-    /// The parameter that `name: value` sets if `value` is not a map of parameters.
+    /// The parameter that `value` sets in the short form `name: value`, where `value` is not a map of parameters.
     pub shorthand: Option<&'static str>,
     /// Parameters.
     pub parameters: &'static [Parameter],
@@ -30,7 +30,7 @@ pub struct Parameter {
     pub name: &'static str,
     /// The type of its value.
     pub kind: ParameterKind,
-    /// Whether it must be given.
+    /// Whether the parameter is required.
     pub required: bool,
     /// Description in the reference.
     pub doc: &'static str,
@@ -222,7 +222,7 @@ impl Definition {
         names
     }
 
-    /// Whether the bare name without parameters is valid.
+    /// Whether the name is valid without any parameters.
     pub fn may_stand_alone(&self) -> bool {
         self.parameters.iter().all(|parameter| !parameter.required)
     }

@@ -1,10 +1,10 @@
 //! Levenshtein distance: the minimum number of elements to insert, delete or replace.
 //!
-//! Memory depends only on one side, the `pattern`, so a huge cell of a submission compared with a short answer takes
+//! Memory depends only on the length of `pattern`, so comparing a huge cell of a submission with a short answer takes
 //! little memory. 64 elements of the pattern are processed at once: Myers, "A fast bit-vector algorithm for approximate
-//! string matching based on dynamic programming" (1999), in the form of Hyyrö (2003) for patterns of any length.
+//! string matching based on dynamic programming" (1999), with Hyyrö's extension (2003) to patterns of any length.
 
-/// Returns the distance of two texts in code points.
+/// Returns the edit distance between two texts in code points.
 pub fn edit_distance(pattern: &str, text: &str) -> usize {
     if pattern == text {
         return 0;
@@ -13,14 +13,15 @@ pub fn edit_distance(pattern: &str, text: &str) -> usize {
     sequence_distance(&pattern, text.chars())
 }
 
-/// One word of a column of the distance matrix: which rows are one above (`plus`) or below (`minus`) the previous row.
+/// 64 rows of a column of the distance matrix, as bit masks: the rows whose value is one more (`plus`) or one less
+/// (`minus`) than that of the previous row.
 #[derive(Clone)]
 struct Column {
     plus: u64,
     minus: u64,
 }
 
-/// Returns the distance of two sequences.
+/// Returns the edit distance between two sequences.
 pub fn sequence_distance<T: Ord>(pattern: &[T], text: impl Iterator<Item = T>) -> usize {
     let words = pattern.len().div_ceil(64);
     if words == 0 {
@@ -48,7 +49,8 @@ pub fn sequence_distance<T: Ord>(pattern: &[T], text: impl Iterator<Item = T>) -
     for element in text {
         let found = alphabet.binary_search(&&element).ok();
         let matches = found.and_then(|row| places.get(row * words..(row + 1) * words));
-        // The change of the previous row along the text; one above the first row.
+        // How the value of the row above changes from the previous column to this one. Above the first row, the value
+        // increases by one.
         let (mut add, mut less) = (1, 0);
         let mut ends = (0, 0);
         for (column, matches) in columns.iter_mut().zip(matches.unwrap_or(&nowhere)) {
@@ -74,7 +76,7 @@ mod tests {
 
     use super::*;
 
-    /// The matrix of distances, row by row.
+    /// Reference implementation: computes the matrix of distances row by row.
     fn by_matrix(a: &[u8], b: &[u8]) -> usize {
         let mut costs: Vec<usize> = (0..=b.len()).collect();
         for (row, from) in a.iter().enumerate() {

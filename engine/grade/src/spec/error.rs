@@ -52,12 +52,12 @@ pub struct GradeSpecError {
     pub path: KeyPath,
     /// The error.
     pub problem: Problem,
-    /// A known name that is spelled similarly.
+    /// A known name with a similar spelling.
     pub suggestion: Option<String>,
 }
 
 impl GradeSpecError {
-    /// Returns a suggestion, if there is one: the similar name, otherwise all known names.
+    /// Returns the help for the error: the similar name, or otherwise all known names. `None` for other errors.
     pub fn help(&self) -> Option<String> {
         if let Some(name) = &self.suggestion {
             return Some(format!("did you mean `{name}`?"));
@@ -70,13 +70,14 @@ impl GradeSpecError {
         }
     }
 
-    /// Whether this is a mistyped `key`, which is then not reported as missing.
+    /// Whether this error suggests that an unknown key is a mistyped `key`. In that case, `key` is not also reported as
+    /// missing.
     pub(crate) fn suggests(&self, key: &str) -> bool {
         self.suggestion.as_deref() == Some(key)
     }
 }
 
-/// All errors of a `grade:` section, in the order of reading; never empty.
+/// All errors of a `grade:` section, in the order in which they were found. Never empty.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
 pub struct GradeSpecErrors(pub Vec<GradeSpecError>);
@@ -98,7 +99,7 @@ pub enum Problem {
     /// A required key is missing.
     #[error("`{key}` is missing")]
     Missing { key: &'static str },
-    /// A value has another form than expected.
+    /// A value has an unexpected type.
     #[error("expected {expected}, found {found}")]
     Shape { expected: String, found: String },
     /// A value is not valid.

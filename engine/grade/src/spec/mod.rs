@@ -15,7 +15,7 @@ use crate::spec::error::{GradeSpecError, GradeSpecErrors, KeyPath, Problem};
 use crate::spec::suggest::closest;
 use crate::table::answers::Rows;
 
-/// The keys of a `grade:` section. The engine resolves `answers` and `sample`.
+/// The keys of a `grade:` section. The caller resolves `answers` and `sample`.
 const KEYS: &[&str] = &[
     "answers",
     "answer_rows",
@@ -28,7 +28,7 @@ const KEYS: &[&str] = &[
 /// A parsed section.
 #[derive(Debug)]
 pub(crate) struct GradeSpec {
-    /// How a record of answers in JSON lines becomes rows.
+    /// How each record of answers in JSON lines is converted to rows.
     pub answer_rows: Option<Rows>,
     pub rules: Vec<SpecRule>,
     pub metric: Box<dyn Metric>,
@@ -45,7 +45,7 @@ pub(crate) struct SpecRule {
     pub columns: Vec<String>,
 }
 
-/// Errors so far, in the order of reading.
+/// The errors found so far, in order.
 #[derive(Debug, Default)]
 struct Faults(Vec<GradeSpecError>);
 
@@ -54,7 +54,7 @@ impl Faults {
         self.0.push(fault);
     }
 
-    /// Returns the value, or records the error.
+    /// Returns the value. If it is an error, records the error and returns `None`.
     fn keep<T>(&mut self, read: Result<T, GradeSpecError>) -> Option<T> {
         read.map_err(|fault| self.report(fault)).ok()
     }
@@ -72,7 +72,7 @@ pub(crate) fn parse(section: &Value) -> Result<GradeSpec, GradeSpecErrors> {
     }
 }
 
-/// Parses the section. Continues after an error. Returns `None` only if there was one.
+/// Parses the section. Continues after an error, to report all errors. Returns `None` only after an error.
 fn read(map: &Map<String, Value>, root: &KeyPath, faults: &mut Faults) -> Option<GradeSpec> {
     known_keys(map, root, "key", KEYS, faults);
     let answer_rows = match map.get("answer_rows") {
@@ -93,7 +93,7 @@ fn read(map: &Map<String, Value>, root: &KeyPath, faults: &mut Faults) -> Option
     let metric = match map.get("metric") {
         Some(metric) => read_metric(metric, &root.key("metric"), faults),
         None => {
-            // A similar key was reported with a suggestion of this one.
+            // If a mistyped key was reported with the suggestion `metric`, do not also report `metric` as missing.
             if !faults.0.iter().any(|fault| fault.suggests("metric")) {
                 faults.report(missing(root, "metric"));
             }
@@ -233,7 +233,7 @@ fn parse_named<'a>(
     }
 }
 
-/// Returns the parameters as a map, in whichever form they were written; `None` after an error.
+/// Returns the parameters as a map, even if the short form was used. `None` after an error.
 fn full(
     definition: &Definition,
     parameters: Option<&Value>,
@@ -274,7 +274,7 @@ fn full(
     (faults.0.len() == before).then_some(Value::Object(map))
 }
 
-/// Whether this is `{ all_except: ... }`, which is a set of columns and not a map of parameters.
+/// Whether the map is `{ all_except: ... }`, which is a value of the shorthand parameter and not a map of parameters.
 fn is_short(definition: &Definition, given: &Map<String, Value>) -> bool {
     definition.shorthand == Some("columns")
         && given.contains_key("all_except")

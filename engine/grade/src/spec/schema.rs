@@ -62,7 +62,7 @@ fn one_of<'a>(definitions: impl Iterator<Item = &'a Definition>) -> Value {
     }
     let mut map = json!({ "type": "object", "properties": named, "additionalProperties": false, "minProperties": 1, "maxProperties": 1 });
     if bare.is_empty() {
-        // Language servers complete an empty value from these; they complete keys only after a first letter.
+        // Language servers offer these snippets for an empty value. They complete keys only after the first letter.
         let snippets = named.iter().map(|(name, definition)| {
             json!({ "label": name, "description": definition["description"], "body": { name: "$1" } })
         });

@@ -20,7 +20,7 @@ pub fn closest<'a>(name: &str, candidates: &[&'a str]) -> Option<&'a str> {
         .map(|(_, candidate)| candidate)
 }
 
-/// Names of metrics in scikit-learn and in competitions, without `_`, and the name here.
+/// Pairs of a metric's name in scikit-learn or on Kaggle, without `_`, and its name in this crate.
 const SYNONYMS: &[(&str, &str)] = &[
     ("auc", "roc_auc"),
     ("aucroc", "roc_auc"),
@@ -56,7 +56,7 @@ const SYNONYMS: &[(&str, &str)] = &[
     ("haversine", "haversine_distance"),
 ];
 
-/// Removes differences in case, spaces and underscores, the most frequent mistakes.
+/// Removes differences in case, spaces and underscores, which are the most frequent mistakes.
 fn normal(name: &str) -> String {
     name.trim()
         .chars()

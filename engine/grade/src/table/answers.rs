@@ -1,10 +1,10 @@
 //! Reads the answers: a CSV, or JSON lines whose records the `grade:` section converts to rows.
 //!
-//! `answer_rows` lists the rows that each record creates. A row maps column names to values. A value is a text in which
-//! `{path}` is replaced by a member of the record (`a.0.b`: member `a`, its first element, member `b` of that), or a
-//! list of parts, which are joined by spaces. A part is the member at a path (`of`), or each element of the list there
-//! (`each`). Values that equal or contain certain values (`unless`) are left out; `text` defines how a value is
-//! printed.
+//! `answer_rows` lists the rows that each record creates. A row maps column names to values. A value is either a text
+//! or a list of parts, which are joined by spaces. In a text, `{path}` is replaced with a member of the record. For
+//! example, `a.0.b` is the member `b` of the first element of the member `a`. A part is the member at a path (`of`), or
+//! each element of the list at a path (`each`). `unless` leaves out values that are equal to it or contain its members.
+//! `text` defines how a value is printed.
 
 use std::collections::BTreeMap;
 
@@ -28,7 +28,7 @@ pub enum AnswersError {
         line: usize,
         source: serde_json::Error,
     },
-    /// A record does not have a member.
+    /// A record does not have a member that `answer_rows` names.
     #[error("line {line}: there is no `{path}`")]
     Member { line: usize, path: String },
     /// A member is not a list.
@@ -54,9 +54,9 @@ struct Part {
     of: Option<String>,
     /// The path of a list.
     each: Option<String>,
-    /// Values that are left out: equal to this or, for an object, with all these members.
+    /// Values to leave out: those equal to this value or, if it is an object, those with all its members.
     unless: Option<Value>,
-    /// The template of a value; without it, the value is printed as it is.
+    /// The template for printing a value. Without it, the value is printed unchanged.
     text: Option<String>,
 }
 
@@ -142,7 +142,7 @@ impl Content {
         }
     }
 
-    /// Returns the content of the cell; empty if it is missing.
+    /// Returns the text of the cell, which is empty if the cell is missing.
     fn text(&self, record: &Value, line: usize) -> Result<String, AnswersError> {
         match self {
             Content::Text(template) => fill(template, record, line),

@@ -1,10 +1,10 @@
-//! A set of columns in a pipeline.
+//! Parses the sets of columns that rules and metrics name in a pipeline.
 
 use serde::Deserialize;
 
 use crate::table::pair::{Pair, Side};
 
-/// One column, a list, or all columns with exceptions.
+/// One column, a list of columns, or all columns except some.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(untagged)]
 pub enum ColumnSelection {
@@ -13,13 +13,13 @@ pub enum ColumnSelection {
     AllExcept {
         /// The excluded columns.
         all_except: Names,
-        /// The table with the columns.
+        /// The table that has the columns.
         #[serde(default)]
         of: ColumnSide,
     },
 }
 
-/// A table in a pipeline.
+/// The table whose columns are meant.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ColumnSide {
@@ -28,7 +28,7 @@ pub enum ColumnSide {
     Submission,
 }
 
-/// One name or several.
+/// One name or several names.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(untagged)]
 pub enum Names {
@@ -67,7 +67,7 @@ impl ColumnSelection {
         }
     }
 
-    /// Returns the names in order; with `all_except`, those of `side`.
+    /// Returns the names in order. For `all_except`, returns the remaining columns of `side`.
     pub fn resolve<'s>(&'s self, side: &'s Side<'_>) -> Vec<&'s str> {
         match self {
             ColumnSelection::One(name) => vec![name],

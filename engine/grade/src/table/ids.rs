@@ -6,11 +6,11 @@ use crate::refusal::{Refusal, RefusalKind, count};
 use crate::table::key::{Identifier, key};
 use crate::table::pair::GradedColumn;
 
-/// Reports an identifier that the answers do not have, otherwise one that the submission repeats together with a
-/// missing one. Row numbers are those of the file, whatever the order of both sides. `position` is where the two
-/// differ.
+/// Reports an identifier of the submission that the answers do not have. If there is no such identifier, reports a
+/// repeated and a missing one. Row numbers refer to the submission's file, independent of the current order of the
+/// tables. `position` is the first position at which the identifiers differ.
 ///
-/// Identifiers are public, so this reveals nothing.
+/// Identifiers are public, so this reveals no answers.
 pub fn differ(
     submission: &GradedColumn<'_>,
     answers: &GradedColumn<'_>,
@@ -51,7 +51,7 @@ pub fn differ(
                 .in_column(submission.name)
                 .in_row(submission.file_row(*repeated))
         }
-        // The keys are equal, but NumPy does not treat them as equal: missing ones, or integers that a double cannot
+        // The keys are equal, but not according to NumPy: missing identifiers, or integers that a double cannot
         // represent.
         _ => {
             let expected = answers.value(position).for_message();

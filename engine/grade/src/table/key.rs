@@ -1,24 +1,25 @@
-//! Equality of identifiers as in Python, across the types that pandas may give to the two columns.
+//! Compares identifiers like Python, even if pandas infers different types for the two columns.
 
 use std::hash::{Hash, Hasher};
 
 use crate::table::frame::ColumnData;
 use crate::table::pair::{CellValue, GradedColumn};
 
-/// An identifier that can be looked up in a set. Numbers are compared by value whatever their type, text only with
+/// An identifier that can be looked up in a set. Numbers of different types are compared by value. A text equals only a
 /// text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Identifier<'a> {
     Integer(i128),
     Number(Bits),
     Text(&'a str),
-    /// A missing cell in a column of text. pandas uses one object for all of them, so they are equal in a set.
+    /// A missing cell in a column of text. pandas uses the same object for all missing cells, so they are equal in a
+    /// set.
     MissingText,
-    /// A missing cell in a column of numbers. It equals nothing, not even itself, so it is identified by its row.
+    /// A missing cell in a column of numbers. Like NaN, it equals no value, not even itself, so its row identifies it.
     Missing(u64),
 }
 
-/// A double that is not an integer, by its bits.
+/// A double that is not an integer, compared by its bits.
 #[derive(Debug, Clone, Copy)]
 pub struct Bits(f64);
 
@@ -69,8 +70,8 @@ pub fn first_difference(a: &GradedColumn<'_>, b: &GradedColumn<'_>) -> Option<us
     })
 }
 
-/// Whether two cells are equal as in NumPy's elementwise comparison: a missing one equals nothing, and an integer is
-/// converted to a double if the other is one.
+/// Whether two cells are equal according to NumPy's elementwise comparison: a missing cell equals no cell, and an
+/// integer is converted to a double if the other cell is a double.
 pub fn equal(a: CellValue<'_>, b: CellValue<'_>) -> bool {
     match (a, b) {
         (CellValue::Text(a), CellValue::Text(b)) => a == b,

@@ -1,4 +1,4 @@
-//! A submission of which only column names and the number of rows were read. Cells are read when needed.
+//! A submission whose column names and number of rows were read. Its cells are read only when they are needed.
 
 use std::io;
 use std::sync::{Mutex, PoisonError};
@@ -12,7 +12,7 @@ use crate::table::frame::ColumnData;
 #[derive(Debug)]
 pub(crate) struct LazySubmission<'a> {
     scanned: ScannedFrame<'a>,
-    /// The error of reading the file, which is not the submission's fault.
+    /// The error from reading the file, if any. It does not mean that the submission is invalid.
     failed: Mutex<Option<io::Error>>,
 }
 
@@ -45,7 +45,7 @@ impl<'a> LazySubmission<'a> {
         })
     }
 
-    /// Returns the error of reading the file, if there was one.
+    /// Returns the error from reading the file, if there was one.
     pub fn failure(self) -> Option<io::Error> {
         self.failed
             .into_inner()
@@ -53,7 +53,7 @@ impl<'a> LazySubmission<'a> {
     }
 }
 
-/// The file cannot be read any more.
+/// Creates the error for a file that can no longer be read.
 pub(crate) fn unreadable() -> Refusal {
     Refusal::new(RefusalKind::Unreadable, "the file cannot be read")
 }

@@ -6,7 +6,7 @@ use crate::refusal::{Refusal, RefusalKind};
 use crate::table::frame::ColumnData;
 use crate::table::pair::{CellValue, GradedColumn};
 
-/// Doubles represent all integers up to this one exactly.
+/// Doubles represent all integers up to this value exactly.
 const EXACT: u64 = 1 << 53;
 
 /// Returns all values of a column as finite doubles.
@@ -26,7 +26,7 @@ pub fn floats(column: &GradedColumn<'_>) -> Result<Vec<f64>, Refusal> {
 /// Returns the number in a cell.
 ///
 /// # Errors
-/// If it is missing, infinite or not a number.
+/// If the cell is missing, infinite or not a number.
 pub fn finite(
     column: &GradedColumn<'_>,
     position: usize,
@@ -54,11 +54,11 @@ pub fn number(value: CellValue<'_>) -> Option<f64> {
     }
 }
 
-/// Like [`floats`], for metrics that only use the order: integers that would become equal as doubles are replaced by
-/// their ranks.
+/// Like [`floats`], for metrics that only use the order of values. If distinct integers would become equal as doubles,
+/// all values are replaced with their ranks.
 ///
 /// # Errors
-/// As [`floats`].
+/// Same as [`floats`].
 pub fn scores(column: &GradedColumn<'_>) -> Result<Vec<f64>, Refusal> {
     let beyond = column.values().any(|value| match value {
         CellValue::Int(value) => value.unsigned_abs() > EXACT,
@@ -82,10 +82,10 @@ pub fn scores(column: &GradedColumn<'_>) -> Result<Vec<f64>, Refusal> {
     floats(column)
 }
 
-/// Returns the true minus the predicted value of each row.
+/// Returns the true value minus the predicted value of each row.
 ///
 /// # Errors
-/// As [`floats`]; also for two columns of booleans, which NumPy does not subtract.
+/// Same as [`floats`]. Also returned for two columns of booleans, which NumPy cannot subtract.
 pub fn differences(
     truth: &GradedColumn<'_>,
     predicted: &GradedColumn<'_>,
@@ -111,8 +111,8 @@ pub fn differences(
     Ok(differences)
 }
 
-/// Returns all values of a column as doubles, NaN for a missing one, for metrics that accept NaN. A column that has no
-/// numeric type in pandas is invalid.
+/// Returns all values of a column as doubles, for metrics that accept NaN. A missing cell becomes NaN. A column that
+/// has no numeric type in pandas is invalid.
 ///
 /// # Errors
 /// If the column has text or mixed cells.

@@ -1,8 +1,9 @@
-//! Finds the ascending order of the present keys of a column without comparing them one by one.
+//! Sorts the keys of a column that are not missing, without comparing entire keys.
 //!
-//! A key is cut into chunks of eight bytes, of which the first is stored with the key's position. A number has one
-//! chunk, a text as many as are needed to distinguish it from the others. So a text is accessed once per chunk and not
-//! once per comparison, which is the main cost of sorting ten million of them.
+//! A key is divided into chunks of eight bytes. The current chunk is stored next to the key's position. A number has
+//! one chunk. A text has as many chunks as are needed to distinguish it from the other texts. So the memory of a text
+//! is accessed once per chunk and not once per comparison. These accesses are the main cost of sorting ten million
+//! texts.
 
 use crate::table::frame::ColumnData;
 use crate::table::pair::GradedColumn;
@@ -16,7 +17,7 @@ const CHUNK_BYTES: usize = 8;
 /// Positions in ascending order of their keys.
 pub(crate) struct Ordered {
     items: Vec<Item>,
-    /// For each item, whether its key equals that of the item before; `None` if all keys are different.
+    /// For each item, whether its key equals the key of the previous item. `None` if all keys are different.
     repeats: Option<Vec<bool>>,
 }
 
@@ -27,7 +28,7 @@ struct Item {
 }
 
 impl Ordered {
-    /// Returns the order of the keys at these positions, none of which is missing; `None` for a column of objects that
+    /// Returns the order of the keys at these positions, none of which is missing. `None` for a column of objects that
     /// are not all texts.
     pub(crate) fn new(column: &GradedColumn<'_>, positions: &[u32]) -> Option<Ordered> {
         let row = |position: u32| column.file_position(position as usize);
@@ -90,7 +91,7 @@ impl Ordered {
                 item.piece = piece(text, from);
                 is_at_end &= text.len() <= from;
             }
-            // Texts that have ended can only differ in zero bytes.
+            // Texts that ended before this chunk can only differ in trailing zero bytes.
             if is_at_end || alike.len() <= MAX_DIRECT_SORT {
                 let order = |a: &Item, b: &Item| {
                     let pieces = a.piece.cmp(&b.piece);
@@ -134,7 +135,8 @@ impl Ordered {
         }
     }
 
-    /// Returns the positions if all keys are different, so that there is only one ascending order.
+    /// Returns the positions in ascending order if all keys are different, because then there is only one ascending
+    /// order.
     pub(crate) fn distinct(&self) -> Option<Vec<u32>> {
         let positions = self.items.iter().map(|item| item.position);
         self.repeats.is_none().then(|| positions.collect())
@@ -155,7 +157,7 @@ impl Ordered {
     }
 }
 
-/// Converts eight bytes of a text to a number with the same order; bytes beyond the end are zero.
+/// Converts eight bytes of a text to a number with the same order. Bytes beyond the end of the text are zero.
 fn piece(text: &[u8], from: usize) -> u64 {
     let rest = text.get(from..).unwrap_or_default();
     match rest.first_chunk::<CHUNK_BYTES>() {
@@ -170,7 +172,7 @@ fn piece(text: &[u8], from: usize) -> u64 {
     }
 }
 
-/// Converts a double to an integer with the same order. Both zeros are equal.
+/// Converts a double to an integer with the same order. 0.0 and -0.0 give the same integer.
 fn rising(value: f64) -> u64 {
     let bits = (value + 0.0).to_bits();
     match bits >> 63 {

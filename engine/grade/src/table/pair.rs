@@ -1,7 +1,7 @@
-//! The two tables that are graded, answers and submission, in the state in which the rules leave them.
+//! The two tables that are graded, answers and submission, as the rules so far have changed them.
 //!
 //! Rules sort and drop rows by changing a list of row numbers. So the tables are not copied, and every message can name
-//! the row of the file. The cells of a submission are read column by column when a rule needs them, so a submission
+//! the row of the file. The cells of a submission are read column by column when a rule needs them. So a submission
 //! with a wrong shape or wrong identifiers is never completely in memory.
 
 use std::borrow::Cow;
@@ -27,7 +27,7 @@ pub enum Role {
     Submission,
 }
 
-/// One cell, whatever its column's type.
+/// One cell of a column of any type.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum CellValue<'a> {
     /// No value.
@@ -61,11 +61,11 @@ impl CellValue<'_> {
     }
 }
 
-/// A table with those of its rows that are graded, in order.
+/// A table, and the list of its rows that are graded, in order.
 #[derive(Debug, Clone)]
 pub struct Side<'a> {
     columns: Vec<SideColumn<'a>>,
-    /// The source of cells that were not read yet.
+    /// The file from which cells that were not read yet can be read.
     unread: Option<&'a LazySubmission<'a>>,
     positions: Positions,
     role: Role,
@@ -80,7 +80,7 @@ struct SideColumn<'a> {
 #[derive(Debug, Clone)]
 enum Data<'a> {
     Here(Cow<'a, ColumnData>),
-    /// A column of a file that is read when needed, with its index there.
+    /// A column that is read from the file when it is needed, with its index in the file.
     LazySubmission(usize, OnceLock<ColumnData>),
 }
 
@@ -131,7 +131,7 @@ impl<'a> Side<'a> {
         self.names().any(|other| other == name)
     }
 
-    /// Returns the positions in the file of the graded rows.
+    /// Returns the positions of the graded rows in the file.
     pub fn file_positions(&self) -> impl Iterator<Item = u32> {
         let positions = &self.positions;
         (0..positions.len()).filter_map(|position| positions.get(position))
@@ -186,7 +186,7 @@ impl<'a> Side<'a> {
     /// Returns a column by name.
     ///
     /// # Errors
-    /// As [`require`](Self::require); also if its cells cannot be read.
+    /// Same as [`require`](Self::require). Also returned if the cells of the column cannot be read.
     pub fn column(&self, name: &str) -> Result<GradedColumn<'_>, Refusal> {
         let Some(column) = self.columns.iter().find(|column| column.name == name) else {
             return Err(self.no_column(name));
@@ -222,7 +222,8 @@ impl<'a> Side<'a> {
         places.extend(unread.filter(|(place, _)| *place >= first).take(most));
         let wanted: Vec<usize> = places.iter().map(|(place, _)| *place).collect();
         for ((_, cells), data) in places.iter().zip(table.read(&wanted, rows)?) {
-            // Only this thread reads this side; another one would have read the same data.
+            // `set` cannot fail, because only this thread reads this table. Another thread would have read the same
+            // data.
             let _ = cells.set(data);
         }
         Ok(())
@@ -258,7 +259,7 @@ impl<'a> Side<'a> {
     }
 }
 
-/// A column of a side, in the side's current order of rows.
+/// A column of a table, in the current order of the table's rows.
 #[derive(Debug, Clone, Copy)]
 pub struct GradedColumn<'a> {
     /// The column's name.
@@ -279,12 +280,12 @@ impl<'a> GradedColumn<'a> {
         self.positions.len() == 0
     }
 
-    /// Returns the table of the column.
+    /// Returns the table that the column belongs to.
     pub fn role(&self) -> Role {
         self.role
     }
 
-    /// Returns the data of the whole file, in the file's order.
+    /// Returns the column's data of the entire file, in the file's order.
     pub fn data(&self) -> &'a ColumnData {
         self.data
     }
@@ -294,14 +295,14 @@ impl<'a> GradedColumn<'a> {
         self.positions.get(position)
     }
 
-    /// Returns the number of a row in the file, from 1.
+    /// Returns the number of the row in the file, counted from 1.
     pub fn file_row(&self, position: usize) -> u64 {
         self.positions
             .get(position)
             .map_or(0, |row| u64::from(row) + 1)
     }
 
-    /// Returns the cell at a position; beyond the end it is missing.
+    /// Returns the cell at a position. Beyond the end of the column, the cell is missing.
     pub fn value(&self, position: usize) -> CellValue<'a> {
         self.positions
             .get(position)
@@ -311,7 +312,7 @@ impl<'a> GradedColumn<'a> {
     /// Whether the cell at a position is missing.
     pub(crate) fn is_missing(&self, position: usize) -> bool {
         match (self.data, self.positions.get(position)) {
-            // Does not access the text.
+            // Does not access the memory of the text.
             (ColumnData::Object(cells), Some(row)) => cells.is_missing(row as usize),
             _ => self.value(position) == CellValue::Missing,
         }
@@ -334,7 +335,8 @@ impl<'a> GradedColumn<'a> {
         })
     }
 
-    /// Prefetches the next cells, which may be anywhere in memory. Call this when processing all positions in order.
+    /// Prefetches the cells after `position`, which may be anywhere in memory. Call this for each position when you
+    /// process all positions in order.
     pub(crate) fn fetch(&self, position: usize) {
         if position.is_multiple_of(PREFETCH_ROWS)
             && let (ColumnData::Object(values), Positions::Listed(rows)) =
@@ -345,8 +347,8 @@ impl<'a> GradedColumn<'a> {
         }
     }
 
-    /// Applies `check` to each cell. If it rejects several cells, the error of the first one in the file is returned,
-    /// whatever the order of the rows.
+    /// Applies `check` to each cell. If it rejects several cells, returns the error of the cell that is first in the
+    /// file, independent of the current order of the rows.
     pub(crate) fn map_cells<T>(
         &self,
         mut check: impl FnMut(usize, CellValue<'a>) -> Result<T, Refusal>,
@@ -354,7 +356,7 @@ impl<'a> GradedColumn<'a> {
         let mut all = Vec::with_capacity(self.len());
         let mut refused: Option<Refusal> = None;
         for (position, value) in self.values().enumerate() {
-            // After an error, only rows that are earlier in the file matter.
+            // After an error, only rows that are earlier in the file need to be checked.
             let first = refused.as_ref().and_then(|one| one.row);
             if first.is_some_and(|row| self.file_row(position) > row) {
                 continue;
@@ -367,7 +369,7 @@ impl<'a> GradedColumn<'a> {
         refused.map_or(Ok(all), Err)
     }
 
-    /// Returns the cells of the whole file, in its order.
+    /// Returns the cells of the entire file, in the file's order.
     pub(crate) fn file_values(&self) -> impl Iterator<Item = CellValue<'a>> + use<'a> {
         let data = self.data;
         let rows = match data {
@@ -439,7 +441,7 @@ impl<'a> Pair<'a> {
     /// Creates a pair of completely read tables.
     ///
     /// # Errors
-    /// If one has 2^32 rows or more.
+    /// If a table has 2^32 rows or more.
     pub fn new(answers: &'a Frame, submission: &'a Frame) -> Result<Self, Refusal> {
         Ok(Pair {
             answers: Side::new(answers, Role::Answers)?,
@@ -450,7 +452,7 @@ impl<'a> Pair<'a> {
     /// Creates a pair with a submission whose cells are read when needed.
     ///
     /// # Errors
-    /// As [`new`](Self::new).
+    /// Same as [`new`](Self::new).
     pub(crate) fn unread(
         answers: &'a Frame,
         submission: &'a LazySubmission<'a>,
@@ -461,10 +463,10 @@ impl<'a> Pair<'a> {
         })
     }
 
-    /// Returns a column of both sides, answers first, for metrics that compare cell by cell.
+    /// Returns a column of the answers and of the submission, for metrics that compare cell by cell.
     ///
     /// # Errors
-    /// If the sides have different lengths, no rows, or no such column.
+    /// If the tables have different numbers of rows, no rows, or no such column.
     pub fn cells(&self, column: &str) -> Result<(GradedColumn<'_>, GradedColumn<'_>), Refusal> {
         self.check_same_rows()?;
         if self.answers.is_empty() {
@@ -479,7 +481,7 @@ impl<'a> Pair<'a> {
         ))
     }
 
-    /// Returns an error if the sides have different lengths.
+    /// Returns an error if the tables have different numbers of rows.
     pub fn check_same_rows(&self) -> Result<(), Refusal> {
         let (expected, found) = (self.answers.len(), self.submission.len());
         if expected == found {

@@ -2,10 +2,10 @@
 
 use crate::refusal::{Refusal, RefusalKind};
 
-/// Row numbers. A table without dropped or moved rows needs no list.
+/// Row numbers in the file. If no rows were dropped or moved, no list is stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Positions {
-    /// The first rows, in the file's order.
+    /// This number of rows from the start of the file, in the file's order.
     First(u32),
     Listed(Vec<u32>),
 }
@@ -14,7 +14,7 @@ impl Positions {
     /// Returns all rows of a table.
     ///
     /// # Errors
-    /// If there are 2^32 or more.
+    /// If the table has 2^32 rows or more.
     pub fn all(rows: usize) -> Result<Self, Refusal> {
         let rows = u32::try_from(rows).map_err(|_| {
             Refusal::new(
@@ -41,7 +41,7 @@ impl Positions {
 
     /// Reorders or drops rows; `positions` are indices in the current order.
     pub fn select(&mut self, mut positions: Vec<u32>) {
-        // The list is reused, because it may have many millions of elements.
+        // Reuses the list, because it may have many millions of elements.
         positions.retain_mut(|position| match self.get(*position as usize) {
             Some(row) => {
                 *position = row;
@@ -62,7 +62,7 @@ impl Positions {
         }
     }
 
-    /// Returns the number of rows that have to be read from the file, which has `rows` rows.
+    /// Returns how many rows have to be read from the start of the file, which has `rows` rows.
     pub fn highest(&self, rows: usize) -> usize {
         match self {
             Positions::First(first) => *first as usize,

@@ -1,9 +1,9 @@
 //! Sorts like `DataFrame.sort_values`, which is unstable, so the order of equal keys is part of the result.
 //!
-//! Missing keys are last, in their original order. The others are ordered by NumPy's `argsort`: its introsort for keys
-//! that are compared one by one, which is also used for 64-bit numbers on processors without AVX-512. If all keys are
-//! different, there is only one order and any algorithm finds it. If some are equal, NumPy's algorithm is applied to
-//! the ranks of the keys.
+//! Missing keys are last, in their original order. pandas sorts the other keys with NumPy's `argsort`. It uses
+//! introsort for keys that are compared one by one, and for 64-bit numbers on processors without AVX-512. If all keys
+//! are different, every algorithm gives the same order. If some keys are equal, this module applies NumPy's algorithm
+//! to the ranks of the keys.
 
 use std::cmp::Ordering;
 
@@ -12,7 +12,7 @@ use crate::table::frame::ColumnData;
 use crate::table::order::Ordered;
 use crate::table::pair::{CellValue, GradedColumn};
 
-/// Parts of up to this many keys are sorted by insertion.
+/// Parts of up to this many keys are sorted with insertion sort.
 const MAX_INSERTION_SORT: usize = 16;
 
 /// Returns the positions of the column's rows in sorted order.
@@ -43,7 +43,7 @@ pub fn sort_positions(column: &GradedColumn<'_>) -> Result<Vec<u32>, Refusal> {
                 argsort(&mut present, |a, b| rank(a) < rank(b));
             }
         },
-        // Numbers of several types, which are compared by Python's rules.
+        // The column contains numbers of several types, which Python's rules compare.
         None => argsort(&mut present, |a, b| {
             compare(column.value(a as usize), column.value(b as usize)) == Ordering::Less
         }),
@@ -73,8 +73,8 @@ fn as_float(value: CellValue<'_>) -> f64 {
     }
 }
 
-/// Sorts `indices` by NumPy's introsort (`npy_aquicksort`): median of three, insertion sort for small parts, the larger
-/// part deferred, heap sort for parts that were deferred more than 2 * floor(log2 n) levels down.
+/// Sorts `indices` with NumPy's introsort (`npy_aquicksort`): median of three as the pivot, insertion sort for small
+/// parts, and heap sort for parts that are more than 2 * floor(log2 n) levels deep.
 pub fn argsort(indices: &mut [u32], less: impl Fn(u32, u32) -> bool + Copy) {
     if indices.len() < 2 {
         return;
@@ -95,7 +95,7 @@ fn quick(mut piece: &mut [u32], mut depth: i64, less: impl Fn(u32, u32) -> bool 
         let Some((_, right)) = rest.split_first_mut() else {
             return;
         };
-        // The parts do not overlap, so their order of sorting does not matter.
+        // The parts do not overlap, so it does not matter which one is sorted first.
         let larger;
         (piece, larger) = if left.len() < right.len() {
             (left, right)
@@ -124,7 +124,7 @@ fn partition(piece: &mut [u32], less: impl Fn(u32, u32) -> bool) -> usize {
     let (mut i, mut j) = (0, last - 1);
     piece.swap(middle, j);
     loop {
-        // The ends contain keys not above and not below the pivot, so both walks stop inside the part.
+        // The first key is not above the pivot and the last key is not below it, so both loops stop inside the part.
         loop {
             i += 1;
             if !less(piece[i], pivot) {
@@ -156,7 +156,7 @@ fn insertion(piece: &mut [u32], less: impl Fn(u32, u32) -> bool) {
     }
 }
 
-/// NumPy's heap sort: sifts down in a 1-based heap.
+/// Reproduces NumPy's heap sort, which sifts down in a 1-based heap.
 fn heap(piece: &mut [u32], less: impl Fn(u32, u32) -> bool) {
     let sift = |piece: &mut [u32], start: usize, end: usize| {
         let moving = piece[start - 1];

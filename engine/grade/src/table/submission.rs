@@ -13,14 +13,14 @@ pub const MAX_BYTES: u64 = 4 << 30;
 /// Maximum number of columns. The widest real submission has 121.
 pub const MAX_COLUMNS: usize = 4_096;
 
-/// Maximum length of the first line in bytes, because column names could otherwise have a megabyte each.
+/// Maximum length of the first line in bytes. Without this limit, each column name could be as long as a megabyte.
 const MAX_HEADER: usize = 1 << 20;
 
-/// Maximum number of cells, including those that short rows leave out: 2^28, a hundred times the largest real
+/// Maximum number of cells, including cells that short rows omit: 2^28, a hundred times as many as in the largest real
 /// submission.
 const MAX_CELLS: u64 = 1 << 28;
 
-/// Whether there is a submission: a regular file whose name ends in `.csv`, in any case.
+/// Whether the path is a submission: a regular file whose name ends in `.csv`, in upper or lower case.
 pub fn exists(path: &Path) -> bool {
     path.is_file()
         && path
@@ -28,10 +28,10 @@ pub fn exists(path: &Path) -> bool {
             .is_some_and(|extension| extension.eq_ignore_ascii_case("csv"))
 }
 
-/// Parses a submission in memory completely.
+/// Parses all of a submission that is in memory.
 ///
 /// # Errors
-/// If it is too large or not a CSV.
+/// If the submission is too large or not a CSV.
 pub fn parse(bytes: &[u8]) -> Result<Frame, Refusal> {
     let options = ReadOptions::default();
     let scanned = scan(FileContent::Bytes(bytes), &options);
@@ -46,7 +46,7 @@ fn invalid(error: &CsvError) -> Refusal {
 /// Makes a first pass over a submission.
 ///
 /// # Errors
-/// If the file cannot be read. The inner error means that it is too large or not a CSV.
+/// The outer error means that the file cannot be read. The inner error means that the file is too large or not a CSV.
 pub(crate) fn scan<'a>(
     content: FileContent<'a>,
     options: &'a ReadOptions,
@@ -126,7 +126,7 @@ impl FirstLine {
     }
 }
 
-/// Recognises other file formats, because a parser's message would not help the author.
+/// Recognises other file formats by their signature, because the message of a CSV parser would not help the author.
 fn recognise(bytes: &[u8]) -> Option<&'static str> {
     const SIGNATURES: &[(&[u8], &str)] = &[
         (b"PK\x03\x04", "a zip archive (or an Excel workbook)"),

@@ -1,4 +1,4 @@
-//! Class labels as scikit-learn interprets them (`type_of_target`): which columns can be compared.
+//! Reads class labels and compares their types like scikit-learn (`type_of_target`).
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -20,20 +20,20 @@ pub enum LabelsAs {
     /// Unchanged.
     #[default]
     Column,
-    /// As NumPy converts a list: one text among the cells makes all of them text, and a missing one is `nan`.
+    /// Like NumPy's conversion of a list: if one cell is text, all become text, and a missing cell becomes `nan`.
     List,
     /// Always as text: `1`, `1.0`, `True`, and `nan` for a missing cell.
     Text,
-    /// Each cell through Python's `int`: fractions are cut off, texts must spell an integer.
+    /// Each cell is converted with Python's `int`: fractions are cut off, and a text must be an integer.
     Integer,
-    /// The first word of a text through Python's `int`, or an integer; decimals are invalid.
+    /// An integer, or the first word of a text, converted with Python's `int`. Decimal numbers are invalid.
     FirstInteger,
 }
 
-/// The words of [`LabelsAs`] in a pipeline.
+/// The names of the [`LabelsAs`] variants in a pipeline.
 pub const LABELS_AS: &[&str] = &["column", "list", "text", "integer", "first_integer"];
 
-/// The labels of one side, all of one type.
+/// The labels of the answers or of the submission, all of one type.
 #[derive(Debug, Clone)]
 pub enum Labels<'a> {
     /// Integers. Booleans are 0 and 1.
@@ -58,10 +58,11 @@ impl<'a> Labels<'a> {
         Labels::expecting(column, how, "a class label: an integer or a name")
     }
 
-    /// Like [`from_column`](Self::from_column); `expected` describes valid labels in the error for a number.
+    /// Like [`from_column`](Self::from_column), but with `expected` as the description of valid labels in the error for
+    /// an invalid number.
     ///
     /// # Errors
-    /// As [`from_column`](Self::from_column).
+    /// Same as [`from_column`](Self::from_column).
     pub fn expecting(
         column: &GradedColumn<'a>,
         how: LabelsAs,
@@ -147,8 +148,8 @@ fn integers<'a>(column: &GradedColumn<'a>, how: LabelsAs) -> Result<Labels<'a>, 
         number.ok_or_else(|| column.refuse(kind, position, "an integer"))
     };
     let labels: Vec<i128> = column.map_cells(label)?;
-    // NumPy converts a list to an array of integers if it fits one of the 64-bit types; other integers are not valid
-    // labels.
+    // NumPy converts a list of integers to an array if all of them fit one of the 64-bit types. Other integers are not
+    // valid labels.
     let signed = |label: &i128| i64::try_from(*label).is_ok();
     let beyond = |label: &i128| u64::try_from(*label).is_ok() && !signed(label);
     match labels.iter().position(|label| !signed(label)) {
@@ -159,7 +160,8 @@ fn integers<'a>(column: &GradedColumn<'a>, how: LabelsAs) -> Result<Labels<'a>, 
     }
 }
 
-/// A list with integers on both sides of 2^63 becomes an array of doubles, which loses the last digits.
+/// Reads the labels of a list of numbers. NumPy converts integers both below and above 2^63 to doubles, which loses the
+/// last digits.
 fn list_of_numbers<'a>(column: &GradedColumn<'a>, expected: &str) -> Result<Labels<'a>, Refusal> {
     let beyond = |value| matches!(value, CellValue::UInt(value) if value > i64::MAX as u64);
     match column.values().position(beyond) {

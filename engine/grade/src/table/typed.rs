@@ -1,7 +1,7 @@
-//! Reading a frame whose columns have types already.
+//! Parses typed frames: tables whose columns have a declared type.
 //!
-//! Callers that hold a table in memory cannot pass it as a CSV without losing types: text that spells numbers would become
-//! numbers, and an empty text would become a missing cell. They write a typed frame instead:
+//! Callers with a table in memory cannot pass it as a CSV without losing types: text such as `1` would become a number,
+//! and an empty text would become a missing cell. They write a typed frame instead:
 //!
 //! ```text
 //! {"rows": 2, "columns": [{"name": "id", "type": "int64"}, {"name": "y", "type": "object", "bytes": 13}]}\n
@@ -9,8 +9,8 @@
 //! object as a JSON list of `bytes` bytes
 //! ```
 //!
-//! A cell of an object column is null (missing), true, false, a number, a text, or `{"float": "inf"}` with the text of a
-//! number that JSON does not have.
+//! A cell of an object column is null (missing), true, false, a number, a text, or, for a number that JSON cannot
+//! represent, an object with its text: `{"float": "inf"}`.
 
 use std::collections::HashSet;
 
@@ -20,7 +20,7 @@ use thiserror::Error;
 
 use crate::table::frame::{ColumnData, Frame, ObjectValue};
 
-/// Why bytes are not a typed frame.
+/// The reason why bytes are not a valid typed frame.
 #[derive(Debug, Error)]
 pub enum TypedFrameError {
     /// The first line is not a header.
@@ -32,12 +32,12 @@ pub enum TypedFrameError {
     /// Two columns have the same name.
     #[error("the typed frame has two columns `{0}`")]
     Repeated(String),
-    /// The cells of a column are not of its type.
+    /// A cell of a column does not have the column's type.
     #[error("the column `{name}` of the typed frame: {cause}")]
     Cells {
         /// The column.
         name: String,
-        /// The first cell that is not.
+        /// The parser's error about the first such cell.
         #[source]
         cause: serde_json::Error,
     },
@@ -55,7 +55,7 @@ struct Header {
 struct HeaderColumn {
     name: String,
     r#type: Type,
-    /// Length of an object column.
+    /// Length of an object column in bytes.
     #[serde(default)]
     bytes: usize,
 }
@@ -86,7 +86,7 @@ enum ObjectCell {
 /// Parses a typed frame.
 ///
 /// # Errors
-/// If the bytes are something else.
+/// If the bytes are not a valid typed frame.
 pub fn parse(bytes: &[u8]) -> Result<Frame, TypedFrameError> {
     let line = bytes.iter().position(|byte| *byte == b'\n');
     let split = line.and_then(|at| Some((bytes.get(..at)?, bytes.get(at + 1..)?)));
