@@ -1,4 +1,4 @@
-//! Answers in JSON lines are converted to rows, and errors in them are reported.
+//! Tests that answers in JSON lines are converted to rows, and that errors in them are reported.
 
 use prep_grade::table::submission;
 use prep_grade::{GradeOutcome, Grader};
@@ -21,7 +21,7 @@ fn spans() -> Value {
 }
 
 #[test]
-fn records_become_rows() {
+fn json_records_are_converted_to_rows() {
     let answers = concat!(
         r#"{"id": 7, "tags": ["a", "b"], "spans": [{"from": 1, "to": 2}, {"from": -1, "to": 5}], "word": "NONE"}"#,
         "\n",
@@ -59,7 +59,7 @@ fn records_become_rows() {
 }
 
 #[test]
-fn faults_of_the_answers() {
+fn invalid_answers_are_reported_with_their_line() {
     let table = [
         ("{}", "line 1: there is no `id`"),
         (
@@ -86,7 +86,7 @@ fn faults_of_the_answers() {
 }
 
 #[test]
-fn faults_of_the_section() {
+fn invalid_answer_rows_are_reported() {
     let table = [
         (json!({}), "expected a sequence"),
         (

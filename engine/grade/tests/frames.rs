@@ -1,4 +1,4 @@
-//! Typed frames: which columns of Python objects have a score.
+//! Tests which typed frames with columns of Python objects get a score.
 //!
 //! The expectations were recorded from upstream's graders with pandas 2.2, NumPy 1.26 and scikit-learn 1.5.
 
@@ -6,7 +6,7 @@ use prep_grade::table::typed;
 use prep_grade::{GradeOutcome, Grader};
 use serde_json::{Value, json};
 
-/// The bytes of a typed frame. Cells that are all numbers make a numeric column, unless `objects` is set.
+/// Returns the bytes of a typed frame. A column of numbers has a numeric type unless `objects` is set.
 fn frame(columns: &[(&str, Value)], objects: bool) -> Vec<u8> {
     let mut header = Vec::new();
     let mut content: Vec<u8> = Vec::new();
@@ -30,7 +30,7 @@ fn frame(columns: &[(&str, Value)], objects: bool) -> Vec<u8> {
     [header.as_bytes(), b"\n", &content].concat()
 }
 
-/// Whether a submission has a score against answers.
+/// Whether a submission gets a score. The flags determine whether the columns of a table are Python objects.
 fn has_score(
     section: &Value,
     answers: (&[(&str, Value)], bool),
@@ -48,7 +48,7 @@ fn has_score(
 const TEXTS: [&str; 2] = ["0", "1"];
 
 #[test]
-fn sums_of_objects_are_compared_by_rounding_only() {
+fn sums_of_objects_need_the_parameter_decimals() {
     let submission = [
         ("id", json!(["a", "b"])),
         ("x", json!([0.25, 1.0])),
@@ -76,7 +76,7 @@ fn sums_of_objects_are_compared_by_rounding_only() {
 }
 
 #[test]
-fn one_column_of_labels_may_be_text() {
+fn labels_can_be_text_only_in_a_single_column() {
     let section = json!({ "metric": { "log_loss": "x" } });
     let submission = [("x", json!([0.25, 0.75]))];
     let (texts, numbers) = ([("x", json!(TEXTS))], [("x", json!([0, 1]))]);
@@ -86,7 +86,7 @@ fn one_column_of_labels_may_be_text() {
 }
 
 #[test]
-fn rows_that_count_are_not_marked_by_text() {
+fn keep_rows_rejects_text_in_the_answers() {
     let section = json!({
         "rules": [{ "keep_rows": { "sum_of": "u", "max": 0 } }],
         "metric": { "mean_absolute_error": "x" },
@@ -100,7 +100,7 @@ fn rows_that_count_are_not_marked_by_text() {
 }
 
 #[test]
-fn sizes_of_masks_are_integers() {
+fn mask_sizes_must_be_integers() {
     let section = json!({
         "metric": { "f_beta_of_masks": { "column": "x", "width": "w", "height": "h", "both_empty": "one" } },
     });
@@ -122,7 +122,7 @@ fn sizes_of_masks_are_integers() {
 }
 
 #[test]
-fn a_type_without_booleans_has_no_objects() {
+fn numeric_without_booleans_rejects_objects() {
     let by = |booleans: &str| {
         json!({
             "rules": [{ "numeric": { "columns": "x", "booleans": booleans } }],

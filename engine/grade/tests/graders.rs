@@ -1,11 +1,11 @@
-//! Complete `grade:` sections give the scores of MLE-bench's graders and reject the same submissions.
+//! Tests that complete `grade:` sections compute the scores of MLE-bench's graders and reject the same submissions.
 
 use prep_grade::table::submission;
 use prep_grade::{GradeOutcome, Grader};
 use serde_json::Value;
 
 #[test]
-fn recorded_graders() {
+fn scores_equal_those_of_recorded_graders() {
     let mut wrong = Vec::new();
     let mut scores = 0;
     for line in include_str!("data/graders.jsonl").lines() {
@@ -21,10 +21,10 @@ fn recorded_graders() {
             let of_table = table.map_or_else(GradeOutcome::Invalid, |table| {
                 grader.grade(&answers, &table)
             });
-            // NaN does not equal itself.
+            // Compare the outcomes as text, because NaN does not equal itself.
             assert_eq!(format!("{outcome:?}"), format!("{of_table:?}"), "{text:?}");
             scores += usize::from(outcome.rounded().is_some());
-            if !holds(&outcome, expected) {
+            if !matches_expectation(&outcome, expected) {
                 wrong.push(format!(
                     "{} {text:?} <- {outcome:?} {}",
                     case["competition"], expected["score"]
@@ -41,7 +41,7 @@ fn recorded_graders() {
     assert!(scores > 200, "only {scores} submissions have a score");
 }
 
-fn holds(outcome: &GradeOutcome, expected: &Value) -> bool {
+fn matches_expectation(outcome: &GradeOutcome, expected: &Value) -> bool {
     let number = |key: &str| {
         expected[key]
             .as_str()

@@ -1,5 +1,5 @@
-//! Submissions of a few megabytes that try to exhaust the grader. The grader accepts or rejects each one in memory and time
-//! proportional to its size.
+//! Submissions of a few megabytes that are designed to exhaust memory or time. The grader must accept or reject each of
+//! them with memory and time proportional to its size.
 
 #![allow(
     clippy::expect_used,
@@ -21,15 +21,15 @@ use serde_json::{Value, json};
 const BYTES: usize = 4 << 20;
 
 const MAX_PEAK: u64 = 512 << 20;
-/// The limit allows for other tests on the same machine.
+/// Generous, because other tests run on the same machine.
 const MAX_SECONDS: u64 = 30;
 
-/// A cell with this text repeated.
+/// Returns a submission with one cell that repeats a text.
 fn cell(text: &str) -> String {
     format!("\"{}\"", text.repeat(BYTES / text.len()))
 }
 
-/// As many rows as fill the submission.
+/// Returns as many rows as fit into a submission.
 fn rows(row: impl Fn(usize) -> String) -> String {
     let mut text = String::new();
     for number in 0.. {
@@ -42,7 +42,7 @@ fn rows(row: impl Fn(usize) -> String) -> String {
     text
 }
 
-/// Each case: name, `grade:` section, answers, submission.
+/// Returns the cases, each with its name, `grade:` section, answers and submission.
 fn cases() -> Vec<(&'static str, Value, String, String)> {
     let one = |metric: Value, answer: &str, cell: String| {
         let section = json!({ "metric": metric });
@@ -110,7 +110,7 @@ fn cases() -> Vec<(&'static str, Value, String, String)> {
             (masks(metric), "y\n1 5\n".to_owned(), format!("y\n{rle}\n")),
         );
     }
-    // One slice in many rows, where the first row has many runs; and as many volumes as rows.
+    // One slice that consists of many rows and whose first row has many runs, and then as many volumes as rows.
     let volumes = json!({ "hausdorff_of_volumes": {
         "column": "y", "width": "w", "height": "h", "slice": "id", "stacked_by": "_", "surplus_rows": "ignore",
     } });
@@ -143,7 +143,7 @@ fn cases() -> Vec<(&'static str, Value, String, String)> {
             format!("id,y\n{stacked}"),
         ),
     );
-    // The largest box: its lines across the slices are long and far apart in memory.
+    // The largest possible volume. Its lines across the slices are long, and their voxels are far apart in memory.
     let deep: String = (0..38_000)
         .map(|row| format!("a_{row},1 1 {} 1\n", 28 * 300 + 29))
         .collect();
@@ -213,9 +213,9 @@ fn cases() -> Vec<(&'static str, Value, String, String)> {
     cases
 }
 
-/// Each cell takes memory, so there is a limit on the number of cells in addition to the limit on bytes.
+/// Each cell takes memory, so the number of cells is limited in addition to the number of bytes.
 #[test]
-fn the_limit_of_cells_is_268_435_456() {
+fn submissions_with_too_many_cells_are_rejected() {
     let names: Vec<String> = (0..4096).map(|column| format!("c{column}")).collect();
     let section = json!({ "metric": { "root_mean_squared_error": "c0" } });
     let grader = Grader::parse(&section).unwrap();
@@ -241,7 +241,7 @@ fn the_limit_of_cells_is_268_435_456() {
 }
 
 #[test]
-fn a_few_megabytes_take_memory_and_time_in_proportion() {
+fn hostile_submissions_take_limited_memory_and_time() {
     let mut failed = Vec::new();
     for (name, section, answers, submission) in cases() {
         let grader = Grader::parse(&section).expect(name);

@@ -1,4 +1,4 @@
-//! Submissions of millions of rows get the same score when they are read from a file in chunks as from memory.
+//! Tests that submissions of millions of rows get the same score if they are read from a file in chunks or from memory.
 
 use std::io::Write as _;
 
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 const ROWS: usize = 1_100_000;
 
-/// Grades in all three ways.
+/// Grades a submission from memory, from a file, and as a table, and checks that the outcomes are equal.
 fn grade(section: &Value, answers: &str, text: &str) -> String {
     let grader = Grader::parse(section).unwrap();
     let answers = grader.read_answers(answers.as_bytes()).unwrap();
@@ -31,7 +31,7 @@ fn rows(head: &str, row: impl Fn(usize) -> String) -> String {
 }
 
 #[test]
-fn identifiers_may_be_repeated() {
+fn repeated_identifiers_are_graded() {
     let section = json!({
         "answers": "a.csv",
         "rules": [{ "columns": ["id", "y"] }, { "same_ids": "id" }, { "join": "id" }],
@@ -54,7 +54,7 @@ fn identifiers_may_be_repeated() {
 }
 
 #[test]
-fn a_number_of_rows_that_the_metric_refuses_comes_before_cells() {
+fn wrong_number_of_rows_is_reported_before_invalid_cells() {
     let section = json!({
         "answers": "a.csv",
         "rules": [{ "columns": ["id", "y"] }, { "same_ids": "id" }, { "align": { "by": "id", "check": "none" } }],
@@ -69,7 +69,7 @@ fn a_number_of_rows_that_the_metric_refuses_comes_before_cells() {
 }
 
 #[test]
-fn rows_that_nobody_looks_at_are_not_read() {
+fn unused_rows_are_not_read() {
     let section = json!({
         "answers": "a.csv",
         "rules": [{ "columns": ["id", "m"] }, { "fill_missing": { "columns": "m", "with": "", "answers": true } }],
@@ -91,7 +91,7 @@ fn rows_that_nobody_looks_at_are_not_read() {
 }
 
 #[test]
-fn short_rows_below_a_wide_header_are_no_reason_to_read_on() {
+fn short_rows_below_a_wide_header_are_rejected_early() {
     let names: Vec<String> = (0..4000).map(|column| format!("c{column}")).collect();
     let section =
         json!({ "answers": "a.csv", "rules": [], "metric": { "root_mean_squared_error": "c0" } });

@@ -1,11 +1,11 @@
-//! Leaderboards give the thresholds, medals and directions of published reports.
+//! Tests that thresholds, medals and directions computed from leaderboards equal those of published reports.
 
 use std::path::Path;
 
 use prep_grade::report::medals::{Leaderboard, LeaderboardError};
 
 #[test]
-fn published_reports() {
+fn thresholds_and_medals_match_published_reports() {
     let text = include_str!("data/reports.csv");
     let mut checked = 0;
     for line in text.lines().skip(1) {
@@ -44,8 +44,8 @@ fn published_reports() {
 }
 
 #[test]
-fn sizes() {
-    // (teams, ranks of gold, silver, bronze). The score is the rank, so lower is better.
+fn medal_ranks_depend_on_the_number_of_teams() {
+    // Columns: number of teams, ranks for gold, silver and bronze. The score of a team is its rank, so lower is better.
     let table = [
         (1, 1, 1, 1),
         (9, 1, 1, 3),
@@ -70,7 +70,7 @@ fn sizes() {
 }
 
 #[test]
-fn ties_and_nan() {
+fn ties_earn_a_medal_and_nan_earns_none() {
     let board = Leaderboard::new((1..=99).map(f64::from).collect()).unwrap();
     assert!(board.medals(9.0).gold && !board.medals(9.0).silver);
     assert!(board.medals(9.5).silver && board.medals(39.0).bronze && !board.medals(39.5).any());
@@ -83,7 +83,7 @@ fn ties_and_nan() {
 }
 
 #[test]
-fn mistakes() {
+fn invalid_leaderboards_are_errors() {
     assert_eq!(Leaderboard::parse("score\n"), Err(LeaderboardError::Empty));
     assert!(matches!(
         Leaderboard::parse("rank\n1\n"),

@@ -1,4 +1,4 @@
-//! Metrics give scikit-learn's scores and reject the same input.
+//! Metrics compute scikit-learn's scores and reject the same input.
 
 use std::path::Path;
 
@@ -38,7 +38,7 @@ fn grader(metric: &str) -> Grader {
 }
 
 #[test]
-fn recorded_scores() {
+fn scores_match_scikit_learn() {
     let mut wrong = Vec::new();
     for line in include_str!("data/metrics.jsonl").lines() {
         let case: Value = serde_json::from_str(line).unwrap();
@@ -48,12 +48,13 @@ fn recorded_scores() {
         let holds = match (&outcome, parse("score"), parse("rounded")) {
             (GradeOutcome::Invalid(_), None, _) => true,
             (GradeOutcome::Score { value, rounded }, Some(score), Some(expected)) => {
-                // For nearly equal directions, the arc cosine turns an error in the last digit of a cosine into 1e-8.
+                // For nearly equal directions, the arc cosine turns an error in the last digit of its argument into an
+                // error of 1e-8.
                 let tolerance = match text("metric") {
                     "mean_angular_error" => 5e-8,
                     _ => 1e-13 * score.abs().max(1e-3),
                 };
-                same(*value, score, tolerance) && same(*rounded, expected, 0.0)
+                is_close(*value, score, tolerance) && is_close(*rounded, expected, 0.0)
             }
             _ => false,
         };
@@ -75,7 +76,7 @@ fn recorded_scores() {
     );
 }
 
-fn same(a: f64, b: f64, tolerance: f64) -> bool {
+fn is_close(a: f64, b: f64, tolerance: f64) -> bool {
     a == b || (a.is_nan() && b.is_nan()) || (a - b).abs() <= tolerance
 }
 
@@ -88,7 +89,7 @@ fn grade(grader: &Grader, answers: &str, submission: &str) -> GradeOutcome {
 }
 
 #[test]
-fn recorded_cases() {
+fn scores_and_rejections_match_recorded_cases() {
     for line in include_str!("data/cases.jsonl").lines() {
         let case: Value = serde_json::from_str(line).unwrap();
         let grader = Grader::parse(&case["grade"]).unwrap();
@@ -111,7 +112,7 @@ fn recorded_cases() {
 }
 
 #[test]
-fn recorded_submissions_of_each_grader() {
+fn submissions_of_each_grader_have_their_recorded_scores() {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/cases");
     let mut wrong = Vec::new();
     for entry in std::fs::read_dir(directory).unwrap() {
@@ -124,7 +125,7 @@ fn recorded_submissions_of_each_grader() {
             let expected = submission["score"].as_str();
             let expected = expected.map(|score| score.parse::<f64>().unwrap());
             let holds = match (outcome.rounded(), expected) {
-                (Some(found), Some(expected)) => same(found, expected, 0.0),
+                (Some(found), Some(expected)) => is_close(found, expected, 0.0),
                 (found, expected) => found == expected,
             };
             if !holds {
@@ -144,7 +145,7 @@ fn recorded_submissions_of_each_grader() {
 }
 
 #[test]
-fn recorded_rounding() {
+fn rounding_matches_python() {
     for line in include_str!("data/rounding.csv").lines().skip(1) {
         let fields: Vec<f64> = line
             .split(',')
@@ -164,7 +165,7 @@ fn recorded_rounding() {
 }
 
 #[test]
-fn recorded_sort_orders() {
+fn sort_orders_match_pandas() {
     for line in include_str!("data/sort.jsonl").lines() {
         let case: Value = serde_json::from_str(line).unwrap();
         let keys: Vec<Option<&str>> = case["keys"]

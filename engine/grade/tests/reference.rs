@@ -10,11 +10,11 @@ use prep_grade::spec::definition::Definition;
 const INTRODUCTION: &str = "\
 # Rules and metrics
 
-<!-- Printed from engine/grade/src: change it there, then run `UPDATE=1 cargo test -p prep-grade reference`. -->
+<!-- Generated from engine/grade/src: change it there, then run `UPDATE=1 cargo test -p prep-grade reference`. -->
 
 The section `grade` of a pipeline lists rules and one metric. The rules run in the order in which they are written. The
 first rule that a submission violates ends the grading: the submission is invalid, its score is `null`, and the message
-states what to correct. Some rules also prepare the two tables for the metric: they sort them, drop rows or fill missing
+explains how to correct it. Some rules also prepare the two tables for the metric: they sort them, drop rows or fill missing
 cells. Messages count rows from 1, without the header. A rule or metric is written as a bare name (`same_rows`), as a
 name with its main parameter (`align: id`), or as a name with parameters (`range: { columns: p, min: 0, max: 1 }`).
 
@@ -28,17 +28,17 @@ answer_rows:
       - { of: annotations.0.yes_no, unless: NONE }
 ```
 
-In a text, `{path}` is replaced by a member of the record (`a.0.b`: member `a`, its first element, member `b` of that). A
-list consists of parts, which are joined by spaces. A part is the value at a path (`of`), or each element of the list
-there (`each`). Values that equal `unless`, or have its members, are left out; `text` defines how a value is printed. If no
-value remains, the cell is missing.
+A cell is either a text or a list of parts, which are joined by spaces. In a text, `{path}` is replaced with a member of
+the record. For example, `{a.0.b}` is the member `b` of the first element of the member `a`. A part is the value at a path
+(`of`), or each element of the list at a path (`each`). `unless` leaves out values that are equal to it or contain its
+members. `text` defines how a value is printed. If no value remains, the cell is missing.
 
-A score is rounded to five decimals. The key `direction` (`higher_is_better` or `lower_is_better`) overrides the direction
+Scores are rounded to five decimals. The key `direction` (`higher_is_better` or `lower_is_better`) overrides the direction
 of the metric.
 ";
 
 #[test]
-fn the_reference_of_rules_and_metrics_is_current() {
+fn reference_page_matches_the_definitions() {
     let mut text = INTRODUCTION.to_owned();
     text.push_str("\n## Rules\n");
     for kind in rules::ALL {

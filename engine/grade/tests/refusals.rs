@@ -1,4 +1,4 @@
-//! Messages of invalid submissions name the column, the row, the found value and the expected one.
+//! Tests that messages about invalid submissions name the column, the row, the actual value and the expected value.
 
 use prep_grade::table::submission;
 use prep_grade::{GradeOutcome, Grader, RefusalKind};
@@ -27,7 +27,7 @@ fn refusal_by(section: &serde_json::Value, answers: &str, text: &str) -> (Refusa
 }
 
 #[test]
-fn messages() {
+fn messages_name_column_row_and_expected_value() {
     use RefusalKind::{Ids, Missing, MissingColumn, Range, RowCount, Type, Unreadable};
     let table = [
         (
@@ -38,7 +38,7 @@ fn messages() {
         (
             "id,Y\na,1\nb,1\nc,1\n",
             MissingColumn,
-            "column `y`: the submission has no such column, but `Y`, which must be spelled `y`",
+            "column `y`: the submission has no such column, but a column `Y`; rename it to `y`",
         ),
         (
             "id;y\na;1\n",
@@ -81,11 +81,12 @@ fn messages() {
     }
 }
 
-/// Repeated, missing or unknown identifiers are named with their rows in the file, although both sides were sorted.
+/// Repeated, missing or unknown identifiers are reported with their rows in the file, even though both tables were
+/// sorted.
 #[test]
-fn identifiers_at_fault_are_named() {
+fn wrong_identifiers_are_named_with_their_row_in_the_file() {
     for (text, message) in [
-        // The last row repeats the first one.
+        // The last row repeats the identifier of the first row.
         (
             "id,y\nb,1\na,1\nb,1\n",
             "column `id`, row 3: `b` is repeated, and there is no row for `c`",
@@ -96,7 +97,7 @@ fn identifiers_at_fault_are_named() {
         ),
         (
             "id,y\nz,1\ny,1\nx,1\n",
-            "column `id`, row 1: found `z`, expected an identifier of the answers; 3 of 3 rows have an unknown one",
+            "column `id`, row 1: found `z`, expected an identifier of the answers; 3 of 3 rows have unknown identifiers",
         ),
         (
             "id,y\nd,1\nb,1\na,1\n",
@@ -115,9 +116,9 @@ fn identifiers_at_fault_are_named() {
     }
 }
 
-/// The message names the first wrong cell in the file, although the rows were sorted by identifier.
+/// The message names the first wrong cell in the file, even though the rows were sorted by identifier.
 #[test]
-fn the_first_row_of_the_file_is_named() {
+fn first_wrong_cell_in_file_order_is_named() {
     let section = |metric: &str| json!({ "rules": [{ "align": "id" }], "metric": { metric: "y" } });
     let labels = "id,y\na,True\nb,False\nc,True\n";
     for (metric, answers, text, kind, message) in [
@@ -149,7 +150,7 @@ fn the_first_row_of_the_file_is_named() {
 }
 
 #[test]
-fn an_empty_cell_is_no_wrong_sum() {
+fn empty_cell_is_reported_as_missing_not_as_wrong_sum() {
     let section = json!({
         "rules": [{ "rows_sum_to": { "columns": ["p", "q", "r"] } }],
         "metric": { "log_loss": ["p", "q", "r"] },
@@ -175,7 +176,7 @@ fn an_empty_cell_is_no_wrong_sum() {
 }
 
 #[test]
-fn an_index_that_was_written_is_recognised() {
+fn saved_index_column_is_recognised() {
     let section = json!({ "rules": [{ "exact_columns": {} }], "metric": { "roc_auc": "y" } });
     let (kind, message) = refusal_by(&section, ANSWERS, ",id,y\n0,a,1\n1,b,0\n2,c,1\n");
     assert_eq!(kind, RefusalKind::SurplusColumn);
@@ -183,7 +184,7 @@ fn an_index_that_was_written_is_recognised() {
 }
 
 #[test]
-fn limits() {
+fn oversized_first_lines_are_rejected() {
     let wide = vec!["c"; 10_000].join(",");
     let (kind, message) = refusal(&wide);
     assert_eq!(kind, RefusalKind::Unreadable);
@@ -197,16 +198,16 @@ fn limits() {
         message,
         "the first line has 2000000 bytes; at most 1048576 are read"
     );
-    // A long cell is cut between characters in the message.
+    // The message truncates a long cell at a character boundary.
     let long = "ü".repeat(300_000);
     let (kind, message) = refusal(&format!("id,y\na,1\nb,{long}\nc,1\n"));
     assert_eq!(kind, RefusalKind::Type);
     assert!(message.starts_with("column `y`, row 2: found `üüü") && message.len() < 300);
 }
 
-/// With millions of rows, a wrong number of rows is reported before any cell is read.
+/// If a submission has millions of rows, a wrong number of rows is reported before any cell is read.
 #[test]
-fn of_millions_of_rows_too_many_no_cell_is_read() {
+fn wrong_number_of_rows_is_reported_without_reading_cells() {
     let answers = submission::parse(ANSWERS.as_bytes()).unwrap();
     let align = json!({ "align": "id" });
     for (rules, rows, expected) in [
@@ -227,7 +228,7 @@ fn of_millions_of_rows_too_many_no_cell_is_read() {
             10,
             RefusalKind::Range,
         ),
-        // An earlier rule may drop rows.
+        // An earlier rule may drop rows, so the number of rows is not checked first.
         (
             vec![json!({ "align": { "by": "id", "surplus": "drop" } })],
             1_000_001,

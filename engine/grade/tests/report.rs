@@ -1,4 +1,4 @@
-//! Reports have the benchmark's keys in its order, followed by prep's.
+//! Tests that reports have the benchmark's keys in the benchmark's order, followed by additional keys.
 
 use jiff::Timestamp;
 use jiff::civil::date;
@@ -20,7 +20,7 @@ fn report(outcome: Option<GradeOutcome>) -> CompetitionReport {
 }
 
 #[test]
-fn keys_and_order() {
+fn keys_have_the_order_of_the_benchmark() {
     let text = pretty(aggregate(&[report(Some(GradeOutcome::Score {
         value: 0.850_001,
         rounded: 0.85,
@@ -58,7 +58,7 @@ fn keys_and_order() {
 }
 
 #[test]
-fn no_score() {
+fn report_of_an_invalid_submission_has_the_reason() {
     let refusal = Refusal::new(RefusalKind::Type, "found `x`, expected a number")
         .in_column("y")
         .in_row(3);
@@ -79,7 +79,7 @@ fn no_score() {
 }
 
 #[test]
-fn a_score_that_is_not_comparable_says_why() {
+fn incomparable_score_is_reported_with_reasons() {
     let variant = GradedData {
         name: "own".to_owned(),
         not_comparable_because: vec!["own pipeline".to_owned()],
@@ -95,7 +95,7 @@ fn a_score_that_is_not_comparable_says_why() {
 }
 
 #[test]
-fn nan_is_a_score() {
+fn nan_is_reported_as_a_score() {
     let report = report(Some(GradeOutcome::Score {
         value: f64::NAN,
         rounded: f64::NAN,
@@ -105,7 +105,7 @@ fn nan_is_a_score() {
 }
 
 #[test]
-fn file_names() {
+fn report_file_names_contain_time_and_number() {
     let at: Timestamp = "2026-11-21T12:56:43Z".parse().unwrap();
     assert_eq!(
         file_name(at, 1),
@@ -118,7 +118,7 @@ fn file_names() {
 }
 
 #[test]
-fn lists() {
+fn lists_of_submissions_are_parsed() {
     let text = "# comment\n\n{\"competition_id\": \"a\", \"submission_path\": \"x.csv\", \"more\": 1}\r\n// {\n";
     let entry = ListedSubmission {
         line: 3,

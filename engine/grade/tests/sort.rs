@@ -1,4 +1,5 @@
-//! Sorting gives the order of NumPy's introsort, although the implementation takes shortcuts.
+//! Tests that sorting gives the order of NumPy's introsort, even though the implementation uses faster algorithms where
+//! possible.
 
 use prep_formats::pandas::{ColumnData, Frame, FrameColumn, ObjectValue};
 use prep_grade::Pair;
@@ -6,7 +7,7 @@ use prep_grade::table::sort::{argsort, sort_positions};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-/// The order of a column's rows, and the order by introsort with this comparison of the rows with a value.
+/// Compares the order of a column's rows with the order that introsort gives for the rows with a value.
 fn check(data: ColumnData, rows: usize, present: &[bool], less: impl Fn(u32, u32) -> bool + Copy) {
     let name = "id".to_owned();
     let columns = vec![FrameColumn { name, data }];
@@ -20,7 +21,7 @@ fn check(data: ColumnData, rows: usize, present: &[bool], less: impl Fn(u32, u32
     assert_eq!(order, expected);
 }
 
-/// Texts with common prefixes, short texts, and texts that differ only in zeros.
+/// Generates texts with common prefixes, short texts, and texts that differ only in zero bytes.
 fn text() -> impl Strategy<Value = String> {
     prop_oneof![
         "[ab\0]{0,18}",
@@ -33,7 +34,7 @@ fn text() -> impl Strategy<Value = String> {
 proptest! {
     #[test]
     fn texts(cells in vec(prop::option::weighted(0.9, text()), 0..300), times in 1..4usize) {
-        // With duplicates, so that the order among equal ones matters.
+        // Repeat the cells, so that the order of equal texts matters.
         let cells: Vec<Option<String>> = std::iter::repeat_n(cells, times).flatten().collect();
         let objects = cells.iter().map(|cell| match cell {
             Some(text) => ObjectValue::Text(text.as_str()),

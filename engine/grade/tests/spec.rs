@@ -1,11 +1,11 @@
-//! Mistakes in a `grade:` section are reported with their path and a suggestion.
+//! Tests that mistakes in a `grade:` section are reported with their path and a suggestion.
 
 use prep_grade::spec::schema;
 use prep_grade::{Grader, metrics, rules};
 use serde_json::{Value, json};
 
 #[test]
-fn mistakes() {
+fn mistakes_are_reported_with_path_and_suggestion() {
     let metric = json!({ "roc_auc": "y" });
     let table: Vec<(Value, &str)> = vec![
         (json!([]), "grade.: expected a map, found a list"),
@@ -58,7 +58,7 @@ fn mistakes() {
 }
 
 #[test]
-fn all_mistakes_come_at_once() {
+fn all_mistakes_are_reported_at_once() {
     let section = json!({
         "rules": [{ "numerik": "y" }, "same_rows", { "range": { "minimum": 0, "maximum": 1 } }],
         "direction": "higher",
@@ -79,7 +79,7 @@ fn all_mistakes_come_at_once() {
 }
 
 #[test]
-fn a_name_unlike_all_others_gets_the_list() {
+fn unknown_name_without_similar_name_lists_all_names() {
     let found = Grader::parse(&json!({ "metric": "mape" })).unwrap_err();
     let help = found.0[0].help().unwrap();
     for kind in metrics::ALL {
@@ -96,7 +96,7 @@ fn a_name_unlike_all_others_gets_the_list() {
 }
 
 #[test]
-fn wrong_types_are_named() {
+fn wrong_types_are_reported() {
     let section = json!({ "metric": { "f1": { "column": "y", "average": "weighted" } } });
     let error = Grader::parse(&section).unwrap_err();
     assert_eq!(error.0.len(), 1, "{error}");
@@ -108,7 +108,7 @@ fn wrong_types_are_named() {
 }
 
 #[test]
-fn everything_is_described_once() {
+fn every_rule_and_metric_is_documented_once() {
     let definitions: Vec<_> = rules::ALL
         .iter()
         .map(|k| &k.definition)

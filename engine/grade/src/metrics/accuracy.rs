@@ -13,9 +13,10 @@ pub(super) static KIND: MetricKind = MetricKind {
     definition: Definition {
         name: "accuracy",
         summary: "The share of rows whose label is right.",
-        details: "Integers are compared by value, whatever their spelling; booleans are 0 and 1. Fractions, infinite \
-                  and missing labels are invalid. Text never equals a number: if only one side is text, the score is \
-                  0, but if neither side has more than two different labels, the submission is invalid.",
+        details: "Integers are compared by value, so `1` equals `1.0`; booleans are 0 and 1. Fractions, infinite and \
+                  missing labels are invalid. Text never equals a number. If the labels of only one table are text, \
+                  the score is 0, except that the submission is invalid if neither table has more than two different \
+                  labels.",
         source: "sklearn.metrics.accuracy_score",
         shorthand: Some("column"),
         parameters: &[
@@ -24,9 +25,10 @@ pub(super) static KIND: MetricKind = MetricKind {
                 name: "labels_as",
                 kind: ParameterKind::Choice(LABELS_AS),
                 required: false,
-                doc: "`list`: as NumPy converts a list, in which one text makes all labels text; `text`: always text, \
-                      a missing label is `nan`; `integer`: each label through Python's `int`; `first_integer`: the \
-                      first word of a text through `int`, or an integer.",
+                doc: "`list`: like NumPy's conversion of a list, where one text makes all labels text; `text`: all \
+                      labels are converted to text, and a missing label is `nan`; `integer`: each label is converted \
+                      with Python's `int`; `first_integer`: an integer, or the first word of a text converted with \
+                      `int`.",
             },
         ],
     },
@@ -44,12 +46,12 @@ struct Accuracy {
 
 impl Metric for Accuracy {
     fn score(&self, pair: &Pair<'_>) -> Result<Score, Refusal> {
-        share_of_right(pair, &self.column, self.labels_as).map(Score::python)
+        fraction_correct(pair, &self.column, self.labels_as).map(Score::python)
     }
 }
 
 /// Returns the fraction of rows with the correct label.
-pub(super) fn share_of_right(
+pub(super) fn fraction_correct(
     pair: &Pair<'_>,
     column: &str,
     labels_as: LabelsAs,
@@ -59,7 +61,7 @@ pub(super) fn share_of_right(
     let right = match (truth, labels) {
         (Labels::Integers(a), Labels::Integers(b)) => equal_count(a, b),
         (Labels::Text(a), Labels::Text(b)) => equal_count(a, b),
-        // NumPy converts a list with texts to an array of text, which it can sort together with numbers.
+        // NumPy converts a list that contains texts to an array of text, so both arrays of labels can be compared.
         (Labels::Integers(_), Labels::Text(_)) if labels_as == LabelsAs::List => 0,
         _ if truth.kind() == TargetKind::Binary && labels.kind() == TargetKind::Binary => {
             return Err(both.mixed());

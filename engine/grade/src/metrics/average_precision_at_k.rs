@@ -15,11 +15,12 @@ pub(super) static KIND: MetricKind = MetricKind {
     definition: Definition {
         name: "average_precision_at_k",
         summary: "Mean average precision of the first k guesses of each row.",
-        details: "A cell contains guesses, best first, separated by single spaces. The answers' cell contains the set \
-                  of correct ones. The value of a row is the sum of hits_so_far / rank over the ranks that hit for \
-                  the first time, divided by the smaller of k and the number of correct ones. Cells are converted to \
-                  text: a missing cell is the guess `nan`, and a column of integers loses leading zeros. Empty \
-                  guesses (two spaces in a row) use up ranks.",
+        details: "A cell contains guesses, best first, separated by single spaces. In the answers, the cell contains \
+                  the set of correct guesses. A hit is a rank whose guess is correct and was not made at an earlier \
+                  rank. The value of a row is the sum of hits_so_far / rank over all hits, divided by the smaller of k \
+                  and the number of correct guesses. Cells are converted to text: a missing cell is the guess `nan`, \
+                  and a column of integers loses leading zeros. An empty guess (two consecutive spaces) also takes a \
+                  rank.",
         source: "github.com/benhamner/Metrics, average_precision.py",
         shorthand: None,
         parameters: &[
@@ -59,7 +60,7 @@ fn average_precision(truth: &str, predicted: &str, k: usize) -> f64 {
     let possible = open.len().min(k);
     let (mut hits, mut sum) = (0.0, 0.0);
     for (rank, guess) in (1..).zip(predicted.split(' ').take(k)) {
-        // A correct guess counts only once, so it is removed from the set.
+        // Remove a correct guess from the set, because only its first occurrence is a hit.
         if open.remove(guess) {
             hits += 1.0;
             sum += hits / f64::from(rank);

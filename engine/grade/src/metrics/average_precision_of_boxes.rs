@@ -1,4 +1,4 @@
-//! `average_precision_of_boxes`: detection at one IoU threshold, with scikit-learn's average precision.
+//! `average_precision_of_boxes`: object detection at one IoU threshold, with scikit-learn's average precision.
 
 use std::collections::BTreeSet;
 
@@ -20,18 +20,19 @@ pub(super) static KIND: MetricKind = MetricKind {
         summary: "Mean over the answers' labels of the average precision of boxes at an IoU threshold, without \
                   interpolation.",
         details: "In each row and for each label, predicted boxes are processed by decreasing confidence. Each is \
-                  matched to the free true box with the largest IoU above the threshold. A matched box is a positive \
-                  at its confidence, an unmatched one a negative. A true box without a match is a positive at 0, and \
-                  a row without any box of the label a negative at 0. The average precision of these is the sum of \
-                  (R_i - R_(i-1)) P_i over the distinct confidences. Boxes with labels that the answers do not have \
-                  are ignored. A confidence that is not finite is invalid, and so is a label without negatives.",
+                  matched with the unmatched true box that has the largest IoU above the threshold. A matched \
+                  prediction is a positive with its confidence as the score, and an unmatched prediction is a \
+                  negative. A true box without a match is a positive with score 0, and a row without any box of the \
+                  label is a negative with score 0. The average precision of these positives and negatives is the sum \
+                  of (R_i - R_(i-1)) P_i over the distinct scores. Boxes with labels that are not in the answers are \
+                  ignored. A confidence that is not finite is invalid, and so is a label without negatives.",
         source: "sklearn.metrics.average_precision_score; PASCAL VOC 2010",
         shorthand: None,
         parameters: &[
             Parameter::required(
                 "column",
                 ParameterKind::Column,
-                "The column of boxes, on both sides.",
+                "The column of boxes, in both tables.",
             ),
             FIELDS,
             SEPARATED_BY,
@@ -95,7 +96,7 @@ impl Metric for AveragePrecisionOfBoxes {
                     let expected = "finite confidences";
                     return Err(submission.refuse(RefusalKind::Range, position, expected));
                 }
-                self.judge(label, predicted, truth, &mut outcomes);
+                self.match_boxes(label, predicted, truth, &mut outcomes);
             }
             if outcomes.iter().all(|outcome| outcome.positive) {
                 let message = format!("the label `{label}` has no negatives");
@@ -110,7 +111,7 @@ impl Metric for AveragePrecisionOfBoxes {
     }
 }
 
-/// A box or the absence of one, with the confidence of the prediction.
+/// A positive or negative for the average precision, with its score.
 #[derive(Debug, Clone, Copy)]
 struct ScoredBox {
     positive: bool,
@@ -118,7 +119,13 @@ struct ScoredBox {
 }
 
 impl AveragePrecisionOfBoxes {
-    fn judge(&self, label: &str, predicted: &[Box], truth: &[Box], outcomes: &mut Vec<ScoredBox>) {
+    fn match_boxes(
+        &self,
+        label: &str,
+        predicted: &[Box],
+        truth: &[Box],
+        outcomes: &mut Vec<ScoredBox>,
+    ) {
         let before = outcomes.len();
         let mut free: Vec<&Box> = truth.iter().filter(|truth| truth.label == label).collect();
         for one in predicted.iter().filter(|one| one.label == label) {
@@ -156,7 +163,7 @@ fn confidence(one: &Box) -> f64 {
     confidence
 }
 
-/// Intersection over union; 0 if the union has no area.
+/// Returns the intersection over union; 0 if the union has no area.
 fn overlap(a: &Box, b: &Box) -> f64 {
     let ([_, ax, ay, ax_max, ay_max], [_, bx, by, bx_max, by_max]) = (a.numbers, b.numbers);
     let width = max(0.0, min(ax_max, bx_max) - max(ax, bx));

@@ -1,4 +1,4 @@
-//! `average_precision_of_boxes_3d`: detection of upright boxes at several IoU thresholds.
+//! `average_precision_of_boxes_3d`: detection of upright three-dimensional boxes at several IoU thresholds.
 
 use std::collections::BTreeSet;
 
@@ -18,22 +18,24 @@ use crate::table::pair::{GradedColumn, Pair};
 pub(super) static KIND: MetricKind = MetricKind {
     definition: Definition {
         name: "average_precision_of_boxes_3d",
-        summary: "Mean over rows and IoU thresholds of the mean average precision of upright boxes in space.",
-        details: "A box has a centre, width (across), length (along its heading), height and yaw (about the z axis, \
-                  in radians). In each row, for each of its true labels and each threshold, predicted boxes are \
-                  processed by decreasing confidence. A prediction is correct if the true box with which it has the \
-                  largest IoU, including matched ones, is above the threshold and not matched yet. Average precision \
-                  is the area under the running maximum of the precision from the right, over the recall. A label \
-                  without predictions has 0; labels that the row's truth does not have are ignored. A box of a true \
-                  label is invalid if a coordinate is missing, if a size is not above 0, or if its corners are not at \
-                  right angles within 1e-8. An infinite yaw is also invalid.",
+        summary: "Mean over rows and IoU thresholds of the mean average precision of upright three-dimensional boxes.",
+        details: "A box has a centre, a width (across its heading), a length (along its heading), a height and a yaw \
+                  (rotation about the z axis, in radians). In each row, for each of its true labels and each \
+                  threshold, predicted boxes are processed by decreasing confidence. Each prediction is compared with \
+                  the true box with which it has the largest IoU, even if that box is already matched. The prediction \
+                  is correct if this IoU exceeds the threshold and the box is not matched yet. Average precision is \
+                  the area under the precision as a function of the recall, where the precision at a recall is the \
+                  maximum over all larger recalls. A label without predictions has the value 0. Predicted labels that \
+                  are not true labels of the row are ignored. A box of a true label is invalid if a coordinate is \
+                  missing, if a size is not above 0, or if its computed corners deviate from right angles by more than \
+                  1e-8. An infinite yaw is also invalid.",
         source: "nuScenes devkit (Lyft's), mAP_evaluation.py",
         shorthand: None,
         parameters: &[
             Parameter::required(
                 "column",
                 ParameterKind::Column,
-                "The column of boxes, on both sides.",
+                "The column of boxes, in both tables.",
             ),
             FIELDS,
             SEPARATED_BY,
@@ -102,11 +104,11 @@ impl Metric for AveragePrecisionOfBoxes3d {
                 let mut predicted: Vec<&Written3d> =
                     predicted.iter().filter(|one| one.label == label).collect();
                 sort_descending(&mut predicted, |one| confidence(one));
-                let predicted = place(&submission, position, &predicted)?;
+                let predicted = parse_boxes(&submission, position, &predicted)?;
                 let truth: Vec<&Written3d> =
                     truth.iter().filter(|one| one.label == label).collect();
                 of_labels.push(best_matches(
-                    &place(&answers, position, &truth)?,
+                    &parse_boxes(&answers, position, &truth)?,
                     &predicted,
                 ));
             }
@@ -126,7 +128,8 @@ fn confidence(one: &Written3d) -> f64 {
     confidence
 }
 
-/// Python has no cosine of an infinite angle, so such a box is invalid whatever its label.
+/// Rejects boxes with an infinite yaw, even if their label is ignored, because Python raises an error for the cosine of
+/// an infinite angle.
 fn check_yaws(
     column: &GradedColumn<'_>,
     position: usize,
@@ -142,7 +145,7 @@ fn check_yaws(
     }
 }
 
-fn place(
+fn parse_boxes(
     column: &GradedColumn<'_>,
     position: usize,
     boxes: &[&Written3d],
@@ -155,7 +158,8 @@ fn place(
     boxes.iter().map(one).collect()
 }
 
-/// Returns the number of true boxes, and for each predicted box the true box with the largest IoU, with that IoU.
+/// Returns the number of true boxes. For each predicted box, also returns the index of the true box with the largest
+/// IoU, and that IoU.
 fn best_matches(truth: &[Box3d], predicted: &[Box3d]) -> (usize, Vec<(usize, f64)>) {
     let matches = predicted.iter().map(|one| {
         let mut best = (0, f64::NEG_INFINITY);

@@ -1,4 +1,4 @@
-//! `coco_average_precision`: detection as in COCO's evaluation.
+//! `coco_average_precision`: object detection, scored like COCO's evaluation.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -21,21 +21,22 @@ pub(super) static KIND: MetricKind = MetricKind {
         name: "coco_average_precision",
         summary: "COCO's average precision of boxes: the mean over labels, IoU thresholds and 101 recalls of the \
                   interpolated precision.",
-        details: "The answers have a row per true box. The submission has one or more rows per image with a text of \
-                  boxes. In each image and for each label, the `max_detections` boxes of largest confidence are \
-                  processed by decreasing confidence. Each takes the free true box with the largest IoU of at least \
-                  the threshold; of equal ones, the last. Over all images, by decreasing confidence, the precision is \
-                  made monotone from the right and read at the recalls 0, 0.01, ..., 1; it is 0 beyond the last one. \
-                  Boxes whose area is below 0 or above 1e10 are ignored: a true one need not be found, and a \
-                  predicted one without a match is not a mistake. Labels are integers; fractions are cut off. Labels \
-                  that the answers do not have are ignored. A cell without boxes is invalid.",
+        details: "The answers have a row per true box. The submission has one or more rows per image, each with a text \
+                  that lists boxes. In each image and for each label, the `max_detections` boxes with the largest \
+                  confidence are processed by decreasing confidence. Each is matched with the unmatched true box that \
+                  has the largest IoU of at least the threshold; if several have the same IoU, with the last one. Then \
+                  the predictions of all images are ordered by decreasing confidence. The precision at each of the \
+                  recalls 0, 0.01, ..., 1 is the maximum precision at that or a larger recall, and 0 for recalls that \
+                  are not reached. Boxes whose area is below 0 or above 1e10 are ignored: such a true box need not be \
+                  found, and such a predicted box without a match is not a mistake. Labels are integers; fractions are \
+                  cut off. Labels that are not in the answers are ignored. A cell without boxes is invalid.",
         source: "pycocotools 2.0, COCOeval",
         shorthand: None,
         parameters: &[
             Parameter::required(
                 "image",
                 ParameterKind::Column,
-                "The image's identifier, on both sides.",
+                "The image's identifier, in both tables.",
             ),
             Parameter::required(
                 "label",
@@ -62,20 +63,20 @@ pub(super) static KIND: MetricKind = MetricKind {
             Parameter::optional(
                 "max_detections",
                 ParameterKind::Integer,
-                "The maximum number of boxes of a label in an image; default 100.",
+                "The maximum number of predicted boxes of a label in an image; default 100.",
             ),
             Parameter::optional(
                 "area",
                 ParameterKind::Choice(&["size", "corners"]),
-                "`corners`: width and height are treated as the far corner when the area is checked (and only there), \
-                 as if a grader passed corners to COCO; default `size`.",
+                "`corners`: only for the check of the area, width and height are treated as the coordinates of the far \
+                 corner, as if a grader passed corners to COCO; default `size`.",
             ),
             Parameter::optional(
                 "numbered_from",
                 ParameterKind::Integer,
-                "The number of the first box of each side; default 1. In COCO's tables, 0 means `no match`. So with \
-                 0, a match with the first true box is treated as no match, and the first predicted box leaves the \
-                 true box that it takes free.",
+                "The number of the first box in both tables; default 1. In COCO's internal tables, 0 means no match. \
+                 So with 0, a match with the first true box is treated as no match, and the true box that is matched \
+                 with the first predicted box remains unmatched.",
             ),
         ],
     },
@@ -96,7 +97,7 @@ struct Parameters {
     #[serde(default)]
     separated_by: SeparatedBy,
     thresholds: Vec<f64>,
-    #[serde(default = "hundred")]
+    #[serde(default = "default_max_detections")]
     max_detections: usize,
     #[serde(default)]
     area: Area,
@@ -104,7 +105,7 @@ struct Parameters {
     numbered_from: u64,
 }
 
-fn hundred() -> usize {
+fn default_max_detections() -> usize {
     100
 }
 
@@ -150,7 +151,7 @@ fn read(value: Value) -> Result<Box<dyn Metric>, serde_json::Error> {
     }))
 }
 
-/// The boxes of each label, by image.
+/// For each label, its boxes in each image.
 type Labels = BTreeMap<i64, Vec<Image>>;
 
 impl Metric for CocoAveragePrecision {
@@ -179,7 +180,7 @@ impl Metric for CocoAveragePrecision {
                 precisions.extend(average_precision(images, *threshold, &rules));
             }
         }
-        // COCO's value for an undefined score.
+        // COCO uses -1 for an undefined score.
         let score = if precisions.is_empty() {
             -1.0
         } else {
@@ -206,7 +207,7 @@ impl CocoAveragePrecision {
                     .ok_or_else(|| column.refuse(RefusalKind::Answers, row, "a number"))
             };
             let sides = [side(&x)?, side(&y)?, side(&width)?, side(&height)?];
-            let label = number(column_of_labels.value(row)).and_then(whole);
+            let label = number(column_of_labels.value(row)).and_then(integer_label);
             let Some(label) = label else {
                 return Err(column_of_labels.refuse(RefusalKind::Answers, row, "an integer"));
             };
@@ -240,7 +241,8 @@ impl CocoAveragePrecision {
                 return Err(column.refuse(RefusalKind::Type, row, "at least one box"));
             }
             for one in boxes {
-                let label = crate::python::numeric::python_float(&one.label).and_then(whole);
+                let label =
+                    crate::python::numeric::python_float(&one.label).and_then(integer_label);
                 let Some(label) = label else {
                     return Err(column.refuse(RefusalKind::Type, row, "labels that are numbers"));
                 };
@@ -271,6 +273,6 @@ impl CocoAveragePrecision {
 }
 
 /// Converts a finite number to a label, like Python's `int`.
-fn whole(value: f64) -> Option<i64> {
+fn integer_label(value: f64) -> Option<i64> {
     value.is_finite().then_some(value as i64)
 }

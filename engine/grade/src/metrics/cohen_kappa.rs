@@ -16,12 +16,12 @@ use crate::table::target::{Labels, LabelsAs};
 pub(super) static KIND: MetricKind = MetricKind {
     definition: Definition {
         name: "cohen_kappa",
-        summary: "Cohen's kappa: the agreement of two raters, less that of chance.",
+        summary: "Cohen's kappa: the agreement of two raters, corrected for agreement by chance.",
         details: "1 - sum(w O) / sum(w E). O is the number of rows for each pair of labels; E is the outer product of \
-                  its margins divided by the number of rows. The weight of a cell is 0 on the diagonal and 1 \
-                  elsewhere, or the difference (`linear`) or its square (`quadratic`) of the labels' positions in the \
-                  sorted list of all labels of both sides, not of their values. If there is only one label, the value \
-                  is NaN.",
+                  the row and column sums of O, divided by the number of rows. The weight of a pair of equal labels is \
+                  0. The weight of two different labels is 1, or the difference (`linear`) or squared difference \
+                  (`quadratic`) of their positions in the sorted list of all labels of both tables. If there is only \
+                  one label, the value is NaN.",
         source: "sklearn.metrics.cohen_kappa_score",
         shorthand: Some("column"),
         parameters: &[
@@ -41,12 +41,12 @@ pub(super) static KIND: MetricKind = MetricKind {
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Weights {
-    /// 1 for any two different labels.
+    /// 1 for all pairs of different labels.
     #[default]
     None,
-    /// The distance of the labels' positions.
+    /// The distance between the positions of the labels.
     Linear,
-    /// The square of the distance.
+    /// The square of the distance between the positions of the labels.
     Quadratic,
 }
 
@@ -63,7 +63,7 @@ impl Metric for CohenKappa {
         let both = LabelPair::new(pair, &self.column, LabelsAs::Column)?;
         let value = match (&both.labels, &both.truth) {
             (Labels::Integers(a), Labels::Integers(b)) => {
-                // Booleans fit into any integer type.
+                // Booleans fit into every integer type, so no digits are lost.
                 let lossy =
                     !matches!(both.answers.data(), ColumnData::Bool(_)) && loses_digits(a, b);
                 let counted = |label: &i128| !lossy || *label as f64 as i128 == *label;
@@ -80,12 +80,12 @@ impl Metric for CohenKappa {
     }
 }
 
-/// Maximum number of classes. Computing all pairs of more classes would take longer than the rest of grading.
+/// Maximum number of classes. With more classes, computing all pairs would take longer than the rest of grading.
 const MAX_CLASSES: usize = 8_192;
 
-/// Whether scikit-learn loses digits of labels. NumPy has no integer type for both `int64` and `uint64`. So if the
-/// predictions need `uint64` and the truth has other labels, scikit-learn's list of all labels has doubles. Rows whose
-/// label is not equal to one of these doubles are left out.
+/// Whether scikit-learn loses digits of labels. NumPy has no integer type that covers both `int64` and `uint64`. So if
+/// the predictions need `uint64` and the truth contains labels that the predictions do not, scikit-learn's list of all
+/// labels consists of doubles. Rows whose label is not equal to one of these doubles are left out.
 fn loses_digits(predicted: &[i128], truth: &[i128]) -> bool {
     if !predicted.iter().any(|label| *label > i128::from(i64::MAX)) {
         return false;
@@ -94,7 +94,7 @@ fn loses_digits(predicted: &[i128], truth: &[i128]) -> bool {
     truth.iter().any(|label| !known.contains(label))
 }
 
-/// Returns Cohen's kappa of two lists of labels of the same length, over the rows that are `counted`; `None` for more
+/// Returns Cohen's kappa of two lists of labels of the same length, over the rows that are `counted`. `None` for more
 /// than 8,192 distinct labels.
 pub fn cohen_kappa<T: Ord>(
     first: &[T],
@@ -128,8 +128,8 @@ pub fn cohen_kappa<T: Ord>(
             Weights::Quadratic => distance * distance,
         }
     };
-    // The submission determines the number of classes, so neither matrix is stored. The non-zero cells of the observed
-    // one are added up in order; those of the expected one are added as they are computed.
+    // A submission can contain any number of classes, so neither matrix is stored. The non-zero cells of the observed
+    // matrix are added up in order. The cells of the expected matrix are added up as they are computed.
     pairs.sort_unstable();
     let mut disagreement = 0.0;
     for same in pairs.chunk_by(|one, other| one == other) {
@@ -137,7 +137,7 @@ pub fn cohen_kappa<T: Ord>(
             disagreement += (weight(i, j) * same.len() as u64) as f64;
         }
     }
-    // The product of the margins is computed in integers and divided once, as in NumPy's outer product.
+    // The row sum and the column sum are multiplied as integers and divided once, as in NumPy's outer product.
     let (weight, total) = (&weight, total);
     let expected = columns.iter().enumerate().flat_map(|(i, column)| {
         let row = rows.iter().enumerate();

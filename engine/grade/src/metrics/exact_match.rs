@@ -1,4 +1,4 @@
-//! `exact_match`: answers to questions with several correct answers or none.
+//! `exact_match`: predictions for questions that have several correct answers or none.
 
 use std::borrow::Cow;
 
@@ -16,11 +16,11 @@ use crate::words::words;
 pub(super) static KIND: MetricKind = MetricKind {
     definition: Definition {
         name: "exact_match",
-        summary: "The fraction of rows whose answer is one of the right ones, or empty if the right answer is empty.",
-        details: "A cell of the answers lists the correct ones, separated by white space. A prediction is a span \
-                  `FIRST:LAST` of integers, a word of `words` (case-sensitive), or empty, which is correct if there \
-                  is no correct answer. Anything else is invalid. Numbers are compared by value; surrounding white \
-                  space is ignored.",
+        summary: "The fraction of rows whose prediction is one of the correct answers, or is empty if there is no \
+                  correct answer.",
+        details: "A cell of the answers lists the correct answers, separated by white space. A prediction is a span \
+                  `FIRST:LAST` of integers, one of `words` (case-sensitive), or empty. Any other text is invalid. \
+                  Numbers are compared by value; surrounding white space is ignored.",
         source: "sklearn.metrics.f1_score(average=\"micro\") of one label per row; Rajpurkar et al. (2016), SQuAD",
         shorthand: None,
         parameters: &[
@@ -37,7 +37,7 @@ pub(super) static KIND: MetricKind = MetricKind {
             Parameter::optional(
                 "words",
                 ParameterKind::Texts,
-                "Words that are valid predictions besides spans.",
+                "Words that are valid predictions in addition to spans.",
             ),
         ],
     },
@@ -58,7 +58,7 @@ struct ExactMatch {
 #[derive(Debug, PartialEq, Eq)]
 enum Guess {
     Span(BigInteger, BigInteger),
-    /// The index in `words`.
+    /// The index of the word in `words`.
     Word(usize),
 }
 
@@ -117,7 +117,7 @@ impl ExactMatch {
     }
 }
 
-/// Returns the cell as text, empty if it is missing.
+/// Returns the cell as text, which is empty if the cell is missing.
 fn present(cell: CellValue<'_>) -> Cow<'_, str> {
     match cell {
         CellValue::Missing => Cow::Borrowed(""),

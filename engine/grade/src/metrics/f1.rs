@@ -19,8 +19,9 @@ pub(super) static KIND: MetricKind = MetricKind {
         name: "f1",
         summary: "F1 over the labels of truth and prediction, one label per row.",
         details: "F1 of a label is 2 TP / (2 TP + FP + FN), or 0 without TP. `macro`: the mean over all labels that \
-                  occur on either side. `micro`: F1 of the summed counts, which equals the accuracy here. Labels are \
-                  read as in `accuracy`, but text on only one side is invalid.",
+                  occur in either table. `micro`: F1 of the summed counts, which equals the accuracy because each row \
+                  has one label. Labels are read as in `accuracy`, but if the labels of only one table are text, the \
+                  submission is invalid.",
         source: "sklearn.metrics.f1_score",
         shorthand: None,
         parameters: &[
@@ -75,7 +76,7 @@ impl F1 {
 }
 
 fn macro_f1<T: Ord + Hash>(truth: &[T], labels: &[T]) -> f64 {
-    // For each label: the number of hits, and of occurrences on both sides together.
+    // For each label: the number of hits, and the number of occurrences in both tables together.
     let mut counts: HashMap<&T, (u64, u64)> = HashMap::new();
     for (a, b) in truth.iter().zip(labels) {
         counts.entry(a).or_default().1 += 1;

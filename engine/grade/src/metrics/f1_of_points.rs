@@ -11,13 +11,13 @@ use crate::table::pair::{CellValue, GradedColumn, Pair};
 pub(super) static KIND: MetricKind = MetricKind {
     definition: Definition {
         name: "f1_of_points",
-        summary: "F1 of labelled points; a point is right if it is in a box of its label.",
+        summary: "F1 of labelled points; a point is correct if it is in a box with its label.",
         details: "An answer lists boxes, `LABEL X Y WIDTH HEIGHT`; a prediction lists points, `LABEL X Y`. All words \
-                  are separated by single spaces; a missing cell has no boxes or points. Boxes are processed in \
-                  order. Each takes the first free point with its label that is inside, not on the edge (TP). A box \
-                  without such a point is missed (FN); the remaining points are wrong (FP). The score is 2 P R / (P + \
-                  R) over all rows, 0 without TP. Numbers are parsed like Python's `float`; `nan` and `inf` are in no \
-                  box.",
+                  are separated by single spaces; a missing cell has no boxes or points. Boxes are processed in order. \
+                  Each is matched with the first unmatched point that has its label and is inside the box, not on its \
+                  edge (TP). A box without such a point is missed (FN); the remaining points are wrong (FP). The score \
+                  is 2 P R / (P + R) over all rows, 0 without TP. Numbers are parsed like Python's `float`; `nan` and \
+                  `inf` are in no box.",
         source: "gist.github.com/SohierDane/a90ef46d79808fe3afc70c80bae45972",
         shorthand: Some("column"),
         parameters: &[Parameter::required(

@@ -14,10 +14,10 @@ use crate::words::words as split;
 pub(super) static KIND: MetricKind = MetricKind {
     definition: Definition {
         name: "f1_of_words",
-        summary: "Micro F1 over rows and labels; a cell holds a row's labels, separated by spaces.",
+        summary: "Micro F1 over rows and labels; a cell contains a row's labels, separated by spaces.",
         details: "2 TP / (2 TP + FP + FN) over all rows and the labels that occur in the answers, 0 without TP. \
                   Predicted labels that never occur in the answers are ignored. Repetitions and order do not matter, \
-                  case does. A missing cell has no labels. A column with only numbers or booleans is invalid.",
+                  but case does. A missing cell has no labels. A column with only numbers or booleans is invalid.",
         source: "sklearn.metrics.f1_score(average=\"micro\") after sklearn.preprocessing.MultiLabelBinarizer",
         shorthand: Some("column"),
         parameters: &[Parameter::required(

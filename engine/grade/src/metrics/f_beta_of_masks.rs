@@ -15,12 +15,13 @@ use crate::table::pair::Pair;
 pub(super) static KIND: MetricKind = MetricKind {
     definition: Definition {
         name: "f_beta_of_masks",
-        summary: "F-beta over the pixels of run-length encoded masks; with beta 1 the Dice coefficient.",
-        details: "(1 + beta^2) |A and B| / (beta^2 |A| + |B|), where A is the true and B the predicted mask; computed \
-                  for each row and averaged, or for all pixels at once. A cell contains pairs `start length`, with \
-                  starts from 1 in increasing order. White space only, or a single number, is an empty mask; one \
-                  length serves two starts. Runs beyond the image are cut off. Overlapping runs, starts out of order, \
-                  numbers below 1 and cells that are not text are invalid.",
+        summary: "F-beta over the pixels of run-length encoded masks; with beta 1, it is the Dice coefficient.",
+        details: "(1 + beta^2) |A and B| / (beta^2 |A| + |B|), where A is the true and B the predicted mask. It is \
+                  computed for each row and averaged, or computed once for the pixels of all rows. A cell contains \
+                  pairs `start length`, with starts from 1 in increasing order. A cell with only white space or a \
+                  single number is an empty mask. In a cell with two starts and one length, both runs have this \
+                  length. Runs are truncated at the end of the image. Overlapping runs, starts out of order, numbers \
+                  below 1 and cells that are not text are invalid.",
         source: "sklearn.metrics.fbeta_score; Dice (1945)",
         shorthand: None,
         parameters: &[
@@ -43,7 +44,8 @@ pub(super) static KIND: MetricKind = MetricKind {
             Parameter::optional(
                 "both_empty",
                 ParameterKind::Choice(&["zero", "one", "skip"]),
-                "The score of two empty masks: 0 (default), 1, or none. If no rows remain, the score is NaN.",
+                "The score of a row in which both masks are empty: 0 (default), 1, or `skip` to leave the row out. If \
+                 no rows remain, the score is NaN.",
             ),
             SURPLUS_ROWS,
         ],
@@ -85,7 +87,7 @@ fn default_one() -> f64 {
     1.0
 }
 
-/// Number of pixels of the true mask, of the predicted mask, and of both.
+/// Numbers of pixels: in the true mask, in the predicted mask, and in both masks.
 #[derive(Debug, Default, Clone, Copy)]
 struct Areas {
     truth: u64,
@@ -115,7 +117,8 @@ impl Metric for FBetaOfMasks {
             }
         };
         let scores: Vec<Option<f64>> = areas.into_iter().map(|row| self.f_beta(row)).collect();
-        // Skipped rows are zeros in NumPy's sum, which determines how the other values are grouped.
+        // In NumPy's sum, skipped rows are zeros. They must be kept, because they change which values are added
+        // pairwise.
         let values: Vec<f64> = scores.iter().map(|score| score.unwrap_or(0.0)).collect();
         let count = scores.iter().flatten().count();
         Ok(Score::numpy(sum(&values) / count as f64))

@@ -16,18 +16,18 @@ pub(super) static KIND: MetricKind = MetricKind {
     definition: Definition {
         name: "grouped_log_loss",
         summary: "Weighted log loss of several yes/no questions about each case, averaged over the cases.",
-        details: "A row is one question about one case. Its identifier is CASE, separator, QUESTION, split at the \
-                  first separator. The loss of a row is -(y ln p + (1 - y) ln(1 - p)), with p clipped to [clip, 1 - \
-                  clip]. Its weight is that of the question, times `positive` if y is 1. The loss of a case is \
-                  sum(weight loss) / sum(weight); the score is the mean over the cases. Questions without a weight \
-                  are left out. If a question of a case is missing, the score is NaN.",
+        details: "A row is one question about one case. Its identifier consists of the case, the separator and the \
+                  question, and is split at the first separator. The loss of a row is -(y ln p + (1 - y) ln(1 - p)), \
+                  with p clipped to [clip, 1 - clip]. Its weight is the weight of the question, times `positive` if y \
+                  is 1. The loss of a case is sum(weight loss) / sum(weight); the score is the mean over the cases. \
+                  Questions without a weight are left out. If a question of a case is missing, the score is NaN.",
         source: "Weighted binary cross entropy; MLE-bench graders",
         shorthand: None,
         parameters: &[
             Parameter::required(
                 "column",
                 ParameterKind::Column,
-                "The label, 0 or 1, in the answers; the probability in the submission.",
+                "The column with the label (0 or 1) in the answers and the probability in the submission.",
             ),
             Parameter::required("id", ParameterKind::Column, "The identifier."),
             Parameter::required(
@@ -65,7 +65,7 @@ struct GroupedLogLoss {
     weights: BTreeMap<String, f64>,
     #[serde(default = "default_one")]
     positive: f64,
-    #[serde(default = "tiny")]
+    #[serde(default = "default_clip")]
     clip: f64,
 }
 
@@ -73,7 +73,7 @@ fn default_one() -> f64 {
     1.0
 }
 
-fn tiny() -> f64 {
+fn default_clip() -> f64 {
     1e-15
 }
 
@@ -90,7 +90,7 @@ type Case = Vec<Option<Answer>>;
 impl Metric for GroupedLogLoss {
     fn score(&self, pair: &Pair<'_>) -> Result<Score, Refusal> {
         let (answers, prediction) = pair.cells(&self.column)?;
-        // NumPy has no logarithm of Python objects, even if the objects are numbers.
+        // NumPy cannot compute logarithms of Python objects, even if the objects are numbers.
         if matches!(prediction.data(), ColumnData::Object(_)) && !prediction.is_empty() {
             let is_text = |value| matches!(value, CellValue::Text(_));
             let row = prediction.values().position(is_text).unwrap_or_default();
@@ -104,7 +104,7 @@ impl Metric for GroupedLogLoss {
 }
 
 impl GroupedLogLoss {
-    /// Returns the rows by case, in the order of their first rows.
+    /// Returns the cases, in the order of their first rows.
     fn cases(
         &self,
         ids: &GradedColumn<'_>,
@@ -168,7 +168,7 @@ impl GroupedLogLoss {
     }
 }
 
-/// Returns the number in a cell, NaN if it is missing.
+/// Returns the number in a cell. NaN if the cell is missing.
 fn cell(column: &GradedColumn<'_>, row: usize) -> Result<f64, Refusal> {
     match column.value(row) {
         CellValue::Text(_) => Err(column.refuse(RefusalKind::Type, row, "a number")),

@@ -6,8 +6,8 @@ use crate::refusal::Refusal;
 use crate::table::key::key;
 use crate::table::pair::{CellValue, Pair};
 
-/// Returns the positions of each group's rows, with groups in the order of their first row. Rows without a group are
-/// left out.
+/// Returns the positions of the rows of each group. Groups are in the order of their first row. Rows without a group
+/// are left out.
 pub(super) fn groups(pair: &Pair<'_>, column: &str) -> Result<Vec<Vec<usize>>, Refusal> {
     let column = pair.answers.column(column)?;
     let mut places = HashMap::new();
@@ -25,7 +25,7 @@ pub(super) fn groups(pair: &Pair<'_>, column: &str) -> Result<Vec<Vec<usize>>, R
     Ok(groups)
 }
 
-/// Returns the values at some positions.
+/// Returns the values at these positions.
 pub(super) fn select(values: &[f64], positions: &[usize]) -> Vec<f64> {
     positions
         .iter()

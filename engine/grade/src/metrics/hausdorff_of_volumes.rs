@@ -1,4 +1,4 @@
-//! `hausdorff_of_volumes`: distance of volumes that are stacked from run-length encoded masks.
+//! `hausdorff_of_volumes`: distance between volumes that are stacks of run-length encoded masks.
 
 use std::collections::HashMap;
 
@@ -19,15 +19,15 @@ use crate::table::pair::{CellValue, GradedColumn, Pair};
 pub(super) static KIND: MetricKind = MetricKind {
     definition: Definition {
         name: "hausdorff_of_volumes",
-        summary: "Mean Hausdorff distance of stacks of run-length encoded masks, 1 being the diagonal of a volume.",
-        details: "On each side, the masks with the same identifier are combined to a slice. Slices whose identifiers \
-                  agree up to `stacked_by` form a volume, in the order of the identifiers. The volumes of both sides \
-                  are paired in the order of their identifiers; surplus ones are left out. The distance is the larger \
-                  of the two directed Hausdorff distances between the voxels' positions, divided along each axis by \
-                  the size of the true volume, and then by the square root of 3. Pairs of empty volumes are left out. \
-                  If only one is empty, or if the predicted one has more than `most_times` the voxels of the true \
-                  one, the distance is 1. If no pairs remain, the score is NaN. Masks are written as in \
-                  `f_beta_of_masks`, column by column.",
+        summary: "Mean Hausdorff distance of stacks of run-length encoded masks, where 1 is the diagonal of a volume.",
+        details: "In each table, the masks with the same identifier are combined to a slice. Slices whose identifiers \
+                  are equal up to the text `stacked_by` form a volume, in the order of the identifiers. The volumes of \
+                  both tables are paired in the order of their identifiers, and surplus volumes are left out. The \
+                  distance is the larger of the two directed Hausdorff distances between the voxels' positions, \
+                  divided along each axis by the size of the true volume, and then by the square root of 3. Pairs of \
+                  empty volumes are left out. If only one volume is empty, or if the predicted volume has more than \
+                  `most_times` as many voxels as the true volume, the distance is 1. If no pairs remain, the score is \
+                  NaN. Masks are written as in `f_beta_of_masks`, column by column.",
         source: "scipy.spatial.distance.directed_hausdorff",
         shorthand: None,
         parameters: &[
@@ -39,18 +39,18 @@ pub(super) static KIND: MetricKind = MetricKind {
             Parameter::required(
                 "slice",
                 ParameterKind::Column,
-                "The identifier of a slice, on both sides.",
+                "The identifier of a slice, in both tables.",
             ),
             Parameter::required(
                 "stacked_by",
                 ParameterKind::Text,
-                "The text after the volume's part of the identifier.",
+                "The text in an identifier that ends the part that identifies the volume.",
             ),
             Parameter::optional(
                 "most_times",
                 ParameterKind::Number,
-                "If the prediction has more than this many times the true voxels, the distance is 1 without being \
-                 computed; default: no limit.",
+                "If the predicted volume has more than this many times as many voxels as the true volume, the distance \
+                 is 1 and is not computed; default: no limit.",
             ),
             SURPLUS_ROWS,
         ],
@@ -134,7 +134,7 @@ impl HausdorffOfVolumes {
         rows.sort_by(|a, b| a.0.cmp(b.0));
         let mut volumes: Vec<Volume> = Vec::new();
         let mut places: HashMap<&str, usize> = HashMap::new();
-        // The masks of one slice may be in several rows.
+        // Several rows can contain masks of the same slice.
         for slice in rows.chunk_by(|one, other| one.0 == other.0) {
             let Some(&(id, _, _)) = slice.first() else {
                 continue;

@@ -14,7 +14,8 @@ use crate::table::pair::{GradedColumn, Pair};
 pub(super) static KIND: MetricKind = MetricKind {
     definition: Definition {
         name: "haversine_distance",
-        summary: "Mean of quantiles of the great-circle distance between true and predicted places, of each group, then over groups.",
+        summary: "Quantiles of the great-circle distance between true and predicted positions, averaged for each group \
+                  and then over groups.",
         details: "2 r arcsin(sqrt(sin^2((b2 - b1) / 2) + cos b1 cos b2 sin^2((l2 - l1) / 2))), where b is the \
                   latitude and l the longitude, in degrees of any size. Quantiles are interpolated linearly. A \
                   missing or infinite coordinate makes the score NaN; text is invalid. Booleans are 0 and 1, \
@@ -45,7 +46,7 @@ pub(super) static KIND: MetricKind = MetricKind {
             Parameter::optional(
                 "radius",
                 ParameterKind::Number,
-                "The sphere's radius; default 6,371,000 (the earth's radius in metres).",
+                "The radius of the sphere; default 6,371,000 (the earth's radius in metres).",
             ),
         ],
     },
@@ -60,15 +61,15 @@ struct HaversineDistance {
     longitude: String,
     quantiles: Vec<f64>,
     groups: String,
-    #[serde(default = "earth")]
+    #[serde(default = "default_radius")]
     radius: f64,
 }
 
-fn earth() -> f64 {
+fn default_radius() -> f64 {
     6_371_000.0
 }
 
-/// One degree in radians, in half precision.
+/// One degree in radians, rounded to half precision.
 const HALF_DEGREE: f64 = 0.017_456_054_687_5;
 
 impl Metric for HaversineDistance {
@@ -149,7 +150,7 @@ impl Angle {
     }
 }
 
-/// NumPy's linear quantile of sorted values.
+/// Returns the quantile of sorted values, with NumPy's linear interpolation.
 fn quantile(sorted: &[f64], share: f64) -> f64 {
     let place = share * (sorted.len().saturating_sub(1)) as f64;
     let at = |index: f64| sorted.get(index as usize).or(sorted.last()).copied();

@@ -13,10 +13,11 @@ use crate::table::pair::Pair;
 pub(super) static KIND: MetricKind = MetricKind {
     definition: Definition {
         name: "iou_precision_of_masks",
-        summary: "Mean over images of the precision averaged over IoU thresholds, one object per image.",
-        details: "With one object, the precision at a threshold is 1 if |A and B| / |A or B| is above it, else 0. The \
-                  score of an image is the mean over the thresholds. If the truth is empty, it is 1 for an empty \
-                  prediction and 0 otherwise. Masks are written as in `f_beta_of_masks`.",
+        summary: "Mean over images of the precision averaged over IoU thresholds, with one object per image.",
+        details: "The precision at a threshold is 1 if |A and B| / |A or B| is above the threshold, otherwise 0, where \
+                  A is the true and B the predicted mask. The score of an image is the mean over the thresholds. If \
+                  the true mask is empty, the score is 1 for an empty prediction and 0 otherwise. Masks are written as \
+                  in `f_beta_of_masks`.",
         source: "Kaggle's evaluation of the TGS salt challenge",
         shorthand: None,
         parameters: &[
@@ -29,7 +30,7 @@ pub(super) static KIND: MetricKind = MetricKind {
             Parameter::optional(
                 "empty_prediction",
                 ParameterKind::Choice(&["nothing", "everything"]),
-                "`everything`: if the truth is not empty, an empty prediction is treated as a mask of the whole \
+                "`everything`: if the true mask is not empty, an empty prediction is treated as a mask of the entire \
                  image, which is the result of `numpy.histogram` for an array of equal values; default `nothing`.",
             ),
         ],

@@ -16,7 +16,7 @@ use crate::words::words;
 pub(super) static KIND: MetricKind = MetricKind {
     definition: Definition {
         name: "jaccard_of_words",
-        summary: "Mean Jaccard index of the words of true and predicted text.",
+        summary: "Mean Jaccard index of the words of the true and the predicted text.",
         details: "The number of words in both texts of a row, divided by the number of words in at least one of them. \
                   Texts are converted to lower case (Unicode) and split at white space. Repetitions and order do not \
                   matter; punctuation is part of the word. A missing cell is an empty text.",
@@ -27,8 +27,9 @@ pub(super) static KIND: MetricKind = MetricKind {
             Parameter::optional(
                 "both_empty",
                 ParameterKind::Choice(&["refuse", "zero"]),
-                "A row in which neither text has a word (0 / 0) is invalid (default), or scores 0 as in scikit-learn, \
-                 for which tables with fewer than two different words are also invalid.",
+                "A row in which neither text has a word (0 / 0) is invalid (default), or has the score 0 as in \
+                 scikit-learn. With `zero`, tables with fewer than two different words are invalid, as in \
+                 scikit-learn.",
             ),
             Parameter::optional(
                 "other",
@@ -114,7 +115,7 @@ impl JaccardOfWords {
     }
 }
 
-/// The words seen so far, as far as needed: none, one, or several.
+/// Tracks whether the texts so far contain no word, one distinct word, or several.
 #[derive(Debug, Default)]
 struct Vocabulary {
     first: Option<String>,

@@ -1,4 +1,4 @@
-//! `kendall_tau`: how well lists are ordered.
+//! `kendall_tau`: correlation of predicted and true orders of lists.
 
 use std::collections::HashMap;
 
@@ -16,9 +16,9 @@ pub(super) static KIND: MetricKind = MetricKind {
         name: "kendall_tau",
         summary: "Kendall's rank correlation of true and predicted orders, over all rows together.",
         details: "A cell lists items, separated by white space. The score is 1 - 4 S / sum(n (n - 1)), where n is the \
-                  number of items of a row and S the number of pairs of items, over all rows, that are in the \
-                  opposite order. Both cells of a row must have the same items. Cells are converted to text; a \
-                  missing cell is the item `nan`. If no row has two items, the submission is invalid.",
+                  number of items of a row, and S is the number of pairs of items in all rows whose predicted order is \
+                  the reverse of the true order. Both cells of a row must have the same items. Cells are converted to \
+                  text; a missing cell is the item `nan`. If no row has two items, the submission is invalid.",
         source: "kaggle.com/code/ryanholbrook/competition-metric-kendall-tau-correlation",
         shorthand: Some("column"),
         parameters: &[Parameter::required(
@@ -74,7 +74,7 @@ impl Metric for KendallTau {
     }
 }
 
-/// Sorts by merging. Returns the number of pairs that were in the wrong order.
+/// Sorts with merge sort. Returns the number of pairs that were in the wrong order.
 fn sort_counting(ranks: &mut Vec<u32>) -> u64 {
     if ranks.len() < 2 {
         return 0;

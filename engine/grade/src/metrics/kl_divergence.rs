@@ -1,4 +1,4 @@
-//! `kl_divergence`: divergence of predicted from true distributions.
+//! `kl_divergence`: divergence of predicted distributions from true distributions.
 
 use serde::Deserialize;
 
@@ -17,8 +17,8 @@ pub(super) static KIND: MetricKind = MetricKind {
         name: "kl_divergence",
         summary: "Mean over rows of the Kullback-Leibler divergence of the predicted from the true distribution.",
         details: "The sum of y ln(y / p) over the columns, where y is the true value divided by the row's sum. Terms \
-                  with y = 0 or a missing p are left out. p is clipped to [`clip`, 1 - `clip`], but not in a column \
-                  of integers, where pandas rounds it back: a 0 where y is not 0 makes the score infinite.",
+                  with y = 0 or a missing p are left out. p is clipped to [`clip`, 1 - `clip`]. In a column of \
+                  integers, pandas rounds the clipped values back, so a 0 makes the score infinite if y is not 0.",
         source: "kaggle.com/code/metric/kullback-leibler-divergence",
         shorthand: Some("columns"),
         parameters: &[
@@ -38,11 +38,11 @@ pub(super) static KIND: MetricKind = MetricKind {
 #[serde(deny_unknown_fields)]
 struct KlDivergence {
     columns: ColumnSelection,
-    #[serde(default = "clip")]
+    #[serde(default = "default_clip")]
     clip: f64,
 }
 
-fn clip() -> f64 {
+fn default_clip() -> f64 {
     1e-15
 }
 

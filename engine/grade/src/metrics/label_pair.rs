@@ -1,4 +1,4 @@
-//! Labels of both sides, for metrics that compare one label per row.
+//! Reads the labels of both tables, for metrics that compare one label per row.
 
 use crate::python::numeric::python_float;
 use crate::refusal::{Refusal, RefusalKind};
@@ -32,7 +32,7 @@ impl<'a> LabelPair<'a> {
     /// Reads the labels in `column`.
     ///
     /// # Errors
-    /// If a side has no such column, if the sides have different numbers of rows, or if a cell is not a valid label.
+    /// If a table has no such column, if the tables have different numbers of rows, or if a cell is not a valid label.
     pub fn new(pair: &'a Pair<'a>, column: &'a str, how: LabelsAs) -> Result<Self, Refusal> {
         pair.check_same_rows()?;
         let prediction = pair.submission.column(column)?;
@@ -50,7 +50,7 @@ impl<'a> LabelPair<'a> {
         })
     }
 
-    /// Returns the error for labels that are text on one side and numbers on the other.
+    /// Returns the error for labels that are text in one table and numbers in the other.
     pub fn mixed(&self) -> Refusal {
         let expected = match self.answers.data() {
             ColumnData::Bool(_) => "True or False",
@@ -59,7 +59,7 @@ impl<'a> LabelPair<'a> {
                 "numbers, as in the answers"
             }
         };
-        // One such cell makes the whole column text, so it is a better example than the first cell.
+        // One such cell makes the entire column text, so the error should name this cell and not the first one.
         let odd = |value| {
             matches!(value, CellValue::Text(text) if !text.eq_ignore_ascii_case("true")
         && !text.eq_ignore_ascii_case("false") && python_float(text).is_none())

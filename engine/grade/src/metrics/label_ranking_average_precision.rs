@@ -1,4 +1,4 @@
-//! `label_ranking_average_precision`: how high the true labels of a row rank.
+//! `label_ranking_average_precision`: measures how high the true labels of each row rank.
 
 use serde::Deserialize;
 
@@ -14,7 +14,7 @@ use crate::table::pair::{CellValue, GradedColumn, Pair};
 pub(super) static KIND: MetricKind = MetricKind {
     definition: Definition {
         name: "label_ranking_average_precision",
-        summary: "How high the true labels of a row rank by score, averaged over the rows.",
+        summary: "Measures how high the true labels of each row rank by score, averaged over the rows.",
         details: "For each true label of a row: the number of true labels whose score is not lower, divided by the \
                   number of all labels whose score is not lower. The value of the row is the mean over its true \
                   labels, or 1 if all labels are true. A label is true if its value in the answers is above 0. \
@@ -26,8 +26,9 @@ pub(super) static KIND: MetricKind = MetricKind {
             Parameter::optional(
                 "weights",
                 ParameterKind::Choice(&["rows", "labels"]),
-                "Whether all rows have equal weight (default; a row without true labels scores 1), or weights equal \
-                 to their numbers of true labels, which gives the mean over all true labels (lwlrap).",
+                "`rows` (default): all rows have equal weight, and a row without true labels has the score 1; \
+                 `labels`: the weight of a row is its number of true labels, which gives the mean over all true labels \
+                 (lwlrap).",
             ),
         ],
     },
@@ -72,7 +73,7 @@ impl Metric for LabelRanking {
                 Weights::Rows => 1.0,
                 Weights::Labels => is_true.iter().filter(|label| **label).count() as f64,
             };
-            // A row with weight 0 is skipped, because its scores may be missing.
+            // Skip a row with weight 0, because its scores may be missing.
             if weight > 0.0 {
                 total += row_value(&is_true, &scores.row(row)?) * weight;
                 weights += weight;
@@ -86,7 +87,7 @@ impl Metric for LabelRanking {
     }
 }
 
-/// The scores as NumPy stores them: columns of one integer type stay integers, all others become doubles.
+/// The scores as NumPy stores them: if all columns have the same integer type, as integers, otherwise as doubles.
 enum Scores<'a> {
     Integers(&'a [GradedColumn<'a>]),
     Doubles(&'a [GradedColumn<'a>]),
@@ -109,7 +110,7 @@ impl<'a> Scores<'a> {
         })
     }
 
-    /// Returns the scores of a row, or numbers with the same order.
+    /// Returns the scores of a row as doubles, or doubles with the same order.
     fn row(&self, row: usize) -> Result<Vec<f64>, Refusal> {
         match self {
             Scores::Doubles(columns) => columns
@@ -128,8 +129,8 @@ impl<'a> Scores<'a> {
     }
 }
 
-/// Negates a score as scikit-learn does before ranking. NumPy's negation wraps around, so 0 in an unsigned column and
-/// the smallest signed integer become the best scores.
+/// Negates a score like scikit-learn, which ranks by the negated scores. NumPy's negation wraps around, so 0 in an
+/// unsigned column and the smallest signed integer become the best scores.
 fn negated(value: CellValue<'_>) -> i128 {
     match value {
         CellValue::Int(value) => i128::from(value.wrapping_neg()),

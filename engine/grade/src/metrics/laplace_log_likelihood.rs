@@ -1,4 +1,4 @@
-//! `laplace_log_likelihood`: predictions with confidences.
+//! `laplace_log_likelihood`: predicted values with predicted standard deviations.
 
 use serde::Deserialize;
 
@@ -12,15 +12,16 @@ use crate::table::pair::Pair;
 pub(super) static KIND: MetricKind = MetricKind {
     definition: Definition {
         name: "laplace_log_likelihood",
-        summary: "Mean log likelihood under Laplace distributions of predicted centre and standard deviation, both bounded.",
+        summary: "Mean log likelihood of the true values under Laplace distributions with the predicted centres and \
+                  standard deviations.",
         details: "mean(-sqrt(2) d / s - ln(sqrt(2) s)), with d = min(|true - predicted|, `max_error`) and s = \
-                  max(deviation, `min_deviation`). A missing value, or no rows at all, makes the score NaN. An \
-                  infinite prediction has the largest error; an infinite deviation has the likelihood minus infinity. \
-                  Text is invalid; booleans are treated as 0 and 1.",
+                  max(deviation, `min_deviation`). A missing value, or no rows at all, makes the score NaN. The error \
+                  of an infinite prediction is `max_error`. The log likelihood for an infinite deviation is minus \
+                  infinity. Text is invalid; booleans are treated as 0 and 1.",
         source: "kaggle.com/code/rohanrao/osic-understanding-laplace-log-likelihood",
         shorthand: None,
         parameters: &[
-            Parameter::required("column", ParameterKind::Column, "The predicted value."),
+            Parameter::required("column", ParameterKind::Column, "The column of values."),
             Parameter::required(
                 "deviation",
                 ParameterKind::Column,
@@ -29,12 +30,12 @@ pub(super) static KIND: MetricKind = MetricKind {
             Parameter::required(
                 "min_deviation",
                 ParameterKind::Number,
-                "The lower bound of the deviation.",
+                "The lower bound for the standard deviation.",
             ),
             Parameter::required(
                 "max_error",
                 ParameterKind::Number,
-                "The upper bound of the error.",
+                "The upper bound for the error.",
             ),
         ],
     },
@@ -72,7 +73,7 @@ impl Metric for LaplaceLogLikelihood {
     }
 }
 
-/// NumPy's minimum and maximum, which are NaN if a value is NaN.
+/// Computes NumPy's minimum or maximum, which are NaN if a value is NaN.
 fn keep_nan(value: f64, bound: fn(f64, f64) -> f64, by: f64) -> f64 {
     if value.is_nan() {
         value

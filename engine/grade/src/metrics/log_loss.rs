@@ -15,11 +15,11 @@ use crate::table::pair::{CellValue, GradedColumn, Pair};
 pub(super) static KIND: MetricKind = MetricKind {
     definition: Definition {
         name: "log_loss",
-        summary: "Mean over rows of -ln(p of the true class).",
-        details: "p is clipped to [eps, 1 - eps] with eps = 2^-52, so a certain but wrong prediction costs 36.04365. \
-                  Rows are not normalised to sum 1. One column: p is the probability of the larger of the answers' \
-                  two labels, 1 - p that of the other. Several columns: one per class; the answers contain 1 for the \
-                  true class and 0 for the others.",
+        summary: "Mean over rows of -ln(p), where p is the predicted probability of the true class.",
+        details: "p is clipped to [eps, 1 - eps] with eps = 2^-52, so the loss of a row with a certain but wrong \
+                  prediction is 36.04365. Rows are not normalised to sum 1. If there is one column, it contains the \
+                  probability of the larger of the answers' two labels. If there are several columns, each belongs to \
+                  a class; the answers contain 1 for the true class and 0 for the other classes.",
         source: "sklearn.metrics.log_loss (1.5)",
         shorthand: Some("columns"),
         parameters: &[Parameter::required(
@@ -71,8 +71,8 @@ impl Metric for LogLoss {
     }
 }
 
-/// Returns the first label that scikit-learn does not accept. In a column of Python objects, it accepts only texts, and none if
-/// there are several columns.
+/// Returns the position of the first label that scikit-learn rejects. In a column of Python objects, it accepts only
+/// texts. If there are several columns, it rejects all Python objects.
 fn unknown_label(labels: &GradedColumn<'_>, columns: usize) -> Option<usize> {
     let ColumnData::Object(_) = labels.data() else {
         return None;
@@ -103,13 +103,13 @@ fn positive_mask(labels: &[f64], positive: f64) -> Vec<f64> {
         .collect()
 }
 
-/// Log loss of classes given column by column: `truth[class][row]` is 1 or 0, `predicted[class][row]` is a probability.
+/// Returns the log loss. `truth[class][row]` is 1 or 0, and `predicted[class][row]` is a probability.
 pub fn log_loss(truth: &[Vec<f64>], predicted: &[Vec<f64>]) -> f64 {
     let rows = truth.first().map_or(0, Vec::len);
     let mut losses = vec![0.0; rows];
     for (truth, predicted) in truth.iter().zip(predicted) {
         for ((loss, truth), p) in losses.iter_mut().zip(truth).zip(predicted) {
-            // All other terms are exactly zero, because x ln p is 0 for x = 0.
+            // All other terms are exactly zero, because the factor `truth` is 0.
             if *truth != 0.0 {
                 *loss -= truth * p.clamp(f64::EPSILON, 1.0 - f64::EPSILON).ln();
             }

@@ -16,9 +16,9 @@ pub(super) static KIND: MetricKind = MetricKind {
     definition: Definition {
         name: "matthews_corrcoef",
         summary: "Matthews' correlation coefficient of the labels, for any number of classes.",
-        details: "(c s - sum(t p)) / sqrt((s^2 - sum(t^2)) (s^2 - sum(p^2))), where c is the number of correct rows, \
-                  s the number of rows, and t and p are how often a class is true or predicted. 0 if the denominator \
-                  is 0. Labels are read as in `f1`.",
+        details: "(c s - sum(t p)) / sqrt((s^2 - sum(t^2)) (s^2 - sum(p^2))), where c is the number of correct rows, s \
+                  is the number of rows, and t and p are the numbers of rows for which a class is true or predicted. \
+                  The score is 0 if the denominator is 0. Labels are read as in `f1`.",
         source: "sklearn.metrics.matthews_corrcoef",
         shorthand: Some("column"),
         parameters: &[COLUMN, LABELS],

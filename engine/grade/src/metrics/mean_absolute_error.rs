@@ -1,4 +1,4 @@
-//! `mean_absolute_error`.
+//! `mean_absolute_error`: mean absolute difference.
 
 use serde::Deserialize;
 
@@ -16,10 +16,10 @@ use crate::table::pair::Pair;
 pub(super) static KIND: MetricKind = MetricKind {
     definition: Definition {
         name: "mean_absolute_error",
-        summary: "Mean absolute difference; for several columns the plain mean of theirs.",
-        details: "mean(|true - predicted|) over all rows, or as the mean over groups. Missing and infinite values are \
-                  invalid. If the sum exceeds the range of doubles, the score is infinite. The logarithm of an error \
-                  of 0 is minus infinity.",
+        summary: "Mean absolute difference; for several columns, the mean of their scores.",
+        details: "mean(|true - predicted|) over all rows, or over the rows of each group and then averaged over the \
+                  groups. Missing and infinite values are invalid. If the sum exceeds the range of doubles, the score \
+                  is infinite. With `logarithm`, the logarithm of an error of 0 is minus infinity.",
         source: "sklearn.metrics.mean_absolute_error",
         shorthand: Some("columns"),
         parameters: &[
@@ -38,7 +38,7 @@ pub(super) static KIND: MetricKind = MetricKind {
             Parameter::optional(
                 "whole",
                 ParameterKind::Boolean,
-                "Whether to round the score to an integer, halves to even. An infinite score is then invalid.",
+                "Whether to round the score to an integer (halves to even). If so, an infinite score is invalid.",
             ),
         ],
     },

@@ -1,4 +1,4 @@
-//! `mean_edit_distance`: edit distance of predicted and true texts.
+//! `mean_edit_distance`: edit distance between predicted and true texts.
 
 use serde::Deserialize;
 

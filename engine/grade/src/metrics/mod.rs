@@ -69,13 +69,13 @@ pub enum Direction {
 /// A score, and how it is rounded for the report.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Score {
-    /// The exact score.
+    /// The score before rounding.
     pub value: f64,
-    /// How it is rounded.
+    /// How the score is rounded.
     pub rounding: Rounding,
 }
 
-/// How Python's `round` works for a score, depending on the type that the score has in Python.
+/// How Python's `round` rounds a score. This depends on the type of the score in Python.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rounding {
     /// A NumPy double: multiplied, rounded half to even, divided.
@@ -113,10 +113,10 @@ pub trait Metric: fmt::Debug + Send + Sync {
     /// Scores the submission.
     ///
     /// # Errors
-    /// If the metric is not defined for the values.
+    /// If the submission contains invalid values, or if the metric is not defined for its values.
     fn score(&self, pair: &Pair<'_>) -> Result<Score, Refusal>;
 
-    /// Returns what the metric requires of the number of rows, regardless of their content.
+    /// Returns the number of rows that the metric requires, regardless of their content.
     fn rows(&self) -> RowPolicy {
         RowPolicy::Any
     }

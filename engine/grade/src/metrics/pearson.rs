@@ -14,11 +14,11 @@ use crate::table::pair::Pair;
 pub(super) static KIND: MetricKind = MetricKind {
     definition: Definition {
         name: "pearson",
-        summary: "Pearson's correlation; for several columns the plain mean of theirs.",
-        details: "sum(x y), where x and y are the values minus their mean, divided by their norm; clipped to [-1, 1], \
-                  or rounded to an integer if there are two rows. Fewer than two rows are invalid, and so is text; \
-                  booleans are treated as 0 and 1. Constant values on one side and missing or infinite values make \
-                  the score NaN.",
+        summary: "Pearson's correlation; for several columns, the mean of their scores.",
+        details: "sum(x y), where x and y are the centred values, divided by their norm. The result is clipped to [-1, \
+                  1], or rounded to an integer if there are two rows. Fewer than two rows are invalid, and so is text; \
+                  booleans are treated as 0 and 1. If all true or all predicted values are equal, or if a value is \
+                  missing or infinite, the score is NaN.",
         source: "scipy.stats.pearsonr (1.14)",
         shorthand: Some("columns"),
         parameters: &[COLUMNS],
@@ -50,7 +50,7 @@ fn correlation(x: &[f64], y: &[f64]) -> f64 {
     let (Some((x, norm_x)), Some((y, norm_y))) = (centred(x), centred(y)) else {
         return f64::NAN;
     };
-    // The order of operations matters for values close to the smallest doubles.
+    // Same order of operations as SciPy, because it matters for values close to the smallest doubles.
     let products: Vec<f64> = x
         .iter()
         .zip(&y)
@@ -64,8 +64,8 @@ fn correlation(x: &[f64], y: &[f64]) -> f64 {
     }
 }
 
-/// Returns the values minus their mean, and their norm. The norm is computed from scaled values so that it does not
-/// overflow. `None` if all values are equal.
+/// Returns the values minus their mean, and the norm of the result. The norm is computed from scaled values so that it
+/// does not overflow. `None` if all values are equal.
 fn centred(values: &[f64]) -> Option<(Vec<f64>, f64)> {
     let first = values.first()?;
     if values.iter().all(|value| value == first) {

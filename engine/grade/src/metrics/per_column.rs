@@ -1,4 +1,4 @@
-//! Metrics of one column; for several columns, the score is the mean over the columns.
+//! Extends metrics that compare one column to several columns: the score is the mean over the columns.
 
 use super::Score;
 use crate::python::numeric::mean;
@@ -11,7 +11,7 @@ use crate::table::pair::{GradedColumn, Pair};
 pub(super) const COLUMNS: Parameter =
     Parameter::required("columns", ParameterKind::Columns, "The columns to compare.");
 
-/// Returns the mean over `columns` of `score`, which compares a true and a predicted column.
+/// Returns the mean of `score` over `columns`. `score` compares a true and a predicted column.
 pub(super) fn mean_over(
     columns: &ColumnSelection,
     pair: &Pair<'_>,

@@ -13,16 +13,16 @@ pub(super) static KIND: MetricKind = MetricKind {
         name: "probabilistic_f_score",
         summary: "F-score whose counts are sums of probabilities.",
         details: "(1 + b^2) P R / (b^2 P + R), with precision P = T / (T + F) and recall R = T / positive rows. T and \
-                  F are the sums of the probabilities of the positive and of the other rows, each clipped to [0, 1]. \
-                  The score is 0 if P or R is 0, if all probabilities are 0, or if one is missing. A submission whose \
-                  numbers are all below 0 is invalid.",
+                  F are the sums of the probabilities, clipped to [0, 1], of the positive rows and of the other rows. \
+                  The score is 0 if P or R is 0, if all probabilities are 0, or if a probability is missing. A \
+                  submission whose numbers are all below 0 is invalid.",
         source: "kaggle.com/code/sohier/probabilistic-f-score; Yacouby and Axman (2020)",
         shorthand: Some("column"),
         parameters: &[
             Parameter::required(
                 "column",
                 ParameterKind::Column,
-                "The label in the answers (0: negative); the probability in the submission.",
+                "The column with the label in the answers (0 for negative rows) and the probability in the submission.",
             ),
             Parameter::optional(
                 "beta",
@@ -51,7 +51,7 @@ impl Metric for ProbabilisticFScore {
     fn score(&self, pair: &Pair<'_>) -> Result<Score, Refusal> {
         let (answers, prediction) = pair.cells(&self.column)?;
         let (mut hits, mut alarms, mut positives) = (0.0, 0.0, 0u64);
-        // Numbers outside of [0, 1] become Python's integers 0 and 1; the others stay NumPy doubles.
+        // Numbers outside of [0, 1] become the Python integers 0 and 1. Other numbers stay NumPy doubles.
         let mut clipped = true;
         for row in 0..answers.len() {
             let p = match prediction.value(row) {

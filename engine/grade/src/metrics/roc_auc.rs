@@ -16,11 +16,11 @@ use crate::table::target::{Labels, LabelsAs};
 pub(super) static KIND: MetricKind = MetricKind {
     definition: Definition {
         name: "roc_auc",
-        summary: "Area under the ROC curve; for several columns the plain mean of theirs.",
-        details: "Trapezoids between the points of the distinct scores, so that equal scores contribute one half. \
-                  Only the order of the scores matters. The larger of the answers' two labels is the positive one; \
-                  each column needs both labels. Missing and infinite scores are invalid; booleans are treated as 0 \
-                  and 1.",
+        summary: "Area under the ROC curve; for several columns, the mean of their scores.",
+        details: "The area is computed as trapezoids between the points of the distinct scores, so a pair of equal \
+                  scores contributes one half. Only the order of the scores matters. The larger of the answers' two \
+                  labels is the positive label. The answers must contain both labels in each column. Missing and \
+                  infinite scores are invalid; booleans are treated as 0 and 1.",
         source: "sklearn.metrics.roc_auc_score",
         shorthand: Some("columns"),
         parameters: &[
@@ -32,8 +32,8 @@ pub(super) static KIND: MetricKind = MetricKind {
             Parameter::optional(
                 "match",
                 ParameterKind::Choice(&["name", "position"]),
-                "`position`: the k-th of the columns is compared with the k-th column of the submission that is not \
-                 in `all_except`, whatever its name.",
+                "`position`: the k-th of the columns is compared with the k-th column of the submission that is not in \
+                 `all_except`, even if their names differ.",
             ),
         ],
     },
@@ -103,14 +103,14 @@ fn area(truth: &GradedColumn<'_>, predicted: &GradedColumn<'_>) -> Result<f64, R
     Ok(roc_auc(&positive, &scores))
 }
 
-/// Returns which rows have the larger label; `None` unless there are exactly two labels.
+/// Returns for each row whether it has the larger label. `None` unless there are exactly two labels.
 fn positive<T: Ord>(labels: &[T]) -> Option<Vec<bool>> {
     let distinct: BTreeSet<&T> = labels.iter().collect();
     let larger = *distinct.last()?;
     (distinct.len() == 2).then(|| labels.iter().map(|label| label == larger).collect())
 }
 
-/// Area under the ROC curve of finite scores. NaN if there is no positive or no negative row.
+/// Returns the area under the ROC curve of finite scores. NaN if there is no positive or no negative row.
 pub fn roc_auc(positive: &[bool], scores: &[f64]) -> f64 {
     let trapezoids: Vec<f64> = roc_curve(positive, scores)
         .windows(2)
@@ -122,7 +122,8 @@ pub fn roc_auc(positive: &[bool], scores: &[f64]) -> f64 {
     sum(&trapezoids)
 }
 
-/// Returns the ROC curve of finite scores, from (0, 0): false and true positive rate at each distinct score.
+/// Returns the ROC curve of finite scores, starting at (0, 0): the false and the true positive rate at each distinct
+/// score.
 ///
 /// Collinear points are dropped as in scikit-learn's `roc_curve`, so that the last digits agree.
 pub(super) fn roc_curve(positive: &[bool], scores: &[f64]) -> Vec<(f64, f64)> {
@@ -131,8 +132,7 @@ pub(super) fn roc_curve(positive: &[bool], scores: &[f64]) -> Vec<(f64, f64)> {
         .copied()
         .zip(positive.iter().copied())
         .collect();
-    // The order among equal scores does not matter, because they become one point. Finite scores can always be
-    // compared.
+    // The order of equal scores does not matter, because they become one point. Finite scores can always be compared.
     rows.sort_unstable_by(|a, b| b.0.partial_cmp(&a.0).unwrap_or(std::cmp::Ordering::Equal));
     let (mut hits, mut alarms) = (0.0, 0.0);
     let mut points = Vec::new();

@@ -1,4 +1,4 @@
-//! `root_mean_squared_error`.
+//! `root_mean_squared_error`: square root of the mean squared difference.
 
 use serde::Deserialize;
 
@@ -15,7 +15,7 @@ use crate::table::pair::Pair;
 pub(super) static KIND: MetricKind = MetricKind {
     definition: Definition {
         name: "root_mean_squared_error",
-        summary: "Square root of the mean squared difference; for several columns the plain mean of theirs.",
+        summary: "Square root of the mean squared difference; for several columns, the mean of their scores.",
         details: "sqrt(mean((true - predicted)^2)). Missing and infinite values are invalid. If a square exceeds the \
                   range of doubles, the score is infinite.",
         source: "sklearn.metrics.root_mean_squared_error",

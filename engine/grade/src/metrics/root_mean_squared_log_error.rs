@@ -1,4 +1,4 @@
-//! `root_mean_squared_log_error`.
+//! `root_mean_squared_log_error`: root mean squared difference of logarithms.
 
 use serde::Deserialize;
 
@@ -15,7 +15,7 @@ use crate::table::pair::{GradedColumn, Pair};
 pub(super) static KIND: MetricKind = MetricKind {
     definition: Definition {
         name: "root_mean_squared_log_error",
-        summary: "Root mean squared difference of ln(1 + x); for several columns the plain mean of theirs.",
+        summary: "Root mean squared difference of ln(1 + x); for several columns, the mean of their scores.",
         details: "sqrt(mean((ln(1 + true) - ln(1 + predicted))^2)). Negative, missing and infinite values are \
                   invalid; `-0.0` is not negative. Booleans are treated as 0 and 1, with logarithms in half precision \
                   as in NumPy.",
@@ -44,7 +44,7 @@ impl Metric for RootMeanSquaredLogError {
     }
 }
 
-/// ln 2 with eleven bits, because NumPy computes the logarithm of a boolean in half precision.
+/// ln 2 rounded to eleven bits, because NumPy computes the logarithm of a boolean in half precision.
 const LN_2_HALF: f64 = 0.693_359_375;
 
 fn logarithms(column: &GradedColumn<'_>) -> Result<Vec<f64>, Refusal> {

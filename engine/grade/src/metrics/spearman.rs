@@ -17,10 +17,10 @@ use crate::table::pair::{CellValue, GradedColumn, Pair};
 pub(super) static KIND: MetricKind = MetricKind {
     definition: Definition {
         name: "spearman",
-        summary: "Spearman's rank correlation; for several columns the plain mean of theirs.",
-        details: "Pearson's correlation of the ranks; equal values share their mean rank. Infinite values are the \
-                  largest and smallest; booleans are 0 and 1. A column of text is ranked by code point, whatever the \
-                  texts are. A constant column, a missing value or fewer than two rows make the score NaN.",
+        summary: "Spearman's rank correlation; for several columns, the mean of their scores.",
+        details: "Pearson's correlation of the ranks; equal values get the mean of their ranks. Infinite values rank \
+                  first and last; booleans are 0 and 1. A column of text is ranked by code point, even if the texts \
+                  are numbers. A constant column, a missing value or fewer than two rows make the score NaN.",
         source: "scipy.stats.spearmanr",
         shorthand: Some("columns"),
         parameters: &[COLUMNS],
@@ -38,7 +38,7 @@ struct Spearman {
 impl Metric for Spearman {
     fn score(&self, pair: &Pair<'_>) -> Result<Score, Refusal> {
         mean_over(&self.columns, pair, |truth, predicted| {
-            let exact = [truth, predicted].into_iter().all(is_whole);
+            let exact = [truth, predicted].into_iter().all(has_integers);
             let (truth, predicted) = (ranks(truth, exact)?, ranks(predicted, exact)?);
             Ok(truth.zip(predicted).map_or(f64::NAN, |(truth, predicted)| {
                 correlation(&truth, &predicted)
@@ -47,12 +47,12 @@ impl Metric for Spearman {
     }
 }
 
-/// Whether NumPy compares the column's values as integers, provided that the other side also has integers.
-fn is_whole(column: &GradedColumn<'_>) -> bool {
+/// Whether the column contains integers. NumPy compares values as integers if both columns do.
+fn has_integers(column: &GradedColumn<'_>) -> bool {
     matches!(column.data(), ColumnData::Int64(_) | ColumnData::Bool(_))
 }
 
-/// Returns ranks from 1; `None` if the correlation is not defined.
+/// Returns the ranks of the values, from 1. `None` if the correlation is not defined.
 fn ranks(column: &GradedColumn<'_>, exact: bool) -> Result<Option<Vec<f64>>, Refusal> {
     let values: Vec<CellValue<'_>> = column.values().collect();
     if values.len() < 2 || values.contains(&CellValue::Missing) {
@@ -90,7 +90,7 @@ fn ranks(column: &GradedColumn<'_>, exact: bool) -> Result<Option<Vec<f64>>, Ref
     Ok(Some(ranks))
 }
 
-/// Pearson's correlation of ranks.
+/// Returns Pearson's correlation of the ranks.
 fn correlation(a: &[f64], b: &[f64]) -> f64 {
     let centre = |values: &[f64]| -> Vec<f64> {
         let mean = mean(values);

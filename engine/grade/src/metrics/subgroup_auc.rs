@@ -13,19 +13,19 @@ use crate::table::pair::Pair;
 pub(super) static KIND: MetricKind = MetricKind {
     definition: Definition {
         name: "subgroup_auc",
-        summary: "Mean of four areas under the ROC curve: the overall one and three power means over groups.",
-        details: "For each group, the area of three sets of rows: the group; its negative rows and the positive rows \
-                  outside of it (BPSN); its positive rows and the negative rows outside of it (BNSP). Each is \
-                  averaged over the groups by the power mean (mean(area^p))^(1/p). Rows are positive if the answer is \
-                  1, and in a group if the group's column in the answers is 1. Each set needs positive and negative \
-                  rows.",
+        summary: "Mean of the overall area under the ROC curve and of three power means of such areas over groups.",
+        details: "For each group, the area is computed for three sets of rows: all rows of the group; its negative \
+                  rows and the positive rows outside of it (BPSN); its positive rows and the negative rows outside of \
+                  it (BNSP). Each of these three areas is averaged over the groups with the power mean \
+                  (mean(area^p))^(1/p). A row is positive if its label in the answers is 1. It belongs to a group if \
+                  the group's column in the answers is 1. Each set needs positive and negative rows.",
         source: "Borkan et al. (2019), Nuanced Metrics for Measuring Unintended Bias",
         shorthand: None,
         parameters: &[
             Parameter::required(
                 "column",
                 ParameterKind::Column,
-                "The label in the answers; the score in the submission.",
+                "The column with the label in the answers and the score in the submission.",
             ),
             Parameter::required(
                 "groups",
@@ -61,7 +61,7 @@ impl Metric for SubgroupAuc {
         };
         let overall = rows
             .area(|_| true)
-            .ok_or_else(|| self.one_sided(&self.column))?;
+            .ok_or_else(|| self.needs_both_labels(&self.column))?;
         let groups = self.groups.resolve(&pair.answers);
         let mut sums = [0.0; 3];
         for name in &groups {
@@ -74,7 +74,9 @@ impl Metric for SubgroupAuc {
                 rows.area(|row| member(row) == positive(row)),
             ];
             for (sum, area) in sums.iter_mut().zip(areas) {
-                *sum += area.ok_or_else(|| self.one_sided(name))?.powf(self.power);
+                *sum += area
+                    .ok_or_else(|| self.needs_both_labels(name))?
+                    .powf(self.power);
             }
         }
         let means = sums.map(|sum| 0.25 * (sum / groups.len() as f64).powf(1.0 / self.power));
@@ -83,7 +85,7 @@ impl Metric for SubgroupAuc {
 }
 
 impl SubgroupAuc {
-    fn one_sided(&self, group: &str) -> Refusal {
+    fn needs_both_labels(&self, group: &str) -> Refusal {
         let message = "the answers need positive and negative rows inside and outside of the group";
         Refusal::new(RefusalKind::Answers, message).in_column(group)
     }
@@ -95,7 +97,7 @@ struct Rows<'a> {
 }
 
 impl Rows<'_> {
-    /// Returns the area for the selected rows; `None` unless there are positive and negative ones.
+    /// Returns the area for the selected rows. `None` unless they include positive and negative rows.
     fn area(&self, selected: impl Fn(usize) -> bool) -> Option<f64> {
         let (positive, scores): (Vec<bool>, Vec<f64>) = self
             .positive

@@ -1,4 +1,4 @@
-//! `token_error_rate`: edit distance of sequences, relative to their length.
+//! `token_error_rate`: edit distance between sequences, relative to their length.
 
 use serde::Deserialize;
 
@@ -14,12 +14,13 @@ use crate::words::words;
 pub(super) static KIND: MetricKind = MetricKind {
     definition: Definition {
         name: "token_error_rate",
-        summary: "Edits that turn the predicted sequences into the true ones, per element of the true ones.",
-        details: "The sum over rows of the Levenshtein distance of the two sequences, divided by the number of \
-                  elements in all true ones; it may exceed 1. A cell lists elements, separated by white space; a \
-                  missing cell is the text `nan`. Integers are parsed as in Python: a sign, leading zeros and `_` \
-                  between digits are valid, `5.0` is not. Integers that are equal modulo 2^61 - 1 are treated as \
-                  equal.",
+        summary: "The number of edits that turn the predicted sequences into the true sequences, divided by the length \
+                  of the true sequences.",
+        details: "The sum over rows of the Levenshtein distance between the two sequences, divided by the number of \
+                  elements of all true sequences. The score can exceed 1. A cell lists elements, separated by white \
+                  space; a missing cell is the text `nan`. Integers are parsed as in Python: a sign, leading zeros and \
+                  `_` between digits are valid, but `5.0` is not. Integers that are equal modulo 2^61 - 1 are treated \
+                  as equal.",
         source: "Word error rate; Levenshtein.distance on lists",
         shorthand: None,
         parameters: &[

@@ -13,19 +13,19 @@ use crate::table::pair::Pair;
 pub(super) static KIND: MetricKind = MetricKind {
     definition: Definition {
         name: "weighted_roc_auc",
-        summary: "Area under the ROC curve, cut at true positive rates into slices of different weight.",
-        details: "The slice between two neighbouring rates is the area to the right of the curve and between the two \
-                  rates, up to a false positive rate of 1; it is computed by trapezoids. If the curve has no point at \
-                  a rate, one is interpolated linearly. The score is the weighted sum of the slices, divided by that \
-                  of a perfect curve. Rows with label 1 are positive. Scores are doubles; text must spell numbers, \
-                  and missing or infinite ones are invalid.",
+        summary: "Area under the ROC curve, divided at given true positive rates into slices with different weights.",
+        details: "The slice between two consecutive rates is the area to the right of the curve between these rates, \
+                  up to a false positive rate of 1. It is computed with trapezoids. If the curve has no point at a \
+                  rate, a point is interpolated linearly. The score is the weighted sum of the slices, divided by the \
+                  weighted sum for a perfect curve. Rows with label 1 are positive. Scores are doubles; text must \
+                  consist of numbers, and missing or infinite scores are invalid.",
         source: "kaggle.com/code/anokas/weighted-auc-metric-updated; sklearn.metrics.roc_curve",
         shorthand: None,
         parameters: &[
             Parameter::required(
                 "column",
                 ParameterKind::Column,
-                "The label in the answers; the score in the submission.",
+                "The column with the label in the answers and the score in the submission.",
             ),
             Parameter::required(
                 "rates",
@@ -35,7 +35,7 @@ pub(super) static KIND: MetricKind = MetricKind {
             Parameter::required(
                 "weights",
                 ParameterKind::Numbers,
-                "The weight of each slice; one fewer than the rates.",
+                "The weight of each slice. The list has one element fewer than `rates`.",
             ),
         ],
     },
@@ -78,7 +78,7 @@ impl Metric for WeightedRocAuc {
             .map(|label| *label == 1.0)
             .collect();
         if positive.iter().all(|one| *one) || !positive.iter().any(|one| *one) {
-            let message = "the answers need rows with the label 1 and rows with another";
+            let message = "the answers need rows with the label 1 and rows with another label";
             return Err(Refusal::new(RefusalKind::Answers, message).in_column(&self.column));
         }
         let mut curve = roc_curve(&positive, &scores);
@@ -95,7 +95,7 @@ impl Metric for WeightedRocAuc {
     }
 }
 
-/// Inserts a point at a true positive rate, unless the curve has one there.
+/// Inserts a point at a true positive rate, unless the curve already has a point at that rate.
 fn insert(curve: &mut Vec<(f64, f64)>, rate: f64) {
     if curve.iter().any(|(_, y)| *y == rate) {
         return;

@@ -14,15 +14,15 @@ use crate::table::pair::Pair;
 pub(super) static KIND: MetricKind = MetricKind {
     definition: Definition {
         name: "weighted_sum",
-        summary: "Several metrics, each times its weight, summed up.",
-        details: "With `complement: true`, 1 minus the metric is used instead. If the submission is invalid for one \
-                  of the metrics, it is invalid.",
+        summary: "The weighted sum of several metrics.",
+        details: "With `complement: true`, 1 minus the metric is used instead. If the submission is invalid for one of \
+                  the metrics, the sum is undefined, and the submission is invalid.",
         source: "-",
         shorthand: Some("of"),
         parameters: &[Parameter::required(
             "of",
             ParameterKind::WeightedMetrics,
-            "The metrics, each written as elsewhere.",
+            "The metrics, each written like the value of `metric`.",
         )],
     },
     direction: Direction::HigherIsBetter,

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::accuracy::share_of_right;
+use super::accuracy::fraction_correct;
 use super::label_pair::{COLUMN, LABELS};
 use super::{Direction, Metric, MetricKind, Score, parse};
 use crate::refusal::Refusal;
@@ -33,7 +33,7 @@ struct ZeroOneLoss {
 
 impl Metric for ZeroOneLoss {
     fn score(&self, pair: &Pair<'_>) -> Result<Score, Refusal> {
-        let right = share_of_right(pair, &self.column, self.labels_as)?;
+        let right = fraction_correct(pair, &self.column, self.labels_as)?;
         Ok(Score::python(1.0 - right))
     }
 }

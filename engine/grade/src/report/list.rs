@@ -38,7 +38,7 @@ pub enum ListError {
     Missing { line: usize, key: &'static str },
     /// A value is not a text.
     #[error("line {line}: `{key}` is not a text")]
-    NoText { line: usize, key: &'static str },
+    NotText { line: usize, key: &'static str },
 }
 
 /// Parses a list of submissions.
@@ -72,7 +72,7 @@ fn entry(line: usize, json: &str) -> Result<ListedSubmission, ListError> {
     let text = |key: &'static str| match map.get(key) {
         None | Some(Value::Null) => Err(ListError::Missing { line, key }),
         Some(Value::String(text)) => Ok(text.clone()),
-        Some(_) => Err(ListError::NoText { line, key }),
+        Some(_) => Err(ListError::NotText { line, key }),
     };
     Ok(ListedSubmission {
         line,

@@ -35,7 +35,7 @@ pub enum LeaderboardError {
     Empty,
     /// The scores are not in rank order.
     #[error(
-        "the score at rank {rank} is better than the one before it; {better} scores are better, and the best must come first"
+        "the score at rank {rank} is better than the previous one; {better} scores are better, and the leaderboard must list the best score first"
     )]
     Order { rank: usize, better: &'static str },
 }

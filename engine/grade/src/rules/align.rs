@@ -13,11 +13,12 @@ use crate::table::sort::sort_positions;
 pub(super) static KIND: RuleKind = RuleKind {
     definition: Definition {
         name: "align",
-        summary: "Sorts both tables by an identifier and checks that it agrees row by row.",
-        details: "Sorting is that of pandas' `sort_values`: text by code point, numbers by value, missing ones last. \
-                  Rows with equal identifiers are in the order that NumPy's unstable sort produces. Identifiers are \
-                  equal if their values are: `1.0` equals `1`, a number never equals a text, and a missing one equals \
-                  nothing.",
+        summary: "Sorts both tables by an identifier and checks that the identifiers of both tables are equal row by \
+                  row.",
+        details: "Tables are sorted like pandas' `sort_values` does: text by code point, numbers by value, missing \
+                  identifiers last. Rows with equal identifiers are in the order that NumPy's unstable sort produces. \
+                  Identifiers are compared by value: `1.0` equals `1`, a number never equals a text, and a missing \
+                  identifier equals no identifier.",
         source: "pandas.DataFrame.sort_values, numpy.argsort",
         shorthand: Some("by"),
         parameters: &[
@@ -25,13 +26,13 @@ pub(super) static KIND: RuleKind = RuleKind {
             Parameter::optional(
                 "check",
                 ParameterKind::Choice(&["equal", "none"]),
-                "`none`: only sort, so that rows are paired by rank, whatever their identifiers.",
+                "`none`: only sort, so that rows are paired by rank, even if their identifiers differ.",
             ),
             Parameter::optional(
                 "surplus",
                 ParameterKind::Choice(&["refuse", "drop"]),
-                "`drop`: after sorting, the last rows of the longer table are dropped (Python's `zip`). If an \
-                 identifier is repeated, all later rows are then paired with other rows.",
+                "`drop`: after sorting, the last rows of the longer table are dropped (as by Python's `zip`). If an \
+                 identifier is repeated, all later rows are then paired with the wrong rows.",
             ),
         ],
     },

@@ -13,9 +13,9 @@ use crate::table::pair::{GradedColumn, Pair};
 pub(super) static KIND: RuleKind = RuleKind {
     definition: Definition {
         name: "align_groups",
-        summary: "Pairs the rows of each group in their order; both tables must have the same number of rows in each \
-                  group.",
-        details: "Groups are in the order of their first rows in the answers. Groups that the answers do not have are \
+        summary: "Pairs the n-th row of each group in both tables; both tables must have the same number of rows in \
+                  each group.",
+        details: "Groups are ordered by their first rows in the answers. Groups that are not in the answers are \
                   dropped.",
         source: "MLE-bench graders",
         shorthand: Some("by"),

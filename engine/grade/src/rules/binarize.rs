@@ -13,7 +13,7 @@ use crate::table::pair::{CellValue, Pair, Side};
 pub(super) static KIND: RuleKind = RuleKind {
     definition: Definition {
         name: "binarize",
-        summary: "Converts numbers to 1 if they reach a threshold, else to 0.",
+        summary: "Converts numbers to 1 if they reach a threshold, otherwise to 0.",
         details: "A missing cell becomes 0; booleans are treated as 0 and 1; text is invalid.",
         source: "MLE-bench graders",
         shorthand: None,

@@ -12,13 +12,13 @@ pub(super) static KIND: RuleKind = RuleKind {
     definition: Definition {
         name: "columns",
         summary: "The submission has these columns; other columns and any order are allowed.",
-        details: "Names are compared exactly. Without parameters: all columns of the answers.",
+        details: "Names are compared exactly. Without parameters, all columns of the answers are required.",
         source: "MLE-bench graders",
         shorthand: Some("columns"),
         parameters: &[Parameter::optional(
             "columns",
             ParameterKind::Columns,
-            "The required columns; default: those of the answers.",
+            "The required columns; default: the columns of the answers.",
         )],
     },
     parse: parse::<RequiredColumns>,

@@ -12,25 +12,25 @@ pub(super) static KIND: RuleKind = RuleKind {
     definition: Definition {
         name: "exact_columns",
         summary: "The submission has these columns and no others.",
-        details: "A repeated header is treated as another column (`x.1`), and so is a saved index. Without \
-                  parameters: the columns of the answers, in any order.",
+        details: "A repeated column name is treated as an additional column (`x.1`), and so is a saved index. Without \
+                  parameters, the columns of the answers are required, in any order.",
         source: "MLE-bench graders",
         shorthand: Some("columns"),
         parameters: &[
             Parameter::optional(
                 "columns",
                 ParameterKind::Columns,
-                "The columns; default: those of the answers.",
+                "The columns; default: the columns of the answers.",
             ),
             Parameter::optional(
                 "in_order",
                 ParameterKind::Boolean,
-                "Whether they must be in this order; default false.",
+                "Whether the columns must be in this order; default false.",
             ),
             Parameter::optional(
                 "first",
                 ParameterKind::Column,
-                "The column that must come first; the order of the others does not matter.",
+                "The column that must come first; the order of the other columns does not matter.",
             ),
         ],
     },
@@ -82,10 +82,7 @@ impl Rule for ExactColumns {
         };
         for ((position, found), wanted) in pair.submission.names().enumerate().zip(&wanted) {
             if found != *wanted {
-                let message = format!(
-                    "expected column {} to be `{wanted}`, found this one",
-                    position + 1
-                );
+                let message = format!("expected column {} to be `{wanted}`", position + 1);
                 return Err(Refusal::new(RefusalKind::SurplusColumn, message).in_column(found));
             }
         }

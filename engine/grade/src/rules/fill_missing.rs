@@ -13,7 +13,7 @@ pub(super) static KIND: RuleKind = RuleKind {
     definition: Definition {
         name: "fill_missing",
         summary: "Replaces missing cells of the submission with a value.",
-        details: "A column of numbers in which a text is filled becomes a column of mixed cells, as in pandas.",
+        details: "If the value is text, a column of numbers becomes a column of mixed cells, as in pandas.",
         source: "pandas.Series.fillna",
         shorthand: None,
         parameters: &[

@@ -13,9 +13,9 @@ use crate::table::pair::Pair;
 pub(super) static KIND: RuleKind = RuleKind {
     definition: Definition {
         name: "join",
-        summary: "Pairs the rows of both tables that have the same identifier, and drops the others.",
-        details: "The result has the order of the answers, and for one identifier that of the submission. A repeated \
-                  identifier gives a row for each pair, so it has more weight.",
+        summary: "Pairs the rows of both tables that have the same identifier, and drops the other rows.",
+        details: "The result has the order of the answers. Rows with the same identifier have the order of the \
+                  submission. A repeated identifier gives a row for each pair, so it has more weight.",
         source: "pandas.DataFrame.merge",
         shorthand: Some("by"),
         parameters: &[
@@ -23,8 +23,8 @@ pub(super) static KIND: RuleKind = RuleKind {
             Parameter::optional(
                 "repeated",
                 ParameterKind::Choice(&["allow", "refuse", "allow_alone"]),
-                "`refuse`: identifiers that the submission repeats are invalid; `allow_alone`: they are invalid \
-                 unless no other identifier is left, because NumPy compares a single number with many.",
+                "`refuse`: identifiers that the submission repeats are invalid; `allow_alone`: they are invalid unless \
+                 only one identifier remains, because NumPy can compare a single number with many.",
             ),
         ],
     },

@@ -14,9 +14,9 @@ use crate::table::sort::sort_positions;
 pub(super) static KIND: RuleKind = RuleKind {
     definition: Definition {
         name: "keep_last",
-        summary: "Keeps the last rows of each group in the answers, in some order.",
-        details: "The answers are sorted by `by` (see `align`). A group with fewer rows is kept completely; rows \
-                  without a group are dropped. The submission is not changed (see `join`).",
+        summary: "Keeps the last rows of each group of the answers, after sorting by a column.",
+        details: "The answers are sorted by `by` (see `align`). A group with fewer than `count` rows is kept \
+                  completely. Rows without a group are dropped. The submission is not changed (see `join`).",
         source: "pandas.DataFrame.groupby(...).tail",
         shorthand: None,
         parameters: &[
@@ -33,7 +33,7 @@ pub(super) static KIND: RuleKind = RuleKind {
             Parameter::required(
                 "count",
                 ParameterKind::Integer,
-                "The number of rows of a group to keep.",
+                "The number of rows to keep in each group.",
             ),
         ],
     },

@@ -17,10 +17,9 @@ pub(super) static KIND: RuleKind = RuleKind {
         name: "keep_rows",
         summary: "Keeps the rows that the answers mark as scored.",
         details: "A row of the answers is kept if the sum of its columns `sum_of` (without missing ones) is between \
-                  `min` and `max`. In the submission, the rows at the same positions are kept. With `by`, the rows \
-                  with the identifiers of kept rows are kept instead, and an identifier that is not in the answers is \
-                  invalid. With `in_file`, the rows at the kept rows' positions in the file are kept, wherever they \
-                  are after sorting.",
+                  `min` and `max`. In the submission, the rows at the same positions are kept. With `by`, rows are \
+                  kept by identifier instead, and an identifier that is not in the answers is invalid. With `in_file`, \
+                  rows of the submission are kept by their position in the file, even if the rows were sorted since.",
         source: "pandas boolean indexing",
         shorthand: None,
         parameters: &[
@@ -42,12 +41,12 @@ pub(super) static KIND: RuleKind = RuleKind {
             Parameter::optional(
                 "by",
                 ParameterKind::Column,
-                "The identifier by which rows of the submission are found; default: by position.",
+                "The identifier by which rows of the submission are matched; default: by position.",
             ),
             Parameter::optional(
                 "in_file",
                 ParameterKind::Boolean,
-                "Whether rows are found by their position in the file, like pandas' index after sorting.",
+                "Whether rows are matched by their position in the file, as by pandas' index after sorting.",
             ),
         ],
     },

@@ -14,7 +14,7 @@ pub(super) static KIND: RuleKind = RuleKind {
     definition: Definition {
         name: "numeric",
         summary: "The columns contain numbers.",
-        details: "pandas gives each column one type: a single text makes the whole column text, and so does an \
+        details: "pandas gives each column one type: a single text makes the entire column text, and so does an \
                   integer beyond 64 bits or a number too large for a double. Missing cells and infinite numbers are \
                   valid (see `finite`, `range`).",
         source: "pandas.to_numeric, Series.astype(float), Series.dtype",
@@ -24,13 +24,13 @@ pub(super) static KIND: RuleKind = RuleKind {
             Parameter::optional(
                 "text",
                 ParameterKind::Choice(&["refuse", "convert"]),
-                "`convert`: a column of text is valid if each text spells a number (Python's `float`).",
+                "`convert`: a column of text is valid if Python's `float` converts each text to a number.",
             ),
             Parameter::optional(
                 "booleans",
                 ParameterKind::Choice(&["allow", "refuse", "allow_complete"]),
-                "Whether True and False are valid as 1 and 0 (default) or not; `allow_complete`: only in a column \
-                 without missing cells, because pandas has no boolean type for others.",
+                "Whether True and False are valid as 1 and 0 (default) or invalid; `allow_complete`: valid only in a \
+                 column without missing cells, because pandas has no boolean type for a column with missing cells.",
             ),
         ],
     },

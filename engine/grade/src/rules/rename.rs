@@ -11,7 +11,8 @@ pub(super) static KIND: RuleKind = RuleKind {
     definition: Definition {
         name: "rename",
         summary: "Gives a column of the submission the name that the answers use.",
-        details: "A submission that already uses the answers' name is not changed; one with both names is invalid.",
+        details: "If the submission already uses the answers' name, it is not changed. If it has both names, it is \
+                  invalid.",
         source: "pandas.DataFrame.rename",
         shorthand: None,
         parameters: &[

@@ -14,7 +14,7 @@ use crate::table::pair::{CellValue, GradedColumn, Pair};
 pub(super) static KIND: RuleKind = RuleKind {
     definition: Definition {
         name: "rows_sum_to",
-        summary: "In every row, the columns sum to a number, 1 for probabilities.",
+        summary: "In every row, the columns sum to a given number, for example 1 for probabilities.",
         details: "The columns are added from left to right as listed; missing cells are left out, and text is \
                   invalid. The sum must not differ from the total by more than `absolute + relative * |total|`. With \
                   `decimals`, the sum rounded to this number of decimals must equal the total instead.",

@@ -94,7 +94,7 @@ fn missing(
     let shown = answers.value(first).for_message();
     let message = match more {
         0 => format!("no row for {shown}"),
-        more => format!("no row for {shown}, nor for {more} more"),
+        more => format!("no row for {shown} and {more} more"),
     };
     Err(Refusal::new(RefusalKind::Ids, message).in_column(answers.name))
 }

@@ -17,7 +17,7 @@ pub(super) static KIND: RuleKind = RuleKind {
         parameters: &[Parameter::optional(
             "times",
             ParameterKind::Integer,
-            "Rows of the submission for each row of the answers; default 1.",
+            "The number of rows of the submission for each row of the answers; default 1.",
         )],
     },
     parse: parse::<SameRows>,

@@ -12,7 +12,7 @@ pub(super) static KIND: RuleKind = RuleKind {
     definition: Definition {
         name: "text",
         summary: "Every cell of the columns is text.",
-        details: "A column in which all cells are numbers or booleans is invalid, and so is a missing cell (see \
+        details: "A column is invalid if all its cells are numbers or booleans, or if a cell is missing (see \
                   `fill_missing`).",
         source: "MLE-bench graders",
         shorthand: Some("columns"),

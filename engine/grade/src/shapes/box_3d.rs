@@ -42,7 +42,7 @@ impl Box3d {
             .into_iter()
             .all(|(at, left, right)| is_right_angle(at, left, right))
         {
-            return Err("boxes whose corners are at right angles within 1e-8");
+            return Err("boxes whose corners are right angles with a tolerance of 1e-8");
         }
         Ok(Box3d {
             corners,

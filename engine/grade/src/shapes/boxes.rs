@@ -11,7 +11,7 @@ use crate::table::pair::{CellValue, GradedColumn};
 pub const FIELDS: Parameter = Parameter::required(
     "fields",
     ParameterKind::Texts,
-    "The words of a box, in their order.",
+    "The words that describe a box, in their order.",
 );
 
 pub const SEPARATED_BY: Parameter = Parameter::optional(
@@ -118,7 +118,7 @@ impl<const N: usize> Layout<N> {
         let size = self.places.len();
         if !words.len().is_multiple_of(size) {
             return Err(format!(
-                "{size} words for each box, not {} in all",
+                "{size} words for each box; there are {} words in total",
                 words.len()
             ));
         }

@@ -18,7 +18,7 @@ pub const COLUMN: Parameter = Parameter::required(
 pub const TRUTH: Parameter = Parameter::optional(
     "truth",
     ParameterKind::Column,
-    "The answers' column of masks; default: the one with the same name.",
+    "The answers' column of masks; default: the column with the same name.",
 );
 
 pub const WIDTH: Parameter = Parameter::required(
@@ -30,7 +30,7 @@ pub const WIDTH: Parameter = Parameter::required(
 pub const HEIGHT: Parameter = Parameter::required(
     "height",
     ParameterKind::ColumnOrNumber,
-    "The height of the images, in the same way.",
+    "The height of the images: a number, or the answers' column with the heights.",
 );
 
 pub const EMPTY: Parameter = Parameter::optional(
@@ -42,8 +42,8 @@ pub const EMPTY: Parameter = Parameter::optional(
 pub const SURPLUS_ROWS: Parameter = Parameter::optional(
     "surplus_rows",
     ParameterKind::Choice(&["refuse", "ignore"]),
-    "`ignore`: rows beyond the end of the shorter table are left out; default: tables of different length are \
-     invalid.",
+    "`ignore`: rows beyond the end of the shorter table are left out; default: if the tables have different lengths, \
+     the submission is invalid.",
 );
 
 /// The parameters that name the columns.

@@ -63,9 +63,9 @@ impl GradeSpecError {
             return Some(format!("did you mean `{name}`?"));
         }
         match &self.problem {
-            Problem::Unknown { what, known, .. } if !known.is_empty() => {
-                Some(format!("the {what}s are `{}`", known.join("`, `")))
-            }
+            Problem::Unknown {
+                category, known, ..
+            } if !known.is_empty() => Some(format!("the {category}s are `{}`", known.join("`, `"))),
             _ => None,
         }
     }
@@ -87,10 +87,10 @@ pub struct GradeSpecErrors(pub Vec<GradeSpecError>);
 #[allow(missing_docs, reason = "the messages describe the fields")]
 pub enum Problem {
     /// An unknown name.
-    #[error("there is no {what} `{name}`")]
+    #[error("there is no {category} `{name}`")]
     Unknown {
         /// The kind of the name: a key, a rule, a metric ...
-        what: &'static str,
+        category: &'static str,
         /// The unknown name.
         name: String,
         /// The known names.

@@ -284,12 +284,12 @@ fn is_short(definition: &Definition, given: &Map<String, Value>) -> bool {
 fn known_keys(
     map: &Map<String, Value>,
     path: &KeyPath,
-    what: &'static str,
+    category: &'static str,
     known: &[&'static str],
     faults: &mut Faults,
 ) {
     for key in map.keys().filter(|key| !known.contains(&key.as_str())) {
-        faults.report(unknown(&path.key(key), what, key, known));
+        faults.report(unknown(&path.key(key), category, key, known));
     }
 }
 
@@ -303,7 +303,7 @@ fn missing(path: &KeyPath, key: &'static str) -> GradeSpecError {
 
 fn unknown(
     path: &KeyPath,
-    what: &'static str,
+    category: &'static str,
     name: &str,
     known: &[&'static str],
 ) -> GradeSpecError {
@@ -311,7 +311,7 @@ fn unknown(
     GradeSpecError {
         path: path.clone(),
         problem: Problem::Unknown {
-            what,
+            category,
             name: name.to_owned(),
             known: known.to_vec(),
         },

@@ -7,7 +7,7 @@ use crate::{metrics, rules};
 
 /// Returns the schema of all keys except `answers` and `sample`, as a fragment of a pipeline's schema.
 pub fn grade_schema() -> Value {
-    let path = |what: &str| json!({ "type": "string", "description": what });
+    let path = |description: &str| json!({ "type": "string", "description": description });
     json!({
         "type": "object",
         "description": "How submissions are checked and scored.",

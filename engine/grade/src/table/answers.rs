@@ -33,7 +33,7 @@ pub enum AnswersError {
     Member { line: usize, path: String },
     /// A member is not a list.
     #[error("line {line}: `{path}` is not a list")]
-    NoList { line: usize, path: String },
+    NotList { line: usize, path: String },
     /// The file is not UTF-8.
     #[error("{0}")]
     Encoding(#[from] std::str::Utf8Error),
@@ -169,7 +169,7 @@ impl Part {
             (None, Some(path)) => match value_at(record, path, line)? {
                 Value::Array(items) => (path, items.as_slice()),
                 _ => {
-                    return Err(AnswersError::NoList {
+                    return Err(AnswersError::NotList {
                         line,
                         path: path.clone(),
                     });

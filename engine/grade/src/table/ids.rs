@@ -41,7 +41,7 @@ pub fn differ(
         ([first, _, ..], _, _) => {
             let (all, rows) = (unknown.len(), count(submission.len(), "row"));
             let expected =
-                format!("an identifier of the answers; {all} of {rows} have an unknown one");
+                format!("an identifier of the answers; {all} of {rows} have unknown identifiers");
             submission.refuse(RefusalKind::Ids, *first, &expected)
         }
         ([], Some(repeated), Some(missing)) => {

@@ -241,7 +241,7 @@ impl<'a> Side<'a> {
         let message = match (closest(name, &names), names.len()) {
             (Some(other), _) => {
                 format!(
-                    "the submission has no such column, but `{other}`, which must be spelled `{name}`"
+                    "the submission has no such column, but a column `{other}`; rename it to `{name}`"
                 )
             }
             (None, 1) if names.iter().any(|only| only.contains([';', '\t'])) => {
@@ -390,7 +390,7 @@ impl<'a> GradedColumn<'a> {
             Role::Submission => (kind, format!("found {found}, expected {expected}")),
             Role::Answers => (
                 RefusalKind::Answers,
-                format!("the answers hold {found}, expected {expected}"),
+                format!("the answers contain {found}, expected {expected}"),
             ),
         };
         Refusal::new(kind, message)

@@ -56,8 +56,8 @@ pub(crate) fn scan<'a>(
         return Ok(Err(too_large(size)));
     }
     let (start, line) = front(content)?;
-    if let Some(what) = recognise(&start) {
-        return Ok(Err(unreadable(format!("the file is {what}, not a CSV"))));
+    if let Some(format) = recognise(&start) {
+        return Ok(Err(unreadable(format!("the file is {format}, not a CSV"))));
     }
     let (length, fields) = match line.has_text {
         true => (line.bytes, line.commas + 1),
@@ -142,7 +142,7 @@ fn recognise(bytes: &[u8]) -> Option<&'static str> {
     SIGNATURES
         .iter()
         .find(|(start, _)| bytes.starts_with(start))
-        .map(|(_, what)| *what)
+        .map(|(_, format)| *format)
 }
 
 fn unreadable(message: String) -> Refusal {

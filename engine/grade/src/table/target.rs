@@ -76,18 +76,18 @@ impl<'a> Labels<'a> {
         match how {
             LabelsAs::Text => Ok(Labels::Text(column.values().map(text).collect())),
             LabelsAs::List if texts > 0 => Ok(Labels::Text(column.values().map(text).collect())),
-            LabelsAs::Column if object && texts > 0 => only_text(column),
+            LabelsAs::Column if object && texts > 0 => text_labels(column),
             LabelsAs::Column if object && !column.is_empty() => {
-                let expected = "labels of one type, without missing ones";
+                let expected = "labels of one type, without missing labels";
                 let odd = column
                     .values()
                     .position(|value| value == CellValue::Missing)
                     .unwrap_or_default();
                 Err(column.refuse(RefusalKind::Missing, odd, expected))
             }
-            LabelsAs::Integer | LabelsAs::FirstInteger => integers(column, how),
+            LabelsAs::Integer | LabelsAs::FirstInteger => python_integers(column, how),
             LabelsAs::List => list_of_numbers(column, expected),
-            LabelsAs::Column => whole(column, expected),
+            LabelsAs::Column => integers_by_value(column, expected),
         }
     }
 
@@ -119,7 +119,7 @@ fn more_than_two<T: Eq + std::hash::Hash>(values: &[T]) -> bool {
         .any(|value| seen.insert(value) && seen.len() > 2)
 }
 
-fn only_text<'a>(column: &GradedColumn<'a>) -> Result<Labels<'a>, Refusal> {
+fn text_labels<'a>(column: &GradedColumn<'a>) -> Result<Labels<'a>, Refusal> {
     let label = |position, value: CellValue<'a>| match value {
         CellValue::Text(text) => Ok(Cow::Borrowed(text)),
         CellValue::Missing => Err(column.refuse(RefusalKind::Missing, position, "a label")),
@@ -128,7 +128,7 @@ fn only_text<'a>(column: &GradedColumn<'a>) -> Result<Labels<'a>, Refusal> {
     column.map_cells(label).map(Labels::Text)
 }
 
-fn integers<'a>(column: &GradedColumn<'a>, how: LabelsAs) -> Result<Labels<'a>, Refusal> {
+fn python_integers<'a>(column: &GradedColumn<'a>, how: LabelsAs) -> Result<Labels<'a>, Refusal> {
     let first = how == LabelsAs::FirstInteger;
     let label = |position, value: CellValue<'a>| {
         let number = match value {
@@ -168,11 +168,11 @@ fn list_of_numbers<'a>(column: &GradedColumn<'a>, expected: &str) -> Result<Labe
         Some(odd) if !column.values().all(beyond) => {
             Err(column.refuse(RefusalKind::Range, odd, "a class label below 2^63"))
         }
-        _ => whole(column, expected),
+        _ => integers_by_value(column, expected),
     }
 }
 
-fn whole<'a>(column: &GradedColumn<'a>, expected: &str) -> Result<Labels<'a>, Refusal> {
+fn integers_by_value<'a>(column: &GradedColumn<'a>, expected: &str) -> Result<Labels<'a>, Refusal> {
     let label = |position: usize, _| match key(column, position) {
         Identifier::Integer(value)
             if value >= i128::from(i64::MIN) && value <= i128::from(u64::MAX) =>

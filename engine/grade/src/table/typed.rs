@@ -27,7 +27,9 @@ pub enum TypedFrameError {
     #[error("the typed frame has no header: {0}")]
     Header(String),
     /// A column has too few bytes or too few cells.
-    #[error("the column `{0}` of the typed frame is truncated, or has another number of cells")]
+    #[error(
+        "the column `{0}` of the typed frame is truncated, or does not have as many cells as `rows`"
+    )]
     Length(String),
     /// Two columns have the same name.
     #[error("the typed frame has two columns `{0}`")]
