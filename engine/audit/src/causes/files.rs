@@ -23,7 +23,7 @@ pub static FILE_PACKED: Cause = Cause {
     id: "file-packed",
     family: Family::Files,
     harm: Harm::Form,
-    meaning: "a file was compressed, and its name shows it",
+    meaning: "a file was compressed or unpacked, and its name shows it",
     advice: "nothing, if programs that read the tree expect it",
 };
 

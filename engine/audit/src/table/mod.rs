@@ -4,16 +4,18 @@
 pub(crate) mod cell;
 mod compare;
 mod forms;
+mod spelling;
 mod tally;
-mod zeros;
 
 use std::path::Path;
 
 use prep_contents::table::DetectedFile;
 use prep_contents::{ContentsError, DecodingLimits, Format, Result, TableReader, read};
 
-use crate::causes::{files, rows, text};
+use crate::causes::{Harm, files, rows, text};
 use crate::finding::AuditFinding;
+use crate::harm::{IDS, PRIVATE};
+use spelling::{Respelled, Spelling};
 
 pub use compare::{TableComparison, TableUse};
 
@@ -48,7 +50,7 @@ pub fn compare(
     let is_typed = !matches!(ours, DetectedFile::Csv(_));
     let mut outcome = compare::compare(path, theirs.table(), ours.table(), role, is_typed)?;
     if let Some(other) =
-        without_zeros(path, theirs.table(), ours.table(), role, is_typed, &outcome)?
+        with_ids_respelled(path, theirs.table(), ours.table(), role, is_typed, &outcome)?
     {
         outcome = other;
     }
@@ -63,7 +65,14 @@ pub fn compare(
         (DetectedFile::Records(theirs), DetectedFile::Records(ours)) => {
             // Columns are listed in order of first appearance, so their order has no meaning here.
             findings.retain(|finding| finding.cause.id != rows::COLUMN_ORDER.id);
-            let equal = outcome.rows.is_some();
+            // Further members of objects are not another order.
+            let columns = [
+                rows::COLUMNS_ADDED.id,
+                rows::COLUMNS_MISSING.id,
+                rows::COLUMNS_RENAMED.id,
+            ];
+            let has_same = !findings.iter().any(|one| columns.contains(&one.cause.id));
+            let equal = outcome.rows.is_some() && has_same;
             findings.extend(forms::of_records(path, theirs, ours, equal));
             let is_named = findings
                 .iter()
@@ -93,8 +102,8 @@ pub fn compare(
     Ok(outcome)
 }
 
-/// Compares tables with ids as numbers, if that explains why rows have no pair.
-fn without_zeros(
+/// Compares tables with ids in one spelling, if that explains why rows have no pair.
+fn with_ids_respelled(
     path: &str,
     theirs: &dyn TableReader,
     ours: &dyn TableReader,
@@ -113,25 +122,30 @@ fn without_zeros(
     if is_alone(found) < 2 {
         return Ok(None);
     }
-    let lost = zeros::lost(theirs, ours, &role.ids)?;
-    if lost == 0 {
-        return Ok(None);
+    for spelling in Spelling::ALL {
+        let (changed, zeros) = spelling::changed(theirs, ours, &role.ids, spelling)?;
+        if changed == 0 {
+            continue;
+        }
+        let (theirs, ours) = (
+            Respelled::new(theirs, &role.ids, spelling),
+            Respelled::new(ours, &role.ids, spelling),
+        );
+        let mut outcome = compare::compare(path, &theirs, &ours, role, is_typed)?;
+        let is_repeated = |one: &AuditFinding| one.cause.id == rows::ROWS_REPEATED.id;
+        if is_alone(&outcome) > 0 || outcome.findings.iter().any(is_repeated) {
+            continue;
+        }
+        let mut finding = AuditFinding::new(spelling.cause(zeros), path)
+            .cells(if zeros > 0 { zeros } else { changed })
+            .proof(spelling.proof());
+        finding.raise(Harm::Content, IDS);
+        if role.answers {
+            finding.raise(Harm::Answers, PRIVATE);
+        }
+        outcome.findings.push(finding);
+        outcome.rows = None;
+        return Ok(Some(outcome));
     }
-    let (theirs, ours) = (
-        zeros::WithoutZeros::new(theirs, &role.ids),
-        zeros::WithoutZeros::new(ours, &role.ids),
-    );
-    let mut outcome = compare::compare(path, &theirs, &ours, role, is_typed)?;
-    if is_alone(&outcome) > 0 {
-        return Ok(None);
-    }
-    let mut finding = AuditFinding::new(&text::LEADING_ZEROS, path)
-        .cells(lost)
-        .proof("with ids as numbers, every row has its pair");
-    if role.answers {
-        finding.raise(crate::causes::Harm::Answers, crate::harm::PRIVATE);
-    }
-    outcome.findings.push(finding);
-    outcome.rows = None;
-    Ok(Some(outcome))
+    Ok(None)
 }

@@ -6,7 +6,7 @@ use prep_contents::members::{self, ArchiveComparison, ArchiveSide, MemberDiffere
 use prep_contents::{ContentsError, Result};
 
 use super::pair::{self, Surroundings};
-use super::swapped;
+use super::{names, swapped};
 use crate::causes::{NOT_CLASSIFIED, files, writer};
 use crate::finding::AuditFinding;
 
@@ -30,11 +30,14 @@ pub(super) fn compare(
                 AuditFinding::new(&files::FILES_SURPLUS, inner)
                     .example(format!("{name}, {size} bytes")),
             ),
-            MemberDifference::Renamed { there, .. } => found.push(
-                AuditFinding::new(&files::FILES_RENAMED, inner)
-                    .example(format!("{there} there, {name} here"))
-                    .proof("contents are equal"),
-            ),
+            MemberDifference::Renamed { there, .. } => {
+                let cause = names::cause_of_renaming(name, there, false);
+                found.push(
+                    AuditFinding::new(cause, inner)
+                        .example(format!("{there} there, {name} here"))
+                        .proof("contents are equal"),
+                );
+            }
             MemberDifference::Swapped { there, .. } => {
                 let example = format!("{there} has there what {name} has here");
                 found.push(swapped::finding(&inner, &format!("{path}/{there}")).example(example));

@@ -122,6 +122,10 @@ pub fn compare(
         pairs.push(paired);
         named.push(names::of_packed(&there, &here));
     }
+    for (there, here) in left.inflated() {
+        let found = names::of_inflated(&there, &here, theirs, ours, &around);
+        named.extend(found.map_err(AuditError::reading(&ours.join(&here)))?);
+    }
     for (archive, folder) in left.unpacked(ours, &resources.limits)? {
         let found = names::of_unpacked(&archive, &folder, theirs, ours, &around);
         named.extend(found.map_err(AuditError::reading(&ours.join(&archive)))?);

@@ -10,7 +10,7 @@ use prep_contents::{ContentsError, DecodingLimits, read};
 use super::pair::{self, Surroundings, ending};
 use super::swapped::is_of_test;
 use crate::bundle::members;
-use crate::causes::{Harm, NOT_CLASSIFIED, files};
+use crate::causes::{Cause, Harm, NOT_CLASSIFIED, files};
 use crate::error::{AuditError, unless_damaged};
 use crate::finding::AuditFinding;
 use crate::harm::{ANSWERS_SHOWN, PRIVATE};
@@ -112,6 +112,49 @@ impl OneSided {
         });
         found
     }
+}
+
+impl OneSided {
+    /// Removes compressed files of ours that `theirs` has without the ending of the compression. Returns their path and ours.
+    pub(super) fn inflated(&mut self) -> Vec<(String, String)> {
+        let mut found = Vec::new();
+        let surplus = &mut self.surplus;
+        self.missing.retain(|here, _| {
+            let there = here.strip_suffix(".gz");
+            let Some(there) = there.filter(|there| surplus.remove(*there).is_some()) else {
+                return true;
+            };
+            found.push((there.to_owned(), here.clone()));
+            false
+        });
+        found
+    }
+}
+
+/// Findings for a compressed file of ours that is not compressed in `theirs`.
+///
+/// # Errors
+/// When the system fails.
+pub(super) fn of_inflated(
+    there: &str,
+    here: &str,
+    theirs: &Path,
+    ours: &Path,
+    around: &Surroundings<'_>,
+) -> Result<Vec<AuditFinding>, ContentsError> {
+    let mut found = vec![of_packed(there, here)];
+    let place = ours.join(here);
+    let length = place.metadata();
+    let length = length.map_err(ContentsError::system_error(&place))?.len();
+    let budget = around.resources.limits.budget(length);
+    let visited = Archive::Gzip.visit(&place, here, &budget, &mut |_, _, content| {
+        let ours = read::spool(content, around.resources)?;
+        let paired = pair::compare(there, &theirs.join(there), &ours, &around.inside())?;
+        found.extend(paired.findings);
+        Ok(())
+    });
+    unless_damaged(visited)?;
+    Ok(found)
 }
 
 pub(super) fn of_packed(there: &str, here: &str) -> AuditFinding {
@@ -223,6 +266,16 @@ fn base_letter(letter: char) -> char {
     }
 }
 
+/// Whether a file was renamed, or is in the directory of another part.
+pub(super) fn cause_of_renaming(path: &str, other: &str, other_split: bool) -> &'static Cause {
+    let name = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
+    let has_moved = is_of_test(other) != is_of_test(path);
+    match name(other) == name(path) && (other_split || has_moved) {
+        true => &files::FILES_OTHER_PART,
+        false => &files::FILES_RENAMED,
+    }
+}
+
 /// Pairs files of equal content; only those whose size occurs on both sides are read.
 fn renamed(
     theirs: &Path,
@@ -264,13 +317,7 @@ fn renamed(
         let other = others.swap_remove(place);
         missing.remove(&path);
         surplus.remove(&other);
-        let has_moved = is_of_test(&other) != is_of_test(&path);
-        let elsewhere = name(&other) == name(&path) && (other_split || has_moved);
-        let cause = if elsewhere {
-            &files::FILES_OTHER_PART
-        } else {
-            &files::FILES_RENAMED
-        };
+        let cause = cause_of_renaming(&path, &other, other_split);
         let mut finding = AuditFinding::new(cause, path.as_str())
             .example(format!("{other} there, {path} here"))
             .proof("contents are equal");

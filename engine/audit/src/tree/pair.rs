@@ -169,6 +169,12 @@ fn look(
             AuditFinding::new(&files::FILES_DAMAGED, path).example(example),
         ]);
     }
+    if matches!(format, Some(Format::Csv(_))) && is_json_text(theirs)? && !is_json_text(ours)? {
+        let example = format!("it is a JSON document; {sizes}");
+        return Ok(vec![
+            AuditFinding::new(&files::FILES_DAMAGED, path).example(example),
+        ]);
+    }
     let has_mark = is_document && their_size == our_size + 3 && our_size <= MAX_MARKED_BYTES;
     if has_mark && read::head(theirs, 3)? == BYTE_ORDER_MARK {
         let theirs = read::read_file(theirs, limits)?;
@@ -212,6 +218,9 @@ fn look(
         _ if is_document => document::compare(path, theirs, ours, &role, limits),
         "png" | "jpg" | "jpeg" => image::compare(path, theirs, ours, limits),
         _ => {
+            if let Some(findings) = forms_of_text(path, theirs, ours, &role, limits)? {
+                return Ok(findings);
+            }
             let finding = AuditFinding::new(&files::FILES_CHANGED, path);
             let finding = match at {
                 Some(at) => finding.example(format!("from byte {at} on; {sizes}")),
@@ -340,6 +349,43 @@ fn is_binary(path: &Path) -> Result<bool> {
         .filter(|byte| matches!(byte, 0..=8 | 14..=26))
         .count();
     Ok(!is_wide && control * 50 > head.len())
+}
+
+/// Whether a file begins as a list or an object in JSON.
+fn is_json_text(path: &Path) -> Result<bool> {
+    let head = read::head(path, 256)?;
+    let mut letters = head.iter().filter(|byte| !byte.is_ascii_whitespace());
+    let first = [letters.next(), letters.next()];
+    Ok(matches!(
+        first,
+        [Some(b'['), Some(b'{' | b'[')] | [Some(b'{'), Some(b'"')]
+    ))
+}
+
+/// The differences of two texts of a format that is not looked into, if they are of form: line ends, encoding, the last line end.
+fn forms_of_text(
+    path: &str,
+    theirs: &Path,
+    ours: &Path,
+    role: &table::TableUse,
+    limits: &prep_contents::DecodingLimits,
+) -> Result<Option<Vec<AuditFinding>>> {
+    if is_binary(theirs)? || is_binary(ours)? {
+        return Ok(None);
+    }
+    let compared = table::compare(path, theirs, ours, Format::Lines, role, limits);
+    let Some(outcome) = crate::error::unless_damaged(compared)? else {
+        return Ok(None);
+    };
+    let of_form = [
+        text::LINE_ENDS.id,
+        text::BYTE_ORDER_MARK.id,
+        text::ENCODING.id,
+        text::FINAL_NEWLINE.id,
+    ];
+    let findings = outcome.findings;
+    let is_form = findings.iter().all(|one| of_form.contains(&one.cause.id));
+    Ok(is_form.then_some(findings))
 }
 
 /// Whether `theirs` ends inside a line. It is equal to the beginning of `ours`.

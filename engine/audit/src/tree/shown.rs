@@ -44,6 +44,7 @@ pub(super) fn raise(
         files::FILES_SURPLUS.id,
     ];
     let mut answers = None;
+    of_items(findings, places, roles, limits)?;
     for finding in findings.iter_mut() {
         let is_public = finding.path.starts_with("public/");
         if !is_public || finding.harm >= Harm::Answers || !suspicious.contains(&finding.cause.id) {
@@ -67,8 +68,38 @@ pub(super) fn raise(
     Ok(())
 }
 
+/// Raises the harm of files of test items that have the answers, each its own.
+fn of_items(
+    findings: &mut [AuditFinding],
+    places: &Places<'_>,
+    roles: &Roles,
+    limits: &DecodingLimits,
+) -> Result<()> {
+    let is_surplus = |one: &AuditFinding| {
+        one.cause.id == files::FILES_SURPLUS.id && one.path.starts_with("public/")
+    };
+    let surplus = findings.iter().filter(|one| is_surplus(one));
+    let paths: Vec<&str> = surplus.map(|one| one.path.as_str()).collect();
+    if paths.len() < MIN_ITEMS {
+        return Ok(());
+    }
+    let Some(answers) = Answers::read(places, roles, limits)? else {
+        return Ok(());
+    };
+    let Some(shown) = answers.shown_in_files(&paths, places)? else {
+        return Ok(());
+    };
+    for finding in findings.iter_mut().filter(|one| is_surplus(one)) {
+        finding.raise(Harm::Answers, ANSWERS_SHOWN);
+        finding.proof = Some(shown.clone());
+    }
+    Ok(())
+}
+
 /// Our answers: the labels of each id, column by column.
 struct Answers {
+    /// Ids in the order of the answers.
+    order: Vec<String>,
     id: String,
     labels: Vec<(String, HashMap<String, String>)>,
 }
@@ -96,6 +127,7 @@ impl Answers {
             }
         }
         Ok(Some(Answers {
+            order: ids,
             id: id.to_owned(),
             labels,
         }))
@@ -148,11 +180,12 @@ impl Answers {
         limits: &DecodingLimits,
     ) -> Result<Option<String>> {
         let shown = self.shown_in_table(path, place, own, limits)?;
-        // A file of which ours has nothing is looked through as a text, too.
-        match shown.is_none() && !own.is_file() {
-            true => self.shown_in_text(place),
-            false => Ok(shown),
+        if shown.is_some() {
+            return Ok(shown);
         }
+        let shown = self.shown_in_text(place)?;
+        let is_known = shown.is_some() && own.is_file() && self.shown_in_text(own)?.is_some();
+        Ok(shown.filter(|_| !is_known))
     }
 
     /// Which column of their table holds answers that ours does not.
@@ -163,7 +196,7 @@ impl Answers {
         own: &std::path::Path,
         limits: &DecodingLimits,
     ) -> Result<Option<String>> {
-        let Some(format) = Format::from_path(path).filter(|format| *format != Format::Lines) else {
+        let Some(format) = Format::from_path(path) else {
             return Ok(None);
         };
         let Some(opened) = unless_damaged(DetectedFile::open(place, format, limits))? else {
@@ -172,7 +205,7 @@ impl Answers {
         let table = opened.table();
         let names = table.columns().to_vec();
         let Some(key) = self.key(table, &names)? else {
-            return Ok(None);
+            return self.shown_by_place(table, own);
         };
         // By column and label.
         let mut all: Vec<Vec<Agreement>> =
@@ -211,6 +244,11 @@ impl Answers {
                         "`{name}` there is the answer in `{label}` for {hits} of {count} test items"
                     )));
                 }
+                if known_is_none(own, path, name, limits)? && agreement.is_on_a_line() {
+                    return Ok(Some(format!(
+                        "`{name}` there is the answer in `{label}` in another unit"
+                    )));
+                }
                 let classes: std::collections::HashSet<&String> = answers.values().collect();
                 let right = agreement.right_by_code(classes.len());
                 if known_is_none(own, path, name, limits)?
@@ -221,6 +259,85 @@ impl Answers {
                         "`{name}` there predicts the answer in `{label}` by a code for {right} of {count} test items"
                     )));
                 }
+            }
+        }
+        Ok(None)
+    }
+
+    /// Which column of a table without ids has the answers in their order. `own` is our file, which must not exist.
+    fn shown_by_place(
+        &self,
+        table: &dyn TableReader,
+        own: &std::path::Path,
+    ) -> Result<Option<String>> {
+        let names = table.columns();
+        if own.is_file() {
+            return Ok(None);
+        }
+        let mut all = vec![vec![Agreement::default(); self.labels.len()]; names.len()];
+        let (mut rows, mut row, mut count) = (table.rows()?, Row::default(), 0);
+        while rows.next(&mut row)? {
+            let Some(id) = self.order.get(count) else {
+                return Ok(None);
+            };
+            count += 1;
+            for (place, columns) in all.iter_mut().enumerate() {
+                let cell = text(row.cell(place));
+                for ((_, answers), agreement) in self.labels.iter().zip(columns) {
+                    if let Some(answer) = answers.get(id) {
+                        agreement.add(&cell, answer);
+                    }
+                }
+            }
+        }
+        if count != self.order.len() {
+            return Ok(None);
+        }
+        for (name, columns) in names.iter().zip(&all) {
+            for ((label, answers), agreement) in self.labels.iter().zip(columns) {
+                let hits = agreement.hits;
+                if tells(hits, count, most_frequent(answers)) {
+                    return Ok(Some(format!(
+                        "`{name}` there has the answers in `{label}` in their order, for {hits} of {count} test items"
+                    )));
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// Which files of one item each have its answer, in their names or in their texts.
+    fn shown_in_files(&self, paths: &[&str], places: &Places<'_>) -> Result<Option<String>> {
+        let ids: std::collections::HashSet<&String> = self.order.iter().collect();
+        let mut found: Vec<(&String, Vec<String>)> = Vec::new();
+        for path in paths {
+            let name = path.rsplit('/').next().unwrap_or(path);
+            let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
+            let Some(id) = id_in(stem, &ids) else {
+                continue;
+            };
+            let mut words = words_of(&stem.replace('_', " "));
+            let place = places.theirs.join(path);
+            let length = place.metadata().map_or(u64::MAX, |metadata| metadata.len());
+            if length <= MAX_NOTE_BYTES {
+                let length = usize::try_from(length).unwrap_or(0);
+                let bytes = read::head(&place, length)?;
+                words.extend(words_of(&String::from_utf8_lossy(&bytes)));
+            }
+            found.push((id, words));
+        }
+        for (label, answers) in &self.labels {
+            let named = found
+                .iter()
+                .filter_map(|(id, words)| Some((answers.get(*id)?, words)));
+            let count = named.clone().count();
+            let hits = named
+                .filter(|(answer, words)| words.iter().any(|word| same(answer, word)))
+                .count();
+            if count * 2 >= answers.len() && tells(hits, count, most_frequent(answers)) {
+                return Ok(Some(format!(
+                    "files of {hits} of {count} test items have their answers in `{label}`, in their names or texts"
+                )));
             }
         }
         Ok(None)
@@ -313,6 +430,28 @@ impl Answers {
     }
 }
 
+/// Longest file of an item in which its answer is looked for.
+const MAX_NOTE_BYTES: u64 = 4096;
+
+fn words_of(text: &str) -> Vec<String> {
+    text.split(|c: char| c.is_whitespace() || ",;:\"'()[]{}|<>=".contains(c))
+        .filter(|word| !word.is_empty())
+        .map(str::to_owned)
+        .collect()
+}
+
+/// The id that a name is, or that it has between signs.
+fn id_in<'a>(stem: &str, ids: &std::collections::HashSet<&'a String>) -> Option<&'a String> {
+    let stem = stem.to_owned();
+    ids.get(&stem).copied().or_else(|| {
+        let parts = stem.split(['_', '-', ' ']).map(str::to_owned);
+        parts.filter_map(|part| ids.get(&part).copied()).next()
+    })
+}
+
+/// Numbers that are compared with answers in another unit.
+const MAX_PAIRS: usize = 5_000;
+
 /// Different cells that may be codes of the answers.
 const MAX_CODES: usize = 64;
 
@@ -322,16 +461,44 @@ struct Agreement {
     hits: usize,
     count: usize,
     codes: HashMap<String, HashMap<String, usize>>,
+    /// Numbers and the answers, if both are numbers.
+    pairs: Vec<(f64, f64)>,
 }
 
 impl Agreement {
     fn add(&mut self, cell: &str, answer: &str) {
         self.count += 1;
         self.hits += usize::from(same(answer, cell));
+        let pair = cell.parse().ok().zip(answer.parse().ok());
+        self.pairs
+            .extend(pair.filter(|_| self.pairs.len() < MAX_PAIRS));
         if self.codes.len() <= MAX_CODES {
             let answers = self.codes.entry(cell.to_owned()).or_default();
             *answers.entry(answer.to_owned()).or_default() += 1;
         }
+    }
+
+    /// Whether the answers are the numbers in another unit: on one line, for nine of ten items and to a thousandth of their range.
+    fn is_on_a_line(&self) -> bool {
+        let by_number = |one: &&(f64, f64), other: &&(f64, f64)| one.0.total_cmp(&other.0);
+        let (low, high) = (
+            self.pairs.iter().min_by(by_number),
+            self.pairs.iter().max_by(by_number),
+        );
+        let (Some((x0, y0)), Some((x1, y1))) = (low, high) else {
+            return false;
+        };
+        let different: std::collections::HashSet<u64> = self
+            .pairs
+            .iter()
+            .map(|(_, answer)| answer.to_bits())
+            .collect();
+        let is_near = |(x, y): &&(f64, f64)| {
+            let told = y0 + (y1 - y0) * (x - x0) / (x1 - x0);
+            (told - y).abs() <= 1e-3 * (y1 - y0).abs()
+        };
+        let near = self.pairs.iter().filter(is_near).count();
+        x1 > x0 && different.len() >= 2 * MIN_ITEMS && near * 10 >= self.count * 9
     }
 
     /// Items whose answer is the most frequent one of their cell, if cells are codes of this number of classes.

@@ -28,7 +28,7 @@ fn answers(c: &Change<'_>) -> Vec<(String, String)> {
         .collect()
 }
 
-fn gzipped(content: &[u8]) -> Vec<u8> {
+pub(crate) fn gzipped(content: &[u8]) -> Vec<u8> {
     let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     encoder.write_all(content).unwrap();
     encoder.finish().unwrap()
@@ -270,5 +270,124 @@ pub(crate) const FURTHER: &[Case] = &[
             })
         },
         &[("document-layout", FORM)],
+    ),
+    (
+        "ids as decimal numbers in rows of another order",
+        |c| {
+            c.put(
+                "public/names.csv",
+                "id,name\n3.0,x\n1.0,é\n2.0,naïve\n".as_bytes(),
+            )
+        },
+        &[("number-spelling", CONTENT), ("row-order", NONE)],
+    ),
+    (
+        "spaces around ids in rows of another order",
+        |c| {
+            c.put(
+                "public/numbered.csv",
+                b"id,size\n0009 ,d\n0071 ,a\n0250 ,b\n1833 ,c\n",
+            )
+        },
+        &[("blanks", CONTENT), ("row-order", NONE)],
+    ),
+    (
+        "a document under the name of a table",
+        |c| c.put("public/numbered.csv", b"[{\"id\": 1, \"size\": \"a\"}]"),
+        &[("files-damaged", CONTENT)],
+    ),
+    (
+        "a member more in each record",
+        |c| {
+            c.text("public/rows.jsonl", |t| {
+                t.replace("}\n", ", \"more\": 1}\n")
+            })
+        },
+        &[("columns-added", CONTENT)],
+    ),
+    (
+        "line ends of a text that is not looked into",
+        |c| c.text("public/page.rst", |t| t.replace('\n', "\r\n")),
+        &[("line-ends", FORM)],
+    ),
+    (
+        "a word of a text that is not looked into",
+        |c| c.text("public/page.rst", |t| t.replace("more", "less")),
+        &[("files-changed", CONTENT)],
+    ),
+    (
+        "a member in the other part",
+        |c| {
+            c.put(
+                "public/parts.zip",
+                &zip(&[("train/1.bin", &[5; 300]), ("train/2.bin", &[6; 300])]),
+            )
+        },
+        &[("files-other-part", ANSWERS)],
+    ),
+    (
+        "a member of another name",
+        |c| {
+            c.put(
+                "public/parts.zip",
+                &zip(&[("train/1.bin", &[5; 300]), ("test/3.bin", &[6; 300])]),
+            )
+        },
+        &[("files-renamed", CONTENT)],
+    ),
+    (
+        "a packed table, unpacked",
+        |c| {
+            fs::remove_file(c.path("public/packed.csv.gz")).unwrap();
+            c.put("public/packed.csv", b"id,size\n1,a\n2,b\n");
+        },
+        &[("file-packed", FORM)],
+    ),
+    (
+        "a packed table, unpacked and changed",
+        |c| {
+            fs::remove_file(c.path("public/packed.csv.gz")).unwrap();
+            c.put("public/packed.csv", b"id,size\n1,a\n2,c\n");
+        },
+        &[("file-packed", FORM), ("values-changed", CONTENT)],
+    ),
+    (
+        "answers without ids",
+        |c| {
+            let rows: String = answers(c)
+                .iter()
+                .map(|(_, kind)| format!("{kind}\n"))
+                .collect();
+            c.put("public/more.txt", rows.as_bytes());
+        },
+        &[("files-surplus", ANSWERS)],
+    ),
+    (
+        "other numbers without ids",
+        |c| {
+            let rows: String = (0..answers(c).len())
+                .map(|n| format!("{}\n", n % 3))
+                .collect();
+            c.put("public/more.txt", rows.as_bytes());
+        },
+        &[("files-surplus", CONTENT)],
+    ),
+    (
+        "answers in the names of files",
+        |c| {
+            for (id, kind) in answers(c) {
+                c.put(&format!("public/{id}_{kind}.tmp"), b".");
+            }
+        },
+        &[("files-surplus", ANSWERS)],
+    ),
+    (
+        "other numbers in the names of files",
+        |c| {
+            for (number, (id, _)) in answers(c).into_iter().enumerate() {
+                c.put(&format!("public/{id}_{}.tmp", number % 3), b".");
+            }
+        },
+        &[("files-surplus", CONTENT)],
     ),
 ];

@@ -15,7 +15,7 @@ use prep_contents::{DecodingLimits, Resources};
 use prep_splits::{KeyRole, Split, SplitAlgorithm, SplitKeys, SplitSize, split};
 
 use cases::CASES;
-use further::{FURTHER, NUMBERED};
+use further::{FURTHER, NUMBERED, gzipped};
 
 const ROWS: u32 = 200;
 
@@ -151,6 +151,12 @@ fn write_parts(root: &Path, parts: &Split) {
         ("weights.bin", &[1, 2, 3, 4, 5, 6, 7, 8, 9, 10]),
         ("flags.csv", b"id,flag\n1,True\n2,False\n3,True\n"),
         ("numbered.csv", NUMBERED),
+        ("page.rst", b"# One\n\nand more\n"),
+        (
+            "parts.zip",
+            &zip(&[("train/1.bin", &[5; 300]), ("test/2.bin", &[6; 300])]),
+        ),
+        ("packed.csv.gz", &gzipped(b"id,size\n1,a\n2,b\n")),
         ("large-1.bin", &[1; 700]),
         ("large-2.bin", &[2; 700]),
         ("short-1.bin", b"aa"),
