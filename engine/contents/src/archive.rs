@@ -36,7 +36,7 @@ impl Archive {
         let path = path.to_ascii_lowercase();
         let ends = |endings: &[&str]| endings.iter().any(|end| path.ends_with(end));
         match () {
-            () if ends(&[".zip", ".npz"]) => Some(Archive::Zip),
+            () if ends(&[".zip", ".npz", ".xlsx", ".ods", ".kmz"]) => Some(Archive::Zip),
             () if ends(&[".tar", ".tar.gz", ".tgz"]) => Some(Archive::Tar),
             () if ends(&[".7z"]) => Some(Archive::SevenZ),
             () if ends(&[".gz"]) => Some(Archive::Gzip),

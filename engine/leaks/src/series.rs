@@ -21,16 +21,21 @@ pub(crate) fn columns(path: &str, file: &[u8]) -> Option<Vec<Vec<f64>>> {
     (rows >= SHORTEST).then_some(columns)
 }
 
+/// Columns with names are in the order of their names, because another order is another form of the same series.
 fn of_text(text: &str) -> Option<Vec<Vec<f64>>> {
     let mut columns: Vec<Vec<f64>> = Vec::new();
     let mut kept = 0;
-    for (number, line) in text.lines().enumerate() {
-        let cells: Vec<Option<f64>> = line
-            .split([',', '\t', ';', ' '])
+    let mut names: Vec<&str> = Vec::new();
+    let is_comment = |line: &&str| ["#", "%", "//"].iter().any(|sign| line.starts_with(sign));
+    for (number, line) in text.lines().filter(|line| !is_comment(line)).enumerate() {
+        let texts = line.split([',', '\t', ';', ' ']);
+        let texts: Vec<&str> = texts
+            .map(str::trim)
             .filter(|cell| !cell.is_empty())
-            .map(|cell| cell.trim().parse().ok())
             .collect();
+        let cells: Vec<Option<f64>> = texts.iter().map(|cell| cell.parse().ok()).collect();
         if number == 0 && cells.iter().any(Option::is_none) {
+            names = texts;
             continue;
         }
         if columns.is_empty() {
@@ -43,6 +48,11 @@ fn of_text(text: &str) -> Option<Vec<Vec<f64>>> {
         if kept > MAX_NUMBERS {
             break;
         }
+    }
+    if names.len() == columns.len() {
+        let mut named: Vec<(&str, Vec<f64>)> = names.into_iter().zip(columns).collect();
+        named.sort_by_key(|(name, _)| *name);
+        columns = named.into_iter().map(|(_, column)| column).collect();
     }
     let is_numeric = |column: &Vec<f64>| {
         let finite = column.iter().filter(|one| one.is_finite()).count();
@@ -74,9 +84,10 @@ fn of_array(file: &[u8]) -> Option<Vec<Vec<f64>>> {
         .split(',')
         .filter_map(|one| one.trim().parse().ok())
         .collect();
-    if header.contains("'fortran_order': True") || shape.is_empty() || shape.len() > 2 {
+    if shape.is_empty() || shape.len() > 2 {
         return None;
     }
+    let is_by_column = header.contains("'fortran_order': True");
     macro_rules! all {
         ($type:ty) => {
             data.chunks_exact(size_of::<$type>())
@@ -99,7 +110,16 @@ fn of_array(file: &[u8]) -> Option<Vec<Vec<f64>>> {
     if width > 64 {
         return None;
     }
-    let column = |place: usize| numbers.iter().copied().skip(place).step_by(width).collect();
+    let rows = numbers.len() / width;
+    let column = |place: usize| match is_by_column {
+        true => numbers
+            .iter()
+            .copied()
+            .skip(place * rows)
+            .take(rows)
+            .collect(),
+        false => numbers.iter().copied().skip(place).step_by(width).collect(),
+    };
     Some((0..width).map(column).collect())
 }
 
@@ -165,4 +185,45 @@ pub(crate) fn summary(columns: &[Vec<f64>]) -> Vec<(String, f64)> {
         }
     }
     found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_form_of_a_series_does_not_matter() {
+        let rows =
+            |cells: &dyn Fn(usize) -> String| (0..12).map(|n| cells(n) + "\n").collect::<String>();
+        let one = "a,b\n".to_owned() + &rows(&|n| format!("{n},{}", n * n));
+        let other = "# device 7\nb\ta\n".to_owned() + &rows(&|n| format!("{}\t{n}", n * n));
+        let expected = columns("x.csv", one.as_bytes()).unwrap();
+        assert_eq!(expected[1][3], 9.0);
+        assert_eq!(columns("x.csv", other.as_bytes()), Some(expected.clone()));
+        let array = |is_by_column: bool, numbers: Vec<f64>| -> Vec<u8> {
+            let order = if is_by_column { "True" } else { "False" };
+            let header =
+                format!("{{'descr': '<f8', 'fortran_order': {order}, 'shape': (12, 2), }}");
+            let head = [
+                b"\x93NUMPY\x01\x00",
+                (header.len() as u16).to_le_bytes().as_slice(),
+                header.as_bytes(),
+            ]
+            .concat();
+            let data = numbers.into_iter().flat_map(f64::to_le_bytes);
+            head.into_iter().chain(data).collect()
+        };
+        let by_row = expected[0]
+            .iter()
+            .zip(&expected[1])
+            .flat_map(|(a, b)| [*a, *b]);
+        assert_eq!(
+            columns("x.npy", &array(false, by_row.collect())),
+            Some(expected.clone())
+        );
+        assert_eq!(
+            columns("x.npy", &array(true, expected.concat())),
+            Some(expected)
+        );
+    }
 }

@@ -82,6 +82,17 @@ impl Table {
         })
     }
 
+    /// A table of these columns, all of one length.
+    pub(crate) fn new(names: Vec<String>, columns: Vec<Vec<String>>) -> Table {
+        let all_rows = columns.first().map_or(0, Vec::len) as u64;
+        Table {
+            names,
+            columns,
+            all_rows,
+            numbers: None,
+        }
+    }
+
     /// The number that a row has in the file.
     pub(crate) fn number(&self, row: usize) -> u64 {
         let number = self.numbers.as_ref().and_then(|numbers| numbers.get(row));

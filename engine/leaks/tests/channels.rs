@@ -311,6 +311,105 @@ fn elements_of_markup() {
 }
 
 #[test]
+fn lists_of_one_document_that_refer_to_each_other() {
+    check("annotations", "answers-elsewhere", &|items| {
+        let mut files = items.plain();
+        let images = (0..TRAIN + TEST).map(|item| {
+            format!(
+                r#"{{"id": {}, "file": "{}.png"}}"#,
+                7 * item,
+                items.ids[item]
+            )
+        });
+        let labels = (0..TRAIN + TEST).map(|item| {
+            format!(
+                r#"{{"image": {}, "group": {}}}"#,
+                7 * item,
+                items.shown[item] + 3
+            )
+        });
+        let [images, labels] =
+            [images.collect::<Vec<_>>(), labels.collect::<Vec<_>>()].map(|list| list.join(", "));
+        let text = format!(r#"{{"images": [{images}], "labels": [{labels}]}}"#);
+        files.push(("all.json".to_owned(), text.into_bytes()));
+        files
+    });
+}
+
+#[test]
+fn lines_below_a_name() {
+    check("blocks", "answers-elsewhere", &|items| {
+        let mut files = items.plain();
+        let blocks = (0..TRAIN + TEST).map(|item| {
+            format!(
+                "- file: {}.png\n  size: 3\n  group: g{}\n",
+                items.ids[item], items.shown[item]
+            )
+        });
+        files.push((
+            "set.yaml".to_owned(),
+            blocks.collect::<String>().into_bytes(),
+        ));
+        files
+    });
+}
+
+#[test]
+fn tables_that_two_columns_join() {
+    check("two columns", "answers-elsewhere", &|items| {
+        let mut number = 0;
+        let mut files = items.tables("site,day,x,", &mut |_, _| {
+            number += 1;
+            format!("S{},{},1,", number / 30, number % 30)
+        });
+        let rows = (0..TRAIN + TEST).map(|item| {
+            let number = item + 1;
+            format!("S{},{},m{}\n", number / 30, number % 30, items.shown[item])
+        });
+        let text = "site,day,mood\n".to_owned() + &rows.collect::<String>();
+        files.push(("reports.csv".to_owned(), text.into_bytes()));
+        files
+    });
+}
+
+#[test]
+fn ids_in_other_spellings() {
+    check("capitals", "answers-elsewhere", &|items| {
+        let mut files = items.plain();
+        let rows = (0..TRAIN + TEST).map(|item| {
+            let id = items.ids[item].to_uppercase();
+            format!("SMP-{id},t{}\n", items.shown[item])
+        });
+        let text = "sample,tray\n".to_owned() + &rows.collect::<String>();
+        files.push(("trays.csv".to_owned(), text.into_bytes()));
+        files
+    });
+}
+
+#[test]
+fn texts_that_are_a_part_of_another_one() {
+    check("beginnings", "near", &|items| {
+        let mut texts: Vec<String> = Vec::new();
+        for item in 0..TRAIN + TEST {
+            let words = (0..30).map(|_| format!("w{}", items.random.below(60)));
+            let mut text = words.collect::<Vec<_>>().join(" ");
+            let same: Vec<usize> = (0..TRAIN)
+                .filter(|other| items.classes[*other] == items.shown[item])
+                .collect();
+            if item >= TRAIN {
+                let whole = match item % 2 {
+                    0 => &texts[same[items.random.below(same.len())]],
+                    _ => &text,
+                };
+                text = whole.split(' ').take(15).collect::<Vec<_>>().join(" ");
+            }
+            texts.push(text);
+        }
+        items.tables("text,x,", &mut |_, item| format!("{},1,", texts[item]))
+    });
+}
+
+#[test]
 fn lines_without_ids() {
     check("lines", "answers-elsewhere", &|items| {
         let mut files = items.plain();

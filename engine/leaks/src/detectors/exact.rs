@@ -69,6 +69,67 @@ pub(super) fn find(view: &View<'_>, label: &Label, tests: &mut Tests) -> Vec<Lea
     found
 }
 
+/// A number that describes the content of a second file of the items, by which they are sorted by class: pictures in the colour of their class, a file that is empty for
+/// one class.
+pub(super) fn looks(view: &View<'_>, label: &Label, tests: &mut Tests) -> Option<LeakFinding> {
+    // The only file of an item is what it is to be recognized by.
+    let files = (Channel::Name, "the number of files".to_owned());
+    let files = view.facts.all.get(&files).map(|counts| view.cells(counts));
+    let several = |files: &Vec<Option<&str>>| {
+        files
+            .iter()
+            .flatten()
+            .filter(|count| **count != "1")
+            .count()
+    };
+    let has_several = files.is_some_and(|files| several(&files) * 10 >= view.chosen.len() * 9);
+    if !label.is_class() || majority(&label.values) > 0.9 || !has_several {
+        return None;
+    }
+    let looks = view.facts.all.iter();
+    for ((_, name), values) in looks.filter(|((channel, _), _)| *channel == Channel::Look) {
+        let cells = view.cells(values);
+        let mut numbered: Vec<(f64, &str)> = facts::numbers(&cells)
+            .into_iter()
+            .enumerate()
+            .map(|(place, number)| (number, view.answer(label, place)))
+            .filter(|(number, _)| number.is_finite())
+            .collect();
+        // Equal numbers are sorted by class: items of two classes with one number are not separated.
+        numbered.sort_by(|one, other| one.0.total_cmp(&other.0).then(one.1.cmp(other.1)));
+        let classes = numbered
+            .iter()
+            .map(|(_, answer)| answer)
+            .collect::<HashSet<_>>()
+            .len();
+        let mixed = numbered.chunk_by(|one, other| one.0 == other.0);
+        let mixed = mixed.filter(|equal| {
+            equal
+                .iter()
+                .any(|one| Some(one.1) != equal.first().map(|one| one.1))
+        });
+        let changes = numbered
+            .windows(2)
+            .filter(|two| matches!(two, [one, other] if one.1 != other.1));
+        let changes = changes.count();
+        if numbered.len() * 10 < cells.len() * 9
+            || classes < 2
+            || changes + 1 > classes + numbered.len() / 100
+            || mixed.count() > 0
+        {
+            continue;
+        }
+        let p = tests.record(1e-9);
+        let what = format!("{name} sorts the items by `{}`", label.name);
+        return Some(
+            LeakFinding::new(LeakLevel::Risk, "answers-elsewhere", what)
+                .evidence(facts::examples(view, label, &cells))
+                .p_value(p),
+        );
+    }
+    None
+}
+
 /// Returns how the cells determine the answers, and the probability that this is chance.
 fn exact_relation(
     channel: Channel,

@@ -13,13 +13,18 @@ use std::collections::HashSet;
 use super::{Tests, exact, formula};
 use crate::facts::{Channel, ids};
 use crate::finding::{LeakFinding, LeakLevel};
-use crate::model::{Baseline, Gain, Prediction, Targets, by_nearest, by_value, gain};
+use crate::model::{
+    Baseline, Gain, Prediction, Targets, by_nearest, by_nearest_of_others, by_value, gain,
+};
 use crate::view::View;
 use crate::world::Label;
 use prep_failure::QuotedValue;
 
 /// Items that must have a fact.
 const FEWEST: usize = 20;
+
+/// Items of a group; more are a category.
+const MAX_GROUP: usize = 20;
 
 /// Facts of a run that are measured.
 const MAX_TESTED: usize = 1_500;
@@ -69,6 +74,7 @@ fn of_label(
         .all
         .iter()
         .filter(|(_, values)| values.len() >= FEWEST);
+    let groups = groups(view);
     for ((channel, name), values) in facts.take(MAX_TESTED) {
         let cells = view.cells(values);
         if channel.is_intended() || !seen.insert(cells.clone()) {
@@ -76,6 +82,10 @@ fn of_label(
         }
         let Some((prediction, gain)) = best(*channel, &cells, targets, baseline) else {
             continue;
+        };
+        let gain = match channel {
+            Channel::Order => beyond_groups(gain, &cells, &groups, targets, baseline),
+            _ => gain,
         };
         tests.record(gain.p);
         if let Some(told) = judge(*channel, name, label, &gain, &cells, view) {
@@ -107,8 +117,47 @@ fn of_label(
         }
     }
     findings.extend(exact::find(view, label, tests));
+    findings.extend(exact::looks(view, label, tests));
     findings.extend(formula::find(view, label, tests));
     findings
+}
+
+/// Columns of groups: visits of a patient, pictures of a place.
+fn groups<'a>(view: &'a View<'_>) -> Vec<Vec<Option<&'a str>>> {
+    let columns = view.facts.all.iter();
+    let columns = columns.filter(|((channel, _), _)| *channel == Channel::Column);
+    columns
+        .map(|(_, values)| view.cells(values))
+        .filter(|cells| {
+            let present = cells.iter().flatten().count();
+            let different = cells.iter().flatten().collect::<HashSet<_>>().len();
+            different >= FEWEST && different * 2 <= present && different * MAX_GROUP >= present
+        })
+        .collect()
+}
+
+/// The gain of an order without neighbours of the same group: rows of a group are next to each other, and their answers
+/// agree, without a leak.
+fn beyond_groups(
+    gain_of_all: Gain,
+    cells: &[Option<&str>],
+    groups: &[Vec<Option<&str>>],
+    targets: &Targets,
+    baseline: &Baseline,
+) -> Gain {
+    let numbers = numbers(cells);
+    let base = baseline.prediction.as_ref();
+    let others = groups.iter().map(|groups| {
+        let prediction = by_nearest_of_others(&numbers, &targets.test, groups);
+        gain(targets, base, &prediction)
+    });
+    // Remainders have few values, which are not next to each other.
+    let different: HashSet<u64> = numbers.iter().map(|one| one.to_bits()).collect();
+    let is_order = different.len() * 2 > numbers.len();
+    std::iter::once(gain_of_all)
+        .chain(others.filter(|_| is_order))
+        .max_by(|one, other| one.p.total_cmp(&other.p))
+        .unwrap_or(gain_of_all)
 }
 
 /// The better of the predictions that a fact makes.
@@ -179,6 +228,9 @@ fn required(channel: Channel, name: &str) -> f64 {
         Channel::Missing => 0.13,
         Channel::Form if name.starts_with("the last sign") => 0.25,
         Channel::Form if name.starts_with("the spelling") => 0.15,
+        // Things of one owner, or of one kind, are alike.
+        Channel::Form if name.starts_with("how often") => 0.2,
+        Channel::Form if name.starts_with("the signs between") => 0.15,
         // Honest texts of one kind begin or quote more often in one way.
         Channel::Form if name.starts_with("the typographic signs") => 0.15,
         Channel::Form if name.starts_with("the first letter") => 0.15,

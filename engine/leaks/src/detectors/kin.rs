@@ -148,7 +148,7 @@ struct Owned {
 }
 
 /// The name that stands for an id: without directories and ending.
-fn stem(id: &str) -> &str {
+pub(super) fn stem(id: &str) -> &str {
     let name = id.rsplit('/').next().unwrap_or(id);
     name.split('.').next().unwrap_or(name)
 }

@@ -14,7 +14,9 @@ mod near;
 mod near_cells;
 mod near_files;
 mod near_rows;
+mod near_shifted;
 mod neighbours;
+mod other_rows;
 mod patterns;
 mod rows;
 mod shown_before;
@@ -24,7 +26,7 @@ pub(crate) use patterns::{is_train, pattern};
 use prep_contents::{DecodingLimits, Result};
 
 use crate::facts::Facts;
-use crate::finding::LeakFinding;
+use crate::finding::{LeakFinding, LeakLevel};
 use crate::view::View;
 use crate::world::World;
 
@@ -85,13 +87,18 @@ pub(crate) fn all(
     found.extend(facts::find(&view, tests));
     found.extend(kin::find(&view, tests));
     found.extend(links::find(&view, tests));
+    found.extend(other_rows::find(&view, tests));
     if !found.iter().any(|one| one.detector == "groups") {
         found.extend(families::find(&view, tests));
     }
     found.extend(near_rows::find(&view, tests));
     found.extend(near_cells::find(&view, tests));
     found.extend(equal_files::find(world));
-    found.extend(near_files::find(world, tests));
+    let copies = near_files::find(world, tests);
+    if !copies.iter().any(|one| one.level > LeakLevel::Note) {
+        found.extend(near_shifted::find(&view, tests));
+    }
+    found.extend(copies);
     found.extend(groups::find(world, tests));
     let columns = column::find(world, tests);
     found.retain(|one| !columns.iter().any(|column| is_of_column(one, column)));

@@ -1,7 +1,8 @@
 //! `near`: finds texts of test items that are almost equal to a text of the training part.
 //!
 //! Texts are taken apart into runs of three words, without case and signs. Candidates share one of eight bands of four minima
-//! of hashes (MinHash), and are near when they share seven of ten of their runs. Templates make honest texts near, too: that
+//! of hashes (MinHash), and are near when they share seven of ten of their runs. A text that holds nearly all of a shorter one is near,
+//! too: such candidates share rare runs. Templates make honest texts near: that
 //! counts only if the answers of near texts agree, beyond chance and beyond the most frequent answer.
 
 use std::collections::{HashMap, HashSet};
@@ -23,6 +24,12 @@ const BANDS: usize = 8;
 const MINIMA: usize = 4;
 /// Share of runs in common.
 const ALIKE: f64 = 0.7;
+/// Share of the shorter text's runs that the longer one has.
+const PART: f64 = 0.8;
+/// Runs of the training part that are kept to find parts of texts.
+const MAX_RUNS: usize = 4_000_000;
+/// Texts with a run that prove nothing.
+const MAX_RUN_TEXTS: usize = 20;
 /// Rows of one band that are compared; more are a template.
 const MAX_BAND_ROWS: usize = 50;
 
@@ -232,6 +239,58 @@ fn pairs(own: &[Option<Vec<u64>>], other: &[Option<Vec<u64>>]) -> Vec<(usize, us
             }
         }
         found.extend(best.map(|(_, near)| (at, near)));
+    }
+    let known: HashSet<usize> = found.iter().map(|(at, _)| *at).collect();
+    let parts = parts(own, other).into_iter();
+    found.extend(parts.filter(|(at, _)| !known.contains(at)));
+    found.sort_unstable();
+    found
+}
+
+/// For each text the one on the other side that is nearly a part of it, or of which it is nearly a part.
+fn parts(own: &[Option<Vec<u64>>], other: &[Option<Vec<u64>>]) -> Vec<(usize, usize)> {
+    // Of many runs an even sample is compared.
+    let all: usize = other.iter().flatten().map(Vec::len).sum();
+    let every = all.div_ceil(MAX_RUNS).max(1) as u64;
+    let sampled = |runs: &[u64]| -> Vec<u64> {
+        let in_sample = |run: &&u64| (**run >> 7).is_multiple_of(every);
+        runs.iter().filter(in_sample).copied().collect()
+    };
+    let mut texts_of: HashMap<u64, Vec<usize>> = HashMap::new();
+    for (at, runs) in other.iter().enumerate() {
+        for run in sampled(runs.as_deref().unwrap_or_default()) {
+            let texts = texts_of.entry(run).or_default();
+            if texts.len() <= MAX_RUN_TEXTS {
+                texts.push(at);
+            }
+        }
+    }
+    let mut found = Vec::new();
+    for (at, runs) in own.iter().enumerate() {
+        let Some(runs) = runs else { continue };
+        let mut common: HashMap<usize, usize> = HashMap::new();
+        for run in sampled(runs) {
+            let texts = texts_of
+                .get(&run)
+                .filter(|texts| texts.len() <= MAX_RUN_TEXTS);
+            for text in texts.into_iter().flatten() {
+                *common.entry(*text).or_default() += 1;
+            }
+        }
+        let most = common
+            .into_iter()
+            .max_by_key(|(text, count)| (*count, std::cmp::Reverse(*text)));
+        let Some((near, _)) = most else { continue };
+        let Some(Some(there)) = other.get(near) else {
+            continue;
+        };
+        let both = runs
+            .iter()
+            .filter(|run| there.binary_search(run).is_ok())
+            .count();
+        if both as f64 >= PART * runs.len().min(there.len()) as f64 {
+            found.push((at, near));
+        }
     }
     found
 }

@@ -24,6 +24,11 @@ const MIN_VARIANCE: f64 = 0.03;
 const MAX_TRAIN: usize = 40_000;
 
 pub(super) fn find(view: &View<'_>, tests: &mut Tests) -> Option<LeakFinding> {
+    of(view, false, tests).or_else(|| of(view, true, tests))
+}
+
+/// With `scaled`, rows are compared up to a factor, as of another unit.
+fn of(view: &View<'_>, scaled: bool, tests: &mut Tests) -> Option<LeakFinding> {
     let (label, targets) = view.targets().next()?;
     let train = view.world.train_table(label)?;
     let rows = targets.encode(train.column(&label.name)?)?;
@@ -51,10 +56,21 @@ pub(super) fn find(view: &View<'_>, tests: &mut Tests) -> Option<LeakFinding> {
             (finite * 10 >= numbers.len() * 9 && different.len() * 3 >= numbers.len())
                 .then_some(numbers)
         };
-        let (Some(mut own), Some(mut other)) = (numbers(own), numbers(other)) else {
+        let (Some(own), Some(mut other)) = (numbers(own), numbers(other)) else {
             continue;
         };
         other.truncate(MAX_TRAIN);
+        test.push(own);
+        known.push(other);
+    }
+    if test.len() < COLUMNS {
+        return None;
+    }
+    if scaled {
+        to_length_one(&mut test);
+        to_length_one(&mut known);
+    }
+    for (own, other) in test.iter_mut().zip(&mut known) {
         let finite: Vec<f64> = other
             .iter()
             .copied()
@@ -63,18 +79,13 @@ pub(super) fn find(view: &View<'_>, tests: &mut Tests) -> Option<LeakFinding> {
         let count = finite.len().max(1) as f64;
         let mean = finite.iter().sum::<f64>() / count;
         let spread = (finite.iter().map(|one| (one - mean).powi(2)).sum::<f64>() / count).sqrt();
-        for cell in own.iter_mut().chain(&mut other) {
+        for cell in own.iter_mut().chain(other) {
             *cell = if cell.is_finite() {
                 (*cell - mean) / spread.max(1e-300)
             } else {
                 0.0
             };
         }
-        test.push(own);
-        known.push(other);
-    }
-    if test.len() < COLUMNS {
-        return None;
     }
     let transposed = |columns: &[Vec<f64>]| -> Vec<Vec<f64>> {
         let count = columns.first().map_or(0, Vec::len);
@@ -125,8 +136,9 @@ pub(super) fn find(view: &View<'_>, tests: &mut Tests) -> Option<LeakFinding> {
         return None;
     }
     let what = format!(
-        "{count} of {} test rows are nearly a row of the training part, and its answer explains {:.0} % of the variance of `{}` that the intended features leave",
+        "{count} of {} test rows are nearly a row of the training part{}, and its answer explains {:.0} % of the variance of `{}` that the intended features leave",
         view.chosen.len(),
+        if scaled { ", times one factor" } else { "" },
         100.0 * told.beyond,
         label.name
     );
@@ -143,6 +155,20 @@ pub(super) fn find(view: &View<'_>, tests: &mut Tests) -> Option<LeakFinding> {
             .evidence(examples(view, label, &cells))
             .p_value(told.p),
     )
+}
+
+/// Divides each row by its length. Missing cells do not count.
+fn to_length_one(columns: &mut [Vec<f64>]) {
+    for row in 0..columns.first().map_or(0, Vec::len) {
+        let cells = columns.iter().filter_map(|column| column.get(row));
+        let squares: f64 = cells
+            .filter(|one| one.is_finite())
+            .map(|one| one * one)
+            .sum();
+        for cell in columns.iter_mut().filter_map(|column| column.get_mut(row)) {
+            *cell /= squares.sqrt().max(1e-300);
+        }
+    }
 }
 
 /// Returns the distances to the nearest and to the twentieth row, and the index of the nearest one.

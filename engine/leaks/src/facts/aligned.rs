@@ -54,6 +54,14 @@ pub(crate) fn collect(world: &World, limits: &DecodingLimits, facts: &mut Facts)
             }
         }
     }
+    for (path, cells) in &world.vectors {
+        for (number, order) in orders.iter().enumerate() {
+            if cells.len() == order.len() {
+                let what = name("the list", path, number);
+                add(world, &what, order, cells.iter().map(String::as_str), facts);
+            }
+        }
+    }
     for array in &world.arrays {
         let Ok(file) = ArrayFile::open(&array.place, limits) else {
             continue;

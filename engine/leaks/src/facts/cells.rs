@@ -56,6 +56,15 @@ pub(crate) fn collect(name: &str, is_text: bool, item: usize, cell: &str, facts:
                 "the last digit",
                 &last.map(String::from).unwrap_or_default(),
             );
+            // Steps of an instrument: 0.25, 0.5, 0.75.
+            if decimals >= 2 {
+                form("the last two decimals", last_two(text));
+            }
+        } else if crate::model::number(text).is_none() {
+            form("the signs between letters", &signs(text));
+            if let Some(order) = order_of_elements(text) {
+                form("the order of the elements", order);
+            }
         }
     }
     let missing = if is_missing(cell) { "missing" } else { "there" };
@@ -65,6 +74,55 @@ pub(crate) fn collect(name: &str, is_text: bool, item: usize, cell: &str, facts:
         item,
         missing,
     );
+}
+
+/// The last two digits of a number.
+fn last_two(number: &str) -> &str {
+    let digits = number
+        .trim_end_matches(|c: char| !c.is_ascii_digit())
+        .as_bytes();
+    let begin = digits.len().saturating_sub(2);
+    number.get(begin..digits.len()).unwrap_or_default()
+}
+
+/// The different stretches of characters between letters and digits, whatever their number: `, ` and `[` of `[a, b, c`.
+fn signs(text: &str) -> String {
+    let stretches = text.split(char::is_alphanumeric);
+    let stretches: std::collections::BTreeSet<&str> =
+        stretches.filter(|one| !one.is_empty()).collect();
+    stretches.into_iter().collect::<Vec<_>>().join("_")
+}
+
+/// Whether the elements of a list rise or fall. `None` for cells that are not lists of three or more.
+fn order_of_elements(text: &str) -> Option<&'static str> {
+    let sign = ['|', ';', ',']
+        .into_iter()
+        .find(|sign| text.contains(*sign))?;
+    let elements: Vec<&str> = text
+        .trim_matches(|c: char| "[](){}".contains(c))
+        .split(sign)
+        .map(str::trim)
+        .collect();
+    if elements.len() < 3 {
+        return None;
+    }
+    let numbers: Vec<f64> = elements.iter().filter_map(|one| one.parse().ok()).collect();
+    let (rises, falls) = match numbers.len() == elements.len() {
+        true => (
+            numbers.is_sorted(),
+            numbers.is_sorted_by(|one, other| one >= other),
+        ),
+        false => (
+            elements.is_sorted(),
+            elements.is_sorted_by(|one, other| one >= other),
+        ),
+    };
+    Some(match (rises, falls) {
+        (true, true) => "equal",
+        (true, false) => "rises",
+        (false, true) => "falls",
+        (false, false) => "none",
+    })
 }
 
 /// The case of the first letter of a text.
@@ -243,5 +301,10 @@ mod tests {
         assert_eq!(shape("2019/05/01").as_deref(), Some("9/9/9"));
         assert_eq!(shape("A12"), None);
         assert_eq!(typographic("it\u{2019}s"), "\u{2019}");
+        assert_eq!((last_two("-12.75"), last_two("3.5e2")), ("75", "e2"));
+        assert_eq!(signs("[a, b, c]"), ", _[_]");
+        assert_eq!(order_of_elements("[3, 12, 100]"), Some("rises"));
+        assert_eq!(order_of_elements("oak|ash|elm"), Some("none"));
+        assert_eq!(order_of_elements("a, b"), None);
     }
 }

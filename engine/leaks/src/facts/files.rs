@@ -8,6 +8,9 @@ use flate2::write::DeflateEncoder;
 use super::{Channel, Facts, ids, look, matlab, metadata, strings};
 use crate::detectors::pattern;
 
+/// Seconds of a day.
+const DAY: f64 = 86_400.0;
+
 /// The properties of a file that are known before it is opened.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Circumstances {
@@ -72,6 +75,12 @@ pub(crate) fn of_circumstances(
     );
     if let Some(time) = known.time {
         facts.number(Channel::Time, &format!("the time of `{kind}`"), item, time);
+        let in_day = time.rem_euclid(DAY);
+        let what = format!("the time of day of `{kind}`");
+        facts.number(Channel::Time, &what, item, in_day);
+        let weekday = (time / DAY).floor().rem_euclid(7.0);
+        let what = format!("the day of the week of `{kind}`");
+        facts.number(Channel::Time, &what, item, weekday);
     }
     if let Some(packing) = &known.packing {
         let what = format!("how `{kind}` is stored");

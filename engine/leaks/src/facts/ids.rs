@@ -74,6 +74,9 @@ fn is_counter(ids: &[String], place: usize) -> bool {
         && ids.len() * 2 >= things.len() * numbers.len()
 }
 
+/// Longest ids whose characters are looked at one by one.
+const MAX_CHARACTERS: usize = 48;
+
 /// `chosen` are the items of which facts are collected.
 pub(crate) fn collect(ids: &[String], chosen: &[usize], facts: &mut Facts) {
     // Ids that look like hashes have words by chance.
@@ -83,6 +86,10 @@ pub(crate) fn collect(ids: &[String], chosen: &[usize], facts: &mut Facts) {
         true => (0..shape).filter(|place| is_counter(ids, *place)).collect(),
         false => Vec::new(),
     };
+    // Characters have places of their own if all ids have the same length.
+    let length = ids.first().map_or(0, String::len);
+    let is_even =
+        length <= MAX_CHARACTERS && ids.iter().all(|id| id.is_ascii() && id.len() == length);
     let mut sorted: Vec<&usize> = chosen.iter().collect();
     sorted.sort_by_key(|item| ids.get(**item));
     for (rank, item) in sorted.into_iter().enumerate() {
@@ -130,6 +137,18 @@ pub(crate) fn collect(ids: &[String], chosen: &[usize], facts: &mut Facts) {
                     &rest.to_string(),
                 );
             }
+        }
+        let sum: u32 = id.chars().filter_map(|c| c.to_digit(10)).sum();
+        for divisor in [2, 3, 7, 9, 10, 11] {
+            add(
+                Channel::Id,
+                &format!("the remainder of the sum of digits of ids divided by {divisor}"),
+                &(sum % divisor).to_string(),
+            );
+        }
+        for (place, letter) in id.chars().enumerate().filter(|_| is_even) {
+            let what = format!("character {} of ids", place + 1);
+            add(Channel::Id, &what, &letter.to_string());
         }
         if is_uniform && shape > 1 {
             for (place, part) in parts(id).iter().enumerate() {

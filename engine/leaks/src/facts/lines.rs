@@ -6,6 +6,9 @@ use super::{Channel, Facts};
 /// Maximum words of a line that become facts.
 const MAX_WORDS: usize = 64;
 
+/// Lines below one that names an item that may belong to it.
+const MAX_BLOCK: usize = 40;
+
 /// Maximum lines of an item's own text that become facts.
 const MAX_LINES: usize = 100;
 
@@ -21,6 +24,8 @@ pub(crate) fn collect(
     item_of: &dyn Fn(&str) -> Option<usize>,
     facts: &mut Facts,
 ) {
+    // The item that was named last, and the number of that line.
+    let mut above: Option<(usize, usize)> = None;
     for (number, line) in text.lines().enumerate() {
         let words: Vec<&str> = words(line).take(MAX_WORDS).collect();
         let named = words.iter().enumerate().find_map(|(at, word)| {
@@ -31,7 +36,13 @@ pub(crate) fn collect(
                 .or_else(|| item_of(stem))?;
             Some((at, item))
         });
-        let Some((own, item)) = named else { continue };
+        let Some((own, item)) = named else {
+            if let Some((item, _)) = above.filter(|(_, begin)| number - begin <= MAX_BLOCK) {
+                below(path, line, item, facts);
+            }
+            continue;
+        };
+        above = Some((item, number));
         for (at, word) in words.iter().enumerate().filter(|(at, _)| *at != own) {
             let what = format!("word {} of the lines of {path} that name items", at + 1);
             facts.add(Channel::Field, &what, item, word);
@@ -48,9 +59,47 @@ pub(crate) fn collect(
     }
 }
 
+/// Whether a line is a comment, or the header of a table: its words are form, not content.
+fn is_head(kind: &str, number: usize, line: &str) -> bool {
+    let is_table = [".csv", ".tsv", ".dat"]
+        .iter()
+        .any(|end| kind.ends_with(end));
+    number == 0 && is_table && line.contains(char::is_alphabetic)
+        || ["#", "%", "//"].iter().any(|sign| line.starts_with(sign))
+}
+
+/// Adds a line below the one that names an item: its value, if it is of the form `key: value`.
+fn below(path: &str, line: &str, item: usize, facts: &mut Facts) {
+    let Some((key, value)) = line.split_once([':', '=']) else {
+        return;
+    };
+    let key = key.trim().trim_start_matches(['-', ' ', '"', '\'']);
+    let value = value.trim().trim_matches(['"', '\'', ',', ';']);
+    if !key.is_empty() && key.len() <= 40 {
+        let what = format!("`{key}` below the lines of {path} that name items");
+        facts.add(Channel::Field, &what, item, value);
+    }
+}
+
 /// Adds a text that belongs to an item: the values of lines of the form `key: value`, and its words by position.
 pub(crate) fn of_item(kind: &str, text: &str, item: usize, facts: &mut Facts) {
+    let mark = if text.starts_with('\u{feff}') {
+        "there"
+    } else {
+        "none"
+    };
+    facts.add(
+        Channel::Form,
+        &format!("the byte order mark of `{kind}`"),
+        item,
+        mark,
+    );
+    // Words do not show it.
+    let text = text.trim_start_matches('\u{feff}');
     for (number, line) in text.lines().take(MAX_LINES).enumerate() {
+        if is_head(kind, number, line) {
+            continue;
+        }
         let split = line.split_once(['=', ':', '\t']);
         let key = split.map(|(key, value)| (key.trim(), value.trim()));
         if let Some((key, value)) =
@@ -95,16 +144,5 @@ pub(crate) fn of_item(kind: &str, text: &str, item: usize, facts: &mut Facts) {
         &format!("the line ends of `{kind}`"),
         item,
         ends,
-    );
-    let mark = if text.starts_with('\u{feff}') {
-        "there"
-    } else {
-        "none"
-    };
-    facts.add(
-        Channel::Form,
-        &format!("the byte order mark of `{kind}`"),
-        item,
-        mark,
     );
 }

@@ -11,6 +11,33 @@ const MAX_NESTING: usize = 8;
 /// Returns the paths of variables and fields, and their values.
 pub(crate) fn values(file: &[u8]) -> Vec<(String, String)> {
     let mut found = Vec::new();
+    for (path, value) in variables(file) {
+        match value {
+            Variable::Text(text) => found.push((path, text)),
+            Variable::Numbers(numbers) => described(&path, &numbers, &mut found),
+        }
+    }
+    found
+}
+
+/// Returns the variables and fields with this number of numbers.
+pub(crate) fn vectors(file: &[u8], length: usize) -> Vec<(String, Vec<f64>)> {
+    let variables = variables(file).into_iter();
+    variables
+        .filter_map(|(path, value)| match value {
+            Variable::Numbers(numbers) if numbers.len() == length => Some((path, numbers)),
+            _ => None,
+        })
+        .collect()
+}
+
+enum Variable {
+    Text(String),
+    Numbers(Vec<f64>),
+}
+
+fn variables(file: &[u8]) -> Vec<(String, Variable)> {
+    let mut found = Vec::new();
     let mut rest = match file.get(124..128) {
         Some(b"\x00\x01IM") => file.get(128..).unwrap_or_default(),
         _ => return found,
@@ -57,7 +84,7 @@ fn element(bytes: &[u8]) -> Option<(u32, &[u8], &[u8])> {
     Some((tag, bytes.get(8..end)?, bytes.get(padded..)?))
 }
 
-fn matrix(content: &[u8], path: &str, nesting: usize, found: &mut Vec<(String, String)>) {
+fn matrix(content: &[u8], path: &str, nesting: usize, found: &mut Vec<(String, Variable)>) {
     let parsed = (|| {
         let (_, flags, rest) = element(content)?;
         let (_, _, rest) = element(rest)?;
@@ -114,13 +141,20 @@ fn matrix(content: &[u8], path: &str, nesting: usize, found: &mut Vec<(String, S
                 .collect(),
             _ => data.iter().map(|byte| u16::from(*byte)).collect(),
         };
-        found.push((path, String::from_utf16_lossy(&units)));
+        found.push((path, Variable::Text(String::from_utf16_lossy(&units))));
         return;
     }
     let numbers = numbers(kind, data);
-    match numbers.as_slice() {
+    if !numbers.is_empty() {
+        found.push((path, Variable::Numbers(numbers)));
+    }
+}
+
+/// Adds a number, or what describes several.
+fn described(path: &str, numbers: &[f64], found: &mut Vec<(String, String)>) {
+    match numbers {
         [] => {}
-        [one] => found.push((path, one.to_string())),
+        [one] => found.push((path.to_owned(), one.to_string())),
         many => {
             let count = many.len() as f64;
             let mean = many.iter().sum::<f64>() / count;

@@ -89,10 +89,13 @@ fn png(file: &[u8]) -> Vec<(String, String)> {
                 ));
                 break;
             }
-            _ => found.push((
-                format!("the chunk `{kind}`"),
-                hex(data.get(..32).unwrap_or(data)),
-            )),
+            _ => {
+                found.push((format!("the chunk `{kind}`"), shortened(data)));
+                found.push((
+                    format!("the length of the chunk `{kind}`"),
+                    data.len().to_string(),
+                ));
+            }
         }
         if kind != "IDAT" || kinds.last() != Some(&kind) {
             kinds.push(kind);
@@ -101,6 +104,14 @@ fn png(file: &[u8]) -> Vec<(String, String)> {
     }
     found.push(("the chunks".to_owned(), kinds.join(" ")));
     found
+}
+
+/// The first bytes of a chunk, and the checksum of all if there are more.
+fn shortened(data: &[u8]) -> String {
+    match data.get(..32).filter(|_| data.len() > 32) {
+        Some(head) => format!("{} {:08x}", hex(head), crc32fast::hash(data)),
+        None => hex(data),
+    }
 }
 
 /// Formats bytes: `08 02 00`.

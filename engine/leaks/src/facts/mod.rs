@@ -14,7 +14,7 @@ pub(crate) mod look;
 pub(crate) mod markup;
 pub(crate) mod matlab;
 pub(crate) mod metadata;
-mod parts;
+pub(crate) mod parts;
 pub(crate) mod sample;
 pub(crate) mod strings;
 pub(crate) mod tables;

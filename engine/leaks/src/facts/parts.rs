@@ -2,7 +2,7 @@
 
 /// The parts of a value.
 #[derive(Debug, PartialEq)]
-pub(super) enum Parts<'a> {
+pub(crate) enum Parts<'a> {
     List(Vec<&'a str>),
     /// Keys, with their quotes, and values.
     Object(Vec<(&'a str, &'a str)>),
@@ -11,7 +11,7 @@ pub(super) enum Parts<'a> {
 }
 
 /// Returns the first value of a text, and what follows it. `None` at the end, and for damaged texts.
-pub(super) fn first(text: &str) -> Option<(&str, &str)> {
+pub(crate) fn first(text: &str) -> Option<(&str, &str)> {
     let text = text.trim_start_matches(|c: char| c.is_whitespace() || c == '\u{feff}');
     if text.is_empty() {
         return None;
@@ -49,7 +49,7 @@ fn end_of_value(bytes: &[u8]) -> usize {
 }
 
 /// Returns the parts of a value. A damaged value has parts as far as it goes.
-pub(super) fn parts(text: &str) -> Parts<'_> {
+pub(crate) fn parts(text: &str) -> Parts<'_> {
     let text = text.trim();
     let (inner, is_object) = match text.as_bytes().first() {
         Some(b'[') => (text.get(1..), false),

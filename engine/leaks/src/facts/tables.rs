@@ -9,6 +9,9 @@ use crate::world::{PublicTableFile, World};
 /// Maximum tables between a test table and another one.
 const MAX_JOINS: usize = 3;
 
+/// Columns that name a row of another table together.
+const MAX_KEYS: usize = 4;
+
 /// Cells of a key that must be found in another table.
 const MIN_FOUND_FRACTION: f64 = 0.8;
 
@@ -70,6 +73,16 @@ fn order(
         let what = format!("the order of rows in {path}");
         let number = shown.table.number(*row);
         facts.number(Channel::Order, &what, *item, number as f64);
+        // Classes may take turns.
+        for divisor in 2..=5 {
+            let what = format!("the remainder of row numbers in {path} divided by {divisor}");
+            facts.add(
+                Channel::Order,
+                &what,
+                *item,
+                &(number % divisor).to_string(),
+            );
+        }
         if let Some(count) = counts.get(item).filter(|_| repeated) {
             let what = format!("the number of rows in {path}");
             facts.number(Channel::Field, &what, *item, *count as f64);
@@ -95,12 +108,54 @@ fn of_test_table(
             continue;
         };
         let is_text = cells::is_text(column);
+        let counts = counts_of_codes(column);
+        let is_path = is_path(column);
         for (item, row) in first {
             if let Some(cell) = column.get(*row) {
+                if let Some(count) = counts.get(cell.as_str()) {
+                    let what = format!("how often the cell of `{name}` occurs");
+                    facts.number(Channel::Form, &what, *item, *count as f64);
+                }
+                if is_path {
+                    directories(name, cell, *item, facts);
+                    continue;
+                }
                 facts.add(Channel::Column, &format!("`{name}` in {path}"), *item, cell);
                 cells::collect(name, is_text, *item, cell, facts);
             }
         }
+    }
+}
+
+/// How often each code of a column occurs. Empty for columns of categories, of texts, and of names that occur once.
+fn counts_of_codes(column: &[String]) -> HashMap<&str, usize> {
+    let mut counts: HashMap<&str, usize> = HashMap::new();
+    for cell in column.iter().filter(|cell| !is_missing(cell)) {
+        *counts.entry(cell).or_default() += 1;
+    }
+    let is_codes = counts.len() * 3 >= column.len() && counts.len() < column.len();
+    if is_codes { counts } else { HashMap::new() }
+}
+
+/// Whether the cells are paths of files.
+fn is_path(column: &[String]) -> bool {
+    let some = column.iter().take(200);
+    let paths = some.filter(|cell| {
+        cell.matches(['/', '\\']).count() >= 2
+            && !cell.contains("://")
+            && !cell.contains(char::is_whitespace)
+    });
+    let paths = paths.count();
+    paths > 0 && paths * 10 >= column.len().min(200) * 9
+}
+
+/// Adds the directories of a path.
+fn directories(name: &str, path: &str, item: usize, facts: &mut Facts) {
+    let mut parts: Vec<&str> = path.split(['/', '\\']).collect();
+    parts.pop();
+    for (depth, directory) in parts.into_iter().enumerate() {
+        let what = format!("directory {} of the paths in `{name}`", depth + 1);
+        facts.add(Channel::Name, &what, item, directory);
     }
 }
 
@@ -172,8 +227,16 @@ fn join(
                     is_key.then_some((place, of_item))
                 })
             });
+        let match_of = match_of.map(|(place, rows)| (Some(place), rows));
+        let match_of = match_of.or_else(|| {
+            let tables = joined.iter();
+            let mut tables =
+                tables.filter_map(|(other, own)| Some((world.tables.get(*other)?, own)));
+            let rows = tables.find_map(|(other, own)| by_columns(&other.table, own, &shown.table));
+            rows.map(|rows| (None, rows))
+        });
         if let Some((place, rows)) = match_of {
-            fields(&shown.path, &shown.table, Some(place), &rows, facts);
+            fields(&shown.path, &shown.table, place, &rows, facts);
             let counts = HashMap::new();
             order(shown, &rows, &counts, facts);
             joined.insert(number, rows);
@@ -181,6 +244,48 @@ fn join(
         }
     }
     found
+}
+
+/// The rows of another table by the columns that both have, if these determine the row together.
+fn by_columns(
+    table: &Table,
+    own: &HashMap<usize, usize>,
+    other: &Table,
+) -> Option<HashMap<usize, usize>> {
+    let pairs: Vec<(&[String], &[String])> = table
+        .names
+        .iter()
+        .filter_map(|name| Some((table.column(name)?, other.column(name)?)))
+        .take(MAX_KEYS)
+        .collect();
+    if pairs.len() < 2 || other.rows() < 20 {
+        return None;
+    }
+    let joined = |side: &dyn Fn(usize) -> Vec<String>, row: usize| side(row).join("\u{1f}");
+    let there = |row: usize| -> Vec<String> {
+        pairs
+            .iter()
+            .filter_map(|(_, cells)| cells.get(row).cloned())
+            .collect()
+    };
+    let here = |row: usize| -> Vec<String> {
+        pairs
+            .iter()
+            .filter_map(|(cells, _)| cells.get(row).cloned())
+            .collect()
+    };
+    let rows: HashMap<String, usize> = (0..other.rows())
+        .map(|row| (joined(&there, row), row))
+        .collect();
+    if rows.len() * 10 < other.rows() * 9 {
+        return None;
+    }
+    let found = own
+        .iter()
+        .filter_map(|(item, row)| Some((*item, *rows.get(&joined(&here, *row))?)));
+    let found: HashMap<usize, usize> = found.collect();
+    (found.len() >= 20 && found.len() as f64 >= MIN_FOUND_FRACTION * own.len() as f64)
+        .then_some(found)
 }
 
 /// Paths are the same as their names, and letters of either case.

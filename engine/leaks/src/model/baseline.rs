@@ -134,7 +134,9 @@ fn of_column(
         return features;
     }
     let mut features = of_test_groups(&test, &trained, learnt.len(), targets);
-    let length = |cell: Option<&str>| cell.map_or(f64::NAN, |cell| cell.chars().count() as f64);
+    // How many signs and spaces there are is spelling.
+    let letters = |cell: &str| cell.chars().filter(|c| c.is_alphanumeric()).count() as f64;
+    let length = |cell: Option<&str>| cell.map_or(f64::NAN, letters);
     features.push(binned(&all().map(length).collect::<Vec<f64>>()));
     features.extend(words(&all().collect::<Vec<_>>()));
     features

@@ -11,7 +11,9 @@ mod trees;
 
 pub(crate) use baseline::{Baseline, Intended, number};
 pub(crate) use gain::{Gain, gain, least_squares};
-pub(crate) use single::{by_nearest, by_value, nearest_from_train, value_from_train};
+pub(crate) use single::{
+    by_nearest, by_nearest_of_others, by_value, nearest_from_train, value_from_train,
+};
 pub(crate) use targets::Targets;
 
 /// Number of parts for cross-validation: each part is predicted by a model of the others.

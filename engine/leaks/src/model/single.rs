@@ -71,6 +71,16 @@ pub(crate) fn value_from_train(
 
 /// Returns, for each item, the mean target of the items with the nearest numbers.
 pub(crate) fn by_nearest(numbers: &[f64], targets: &[Vec<f64>]) -> Prediction {
+    by_nearest_of_others(numbers, targets, &[])
+}
+
+/// The same by items of other groups only.
+pub(crate) fn by_nearest_of_others(
+    numbers: &[f64],
+    targets: &[Vec<f64>],
+    groups: &[Option<&str>],
+) -> Prediction {
+    let group = |item: usize| groups.get(item).copied().flatten();
     let mut order: Vec<usize> = (0..numbers.len().min(targets.len())).collect();
     let number = |item: usize| numbers.get(item).copied().unwrap_or(f64::NAN);
     order.retain(|item| number(*item).is_finite());
@@ -78,7 +88,8 @@ pub(crate) fn by_nearest(numbers: &[f64], targets: &[Vec<f64>]) -> Prediction {
     let mut rows = vec![None; numbers.len()];
     for (place, item) in order.iter().enumerate() {
         let own = fold(*item);
-        let other = |at: &&usize| fold(**at) != own;
+        let of_other_group = |at: usize| group(at).is_none() || group(at) != group(*item);
+        let other = |at: &&usize| fold(**at) != own && of_other_group(**at);
         let before = order.get(..place).unwrap_or_default().iter().rev();
         let behind = order.get(place + 1..).unwrap_or_default().iter();
         let near = before.filter(other).take(NEIGHBOURS);

@@ -6,6 +6,7 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
+use super::prints::Print;
 use super::{Medium, Sketch};
 
 /// Longer files are not read.
@@ -19,6 +20,8 @@ pub(crate) struct Sketched {
     /// Length and CRC-32. Equal files are left to the detector `equal-files`.
     pub content: (u64, u32),
     pub sketch: Sketch,
+    /// Fingerprints of places in it.
+    pub prints: Box<[Print]>,
     hash: u64,
 }
 
@@ -80,12 +83,13 @@ impl Wing {
             return;
         };
         self.spent += file.len() as u64;
-        if let Some(sketch) = Sketch::from_file(medium, path, file) {
+        if let Some((sketch, prints)) = Sketch::from_file(medium, path, file) {
             self.files.push(Sketched {
                 path: path.to_owned(),
                 medium,
                 content,
                 sketch,
+                prints,
                 hash: hash(path),
             });
         }

@@ -3,9 +3,12 @@
 
 mod gallery;
 mod picture;
+mod prints;
 mod sound;
 
 pub(crate) use gallery::{Gallery, Sketched};
+
+use prints::Print;
 
 use crate::series;
 
@@ -46,12 +49,23 @@ pub(crate) struct Sketch(Box<[i16]>);
 const SCALE: f64 = 32_767.0;
 
 impl Sketch {
-    /// Reasons without a sketch: another format, a damaged file, and what is the same all over.
-    pub(crate) fn from_file(medium: Medium, path: &str, file: &[u8]) -> Option<Sketch> {
+    /// A sketch, and fingerprints of the places of a picture or a sound. Reasons without a sketch: another format, a damaged file, and what
+    /// is the same all over.
+    pub(crate) fn from_file(
+        medium: Medium,
+        path: &str,
+        file: &[u8],
+    ) -> Option<(Sketch, Box<[Print]>)> {
         match medium {
-            Medium::Series => Sketch::new(&series::course(&series::columns(path, file)?)),
-            Medium::Picture => picture::sketch(file),
-            Medium::Sound => sound::sketch(file),
+            Medium::Series => {
+                let course = series::course(&series::columns(path, file)?);
+                Some((Sketch::new(&course)?, Box::default()))
+            }
+            Medium::Picture => {
+                let pixels = picture::decode(file)?;
+                Some((picture::sketch(&pixels)?, prints::of_pixels(&pixels)))
+            }
+            Medium::Sound => Some((sound::sketch(file)?, sound::prints(file)?)),
         }
     }
 

@@ -14,15 +14,15 @@ const MAX_PIXELS: u64 = 50_000_000;
 /// Standard deviation of the light over the fields, in the picture's own steps; less is an empty picture.
 const MIN_DEVIATION: f64 = 6.0;
 
-pub(super) fn sketch(file: &[u8]) -> Option<Sketch> {
+pub(super) fn decode(file: &[u8]) -> Option<Pixels> {
     let limits = DecodingLimits {
         pixels: MAX_PIXELS,
         ..DecodingLimits::default()
     };
-    of_pixels(&Pixels::decode(file, &limits).ok()?)
+    Pixels::decode(file, &limits).ok()
 }
 
-fn of_pixels(pixels: &Pixels) -> Option<Sketch> {
+pub(super) fn sketch(pixels: &Pixels) -> Option<Sketch> {
     if pixels.width < SIDE || pixels.height < SIDE {
         return None;
     }
@@ -211,21 +211,21 @@ mod tests {
 
     #[test]
     fn size_and_channels_do_not_matter() {
-        let one = of_pixels(&draw(200, 120, 3)).unwrap();
+        let one = sketch(&draw(200, 120, 3)).unwrap();
         for (width, height, channels) in [(200, 120, 1), (67, 90, 3), (311, 47, 4)] {
-            let other = of_pixels(&draw(width, height, channels)).unwrap();
+            let other = sketch(&draw(width, height, channels)).unwrap();
             let apart = one.distance(&other, 2.0).unwrap();
             assert!(apart < 0.03, "{width} x {height}: {apart}");
         }
         let mut other = draw(200, 120, 3);
         other.bytes.reverse();
-        let apart = one.distance(&of_pixels(&other).unwrap(), 2.0).unwrap();
+        let apart = one.distance(&sketch(&other).unwrap(), 2.0).unwrap();
         assert!(apart > 0.5, "{apart}");
     }
 
     #[test]
     fn variants_are_those_of_turned_pictures() {
-        let one = of_pixels(&draw(96, 96, 3)).unwrap();
+        let one = sketch(&draw(96, 96, 3)).unwrap();
         let turned = |place: fn(usize, usize) -> (usize, usize)| {
             let mut other = draw(96, 96, 3);
             let bytes = other.bytes.clone();
@@ -237,7 +237,7 @@ mod tests {
                     other.bytes[to..to + 3].copy_from_slice(&bytes[from..from + 3]);
                 }
             }
-            of_pixels(&other).unwrap()
+            sketch(&other).unwrap()
         };
         type Move = fn(usize, usize) -> (usize, usize);
         let cases: [(&str, Move); 3] = [
@@ -260,7 +260,7 @@ mod tests {
             .bytes
             .iter_mut()
             .for_each(|byte| *byte = 255 - *byte);
-        let inverted = of_pixels(&inverted).unwrap().variants();
+        let inverted = sketch(&inverted).unwrap().variants();
         let nearest = inverted
             .iter()
             .filter_map(|(_, variant)| variant.distance(&one, 0.01));
@@ -271,9 +271,9 @@ mod tests {
     fn empty_and_small_pictures_are_not_sketched() {
         let mut empty = draw(40, 40, 1);
         empty.bytes.fill(200);
-        assert_eq!(of_pixels(&empty), None);
-        assert_eq!(of_pixels(&draw(15, 40, 1)), None);
-        assert_eq!(sketch(b"no picture"), None);
+        assert_eq!(sketch(&empty), None);
+        assert_eq!(sketch(&draw(15, 40, 1)), None);
+        assert!(decode(b"no picture").is_none());
     }
 
     #[test]
@@ -284,7 +284,8 @@ mod tests {
         let mut writer = encoder.write_header().unwrap();
         writer.write_image_data(&draw(40, 30, 3).bytes).unwrap();
         writer.finish().unwrap();
-        assert!(sketch(&good).is_some());
+        let sketched = |file: &[u8]| sketch(&decode(file)?);
+        assert!(sketched(&good).is_some());
         let mut random = crate::statistics::Random::new(6);
         for _ in 0..3000 {
             let mut bad = good.clone();
@@ -293,7 +294,7 @@ mod tests {
                 bad[at] = random.below(256) as u8;
             }
             bad.truncate(random.below(2 * bad.len()));
-            let _ = sketch(&bad);
+            let _ = sketched(&bad);
         }
     }
 }

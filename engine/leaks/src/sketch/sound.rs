@@ -2,8 +2,11 @@
 //! uncompressed samples.
 
 use super::Sketch;
+use super::prints::{self, Print};
 
 const STRETCHES: usize = 256;
+/// Steps of a sample of full scale in fingerprints, as of samples with 16 bits.
+const SAMPLE_STEPS: f64 = 32_768.0;
 /// Minimum standard deviation of the loudness over the sections, where 1 is full scale. Below, the sound is silence.
 const MIN_DEVIATION: f64 = 2e-4;
 
@@ -19,12 +22,27 @@ struct Form {
     is_unsigned: bool,
 }
 
+fn decode(file: &[u8]) -> Option<(Form, &[u8])> {
+    match (file.get(..4)?, file.get(8..12)?) {
+        (b"RIFF", b"WAVE") => wav(file),
+        (b"FORM", b"AIFF" | b"AIFC") => aiff(file),
+        _ => None,
+    }
+}
+
+/// Fingerprints of the first channel.
+pub(super) fn prints(file: &[u8]) -> Option<Box<[Print]>> {
+    let (form, data) = decode(file)?;
+    let frame = form.channels.checked_mul(form.width)?.max(1);
+    let samples = data.chunks_exact(frame).map(|bytes| {
+        let sample = bytes.get(..form.width).map_or(0.0, |one| value(form, one));
+        (sample * SAMPLE_STEPS).round() as i64
+    });
+    Some(prints::of_samples(samples))
+}
+
 pub(super) fn sketch(file: &[u8]) -> Option<Sketch> {
-    let (form, data) = match (file.get(..4)?, file.get(8..12)?) {
-        (b"RIFF", b"WAVE") => wav(file)?,
-        (b"FORM", b"AIFF" | b"AIFC") => aiff(file)?,
-        _ => return None,
-    };
+    let (form, data) = decode(file)?;
     let frame = form.channels.checked_mul(form.width)?;
     if form.channels == 0 || !(1..=8).contains(&form.width) {
         return None;

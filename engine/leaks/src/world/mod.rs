@@ -1,7 +1,9 @@
 //! The data of an attacker and of the grader.
 
+mod lists;
 mod public;
 mod reading;
+mod workbook;
 
 use std::collections::{HashMap, HashSet};
 use std::io::Read;
@@ -24,6 +26,9 @@ const SAMPLE_FRACTION: u64 = 8;
 
 /// Columns that may be parts of ids.
 const MAX_KEY_COLUMNS: usize = 6;
+
+/// Longest name in which an id is looked for.
+const MAX_NAME: usize = 80;
 
 /// Items of which facts are collected.
 const MAX_CHOSEN: usize = 2_000;
@@ -146,6 +151,8 @@ pub(crate) struct World {
     pub tables: Vec<PublicTableFile>,
     /// Arrays of rows.
     pub arrays: Vec<Wide>,
+    /// Lists inside documents and MATLAB files with one value for each test item: where they are, and their values.
+    pub vectors: Vec<(String, Vec<String>)>,
     /// Other texts: path, content.
     pub texts: Vec<(String, String)>,
     pub files: Vec<PublicFile>,
@@ -161,6 +168,8 @@ pub(crate) struct World {
     is_chosen: Vec<bool>,
     /// The name of the column of ids.
     pub key_name: String,
+    /// The chosen items by their ids in lower case.
+    lower: HashMap<String, usize>,
     /// Ids are small numbers, which any other column may hold by chance.
     has_plain_ids: bool,
     /// Length of the shortest id, in bytes.
@@ -214,7 +223,12 @@ impl World {
         let plain = ids
             .iter()
             .filter(|id| id.len() <= 5 && id.parse::<u32>().is_ok());
+        let lower = chosen
+            .iter()
+            .filter_map(|item| Some((ids.get(*item)?.to_lowercase(), *item)))
+            .collect();
         let mut world = World {
+            lower,
             chosen,
             is_chosen,
             key_name,
@@ -229,6 +243,7 @@ impl World {
             sample,
             tables: Vec::new(),
             arrays: Vec::new(),
+            vectors: Vec::new(),
             texts: Vec::new(),
             files: Vec::new(),
             bundle: Vec::new(),
@@ -261,7 +276,28 @@ impl World {
         let found = [text, name, stem]
             .iter()
             .find_map(|one| self.item_of.get(*one));
-        found.copied().filter(|item| self.has_facts(*item))
+        let found = found.copied().filter(|item| self.has_facts(*item));
+        found.or_else(|| self.item_of_other_spelling(stem))
+    }
+
+    /// The item whose id is a part of a name between signs, in letters of either case: `SMP-8F3A` for `8f3a`.
+    fn item_of_other_spelling(&self, name: &str) -> Option<usize> {
+        let lengths = self.shortest.max(4)..=MAX_NAME;
+        if self.has_plain_ids
+            || !lengths.contains(&name.len())
+            || name.contains(char::is_whitespace)
+        {
+            return None;
+        }
+        let name = name.to_lowercase();
+        let mut begins = vec![0];
+        let signs = name.match_indices(|c: char| !c.is_alphanumeric());
+        begins.extend(signs.map(|(at, sign)| at + sign.len()));
+        let behind = begins.iter().filter_map(|at| name.get(*at..));
+        behind
+            .filter(|part| part.len() >= self.shortest)
+            .find_map(|part| self.lower.get(part))
+            .copied()
     }
 
     /// The same inside documents and lines, where small numbers name nothing.
@@ -282,10 +318,7 @@ impl World {
             .map(|shown| shown.path.as_str())
             .collect();
         for (path, text) in &self.texts {
-            let name = path.to_ascii_lowercase();
-            let is_document = [".json", ".jsonl", ".ndjson", ".geojson"]
-                .iter()
-                .any(|end| name.ends_with(end));
+            let is_document = public::is_document(path);
             if self.is_sample(path) || self.item_of_path(path).is_some() {
                 continue;
             }

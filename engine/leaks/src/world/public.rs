@@ -14,10 +14,11 @@ use tempfile::TempPath;
 
 use super::reading::{Keep, MAX_TEXT, PublicFile, has_reader, is_text, see};
 use super::{LeaksError, PublicTableFile, Series, Wide, World, failed};
+use super::{lists, workbook};
 use crate::detectors::is_train;
 use crate::facts::files::{self, Circumstances};
 use crate::facts::trained::Trained;
-use crate::facts::{Channel, Facts, documents, examples, lines, markup, strings};
+use crate::facts::{Channel, Facts, documents, examples, lines, markup, matlab, strings};
 use crate::fields;
 use crate::series;
 use crate::sketch::Gallery;
@@ -79,6 +80,8 @@ struct Collected<'w> {
     text_left: u64,
     /// Memory for tables.
     room: u64,
+    /// Variables with one value for each test item.
+    vectors: Vec<(String, Vec<String>)>,
 }
 
 impl World {
@@ -113,6 +116,7 @@ impl World {
             text_left: ALL_TEXT
                 .min(memory / 4)
                 .min(TEXT_MEMORY.saturating_add(for_texts)),
+            vectors: Vec::new(),
             room: TABLE_MEMORY.saturating_add(for_tables).min(memory / 2),
         };
         let seen = entries::of_directory_as_stored(public, resources, &mut |entry, content| {
@@ -131,8 +135,37 @@ impl World {
             trained,
             mut unread,
             unlooked,
+            room,
+            vectors: collected_vectors,
             ..
         } = collected;
+        let mut vectors = collected_vectors;
+        let mut room = room;
+        for (path, text) in texts.iter().filter(|(path, _)| is_document(path)) {
+            if self.item_of_path(path).is_some() {
+                continue;
+            }
+            let found = lists::of_document(text, self.ids.len());
+            let named = |inner: String| format!("{path}: {inner}");
+            vectors.extend(
+                found
+                    .vectors
+                    .into_iter()
+                    .map(|(inner, one)| (named(inner), one)),
+            );
+            // A document with one list has been read as a table.
+            for (inner, table) in found.tables {
+                let is_read = tables
+                    .iter()
+                    .any(|(other, known)| other == path && known.names == table.names);
+                if !is_read && table.memory() <= room {
+                    room -= table.memory();
+                    tables.push((named(inner), table));
+                }
+            }
+        }
+        tables.extend(workbook::tables(&texts));
+        self.vectors = vectors;
         unread.sort();
         if unlooked > 0 {
             let most = HumanSize(MAX_LOOKED);
@@ -217,6 +250,7 @@ impl Collected<'_> {
             }
         }
         self.of_records(&current);
+        self.of_variables(&current);
         self.of_opaque(&current);
         let is_text_kept = self.of_text(&current);
         self.of_series(&current);
@@ -298,6 +332,20 @@ impl Collected<'_> {
         }
     }
 
+    /// Variables of a MATLAB file that belongs to no item.
+    fn of_variables(&mut self, current: &Current<'_>) {
+        let Current { path, head, .. } = *current;
+        if fields::format(path) != Some("matlab") || current.is_item {
+            return;
+        }
+        let found = matlab::vectors(head, self.world.ids.len());
+        let named = found.into_iter().map(|(name, numbers)| {
+            let cells = numbers.iter().map(f64::to_string).collect();
+            (format!("{path}: {name}"), cells)
+        });
+        self.vectors.extend(named);
+    }
+
     fn of_records(&mut self, current: &Current<'_>) {
         if fields::format(current.path) != Some("tfrecord") {
             return;
@@ -327,6 +375,10 @@ impl Collected<'_> {
                 let world = self.world;
                 let item_of = |text: &str| world.item_in_text(text);
                 let shortest = world.shortest;
+                if let Some(text) = plain_text(current.head) {
+                    lines::collect(path, text, &item_of, &mut self.facts);
+                    return;
+                }
                 strings::collect(path, current.head, shortest, &item_of, &mut self.facts);
             }
             _ => {
@@ -432,6 +484,20 @@ impl Collected<'_> {
         }
         Ok(true)
     }
+}
+
+/// A text without control characters other than those between lines.
+fn plain_text(content: &[u8]) -> Option<&str> {
+    let text = std::str::from_utf8(content).ok()?;
+    let is_plain = |c: char| !c.is_control() || matches!(c, '\n' | '\r' | '\t');
+    text.chars().all(is_plain).then_some(text)
+}
+
+/// Whether a text is a JSON document.
+pub(super) fn is_document(path: &str) -> bool {
+    let name = path.to_ascii_lowercase();
+    let ends = [".json", ".jsonl", ".ndjson", ".geojson"];
+    ends.iter().any(|end| name.ends_with(end))
 }
 
 /// Whether a table is read.

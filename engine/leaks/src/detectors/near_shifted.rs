@@ -1,0 +1,134 @@
+//! `near-files`: pictures and sounds that share a part with one of the training part: cropped pictures, frames of one film,
+//! pieces of one recording.
+//!
+//! Two files share a part if several of their fingerprints are equal and moved by the same distance. Forms and backgrounds make honest files
+//! share parts, so the detector reports what the answers of these training files explain beyond the intended features.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use super::Tests;
+use super::facts::examples;
+use super::kin::stem;
+use crate::finding::{LeakFinding, LeakLevel};
+use crate::model::{Prediction, gain};
+use crate::sketch::{Medium, Sketched};
+use crate::view::View;
+
+/// Test files that must share a part with a training file.
+const FEWEST: usize = 15;
+
+/// Equal fingerprints at one distance.
+const MIN_EQUAL: usize = 6;
+
+/// Files with a fingerprint that prove nothing.
+const MAX_FILES: usize = 20;
+
+/// Pixels within which distances are the same.
+const CELL: i64 = 8;
+
+/// The variance that the answers of these files must explain beyond the baseline.
+const MIN_VARIANCE: f64 = 0.05;
+
+pub(super) fn find(view: &View<'_>, tests: &mut Tests) -> Vec<LeakFinding> {
+    let media = [Medium::Picture, Medium::Sound];
+    media
+        .into_iter()
+        .filter_map(|medium| of(view, medium, tests))
+        .collect()
+}
+
+fn of(view: &View<'_>, medium: Medium, tests: &mut Tests) -> Option<LeakFinding> {
+    let (label, targets) = view.targets().next()?;
+    let world = view.world;
+    let train = world.train_table(label)?;
+    let rows = targets.encode(train.column(&label.name)?)?;
+    let ids = world.train_ids(train)?;
+    let row_of: HashMap<&str, usize> = ids.iter().map(|id| stem(id)).zip(0..).collect();
+    let known = world.gallery.train.of_medium(medium);
+    let equal: BTreeSet<(u64, u32)> = known.iter().map(|file| file.content).collect();
+    let mut files_of: HashMap<u32, Vec<(usize, (u32, u16))>> = HashMap::new();
+    for (number, file) in known.iter().enumerate() {
+        for print in &file.prints {
+            let files = files_of.entry(print.hash).or_default();
+            if files.len() <= MAX_FILES {
+                files.push((number, print.place));
+            }
+        }
+    }
+    let place_of: HashMap<usize, usize> = view.chosen.iter().copied().zip(0..).collect();
+    let mut near: Vec<Option<(usize, &Sketched)>> = vec![None; view.chosen.len()];
+    let mut count = 0_usize;
+    for file in world.gallery.test.of_medium(medium) {
+        let place = world.item_of_path(&file.path);
+        let place = place.and_then(|item| place_of.get(&item));
+        let Some(place) = place.filter(|_| !equal.contains(&file.content)) else {
+            continue;
+        };
+        let Some(other) = sharing(file, &files_of, medium).and_then(|other| known.get(other))
+        else {
+            continue;
+        };
+        let row = row_of.get(stem(&other.path)).copied();
+        if let Some((row, cell)) = row.zip(near.get_mut(*place)) {
+            count += usize::from(cell.is_none());
+            *cell = Some((row, other));
+        }
+    }
+    if count < FEWEST {
+        return None;
+    }
+    let prediction = Prediction {
+        rows: near
+            .iter()
+            .map(|one| rows.get(one.as_ref()?.0).cloned())
+            .collect(),
+    };
+    let baseline = view.baseline(label, targets);
+    let told = gain(targets, baseline.prediction.as_ref(), &prediction);
+    tests.record(told.p);
+    if told.beyond < MIN_VARIANCE {
+        return None;
+    }
+    let what = format!(
+        "{count} of {} {} of test items share a part with one of the training part, whose answers explain {:.0} % of the variance of `{}` that the intended features leave",
+        view.chosen.len(),
+        medium.name(),
+        100.0 * told.beyond,
+        label.name
+    );
+    let cells: Vec<Option<&str>> = near
+        .iter()
+        .map(|one| one.as_ref().map(|(_, file)| file.path.as_str()))
+        .collect();
+    Some(
+        LeakFinding::new(LeakLevel::Risk, "near-files", what)
+            .evidence(examples(view, label, &cells))
+            .p_value(told.p),
+    )
+}
+
+/// The training file that shares most of the fingerprints, moved by one distance.
+fn sharing(
+    file: &Sketched,
+    files_of: &HashMap<u32, Vec<(usize, (u32, u16))>>,
+    medium: Medium,
+) -> Option<usize> {
+    let cell = match medium {
+        Medium::Sound => 1,
+        _ => CELL,
+    };
+    let mut votes: BTreeMap<(usize, i64, i64), usize> = BTreeMap::new();
+    for print in &file.prints {
+        let others = files_of.get(&print.hash);
+        let others = others.filter(|others| others.len() <= MAX_FILES);
+        for (other, place) in others.into_iter().flatten() {
+            let across = i64::from(place.0) - i64::from(print.place.0);
+            let down = i64::from(place.1) - i64::from(print.place.1);
+            let distance = (*other, across.div_euclid(cell), down.div_euclid(cell));
+            *votes.entry(distance).or_default() += 1;
+        }
+    }
+    let best = votes.into_iter().max_by_key(|(_, count)| *count);
+    best.filter(|(_, count)| *count >= MIN_EQUAL)
+        .map(|((other, ..), _)| other)
+}

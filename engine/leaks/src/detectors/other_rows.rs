@@ -1,0 +1,324 @@
+//! `neighbours`: rows that show the answers of other rows. A column may repeat the answer of the row before (the price of the
+//! day before), add up the answers so far (a counter), or hold the mean of a group.
+//!
+//! Nothing is fitted: the answer results to the last digit, for answers of four digits or more that hardly occur twice. Answers that
+//! also occur among the training answers show how often a match is chance.
+
+use std::collections::{HashMap, HashSet};
+
+use super::Tests;
+use crate::finding::{LeakFinding, LeakLevel};
+use crate::statistics::tail_of_binomial;
+use crate::table::numbers;
+use crate::view::View;
+use crate::world::Label;
+
+const NAME: &str = "neighbours";
+
+/// Test items whose answer must result.
+const FEWEST: usize = 20;
+
+/// The fraction of test items whose answer must result.
+const MIN_SHARE: f64 = 0.2;
+
+/// Numeric columns, and columns of groups, that are tried.
+const MAX_COLUMNS: usize = 12;
+
+/// Rows of both parts that are tried.
+const MAX_ROWS: usize = 200_000;
+
+/// Rows of both parts: those of the test table, then those of the training table.
+struct Rows<'a> {
+    numbers: Vec<(&'a str, Vec<f64>)>,
+    groups: Vec<(&'a str, Vec<&'a str>)>,
+    /// The answer, and whether the row is one of the test part.
+    answers: Vec<(f64, bool)>,
+    /// The steps in which answers are written.
+    step: f64,
+}
+
+pub(super) fn find(view: &View<'_>, tests: &mut Tests) -> Option<LeakFinding> {
+    let (label, _) = view.targets().next()?;
+    if label.is_class() {
+        return None;
+    }
+    let rows = Rows::new(view, label)?;
+    let (what, hits, chance) = rows
+        .repeated()
+        .or_else(|| rows.added_up())
+        .or_else(|| rows.averaged())?;
+    let count = rows.answers.iter().filter(|(_, is_test)| *is_test).count();
+    let p = tests.record(tail_of_binomial(count, hits, chance.max(1e-3)));
+    let what = format!(
+        "{what} `{}` of {hits} of {count} test items to the last digit",
+        label.name
+    );
+    Some(LeakFinding::new(LeakLevel::Leak, NAME, what).p_value(p))
+}
+
+impl<'a> Rows<'a> {
+    fn new(view: &View<'a>, label: &Label) -> Option<Rows<'a>> {
+        let world = view.world;
+        let train = world.train_table(label)?;
+        let known = numbers(train.column(&label.name)?)?;
+        let label = world.labels.iter().find(|one| one.name == label.name)?;
+        let truth = label.numbers.as_ref()?;
+        let (shown, key, items) = world.test_tables().next()?;
+        if items.len() + known.len() > MAX_ROWS {
+            return None;
+        }
+        let own = items.iter().map(|item| truth.get((*item)?).copied());
+        let own = own.map(|answer| (answer.unwrap_or(f64::NAN), true));
+        let answers: Vec<(f64, bool)> = own.chain(known.iter().map(|one| (*one, false))).collect();
+        let mut rows = Rows {
+            numbers: Vec::new(),
+            groups: Vec::new(),
+            answers,
+            step: 0.0,
+        };
+        // Answers of few digits result by chance.
+        let finite = label
+            .values
+            .iter()
+            .filter(|text| text.parse::<f64>().is_ok());
+        let digits = finite
+            .clone()
+            .map(|text| text.chars().filter(char::is_ascii_digit).count());
+        let different: HashSet<&String> = finite.clone().collect();
+        let many = digits.filter(|digits| *digits >= 4).count();
+        if many * 10 < label.values.len() * 9 || different.len() * 2 < label.values.len() {
+            return None;
+        }
+        let decimals = finite.map(|text| text.split_once('.').map_or(0, |(_, tail)| tail.len()));
+        let decimals = i32::try_from(decimals.max()?).unwrap_or(0);
+        rows.step = 10_f64.powi(-decimals);
+        let columns = shown
+            .table
+            .names
+            .iter()
+            .zip(&shown.table.columns)
+            .enumerate();
+        for (place, (name, own)) in columns {
+            let Some(other) = train.column(name).filter(|_| place != key) else {
+                continue;
+            };
+            let cells = own.iter().chain(other);
+            let parsed: Vec<f64> = cells
+                .clone()
+                .map(|cell| cell.trim().parse().unwrap_or(f64::NAN))
+                .collect();
+            let finite = parsed.iter().filter(|one| one.is_finite()).count();
+            let different: HashSet<&String> = cells.clone().collect();
+            if finite * 10 >= parsed.len() * 8
+                && different.len() > 20
+                && rows.numbers.len() < MAX_COLUMNS
+            {
+                rows.numbers.push((name, parsed));
+            }
+            if different.len() * 2 <= cells.clone().count()
+                && different.len() > 5
+                && rows.groups.len() < MAX_COLUMNS
+            {
+                rows.groups
+                    .push((name, cells.map(String::as_str).collect()));
+            }
+        }
+        Some(rows)
+    }
+
+    fn is_answer(&self, number: f64, answer: f64) -> bool {
+        (number - answer).abs() <= 0.6 * self.step + 1e-9 * answer.abs()
+    }
+
+    /// A number as one of the steps.
+    fn rounded(&self, number: f64) -> i64 {
+        (number / self.step).round() as i64
+    }
+
+    /// The number of test items whose answer results, if it is large enough.
+    fn enough(&self, hits: usize, chance: f64) -> bool {
+        let count = self.answers.iter().filter(|(_, is_test)| *is_test).count();
+        let share = hits as f64 / count.max(1) as f64;
+        hits >= FEWEST && share >= MIN_SHARE && share >= 3.0 * chance
+    }
+
+    /// A column that has the answers of other rows.
+    fn repeated(&self) -> Option<(String, usize, f64)> {
+        let of_train = self.answers.iter().filter(|(_, is_test)| !is_test);
+        let known: HashSet<i64> = of_train.map(|(answer, _)| self.rounded(*answer)).collect();
+        let own: Vec<(usize, i64)> = self
+            .answers
+            .iter()
+            .enumerate()
+            .filter(|(_, (answer, is_test))| *is_test && answer.is_finite())
+            .map(|(row, (answer, _))| (row, self.rounded(*answer)))
+            .collect();
+        let by_chance = own
+            .iter()
+            .filter(|(_, answer)| known.contains(answer))
+            .count();
+        let chance = by_chance as f64 / own.len().max(1) as f64;
+        for (name, numbers) in &self.numbers {
+            let mut rows: HashMap<i64, usize> = HashMap::new();
+            for (row, number) in numbers
+                .iter()
+                .enumerate()
+                .filter(|(_, one)| one.is_finite())
+            {
+                rows.insert(self.rounded(*number), row);
+            }
+            let hits = own
+                .iter()
+                .filter(|(row, answer)| rows.get(answer).is_some_and(|other| other != row));
+            let hits = hits.count();
+            if self.enough(hits, chance) {
+                let what = format!("cells of `{name}` in other rows are");
+                return Some((what, hits, chance));
+            }
+        }
+        None
+    }
+
+    /// A column whose steps are the answers, in the order of another one, for each group or for all rows.
+    fn added_up(&self) -> Option<(String, usize, f64)> {
+        let none = ("", vec![""; self.answers.len()]);
+        for (group, groups) in std::iter::once(&none).chain(&self.groups) {
+            for (order, places) in &self.numbers {
+                let mut rows: Vec<usize> = (0..self.answers.len()).collect();
+                let key = |row: &usize| {
+                    (
+                        groups.get(*row).copied().unwrap_or(""),
+                        places.get(*row).copied().unwrap_or(f64::NAN),
+                    )
+                };
+                rows.sort_by(|one, other| {
+                    let (one, other) = (key(one), key(other));
+                    one.0.cmp(other.0).then(one.1.total_cmp(&other.1))
+                });
+                for (name, numbers) in &self.numbers {
+                    let mut hits = [0_usize; 2];
+                    for pair in rows.windows(2) {
+                        let [before, behind] = pair else { continue };
+                        if key(before).0 != key(behind).0 {
+                            continue;
+                        }
+                        let number = |row: &usize| numbers.get(*row).copied().unwrap_or(f64::NAN);
+                        let step = number(behind) - number(before);
+                        for (hits, row) in hits.iter_mut().zip([behind, before]) {
+                            let answer = self.answers.get(*row);
+                            let is_hit = answer.is_some_and(|(answer, is_test)| {
+                                *is_test && self.is_answer(step, *answer)
+                            });
+                            *hits += usize::from(is_hit);
+                        }
+                    }
+                    let hits = hits.into_iter().max().unwrap_or(0);
+                    if self.enough(hits, 0.0) {
+                        let each = match *group {
+                            "" => String::new(),
+                            group => format!(" for each `{group}`"),
+                        };
+                        let what =
+                            format!("the steps of `{name}` in the order of `{order}`{each} are");
+                        return Some((what, hits, 0.0));
+                    }
+                }
+            }
+        }
+        None
+    }
+
+    /// A column with the mean or the sum of the answers of a group, which shows the answer that is not known.
+    fn averaged(&self) -> Option<(String, usize, f64)> {
+        for (group, groups) in &self.groups {
+            let mut members: HashMap<&str, Vec<usize>> = HashMap::new();
+            for (row, name) in groups.iter().enumerate() {
+                members.entry(name).or_default().push(row);
+            }
+            for (name, numbers) in &self.numbers {
+                let mut hits = [0_usize; 2];
+                for rows in members.values() {
+                    let answer =
+                        |row: &usize| self.answers.get(*row).copied().unwrap_or((f64::NAN, false));
+                    let (own, known): (Vec<usize>, Vec<usize>) =
+                        rows.iter().partition(|row| answer(row).1);
+                    let [item] = own.as_slice() else { continue };
+                    let value = numbers.get(*item).copied().unwrap_or(f64::NAN);
+                    let rest: f64 = known.iter().map(|row| answer(row).0).sum();
+                    let count = rows.len() as f64;
+                    if known.is_empty() {
+                        continue;
+                    }
+                    let told = [value * count - rest, value - rest];
+                    // A mean was rounded, and its error counts once for each member.
+                    for ((hits, told), error) in hits.iter_mut().zip(told).zip([count, 1.0]) {
+                        let is_hit = (told - answer(item).0).abs() <= error * self.step;
+                        *hits += usize::from(is_hit);
+                    }
+                }
+                let hits = hits.into_iter().max().unwrap_or(0);
+                if self.enough(hits, 0.0) {
+                    let what = format!(
+                        "`{name}`, less the answers of the training part for the same `{group}`, shows"
+                    );
+                    return Some((what, hits, 0.0));
+                }
+            }
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::statistics::Random;
+
+    /// Three of four rows are of the training part.
+    fn rows(columns: &dyn Fn(&[f64]) -> Vec<f64>) -> Rows<'static> {
+        let mut random = Random::new(3);
+        let answers: Vec<f64> = (0..400)
+            .map(|_| random.below(1_000_000) as f64 / 1e4)
+            .collect();
+        let order: Vec<f64> = (0..400).map(f64::from).collect();
+        let groups: Vec<&'static str> = (0..400)
+            .map(|n| ["a", "b", "c", "d", "e", "f", "g", "h"][n % 8])
+            .collect();
+        Rows {
+            numbers: vec![("order", order), ("value", columns(&answers))],
+            groups: vec![("group", groups)],
+            answers: answers
+                .iter()
+                .enumerate()
+                .map(|(n, one)| (*one, n % 4 == 0))
+                .collect(),
+            step: 1e-4,
+        }
+    }
+
+    #[test]
+    fn answers_of_other_rows_are_found_in_three_forms() {
+        let before = rows(&|answers| {
+            std::iter::once(0.0)
+                .chain(answers.iter().copied())
+                .take(400)
+                .collect()
+        });
+        assert!(before.repeated().is_some() && before.added_up().is_none());
+        let total = rows(&|answers| {
+            let mut sum = 0.0;
+            answers
+                .iter()
+                .map(|one| {
+                    sum += one;
+                    sum
+                })
+                .collect()
+        });
+        assert!(total.repeated().is_none() && total.added_up().is_some());
+        let noise = rows(&|answers| answers.iter().rev().map(|one| one * 1.37).collect());
+        assert!(
+            noise.repeated().is_none() && noise.added_up().is_none() && noise.averaged().is_none()
+        );
+    }
+}

@@ -1,0 +1,241 @@
+//! Fingerprints of small places in a picture or a sound, which a part of it has, too: a picture that was cropped, the frame before,
+//! a sound that begins elsewhere.
+//!
+//! Each place has a hash: of nine blurred fields of a picture in steps of light around their mean, or of sixteen samples of a sound. The smallest hashes of a file
+//! are kept with their places. So two files that share a part share many hashes, all of them moved by the same distance.
+
+use std::collections::BTreeMap;
+
+use prep_contents::pixels::Pixels;
+
+/// Fingerprints of a file.
+const MAX_PRINTS: usize = 96;
+
+/// Pixels between two fields of a place, and steps of light of a field.
+const SPACING: usize = 6;
+const STEP: f64 = 10.0;
+
+/// Different steps of light that a place must have.
+const MIN_STEPS: u32 = 4;
+
+/// Pixels of the largest picture that is looked at as it is. Larger ones are made smaller first.
+const MAX_AREA: usize = 1 << 20;
+
+/// Samples of a place of a sound, and how many of them must be different.
+const SAMPLES: usize = 16;
+const MIN_SAMPLES: usize = 8;
+
+/// A fingerprint and its place: the column and the row of a picture, or the number of a sample.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Print {
+    pub hash: u32,
+    pub place: (u32, u16),
+}
+
+/// The smallest hashes so far.
+#[derive(Default)]
+struct Smallest(BTreeMap<u32, (u32, u16)>);
+
+impl Smallest {
+    fn add(&mut self, hash: u32, place: (u32, u16)) {
+        let is_full = self.0.len() >= MAX_PRINTS;
+        if is_full
+            && self
+                .0
+                .last_key_value()
+                .is_some_and(|(last, _)| hash >= *last)
+        {
+            return;
+        }
+        self.0.entry(hash).or_insert(place);
+        if self.0.len() > MAX_PRINTS {
+            self.0.pop_last();
+        }
+    }
+
+    fn finish(self) -> Box<[Print]> {
+        let prints = self.0.into_iter();
+        prints.map(|(hash, place)| Print { hash, place }).collect()
+    }
+}
+
+fn mixed(sum: u64) -> u32 {
+    let mixed = (sum ^ (sum >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    u32::try_from(mixed >> 32).unwrap_or(0)
+}
+
+pub(super) fn of_pixels(pixels: &Pixels) -> Box<[Print]> {
+    let mut shrink = 1;
+    while (pixels.width / shrink) * (pixels.height / shrink) > MAX_AREA {
+        shrink += 1;
+    }
+    let (width, height) = (pixels.width / shrink, pixels.height / shrink);
+    let stride = pixels.stride();
+    let is_wide = pixels.sample > 1;
+    // The sum of the pixels above and left of each, so that a field is four look-ups.
+    let mut sums = vec![0.0_f64; (width + 1) * (height + 1)];
+    for y in 0..height {
+        let mut line = 0.0;
+        for x in 0..width {
+            let at = (y * shrink * pixels.width + x * shrink) * stride;
+            let light = pixels.bytes.get(at).copied().map_or(0.0, f64::from);
+            // Of wide samples the first byte is the higher one. Of colours, green is most of the light.
+            let green = match stride / pixels.sample.max(1) {
+                1 | 2 => light,
+                _ => {
+                    let at = at + if is_wide { 2 } else { 1 };
+                    pixels.bytes.get(at).copied().map_or(light, f64::from)
+                }
+            };
+            line += green;
+            let above = sums.get(y * (width + 1) + x + 1).copied().unwrap_or(0.0);
+            if let Some(sum) = sums.get_mut((y + 1) * (width + 1) + x + 1) {
+                *sum = above + line;
+            }
+        }
+    }
+    let sum = |x: usize, y: usize| sums.get(y * (width + 1) + x).copied().unwrap_or(0.0);
+    let field =
+        |x: usize, y: usize| (sum(x + 3, y + 3) - sum(x, y + 3) - sum(x + 3, y) + sum(x, y)) / 9.0;
+    let size = 2 * SPACING + 3;
+    let mut smallest = Smallest::default();
+    for y in 0..height.saturating_sub(size) {
+        for x in 0..width.saturating_sub(size) {
+            let fields: [f64; 9] =
+                std::array::from_fn(|at| field(x + at % 3 * SPACING, y + at / 3 * SPACING));
+            // More light does not change the hash.
+            let mean = fields.iter().sum::<f64>() / 9.0;
+            let (mut hash, mut steps) = (0x9e37_u64, 0_u64);
+            for light in fields {
+                let step = ((light - mean) / STEP).round() as i64 + 32;
+                steps |= 1 << (step & 63);
+                hash = hash
+                    .wrapping_mul(0x9e37_79b9_7f4a_7c15)
+                    .wrapping_add(step.cast_unsigned());
+            }
+            if steps.count_ones() >= MIN_STEPS {
+                let place = (
+                    u32::try_from(x).unwrap_or(0),
+                    u16::try_from(y).unwrap_or(u16::MAX),
+                );
+                smallest.add(mixed(hash), place);
+            }
+        }
+    }
+    smallest.finish()
+}
+
+/// Fingerprints of the samples of a sound, in any unit.
+pub(super) fn of_samples(samples: impl Iterator<Item = i64>) -> Box<[Print]> {
+    let mut smallest = Smallest::default();
+    let mut last = [0_i64; SAMPLES];
+    for (number, sample) in samples.enumerate() {
+        if let Some(cell) = last.get_mut(number % SAMPLES) {
+            *cell = sample;
+        }
+        if number + 1 < SAMPLES {
+            continue;
+        }
+        let (behind, before) = last.split_at((number + 1) % SAMPLES);
+        let ordered = before.iter().chain(behind);
+        let hash = ordered.fold(0_u64, |hash, sample| {
+            hash.wrapping_mul(0x9e37_79b9_7f4a_7c15)
+                .wrapping_add(sample.cast_unsigned())
+        });
+        let hash = mixed(hash);
+        let is_full = smallest.0.len() >= MAX_PRINTS;
+        if is_full
+            && smallest
+                .0
+                .last_key_value()
+                .is_some_and(|(last, _)| hash >= *last)
+        {
+            continue;
+        }
+        let mut sorted = last;
+        sorted.sort_unstable();
+        let different = 1 + sorted
+            .windows(2)
+            .filter(|two| two.first() != two.last())
+            .count();
+        if different >= MIN_SAMPLES {
+            smallest.add(hash, (u32::try_from(number).unwrap_or(u32::MAX), 0));
+        }
+    }
+    smallest.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::statistics::Random;
+
+    /// The number of fingerprints that two files share at one distance.
+    fn common(one: &[Print], other: &[Print]) -> usize {
+        let mut votes: BTreeMap<(i64, i64), usize> = BTreeMap::new();
+        for print in one {
+            for same in other.iter().filter(|other| other.hash == print.hash) {
+                let across = i64::from(same.place.0) - i64::from(print.place.0);
+                let down = i64::from(same.place.1) - i64::from(print.place.1);
+                *votes.entry((across / 4, down / 4)).or_default() += 1;
+            }
+        }
+        votes.into_values().max().unwrap_or(0)
+    }
+
+    #[test]
+    fn parts_of_pictures_share_prints() {
+        let mut random = Random::new(4);
+        let spots: Vec<(f64, f64, f64)> = (0..40)
+            .map(|_| {
+                (
+                    random.below(120) as f64,
+                    random.below(120) as f64,
+                    random.below(120) as f64 - 60.0,
+                )
+            })
+            .collect();
+        let light = |x: usize, y: usize| {
+            let spots = spots.iter().map(|(cx, cy, light)| {
+                let apart = (x as f64 - cx).powi(2) + (y as f64 - cy).powi(2);
+                light * (-apart / 90.0).exp()
+            });
+            (120.0 + spots.sum::<f64>()).clamp(0.0, 255.0)
+        };
+        let mut cut = |left: usize, top: usize, noise: usize| {
+            let bytes = (0..80).flat_map(|y| (0..80).map(move |x| (x, y)));
+            let bytes = bytes.map(|(x, y)| {
+                let grain = random.below(2 * noise + 1) as f64 - noise as f64;
+                (light(x + left, y + top) + grain).clamp(0.0, 255.0) as u8
+            });
+            Pixels {
+                width: 80,
+                height: 80,
+                sample: 1,
+                bytes: bytes.collect(),
+            }
+        };
+        let whole = of_pixels(&cut(0, 0, 0));
+        assert!(common(&whole, &of_pixels(&cut(9, 14, 0))) > 20);
+        assert!(common(&whole, &of_pixels(&cut(9, 14, 3))) > 8);
+        assert!(
+            common(&whole, &of_pixels(&cut(40, 40, 0)))
+                < common(&whole, &of_pixels(&cut(9, 14, 0)))
+        );
+    }
+
+    #[test]
+    fn sounds_that_begin_elsewhere_share_prints() {
+        let mut random = Random::new(8);
+        let samples: Vec<i64> = (0..9000).map(|_| random.below(4000) as i64).collect();
+        let whole = of_samples(samples.iter().copied());
+        let later = of_samples(samples.iter().copied().skip(3000));
+        let shared = later.iter().filter(|print| {
+            whole
+                .iter()
+                .any(|one| one.hash == print.hash && one.place.0 == print.place.0 + 3000)
+        });
+        assert!(shared.count() > 50);
+        assert!(of_samples(std::iter::repeat_n(7, 9000)).is_empty());
+    }
+}

@@ -1,0 +1,143 @@
+//! Lists inside documents: lists of objects are tables, and lists with one value for each test item may be answers.
+
+use serde_json::Value;
+
+use crate::facts::parts::{Parts, first, parts};
+use crate::table::Table;
+
+/// Rows that a list must have to be a table.
+const FEWEST: usize = 20;
+
+/// Columns of such a table. Objects with more members are keyed by ids.
+const MAX_COLUMNS: usize = 100;
+
+/// Nesting of lists in objects that is looked at.
+const MAX_DEPTH: usize = 4;
+
+/// Lists of a document.
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct Lists {
+    /// The members on the way to a list of objects, and its table.
+    pub tables: Vec<(String, Table)>,
+    /// The same for lists of single values.
+    pub vectors: Vec<(String, Vec<String>)>,
+}
+
+/// Returns the lists of a document. `items` is the length of the lists of values that are kept.
+pub(super) fn of_document(text: &str, items: usize) -> Lists {
+    let mut lists = Lists::default();
+    if let Some((document, _)) = first(text) {
+        walk(document, "", items, 0, &mut lists);
+    }
+    lists
+}
+
+fn walk(text: &str, path: &str, items: usize, depth: usize, lists: &mut Lists) {
+    if depth > MAX_DEPTH {
+        return;
+    }
+    match parts(text) {
+        Parts::Object(members) if members.len() <= MAX_COLUMNS => {
+            for (key, value) in members {
+                let key = key.trim_matches('"');
+                let path = match path {
+                    "" => key.to_owned(),
+                    path => format!("{path}.{key}"),
+                };
+                walk(value, &path, items, depth + 1, lists);
+            }
+        }
+        Parts::List(values) if values.len() >= FEWEST => {
+            let is_objects = values
+                .iter()
+                .all(|value| value.trim_start().starts_with('{'));
+            if is_objects {
+                lists
+                    .tables
+                    .extend(table(&values).map(|one| (path.to_owned(), one)));
+            } else if values.len() == items {
+                let cells = values.iter().map(|value| cell(value));
+                let cells: Option<Vec<String>> = cells.collect();
+                lists
+                    .vectors
+                    .extend(cells.map(|cells| (path.to_owned(), cells)));
+            }
+        }
+        _ => {}
+    }
+}
+
+/// A text, a number or a boolean as a cell. `None` for lists and objects.
+fn cell(text: &str) -> Option<String> {
+    match serde_json::from_str(text).ok()? {
+        Value::String(text) => Some(text),
+        Value::Number(number) => Some(number.to_string()),
+        Value::Bool(value) => Some(value.to_string()),
+        Value::Null => Some(String::new()),
+        _ => None,
+    }
+}
+
+fn table(objects: &[&str]) -> Option<Table> {
+    let mut names: Vec<String> = Vec::new();
+    let mut columns: Vec<Vec<String>> = Vec::new();
+    for (row, object) in objects.iter().enumerate() {
+        let Ok(Value::Object(members)) = serde_json::from_str(object) else {
+            return None;
+        };
+        for (name, value) in members {
+            let value = match value {
+                Value::String(text) => text,
+                Value::Number(number) => number.to_string(),
+                Value::Bool(value) => value.to_string(),
+                _ => continue,
+            };
+            let place = names.iter().position(|own| *own == name);
+            let place = place.unwrap_or_else(|| {
+                names.push(name);
+                columns.push(Vec::new());
+                names.len() - 1
+            });
+            if names.len() > MAX_COLUMNS {
+                return None;
+            }
+            if let Some(column) = columns.get_mut(place) {
+                column.resize(row, String::new());
+                column.push(value);
+            }
+        }
+    }
+    for column in &mut columns {
+        column.resize(objects.len(), String::new());
+    }
+    (names.len() > 1).then(|| Table::new(names, columns))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_of_objects_are_tables() {
+        let objects: Vec<String> = (0..20)
+            .map(|n| match n {
+                3 => r#"{"id": 3}"#.to_owned(),
+                n => format!(r#"{{"id": {n}, "box": [1, 2], "kind": "k{n}"}}"#),
+            })
+            .collect();
+        let numbers: Vec<String> = (0..25).map(|n| n.to_string()).collect();
+        let text = format!(
+            r#"{{"info": {{"y": [{}]}}, "items": [{}], "few": [1, 2]}}"#,
+            numbers.join(","),
+            objects.join(", ")
+        );
+        let lists = of_document(&text, 25);
+        let [(path, table)] = lists.tables.as_slice() else {
+            panic!("{lists:?}")
+        };
+        assert_eq!((path.as_str(), table.rows()), ("items", 20));
+        assert_eq!(table.names, ["id", "kind"]);
+        assert_eq!(table.columns[1][2..5], ["k2", "", "k4"]);
+        assert_eq!(lists.vectors, [("info.y".to_owned(), numbers)]);
+    }
+}
