@@ -69,9 +69,9 @@ pub(crate) fn split_each_key(
             rows: count,
             source: Box::new(source),
         })?;
-        let place = |at: &u32| rows[*at as usize];
-        split.train.extend(drawn.train.iter().map(place));
-        split.test.extend(drawn.test.iter().map(place));
+        let row = |position: &u32| rows[*position as usize];
+        split.train.extend(drawn.train.iter().map(row));
+        split.test.extend(drawn.test.iter().map(row));
     }
     Ok(split)
 }

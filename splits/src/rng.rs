@@ -120,7 +120,7 @@ impl Rng {
     /// # Errors
     /// [`RandomError::EmptyRange`] if `n` is 0.
     pub fn choice(&mut self, n: u32) -> Result<u32, RandomError> {
-        self.integers(0, n.into()).map(|place| place as u32)
+        self.integers(0, n.into()).map(|index| index as u32)
     }
 
     /// The numbers 0..n in random order: `permutation(n)` of NumPy, `random.shuffle` of a list in Python.

@@ -107,7 +107,7 @@ impl PartSizes {
     ) -> Result<Self, SplitError> {
         let test_size = match (test_size, train_size) {
             (None, None) => Some(SplitSize::default()),
-            (given, _) => given,
+            (test_size, _) => test_size,
         };
         check("test_size", test_size, rows)?;
         check("train_size", train_size, rows)?;

@@ -74,8 +74,8 @@ fn approximate_mode(counts: &[u32], draws: u32, generator: &mut RandomState) -> 
         .map(|&count| f64::from(count) / total * f64::from(draws))
         .collect();
     let mut taken: Vec<u32> = shares.iter().map(|share| share.floor() as u32).collect();
-    let given: u32 = taken.iter().sum();
-    let mut missing = draws.saturating_sub(given) as usize;
+    let assigned: u32 = taken.iter().sum();
+    let mut missing = draws.saturating_sub(assigned) as usize;
 
     let remainders: Vec<f64> = shares.iter().map(|share| share - share.floor()).collect();
     let mut values = remainders.clone();

@@ -123,16 +123,16 @@ fn one_sided(
     }
     let mut found = Vec::new();
     for (path, length) in gone {
-        let mut one = FileDifference::new(path, [Some(length), None]);
+        let mut difference = FileDifference::new(path, [Some(length), None]);
         if read_lengths.contains(&length) {
-            let hash = read::content(&old.join(&one.path))?;
-            one.renamed_to = by_content.get_mut(&hash).and_then(Vec::pop);
+            let hash = read::content(&old.join(&difference.path))?;
+            difference.renamed_to = by_content.get_mut(&hash).and_then(Vec::pop);
         }
         // Renamed files are reported once.
-        if let Some(other) = &one.renamed_to {
+        if let Some(other) = &difference.renamed_to {
             come.remove(other);
         }
-        found.push(one);
+        found.push(difference);
     }
     let new = |(path, length)| FileDifference::new(path, [None, Some(length)]);
     found.extend(come.into_iter().map(new));
@@ -169,7 +169,7 @@ fn files(
             .map_err(ContentsError::system_error(path))?
             .len())
     };
-    let mut one = FileDifference::new(path, [Some(length(old)?), Some(length(new)?)]);
+    let mut difference = FileDifference::new(path, [Some(length(old)?), Some(length(new)?)]);
     if Archive::from_path(path).is_some()
         && resources.check_nesting(depth + 1).is_ok()
         && let Some(found) = archives(path, old, new, resources, depth)?
@@ -178,13 +178,13 @@ fn files(
     }
     if let Some(format) = Format::from_path(path).filter(|format| *format != Format::Lines) {
         // If the name is that of a table but the content is not, only the bytes are compared.
-        one.table = match tables(old, new, format, &resources.limits) {
+        difference.table = match tables(old, new, format, &resources.limits) {
             Ok(table) => Some(table),
             Err(error) if error.is_of_the_system() => return Err(error),
             Err(_) => None,
         };
     }
-    Ok(vec![one])
+    Ok(vec![difference])
 }
 
 /// Returns the members that differ. `None` if one of the files is not an archive, or if only the compression differs.
@@ -199,8 +199,8 @@ fn archives(
     // `theirs` is the new archive: members that only `ours` contains were removed.
     let compared = members::compare(path, new, old, resources, &mut |name, member| {
         let inner = format!("{path}/{name}");
-        let mut add = |one: FileDifference| {
-            found.insert(one.path.clone(), one);
+        let mut add = |difference: FileDifference| {
+            found.insert(difference.path.clone(), difference);
         };
         match member {
             MemberDifference::OnlyHere { size } => {
@@ -210,22 +210,22 @@ fn archives(
                 add(FileDifference::new(inner, [None, Some(size)]))
             }
             MemberDifference::Renamed { there, size } => {
-                let mut one = FileDifference::new(inner, [Some(size), None]);
-                one.renamed_to = Some(format!("{path}/{there}"));
-                add(one);
+                let mut difference = FileDifference::new(inner, [Some(size), None]);
+                difference.renamed_to = Some(format!("{path}/{there}"));
+                add(difference);
             }
             MemberDifference::Swapped {
                 there,
                 theirs,
                 ours,
             } => {
-                let mut one = FileDifference::new(inner, [Some(ours), Some(theirs)]);
-                one.renamed_to = Some(format!("{path}/{there}"));
-                add(one);
+                let mut difference = FileDifference::new(inner, [Some(ours), Some(theirs)]);
+                difference.renamed_to = Some(format!("{path}/{there}"));
+                add(difference);
             }
             MemberDifference::Differ { theirs, ours } => {
-                for one in files(&inner, ours, theirs, resources, depth + 1)? {
-                    add(one);
+                for difference in files(&inner, ours, theirs, resources, depth + 1)? {
+                    add(difference);
                 }
             }
         }
@@ -274,7 +274,7 @@ mod tests {
         let found = directories(&a, &b, &options).unwrap();
         let short: Vec<(&str, [Option<u64>; 2])> = found
             .iter()
-            .map(|one| (one.path.as_str(), one.bytes))
+            .map(|difference| (difference.path.as_str(), difference.bytes))
             .collect();
         assert_eq!(
             short,

@@ -103,11 +103,11 @@ fn compare(old: &dyn TableReader, new: &dyn TableReader) -> Result<TableDifferen
     let [after, before] = paired.rows;
     let mut added = columns.added.clone();
     added.extend(columns.index.iter().map(|index| index.name.clone()));
-    let ids = |rows: &[Row], place: fn(&CommonColumn) -> usize| -> Vec<String> {
+    let ids = |rows: &[Row], column: fn(&CommonColumn) -> usize| -> Vec<String> {
         let Some(key) = &paired.key else {
             return Vec::new();
         };
-        let ids = rows.iter().map(|row| format_cell(row.cell(place(key))));
+        let ids = rows.iter().map(|row| format_cell(row.cell(column(key))));
         ids.collect()
     };
     let mut new_rows = paired.added.examples.clone();
@@ -190,22 +190,22 @@ fn counts(
         while reader.next(&mut row)? {
             rows += 1;
             for (column, values) in columns.iter().zip(&mut all) {
-                let place = if side == 0 { column.here } else { column.there };
-                let Some(known) = values else { continue };
-                let cell = row.cell(place);
-                if !known.contains_key(cell) {
-                    known.insert(cell.to_vec(), [0; 2]);
+                let index = if side == 0 { column.here } else { column.there };
+                let Some(counted) = values else { continue };
+                let cell = row.cell(index);
+                if !counted.contains_key(cell) {
+                    counted.insert(cell.to_vec(), [0; 2]);
                 }
-                if let Some(count) = known.get_mut(cell).and_then(|both| both.get_mut(side)) {
+                if let Some(count) = counted.get_mut(cell).and_then(|both| both.get_mut(side)) {
                     *count += 1;
                 }
-                if known.len() > MAX_COUNTED_VALUES {
+                if counted.len() > MAX_COUNTED_VALUES {
                     *values = None;
                 }
             }
         }
     }
-    let few = columns.iter().zip(all).filter_map(|(column, values)| {
+    let changed_counts = columns.iter().zip(all).filter_map(|(column, values)| {
         let values = values.filter(|values| values.len() * 2 <= rows)?;
         let changed = values.values().any(|[before, after]| before != after);
         let text = |cell: Vec<u8>| String::from_utf8_lossy(&cell).into_owned();
@@ -217,7 +217,7 @@ fn counts(
                 .collect(),
         })
     });
-    Ok(few.collect())
+    Ok(changed_counts.collect())
 }
 
 #[cfg(test)]

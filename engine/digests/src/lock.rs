@@ -259,12 +259,12 @@ impl Lockfile {
     pub fn parse(text: &str) -> Result<Lockfile, LockfileError> {
         let mut lock = Lockfile::default();
         let mut version = None;
-        for (place, line) in text.lines().enumerate() {
+        for (index, line) in text.lines().enumerate() {
             if line.is_empty() || line.starts_with('#') {
                 continue;
             }
             let wrong = || LockfileError::Line {
-                line: place + 1,
+                line: index + 1,
                 text: line.to_owned(),
             };
             if version.is_none() {
@@ -430,9 +430,12 @@ mod tests {
         assert_eq!(facts, ["rules"]);
         let found = one.differences(&lock_entry(b"2"));
         assert_eq!(found.len(), 1);
-        let said = found[0].to_string();
-        assert!(said.starts_with("public: sha256:d473"), "{said}");
-        assert!(said.contains("but the lock file has sha256:6b86"), "{said}");
+        let message = found[0].to_string();
+        assert!(message.starts_with("public: sha256:d473"), "{message}");
+        assert!(
+            message.contains("but the lock file has sha256:6b86"),
+            "{message}"
+        );
     }
 
     #[test]

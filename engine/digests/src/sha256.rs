@@ -65,8 +65,8 @@ impl FromStr for Sha256 {
             return Err(wrong());
         }
         let mut bytes = [0; 32];
-        for (place, byte) in bytes.iter_mut().enumerate() {
-            let digits = text.get(2 * place..2 * place + 2).ok_or_else(wrong)?;
+        for (index, byte) in bytes.iter_mut().enumerate() {
+            let digits = text.get(2 * index..2 * index + 2).ok_or_else(wrong)?;
             *byte = u8::from_str_radix(digits, 16).map_err(|_| wrong())?;
         }
         Ok(Sha256(bytes))

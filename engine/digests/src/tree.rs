@@ -159,14 +159,14 @@ pub fn digest_of_directory(
     let done = Mutex::new((TreeHasher::default(), None));
     let work = || {
         while let Some(path) = paths.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let place = directory.join(path);
-            let found = digest_of_file(&place);
+            let full_path = directory.join(path);
+            let found = digest_of_file(&full_path);
             let mut done = done.lock();
             match found {
                 Ok((sha256, bytes)) => done.0.add(path, sha256, bytes),
                 Err(error) => {
                     next.store(paths.len(), Ordering::Relaxed);
-                    done.1 = Some((place, error));
+                    done.1 = Some((full_path, error));
                 }
             }
         }
@@ -190,9 +190,9 @@ fn files_below(
     inner: &str,
     paths: &mut Vec<String>,
 ) -> Result<(), (PathBuf, io::Error)> {
-    let place = directory.join(inner);
-    let failed = |error| (place.clone(), error);
-    let entries = match fs::read_dir(&place) {
+    let full_path = directory.join(inner);
+    let failed = |error| (full_path.clone(), error);
+    let entries = match fs::read_dir(&full_path) {
         Err(error) if inner.is_empty() && error.kind() == io::ErrorKind::NotFound => return Ok(()),
         entries => entries.map_err(failed)?,
     };

@@ -61,7 +61,7 @@ pub enum MatlabError {
 pub fn variable_paths(bytes: &[u8]) -> Vec<String> {
     let mut found = Names::default();
     let mut rest = bytes.get(HEADER_BYTES..).unwrap_or_default();
-    while let Some((kind, content, behind)) = element(rest) {
+    while let Some((kind, content, after)) = element(rest) {
         match kind {
             COMPRESSED => {
                 let mut inflated = Vec::new();
@@ -78,7 +78,7 @@ pub fn variable_paths(bytes: &[u8]) -> Vec<String> {
             }
             _ => {}
         }
-        rest = behind;
+        rest = after;
     }
     found.paths
 }
@@ -117,8 +117,8 @@ pub fn remove_variables(bytes: &[u8], unwanted: &[String]) -> Result<Option<Vec<
     let mut out = header.to_vec();
     let mut changed = false;
     while !rest.is_empty() {
-        let (kind, content, behind) = complete_element(rest)?;
-        let raw = rest.get(..rest.len() - behind.len()).unwrap_or_default();
+        let (kind, content, after) = complete_element(rest)?;
+        let raw = rest.get(..rest.len() - after.len()).unwrap_or_default();
         match kind {
             COMPRESSED => {
                 let mut inflated = Vec::new();
@@ -155,7 +155,7 @@ pub fn remove_variables(bytes: &[u8], unwanted: &[String]) -> Result<Option<Vec<
             },
             _ => out.extend_from_slice(raw),
         }
-        rest = behind;
+        rest = after;
     }
     Ok(changed.then_some(out))
 }
@@ -200,7 +200,7 @@ fn strip_fields(
     // In an array of structures, the fields of the first element precede those of the second.
     let mut fields = names.chunks(length.max(1)).cycle();
     while !rest.is_empty() {
-        let (_, matrix, behind) = complete_element(rest)?;
+        let (_, matrix, after) = complete_element(rest)?;
         let field = fields
             .next()
             .and_then(name_of)
@@ -208,7 +208,7 @@ fn strip_fields(
         let field = format!("{inside}{}", String::from_utf8_lossy(field));
         match strip_fields(matrix, &field, unwanted)? {
             StrippedMatrix::Unchanged => {
-                let raw = rest.get(..rest.len() - behind.len()).unwrap_or_default();
+                let raw = rest.get(..rest.len() - after.len()).unwrap_or_default();
                 out.extend_from_slice(raw);
             }
             StrippedMatrix::Removed => {
@@ -220,7 +220,7 @@ fn strip_fields(
                 changed = true;
             }
         }
-        rest = behind;
+        rest = after;
     }
     Ok(match changed {
         true => StrippedMatrix::Changed(out),
@@ -298,7 +298,7 @@ fn matrix(content: &[u8], path: &mut Vec<u8>, found: &mut Names) -> Option<()> {
     let (_, names, mut rest) = element(rest)?;
     let outer = path.len();
     for name in names.chunks(length.max(1)) {
-        let (_, content, behind) = element(rest)?;
+        let (_, content, after) = element(rest)?;
         // An empty field has no content that could be listed.
         if !content.is_empty() {
             path.push(b'.');
@@ -307,7 +307,7 @@ fn matrix(content: &[u8], path: &mut Vec<u8>, found: &mut Names) -> Option<()> {
             matrix(content, path, found);
             path.truncate(outer);
         }
-        rest = behind;
+        rest = after;
     }
     Some(())
 }

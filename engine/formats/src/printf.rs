@@ -257,8 +257,8 @@ impl Conversion {
         match value {
             PrintfArgument::Integer(value) => Ok((value < 0, value.unsigned_abs().to_string())),
             PrintfArgument::Number(value) if value.is_finite() => {
-                let whole = value.trunc();
-                Ok((whole < 0.0, format!("{:.0}", whole.abs())))
+                let truncated = value.trunc();
+                Ok((truncated < 0.0, format!("{:.0}", truncated.abs())))
             }
             _ => Err(self.mismatch(value)),
         }

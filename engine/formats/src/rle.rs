@@ -9,10 +9,10 @@ use std::ops::Range;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RleError {
     /// A token is not a positive integer.
-    #[error("`{word}` in a run-length code is not a positive integer")]
+    #[error("`{token}` in a run-length code is not a positive integer")]
     NotANumber {
         /// The token.
-        word: String,
+        token: String,
     },
     /// The last start has no length.
     #[error("the run-length code has {words} numbers; starts and lengths come in pairs")]
@@ -33,10 +33,10 @@ pub enum RleError {
 /// # Errors
 /// [`RleError`] if the code is invalid.
 pub fn decode(code: &str) -> Result<Vec<Range<u64>>, RleError> {
-    let numbers = code.split_whitespace().map(|word| {
-        let number = word.parse::<u64>().ok().filter(|number| *number > 0);
+    let numbers = code.split_whitespace().map(|token| {
+        let number = token.parse::<u64>().ok().filter(|number| *number > 0);
         number.ok_or_else(|| RleError::NotANumber {
-            word: word.to_owned(),
+            token: token.to_owned(),
         })
     });
     let numbers: Vec<u64> = numbers.collect::<Result<_, _>>()?;

@@ -72,15 +72,15 @@ pub struct SpanReader<S> {
     spans: S,
     cache: Mutex<Cache>,
     /// Maximum number of spans in memory.
-    kept: usize,
+    capacity: usize,
 }
 
 #[derive(Debug)]
 struct Cache {
     /// The spans in memory by number, least recently used first.
-    held: Vec<(usize, SpanBuffer)>,
+    buffers: Vec<(usize, SpanBuffer)>,
     /// For each span, whether it has been in memory before.
-    known: Vec<bool>,
+    was_decoded: Vec<bool>,
     /// Bytes decoded repeatedly or discarded because of random access.
     repeated: u64,
 }
@@ -91,21 +91,21 @@ type SpanBuffer = Arc<Mutex<Vec<u8>>>;
 
 impl Cache {
     fn contains(&self, number: usize) -> bool {
-        self.held.iter().any(|(held, _)| *held == number)
+        self.buffers.iter().any(|(span, _)| *span == number)
     }
 }
 
 impl<S: Spans> SpanReader<S> {
-    /// Reads `spans`; at most `kept` of them stay in memory.
-    pub fn new(spans: S, kept: usize) -> Self {
+    /// Reads `spans`; at most `capacity` of them stay in memory.
+    pub fn new(spans: S, capacity: usize) -> Self {
         Self {
             cache: Mutex::new(Cache {
-                held: Vec::new(),
-                known: vec![false; spans.count()],
+                buffers: Vec::new(),
+                was_decoded: vec![false; spans.count()],
                 repeated: 0,
             }),
             spans,
-            kept: kept.max(1),
+            capacity: capacity.max(1),
         }
     }
 
@@ -122,25 +122,25 @@ impl<S: Spans> SpanReader<S> {
     /// The memory for a span of `bytes` bytes; marks it as most recently used.
     fn buffer(&self, number: usize, bytes: u64) -> SpanBuffer {
         let mut cache = self.cache();
-        let found = cache.held.iter().position(|(one, _)| *one == number);
-        let held = match found {
-            Some(index) => cache.held.remove(index).1,
+        let found = cache.buffers.iter().position(|(span, _)| *span == number);
+        let buffer = match found {
+            Some(index) => cache.buffers.remove(index).1,
             None => {
-                let known = cache.known.get_mut(number);
+                let known = cache.was_decoded.get_mut(number);
                 let is_again = known.is_some_and(|known| std::mem::replace(known, true));
                 let before = (0..number).rfind(|before| !self.spans.is_plain(*before));
                 let is_next = before.is_none_or(|before| cache.contains(before));
                 if is_again && !is_next {
                     cache.repeated += bytes;
                 }
-                match cache.held.len() < self.kept {
+                match cache.buffers.len() < self.capacity {
                     true => SpanBuffer::default(),
-                    false => reuse(cache.held.remove(0).1),
+                    false => reuse(cache.buffers.remove(0).1),
                 }
             }
         };
-        cache.held.push((number, Arc::clone(&held)));
-        held
+        cache.buffers.push((number, Arc::clone(&buffer)));
+        buffer
     }
 
     /// Decodes the span that begins at `end`, unless another thread is already decoding it.
@@ -154,8 +154,8 @@ impl<S: Spans> SpanReader<S> {
         if self.spans.is_plain(next) || self.cache().contains(next) {
             return;
         }
-        let held = self.buffer(next, range.end - range.start);
-        if let Ok(mut bytes) = held.try_lock() {
+        let buffer = self.buffer(next, range.end - range.start);
+        if let Ok(mut bytes) = buffer.try_lock() {
             let _ = self.fill(&mut bytes, next);
         }
     }
@@ -202,12 +202,12 @@ impl<S: Spans> ReadAt for SpanReader<S> {
         if self.spans.is_plain(number) {
             return self.spans.read_plain(number, buf, skip).map(|()| count);
         }
-        let held = self.buffer(number, range.end - range.start);
-        let mut bytes = match held.try_lock() {
+        let buffer = self.buffer(number, range.end - range.start);
+        let mut bytes = match buffer.try_lock() {
             Ok(bytes) => bytes,
             Err(_) => {
                 self.decode_next(range.end);
-                held.lock().unwrap_or_else(PoisonError::into_inner)
+                buffer.lock().unwrap_or_else(PoisonError::into_inner)
             }
         };
         self.fill(&mut bytes, number)?;

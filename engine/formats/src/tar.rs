@@ -274,8 +274,8 @@ impl<W: Write> TarWriter<W> {
         self.inner
             .append_data(&mut header, path, &mut content)
             .map_err(TarError::Write)?;
-        let mut beyond = [0];
-        let more = content.inner.read(&mut beyond).map_err(TarError::Write)?;
+        let mut extra = [0];
+        let more = content.inner.read(&mut extra).map_err(TarError::Write)?;
         if content.left > 0 || more > 0 {
             let reason = format!("the content does not have the declared length of {size} bytes");
             return Err(TarError::Write(io::Error::new(

@@ -40,9 +40,11 @@ fn invalid_run_length_codes_are_errors() {
     assert_eq!(decode("1 2 3 1"), Ok(vec![0..2, 2..3]));
     assert_eq!(decode("1 2 3"), Err(RleError::OddLength { words: 3 }));
     assert_eq!(decode("1 3 3 1"), Err(RleError::Overlap { start: 3 }));
-    for word in ["0", "x", "-1", "1.0", "18446744073709551616"] {
-        let wrong = RleError::NotANumber { word: word.into() };
-        assert_eq!(decode(&format!("{word} 1")), Err(wrong));
+    for token in ["0", "x", "-1", "1.0", "18446744073709551616"] {
+        let wrong = RleError::NotANumber {
+            token: token.into(),
+        };
+        assert_eq!(decode(&format!("{token} 1")), Err(wrong));
     }
     assert_eq!(area("18446744073709551615 18446744073709551615"), Ok(1));
 }

@@ -98,12 +98,12 @@ fn json(
     Ok(match value {
         BsonValue::Double(value) if value.is_finite() => JsonValue::Float(value),
         BsonValue::Double(value) => {
-            let word = match value {
+            let text = match value {
                 value if value.is_nan() => "NaN",
                 value if value > 0.0 => "Infinity",
                 _ => "-Infinity",
             };
-            tagged("$numberDouble", word)
+            tagged("$numberDouble", text)
         }
         BsonValue::String(text) => text.into(),
         BsonValue::Symbol(symbol) => tagged("$symbol", symbol),

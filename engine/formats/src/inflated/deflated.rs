@@ -109,7 +109,7 @@ impl<P: ReadAt, W: ReadAt> Spans for DeflateSpans<P, W> {
         let mut filled = 0;
         while let Some(room) = bytes.get_mut(filled..).filter(|room| !room.is_empty()) {
             let step = stream.step(room)?;
-            filled += step.made;
+            filled += step.written;
             if step.stop == Stop::End && filled < count {
                 return Err(io::ErrorKind::UnexpectedEof.into());
             }

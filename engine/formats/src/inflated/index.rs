@@ -59,7 +59,7 @@ impl InflateIndex {
     /// order from 0, or contain invalid values.
     #[must_use]
     pub fn new(spans: Vec<InflateSpan>, len: u64) -> Option<Self> {
-        let sound = |span: &InflateSpan| match span.source {
+        let is_valid = |span: &InflateSpan| match span.source {
             SpanSource::Stored { block, .. } => block > 0,
             SpanSource::Coded { bit, .. } => bit < 8,
         };
@@ -69,7 +69,7 @@ impl InflateIndex {
         });
         let first = spans.first().map_or(len, |span| span.start);
         let last = spans.last().is_none_or(|span| span.start < len);
-        (first == 0 && last && ascend && spans.iter().all(sound)).then_some(Self { spans, len })
+        (first == 0 && last && ascend && spans.iter().all(is_valid)).then_some(Self { spans, len })
     }
 
     /// Number of uncompressed bytes.
@@ -103,8 +103,8 @@ impl InflateIndex {
 
     /// The number of the span that contains an uncompressed offset, and the range of that span.
     pub(super) fn find(&self, offset: u64) -> Option<(usize, Range<u64>)> {
-        let behind = self.spans.partition_point(|span| span.start <= offset);
-        let number = behind.checked_sub(1)?;
+        let next_number = self.spans.partition_point(|span| span.start <= offset);
+        let number = next_number.checked_sub(1)?;
         let end = self.end_of(number);
         (offset < end).then_some((number, self.spans.get(number)?.start..end))
     }

@@ -95,17 +95,17 @@ impl<'w, R: Read> InflateIndexer<'w, R> {
             self.read = window;
         }
         let room = self.bytes.get_mut(self.filled..).unwrap_or_default();
-        let Step { made, stop } = self.stream.step(room)?;
-        self.crc.update(room.get(..made).unwrap_or_default());
-        self.filled += made;
-        self.len += made as u64;
+        let Step { written, stop } = self.stream.step(room)?;
+        self.crc.update(room.get(..written).unwrap_or_default());
+        self.filled += written;
+        self.len += written as u64;
         self.spans.inflated(self.len);
         match stop {
             Stop::Block { left_over } => {
                 let block = self.stream.block(left_over)?;
-                let known = self.filled.saturating_sub(window)..self.filled;
-                let known = self.bytes.get(known).unwrap_or_default();
-                self.spans.block(block, self.len, known)?;
+                let preceding = self.filled.saturating_sub(window)..self.filled;
+                let preceding = self.bytes.get(preceding).unwrap_or_default();
+                self.spans.block(block, self.len, preceding)?;
             }
             Stop::End => self.has_ended = true,
             Stop::Anywhere | Stop::Last => {}
@@ -115,13 +115,13 @@ impl<'w, R: Read> InflateIndexer<'w, R> {
 
     /// Decodes the rest of the stream and returns the result.
     ///
-    /// Decoding stops when more than `most` bytes have been decoded in total. The `len` of the result is then larger
-    /// than `most`.
+    /// Decoding stops when more than `max_len` bytes have been decoded in total. The `len` of the result is then larger
+    /// than `max_len`.
     ///
     /// # Errors
     /// Same as [`Read::read`].
-    pub fn finish(mut self, most: u64) -> io::Result<IndexerResult<R>> {
-        while !self.has_ended && self.len <= most {
+    pub fn finish(mut self, max_len: u64) -> io::Result<IndexerResult<R>> {
+        while !self.has_ended && self.len <= max_len {
             self.step()?;
         }
         let (used, len) = (self.stream.used(), self.len);
@@ -143,9 +143,9 @@ impl<R: Read> Read for InflateIndexer<'_, R> {
         while self.read == self.filled && !self.has_ended {
             self.step()?;
         }
-        let there = self.bytes.get(self.read..self.filled).unwrap_or_default();
-        let count = there.len().min(buffer.len());
-        if let (Some(to), Some(from)) = (buffer.get_mut(..count), there.get(..count)) {
+        let available = self.bytes.get(self.read..self.filled).unwrap_or_default();
+        let count = available.len().min(buffer.len());
+        if let (Some(to), Some(from)) = (buffer.get_mut(..count), available.get(..count)) {
             to.copy_from_slice(from);
         }
         self.read += count;

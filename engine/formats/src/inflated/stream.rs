@@ -21,13 +21,13 @@ const LAST_BLOCK: c_int = 64;
 const BLOCK_ENDED: c_int = 128;
 
 /// Size of the buffer for compressed bytes.
-const PIECE_BYTES: usize = 1 << 16;
+const BUFFER_BYTES: usize = 1 << 16;
 
 /// The result of a decoding step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Step {
     /// Number of bytes written to the output.
-    pub made: usize,
+    pub written: usize,
     /// The reason for the end of the step.
     pub stop: Stop,
 }
@@ -51,7 +51,7 @@ pub(super) enum Stop {
 /// A raw deflate stream that is decoded step by step.
 pub(super) struct Stream<R> {
     packed: R,
-    piece: Vec<u8>,
+    buffer: Vec<u8>,
     /// The range of the input buffer that is not consumed yet.
     left: Range<usize>,
     /// The byte before the content of the input buffer.
@@ -75,7 +75,7 @@ impl<R: Read> Stream<R> {
     pub fn new(packed: R) -> io::Result<Self> {
         Ok(Self {
             packed,
-            piece: vec![0; PIECE_BYTES],
+            buffer: vec![0; BUFFER_BYTES],
             left: 0..0,
             before: 0,
             read: 0,
@@ -101,7 +101,7 @@ impl<R: Read> Stream<R> {
 
     /// Returns the source, and the bytes that were read from it but not consumed.
     pub fn into_rest(self) -> (R, Vec<u8>) {
-        let rest = self.piece.get(self.left).unwrap_or_default().to_vec();
+        let rest = self.buffer.get(self.left).unwrap_or_default().to_vec();
         (self.packed, rest)
     }
 
@@ -109,10 +109,10 @@ impl<R: Read> Stream<R> {
     fn read_on(&mut self) -> io::Result<()> {
         let last = self.left.end.checked_sub(1);
         self.before = last
-            .and_then(|last| self.piece.get(last).copied())
+            .and_then(|last| self.buffer.get(last).copied())
             .unwrap_or(self.before);
         let count = loop {
-            match self.packed.read(&mut self.piece) {
+            match self.packed.read(&mut self.buffer) {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 count => break count?,
             }
@@ -130,10 +130,10 @@ impl<R: Read> Stream<R> {
             self.read_on()?;
         }
         let before = match self.left.start.checked_sub(1) {
-            Some(index) => self.piece.get(index).copied(),
+            Some(index) => self.buffer.get(index).copied(),
             None => Some(self.before),
         };
-        let next = self.piece.get(self.left.clone()).and_then(<[u8]>::first);
+        let next = self.buffer.get(self.left.clone()).and_then(<[u8]>::first);
         let two = [before.unwrap_or(0), next.copied().unwrap_or(0)];
         let header = left_over < 8;
         let header = header.then(|| u16::from_le_bytes(two) >> (8 - left_over));
@@ -152,9 +152,9 @@ impl<R: Read> Stream<R> {
         if self.left.is_empty() {
             self.read_on()?;
         }
-        let input = self.piece.get(self.left.clone()).unwrap_or_default();
+        let input = self.buffer.get(self.left.clone()).unwrap_or_default();
         let (used, step) = self.decoder.step(input, output)?;
-        let is_stuck = used == 0 && step.made == 0 && step.stop == Stop::Anywhere;
+        let is_stuck = used == 0 && step.written == 0 && step.stop == Stop::Anywhere;
         if is_stuck && self.left.is_empty() {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
@@ -207,7 +207,7 @@ impl Decoder {
         // output slice is writable. The lengths do not exceed those of the slices.
         let done = unsafe { inflate(&raw mut *stream, Z_BLOCK) };
         let used = length(input.len()) - stream.avail_in;
-        let made = length(output.len()) - stream.avail_out;
+        let written = length(output.len()) - stream.avail_out;
         let state = stream.data_type;
         let stop = match done {
             Z_STREAM_END => Stop::End,
@@ -219,8 +219,8 @@ impl Decoder {
             },
             _ => return Err(invalid("the deflate stream is damaged")),
         };
-        let made = made as usize;
-        Ok((used as usize, Step { made, stop }))
+        let written = written as usize;
+        Ok((used as usize, Step { written, stop }))
     }
 }
 

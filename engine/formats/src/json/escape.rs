@@ -95,10 +95,10 @@ fn plain(text: &[u8], from: usize) -> usize {
 /// Most files consist mainly of long texts. The compiler turns arithmetic on chunks of fixed size into vector
 /// instructions, which are eight times as fast as a branch per byte.
 pub(super) fn run(text: &[u8], special: impl Fn(u8) -> u8) -> usize {
-    let (pieces, _) = text.as_chunks::<32>();
-    let is_special = |piece: &[u8; 32]| piece.iter().fold(0, |any, byte| any | special(*byte)) != 0;
-    let whole = pieces.iter().position(is_special).unwrap_or(pieces.len());
-    let from = 32 * whole;
+    let (chunks, _) = text.as_chunks::<32>();
+    let is_special = |chunk: &[u8; 32]| chunk.iter().fold(0, |any, byte| any | special(*byte)) != 0;
+    let plain_chunks = chunks.iter().position(is_special).unwrap_or(chunks.len());
+    let from = 32 * plain_chunks;
     let rest = text.get(from..).unwrap_or_default();
     let within = rest.iter().position(|byte| special(*byte) != 0);
     from + within.unwrap_or(rest.len())

@@ -27,13 +27,13 @@ pub struct JsonInference {
     /// An integer below 0.
     negative: bool,
     /// An integer above the range of `int64`.
-    beyond: bool,
+    above_int64: bool,
     /// The values are unchanged (pandas' `object`).
     object: bool,
     /// Each value is accepted by Python's `float`.
     numbers: bool,
     /// Each value is an integer in the range of `int64`.
-    whole: bool,
+    all_integers: bool,
     text: bool,
     /// Some number is at most [`MIN_DATE_SECONDS`]. pandas then converts no value of the column to a date.
     small: bool,
@@ -48,10 +48,10 @@ impl Default for JsonInference {
             fraction: false,
             integer: false,
             negative: false,
-            beyond: false,
+            above_int64: false,
             object: false,
             numbers: true,
-            whole: true,
+            all_integers: true,
             text: false,
             small: false,
         }
@@ -90,7 +90,7 @@ impl JsonInference {
         }
         match member.map_or(Some(f64::NAN), as_number) {
             Some(value) => {
-                self.whole &= is_integer(value);
+                self.all_integers &= is_integer(value);
                 self.small |= value <= MIN_DATE_SECONDS;
             }
             None => self.numbers = false,
@@ -99,11 +99,11 @@ impl JsonInference {
 
     /// Records whether an integer is below 0 or above the range of `int64`. After the first null the column consists of
     /// doubles, so pandas ignores the range of later integers.
-    fn bound(&mut self, negative: bool, beyond: bool) {
+    fn bound(&mut self, negative: bool, above_int64: bool) {
         if !self.null {
             self.negative |= negative;
-            self.beyond |= beyond;
-            self.object |= self.negative && self.beyond;
+            self.above_int64 |= above_int64;
+            self.object |= self.negative && self.above_int64;
         }
     }
 
@@ -132,7 +132,7 @@ impl JsonInference {
         match function {
             FrameFunction::ReadJson if kind == ColumnType::Text && !self.numbers => {}
             FrameFunction::ReadJson if matches!(kind, ColumnType::Text | ColumnType::Float64) => {
-                return match self.whole {
+                return match self.all_integers {
                     true => JsonColumnType {
                         kind: ColumnType::Int64,
                         conversion: Conversion::Integer,
@@ -163,7 +163,7 @@ impl JsonInference {
             }
         } else if self.fraction || self.nan || self.null && has_numbers {
             ColumnType::Float64
-        } else if self.beyond {
+        } else if self.above_int64 {
             ColumnType::UInt64
         } else if self.integer {
             ColumnType::Int64

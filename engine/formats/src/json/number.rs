@@ -11,12 +11,12 @@ const MAX_DIGITS: usize = 4300;
 /// it.
 pub(super) fn read(text: &[u8]) -> Result<(JsonValue, usize), JsonErrorKind> {
     let sign = usize::from(text.first() == Some(&b'-'));
-    let whole = match text.get(sign) {
+    let integer_digits = match text.get(sign) {
         Some(b'0') => 1,
         Some(b'1'..=b'9') => digits(text, sign),
         _ => return Err(JsonErrorKind::ExpectedValue),
     };
-    let integer_end = sign + whole;
+    let integer_end = sign + integer_digits;
     let mut end = integer_end;
     if text.get(end) == Some(&b'.') {
         let fraction = digits(text, end + 1);
@@ -35,7 +35,7 @@ pub(super) fn read(text: &[u8]) -> Result<(JsonValue, usize), JsonErrorKind> {
     let spelled = std::str::from_utf8(text.get(..end).unwrap_or_default()).unwrap_or_default();
     let value = if end > integer_end {
         JsonValue::Float(spelled.parse().map_err(|_| JsonErrorKind::ExpectedValue)?)
-    } else if whole > MAX_DIGITS {
+    } else if integer_digits > MAX_DIGITS {
         return Err(JsonErrorKind::TooManyDigits);
     } else {
         spelled

@@ -26,15 +26,15 @@ pub(super) fn number(text: &[u8]) -> Result<(JsonValue, usize), JsonErrorKind> {
     };
     let is_negative = text.first() == Some(&b'-');
     let sign = usize::from(is_negative);
-    let whole = digits(sign);
-    if whole.is_empty() && !is_negative {
+    let integer_part = digits(sign);
+    if integer_part.is_empty() && !is_negative {
         return Err(JsonErrorKind::ExpectedValue);
     }
-    let magnitude = whole.iter().try_fold(0_u64, |value, digit| {
+    let magnitude = integer_part.iter().try_fold(0_u64, |value, digit| {
         value.checked_mul(10)?.checked_add(u64::from(digit - b'0'))
     });
     let magnitude = magnitude.ok_or(JsonErrorKind::IntegerTooLarge)?;
-    let mut end = sign + whole.len();
+    let mut end = sign + integer_part.len();
     let fraction = match text.get(end) {
         Some(b'.') => digits(end + 1),
         _ => &[],
@@ -143,8 +143,8 @@ pub(super) fn push_float(out: &mut Vec<u8>, value: f64) {
         out.extend_from_slice(ten_digits(value).as_bytes());
         return;
     }
-    let mut whole = size.trunc();
-    let scaled = (size - whole) * SCALE;
+    let mut integer_part = size.trunc();
+    let scaled = (size - integer_part) * SCALE;
     let mut fraction = scaled.trunc();
     let rest = scaled - fraction;
     // Halves are rounded up after an odd digit and after zero.
@@ -153,13 +153,13 @@ pub(super) fn push_float(out: &mut Vec<u8>, value: f64) {
     }
     if fraction >= SCALE {
         fraction = 0.0;
-        whole += 1.0;
+        integer_part += 1.0;
     }
     let digits = format!("{fraction:010}");
     let digits = digits.trim_end_matches('0');
     let sign = if value < 0.0 { "-" } else { "" };
     let digits = if digits.is_empty() { "0" } else { digits };
-    out.extend_from_slice(format!("{sign}{whole}.{digits}").as_bytes());
+    out.extend_from_slice(format!("{sign}{integer_part}.{digits}").as_bytes());
 }
 
 /// Formats a number like C's `%.10g` in exponential notation.

@@ -159,7 +159,7 @@ impl Parser<'_> {
     fn value(&mut self, depth: usize) -> Result<JsonValue, JsonErrorKind> {
         self.skip_spaces();
         let rest = self.rest();
-        let (word, value) = match rest {
+        let (literal, value) = match rest {
             [b'"', ..] => return self.string().map(JsonValue::String),
             [b'{' | b'[', ..] if depth >= MAX_DEPTH => return Err(JsonErrorKind::TooDeep),
             [b'{' | b'[', ..] if depth > self.deepest => return self.skipped_value(depth),
@@ -178,10 +178,10 @@ impl Parser<'_> {
                 return Ok(value);
             }
         };
-        if !rest.starts_with(word.as_bytes()) {
+        if !rest.starts_with(literal.as_bytes()) {
             return Err(JsonErrorKind::ExpectedValue);
         }
-        self.offset += word.len();
+        self.offset += literal.len();
         Ok(value)
     }
 

@@ -215,11 +215,11 @@ impl<'t> Reformatter<'t, '_> {
             [b'{' | b'[', ..] if depth >= MAX_DEPTH => None,
             [b'{', ..] => self.object::<S>(depth),
             [b'[', ..] => self.list::<S>(depth),
-            [b'n', ..] => self.word("null"),
-            [b't', ..] => self.word("true"),
-            [b'f', ..] => self.word("false"),
+            [b'n', ..] => self.copy_literal("null"),
+            [b't', ..] => self.copy_literal("true"),
+            [b'f', ..] => self.copy_literal("false"),
             [b'N', ..] if self.grammar == JsonGrammar::Ujson => {
-                self.pass("NaN")?;
+                self.skip_literal("NaN")?;
                 self.out.extend_from_slice(b"null");
                 Some(())
             }
@@ -230,20 +230,20 @@ impl<'t> Reformatter<'t, '_> {
         }
     }
 
-    fn pass(&mut self, word: &str) -> Option<()> {
-        self.rest().strip_prefix(word.as_bytes())?;
-        self.offset += word.len();
+    fn skip_literal(&mut self, literal: &str) -> Option<()> {
+        self.rest().strip_prefix(literal.as_bytes())?;
+        self.offset += literal.len();
         Some(())
     }
 
-    fn word(&mut self, word: &str) -> Option<()> {
-        self.pass(word)?;
-        self.out.extend_from_slice(word.as_bytes());
+    fn copy_literal(&mut self, literal: &str) -> Option<()> {
+        self.skip_literal(literal)?;
+        self.out.extend_from_slice(literal.as_bytes());
         Some(())
     }
 
-    fn double<S: Style>(&mut self, word: &str, value: f64) -> Option<()> {
-        self.pass(word)?;
+    fn double<S: Style>(&mut self, literal: &str, value: f64) -> Option<()> {
+        self.skip_literal(literal)?;
         S::float(self.out, value);
         Some(())
     }
@@ -323,13 +323,13 @@ impl<'t> Reformatter<'t, '_> {
     fn object<S: Style>(&mut self, depth: usize) -> Option<()> {
         self.offset += 1;
         self.out.push(b'{');
-        let own = self.members.len();
+        let first = self.members.len();
         self.skip_spaces();
         if self.peek()? == b'}' {
             self.offset += 1;
         } else {
             loop {
-                self.member::<S>(own, depth)?;
+                self.member::<S>(first, depth)?;
                 if self.comma_or(b'}')? {
                     break;
                 }
@@ -338,7 +338,7 @@ impl<'t> Reformatter<'t, '_> {
         }
         self.out.push(b'}');
         if depth > 0 {
-            self.members.truncate(own);
+            self.members.truncate(first);
         }
         Some(())
     }

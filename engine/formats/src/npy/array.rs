@@ -24,10 +24,10 @@ impl<R: ReadAt + Clone> NpyArray<R> {
     pub fn open(base: R, range: Range<u64>) -> Result<Self, NpyError> {
         let section = ByteSection::new(base, range);
         let header = NpyHeader::read(section.clone())?;
-        let there = section.len().saturating_sub(header.data_offset);
-        if there < header.data_bytes() {
+        let available = section.len().saturating_sub(header.data_offset);
+        if available < header.data_bytes() {
             return Err(NpyError::Truncated {
-                there,
+                available,
                 needed: header.data_bytes(),
             });
         }
@@ -83,15 +83,15 @@ impl<R: ReadAt + Clone> NpyArray<R> {
 
     /// Appends the bytes of rows in the given order. Runs of consecutive rows are read at once.
     pub(super) fn read_rows(&self, rows: &[u64], bytes: &mut Vec<u8>) -> Result<(), NpyError> {
-        let (there, row_bytes) = (self.header.rows(), self.header.row_bytes());
+        let (rows_in_file, row_bytes) = (self.header.rows(), self.header.row_bytes());
         for run in rows.chunk_by(|row, next| row.checked_add(1) == Some(*next)) {
             let (Some(first), Some(last)) = (run.first(), run.last()) else {
                 continue;
             };
-            if *last >= there {
+            if *last >= rows_in_file {
                 return Err(NpyError::NoSuchRow {
                     row: *last,
-                    rows: there,
+                    rows: rows_in_file,
                 });
             }
             // `open` verified that all rows are within the file.

@@ -73,7 +73,7 @@ impl NpyHeader {
             .read_to_end(&mut text)? as u64;
         if read < length {
             return Err(NpyError::Truncated {
-                there: read,
+                available: read,
                 needed: length,
             });
         }

@@ -33,9 +33,9 @@ pub fn mask_code(mut input: impl Read, value: f64) -> Result<MaskCode, NpyError>
         });
     }
     let mut data = Vec::new();
-    let there = input.take(needed).read_to_end(&mut data)? as u64;
-    if there < needed {
-        return Err(NpyError::Truncated { there, needed });
+    let available = input.take(needed).read_to_end(&mut data)? as u64;
+    if available < needed {
+        return Err(NpyError::Truncated { available, needed });
     }
     let unsupported = || NpyError::UnsupportedType {
         descr: header.descr.clone(),

@@ -80,10 +80,10 @@ pub enum NpyError {
         code: u32,
     },
     /// The file has less data than the header declares.
-    #[error("the array file has {there} bytes of data instead of {needed}; fetch it again")]
+    #[error("the array file has {available} bytes of data instead of {needed}; fetch it again")]
     Truncated {
         /// Bytes in the file.
-        there: u64,
+        available: u64,
         /// Bytes that the header declares.
         needed: u64,
     },

@@ -216,17 +216,17 @@ struct LastError(Arc<Mutex<Option<io::Error>>>);
 impl LastError {
     /// Stores an error and returns a copy of it.
     fn keep(&self, error: io::Error) -> io::Error {
-        let stand_in = io::Error::new(error.kind(), error.to_string());
+        let copy = io::Error::new(error.kind(), error.to_string());
         if error.kind() != io::ErrorKind::Interrupted {
             *self.slot() = Some(error);
         }
-        stand_in
+        copy
     }
 
     /// Returns the stored error if there is one, otherwise `error`.
     fn cause_of(&self, error: impl Into<ParquetError>) -> ParquetError {
-        let kept = self.slot().take();
-        kept.map_or_else(|| error.into(), ParquetError::Io)
+        let stored = self.slot().take();
+        stored.map_or_else(|| error.into(), ParquetError::Io)
     }
 
     fn slot(&self) -> MutexGuard<'_, Option<io::Error>> {

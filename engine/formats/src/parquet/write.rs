@@ -106,7 +106,7 @@ fn masked<T: ArrowPrimitiveType>(
     is_missing: impl Fn(T::Native) -> bool,
 ) -> ArrayRef {
     let values = array.values();
-    let there = BooleanBuffer::from_iter(values.iter().map(|value| !is_missing(*value)));
-    let nulls = NullBuffer::union(array.nulls(), Some(&NullBuffer::new(there)));
+    let validity = BooleanBuffer::from_iter(values.iter().map(|value| !is_missing(*value)));
+    let nulls = NullBuffer::union(array.nulls(), Some(&NullBuffer::new(validity)));
     Arc::new(PrimitiveArray::<T>::new(values.clone(), nulls))
 }

@@ -168,14 +168,14 @@ fn walk(
             return Ok(false);
         };
         source.read_exact_at(header, at)?;
-        let word = |high: u8, low: u8| u64::from(u16::from_be_bytes([high, low])) + 1;
+        let size = |high: u8, low: u8| u64::from(u16::from_be_bytes([high, low])) + 1;
         let (control, length, unpacked) = match *header {
             [0, ..] => break,
-            [control @ 1..=2, high, low, ..] => (control, 3 + word(high, low), word(high, low)),
+            [control @ 1..=2, high, low, ..] => (control, 3 + size(high, low), size(high, low)),
             [control @ 0x80..=0xff, high, low, packed_high, packed_low] => {
-                let unpacked = word(high, low) + (u64::from(control & 0x1f) << 16);
+                let unpacked = size(high, low) + (u64::from(control & 0x1f) << 16);
                 let properties = u64::from(control >= 0xc0);
-                let length = 5 + properties + word(packed_high, packed_low);
+                let length = 5 + properties + size(packed_high, packed_low);
                 (control, length, unpacked)
             }
             _ => return Ok(false),
@@ -255,8 +255,8 @@ impl<P: ReadAt + Send + Sync + 'static> PartSpans<P> {
             starts.push(start);
             firsts.push(first);
             start = start.saturating_add(part.unpacked);
-            let pieces = part.unpacked.div_ceil(longest);
-            first = first.saturating_add(usize::try_from(pieces).unwrap_or(usize::MAX));
+            let sections = part.unpacked.div_ceil(longest);
+            first = first.saturating_add(usize::try_from(sections).unwrap_or(usize::MAX));
         }
         firsts.push(first);
         Self {
@@ -281,13 +281,13 @@ impl<P: ReadAt + Send + Sync + 'static> Spans for PartSpans<P> {
     }
 
     fn find(&self, offset: u64) -> Option<(usize, Range<u64>)> {
-        let behind = self.starts.partition_point(|start| *start <= offset);
-        let part = behind.checked_sub(1)?;
+        let next = self.starts.partition_point(|start| *start <= offset);
+        let part = next.checked_sub(1)?;
         let start = *self.starts.get(part)?;
         let end = start.checked_add(self.parts.get(part)?.unpacked)?;
-        let piece = (offset - start) / self.longest;
-        let begin = start + piece * self.longest;
-        let number = self.firsts.get(part)? + usize::try_from(piece).ok()?;
+        let section = (offset - start) / self.longest;
+        let begin = start + section * self.longest;
+        let number = self.firsts.get(part)? + usize::try_from(section).ok()?;
         let end = end.min(begin.saturating_add(self.longest));
         (offset < end).then_some((number, begin..end))
     }
@@ -307,30 +307,31 @@ impl<P: ReadAt + Send + Sync + 'static> Spans for PartSpans<P> {
             .map_err(io::Error::other)?;
         // Complete parts are decoded in parallel. The sections of a part are decoded by one thread at a time.
         let is_whole = length == part.unpacked;
-        let mut held = (!is_whole).then(|| {
+        let mut guard = (!is_whole).then(|| {
             let current = self.current.lock();
             current.unwrap_or_else(PoisonError::into_inner)
         });
-        let before = held.as_mut().and_then(|held| held.take());
-        let mut one = match before.filter(|one| one.part == part_index && one.done <= start) {
-            Some(one) => one,
-            None => PartDecoder {
-                part: part_index,
-                done: 0,
-                decoding: self.open(part)?,
-            },
-        };
-        let lost = start - one.done;
-        one.take(lost, &mut io::sink())?;
-        one.take(length, bytes)?;
-        if one.done < part.unpacked {
-            if let Some(held) = held.as_mut() {
-                **held = Some(one);
+        let before = guard.as_mut().and_then(|guard| guard.take());
+        let mut decoder =
+            match before.filter(|decoder| decoder.part == part_index && decoder.done <= start) {
+                Some(decoder) => decoder,
+                None => PartDecoder {
+                    part: part_index,
+                    done: 0,
+                    decoding: self.open(part)?,
+                },
+            };
+        let discarded = start - decoder.done;
+        decoder.take(discarded, &mut io::sink())?;
+        decoder.take(length, bytes)?;
+        if decoder.done < part.unpacked {
+            if let Some(guard) = guard.as_mut() {
+                **guard = Some(decoder);
             }
-        } else if one.decoding.read(&mut [0])? > 0 {
+        } else if decoder.decoding.read(&mut [0])? > 0 {
             return Err(decoding_error(io::ErrorKind::InvalidData.into()));
         }
-        Ok(lost)
+        Ok(discarded)
     }
 }
 

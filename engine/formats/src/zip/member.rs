@@ -40,9 +40,10 @@ impl<'a, R: ReadAt> MemberReader<'a, R> {
         let content = match entry.method {
             ZipMethod::Stored => Content::Stored(section),
             ZipMethod::Deflate => {
-                let piece = entry.compressed_size.clamp(1, BUFFER_BYTES) as usize;
+                let chunk_bytes = entry.compressed_size.clamp(1, BUFFER_BYTES) as usize;
                 Content::Deflate(DeflateDecoder::new(BufReader::with_capacity(
-                    piece, section,
+                    chunk_bytes,
+                    section,
                 )))
             }
         };
@@ -116,10 +117,10 @@ impl<R: ReadAt> MemberReader<'_, R> {
     /// Verifies size and CRC after all declared bytes were read.
     fn end(&mut self) -> Result<(), ZipError> {
         self.ended = true;
-        let mut beyond = [0];
+        let mut extra = [0];
         let more = self
             .content
-            .read(&mut beyond)
+            .read(&mut extra)
             .map_err(|error| self.failed(error))?;
         self.entry.check_length(self.done + more as u64)?;
         if let Content::Deflate(decoder) = &self.content {

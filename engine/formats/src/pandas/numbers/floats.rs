@@ -16,7 +16,7 @@ pub fn parse_f64(cell: &[u8], parser: FloatParser) -> Option<f64> {
 /// The parts of a decimal. All slices contain only digits.
 struct Decimal<'a> {
     negative: bool,
-    whole: &'a [u8],
+    integer: &'a [u8],
     fraction: &'a [u8],
     /// Whether the exponent is negative, and its digits, if there is an exponent.
     exponent: Option<(bool, &'a [u8])>,
@@ -40,12 +40,12 @@ impl<'a> Decimal<'a> {
     /// anything else.
     fn parse(cell: &'a [u8]) -> Option<Self> {
         let (negative, text) = take_sign(skip_spaces(cell));
-        let (whole, text) = take_digits(text);
+        let (integer, text) = take_digits(text);
         let (fraction, text) = match text {
             [b'.', rest @ ..] => take_digits(rest),
             rest => (b"".as_slice(), rest),
         };
-        if whole.is_empty() && fraction.is_empty() {
+        if integer.is_empty() && fraction.is_empty() {
             return None;
         }
         let (exponent, text) = match text {
@@ -61,7 +61,7 @@ impl<'a> Decimal<'a> {
         };
         skip_spaces(text).is_empty().then_some(Self {
             negative,
-            whole,
+            integer,
             fraction,
             exponent,
         })
@@ -98,7 +98,7 @@ fn assemble(decimal: &Decimal<'_>) -> String {
         text.push('-');
     }
     text.push('0');
-    text.push_str(&String::from_utf8_lossy(decimal.whole));
+    text.push_str(&String::from_utf8_lossy(decimal.integer));
     text.push('.');
     text.push_str(&String::from_utf8_lossy(decimal.fraction));
     text.push('0');
@@ -122,7 +122,7 @@ fn fast(cell: &[u8]) -> Option<f64> {
     let mut value = 0.0f64;
     let mut digits = 0;
     let mut exponent = 0i64;
-    for digit in decimal.whole {
+    for digit in decimal.integer {
         if digits < FAST_DIGITS {
             value = value * 10.0 + f64::from(digit - b'0');
             digits += 1;

@@ -101,15 +101,15 @@ fn push_digits(out: &mut Vec<u8>, text: &[u8], value: f64) {
             out.resize(out.len() + (-exponent - 1) as usize, b'0');
             out.extend_from_slice(digits);
         } else {
-            let whole = exponent as usize + 1;
-            if whole >= count {
+            let integer_digits = exponent as usize + 1;
+            if integer_digits >= count {
                 out.extend_from_slice(digits);
-                out.resize(out.len() + whole - count, b'0');
+                out.resize(out.len() + integer_digits - count, b'0');
                 out.extend_from_slice(b".0");
             } else {
-                out.extend_from_slice(&digits[..whole]);
+                out.extend_from_slice(&digits[..integer_digits]);
                 out.push(b'.');
-                out.extend_from_slice(&digits[whole..]);
+                out.extend_from_slice(&digits[integer_digits..]);
             }
         }
     } else {
@@ -154,9 +154,9 @@ mod tests {
     proptest! {
         /// For magnitudes without an exponent, the number library produces Python's format.
         #[test]
-        fn doubles_are_formatted_like_python_repr(mantissa in -1e16..1e16_f64, power in 0..21, whole: bool) {
+        fn doubles_are_formatted_like_python_repr(mantissa in -1e16..1e16_f64, power in 0..21, integer_digits: bool) {
             let value = mantissa / 10f64.powi(power);
-            let value = if whole { value.trunc() } else { value };
+            let value = if integer_digits { value.trunc() } else { value };
             let (mut printed, mut laid_out) = (Vec::new(), Vec::new());
             push_f64(&mut printed, value);
             push_digits(&mut laid_out, zmij::Buffer::new().format_finite(value).as_bytes(), value);

@@ -64,14 +64,14 @@ impl PlainDecimal {
         if text.len() > MAX_DIGITS + 1 {
             return None;
         }
-        let mut whole = 0u64;
+        let mut integer = 0u64;
         let mut point = 0;
         for byte in text.iter().take(MAX_DIGITS) {
             let digit = byte.wrapping_sub(b'0');
             if digit > 9 {
                 break;
             }
-            whole = whole * 10 + u64::from(digit);
+            integer = integer * 10 + u64::from(digit);
             point += 1;
         }
         let (before, fraction) = (text.get(..point)?, text.get(point + 1..)?);
@@ -84,7 +84,7 @@ impl PlainDecimal {
             _ => false,
         };
         let ends_plainly = fraction.len() == 1 || fraction.last() != Some(&b'0');
-        let digits = append_digits(whole, fraction)?;
+        let digits = append_digits(integer, fraction)?;
         (whole_is_plain && ends_plainly).then_some(PlainDecimal {
             digits,
             decimals: fraction.len(),
@@ -113,17 +113,17 @@ impl PlainDecimal {
         let ulp = *five as i64;
         // The difference between text and double, which is less than two ulps. The bits above the lower 64 are equal in
         // both, so they cancel out.
-        let beyond = (self.digits << shift).wrapping_sub(mantissa.wrapping_mul(*five)) as i64;
+        let difference = (self.digits << shift).wrapping_sub(mantissa.wrapping_mul(*five)) as i64;
         // An ulp is odd, so the difference is never exactly half an ulp.
-        let step = i64::from(2 * beyond > ulp) - i64::from(2 * beyond < -ulp);
-        let beyond = beyond - step * ulp;
+        let step = i64::from(2 * difference > ulp) - i64::from(2 * difference < -ulp);
+        let difference = difference - step * ulp;
         // At a power of two, the interval below is half as wide as the interval above.
         if (mantissa as i64 + step) << 12 == 0 {
             return false;
         }
-        let lower = beyond - (((self.digits % 10) as i64) << shift);
+        let lower = difference - (((self.digits % 10) as i64) << shift);
         let upper = lower + (10 << shift);
-        2 * beyond.abs() < 1 << shift && 2 * lower < -ulp && 2 * upper > ulp
+        2 * difference.abs() < 1 << shift && 2 * lower < -ulp && 2 * upper > ulp
     }
 }
 

@@ -45,10 +45,10 @@ pub(crate) fn parse_bool(cell: &[u8]) -> Option<bool> {
 
 /// Parses `inf` and `infinity` in any case, with an optional sign and without spaces.
 pub(crate) fn parse_infinity(cell: &[u8]) -> Option<f64> {
-    let (value, word) = match cell {
-        [b'-', word @ ..] => (f64::NEG_INFINITY, word),
-        [b'+', word @ ..] => (f64::INFINITY, word),
-        word => (f64::INFINITY, word),
+    let (value, text) = match cell {
+        [b'-', text @ ..] => (f64::NEG_INFINITY, text),
+        [b'+', text @ ..] => (f64::INFINITY, text),
+        text => (f64::INFINITY, text),
     };
-    (word.eq_ignore_ascii_case(b"inf") || word.eq_ignore_ascii_case(b"infinity")).then_some(value)
+    (text.eq_ignore_ascii_case(b"inf") || text.eq_ignore_ascii_case(b"infinity")).then_some(value)
 }

@@ -18,7 +18,7 @@ use crate::pandas::{CsvError, CsvScan, ReadOptions};
 
 /// Approximate number of bytes of copied rows that are passed on together: the size of the chunks in which files are
 /// read, minus space for one row.
-const PIECE_BYTES: usize = (1 << 18) - (1 << 12);
+const FLUSH_BYTES: usize = (1 << 18) - (1 << 12);
 /// Number of buffers that are kept for reuse.
 const MAX_SPARE_BUFFERS: usize = 1;
 
@@ -50,7 +50,7 @@ pub struct Rewriter {
     rows: RowReader,
     sink: ScanSink,
     /// Chunks of the raw file that may have to be copied cell by cell.
-    held: VecDeque<Vec<u8>>,
+    pending: VecDeque<Vec<u8>>,
     /// Offset of the first of these chunks in the file.
     from: u64,
     ready: VecDeque<Vec<u8>>,
@@ -67,7 +67,7 @@ impl Rewriter {
                 inspector: TypeScanner::new(options),
                 text: RewrittenText::new(options),
             },
-            held: VecDeque::new(),
+            pending: VecDeque::new(),
             from: 0,
             ready: VecDeque::new(),
         }
@@ -84,11 +84,11 @@ impl Rewriter {
     ///
     /// # Errors
     /// [`CsvError`] at the first position where pandas rejects the file.
-    pub fn feed(&mut self, piece: Vec<u8>) -> Result<(), CsvError> {
-        self.rows.feed(&piece, &mut self.sink)?;
-        match self.sink.text.is_kept || self.from < self.sink.text.kept {
-            true => self.held.push_back(piece),
-            false => self.recycle(piece),
+    pub fn feed(&mut self, chunk: Vec<u8>) -> Result<(), CsvError> {
+        self.rows.feed(&chunk, &mut self.sink)?;
+        match self.sink.text.is_unchanged || self.from < self.sink.text.unchanged_bytes {
+            true => self.pending.push_back(chunk),
+            false => self.recycle(chunk),
         }
         self.pass_on();
         Ok(())
@@ -118,7 +118,7 @@ impl Rewriter {
     pub fn finish(&mut self) -> Result<RewriteResult, CsvError> {
         self.rows.finish(&mut self.sink)?;
         // The file may end with empty lines, which are not part of the text.
-        self.sink.text.is_kept = false;
+        self.sink.text.is_unchanged = false;
         self.sink.text.hand_on();
         self.pass_on();
         let mut scan = self.sink.inspector.finish(self.rows.rows());
@@ -152,21 +152,21 @@ impl Rewriter {
 
     /// Moves chunks that are certainly part of the text to `ready`, except for the rows copied last.
     fn pass_on(&mut self) {
-        let kept = self.sink.text.kept;
-        while let Some(piece) = self.held.front() {
-            let end = self.from + piece.len() as u64;
-            if end > kept && self.sink.text.is_kept {
+        let unchanged = self.sink.text.unchanged_bytes;
+        while let Some(chunk) = self.pending.front() {
+            let end = self.from + chunk.len() as u64;
+            if end > unchanged && self.sink.text.is_unchanged {
                 return;
             }
-            let Some(mut piece) = self.held.pop_front() else {
+            let Some(mut chunk) = self.pending.pop_front() else {
                 break;
             };
-            let length = usize::try_from(kept.saturating_sub(self.from)).unwrap_or(usize::MAX);
-            piece.truncate(length);
+            let length = usize::try_from(unchanged.saturating_sub(self.from)).unwrap_or(usize::MAX);
+            chunk.truncate(length);
             self.from = end;
-            match piece.is_empty() {
-                true => self.recycle(piece),
-                false => self.ready.push_back(piece),
+            match chunk.is_empty() {
+                true => self.recycle(chunk),
+                false => self.ready.push_back(chunk),
             }
         }
         self.ready.append(&mut self.sink.text.full);
@@ -209,9 +209,9 @@ struct RewrittenText {
     skipped: usize,
     width: usize,
     /// Whether no row has been copied so far.
-    is_kept: bool,
+    is_unchanged: bool,
     /// Number of bytes of the file that are unchanged, from its beginning.
-    kept: u64,
+    unchanged_bytes: u64,
     /// Number of bytes in copied rows, except those in `written`.
     handed_on: u64,
     /// Chunks of copied rows that are not passed on yet.
@@ -234,8 +234,8 @@ impl RewrittenText {
             has_commas,
             skipped: 0,
             width: 0,
-            is_kept: has_commas,
-            kept: 0,
+            is_unchanged: has_commas,
+            unchanged_bytes: 0,
             handed_on: 0,
             full: VecDeque::new(),
             written: Vec::new(),
@@ -248,7 +248,7 @@ impl RewrittenText {
 
     /// Number of bytes of the text so far.
     fn end(&self) -> u64 {
-        self.kept + self.handed_on + self.written.len() as u64
+        self.unchanged_bytes + self.handed_on + self.written.len() as u64
     }
 
     fn start<'a>(
@@ -260,10 +260,10 @@ impl RewrittenText {
         self.skipped = skipped;
         let mut header = Vec::new();
         self.width = push_header(&mut header, names);
-        match self.is_kept && header == self.header {
-            true => self.kept = header.len() as u64,
+        match self.is_unchanged && header == self.header {
+            true => self.unchanged_bytes = header.len() as u64,
             false => {
-                self.is_kept = false;
+                self.is_unchanged = false;
                 self.written = header;
             }
         }
@@ -274,22 +274,22 @@ impl RewrittenText {
     }
 
     fn row(&mut self, row: &RawRow<'_>) -> Result<(), CsvError> {
-        let stands =
+        let is_canonical =
             self.has_commas && row.ends_in_lf && self.skipped == 0 && row.is_minimal(self.width);
         let end = self.end();
         self.index.push(end)?;
         self.projection.row(row, self.skipped, end)?;
-        if self.is_kept {
-            if stands && row.offset == self.kept {
-                self.kept += row.text().len() as u64;
+        if self.is_unchanged {
+            if is_canonical && row.offset == self.unchanged_bytes {
+                self.unchanged_bytes += row.text().len() as u64;
                 return Ok(());
             }
-            self.is_kept = false;
+            self.is_unchanged = false;
         }
-        if self.written.len() >= PIECE_BYTES {
+        if self.written.len() >= FLUSH_BYTES {
             self.hand_on();
         }
-        if stands {
+        if is_canonical {
             self.written.extend_from_slice(row.text());
             return Ok(());
         }
@@ -306,9 +306,9 @@ impl RewrittenText {
         if self.written.is_empty() {
             return;
         }
-        let mut fresh = self.spare.pop().unwrap_or_default();
-        fresh.clear();
-        let written = std::mem::replace(&mut self.written, fresh);
+        let mut buffer = self.spare.pop().unwrap_or_default();
+        buffer.clear();
+        let written = std::mem::replace(&mut self.written, buffer);
         self.handed_on += written.len() as u64;
         self.full.push_back(written);
     }
@@ -320,11 +320,11 @@ impl Rewriter {
     pub(in crate::pandas) fn text_of(
         &mut self,
         raw: &[u8],
-        piece: usize,
+        chunk: usize,
     ) -> Result<(Vec<u8>, RewriteResult), CsvError> {
         let mut text = Vec::new();
-        for piece in raw.chunks(piece) {
-            self.feed(piece.to_vec())?;
+        for chunk in raw.chunks(chunk) {
+            self.feed(chunk.to_vec())?;
             text.extend(std::iter::from_fn(|| self.take_piece()).flatten());
         }
         let rewritten = self.finish()?;
@@ -344,13 +344,13 @@ mod tests {
         /// The recorded index equals an index of the text, whether rows were unchanged, copied, or both.
         #[test]
         fn recorded_index_equals_index_of_the_text(
-            kept in 0..40usize,
+            unchanged in 0..40usize,
             rows in prop::collection::vec(r#"[a-z0-9]{0,5},("[a-z,]{0,9}"|"x\ny"|"a""b"|[a-z]{1,40})(\n|\r\n|\n\n)"#, 0..40),
-            piece in 1..200usize,
+            chunk in 1..200usize,
         ) {
-            let raw = format!("a,b\n{}{}", "1,\"x,\ny\"\n".repeat(kept), rows.concat());
+            let raw = format!("a,b\n{}{}", "1,\"x,\ny\"\n".repeat(unchanged), rows.concat());
             let mut rewriter = Rewriter::new(&ReadOptions::default());
-            let (text, rewritten) = rewriter.text_of(raw.as_bytes(), piece)?;
+            let (text, rewritten) = rewriter.text_of(raw.as_bytes(), chunk)?;
             let rows = usize::try_from(rewritten.into_scan().schema.rows)?;
             let mut expected = Indexer::new(rows);
             expected.feed(&text)?;

@@ -136,7 +136,7 @@ impl TypeScanner {
         options.types.get(name).copied()
     }
 
-    fn fresh(forced: Option<ColumnType>, parser: FloatParser) -> Inference {
+    fn new_inference(forced: Option<ColumnType>, parser: FloatParser) -> Inference {
         if forced.is_some() {
             Inference::text(parser)
         } else {
@@ -148,7 +148,7 @@ impl TypeScanner {
         let parser = self.options.floats;
         for column in &mut self.watched {
             column.blocks.push(column.current.finish());
-            column.current = Self::fresh(column.forced, parser);
+            column.current = Self::new_inference(column.forced, parser);
         }
         self.in_block = 0;
         self.has_integers = false;
@@ -252,7 +252,7 @@ impl RowSink for TypeScanner {
             self.watched.push(ColumnScan {
                 name,
                 forced,
-                current: Self::fresh(forced, parser),
+                current: Self::new_inference(forced, parser),
                 blocks: Vec::new(),
                 forced_missing: false,
                 forced_printed: true,

@@ -56,10 +56,10 @@ pub fn gather(
         direct(table, rows, &copier, out)
     } else {
         let rows = rows.into_iter().map(|row| {
-            let known = u32::try_from(row)
+            let row_number = u32::try_from(row)
                 .ok()
                 .filter(|_| row < table.schema().rows);
-            known.ok_or(CsvError::NoSuchRow {
+            row_number.ok_or(CsvError::NoSuchRow {
                 row,
                 rows: table.schema().rows,
             })
@@ -238,10 +238,10 @@ impl Copier {
                 columns: width,
             });
         }
-        let whole = columns.iter().copied().eq(0..width);
+        let all_columns = columns.iter().copied().eq(0..width);
         let wanted = columns.iter().max().map_or(0, |last| last + 1);
         Ok(Self {
-            columns: (!whole).then(|| columns.to_vec()),
+            columns: (!all_columns).then(|| columns.to_vec()),
             width,
             wanted,
         })

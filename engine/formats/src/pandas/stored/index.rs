@@ -118,7 +118,7 @@ pub(crate) struct Indexer {
     offset: u64,
     quoted: bool,
     /// Whether the next byte begins a row.
-    fresh: bool,
+    at_row_start: bool,
 }
 
 impl Indexer {
@@ -127,7 +127,7 @@ impl Indexer {
             index: RowIndex::with_capacity(rows),
             offset: 0,
             quoted: false,
-            fresh: true,
+            at_row_start: true,
         }
     }
 
@@ -139,9 +139,9 @@ impl Indexer {
             if rest.is_empty() {
                 break;
             }
-            if self.fresh {
+            if self.at_row_start {
                 self.index.push(self.offset + at as u64)?;
-                self.fresh = false;
+                self.at_row_start = false;
             }
             if self.quoted {
                 let Some(found) = memchr(b'"', rest) else {
@@ -156,7 +156,7 @@ impl Indexer {
                 if rest.get(found) == Some(&b'"') {
                     self.quoted = true;
                 } else {
-                    self.fresh = true;
+                    self.at_row_start = true;
                 }
                 at += found + 1;
             }
@@ -167,7 +167,7 @@ impl Indexer {
 
     /// Ends the text, which must end with a complete row.
     pub fn finish(mut self) -> Result<RowIndex, CsvError> {
-        if !self.fresh {
+        if !self.at_row_start {
             return Err(CsvError::NotCanonical {
                 row: self.index.len().saturating_sub(1) as u64,
                 offset: self.offset,

@@ -63,7 +63,7 @@ pub(crate) fn value<'a>(
     if is_missing(cell) {
         return Some(Value::Missing);
     }
-    let own = match block {
+    let value_in_block = match block {
         BlockType::Int => Value::Int(int(cell)?),
         BlockType::IntGaps => match int(cell)? {
             // pandas represents missing cells as the smallest integer, so an actual smallest integer is lost, too.
@@ -78,7 +78,7 @@ pub(crate) fn value<'a>(
         BlockType::Bool | BlockType::BoolGaps => Value::Bool(parse_bool(cell)?),
         BlockType::Text | BlockType::RawText => Value::Text(cell),
     };
-    Some(match (joined, own) {
+    Some(match (joined, value_in_block) {
         (JoinedType::Float | JoinedType::ObjectOfFloats, Value::Int(value)) => {
             Value::Float(value as f64)
         }
@@ -89,7 +89,7 @@ pub(crate) fn value<'a>(
             Value::Float(f64::from(u8::from(value)))
         }
         (JoinedType::ObjectOfIntegers, Value::Bool(value)) => Value::Int(i64::from(value)),
-        (_, own) => own,
+        (_, value_in_block) => value_in_block,
     })
 }
 

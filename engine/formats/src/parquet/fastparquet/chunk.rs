@@ -113,10 +113,10 @@ fn levels(
     rows: u64,
     versions: &WriterVersions,
 ) -> Result<u64, ParquetError> {
-    let there = |row: &u64| column.has_value(*row);
+    let has_value = |row: &u64| column.has_value(*row);
     let missing = match column.missing {
         0 => 0,
-        _ => (first..first + rows).filter(|row| !there(row)).count() as u64,
+        _ => (first..first + rows).filter(|row| !has_value(row)).count() as u64,
     };
     let mut head = Vec::new();
     if missing == 0 {
@@ -133,7 +133,7 @@ fn levels(
     page.push(&head)?;
     let mut bits = Packer::default();
     for row in first..first + rows {
-        bits.push(there(&row), page)?;
+        bits.push(has_value(&row), page)?;
     }
     bits.finish(packed, page)?;
     Ok(missing)

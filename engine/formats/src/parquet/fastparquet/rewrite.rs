@@ -23,8 +23,8 @@ impl ParquetFooter {
     pub fn begin(length: u64, trailer: &[u8]) -> Option<u64> {
         let (size, magic) = trailer.split_first_chunk::<4>()?;
         let size = u64::from(u32::from_le_bytes(*size));
-        let whole = size + Self::TRAILER;
-        (magic == MAGIC && whole + MAGIC.len() as u64 <= length).then(|| length - whole)
+        let total = size + Self::TRAILER;
+        (magic == MAGIC && total + MAGIC.len() as u64 <= length).then(|| length - total)
     }
 
     /// Parses the footer at the offset `begin`. Returns `None` if the footer does not have the expected format.

@@ -53,12 +53,12 @@ impl WriterVersions {
 
     /// Whether fastparquet writes a byte of zeros after packed bits that fill their last byte.
     pub(super) fn pads_full_bytes(&self) -> bool {
-        numbers(&self.fastparquet).is_some_and(|own| own < vec![2026, 9])
+        numbers(&self.fastparquet).is_some_and(|version| version < vec![2026, 9])
     }
 
     /// NumPy's name for the type of the column labels. Since version 3.0, pandas has a text type.
     pub(super) fn labels(&self) -> &'static str {
-        let text = numbers(&self.pandas).is_some_and(|own| own >= vec![3]);
+        let text = numbers(&self.pandas).is_some_and(|version| version >= vec![3]);
         if text { "str" } else { "object" }
     }
 
