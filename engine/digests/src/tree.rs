@@ -148,6 +148,7 @@ pub fn digest_of_reader(reader: &mut dyn Read) -> io::Result<(Sha256, u64)> {
 
 /// The digest of a directory, computed on `threads` threads. A missing directory has the digest of an empty one.
 ///
+/// # Errors
 /// [`io::Error`] for the first file that cannot be read, or whose name is not UTF-8.
 pub fn digest_of_directory(
     directory: &Path,

@@ -51,8 +51,9 @@ pub fn is_gzip(head: &[u8]) -> bool {
 }
 
 impl<'w, R: Read> GzipIndexer<'w, R> {
-    /// Reads a gzip file from `input`. `windows` stores the data that decoding from the middle needs.
+    /// Reads a gzip file from `input`. `windows` stores the data that is needed to start decoding in the middle.
     ///
+    /// # Errors
     /// I/O errors from `input` and `windows`. Returns [`io::ErrorKind::InvalidInput`] or
     /// [`io::ErrorKind::UnexpectedEof`] if the input is not gzip.
     pub fn new(input: R, windows: &'w dyn WindowStore) -> io::Result<Self> {
@@ -79,6 +80,7 @@ impl<'w, R: Read> GzipIndexer<'w, R> {
     /// The index is `None` if the stream has no position at which decoding can start, or if the file continues after
     /// the first gzip stream.
     ///
+    /// # Errors
     /// I/O errors while reading. Returns [`io::ErrorKind::InvalidData`] if the CRC-32 or the length differs.
     pub fn finish(self) -> io::Result<(Option<GzipStream>, R)> {
         let mut found = self.inner.finish(u64::MAX)?;

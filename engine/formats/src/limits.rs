@@ -139,7 +139,7 @@ pub struct DecodingLimits {
     pub record: u64,
 }
 
-/// Archives may nest this deep; Kaggle's bundles have up to three levels.
+/// Maximum depth of nested archives. Kaggle's bundles have up to three levels.
 const MAX_NESTING: u64 = 8;
 /// Every archive may unpack to this number of bytes, however short the archive is.
 const MIN_UNPACKED_BYTES: u64 = 1 << 30;
@@ -388,12 +388,12 @@ mod tests {
             record: 5,
             ..DecodingLimits::default()
         };
-        for (length, whole) in [(0, true), (4, true), (5, true), (6, false), (900, false)] {
+        for (length, is_complete) in [(0, true), (4, true), (5, true), (6, false), (900, false)] {
             let content = vec![1; length];
             let mut bytes = Vec::new();
             let read = BoundedReader::new(content.as_slice(), &limits, Limit::Record)
                 .read_to_end(&mut bytes);
-            assert_eq!(read.is_ok(), whole, "{length}");
+            assert_eq!(read.is_ok(), is_complete, "{length}");
             if let Err(error) = read {
                 assert!(LimitExceeded::find_in(&error).is_some());
                 assert!(bytes.len() <= 6);

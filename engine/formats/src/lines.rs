@@ -64,7 +64,7 @@ impl<R: BufRead> TextLines<R> {
         }
     }
 
-    /// Limits the length of a line by `limits` instead of [`DecodingLimits::default`].
+    /// Limits the length of a line with `limits` instead of [`DecodingLimits::default`].
     pub fn with_limits(mut self, limits: &DecodingLimits) -> Self {
         self.limits = *limits;
         self

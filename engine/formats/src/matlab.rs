@@ -384,10 +384,10 @@ mod tests {
         assert_eq!(found, file(&[video(empty), other.clone()]));
         // A second removal changes nothing.
         assert!(remove_variables(&found, &unwanted).unwrap().is_none());
-        let whole = remove_variables(&full, &["Video".to_owned()])
+        let without_video = remove_variables(&full, &["Video".to_owned()])
             .unwrap()
             .unwrap();
-        assert_eq!(whole, file(std::slice::from_ref(&other)));
+        assert_eq!(without_video, file(std::slice::from_ref(&other)));
         // The same removal from a compressed variable.
         let mut packed = ZlibEncoder::new(Vec::new(), Compression::default());
         packed.write_all(&video(value(b"secret!!"))).unwrap();

@@ -1,4 +1,4 @@
-//! Converts documents to JSON and back, in the form of MongoDB Extended JSON v2.
+//! Converts documents to JSON and back, as MongoDB Extended JSON v2.
 //!
 //! Texts, booleans, null, finite doubles and 32-bit integers are plain JSON. Other values become an object with one key
 //! of [`EXTENDED_KEYS`]: 64-bit integers `{"$numberLong": "5"}`, binaries `{"$binary": {"base64": "...", "subType":
@@ -35,7 +35,7 @@ const EXTENDED_KEYS: &[&str] = &[
 
 /// If the object represents a value, returns its key of [`EXTENDED_KEYS`] and the value of that key. Code may have a
 /// second key, `$scope`.
-fn form(object: &JsonObject) -> Option<(&str, &JsonValue)> {
+fn extended_value(object: &JsonObject) -> Option<(&str, &JsonValue)> {
     let (key, value) = object.iter().next()?;
     let key = key.as_str().filter(|key| EXTENDED_KEYS.contains(key))?;
     let has_scope = object.len() == 2 && key == "$code" && object.get("$scope").is_some();
@@ -109,7 +109,7 @@ fn json(
         BsonValue::Symbol(symbol) => tagged("$symbol", symbol),
         BsonValue::Document(inner) => {
             let inner = object(inner, origin, depth + 1)?;
-            if inner.as_object().and_then(form).is_some() {
+            if inner.as_object().and_then(extended_value).is_some() {
                 return Err(BsonError::CannotWrite {
                     key: key.to_owned(),
                     reason: "is a document that looks like the Extended JSON of a different value",
@@ -174,7 +174,7 @@ fn json(
     })
 }
 
-/// Converts a document from its JSON form and appends it to `out`, as pymongo writes it.
+/// Converts Extended JSON to a document and appends it to `out`, with the same bytes as pymongo.
 ///
 /// A top-level `_id` becomes the first element. A plain integer takes 32 bits if it fits, otherwise 64.
 ///
@@ -251,7 +251,7 @@ fn element(
             });
         }
         JsonValue::Object(object) => {
-            return match form(object) {
+            return match extended_value(object) {
                 Some((tag, value)) => tagged_element(writer, read, key, tag, value, object, depth),
                 None => {
                     writer.head(kind::DOCUMENT, key);
@@ -283,14 +283,14 @@ fn members(
 }
 
 /// Writes an element from an object that represents a value. `tag` is its key of [`EXTENDED_KEYS`], `value` the value
-/// of that key, and `whole` the object itself.
+/// of that key, and `wrapper` the object itself.
 fn tagged_element(
     writer: &mut Writer<'_>,
     read: &mut BinaryReader<'_>,
     key: &str,
     tag: &str,
     value: &JsonValue,
-    whole: &JsonObject,
+    wrapper: &JsonObject,
     depth: usize,
 ) -> Result<(), BsonError> {
     let mismatch = || wrong(key, "the value of a key with `$` has the wrong type");
@@ -351,7 +351,7 @@ fn tagged_element(
         }
         "$code" => {
             let code = string(value)?;
-            let Some(scope) = whole.get("$scope") else {
+            let Some(scope) = wrapper.get("$scope") else {
                 return writer.element(key, BsonValue::Code(&code), depth);
             };
             let scope = scope.as_object().ok_or_else(mismatch)?;

@@ -1,8 +1,8 @@
 //! Reads and writes BSON files, as `mongodump` writes them and pymongo reads them.
 //!
 //! A file is a sequence of documents, which are read one by one. A document is converted to JSON
-//! ([`BsonDocument::to_json`], in the form of MongoDB Extended JSON v2), and written from JSON as pymongo writes what it
-//! has decoded ([`push_json`]). Long binaries can remain in the file ([`BsonDocument::to_json_with_references`]).
+//! ([`BsonDocument::to_json`], as MongoDB Extended JSON v2), and written from JSON with the same
+//! bytes as pymongo ([`push_json`]). Long binaries can remain in the file ([`BsonDocument::to_json_with_references`]).
 //!
 //! Source: bsonspec.org, version 1.1.
 

@@ -7,8 +7,8 @@ use super::scan::Scan;
 use super::{JsonError, JsonErrorKind, JsonGrammar, JsonString, JsonValue, NestedValues, Position};
 use crate::limits::{DecodingLimits, Limit};
 
-/// Size in bytes of the pieces in which the input is read.
-const PIECE_BYTES: usize = 256 * 1024;
+/// Size in bytes of the chunks in which the input is read.
+const CHUNK_BYTES: usize = 256 * 1024;
 
 /// The bytes that were read but not consumed, and their position in the text.
 #[derive(Debug)]
@@ -160,7 +160,7 @@ impl<R: Read> Cursor<R> {
         self.buffer.drain(..self.start);
         self.start = 0;
         // The buffer grows in proportion to its size, so that a long element is not scanned too often.
-        let want = PIECE_BYTES.max(self.buffer.len()) as u64;
+        let want = CHUNK_BYTES.max(self.buffer.len()) as u64;
         let read = io::Read::by_ref(&mut self.input)
             .take(want)
             .read_to_end(&mut self.buffer);

@@ -260,7 +260,7 @@ impl<R: Read> Iterator for JsonElements<R> {
 
     fn next(&mut self) -> Option<Self::Item> {
         let next = self.next_element(|_| true).transpose()?;
-        // All values were requested, so each element has one.
+        // All values were requested, so each element has a value.
         Some(next.map(|(key, value)| (key, value.unwrap_or(JsonValue::Null))))
     }
 }

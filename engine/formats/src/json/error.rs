@@ -51,7 +51,7 @@ impl fmt::Display for Position {
     }
 }
 
-/// A violation of the JSON grammar that Python accepts.
+/// A violation of the JSON grammar, as Python implements it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum JsonErrorKind {
     /// The bytes are not UTF-8.

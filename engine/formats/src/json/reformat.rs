@@ -399,6 +399,6 @@ fn plain_integer(text: &[u8]) -> Option<usize> {
         b'0' => digits == 1 && sign == 0,
         _ => (1..=DIGITS).contains(&digits),
     };
-    let is_whole = !matches!(text.get(sign + digits), Some(b'.' | b'e' | b'E'));
-    (is_plain && is_whole).then_some(sign + digits)
+    let is_integer = !matches!(text.get(sign + digits), Some(b'.' | b'e' | b'E'));
+    (is_plain && is_integer).then_some(sign + digits)
 }

@@ -198,7 +198,7 @@ pub(super) fn push_float(out: &mut Vec<u8>, float: f64) {
 }
 
 /// Appends `text` in quotes. With `ascii`, all characters outside the range from space to `~` are escaped, including
-/// U+007F. Otherwise only the characters are escaped for which JSON requires it.
+/// U+007F. Otherwise only characters are escaped that JSON does not allow unescaped.
 fn push_string(out: &mut Vec<u8>, text: &JsonString, ascii: bool) {
     push_escaped(out, text, |byte| special(byte, ascii));
 }

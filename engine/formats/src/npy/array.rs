@@ -7,7 +7,7 @@ use super::{NpyError, NpyHeader};
 use crate::read_at::{ByteSection, ReadAt};
 
 /// Approximate size in bytes of the chunks in which rows are written.
-const PIECE_BYTES: u64 = 256 * 1024;
+const CHUNK_BYTES: u64 = 256 * 1024;
 
 /// An array in a file, read row by row.
 #[derive(Debug, Clone)]
@@ -67,7 +67,7 @@ impl<R: ReadAt + Clone> NpyArray<R> {
         };
         let mut bytes = gathered.to_bytes()?;
         let at_once =
-            usize::try_from(PIECE_BYTES / header.row_bytes().clamp(1, PIECE_BYTES)).unwrap_or(1);
+            usize::try_from(CHUNK_BYTES / header.row_bytes().clamp(1, CHUNK_BYTES)).unwrap_or(1);
         let mut rows = Vec::with_capacity(at_once);
         loop {
             rows.clear();

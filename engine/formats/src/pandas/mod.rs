@@ -28,7 +28,7 @@
 //! ```text
 //! read/      raw files: fields, rows, types, canonical text
 //! types/     the type of a column, the values of its cells
-//! numbers/   parsing and formatting numbers and special words
+//! numbers/   parsing and formatting numbers, booleans and missing values
 //! stored/    tables that are stored as canonical text
 //! write/     formatting computed values
 //! frame/     entire tables in memory

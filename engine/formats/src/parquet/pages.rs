@@ -180,7 +180,7 @@ mod tests {
     fn size_in_a_header_equals_the_size_that_the_crate_reads() {
         let plain = [0x15, 0, 0x15, 0x80, 0x01, 0x15, 0x40, 0];
         assert_eq!(unpacked(&plain), Some(64));
-        // With the header of a data page, its statistics, and an unknown field.
+        // A header with a data page header, its statistics, and an unknown field.
         let full = [
             &plain[..7],
             &[0x2c, 0x15, 2, 0x15, 0, 0x15, 6, 0x15, 6],

@@ -276,7 +276,7 @@ impl<R: ReadAt> Read for SectionReader<R> {
     }
 }
 
-/// A sequential reader, whose bytes are reported to `pages`.
+/// A sequential reader that reports its bytes to `pages`.
 struct HeaderReader<R: ReadAt> {
     inner: io::BufReader<SectionReader<R>>,
     start: u64,

@@ -306,8 +306,8 @@ impl<P: ReadAt + Send + Sync + 'static> Spans for PartSpans<P> {
             .try_reserve_exact(usize::try_from(length).map_err(io::Error::other)?)
             .map_err(io::Error::other)?;
         // Complete parts are decoded in parallel. The sections of a part are decoded by one thread at a time.
-        let is_whole = length == part.unpacked;
-        let mut guard = (!is_whole).then(|| {
+        let is_entire_part = length == part.unpacked;
+        let mut guard = (!is_entire_part).then(|| {
             let current = self.current.lock();
             current.unwrap_or_else(PoisonError::into_inner)
         });

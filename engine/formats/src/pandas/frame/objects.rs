@@ -74,8 +74,8 @@ impl ObjectColumn {
             ObjectValue::UInt(value) => self.number(UINT, value),
             ObjectValue::Float(value) => match value as i64 {
                 // -0.0 is excluded, because integers have no negative zero.
-                whole if (whole as f64).to_bits() == value.to_bits() => {
-                    self.number(INTEGER, zigzag(whole));
+                integer if (integer as f64).to_bits() == value.to_bits() => {
+                    self.number(INTEGER, zigzag(integer));
                 }
                 _ => self.number(FLOAT, value.to_bits().swap_bytes()),
             },
@@ -103,12 +103,12 @@ impl ObjectColumn {
     pub fn get(&self, row: usize) -> Option<ObjectValue<'_>> {
         let bytes = self.bytes_of(row)?;
         let number = |bytes: &[u8]| {
-            let mut whole = [0; 8];
-            whole
+            let mut padded = [0; 8];
+            padded
                 .iter_mut()
                 .zip(bytes)
                 .for_each(|(to, from)| *to = *from);
-            u64::from_le_bytes(whole)
+            u64::from_le_bytes(padded)
         };
         Some(match bytes {
             [MISSING] => ObjectValue::Missing,

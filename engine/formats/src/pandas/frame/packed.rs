@@ -127,7 +127,7 @@ impl PackedNumber for i64 {
     }
 }
 
-/// A block of doubles, in single precision if no value changes by that.
+/// A block of doubles, in single precision if that preserves every value.
 #[derive(Clone)]
 pub enum Doubles {
     /// Four bytes per double.

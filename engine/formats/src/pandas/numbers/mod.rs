@@ -1,4 +1,4 @@
-//! Parses numbers and special words as pandas does, and formats numbers as Python does.
+//! Parses numbers, booleans and missing values as pandas does, and formats numbers as Python does.
 
 pub(in crate::pandas) mod floats;
 pub(in crate::pandas) mod integers;

@@ -34,7 +34,7 @@ const fn powers(base: u64) -> [u64; MAX_DIGITS + 1] {
 const POWERS_OF_FIVE: [u64; MAX_DIGITS + 1] = powers(5);
 const POWERS_OF_TEN: [u64; MAX_DIGITS + 1] = powers(10);
 
-/// Whether a cell, parsed by `parser`, is certainly formatted as the same text. `false` means that the formatted text
+/// Whether a cell, parsed with `parser`, is certainly formatted as the same text. `false` means that the formatted text
 /// may or may not differ.
 pub(crate) fn is_surely_printed(cell: &[u8], parser: FloatParser) -> bool {
     let Some(decimal) = PlainDecimal::parse(cell) else {
@@ -78,14 +78,14 @@ impl PlainDecimal {
         if text.get(point) != Some(&b'.') || fraction.is_empty() {
             return None;
         }
-        let whole_is_plain = match before {
+        let integer_is_plain = match before {
             [b'0'] => fraction == b"0" || fraction.iter().take(4).any(|digit| *digit != b'0'),
             [b'1'..=b'9', ..] => point <= 16,
             _ => false,
         };
         let ends_plainly = fraction.len() == 1 || fraction.last() != Some(&b'0');
         let digits = append_digits(integer, fraction)?;
-        (whole_is_plain && ends_plainly).then_some(PlainDecimal {
+        (integer_is_plain && ends_plainly).then_some(PlainDecimal {
             digits,
             decimals: fraction.len(),
         })
@@ -157,8 +157,8 @@ fn append_digits(mut value: u64, mut text: &[u8]) -> Option<u64> {
     Some(value)
 }
 
-/// Parses eight digits at once. Digits outside `mask` are treated as zeros. Neighbors are combined to pairs, the pairs
-/// to groups of four, and these to eight digits.
+/// Parses eight digits at once. Digits outside `mask` are treated as zeros. Neighbors are combined into pairs, pairs into
+/// groups of four, and these into eight digits.
 #[inline]
 fn eight_digits(text: [u8; 8], mask: u64) -> Option<u64> {
     const ZEROS: u64 = 0x3030_3030_3030_3030;

@@ -96,7 +96,7 @@ impl Concatenation {
         let indices = self.columns.iter().map(|column| {
             let index = scan.schema.position(&column.name)?;
             let own = scan.columns.get(index)?.joined;
-            Some((index, printed(own, column.kinds.common_type())))
+            Some((index, formatted_type(own, column.kinds.common_type())))
         });
         let Some(indices) = indices.collect::<Option<Vec<_>>>() else {
             return Err(CsvError::Changed {
@@ -176,7 +176,7 @@ impl ColumnTypes {
 
 /// Returns the type that determines how the values of a file are formatted. `own` is their type in the file, `common`
 /// the common type.
-fn printed(own: JoinedType, common: JoinedType) -> JoinedType {
+fn formatted_type(own: JoinedType, common: JoinedType) -> JoinedType {
     match (own, common) {
         (JoinedType::Bool, JoinedType::Int | JoinedType::UInt) => JoinedType::ObjectOfIntegers,
         (JoinedType::Bool, JoinedType::Float) | (_, JoinedType::ObjectOfFloats) => {
@@ -210,8 +210,8 @@ impl<W: Write> RowSink for Printer<'_, W> {
             let cell = row.content(index + self.scan.index_columns);
             let block = self.scan.columns.get(*index);
             let block = block.map(|column| column.block(row.number, self.scan.block_rows));
-            let printed = block.and_then(|block| value(&cell, block, *joined, self.parser));
-            match printed {
+            let formatted = block.and_then(|block| value(&cell, block, *joined, self.parser));
+            match formatted {
                 Some(value) => value.push_cell(&mut self.text),
                 None => return Err(changed),
             }

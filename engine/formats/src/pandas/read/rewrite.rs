@@ -122,7 +122,7 @@ impl Rewriter {
         self.sink.text.hand_on();
         self.pass_on();
         let mut scan = self.sink.inspector.finish(self.rows.rows());
-        Ok(match scan.printed {
+        Ok(match scan.is_canonical {
             true => RewriteResult::Canonical(scan),
             false if !self.sink.text.is_readable => RewriteResult::Unreadable(scan),
             false => {

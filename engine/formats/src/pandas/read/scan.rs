@@ -13,7 +13,7 @@ pub struct CsvScan {
     /// Columns, types and number of rows of the frame, without index columns.
     pub schema: Schema,
     /// Whether the text of each cell equals its formatted value, except for quotes.
-    pub(crate) printed: bool,
+    pub(crate) is_canonical: bool,
     /// Number of columns at the left of the file that pandas uses as an index, because the first row has more fields
     /// than the header. They are not written.
     pub index_columns: usize,
@@ -93,7 +93,7 @@ struct ColumnScan {
     /// Only for a requested type: whether a cell is missing.
     forced_missing: bool,
     /// Only for a requested type: whether the text of each cell equals its formatted value.
-    forced_printed: bool,
+    forced_is_canonical: bool,
 }
 
 /// Infers the types of columns row by row.
@@ -185,7 +185,7 @@ impl TypeScanner {
         if self.in_block > 0 {
             self.end_block();
         }
-        let mut all_printed = true;
+        let mut all_canonical = true;
         let mut schema = Schema {
             columns: Vec::new(),
             rows,
@@ -195,17 +195,17 @@ impl TypeScanner {
             let joined = column
                 .forced
                 .map_or_else(|| JoinedType::join(&column.blocks), JoinedType::Forced);
-            let printed = match joined {
+            let is_canonical = match joined {
                 JoinedType::Forced(ColumnType::Text) | JoinedType::Forced(ColumnType::Json) => {
-                    column.blocks.iter().all(|block| block.printed)
+                    column.blocks.iter().all(|block| block.is_canonical)
                 }
-                JoinedType::Forced(_) => column.forced_printed,
+                JoinedType::Forced(_) => column.forced_is_canonical,
                 joined => column
                     .blocks
                     .iter()
-                    .all(|block| block.printed && joined.keeps(block.kind)),
+                    .all(|block| block.is_canonical && joined.preserves(block.kind)),
             };
-            all_printed &= printed;
+            all_canonical &= is_canonical;
             let nullable = column.forced_missing || column.blocks.iter().any(|block| block.missing);
             schema.columns.push(ColumnSchema {
                 name: column.name,
@@ -219,7 +219,7 @@ impl TypeScanner {
         }
         CsvScan {
             schema,
-            printed: all_printed,
+            is_canonical: all_canonical,
             index_columns: self.shape.index,
             columns,
             block_rows: self.shape.block,
@@ -255,7 +255,7 @@ impl RowSink for TypeScanner {
                 current: Self::new_inference(forced, parser),
                 blocks: Vec::new(),
                 forced_missing: false,
-                forced_printed: true,
+                forced_is_canonical: true,
             });
         }
         Ok(())
@@ -318,10 +318,10 @@ impl ColumnScan {
                 kind,
             });
         };
-        let mut printed = Vec::new();
-        value.print(&mut printed);
-        self.forced_missing |= printed.is_empty();
-        self.forced_printed &= printed == cell;
+        let mut formatted = Vec::new();
+        value.print(&mut formatted);
+        self.forced_missing |= formatted.is_empty();
+        self.forced_is_canonical &= formatted == cell;
         Ok(())
     }
 }

@@ -171,9 +171,9 @@ mod tests {
     }
 
     /// Rewrites a raw file. Returns its table and the projection to the columns `wanted`.
-    fn projected(raw: &str, wanted: &[&str], piece: usize) -> (TextTable, Option<Projection>) {
+    fn projected(raw: &str, wanted: &[&str], chunk: usize) -> (TextTable, Option<Projection>) {
         let mut rewriter = Rewriter::new(&ReadOptions::default()).with_projection(names(wanted));
-        let (text, rewritten) = rewriter.text_of(raw.as_bytes(), piece).unwrap();
+        let (text, rewritten) = rewriter.text_of(raw.as_bytes(), chunk).unwrap();
         let RewriteResult::Canonical(scan) = rewritten else {
             panic!("all cells are texts");
         };
@@ -189,20 +189,20 @@ mod tests {
             rows in prop::collection::vec(
                 r#"x[a-z]{0,5},("y[a-z,]{0,9}"|"y\nz"|"y""z"|),(z|"z"|)(\n|\r\n|\n\n)"#, 0..40),
             wanted in prop::sample::subsequence(vec!["a", "b", "c"], 1..3),
-            piece in 1..200usize,
+            chunk in 1..200usize,
         ) {
             let raw = format!("a,b,c\n{}{}", "x,\"y,\nz\",\n".repeat(kept), rows.concat());
-            let (table, projection) = projected(&raw, &wanted, piece);
+            let (table, projection) = projected(&raw, &wanted, chunk);
             let Some(projection) = projection else {
                 return Err(TestCaseError::fail("this number of bytes must be kept"));
             };
             let columns = projection.columns().to_vec();
-            let few = projection.into_table(table.schema())?;
-            prop_assert_eq!(few.schema().rows, table.schema().rows);
+            let selected = projection.into_table(table.schema())?;
+            prop_assert_eq!(selected.schema().rows, table.schema().rows);
             for row in 0..table.schema().rows {
                 let all: Vec<_> = table.cells(row)?.collect();
                 // An empty cell is `""` if it is the only cell of its row.
-                let cells = few.cells(row)?.map(|cell| if cell == b"\"\"" { b"" } else { cell });
+                let cells = selected.cells(row)?.map(|cell| if cell == b"\"\"" { b"" } else { cell });
                 prop_assert!(cells.eq(columns.iter().map(|column| all[*column])));
             }
         }
@@ -236,14 +236,17 @@ mod tests {
             let Some(projection) = projection else {
                 continue;
             };
-            let few = projection.into_table(table.schema()).unwrap();
+            let selected = projection.into_table(table.schema()).unwrap();
             for row in [0, rows as u64 / 2, rows as u64 - 1] {
                 let all: Vec<_> = table.cells(row).unwrap().collect();
                 let expected = columns.iter().map(|column| match (all[*column], kept) {
                     (b"", [_]) => b"\"\"".as_slice(),
                     (cell, _) => cell,
                 });
-                assert!(few.cells(row).unwrap().eq(expected), "{cells:?}, row {row}");
+                assert!(
+                    selected.cells(row).unwrap().eq(expected),
+                    "{cells:?}, row {row}"
+                );
             }
         }
         assert!(

@@ -64,7 +64,7 @@ pub(crate) struct Inference {
     /// Whether any cell of the `uint64` trial is not a float.
     no_float: bool,
     /// Whether the text of each cell equals the formatted value of the tried type.
-    printed: bool,
+    is_canonical: bool,
 }
 
 /// The inferred type of a block.
@@ -74,7 +74,7 @@ pub(crate) struct BlockResult {
     /// Whether any cell is missing; always false for [`BlockType::RawText`].
     pub missing: bool,
     /// Whether the text of each cell equals the formatted value of this type. Quotes are ignored.
-    pub printed: bool,
+    pub is_canonical: bool,
 }
 
 impl Inference {
@@ -88,7 +88,7 @@ impl Inference {
             negative: false,
             big: false,
             no_float: false,
-            printed: true,
+            is_canonical: true,
         }
     }
 
@@ -155,14 +155,14 @@ impl Inference {
             Integer::Value(value) => {
                 self.number = true;
                 self.negative |= value < 0 || cell.contains(&b'-');
-                self.printed &= is_printed_integer(cell);
+                self.is_canonical &= is_printed_integer(cell);
             }
             Integer::Overflow => {
                 self.trial = Trial::UInt;
                 self.push_uint(cell);
             }
             Integer::Invalid | Integer::Negative => {
-                self.printed = !self.number;
+                self.is_canonical = !self.number;
                 self.trial = Trial::Float;
                 self.push_float(cell);
             }
@@ -173,7 +173,7 @@ impl Inference {
         match parse_u64(cell) {
             Integer::Value(value) => {
                 self.big |= value > i64::MAX as u64;
-                self.printed &= is_printed_integer(cell);
+                self.is_canonical &= is_printed_integer(cell);
             }
             Integer::Negative => {
                 self.negative = true;
@@ -182,7 +182,7 @@ impl Inference {
             Integer::Overflow => self.trial = Trial::Text,
             Integer::Invalid => {
                 // The float trial begins again. The integers so far are floats, unless a cell only began like a number.
-                self.printed = false;
+                self.is_canonical = false;
                 self.number = true;
                 self.trial = if self.no_float {
                     Trial::Text
@@ -201,7 +201,7 @@ impl Inference {
         match parse_f64(cell, self.parser) {
             Some(value) => {
                 self.number = true;
-                self.printed = self.printed && is_printed_f64(cell, value);
+                self.is_canonical = self.is_canonical && is_printed_f64(cell, value);
             }
             None if self.number => self.trial = Trial::Text,
             None => {
@@ -215,7 +215,7 @@ impl Inference {
         if parse_bool(cell).is_none() {
             self.trial = Trial::Text;
         } else {
-            self.printed &= cell == b"True" || cell == b"False";
+            self.is_canonical &= cell == b"True" || cell == b"False";
         }
     }
 
@@ -232,17 +232,17 @@ impl Inference {
             Trial::Bool => BlockType::Bool,
             Trial::Text => BlockType::Text,
         };
-        let printed = match kind {
+        let is_canonical = match kind {
             BlockType::RawText => true,
             BlockType::Text => !self.missing_text,
             // Integers become floats if the column has a missing cell.
             BlockType::IntGaps => !self.missing_text && !self.number,
-            _ => !self.missing_text && self.printed,
+            _ => !self.missing_text && self.is_canonical,
         };
         BlockResult {
             kind,
             missing: self.missing && kind != BlockType::RawText,
-            printed,
+            is_canonical,
         }
     }
 }

@@ -61,7 +61,7 @@ impl JoinedType {
     }
 
     /// Whether a block of type `kind` is formatted in this column in the same way as on its own.
-    pub fn keeps(self, kind: BlockType) -> bool {
+    pub fn preserves(self, kind: BlockType) -> bool {
         match self {
             Self::Float => !matches!(kind, BlockType::Int | BlockType::UInt),
             Self::ObjectOfIntegers => kind != BlockType::Bool,
