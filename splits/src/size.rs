@@ -26,7 +26,7 @@ impl Default for SplitSize {
 impl SplitSize {
     /// Returns the fraction `part / (part + rest)`, computed in doubles, to reproduce the proportions of an existing
     /// split.
-    pub fn share(part: u32, rest: u32) -> Self {
+    pub fn fraction_of_total(part: u32, rest: u32) -> Self {
         SplitSize::Fraction(f64::from(part) / (f64::from(part) + f64::from(rest)))
     }
 

@@ -54,7 +54,7 @@ fn size(entry: &Value, field: &str) -> Option<SplitSize> {
 fn shuffle_equals_recorded_splits() {
     for entry in recorded("splits.json", "shuffle") {
         let test_size = match get::<Option<[u32; 2]>>(&entry, "share") {
-            Some([part, rest]) => Some(SplitSize::share(part, rest)),
+            Some([part, rest]) => Some(SplitSize::fraction_of_total(part, rest)),
             None => size(&entry, "test_size"),
         };
         let train_size = size(&entry, "train_size");
@@ -196,7 +196,7 @@ fn published_test_sizes_are_reproduced() {
             "{share} of {rows}"
         );
     }
-    let share = SplitSize::share(57_458, 220_025);
+    let share = SplitSize::fraction_of_total(57_458, 220_025);
     let method = SplitAlgorithm::Shuffle {
         test_size: Some(share),
         train_size: None,

@@ -154,9 +154,9 @@ mod tests {
     proptest! {
         /// For magnitudes without an exponent, the number library produces Python's format.
         #[test]
-        fn doubles_are_formatted_like_python_repr(mantissa in -1e16..1e16_f64, power in 0..21, integer_digits: bool) {
+        fn doubles_are_formatted_like_python_repr(mantissa in -1e16..1e16_f64, power in 0..21, is_integer: bool) {
             let value = mantissa / 10f64.powi(power);
-            let value = if integer_digits { value.trunc() } else { value };
+            let value = if is_integer { value.trunc() } else { value };
             let (mut printed, mut laid_out) = (Vec::new(), Vec::new());
             push_f64(&mut printed, value);
             push_digits(&mut laid_out, zmij::Buffer::new().format_finite(value).as_bytes(), value);
