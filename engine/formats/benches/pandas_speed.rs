@@ -102,7 +102,7 @@ fn main() -> Result<(), CsvError> {
         let mut rewriter = Rewriter::new(&options);
         for chunk in text.chunks(1 << 18) {
             rewriter.feed(chunk.to_vec())?;
-            while let Some(piece) = rewriter.take_piece() {
+            while let Some(piece) = rewriter.take_chunk() {
                 rewriter.recycle(piece);
             }
         }

@@ -166,7 +166,7 @@ struct Spans<'w> {
     /// Uncompressed offset from which on all blocks are stored.
     plain: u64,
     /// Whether the stream cannot have an index.
-    is_hopeless: bool,
+    has_no_index: bool,
 }
 
 impl<'w> Spans<'w> {
@@ -178,24 +178,24 @@ impl<'w> Spans<'w> {
             stored: None,
             coded: None,
             plain: 0,
-            is_hopeless: false,
+            has_no_index: false,
         }
     }
 
     /// Records that `len` bytes have been decoded in total.
     fn inflated(&mut self, len: u64) {
-        self.is_hopeless |= self.coded.is_some_and(|start| len - start > MAX_SPAN_BYTES);
+        self.has_no_index |= self.coded.is_some_and(|start| len - start > MAX_SPAN_BYTES);
     }
 
     /// Handles the beginning of a block at the uncompressed offset `len`; `window` contains the bytes before it.
     fn block(&mut self, block: Block, len: u64, window: &[u8]) -> io::Result<()> {
         self.end_stored(block.bit / 8, len);
-        self.is_hopeless |= self.spans.len() > MAX_SPANS;
+        self.has_no_index |= self.spans.len() > MAX_SPANS;
         let ends = |start: &mut u64| block.is_stored || len - *start >= SPAN_BYTES;
         if self.coded.take_if(ends).is_some() {
             self.plain = len;
         }
-        if self.coded.is_some() || self.is_hopeless {
+        if self.coded.is_some() || self.has_no_index {
             return Ok(());
         }
         if block.is_stored {
@@ -258,6 +258,6 @@ impl<'w> Spans<'w> {
         self.end_stored(used, len);
         self.spans.pop_if(|last| last.start == len);
         let spans = std::mem::take(&mut self.spans);
-        InflateIndex::new(spans, len).filter(|_| !self.is_hopeless)
+        InflateIndex::new(spans, len).filter(|_| !self.has_no_index)
     }
 }

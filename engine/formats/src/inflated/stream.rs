@@ -106,7 +106,7 @@ impl<R: Read> Stream<R> {
     }
 
     /// Refills the input buffer.
-    fn read_on(&mut self) -> io::Result<()> {
+    fn refill(&mut self) -> io::Result<()> {
         let last = self.left.end.checked_sub(1);
         self.before = last
             .and_then(|last| self.buffer.get(last).copied())
@@ -127,7 +127,7 @@ impl<R: Read> Stream<R> {
     /// A block begins with three bits: whether it is the last one, and two bits for its kind.
     pub fn block(&mut self, left_over: u64) -> io::Result<Block> {
         if self.left.is_empty() {
-            self.read_on()?;
+            self.refill()?;
         }
         let before = match self.left.start.checked_sub(1) {
             Some(index) => self.buffer.get(index).copied(),
@@ -150,7 +150,7 @@ impl<R: Read> Stream<R> {
     /// [`io::ErrorKind::UnexpectedEof`] if it is truncated.
     pub fn step(&mut self, output: &mut [u8]) -> io::Result<Step> {
         if self.left.is_empty() {
-            self.read_on()?;
+            self.refill()?;
         }
         let input = self.buffer.get(self.left.clone()).unwrap_or_default();
         let (used, step) = self.decoder.step(input, output)?;

@@ -46,10 +46,10 @@ fn rewritten(raw: &[u8], options: &ReadOptions, chunk: usize) -> Vec<u8> {
     let mut pieces = Vec::new();
     for chunk in raw.chunks(chunk) {
         rewriter.feed(chunk.to_vec()).expect("it was scanned");
-        pieces.extend(std::iter::from_fn(|| rewriter.take_piece()));
+        pieces.extend(std::iter::from_fn(|| rewriter.take_chunk()));
     }
     let found = rewriter.finish().expect("it was scanned");
-    pieces.extend(std::iter::from_fn(|| rewriter.take_piece()));
+    pieces.extend(std::iter::from_fn(|| rewriter.take_chunk()));
     let (text, mut printed) = (pieces.concat(), Vec::new());
     let again = match &found {
         RewriteResult::Canonical(_) => return text,

@@ -45,7 +45,7 @@ pub fn rewrite_in_chunks(
     let mut rewriter = Rewriter::new(options);
     let mut text = Vec::new();
     let mut take = |rewriter: &mut Rewriter| {
-        while let Some(piece) = rewriter.take_piece() {
+        while let Some(piece) = rewriter.take_chunk() {
             text.extend_from_slice(&piece);
             rewriter.recycle(piece);
         }

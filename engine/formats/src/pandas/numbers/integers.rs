@@ -105,7 +105,7 @@ pub(crate) fn plain_integer(cell: &[u8]) -> Option<bool> {
 }
 
 /// Whether a cell that is an integer has Python's format: no plus, no leading zeros, no spaces, not `-0`.
-pub(crate) fn is_printed_integer(cell: &[u8]) -> bool {
+pub(crate) fn is_canonical_integer(cell: &[u8]) -> bool {
     let digits = match cell {
         b"0" => return true,
         [b'-', rest @ ..] => rest,

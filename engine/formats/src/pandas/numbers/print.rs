@@ -48,7 +48,7 @@ pub fn push_bool(out: &mut Vec<u8>, value: bool) {
 }
 
 /// Whether `cell` equals the output of [`push_f64`] for `value`.
-pub(crate) fn is_printed_f64(cell: &[u8], value: f64) -> bool {
+pub(crate) fn is_canonical_f64(cell: &[u8], value: f64) -> bool {
     if POSITIONAL_MAGNITUDES.contains(&value.abs()) {
         return zmij::Buffer::new().format_finite(value).as_bytes() == cell;
     }
@@ -157,10 +157,10 @@ mod tests {
         fn doubles_are_formatted_like_python_repr(mantissa in -1e16..1e16_f64, power in 0..21, is_integer: bool) {
             let value = mantissa / 10f64.powi(power);
             let value = if is_integer { value.trunc() } else { value };
-            let (mut printed, mut laid_out) = (Vec::new(), Vec::new());
+            let (mut printed, mut formatted) = (Vec::new(), Vec::new());
             push_f64(&mut printed, value);
-            push_digits(&mut laid_out, zmij::Buffer::new().format_finite(value).as_bytes(), value);
-            prop_assert_eq!(printed, laid_out);
+            push_digits(&mut formatted, zmij::Buffer::new().format_finite(value).as_bytes(), value);
+            prop_assert_eq!(printed, formatted);
         }
     }
 }

@@ -36,7 +36,7 @@ const POWERS_OF_TEN: [u64; MAX_DIGITS + 1] = powers(10);
 
 /// Whether a cell, parsed with `parser`, is certainly formatted as the same text. `false` means that the formatted text
 /// may or may not differ.
-pub(crate) fn is_surely_printed(cell: &[u8], parser: FloatParser) -> bool {
+pub(crate) fn is_surely_canonical(cell: &[u8], parser: FloatParser) -> bool {
     let Some(decimal) = PlainDecimal::parse(cell) else {
         return false;
     };
@@ -181,11 +181,11 @@ mod tests {
 
     use super::*;
     use crate::pandas::numbers::floats::parse_f64;
-    use crate::pandas::numbers::print::{is_printed_f64, push_f64};
+    use crate::pandas::numbers::print::{is_canonical_f64, push_f64};
 
     /// Reference implementation: formats the value and compares.
-    fn is_printed(cell: &[u8]) -> bool {
-        parse_f64(cell, FloatParser::RoundTrip).is_some_and(|value| is_printed_f64(cell, value))
+    fn is_canonical(cell: &[u8]) -> bool {
+        parse_f64(cell, FloatParser::RoundTrip).is_some_and(|value| is_canonical_f64(cell, value))
     }
 
     #[test]
@@ -219,7 +219,7 @@ mod tests {
             "0.12345678901234567890",
         ] {
             assert!(
-                !is_surely_printed(cell.as_bytes(), FloatParser::RoundTrip),
+                !is_surely_canonical(cell.as_bytes(), FloatParser::RoundTrip),
                 "{cell}"
             );
         }
@@ -239,21 +239,21 @@ mod tests {
         ] {
             assert!(
                 both.iter()
-                    .all(|parser| is_surely_printed(cell.as_bytes(), *parser)),
+                    .all(|parser| is_surely_canonical(cell.as_bytes(), *parser)),
                 "{cell}"
             );
         }
         // The fast parser is not exact for 16 digits.
         let cell = b"-73.98765432101234";
         assert_eq!(
-            both.map(|parser| is_surely_printed(cell, parser)),
+            both.map(|parser| is_surely_canonical(cell, parser)),
             [true, false]
         );
     }
 
     /// Generates formatted doubles and replaces some of the last digits. Most results are decimals close to a double
     /// that differ from its format.
-    fn nearly_printed() -> impl Strategy<Value = String> {
+    fn nearly_canonical() -> impl Strategy<Value = String> {
         let magnitude = prop_oneof![
             1e-4..1e-2,
             0.0..1.0,
@@ -278,9 +278,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn accepted_decimals_are_formatted_unchanged(cell in nearly_printed()) {
-            if is_surely_printed(cell.as_bytes(), FloatParser::RoundTrip) {
-                prop_assert!(is_printed(cell.as_bytes()), "{}", cell);
+        fn accepted_decimals_are_formatted_unchanged(cell in nearly_canonical()) {
+            if is_surely_canonical(cell.as_bytes(), FloatParser::RoundTrip) {
+                prop_assert!(is_canonical(cell.as_bytes()), "{}", cell);
             }
         }
 
@@ -289,8 +289,8 @@ mod tests {
         fn nearest_decimals_are_accepted_only_if_shortest(value in 1f64..100.0, decimals in 14usize..17) {
             let cell = format!("{value:.decimals$}");
             prop_assert_eq!(
-                is_surely_printed(cell.as_bytes(), FloatParser::RoundTrip),
-                is_printed(cell.as_bytes()),
+                is_surely_canonical(cell.as_bytes(), FloatParser::RoundTrip),
+                is_canonical(cell.as_bytes()),
                 "{}", cell
             );
         }
@@ -300,13 +300,13 @@ mod tests {
             // Powers of two and ties between two decimals are not accepted. Here their probability is 2^-28.
             let mut cell = Vec::new();
             push_f64(&mut cell, value);
-            prop_assert!(is_surely_printed(&cell, FloatParser::RoundTrip), "{}", String::from_utf8_lossy(&cell));
+            prop_assert!(is_surely_canonical(&cell, FloatParser::RoundTrip), "{}", String::from_utf8_lossy(&cell));
         }
 
         #[test]
         fn arbitrary_text_is_accepted_only_if_formatted_unchanged(cell in "[-0-9.]{0,24}") {
-            if is_surely_printed(cell.as_bytes(), FloatParser::RoundTrip) {
-                prop_assert!(is_printed(cell.as_bytes()), "{}", cell);
+            if is_surely_canonical(cell.as_bytes(), FloatParser::RoundTrip) {
+                prop_assert!(is_canonical(cell.as_bytes()), "{}", cell);
             }
         }
     }

@@ -90,12 +90,12 @@ impl Rewriter {
             true => self.pending.push_back(chunk),
             false => self.recycle(chunk),
         }
-        self.pass_on();
+        self.release_chunks();
         Ok(())
     }
 
     /// Returns the next chunk of the text, if one is ready.
-    pub fn take_piece(&mut self) -> Option<Vec<u8>> {
+    pub fn take_chunk(&mut self) -> Option<Vec<u8>> {
         self.ready.pop_front()
     }
 
@@ -111,7 +111,7 @@ impl Rewriter {
         has_more.then(|| spare.pop()).flatten()
     }
 
-    /// Ends the file. After this, [`take_piece`](Self::take_piece) returns the last chunks of the text.
+    /// Ends the file. After this, [`take_chunk`](Self::take_chunk) returns the last chunks of the text.
     ///
     /// # Errors
     /// Same as [`feed`](Self::feed); also [`CsvError::UnclosedQuote`] if a quote is never closed.
@@ -119,8 +119,8 @@ impl Rewriter {
         self.rows.finish(&mut self.sink)?;
         // The file may end with empty lines, which are not part of the text.
         self.sink.text.is_unchanged = false;
-        self.sink.text.hand_on();
-        self.pass_on();
+        self.sink.text.flush_rows();
+        self.release_chunks();
         let mut scan = self.sink.inspector.finish(self.rows.rows());
         Ok(match scan.is_canonical {
             true => RewriteResult::Canonical(scan),
@@ -151,7 +151,7 @@ impl Rewriter {
     }
 
     /// Moves chunks that are certainly part of the text to `ready`, except for the rows copied last.
-    fn pass_on(&mut self) {
+    fn release_chunks(&mut self) {
         let unchanged = self.sink.text.unchanged_bytes;
         while let Some(chunk) = self.pending.front() {
             let end = self.from + chunk.len() as u64;
@@ -213,7 +213,7 @@ struct RewrittenText {
     /// Number of bytes of the file that are unchanged, from its beginning.
     unchanged_bytes: u64,
     /// Number of bytes in copied rows, except those in `written`.
-    handed_on: u64,
+    flushed_bytes: u64,
     /// Chunks of copied rows that are not passed on yet.
     full: VecDeque<Vec<u8>>,
     written: Vec<u8>,
@@ -236,7 +236,7 @@ impl RewrittenText {
             width: 0,
             is_unchanged: has_commas,
             unchanged_bytes: 0,
-            handed_on: 0,
+            flushed_bytes: 0,
             full: VecDeque::new(),
             written: Vec::new(),
             spare: Vec::new(),
@@ -248,7 +248,7 @@ impl RewrittenText {
 
     /// Number of bytes of the text so far.
     fn end(&self) -> u64 {
-        self.unchanged_bytes + self.handed_on + self.written.len() as u64
+        self.unchanged_bytes + self.flushed_bytes + self.written.len() as u64
     }
 
     fn start<'a>(
@@ -287,7 +287,7 @@ impl RewrittenText {
             self.is_unchanged = false;
         }
         if self.written.len() >= FLUSH_BYTES {
-            self.hand_on();
+            self.flush_rows();
         }
         if is_canonical {
             self.written.extend_from_slice(row.text());
@@ -302,14 +302,14 @@ impl RewrittenText {
     }
 
     /// Moves the copied rows to `full` and continues with a new buffer.
-    fn hand_on(&mut self) {
+    fn flush_rows(&mut self) {
         if self.written.is_empty() {
             return;
         }
         let mut buffer = self.spare.pop().unwrap_or_default();
         buffer.clear();
         let written = std::mem::replace(&mut self.written, buffer);
-        self.handed_on += written.len() as u64;
+        self.flushed_bytes += written.len() as u64;
         self.full.push_back(written);
     }
 }
@@ -325,10 +325,10 @@ impl Rewriter {
         let mut text = Vec::new();
         for chunk in raw.chunks(chunk) {
             self.feed(chunk.to_vec())?;
-            text.extend(std::iter::from_fn(|| self.take_piece()).flatten());
+            text.extend(std::iter::from_fn(|| self.take_chunk()).flatten());
         }
         let rewritten = self.finish()?;
-        text.extend(std::iter::from_fn(|| self.take_piece()).flatten());
+        text.extend(std::iter::from_fn(|| self.take_chunk()).flatten());
         Ok((text, rewritten))
     }
 }

@@ -143,18 +143,18 @@ fn bucketed(
         .map(|(position, row)| u64::from(row) << 32 | u64::from(position))
         .collect();
     jobs.sort_unstable();
-    deal(table, &jobs, copier, &mut buckets)?;
+    distribute_rows(table, &jobs, copier, &mut buckets)?;
     drop(jobs);
     let mut ends: Vec<u32> = buckets.iter().skip(1).map(|bucket| bucket.first).collect();
     ends.push(count);
     for (bucket, end) in buckets.into_iter().zip(ends) {
-        collect(bucket, end, out)?;
+        write_bucket(bucket, end, out)?;
     }
     Ok(u64::from(count))
 }
 
 /// Writes each row to the file of its bucket, as position, length and bytes, in one pass over the table.
-fn deal(
+fn distribute_rows(
     table: &TextTable,
     jobs: &[u64],
     copier: &Copier,
@@ -184,7 +184,7 @@ fn deal(
 }
 
 /// Sorts the rows of a bucket and writes them.
-fn collect(bucket: Bucket, end: u32, out: &mut impl Write) -> Result<(), CsvError> {
+fn write_bucket(bucket: Bucket, end: u32, out: &mut impl Write) -> Result<(), CsvError> {
     let mut file = bucket
         .file
         .into_inner()

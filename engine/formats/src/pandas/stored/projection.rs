@@ -77,7 +77,7 @@ impl ProjectionBuilder {
             }
         }
         if held.is_empty() {
-            self.give_up();
+            self.drop_all();
             return Ok(());
         }
         push_header(&mut self.text, held.into_iter());
@@ -89,7 +89,7 @@ impl ProjectionBuilder {
     /// index `skipped`.
     #[inline]
     pub fn row(&mut self, row: &RawRow<'_>, skipped: usize, so_far: u64) -> Result<(), CsvError> {
-        while !self.columns.is_empty() && self.is_too_much(row.text().len(), so_far) {
+        while !self.columns.is_empty() && self.exceeds_limits(row.text().len(), so_far) {
             self.drop_widest(so_far)?;
         }
         if self.columns.is_empty() {
@@ -103,7 +103,7 @@ impl ProjectionBuilder {
 
     /// Whether the columns exceed their fraction of the first `so_far` bytes of the table, or would exceed the maximum
     /// after `more` bytes.
-    fn is_too_much(&self, more: usize, so_far: u64) -> bool {
+    fn exceeds_limits(&self, more: usize, so_far: u64) -> bool {
         let bytes = self.text.len();
         (bytes > ALWAYS_BYTES && MIN_TEXT_RATIO * bytes as u64 > so_far) || bytes + more > MAX_BYTES
     }
@@ -115,7 +115,7 @@ impl ProjectionBuilder {
         let index =
             index.filter(|index| count > 1 && so_far / index.len() as u64 >= LONG_ROW_BYTES);
         let Some(index) = index else {
-            self.give_up();
+            self.drop_all();
             return Ok(());
         };
         let text = std::mem::take(&mut self.text);
@@ -141,14 +141,14 @@ impl ProjectionBuilder {
         Ok(())
     }
 
-    fn give_up(&mut self) {
+    fn drop_all(&mut self) {
         *self = Self::default();
     }
 
     /// Returns the collected columns, or `None` if there are none or they are the entire table.
     pub fn take(&mut self) -> Option<Projection> {
         if self.columns.len() == self.width {
-            self.give_up();
+            self.drop_all();
         }
         let index = self.index.take(self.text.len() as u64)?;
         Some(Projection {

@@ -8,10 +8,10 @@
 use crate::pandas::FloatParser;
 use crate::pandas::numbers::floats::parse_f64;
 use crate::pandas::numbers::integers::{
-    Integer, is_printed_integer, parse_i64, parse_u64, plain_integer,
+    Integer, is_canonical_integer, parse_i64, parse_u64, plain_integer,
 };
-use crate::pandas::numbers::print::is_printed_f64;
-use crate::pandas::numbers::shortest::is_surely_printed;
+use crate::pandas::numbers::print::is_canonical_f64;
+use crate::pandas::numbers::shortest::is_surely_canonical;
 use crate::pandas::numbers::words::{is_missing, parse_bool};
 
 /// The type that pandas infers for a column in one block.
@@ -125,7 +125,7 @@ impl Inference {
                     return;
                 }
             }
-            Trial::Float if is_surely_printed(cell, self.parser) => {
+            Trial::Float if is_surely_canonical(cell, self.parser) => {
                 self.number = true;
                 return;
             }
@@ -155,7 +155,7 @@ impl Inference {
             Integer::Value(value) => {
                 self.number = true;
                 self.negative |= value < 0 || cell.contains(&b'-');
-                self.is_canonical &= is_printed_integer(cell);
+                self.is_canonical &= is_canonical_integer(cell);
             }
             Integer::Overflow => {
                 self.trial = Trial::UInt;
@@ -173,7 +173,7 @@ impl Inference {
         match parse_u64(cell) {
             Integer::Value(value) => {
                 self.big |= value > i64::MAX as u64;
-                self.is_canonical &= is_printed_integer(cell);
+                self.is_canonical &= is_canonical_integer(cell);
             }
             Integer::Negative => {
                 self.negative = true;
@@ -201,7 +201,7 @@ impl Inference {
         match parse_f64(cell, self.parser) {
             Some(value) => {
                 self.number = true;
-                self.is_canonical = self.is_canonical && is_printed_f64(cell, value);
+                self.is_canonical = self.is_canonical && is_canonical_f64(cell, value);
             }
             None if self.number => self.trial = Trial::Text,
             None => {

@@ -32,7 +32,7 @@ pub struct CsvWriter<W> {
     /// Number of fields of the current row.
     fields: usize,
     /// Number of bytes written to the output.
-    handed_on: u64,
+    flushed_bytes: u64,
     /// The offsets of the rows, if requested.
     index: IndexRecorder,
 }
@@ -52,7 +52,7 @@ impl<W: Write> CsvWriter<W> {
             quoting,
             row: 0,
             fields: 0,
-            handed_on: 0,
+            flushed_bytes: 0,
             index: IndexRecorder::default(),
         }
     }
@@ -67,7 +67,8 @@ impl<W: Write> CsvWriter<W> {
     /// Returns the offsets of the rows written so far, including the header. Returns `None` if there are too many rows
     /// to record.
     pub fn take_index(&mut self) -> Option<RowIndex> {
-        self.index.take(self.handed_on + self.buffer.len() as u64)
+        self.index
+            .take(self.flushed_bytes + self.buffer.len() as u64)
     }
 
     /// Writes the header line.
@@ -179,10 +180,10 @@ impl<W: Write> CsvWriter<W> {
     pub fn end_row(&mut self) -> Result<(), CsvError> {
         end_line(&mut self.buffer, self.row, self.fields);
         self.fields = 0;
-        self.index.push(self.handed_on + self.row as u64)?;
+        self.index.push(self.flushed_bytes + self.row as u64)?;
         if self.buffer.len() >= BUFFER_BYTES {
             self.out.write_all(&self.buffer)?;
-            self.handed_on += self.buffer.len() as u64;
+            self.flushed_bytes += self.buffer.len() as u64;
             self.buffer.clear();
         }
         self.row = self.buffer.len();

@@ -206,7 +206,7 @@ fn numbers(
     let value = value.get_mut(..column.width()).unwrap_or_default();
     for _ in 0..rows {
         if values.fixed(column, value)? {
-            range.see(value);
+            range.update(value);
             page.push(value)?;
         }
     }
@@ -237,7 +237,7 @@ impl ValueRange {
         }
     }
 
-    fn see(&mut self, bytes: &[u8]) {
+    fn update(&mut self, bytes: &[u8]) {
         macro_rules! see {
             ($range:expr, $kind:ty) => {{
                 let Ok(bytes) = bytes.try_into() else { return };

@@ -244,7 +244,7 @@ impl<'a> ChunkScanner<'a> {
     }
 
     fn write_pending(&mut self) -> Result<(), StepError> {
-        while let Some(chunk) = self.rewriter.take_piece() {
+        while let Some(chunk) = self.rewriter.take_chunk() {
             if let Some(recycled_chunk) = self.text.push(chunk).map_err(StepError::machine)? {
                 self.rewriter.recycle(recycled_chunk);
             }
