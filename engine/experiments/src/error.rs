@@ -1,10 +1,10 @@
-//! Errors of reports and experiments.
+//! Errors when reading reports and summarizing experiments.
 
 use std::path::PathBuf;
 
 use crate::groups::Group;
 
-/// An error of a file.
+/// An error when reading a file.
 #[derive(Debug, thiserror::Error)]
 pub enum ExperimentsError {
     #[error("cannot read {}: {source}", path.display())]
@@ -13,7 +13,7 @@ pub enum ExperimentsError {
         source: std::io::Error,
     },
     #[error(
-        "{} is a Git LFS pointer, not the file itself; `git lfs pull` in its checkout fetches it",
+        "{} is a Git LFS pointer, not the file itself; run `git lfs pull` in its checkout to fetch the file",
         path.display()
     )]
     Pointer { path: PathBuf },
@@ -24,7 +24,7 @@ pub enum ExperimentsError {
     },
     #[error("{} is not a grading report: {problem}", path.display())]
     NoReport { path: PathBuf, problem: String },
-    #[error("{} holds no file *grading_report*.json", path.display())]
+    #[error("{} contains no file *grading_report*.json", path.display())]
     NoReports { path: PathBuf },
     #[error("{}:{line}: expected `experiment_id,run_group`, found `{found}`", path.display())]
     Table {
@@ -35,7 +35,7 @@ pub enum ExperimentsError {
     #[error("{} names no run group; expected lines `experiment_id,run_group`", path.display())]
     EmptyTable { path: PathBuf },
     #[error(
-        "{}:{line}: the run group `{}` of `{}` is listed twice, which would make two seeds",
+        "{}:{line}: the run group `{}` of `{}` is listed twice, which would count as two seeds",
         path.display(),
         group.run_group,
         group.experiment
@@ -70,11 +70,11 @@ pub enum SeedsError {
     TooFew { there: usize, wanted: usize },
 }
 
-/// Writes some names and the number of the others.
+/// Lists the first names, and the number of the others.
 fn list_names(names: &[String]) -> String {
-    const SOME: usize = 5;
-    let some: Vec<&str> = names.iter().take(SOME).map(String::as_str).collect();
-    match names.len().checked_sub(SOME) {
+    const MAX_NAMES: usize = 5;
+    let some: Vec<&str> = names.iter().take(MAX_NAMES).map(String::as_str).collect();
+    match names.len().checked_sub(MAX_NAMES) {
         Some(more @ 1..) => format!("{} and {more} more", some.join(", ")),
         _ => some.join(", "),
     }

@@ -1,6 +1,7 @@
-//! The table that assigns run groups to experiments, and the reports of run groups.
+//! Reads the table that assigns run groups to experiments, and finds the reports of run groups.
 //!
-//! The table is a CSV of `experiment_id,run_group`. A run group is a directory with one file `*grading_report*.json`.
+//! The table is a CSV with the columns `experiment_id,run_group`. A run group is a directory with one file
+//! `*grading_report*.json`.
 
 use std::path::{Path, PathBuf};
 
@@ -17,11 +18,13 @@ pub struct Group {
 /// The reason why a run group is skipped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SkipReason {
+    /// The directory does not exist.
     Directory,
+    /// The directory contains no report.
     Report,
 }
 
-/// The report of a run group.
+/// The path of a run group's report, or the reason why the group is skipped.
 pub type GroupReport = Result<PathBuf, SkipReason>;
 
 /// Reads the table in a file. Run groups keep their order. A header and empty lines are skipped.
@@ -65,10 +68,11 @@ pub fn experiments(path: &Path) -> Result<Vec<Group>, ExperimentsError> {
     }
 }
 
-/// Finds the report of each run group in the directory `runs`, in order of the groups' names, which begin with dates.
+/// Finds the report of each run group in the directory `runs`. The results are sorted by the names of the groups, which
+/// begin with dates.
 ///
 /// # Errors
-/// Returns an error if a group has more than one report, or its directory cannot be read.
+/// Returns an error if a group has more than one report or its directory cannot be read.
 pub fn collect<'a>(
     groups: impl IntoIterator<Item = &'a str>,
     runs: &Path,
@@ -81,10 +85,11 @@ pub fn collect<'a>(
         .collect()
 }
 
-/// Finds the grading reports in a directory and below it, in order of their paths. Links to directories are not followed.
+/// Finds the grading reports in a directory and its subdirectories, sorted by path. Links to directories are not
+/// followed.
 ///
 /// # Errors
-/// Returns an error if a directory cannot be read, or there is no report.
+/// Returns an error if a directory cannot be read, or if no report is found.
 pub fn reports_in(directory: &Path) -> Result<Vec<PathBuf>, ExperimentsError> {
     let (mut reports, mut directories) = (Vec::new(), vec![directory.to_owned()]);
     while let Some(path) = directories.pop() {
@@ -110,7 +115,7 @@ pub fn reports_in(directory: &Path) -> Result<Vec<PathBuf>, ExperimentsError> {
     }
 }
 
-/// Returns whether a file's name is that of a grading report.
+/// Returns whether a file is a grading report, according to its name.
 fn is_report(name: &str) -> bool {
     name.contains("grading_report") && name.ends_with(".json")
 }
@@ -148,7 +153,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_table_is_read_as_it_is_written() {
+    fn the_table_is_parsed_or_rejected_with_its_line() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("t.csv");
         std::fs::write(&path, "experiment_id,run_group\na, g2 \r\n\n b,g1,x\n").unwrap();
@@ -175,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn reports_are_found_below_a_folder() {
+    fn reports_are_found_in_subdirectories() {
         let dir = tempfile::tempdir().unwrap();
         let error = reports_in(dir.path()).unwrap_err().to_string();
         assert!(error.contains("no file *grading_report*.json"), "{error}");
@@ -195,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn a_group_has_one_report() {
+    fn a_group_must_have_exactly_one_report() {
         let dir = tempfile::tempdir().unwrap();
         for (group, name) in [("b", "x_grading_report.json"), ("a", "notes.json")] {
             std::fs::create_dir(dir.path().join(group)).unwrap();

@@ -1,4 +1,4 @@
-//! Summarizes grading reports as the values of upstream's leaderboard.
+//! Summarizes grading reports in the form of upstream's leaderboard.
 //!
 //! An *experiment* is one agent in one setting. It consists of *run groups*, each with one grading report; a report has
 //! one *run* per competition and attempt. The k-th runs of all competitions of a set make up *seed* k. A metric of a seed is,
@@ -9,10 +9,10 @@
 //! report   reads grading reports of upstream and of `prep`   groups   assigns run groups to experiments
 //! seeds    runs -> seeds                                      metrics  percentages; mean and standard error
 //! sets     sets of competitions                               summary  one experiment, set by set
-//! list     a directory of runs -> a list of submissions for grading
+//! list     lists the submissions in a directory of runs, for grading
 //! ```
 //!
-//! Values equal those of upstream's own script, which uses the first seeds. [`Take`] chooses the seeds.
+//! The values equal those of upstream's script, which uses the first seeds. [`Take`] chooses which seeds are used.
 
 mod error;
 mod groups;

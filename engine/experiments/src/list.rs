@@ -1,8 +1,8 @@
-//! Makes a list of submissions for grading from a directory of runs.
+//! Lists the submissions in a directory of runs, for grading.
 //!
 //! A run group is a directory with `metadata.json`, whose `runs` lists its runs in order. A run is a directory
-//! `ID_anything`, with `submission/submission.csv` and optional logs and code. Without metadata, the runs of a group are its
-//! subdirectories.
+//! `ID_anything`, with `submission/submission.csv` and optional logs and code. Without `metadata.json`, the runs of a
+//! group are its subdirectories.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -11,18 +11,18 @@ use serde_json::Value;
 use crate::error::ExperimentsError;
 use crate::report;
 
-/// A line of the list. Keys and their order are upstream's.
+/// A line of the list. It has the same keys as in upstream, in the same order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Submission {
     pub competition_id: String,
-    /// `None` if there is no such file.
+    /// `None` if the run has no submission.
     pub submission_path: Option<String>,
     pub logs_path: Option<String>,
     pub code_path: Option<String>,
 }
 
 impl Submission {
-    /// The line, as Python's `json.dumps` writes it.
+    /// Formats the line as Python's `json.dumps` does.
     pub fn line(&self) -> String {
         let text = |text: &str| ascii(&serde_json::Value::from(text).to_string());
         let path = |path: &Option<String>| path.as_deref().map_or_else(|| "null".to_owned(), text);
@@ -36,7 +36,7 @@ impl Submission {
     }
 }
 
-/// Writes JSON in which all characters beyond ASCII are escaped.
+/// Escapes all non-ASCII characters of a JSON text.
 fn ascii(json: &str) -> String {
     let mut out = String::with_capacity(json.len());
     for c in json.chars() {
@@ -72,10 +72,10 @@ impl Default for ListPlaces {
 /// The submissions of a run group.
 pub type SubmissionList = Vec<Submission>;
 
-/// Lists the submissions of the run group at `path`: a directory, or its `metadata.json`.
+/// Lists the submissions of a run group. `path` is its directory or its `metadata.json`.
 ///
 /// # Errors
-/// Returns an error if the group cannot be read, or its metadata are malformed.
+/// Returns an error if the directory or its `metadata.json` cannot be read, or if the metadata are malformed.
 pub fn list(path: &Path, places: &ListPlaces) -> Result<SubmissionList, ExperimentsError> {
     let metadata = match path.is_dir() {
         true => path.join("metadata.json"),
@@ -92,22 +92,22 @@ pub fn list(path: &Path, places: &ListPlaces) -> Result<SubmissionList, Experime
     Ok(runs
         .iter()
         .map(|run| {
-            let directory = plain(&directory.join(run));
-            let there = |place: &Path| {
-                let path = plain(&directory.join(place));
+            let directory = normalized(&directory.join(run));
+            let existing = |place: &Path| {
+                let path = normalized(&directory.join(place));
                 path.exists().then(|| path.to_string_lossy().into_owned())
             };
             Submission {
                 competition_id: run.split('_').next().unwrap_or_default().to_owned(),
-                submission_path: there(&places.submission),
-                logs_path: there(&places.logs),
-                code_path: there(&places.code),
+                submission_path: existing(&places.submission),
+                logs_path: existing(&places.logs),
+                code_path: existing(&places.code),
             }
         })
         .collect())
 }
 
-/// Returns the runs of the metadata, in order.
+/// Returns the names of the runs that the metadata list, in order.
 fn runs(metadata: &Path) -> Result<Vec<String>, ExperimentsError> {
     let text = report::read(metadata)?;
     let value: Value = serde_json::from_str(&text).map_err(|source| ExperimentsError::Json {
@@ -139,8 +139,8 @@ fn subdirectories(directory: &Path) -> Result<Vec<String>, ExperimentsError> {
     Ok(names)
 }
 
-/// Returns the path without `.` and repeated separators.
-fn plain(path: &Path) -> PathBuf {
+/// Removes `.` and repeated separators from a path.
+fn normalized(path: &Path) -> PathBuf {
     path.components()
         .filter(|part| !matches!(part, Component::CurDir))
         .collect()
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_those_of_python() {
+    fn lines_equal_those_of_python() {
         let line = Submission {
             competition_id: "a".into(),
             submission_path: Some("é\"\u{1f600}".into()),
@@ -207,9 +207,9 @@ mod tests {
     }
 
     #[test]
-    fn paths_are_plain() {
+    fn paths_are_normalized() {
         for (path, expected) in [("./a//b/./c", "a/b/c"), ("../a", "../a"), ("/a/b/", "/a/b")] {
-            assert_eq!(plain(Path::new(path)), Path::new(expected));
+            assert_eq!(normalized(Path::new(path)), Path::new(expected));
         }
     }
 }

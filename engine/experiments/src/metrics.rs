@@ -1,4 +1,4 @@
-//! Metrics of a seed, and their mean and standard error over seeds.
+//! Computes the metrics of a seed, and their mean and standard error over seeds.
 
 use serde::Serialize;
 
@@ -7,7 +7,7 @@ use crate::report::GradedRun;
 /// A metric: the percentage of a seed's runs with a property.
 #[derive(Debug, Clone, Copy)]
 pub struct SeedMetric {
-    /// Key in results, as upstream names it.
+    /// Upstream's name of the metric, which is a key in results.
     pub name: &'static str,
     /// Returns whether a run has the property.
     pub counts: fn(&GradedRun) -> bool,
@@ -60,7 +60,7 @@ pub struct Estimate {
     /// Bounds of the 95 % confidence interval, if the mean is distributed normally.
     pub ci_lower: f64,
     pub ci_upper: f64,
-    /// Standard deviation of the seeds (with n - 1) divided by the root of n; 0 for one seed.
+    /// Sample standard deviation of the seeds (divisor n - 1), divided by the square root of n. It is 0 for one seed.
     pub standard_error: f64,
 }
 

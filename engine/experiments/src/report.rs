@@ -1,7 +1,7 @@
 //! Reads grading reports of upstream and of `prep grade`.
 //!
-//! Upstream's reports are written by Python's `json`, which writes `NaN` and `Infinity` although JSON has no such numbers. Such a
-//! score is read as `None`. Medals do not depend on it.
+//! Upstream's reports are written by Python's `json`, which writes `NaN` and `Infinity` although JSON has no such
+//! numbers. Such a score is read as `None`, because medals do not depend on it.
 
 use std::path::Path;
 
@@ -20,7 +20,7 @@ pub struct GradingReport {
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct GradedRun {
     pub competition: String,
-    /// `None` also if it is not a finite number.
+    /// `None` if there is no score, or if it is not a finite number.
     pub score: Option<f64>,
     pub gold: bool,
     pub silver: bool,
@@ -28,9 +28,11 @@ pub struct GradedRun {
     pub above_median: bool,
     pub exists: bool,
     pub valid: bool,
-    /// The submission's file, when it was graded, and against which variant, where the report names them.
+    /// Path of the submission, if the report names it.
     pub submission: Option<String>,
+    /// Time of the grading, if the report names it.
     pub created_at: Option<String>,
+    /// Variant of the answers, if the report names it.
     pub variant: Option<String>,
 }
 
@@ -52,7 +54,7 @@ impl GradingReport {
     /// Reads the report in a file.
     ///
     /// # Errors
-    /// Returns an error if the file cannot be read, or is not a report.
+    /// Returns an error if the file cannot be read or is not a report.
     pub fn read(path: &Path) -> Result<GradingReport, ExperimentsError> {
         parse(&read(path)?, path)
     }
@@ -72,7 +74,7 @@ pub(crate) fn read(path: &Path) -> Result<String, ExperimentsError> {
     }
 }
 
-/// Parses a report of a list of submissions or of a single one.
+/// Parses the report of a list of submissions, or of a single submission.
 ///
 /// # Errors
 /// Returns an error if the text is not a report. The error names `path`.
@@ -136,7 +138,7 @@ fn text(entry: &Map<String, Value>, key: &str) -> Option<String> {
 fn flag(entry: &Map<String, Value>, key: &str) -> Result<bool, String> {
     match entry.get(key) {
         Some(Value::Bool(flag)) => Ok(*flag),
-        // Some harnesses write numbers in place of booleans.
+        // Some harnesses write numbers instead of booleans.
         Some(Value::Number(number)) if number.as_f64() == Some(0.0) => Ok(false),
         Some(Value::Number(number)) if number.as_f64() == Some(1.0) => Ok(true),
         Some(other) => Err(format!("`{key}` is {other}, expected true or false")),
@@ -144,7 +146,7 @@ fn flag(entry: &Map<String, Value>, key: &str) -> Result<bool, String> {
     }
 }
 
-/// Replaces numbers that Python writes and JSON does not have by `null`. Strings do not change.
+/// Replaces `NaN` and infinities, which Python writes but JSON does not allow, with `null`. Strings do not change.
 fn without_nan(text: &str) -> String {
     const WORDS: [&str; 3] = ["-Infinity", "Infinity", "NaN"];
     let mut out = String::with_capacity(text.len());
@@ -161,15 +163,16 @@ fn without_nan(text: &str) -> String {
         } else {
             1
         };
-        let (taken, behind) = from.split_at(length);
+        let (taken, after) = from.split_at(length);
         out.push_str(taken);
-        rest = behind;
+        rest = after;
     }
     out.push_str(rest);
     out
 }
 
-/// Returns the length of the string at the start of `text`, with its quotes. If the string does not end, that is all of `text`.
+/// Returns the length of the string at the start of `text`, including its quotes. If the closing quote is missing,
+/// returns the length of `text`.
 fn string_length(text: &str) -> usize {
     let mut escaped = false;
     for (at, byte) in text.bytes().enumerate().skip(1) {
@@ -188,7 +191,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_python_writes_for_no_number_is_none() {
+    fn pythons_nan_and_infinity_become_null() {
         for (text, expected) in [
             (r#"{"a": NaN}"#, r#"{"a": null}"#),
             (r#"[Infinity, -Infinity, -1]"#, "[null, null, -1]"),
@@ -202,7 +205,7 @@ mod tests {
     const ENTRY: &str = r#""gold_medal": true, "silver_medal": false, "bronze_medal": false, "above_median": true, "submission_exists": true, "valid_submission": true"#;
 
     #[test]
-    fn a_report_has_many_entries_or_is_one() {
+    fn a_report_has_a_list_of_entries_or_is_a_single_entry() {
         let path = Path::new("r.json");
         let many = format!(
             r#"{{"total_runs": 2, "competition_reports": [{{"competition_id": "b", "score": 0.5, {ENTRY}, "reason": null}}, {{"competition_id": "a", "score": NaN, {ENTRY}}}]}}"#
@@ -225,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn invalid_reports_are_named() {
+    fn errors_name_the_report_and_the_entry() {
         for (text, expected) in [
             ("{", "r.json is not JSON"),
             ("[]", "not a JSON object"),

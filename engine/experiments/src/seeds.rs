@@ -1,15 +1,15 @@
-//! Combines runs into seeds. A seed has one run of every competition.
+//! Combines runs into seeds. A seed has one run of each competition.
 //!
-//! Runs of one competition are in order of time. The number of seeds is the smallest number of runs of any competition. If a
-//! competition has more runs, [`Take`] chooses: the first ones, as upstream's script does, or the last ones, because earlier runs
-//! may have failed for technical reasons (upstream's authors did that for their results).
+//! The runs of a competition are sorted by time. The number of seeds is the smallest number of runs of any competition.
+//! If a competition has more runs, [`Take`] chooses which ones are used. Upstream's script uses the first runs.
+//! Upstream's authors used the last runs for their results, because earlier runs may have failed for technical reasons.
 
 use std::collections::HashMap;
 
 use crate::error::SeedsError;
 use crate::report::GradedRun;
 
-/// The runs to use of a competition with more runs than seeds.
+/// Which runs to use if a competition has more runs than there are seeds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Take {
     #[default]
@@ -17,23 +17,25 @@ pub enum Take {
     Last,
 }
 
-/// Options for making seeds.
+/// Options for combining runs into seeds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Choice {
     pub take: Take,
-    /// The exact number of seeds. `None`: as many as there are.
+    /// The exact number of seeds. `None` for all complete seeds.
     pub number: Option<usize>,
-    /// Makes as many seeds as the competition with the most runs has. A missing run is treated as failed.
+    /// Whether the competition with the most runs determines the number of seeds. Missing runs of other competitions
+    /// are then treated as failed.
     pub pad: bool,
 }
 
 /// The seeds of an experiment for a set.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Seeds {
-    /// Every seed's runs, in the order of the competitions.
+    /// The runs of each seed, in the order of the competitions.
     pub seeds: Vec<Vec<GradedRun>>,
-    /// Number of missing runs.
+    /// Number of missing runs that are treated as failed.
     pub padded: usize,
+    /// Runs that are not used. `None` if all runs are used.
     pub left_out: Option<LeftOut>,
 }
 
@@ -42,14 +44,14 @@ pub struct Seeds {
 pub struct LeftOut {
     /// The largest number of runs of any competition.
     pub most: usize,
-    /// The competitions with as many runs as there are seeds.
+    /// The competitions that have only as many runs as there are seeds.
     pub fewest: Vec<String>,
 }
 
-/// Makes seeds for the competitions of a set. `runs` are in order of time.
+/// Combines runs into seeds for the competitions of a set. `runs` are sorted by time.
 ///
 /// # Errors
-/// Returns an error if a competition has no run, or there are fewer seeds than requested.
+/// Returns an error if a competition has no run, or if there are fewer seeds than requested.
 pub fn seeds(
     runs: &[GradedRun],
     competitions: &[String],
@@ -123,7 +125,7 @@ pub fn seeds(
 mod tests {
     use super::*;
 
-    /// `a1 b1 a2`: runs of competitions a, b, a; the number is the score.
+    /// Parses runs: `a1 b1 a2` are runs of the competitions a, b and a with the scores 1, 1 and 2.
     fn runs(text: &str) -> Vec<GradedRun> {
         text.split_whitespace()
             .map(|word| GradedRun {
@@ -145,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn seeds_are_as_many_as_the_rarest_competition_has_runs() {
+    fn the_competition_with_the_fewest_runs_limits_the_seeds() {
         let choice = |take, number, pad| Choice { take, number, pad };
         let three = "a1 b1 a2 b2 a3";
         for (text, choice, expected) in [
@@ -168,7 +170,7 @@ mod tests {
         ] {
             let found = seeds(&runs(text), &["a".into(), "b".into()], &choice).unwrap();
             assert_eq!(format_seeds(&found), expected, "{text} {choice:?}");
-            // Nothing to report if the number was requested or missing runs are filled in.
+            // Unused runs are not reported if the number of seeds was requested or missing runs are filled in.
             let left_out =
                 (text == three && choice.number.is_none() && !choice.pad).then(|| LeftOut {
                     most: 3,
@@ -179,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_named() {
+    fn errors_name_missing_competitions_and_seeds() {
         let set = ["a".to_owned(), "b".to_owned()];
         let choice = |number, pad| Choice {
             number,

@@ -1,4 +1,4 @@
-//! Sets of competitions in a summary.
+//! Sets of competitions that a summary covers.
 
 use std::path::Path;
 
@@ -13,7 +13,8 @@ pub struct Set {
 }
 
 impl Set {
-    /// Finds a named set: low, medium, high, all, dev, systemcard. Upstream's file names `split75` and `lite` are valid, too.
+    /// Finds a named set: low, medium, high, all, dev, systemcard. Upstream's file names `split75` and `lite` are also
+    /// valid.
     pub fn by_name(name: &str) -> Option<Set> {
         let known = if name == "split75" { "all" } else { name };
         let ids = prep_splits::set(known)?;
@@ -26,7 +27,7 @@ impl Set {
     /// Reads a set from a text file with one id per line.
     ///
     /// # Errors
-    /// Returns an error if the file cannot be read, or is empty.
+    /// Returns an error if the file cannot be read or contains no id.
     pub fn read(path: &Path) -> Result<Set, ExperimentsError> {
         let text = report::read(path)?;
         let lines = text.lines().map(str::trim);
@@ -46,7 +47,7 @@ impl Set {
         })
     }
 
-    /// The sets that are columns of the leaderboard.
+    /// Returns the sets that are columns of the leaderboard.
     pub fn leaderboard() -> Vec<Set> {
         ["low", "medium", "high", "all"]
             .into_iter()

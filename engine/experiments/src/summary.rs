@@ -1,4 +1,4 @@
-//! The summary of one experiment: metrics for every set, and counts for every competition.
+//! Summarizes an experiment: metrics for each set, and counts for each competition.
 
 use serde::Serialize;
 
@@ -13,7 +13,7 @@ use crate::sets::Set;
 pub struct Experiment {
     pub name: String,
     pub sets: Vec<(String, Result<SetSummary, SeedsError>)>,
-    /// Every competition with a run, by id.
+    /// All competitions with a run, sorted by id.
     pub competitions: Vec<CompetitionSummary>,
 }
 
@@ -25,13 +25,13 @@ pub struct SetSummary {
     pub seeds: usize,
     /// Number of missing runs that are treated as failed.
     pub padded: usize,
-    /// Why there are no more seeds, where some competitions have more runs.
+    /// Runs that are not used because other competitions have fewer runs.
     #[serde(skip)]
     pub left_out: Option<LeftOut>,
     /// Mean and standard error of each metric, in the order of [`METRICS`].
     #[serde(skip)]
     pub estimates: Vec<(&'static str, Estimate)>,
-    /// The metrics of every seed.
+    /// The metrics of each seed, in the order of [`METRICS`].
     #[serde(skip)]
     pub by_seed: Vec<Vec<f64>>,
 }
@@ -46,7 +46,7 @@ impl SetSummary {
     }
 }
 
-/// One competition of an experiment, over the runs in seeds.
+/// The summary of one competition, over the runs that are in seeds.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CompetitionSummary {
     pub competition: String,
@@ -63,13 +63,13 @@ pub struct CompetitionSummary {
     pub any_medal: usize,
     /// Mean score of the runs with a score.
     pub mean_score: Option<f64>,
-    /// Standard error of that mean. `None` for a single score.
+    /// Standard error of the mean score. `None` for a single score.
     pub score_standard_error: Option<f64>,
 }
 
-/// Summarizes the runs of an experiment. They are in order of time.
+/// Summarizes the runs of an experiment. `runs` are sorted by time.
 pub fn summarise(name: &str, runs: &[GradedRun], sets: &[Set], choice: &Choice) -> Experiment {
-    let made: Vec<(&Set, Result<Seeds, SeedsError>)> = sets
+    let seeds_by_set: Vec<(&Set, Result<Seeds, SeedsError>)> = sets
         .iter()
         .map(|set| (set, seeds(runs, &set.competitions, choice)))
         .collect();
@@ -77,8 +77,8 @@ pub fn summarise(name: &str, runs: &[GradedRun], sets: &[Set], choice: &Choice) 
     ids.sort_unstable();
     ids.dedup();
     let competitions = ids.into_iter().map(|id| {
-        // The runs of the first set with this competition and with complete seeds.
-        let counting = made.iter().find_map(|(set, seeds)| {
+        // Uses the runs of the first set that contains this competition and has complete seeds.
+        let used_runs = seeds_by_set.iter().find_map(|(set, seeds)| {
             let at = set.competitions.iter().position(|one| one == id)?;
             let seeds = &seeds.as_ref().ok()?.seeds;
             Some(
@@ -89,22 +89,22 @@ pub fn summarise(name: &str, runs: &[GradedRun], sets: &[Set], choice: &Choice) 
             )
         });
         let all = || runs.iter().filter(|run| run.competition == id).collect();
-        competition(id, &counting.unwrap_or_else(all))
+        competition(id, &used_runs.unwrap_or_else(all))
     });
     Experiment {
         name: name.to_owned(),
         competitions: competitions.collect(),
-        sets: made
+        sets: seeds_by_set
             .iter()
             .map(|(set, seeds)| {
-                let summary = seeds.as_ref().map(|seeds| of_set(set, seeds));
+                let summary = seeds.as_ref().map(|seeds| summarise_set(set, seeds));
                 (set.name.clone(), summary.map_err(Clone::clone))
             })
             .collect(),
     }
 }
 
-fn of_set(set: &Set, seeds: &Seeds) -> SetSummary {
+fn summarise_set(set: &Set, seeds: &Seeds) -> SetSummary {
     let by_seed: Vec<Vec<f64>> = seeds
         .seeds
         .iter()

@@ -1,4 +1,4 @@
-//! The same figures as the benchmark's own script, for published reports and for made-up ones.
+//! Checks that the figures equal those of upstream's script, for published and for random reports.
 
 #![allow(
     clippy::expect_used,
@@ -19,7 +19,7 @@ fn data(name: &str) -> Value {
     serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
 }
 
-/// The runs of an experiment, through reports as files have them.
+/// Returns the runs of an experiment. Builds its reports as JSON and parses them.
 fn runs(reports: &Value, experiment: &str) -> Vec<GradedRun> {
     let texts = reports["experiments"][experiment].as_array().unwrap();
     let read = texts.iter().flat_map(|text| {
@@ -54,10 +54,10 @@ fn summary(reports: &Value, experiment: &str, set: &str, choice: &Choice) -> Exp
 }
 
 #[test]
-fn figures_are_those_of_the_benchmarks_script() {
+fn figures_equal_those_of_upstreams_script() {
     let (reports, cases) = (data("reports.json"), data("expected.json"));
     let cases = cases.as_array().unwrap();
-    let mut refused = 0;
+    let mut failed = 0;
     for case in cases {
         let choice = Choice {
             take: Take::First,
@@ -71,7 +71,7 @@ fn figures_are_those_of_the_benchmarks_script() {
         let found = summary(&reports, name, set, &choice).sets.remove(0).1;
         let expected = &case["found"];
         let Some(metrics) = expected["metrics"].as_object() else {
-            refused += 1;
+            failed += 1;
             assert!(found.is_err(), "{case}");
             continue;
         };
@@ -91,15 +91,15 @@ fn figures_are_those_of_the_benchmarks_script() {
         }
     }
     assert!(
-        cases.len() == 256 && refused > 10,
-        "{refused} of {}",
+        cases.len() == 256 && failed > 10,
+        "{failed} of {}",
         cases.len()
     );
 }
 
-/// The row of the benchmark's leaderboard that these three reports were published for.
+/// The three published reports give their row of upstream's leaderboard.
 #[test]
-fn the_published_row_is_found_again() {
+fn published_reports_give_the_published_row() {
     let reports = data("reports.json");
     for (set, expected) in [
         ("low", "62.12 ± 1.52"),

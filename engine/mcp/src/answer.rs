@@ -3,10 +3,10 @@
 use prep_app::{Error, Remedy};
 use serde_json::{Value, json};
 
-/// A JSON object, or an error that the agent can read.
+/// A JSON object, or an error message for the agent.
 pub type Answer = Result<Value, ToolError>;
 
-/// Why a tool could not answer.
+/// The reason why a tool failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToolError {
     pub message: String,
@@ -39,8 +39,9 @@ impl From<Error> for ToolError {
     }
 }
 
-/// An answer as the protocol has it: as an object, and as text for clients that know no objects. An error of a tool is a
-/// result, because clients hide errors of the protocol from agents. `words` puts a remedy into words.
+/// Converts an answer to a result of the protocol. The result contains the answer as an object, and as text for clients
+/// that do not support objects. An error of a tool is also sent as a result, because clients hide protocol errors from
+/// agents. `words` describes the suggested action of an error.
 pub fn result(answer: Answer, words: fn(&Remedy) -> String) -> Value {
     let (value, is_error) = match answer {
         Ok(value) => (value, false),

@@ -1,8 +1,8 @@
-//! JSON-RPC 2.0, one message per line: requests of a client, and the answers to them.
+//! Messages of JSON-RPC 2.0, one per line: requests of a client, and responses.
 
 use serde_json::{Value, json};
 
-/// Codes that the specification of JSON-RPC defines.
+/// Error codes that the specification of JSON-RPC defines.
 pub const PARSE_ERROR: i64 = -32700;
 pub const INVALID_REQUEST: i64 = -32600;
 pub const METHOD_NOT_FOUND: i64 = -32601;
@@ -12,7 +12,7 @@ pub const INVALID_PARAMS: i64 = -32602;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RpcError(pub i64, pub String);
 
-/// A message of the client.
+/// A request or notification of the client.
 #[derive(Debug, PartialEq)]
 pub struct Request {
     /// `None` for a notification, which is not answered.
@@ -21,15 +21,16 @@ pub struct Request {
     pub params: Value,
 }
 
-/// Parses a line. The error is the response to send. A response of the client, which this server never waits for, is `None`.
+/// Parses a line. Returns `None` for a response, because this server sends no requests. If the line is invalid, the
+/// error is the response to send.
 pub fn parse(line: &str) -> Result<Option<Request>, Value> {
     let value: Value = serde_json::from_str(line)
         .map_err(|error| failure(&Value::Null, &RpcError(PARSE_ERROR, error.to_string())))?;
     let id = value
         .get("id")
         .filter(|id| id.is_string() || id.is_number());
-    let invalid = |what: &str| {
-        let error = RpcError(INVALID_REQUEST, what.to_owned());
+    let invalid = |message: &str| {
+        let error = RpcError(INVALID_REQUEST, message.to_owned());
         failure(id.unwrap_or(&Value::Null), &error)
     };
     if value.get("jsonrpc").and_then(Value::as_str) != Some("2.0") {
@@ -49,7 +50,7 @@ pub fn parse(line: &str) -> Result<Option<Request>, Value> {
     }))
 }
 
-/// The response to a request.
+/// Returns the response to a request.
 pub fn response(id: &Value, outcome: Result<Value, RpcError>) -> Value {
     match outcome {
         Ok(result) => json!({ "jsonrpc": "2.0", "id": id, "result": result }),
@@ -66,18 +67,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn messages_are_told_apart() {
+    fn requests_notifications_and_responses_are_distinguished() {
         let request = parse(r#"{"jsonrpc": "2.0", "id": 1, "method": "ping"}"#);
         let request = request.unwrap().unwrap();
         assert_eq!((request.id, &*request.method), (Some(json!(1)), "ping"));
-        let note = parse(r#"{"jsonrpc": "2.0", "method": "notifications/initialized"}"#);
-        assert_eq!(note.unwrap().unwrap().id, None);
+        let notification = parse(r#"{"jsonrpc": "2.0", "method": "notifications/initialized"}"#);
+        assert_eq!(notification.unwrap().unwrap().id, None);
         let response = parse(r#"{"jsonrpc": "2.0", "id": 1, "result": {}}"#);
         assert_eq!(response, Ok(None));
     }
 
     #[test]
-    fn malformed_messages_are_errors_of_the_protocol() {
+    fn malformed_messages_get_error_responses() {
         for (line, code, id) in [
             ("{", PARSE_ERROR, Value::Null),
             ("[]", INVALID_REQUEST, Value::Null),

@@ -1,4 +1,4 @@
-//! Answers the requests of the Model Context Protocol: the description of the server, its list of tools, a call of a tool.
+//! Answers the requests of the Model Context Protocol: initialization, the list of tools, and calls of tools.
 
 use std::io::{self, BufRead, Read, Write};
 use std::path::PathBuf;
@@ -10,16 +10,16 @@ use crate::answer::result;
 use crate::rpc::{self, INVALID_PARAMS, METHOD_NOT_FOUND, Request, RpcError};
 use crate::tools::{ALL, Arguments, ToolDefinition};
 
-/// Versions of the protocol that this server speaks, the latest first. They agree in everything that it uses.
+/// Versions of the protocol that this server speaks, the latest first. They do not differ in the features that it uses.
 const VERSIONS: [&str; 3] = ["2025-06-18", "2025-03-26", "2024-11-05"];
 
-/// Length of a message. Submissions are passed by path, so no message of a client is long.
+/// Maximum length of a message in bytes. Submissions are passed as paths, so messages are short.
 const MAX_MESSAGE_BYTES: u64 = 1 << 20;
 
 const INSTRUCTIONS: &str = "Competitions of MLE-bench on this system. `list` shows them, `describe` has the task and the files of one, \
     `validate` checks a submission. All answers have a list `competitions`.";
 
-/// Settings of a server. Its tools have no other access to the system.
+/// Settings of a server. Its tools can only access the files that these settings name.
 pub struct McpOptions {
     pub catalog: Catalog,
     /// Settings of the variant that is served.
@@ -27,19 +27,20 @@ pub struct McpOptions {
     pub variant: String,
     /// Only submissions below this directory are read.
     pub submissions: PathBuf,
-    /// Whether agents may ask for scores.
+    /// Whether agents can get scores.
     pub scores: bool,
-    /// The log of gradings with a score.
+    /// The log of gradings.
     pub log: GradingLog,
-    /// Puts the remedy of an error into words.
+    /// Describes the suggested action of an error.
     pub words: fn(&Remedy) -> String,
 }
 
 impl McpOptions {
-    /// The prepared answers of a competition. With scores, its gradings are noted in the log of the data directory.
+    /// Reads the prepared answers of a competition. If agents can get scores, gradings are logged in the data
+    /// directory.
     ///
     /// # Errors
-    /// Returns an error if the competition is not prepared, or its answers changed since.
+    /// Returns an error if the competition is not prepared, or if its answers changed since.
     pub(crate) fn grading(&self, id: &str) -> Result<Grading, Error> {
         let grading = Grading::open(&self.catalog, &self.settings, id)?;
         Ok(match self.scores {
@@ -55,10 +56,10 @@ impl McpOptions {
     }
 }
 
-/// Answers the client, one message after the other, until it closes its side.
+/// Answers the client's messages one after the other, until the client closes the input.
 ///
 /// # Errors
-/// Returns an error if a message cannot be read, is not UTF-8 or too long, or if a response cannot be written.
+/// Returns an error if a message cannot be read, is not UTF-8 or is too long, or if a response cannot be written.
 pub fn serve(
     options: &McpOptions,
     mut input: impl BufRead,

@@ -2,16 +2,16 @@
 //!
 //! ```text
 //! collect   reads the data directory, the cache and grading reports as plain values
-//! draw      values -> pictures (SVG)                graph   a pipeline's steps as a picture
-//! page      values and pictures -> one HTML file, by templates (maud)
+//! draw      draws values as pictures (SVG)                graph   a pipeline's steps as a picture
+//! page      writes values and pictures to one HTML file, with templates (maud)
 //! ```
 //!
-//! The page is one file without scripts, fonts and requests. Colours follow the reader's light or dark setting: pictures have fixed
-//! colours, which the style sheet of the page replaces. The templates escape every text
-//! from data.
+//! The page is one file. It contains no scripts or fonts, and loads nothing from the network. Colours follow the
+//! reader's light or dark setting: pictures have fixed colours, and the style sheet of the page replaces them. The
+//! templates escape all texts from data.
 //!
-//! Rows and images come from `public`. From `private`, only the answers are read, and the page has only fractions of them. A value
-//! that does not occur in `public` is never named.
+//! Rows and images come from `public`. From `private`, only the answers are read, and the page shows only fractions of
+//! them. Values that do not occur in `public` are never shown.
 
 mod collect;
 mod draw;
@@ -22,20 +22,20 @@ mod text;
 pub use collect::GradedExperiment;
 use prep_app::{Error, Task};
 
-/// The subject of a report.
+/// The competitions, the variant and the gradings that a report is about.
 pub struct ReportSubject<'a> {
     /// Competitions, in the order of the page.
     pub ids: &'a [String],
-    /// The variant to show. None: all that are prepared.
+    /// The variant to show. `None` for all prepared variants.
     pub variant: Option<&'a str>,
     /// Grading reports.
     pub graded: &'a [GradedExperiment],
 }
 
-/// Makes the page. Reads prepared data and writes nothing.
+/// Returns the page as HTML. Reads prepared data, but writes nothing.
 ///
 /// # Errors
-/// Returns an error if a competition is unknown, or the cache or the data directory cannot be read.
+/// Returns an error if a competition is unknown, or if the cache or the data directory cannot be read.
 pub fn html(task: &Task, wanted: &ReportSubject<'_>) -> Result<String, Error> {
     let report = collect::collect(task, wanted)?;
     page::render(&report)

@@ -1,9 +1,10 @@
-//! Numbers and times for people, and text for pictures.
+//! Formats numbers and times for readers, and escapes text for pictures.
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-/// Text within elements and quoted attributes of an SVG picture. The templates of the page escape by themselves.
+/// Escapes text for elements and quoted attributes of an SVG picture. The templates of the page do not need this
+/// function.
 pub fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -19,8 +20,8 @@ pub fn escape(text: &str) -> String {
     out
 }
 
-/// Replaces control characters, and characters that change the direction of text, by U+FFFD. HTML does not allow the first,
-/// and both could hide a part of a name.
+/// Replaces control characters, and characters that change the direction of text, with U+FFFD. HTML does not allow
+/// control characters, and both kinds could hide a part of a name.
 pub fn visible(page: &str) -> String {
     let is_hidden = |c: char| {
         c.is_control() && !matches!(c, '\n' | '\t')
@@ -29,7 +30,7 @@ pub fn visible(page: &str) -> String {
     page.replace(is_hidden, "\u{fffd}")
 }
 
-/// A time in seconds since 1970, as `2026-01-31 12:00` (UTC), which is not broken.
+/// Formats a time in seconds since 1970 as `2026-01-31 12:00` (UTC), with a no-break space.
 pub fn time(seconds: i64) -> String {
     let Ok(time) = Timestamp::from_second(seconds) else {
         return "?".to_owned();
@@ -39,7 +40,7 @@ pub fn time(seconds: i64) -> String {
         .to_string()
 }
 
-/// An integer with thin spaces between thousands.
+/// Formats an integer with thin spaces between groups of three digits.
 pub fn count(number: u64) -> String {
     let digits = number.to_string();
     let mut out = String::new();
@@ -57,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn text_cannot_become_markup_or_hide() {
+    fn markup_is_escaped_and_hidden_characters_are_replaced() {
         assert_eq!(
             escape("<a href=\"x\" b='y'>&é\n"),
             "&lt;a href=&quot;x&quot; b=&#39;y&#39;&gt;&amp;é\n"
@@ -69,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_and_times_are_for_people() {
+    fn numbers_and_times_are_formatted_for_readers() {
         assert_eq!(time(0), "1970-01-01\u{a0}00:00");
         let plain = |number: u64| count(number).replace('\u{202f}', " ");
         assert_eq!(

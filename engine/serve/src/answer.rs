@@ -1,4 +1,4 @@
-//! JSON responses in the form of upstream's server: sorted keys, no spaces, ASCII, a line end.
+//! Creates JSON responses in the format of upstream's server: sorted keys, no spaces, ASCII, and a final line break.
 
 use bytes::Bytes;
 use http_body_util::Full;
@@ -8,12 +8,12 @@ use prep_grade::report::quoted;
 
 pub(crate) type Answer = Response<Full<Bytes>>;
 
-/// `{"status":"running"}`.
+/// Returns the response `{"status":"running"}`.
 pub(crate) fn running() -> Answer {
     json(StatusCode::OK, "{\"status\":\"running\"}\n".to_owned())
 }
 
-/// `{"result":MESSAGE}`, and `is_valid` if the server is for all competitions.
+/// Returns the response `{"result":MESSAGE}`. If the server is for all competitions, it also has `is_valid`.
 pub(crate) fn result(message: &str, valid: Option<bool>) -> Answer {
     let valid = valid.map_or_else(String::new, |valid| format!("\"is_valid\":{valid},"));
     json(
@@ -22,7 +22,7 @@ pub(crate) fn result(message: &str, valid: Option<bool>) -> Answer {
     )
 }
 
-/// `{"details":DETAILS,"error":ERROR}`. Some clients read `details` if there is an `error`.
+/// Returns the response `{"details":DETAILS,"error":ERROR}`. Some clients show `details` if there is an `error`.
 pub(crate) fn error(status: StatusCode, error: &str, details: &str) -> Answer {
     let text = format!(
         "{{\"details\":{},\"error\":{}}}\n",
@@ -32,14 +32,14 @@ pub(crate) fn error(status: StatusCode, error: &str, details: &str) -> Answer {
     json(status, text)
 }
 
-/// The answer to `OPTIONS`, or 405, with the header `Allow`.
+/// Returns the response to `OPTIONS`, or the error 405. Both have the header `Allow`.
 pub(crate) fn allowed(status: StatusCode, methods: &'static str) -> Answer {
     let mut answer = match status {
         StatusCode::OK => json(status, String::new()),
         _ => error(
             status,
             "Method Not Allowed",
-            &format!("allowed are {methods}"),
+            &format!("allowed methods: {methods}"),
         ),
     };
     let headers = answer.headers_mut();
@@ -61,7 +61,7 @@ mod tests {
     use http_body_util::BodyExt;
 
     #[test]
-    fn answers_are_those_of_the_benchmarks_server() {
+    fn responses_equal_those_of_upstreams_server() {
         for (answer, expected) in [
             (running(), "{\"status\":\"running\"}\n"),
             (

@@ -1,7 +1,7 @@
-//! Open connections, and which of them are idle.
+//! Tracks open connections, and which of them are idle.
 //!
-//! The number of connections is limited. Clients that open connections and send nothing must not keep others out, so a new
-//! connection takes the place of the one that is idle longest.
+//! The number of connections is limited. Clients that open connections and send nothing must not block other clients.
+//! Therefore, if the limit is reached, a new connection replaces the one that has been idle for the longest time.
 
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
@@ -10,10 +10,10 @@ use parking_lot::Mutex;
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
-/// A connection is idle after this time without a request. Before, an answer may still be on its way.
+/// A connection is idle after this time without a request. Before that, a response may still be on its way.
 const IDLE_AFTER: Duration = Duration::from_secs(1);
 
-/// Time after which idle connections are searched again.
+/// Interval at which idle connections are searched while a new connection waits.
 const RETRY: Duration = Duration::from_millis(50);
 
 /// All open connections.
@@ -27,9 +27,9 @@ pub(crate) struct Connection {
 }
 
 struct State {
-    /// Number of requests without an answer.
+    /// Number of requests that are not answered yet.
     requests: usize,
-    /// Time of the last change.
+    /// The time at which `requests` last changed.
     since: Instant,
 }
 
@@ -37,12 +37,13 @@ struct State {
 pub(crate) struct Busy(Arc<Connection>);
 
 impl Connections {
-    /// Waits for a place, and closes idle connections to get one. `None` if the semaphore is closed.
-    pub(crate) async fn place(&self, free: &Arc<Semaphore>) -> Option<OwnedSemaphorePermit> {
+    /// Waits for a permit for a new connection, and closes idle connections if no permit is free. Returns `None` if the
+    /// semaphore is closed.
+    pub(crate) async fn acquire(&self, free: &Arc<Semaphore>) -> Option<OwnedSemaphorePermit> {
         loop {
             let waiting = timeout(RETRY, Arc::clone(free).acquire_owned());
             match waiting.await {
-                Ok(place) => return place.ok(),
+                Ok(permit) => return permit.ok(),
                 Err(_) => self.evict(),
             }
         }
@@ -63,7 +64,7 @@ impl Connections {
         connection
     }
 
-    /// Closes the connection that is idle longest, if one is.
+    /// Closes the connection that has been idle for the longest time, if there is an idle one.
     fn evict(&self) {
         let open = self.0.lock();
         let idle = open.iter().filter_map(Weak::upgrade).filter_map(|one| {
@@ -77,7 +78,7 @@ impl Connections {
 }
 
 impl Connection {
-    /// Completes when another connection takes the place of this one.
+    /// Completes when another connection replaces this one.
     pub(crate) async fn evicted(&self) {
         self.evicted.notified().await;
     }

@@ -1,4 +1,4 @@
-//! Events for the owner of the server. Clients never see them.
+//! Events for the owner of the server. Clients do not see them.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -18,5 +18,5 @@ pub struct ServerEvent {
     pub trouble: Option<String>,
 }
 
-/// A function for events. Several threads call it.
+/// A function that receives events. Several threads call it.
 pub type EventSink = std::sync::Arc<dyn Fn(&ServerEvent) + Send + Sync>;

@@ -1,6 +1,6 @@
-//! Answers, rules and leaderboards, read at the first request and kept while the prepared data are the same.
+//! Reads answers, rules and leaderboards at the first request, and reuses them while the prepared data do not change.
 //!
-//! The server also starts if the competition is not prepared yet. It then reads the answers again at every request until
+//! The server also starts if the competition is not prepared yet. Then each request tries to read the answers until
 //! they exist. If a run prepares the competition again, the next request reads the new answers.
 
 use std::collections::HashMap;
@@ -9,13 +9,13 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use prep_app::{Catalog, Error, Grading, Settings};
 
-/// The grading of one competition, read at the first request.
-type Place = Arc<Mutex<Option<Arc<Grading>>>>;
+/// The grading of one competition. `None` until the first request reads it.
+type GradingSlot = Arc<Mutex<Option<Arc<Grading>>>>;
 
 pub(crate) struct Gradings {
     settings: Settings,
     catalog: Catalog,
-    open: Mutex<HashMap<String, Place>>,
+    open: Mutex<HashMap<String, GradingSlot>>,
 }
 
 impl Gradings {
@@ -33,19 +33,19 @@ impl Gradings {
 
     /// Returns the grading of a competition. The first caller reads the answers, and the others wait.
     pub(crate) fn get(&self, id: &str) -> Result<Arc<Grading>, Error> {
-        // Only known ids get an entry, because clients choose the ids.
+        // Only known ids get a slot. Otherwise clients could fill the memory with slots for arbitrary ids.
         self.catalog.get(id)?;
-        let place = {
+        let slot = {
             let mut open = self.open.lock();
             Arc::clone(open.entry(id.to_owned()).or_default())
         };
-        let mut place = place.lock();
-        if let Some(grading) = place.as_ref().filter(|grading| grading.is_current()) {
+        let mut slot = slot.lock();
+        if let Some(grading) = slot.as_ref().filter(|grading| grading.is_current()) {
             return Ok(Arc::clone(grading));
         }
-        *place = None;
+        *slot = None;
         let grading = Arc::new(Grading::of_any_origin(&self.catalog, &self.settings, id)?);
-        *place = Some(Arc::clone(&grading));
+        *slot = Some(Arc::clone(&grading));
         Ok(grading)
     }
 }

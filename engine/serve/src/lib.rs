@@ -1,27 +1,27 @@
 //! Validates submissions over HTTP, for agents that work inside a container.
 //!
 //! ```text
-//! server    listening, limits for clients and time     routes    requests and their answers
-//! upload    a multipart body -> a file                 answer    JSON, as upstream's server writes it
+//! server    accepts connections, limits clients          routes    requests and their responses
+//! upload    a multipart body -> a file                 answer    JSON in the format of upstream's server
 //! gradings  answers, rules and leaderboards            event     events for the owner of the server
 //! ```
 //!
-//! `POST /validate` takes a file in the field `file` and answers `{"result": ...}` with upstream's texts.
-//! `GET /health` answers `{"status": "running"}`. No answer has a score, a medal, or a path of this machine. Only a server that was
-//! started with scores answers `POST /grade`, for harnesses on a network without agents.
+//! `POST /validate` takes a file in the field `file` and returns `{"result": ...}` with upstream's messages. `GET
+//! /health` returns `{"status": "running"}`. These responses contain no score, no medal, and no path on this system.
+//! `POST /grade` exists only if the server was started with scores, for harnesses on a network without agents.
 //!
 //! # Limits for clients
 //!
 //! | A client sends | The server |
 //! |---|---|
-//! | at the same time as others | writes each upload to a separate file, and grades as many at a time as there are processors |
-//! | too many bytes | answers 413 and removes the partial file |
-//! | too slowly, or nothing | answers 408 after a time without a byte, or after a multiple of that time for the entire request |
-//! | a header without an end | rejects it at 64 KiB |
-//! | another request | answers 400, 404 or 405 |
+//! | requests at the same time as others | writes each upload to a separate file, and grades several submissions at a time, at most [`ServerOptions::graders`] |
+//! | too many bytes | returns 413 and removes the partial file |
+//! | too slowly, or nothing | returns 408 after [`ServerOptions::timeout`] without a byte, or after ten times that for the entire upload |
+//! | a header without an end | rejects the request after 64 KiB |
+//! | an invalid request | returns 400, 404 or 405 |
 //!
-//! Uploads are written to disk piece by piece, into files without a name. Memory is needed for the answers, a buffer per client, and
-//! the columns that the rules need of each submission that is being graded.
+//! Uploads are written to disk in chunks, into files without a name. The server needs memory for the answers, for a
+//! buffer per client, and for the columns of each submission that is being graded.
 
 mod answer;
 mod connections;

@@ -1,4 +1,4 @@
-//! Requests and their answers.
+//! Handles requests.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -16,32 +16,32 @@ use tokio::time::timeout;
 use crate::answer::{self, Answer};
 use crate::gradings::Gradings;
 use crate::upload::{self, Limits, Upload, UploadError};
-use crate::worker::{Worker, caught};
+use crate::worker::{Worker, catch_panic};
 
-/// Longest time that an upload waits to be graded.
+/// Maximum time that an upload waits to be graded.
 const MAX_QUEUE_TIME: Duration = Duration::from_secs(300);
 
-/// Uploads above this length are graded one at a time, because several would add up in memory.
-const LARGE: u64 = 16 << 20;
+/// Uploads that are longer than this are graded one at a time, to limit the memory. In bytes.
+const LARGE_UPLOAD_BYTES: u64 = 16 << 20;
 
-/// The header that names the competition, for servers of all competitions.
-const CHOICE: &str = "exp-id";
+/// The header that names the competition, if the server is for all competitions.
+const COMPETITION_HEADER: &str = "exp-id";
 
-/// State of the server for all requests.
+/// State that all requests share.
 pub(crate) struct Shared {
     pub competition: Option<String>,
     pub scores: bool,
     pub limits: Limits,
     pub uploads: std::path::PathBuf,
     pub gradings: Gradings,
-    /// Permits for grading uploads at the same time. A [`LARGE`] one takes all permits.
-    pub turns: Semaphore,
+    /// Permits for grading uploads at the same time. An upload of more than [`LARGE_UPLOAD_BYTES`] bytes takes all permits.
+    pub permits: Semaphore,
     pub graders: u32,
     /// Grades large uploads.
     pub large: Worker,
 }
 
-/// An answer, with details for the owner of the server only.
+/// A response, with details that only the owner of the server gets.
 pub(crate) struct Handled {
     pub answer: Answer,
     pub bytes: Option<u64>,
@@ -68,8 +68,9 @@ enum UploadTarget {
 
 pub(crate) async fn handle(shared: Arc<Shared>, request: Request<Incoming>) -> Handled {
     let (head, mut body) = request.into_parts();
-    let mut handled = answered(shared, &head, &mut body).await;
-    // The client may still be sending. It needs the answer, and must not send another request on this connection.
+    let mut handled = route(shared, &head, &mut body).await;
+    // The client may still be sending. It must be able to read the response, and must not send another request on this
+    // connection.
     let is_waiting = head.headers.contains_key(EXPECT) && !body.is_end_stream();
     if !is_waiting {
         upload::drain(&mut body).await;
@@ -81,13 +82,13 @@ pub(crate) async fn handle(shared: Arc<Shared>, request: Request<Incoming>) -> H
     handled
 }
 
-async fn answered(shared: Arc<Shared>, request: &Parts, body: &mut Incoming) -> Handled {
+async fn route(shared: Arc<Shared>, request: &Parts, body: &mut Incoming) -> Handled {
     let wanted = match decoded(request.uri.path()).as_str() {
         "/health" => return health(&request.method).into(),
         "/validate" => UploadTarget::Validation,
         "/grade" if shared.scores => UploadTarget::Report,
         _ => {
-            let paths = "there are POST /validate and GET /health";
+            let paths = "the paths are POST /validate and GET /health";
             return answer::error(StatusCode::NOT_FOUND, "Not Found", paths).into();
         }
     };
@@ -144,15 +145,16 @@ async fn submission(
     };
     let upload = match receive(shared, headers, body).await {
         Ok(upload) => upload,
-        Err(error) => return refused(&error),
+        Err(error) => return upload_error(&error),
     };
     let bytes = Some(upload.bytes);
-    let is_large = upload.bytes > LARGE;
-    let turns = match is_large {
+    let is_large = upload.bytes > LARGE_UPLOAD_BYTES;
+    let permits = match is_large {
         true => shared.graders,
         false => 1,
     };
-    let Ok(Ok(_turn)) = timeout(MAX_QUEUE_TIME, shared.turns.acquire_many(turns)).await else {
+    let Ok(Ok(_permit)) = timeout(MAX_QUEUE_TIME, shared.permits.acquire_many(permits)).await
+    else {
         let busy = "too many submissions are waiting; try again later";
         let answer = answer::error(StatusCode::SERVICE_UNAVAILABLE, "Service Unavailable", busy);
         return Handled {
@@ -160,18 +162,18 @@ async fn submission(
             ..answer.into()
         };
     };
-    let own = Arc::clone(shared);
-    let work = move || own.grade(&id, &upload, wanted);
+    let state = Arc::clone(shared);
+    let work = move || state.grade(&id, &upload, wanted);
     let graded = match is_large {
         true => shared.large.run(work).await,
-        false => match tokio::task::spawn_blocking(move || caught(work)).await {
+        false => match tokio::task::spawn_blocking(move || catch_panic(work)).await {
             Ok(graded) => graded,
             Err(error) => Err(error.to_string()),
         },
     };
     let handled = graded.unwrap_or_else(|why| Handled {
-        trouble: Some(format!("a defect: grading a submission panicked: {why}")),
-        ..unexpected("a defect of the server").into()
+        trouble: Some(format!("a bug: grading a submission panicked: {why}")),
+        ..unexpected("a bug in the server").into()
     });
     Handled { bytes, ..handled }
 }
@@ -181,7 +183,9 @@ fn competition(shared: &Shared, headers: &HeaderMap) -> Result<String, &'static 
     if let Some(id) = &shared.competition {
         return Ok(id.clone());
     }
-    let chosen = headers.get(CHOICE).and_then(|value| value.to_str().ok());
+    let chosen = headers
+        .get(COMPETITION_HEADER)
+        .and_then(|value| value.to_str().ok());
     match chosen {
         Some(id) if shared.gradings.knows(id) => Ok(id.to_owned()),
         Some(_) => Err("there is no such competition"),
@@ -197,20 +201,20 @@ async fn receive(
     let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
     let length = text(CONTENT_LENGTH).and_then(|text| text.parse::<u64>().ok());
     if length.is_some_and(|length| length > shared.limits.bytes) {
-        // Before the client gets `100 Continue`.
+        // The error is returned before the client gets `100 Continue`.
         return Err(UploadError::TooLarge(shared.limits.bytes));
     }
     upload::receive(text(CONTENT_TYPE), body, &shared.limits, &shared.uploads).await
 }
 
-fn refused(error: &UploadError) -> Handled {
+fn upload_error(error: &UploadError) -> Handled {
     let (status, name) = match error {
         UploadError::TooLarge(_) => (StatusCode::PAYLOAD_TOO_LARGE, "Request Entity Too Large"),
         UploadError::TooSlow => (StatusCode::REQUEST_TIMEOUT, "Request Timeout"),
         UploadError::Disk(cause) => {
             return Handled {
-                trouble: Some(format!("cannot keep an upload: {cause}")),
-                ..unexpected("the upload cannot be kept").into()
+                trouble: Some(format!("cannot store an upload: {cause}")),
+                ..unexpected("the upload cannot be stored").into()
             };
         }
         UploadError::NoMultipart
@@ -229,7 +233,7 @@ impl Shared {
         };
         let outcome = match grading.grade_file(&upload.file) {
             Ok(outcome) => outcome,
-            Err(error) => return refused(&UploadError::Disk(error)),
+            Err(error) => return upload_error(&UploadError::Disk(error)),
         };
         let found = Validation::from_outcome(&outcome);
         let answer = match wanted {
@@ -246,7 +250,7 @@ impl Shared {
     }
 }
 
-/// Returns upstream's report, without the path of the file on this machine.
+/// Returns upstream's report, without the path of the file on this system.
 fn report(grading: &Grading, outcome: GradeOutcome) -> Answer {
     let report = grading.report_of(Path::new("submission.csv"), Some(outcome));
     answer::json(
@@ -255,7 +259,7 @@ fn report(grading: &Grading, outcome: GradeOutcome) -> Answer {
     )
 }
 
-/// Answers that cannot be used. Only the owner gets their path and the error.
+/// Returns the response if the answers cannot be used. Only the owner of the server gets their path and the error.
 fn not_gradable(id: &str, error: &Error) -> Handled {
     let details = format!(
         "Dataset for competition `{id}` is not prepared! Please run `mlebench prepare -c {id}` to prepare the dataset."

@@ -1,4 +1,4 @@
-//! The listening server, with limits for clients and time.
+//! The server: accepts connections, and limits their number and duration.
 
 use std::convert::Infallible;
 use std::future::Future;
@@ -24,31 +24,33 @@ use crate::worker::Worker;
 /// Number of threads for connections.
 const THREADS: usize = 2;
 
-/// Time that an idle thread for blocking work stays: ten years.
-const FOR_GOOD: Duration = Duration::from_secs(10 * 365 * 24 * 3600);
+/// Time after which an idle thread for blocking work ends. Ten years, so that the threads never end.
+const BLOCKING_THREAD_LIFETIME: Duration = Duration::from_secs(10 * 365 * 24 * 3600);
 
 /// Settings of a server.
 #[derive(Debug, Clone)]
 pub struct ServerOptions {
     /// Host and port, for example `127.0.0.1:5000`. Port 0 takes any free port.
     pub address: (String, u16),
-    /// The competition. `None`: the header `exp-id` of each request names it, and answers have `is_valid`.
+    /// The competition. If it is `None`, the header `exp-id` of each request names the competition, and responses have
+    /// `is_valid`.
     pub competition: Option<String>,
     /// Whether `POST /grade` returns scores.
     pub scores: bool,
     /// Maximum length of an upload in bytes.
     pub max_upload: u64,
-    /// Maximum time without a byte. An entire upload may take ten times as long.
+    /// Maximum time between two chunks of a request. An entire upload may take ten times as long.
     pub timeout: Duration,
-    /// Maximum connections at the same time. A further one takes the place of the one that is idle longest.
+    /// Maximum number of connections at the same time. If it is reached, a new connection replaces the one that has
+    /// been idle for the longest time.
     pub clients: usize,
-    /// Maximum submissions that are graded at the same time.
+    /// Maximum number of submissions that are graded at the same time.
     pub graders: usize,
     /// Directory for uploads while they are graded.
     pub uploads: PathBuf,
 }
 
-/// Errors of starting a server.
+/// Errors when starting a server.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
     #[error("cannot listen on {host}:{port}: {source}")]
@@ -71,7 +73,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// Begins to listen. [`run`](Self::run) answers clients.
+    /// Starts to listen. [`run`](Self::run) answers clients.
     ///
     /// # Errors
     /// Returns an error if the address is not available.
@@ -103,7 +105,7 @@ impl Server {
             },
             uploads: options.uploads,
             gradings: Gradings::new(settings, catalog),
-            turns: Semaphore::new(graders as usize),
+            permits: Semaphore::new(graders as usize),
             graders,
             large: Worker::start()?,
         };
@@ -116,15 +118,15 @@ impl Server {
         })
     }
 
-    /// Returns the address.
+    /// Returns the address on which the server listens.
     ///
     /// # Errors
-    /// Returns an error if the operating system does not return it.
+    /// Returns an error if the operating system does not return the address.
     pub fn address(&self) -> std::io::Result<SocketAddr> {
         self.listener.local_addr()
     }
 
-    /// Answers clients until `stop` completes. Unanswered requests are then dropped.
+    /// Answers clients until `stop` completes. Requests that are not answered by then are dropped.
     ///
     /// # Errors
     /// Returns an error if threads cannot be started.
@@ -133,10 +135,11 @@ impl Server {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(THREADS)
             .max_blocking_threads(64)
-            .thread_keep_alive(FOR_GOOD)
+            .thread_keep_alive(BLOCKING_THREAD_LIFETIME)
             .enable_all()
             .build()?;
-        // One thread for blocking work is enough for any request.
+        // Starts one thread for blocking work. It is enough for any request, even if no other thread can be started
+        // later.
         drop(runtime.spawn_blocking(|| ()));
         let ended = runtime.block_on(async {
             let listener = TcpListener::from_std(self.listener.try_clone()?)?;
@@ -156,26 +159,27 @@ impl Server {
         loop {
             match listener.accept().await {
                 Ok((stream, client)) => {
-                    let Some(place) = connections.place(&free).await else {
-                        return; // The semaphore is never closed.
+                    let Some(permit) = connections.acquire(&free).await else {
+                        return; // Does not happen, because the semaphore is never closed.
                     };
                     let connection = connections.open();
-                    let talk = self.talk(stream, client, Arc::clone(&connection));
+                    let serve_connection =
+                        self.serve_connection(stream, client, Arc::clone(&connection));
                     tokio::spawn(async move {
                         tokio::select! {
-                            () = talk => {}
+                            () = serve_connection => {}
                             () = connection.evicted() => {}
                         }
-                        drop((connection, place));
+                        drop((connection, permit));
                     });
                 }
-                // For example too many open files: wait until some are closed.
+                // There may be too many open files. Waits until some are closed.
                 Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
             }
         }
     }
 
-    fn talk(
+    fn serve_connection(
         &self,
         stream: TcpStream,
         client: SocketAddr,
@@ -193,7 +197,7 @@ impl Server {
                 async move {
                     let _busy = busy;
                     let begun = Instant::now();
-                    let what = format!("{} {}", request.method(), request.uri().path());
+                    let request_line = format!("{} {}", request.method(), request.uri().path());
                     let Handled {
                         answer,
                         bytes,
@@ -202,7 +206,7 @@ impl Server {
                     } = routes::handle(shared, request).await;
                     log(&ServerEvent {
                         client,
-                        request: what,
+                        request: request_line,
                         status: answer.status().as_u16(),
                         bytes,
                         valid,

@@ -1,4 +1,4 @@
-//! Writes the file of a multipart body to disk, piece by piece and within limits.
+//! Writes the file of a multipart body to disk in chunks, within limits.
 
 use std::fs::File;
 use std::path::Path;
@@ -16,7 +16,7 @@ use crate::multipart::{self, Decoder, Event, MultipartError};
 #[derive(Debug, Clone)]
 pub(crate) struct Limits {
     pub bytes: u64,
-    /// Maximum time between two pieces.
+    /// Maximum time between two chunks.
     pub idle: Duration,
     /// Maximum time for the entire upload.
     pub total: Duration,
@@ -29,7 +29,7 @@ pub(crate) struct Upload {
     pub bytes: u64,
 }
 
-/// Errors of an upload.
+/// Errors when receiving an upload.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum UploadError {
     #[error("the body is not multipart/form-data")]
@@ -42,9 +42,9 @@ pub(crate) enum UploadError {
     Multipart(#[from] MultipartError),
     #[error("the upload is larger than {0} bytes")]
     TooLarge(u64),
-    #[error("nothing came for too long, or the upload took too long")]
+    #[error("no data arrived for too long, or the upload took too long")]
     TooSlow,
-    #[error("the upload cannot be kept")]
+    #[error("the upload cannot be stored")]
     Disk(#[source] std::io::Error),
 }
 
@@ -58,7 +58,7 @@ pub(crate) async fn receive(
     let boundary = content_type.and_then(multipart::boundary);
     let boundary = boundary.ok_or(UploadError::NoMultipart)?;
     let mut decoder = Decoder::new(&boundary);
-    let mut pieces = Pieces::new(body, limits);
+    let mut chunks = Chunks::new(body, limits);
     let mut upload = None;
     let mut current: Option<(tokio::fs::File, u64)> = None;
     loop {
@@ -70,10 +70,10 @@ pub(crate) async fn receive(
                     current = Some((tokio::fs::File::from_std(file), 0));
                 }
             }
-            Event::Data(piece) => {
+            Event::Data(chunk) => {
                 if let Some((out, bytes)) = &mut current {
-                    *bytes += piece.len() as u64;
-                    out.write_all(&piece).await.map_err(UploadError::Disk)?;
+                    *bytes += chunk.len() as u64;
+                    out.write_all(&chunk).await.map_err(UploadError::Disk)?;
                 }
             }
             Event::PartEnd => {
@@ -84,28 +84,28 @@ pub(crate) async fn receive(
                 }
             }
             Event::End => {
-                while pieces.next().await?.is_some() {}
+                while chunks.next().await?.is_some() {}
                 return upload.ok_or(UploadError::NoFile);
             }
-            Event::NeedData => match pieces.next().await? {
-                Some(piece) => decoder.feed(&piece),
+            Event::NeedData => match chunks.next().await? {
+                Some(chunk) => decoder.feed(&chunk),
                 None => decoder.finish(),
             },
         }
     }
 }
 
-/// The pieces of a body, within limits.
-struct Pieces<'a> {
+/// Reads the chunks of a body, within limits.
+struct Chunks<'a> {
     body: &'a mut Incoming,
     limits: Limits,
     end: Instant,
     received: u64,
 }
 
-impl<'a> Pieces<'a> {
-    fn new(body: &'a mut Incoming, limits: &Limits) -> Pieces<'a> {
-        Pieces {
+impl<'a> Chunks<'a> {
+    fn new(body: &'a mut Incoming, limits: &Limits) -> Chunks<'a> {
+        Chunks {
             body,
             limits: limits.clone(),
             end: Instant::now() + limits.total,
@@ -121,22 +121,22 @@ impl<'a> Pieces<'a> {
             };
             let Some(frame) = frame else { return Ok(None) };
             let frame = frame.map_err(|error| UploadError::Broken(error.to_string()))?;
-            let Ok(piece) = frame.into_data() else {
+            let Ok(chunk) = frame.into_data() else {
                 continue;
             };
-            self.received += piece.len() as u64;
+            self.received += chunk.len() as u64;
             if self.received > self.limits.bytes {
                 return Err(UploadError::TooLarge(self.limits.bytes));
             }
-            return Ok(Some(piece));
+            return Ok(Some(chunk));
         }
     }
 }
 
-/// Continues to read for a short time, so that a client that is still sending can read the answer.
+/// Continues to read for a short time, so that a client that is still sending can read the response.
 pub(crate) async fn drain(body: &mut Incoming) {
-    const LITTLE: Duration = Duration::from_secs(2);
-    const MUCH: usize = 64 << 20;
+    const MAX_DRAIN_TIME: Duration = Duration::from_secs(2);
+    const MAX_DRAIN_BYTES: usize = 64 << 20;
     if body.is_end_stream() {
         return;
     }
@@ -144,10 +144,10 @@ pub(crate) async fn drain(body: &mut Incoming) {
     let reading = async {
         while let Some(Ok(frame)) = body.frame().await {
             sum += frame.data_ref().map_or(0, Bytes::len);
-            if sum > MUCH {
+            if sum > MAX_DRAIN_BYTES {
                 break;
             }
         }
     };
-    let _ = timeout(LITTLE, reading).await;
+    let _ = timeout(MAX_DRAIN_TIME, reading).await;
 }

@@ -1,7 +1,8 @@
-//! One thread for all large submissions.
+//! A single thread that grades all large submissions.
 //!
-//! The allocator keeps freed memory for the thread that freed it. If large submissions were graded on several threads, each thread
-//! would eventually keep as much memory as the largest submission needs. So all of them are graded on the same thread.
+//! The allocator keeps freed memory for the thread that freed it. If large submissions were graded on several threads,
+//! each thread would eventually keep as much memory as the largest submission needs. Therefore all large submissions
+//! are graded on the same thread.
 
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -11,7 +12,7 @@ use tokio::sync::oneshot;
 
 type Work = Box<dyn FnOnce() + Send>;
 
-/// A thread that runs one job after the other. It ends when this value is dropped.
+/// A thread that runs jobs one after the other. It ends when this value is dropped.
 pub(crate) struct Worker(Sender<Work>);
 
 impl Worker {
@@ -22,18 +23,18 @@ impl Worker {
         Ok(Worker(sender))
     }
 
-    /// Runs the job after earlier jobs.
+    /// Runs a job after all earlier jobs.
     ///
     /// # Errors
-    /// As [`caught`].
+    /// Same as [`catch_panic`].
     pub(crate) async fn run<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, String> {
         let (sender, receiver) = oneshot::channel();
         let work = move || {
-            // If nobody waits for the result, the job is skipped.
-            let _ = sender.send(caught(work));
+            // Errors are ignored: if the caller does not wait any longer, the result is dropped.
+            let _ = sender.send(catch_panic(work));
         };
         let ended = || "the thread for large submissions has ended".to_owned();
         self.0.send(Box::new(work)).map_err(|_| ended())?;
@@ -41,15 +42,15 @@ impl Worker {
     }
 }
 
-/// Runs the job.
+/// Runs a job and catches its panic.
 ///
 /// # Errors
-/// Returns an error if the job panicked, with the panic's message.
-pub(crate) fn caught<T>(work: impl FnOnce() -> T) -> Result<T, String> {
-    catch_unwind(AssertUnwindSafe(work)).map_err(|said| {
-        let text = said.downcast_ref::<String>().map(String::as_str);
-        let text = text.or_else(|| said.downcast_ref::<&str>().copied());
-        text.unwrap_or("nothing is known of it").to_owned()
+/// Returns the message of the panic if the job panicked.
+pub(crate) fn catch_panic<T>(work: impl FnOnce() -> T) -> Result<T, String> {
+    catch_unwind(AssertUnwindSafe(work)).map_err(|payload| {
+        let text = payload.downcast_ref::<String>().map(String::as_str);
+        let text = text.or_else(|| payload.downcast_ref::<&str>().copied());
+        text.unwrap_or("unknown panic").to_owned()
     })
 }
 
@@ -58,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_panic_ends_its_own_work_only_and_is_told() {
+    fn a_panic_fails_only_its_own_job_and_is_reported() {
         let worker = Worker::start().unwrap();
         let wait =
             |work: Box<dyn FnOnce() -> usize + Send>| futures::executor::block_on(worker.run(work));

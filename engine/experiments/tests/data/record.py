@@ -1,8 +1,8 @@
-"""Records what the benchmark's own script makes of grading reports: `record.py CHECKOUT REPORT.json...`.
+"""Records the figures that upstream's script computes from grading reports: `record.py CHECKOUT REPORT.json...`.
 
-The three reports given become the experiment `published`; fifteen more are made up. Reports are kept as text: for each
-competition its number in the list `competitions` and the letters of its flags (e exists, v valid, m above the median,
-g, s, b the medals).
+The given reports become the experiment `published`. Fifteen more experiments are generated at random. Reports are stored
+as text: for each competition, its number in the list `competitions`, followed by letters for its flags (e: submission
+exists, v: valid, m: above the median, g, s, b: gold, silver, bronze).
 """
 
 import importlib.util
@@ -42,7 +42,7 @@ def flags(rng, skill):
 
 
 def made_up(rng, ids):
-    """Reports with missing, repeated and shuffled entries."""
+    """Returns random reports with missing, repeated and shuffled entries."""
     skill = rng.uniform(0.5, 1.3)
     ids = list(range(len(ids)))
     missing = set(rng.sample(ids, 3)) if rng.random() < 0.2 else set()

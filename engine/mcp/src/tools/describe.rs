@@ -1,4 +1,4 @@
-//! `describe`: the task of a competition, and the files that participants get.
+//! The tool `describe`: returns the task of a competition and the files that participants get.
 
 use serde_json::{Value, json};
 
@@ -14,8 +14,8 @@ pub const DESCRIBE: ToolDefinition = ToolDefinition {
     call: describe,
 };
 
-/// Below `prepared`. Nothing else of a competition is described.
-const PUBLIC: &str = "public/";
+/// The directory below `prepared` whose files are described. Private files are never described.
+const PUBLIC_PREFIX: &str = "public/";
 
 fn describe(options: &McpOptions, arguments: &Arguments) -> Answer {
     let id = arguments.text("id");
@@ -29,7 +29,7 @@ fn describe(options: &McpOptions, arguments: &Arguments) -> Answer {
     let files: Vec<Value> = manifest
         .outputs
         .iter()
-        .filter(|output| output.path.starts_with(PUBLIC))
+        .filter(|output| output.path.starts_with(PUBLIC_PREFIX))
         .map(|output| {
             json!({
                 "path": output.path,
@@ -42,9 +42,10 @@ fn describe(options: &McpOptions, arguments: &Arguments) -> Answer {
         .collect();
     let mut found = list::row(options, entry);
     if let Value::Object(found) = &mut found {
-        let description = std::fs::read_to_string(prepared.join(PUBLIC).join("description.md"));
+        let description =
+            std::fs::read_to_string(prepared.join(PUBLIC_PREFIX).join("description.md"));
         found.insert("description".to_owned(), json!(description.ok()));
-        found.insert("directory".to_owned(), json!(prepared.join(PUBLIC)));
+        found.insert("directory".to_owned(), json!(prepared.join(PUBLIC_PREFIX)));
         found.insert("files".to_owned(), json!(files));
     }
     Ok(json!({ "competitions": [found] }))

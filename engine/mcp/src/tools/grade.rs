@@ -1,4 +1,4 @@
-//! `grade`: the score and medal of a submission.
+//! The tool `grade`: returns the score and medal of a submission.
 
 use serde_json::{Map, Value, json};
 
@@ -18,7 +18,7 @@ fn grade(options: &McpOptions, arguments: &Arguments) -> Answer {
     let id = arguments.text("id");
     let path = submission::path(options, arguments)?;
     let report = options.grading(id)?.report(&path);
-    // The report is written as Python writes JSON, with `NaN` where a score is not a number.
+    // Reports are written like Python's JSON, in which a score can be `NaN`. This is not valid JSON.
     let text = prep_grade::report::pretty(report.to_json());
     let report: Map<String, Value> =
         serde_json::from_str(&text).map_err(|_| ToolError::new("the score is not a number"))?;

@@ -1,4 +1,4 @@
-//! `list`: which competitions exist, and which of them are prepared.
+//! The tool `list`: lists all competitions, and shows which are prepared.
 
 use prep_app::{CatalogEntry, PreparedState};
 use serde_json::{Value, json};
@@ -9,7 +9,7 @@ use crate::server::McpOptions;
 
 pub const LIST: ToolDefinition = ToolDefinition {
     name: "list",
-    description: "List the competitions of MLE-bench and the user's own: id, name, category, and whether its data are prepared here.",
+    description: "List the competitions of MLE-bench and the user's own: id, name, category, and whether its data are prepared on this system.",
     parameters: &[(
         "set",
         "only the competitions of this set: lite, low, medium, high, dev or all",
@@ -37,7 +37,7 @@ fn list(options: &McpOptions, arguments: &Arguments) -> Answer {
     Ok(json!({ "competitions": competitions }))
 }
 
-/// A competition in a few words.
+/// Returns a short description of a competition.
 pub fn row(options: &McpOptions, entry: &CatalogEntry) -> Value {
     let pipeline = entry.load(&options.variant).ok();
     json!({
@@ -45,11 +45,11 @@ pub fn row(options: &McpOptions, entry: &CatalogEntry) -> Value {
         "name": pipeline.as_ref().map(|pipeline| &pipeline.name),
         "category": pipeline.as_ref().map(|pipeline| &pipeline.category),
         "sets": prep_splits::sets_of(&entry.id).collect::<Vec<_>>(),
-        "state": words(options, &entry.id),
+        "state": state(options, &entry.id),
     })
 }
 
-fn words(options: &McpOptions, id: &str) -> &'static str {
+fn state(options: &McpOptions, id: &str) -> &'static str {
     let Ok(manifest) = prep_app::manifest(&options.settings.data_dir, id) else {
         return "unreadable";
     };

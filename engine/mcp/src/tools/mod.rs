@@ -1,4 +1,4 @@
-//! The tools, one file each. Adding one takes a file and its line in [`ALL`].
+//! The tools, one per file. To add a tool, add its file and list it in [`ALL`].
 
 mod describe;
 mod grade;
@@ -11,13 +11,13 @@ use serde_json::{Map, Value, json};
 use crate::answer::{Answer, ToolError};
 use crate::server::McpOptions;
 
-/// A tool: its description for agents, and the function that a call runs.
+/// A tool: its description for agents, and its function.
 pub struct ToolDefinition {
     pub name: &'static str,
     pub description: &'static str,
-    /// Parameters: name, description, whether it is required.
+    /// Parameters: name, description, and whether the parameter is required.
     pub parameters: &'static [(&'static str, &'static str, bool)],
-    /// Whether its answers have scores.
+    /// Whether its answers contain scores.
     pub has_scores: bool,
     pub call: fn(&McpOptions, &Arguments) -> Answer,
 }
@@ -31,7 +31,7 @@ pub const ALL: &[&ToolDefinition] = &[
 ];
 
 impl ToolDefinition {
-    /// The tool as the protocol has it. All parameters are texts.
+    /// Returns the tool's description for the protocol. All parameters are strings.
     pub fn schema(&self) -> Value {
         let property = |(name, description, _): &(&str, &str, bool)| {
             let schema = json!({ "type": "string", "description": description });
@@ -58,10 +58,10 @@ impl ToolDefinition {
 pub struct Arguments(Map<String, Value>);
 
 impl Arguments {
-    /// Checks the arguments of a call against the tool's parameters.
+    /// Checks the arguments of a call against the parameters of the tool.
     ///
     /// # Errors
-    /// Returns an error if one is unknown, missing, or not a text.
+    /// Returns an error if an argument is unknown, missing, or not a string.
     pub fn parse(
         definition: &ToolDefinition,
         given: Map<String, Value>,
@@ -74,10 +74,10 @@ impl Arguments {
         for (name, value) in &given {
             if !names.contains(&name.as_str()) {
                 let message = format!("`{}` has no parameter `{name}`", definition.name);
-                return Err(ToolError::new(message).help(format!("give {}", names.join(" and "))));
+                return Err(ToolError::new(message).help(format!("pass {}", names.join(" and "))));
             }
             if !value.is_string() {
-                return Err(ToolError::new(format!("`{name}` is not a text: {value}")));
+                return Err(ToolError::new(format!("`{name}` is not a string: {value}")));
             }
         }
         for (name, description, required) in definition.parameters {
@@ -93,7 +93,7 @@ impl Arguments {
         self.0.get(name).and_then(Value::as_str)
     }
 
-    /// The text of a required parameter.
+    /// Returns the value of a required parameter.
     pub fn text(&self, name: &str) -> &str {
         self.get(name).unwrap_or_default()
     }

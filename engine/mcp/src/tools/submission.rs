@@ -1,4 +1,4 @@
-//! The submission of a call: a file in the server's directory.
+//! Checks the path of the submission in a call.
 
 use std::path::PathBuf;
 
@@ -6,7 +6,7 @@ use super::Arguments;
 use crate::answer::ToolError;
 use crate::server::McpOptions;
 
-/// The parameters of tools that take a submission.
+/// The parameters of tools that read a submission.
 pub const PARAMETERS: &[(&str, &str, bool)] = &[
     ("id", "id of the competition", true),
     (
@@ -16,10 +16,10 @@ pub const PARAMETERS: &[(&str, &str, bool)] = &[
     ),
 ];
 
-/// The path of the submission. Relative paths are relative to the directory of submissions.
+/// Returns the path of the submission. Relative paths are relative to the directory of submissions.
 ///
 /// # Errors
-/// Returns an error if the file is not below that directory: links are followed first.
+/// Returns an error if the file does not exist or is not below the directory of submissions. Links are resolved first.
 pub fn path(options: &McpOptions, arguments: &Arguments) -> Result<PathBuf, ToolError> {
     let given = arguments.text("submission");
     let path = options.submissions.join(given);
@@ -37,7 +37,7 @@ pub fn path(options: &McpOptions, arguments: &Arguments) -> Result<PathBuf, Tool
     match path.canonicalize() {
         Ok(found) if found.starts_with(&root) => Ok(found),
         Ok(_) => Err(outside()),
-        // Of files elsewhere it stays unknown whether they exist.
+        // The error does not reveal whether a file outside the directory exists.
         Err(_) if !path.starts_with(&options.submissions) || given.contains("..") => Err(outside()),
         Err(error) => Err(missing(error)),
     }

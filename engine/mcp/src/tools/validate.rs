@@ -1,4 +1,4 @@
-//! `validate`: whether a submission is valid, by the code that grades, without a score.
+//! The tool `validate`: checks whether a submission is valid. Runs the same code as grading, but returns no score.
 
 use prep_app::Validation;
 use serde_json::json;

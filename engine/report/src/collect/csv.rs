@@ -1,6 +1,6 @@
-//! Tables of `public`: their first rows, and the fraction of missing cells per column.
+//! Reads the tables of `public`, and computes the fraction of missing cells per column.
 //!
-//! A table is read up to [`MAX_TABLE_BYTES`] bytes. The page states that if the table is longer.
+//! Only the first [`MAX_TABLE_BYTES`] bytes of a table are read. If a table is longer, the page mentions that.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -9,14 +9,14 @@ use std::path::Path;
 use prep_formats::pandas::{ColumnData, Frame, FrameColumn, ObjectValue, ReadOptions, read_frame};
 use prep_steps::Manifest;
 
-/// Maximum bytes that are read of a table.
+/// Maximum number of bytes that are read per table.
 const MAX_TABLE_BYTES: u64 = 16 << 20;
-/// Maximum tables of one competition.
-const TABLES: usize = 6;
+/// Maximum number of tables per competition.
+const MAX_TABLES: usize = 6;
 
 /// A table of `public`.
 pub struct PublicTable {
-    /// Path below `prepared`: `public/train.csv`.
+    /// Path relative to `prepared`, for example `public/train.csv`.
     pub path: String,
     /// Number of rows of the entire file, if it is known.
     pub rows: Option<u64>,
@@ -32,29 +32,29 @@ pub fn tables(prepared: &Path, manifest: &Manifest) -> Vec<PublicTable> {
         output.files == 1 && output.path.starts_with("public/") && output.path.ends_with(".csv")
     });
     let tables = outputs.filter_map(|output| {
-        let (frame, whole) = frame(&prepared.join(&output.path))?;
+        let (frame, is_complete) = frame(&prepared.join(&output.path))?;
         Some(PublicTable {
             path: output.path.clone(),
-            rows: output.rows.or(whole.then_some(frame.rows as u64)),
+            rows: output.rows.or(is_complete.then_some(frame.rows as u64)),
             frame,
-            is_complete: whole,
+            is_complete,
         })
     });
-    tables.take(TABLES).collect()
+    tables.take(MAX_TABLES).collect()
 }
 
 /// Reads the beginning of a CSV file. Returns it, and whether it is the entire file.
 pub fn frame(path: &Path) -> Option<(Frame, bool)> {
-    let (bytes, whole) = front(path).ok()?;
-    let end = match whole {
+    let (bytes, is_complete) = read_beginning(path).ok()?;
+    let end = match is_complete {
         true => bytes.len(),
-        false => last_line_end(&bytes),
+        false => last_row_end(&bytes),
     };
     let frame = read_frame(bytes.get(..end)?, &ReadOptions::default()).ok()?;
-    (frame.rows > 0).then_some((frame, whole))
+    (frame.rows > 0).then_some((frame, is_complete))
 }
 
-fn front(path: &Path) -> io::Result<(Vec<u8>, bool)> {
+fn read_beginning(path: &Path) -> io::Result<(Vec<u8>, bool)> {
     let file = File::open(path)?;
     let length = file.metadata()?.len();
     let mut bytes = Vec::new();
@@ -62,8 +62,8 @@ fn front(path: &Path) -> io::Result<(Vec<u8>, bool)> {
     Ok((bytes, length <= MAX_TABLE_BYTES))
 }
 
-/// Returns the end of the last complete row: after a line end that is not within quotes.
-fn last_line_end(bytes: &[u8]) -> usize {
+/// Returns the end of the last complete row. Line breaks within quotes do not end a row.
+fn last_row_end(bytes: &[u8]) -> usize {
     let (mut quoted, mut end) = (false, 0);
     for (at, byte) in bytes.iter().enumerate() {
         match byte {
@@ -76,29 +76,29 @@ fn last_line_end(bytes: &[u8]) -> usize {
 }
 
 impl PublicTable {
-    /// The file's name.
+    /// Returns the name of the file.
     pub fn name(&self) -> &str {
         self.path.strip_prefix("public/").unwrap_or(&self.path)
     }
 
-    /// Returns whether the name is that of a test table, for whose rows agents predict.
+    /// Returns whether this is a test table, according to its name. Agents predict labels for its rows.
     pub fn is_test(&self) -> bool {
         self.name().to_ascii_lowercase().contains("test")
     }
 
-    /// Returns whether the name is that of a sample submission.
+    /// Returns whether this is a sample submission, according to its name.
     pub fn is_sample(&self) -> bool {
         let name = self.name().to_ascii_lowercase();
         name.contains("sample") || name.contains("submission")
     }
 
-    /// The fraction of missing cells of every column.
+    /// Returns the fraction of missing cells of each column.
     pub fn missing(&self) -> Vec<(&str, f64)> {
         let columns = self.frame.columns.iter();
-        #[allow(clippy::cast_precision_loss)] // a fraction
-        let share = |column: &FrameColumn| missing(column) as f64 / self.frame.rows as f64;
+        #[allow(clippy::cast_precision_loss)] // the result is a fraction
+        let fraction = |column: &FrameColumn| missing(column) as f64 / self.frame.rows as f64;
         columns
-            .map(|column| (column.name.as_str(), share(column)))
+            .map(|column| (column.name.as_str(), fraction(column)))
             .collect()
     }
 }
@@ -141,14 +141,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_row_that_is_cut_off_does_not_count() {
+    fn an_incomplete_last_row_is_dropped() {
         for (text, expected) in [
             ("a,b\n1,2\n3", "a,b\n1,2\n"),
             ("a\n\"x\ny", "a\n"),
             ("a\n\"x\ny\"\n", "a\n\"x\ny\"\n"),
             ("", ""),
         ] {
-            assert_eq!(&text[..last_line_end(text.as_bytes())], expected);
+            assert_eq!(&text[..last_row_end(text.as_bytes())], expected);
         }
     }
 
@@ -157,12 +157,12 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a.csv");
         std::fs::write(&path, "x,y,z\n1,,a\n,,é\n").unwrap();
-        let (frame, whole) = frame(&path).unwrap();
+        let (frame, is_complete) = frame(&path).unwrap();
         let table = PublicTable {
             path: "public/a.csv".into(),
             rows: None,
             frame,
-            is_complete: whole,
+            is_complete,
         };
         assert_eq!(table.missing(), [("x", 0.5), ("y", 1.0), ("z", 0.0)]);
     }

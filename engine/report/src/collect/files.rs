@@ -1,4 +1,4 @@
-//! Prepared outputs, and whether they have their published checksums.
+//! Lists the prepared outputs, and whether they have their published checksums.
 
 use prep_app::CatalogEntry;
 use prep_cache::{History, Store};
@@ -11,13 +11,13 @@ use prep_steps::Manifest;
 pub enum OutputComparison {
     /// The output has the published MD5. The time of the comparison is in seconds since 1970.
     Equal { when: Option<i64> },
-    /// The output has another MD5.
+    /// The output has a different MD5.
     Differs,
     /// There is a published checksum, but the last run did not compare it.
     Skipped,
     /// This output has no published checksum.
     NotPublished,
-    /// The published checksums belong to another variant.
+    /// The published checksums belong to a different variant.
     OtherVariant,
 }
 
@@ -36,6 +36,7 @@ pub struct OutputFile {
     pub compared: OutputComparison,
 }
 
+/// Returns the outputs of a competition.
 pub fn files(
     manifest: &Manifest,
     pipeline: Option<&Pipeline>,

@@ -1,4 +1,4 @@
-//! Scores of grading reports, by competition and by experiment.
+//! Collects scores from grading reports, by competition and by experiment.
 
 use prep_experiments::{Choice, Experiment, GradedRun, GradingReport as Grading, Set, summarise};
 use prep_grade::report::medals::Leaderboard;
@@ -8,7 +8,7 @@ use prep_spec::{BASE_VARIANT, Corrections};
 #[derive(Debug, Clone)]
 pub struct GradedExperiment {
     pub name: String,
-    /// In order of time.
+    /// The reports, sorted by time.
     pub reports: Vec<Grading>,
 }
 
@@ -16,13 +16,14 @@ pub struct GradedExperiment {
 #[derive(Debug, Clone, PartialEq)]
 pub struct SubmissionScore {
     pub experiment: String,
-    /// The submission's file, and when it was graded, where the report names them.
+    /// The last parts of the submission's path, if the report names it.
     pub submission: Option<String>,
+    /// Time of the grading, if the report names it.
     pub when: Option<String>,
-    /// None: there was no submission, or it was invalid.
+    /// `None` if there was no submission, or if it was invalid.
     pub score: Option<f64>,
     pub medal: &'static str,
-    /// Of `medal`: the best is 0.
+    /// The rank of `medal`. The best result has rank 0.
     pub rank: usize,
     pub is_lower_better: Option<bool>,
 }
@@ -34,7 +35,7 @@ pub struct Experiments {
     pub sets: Vec<String>,
 }
 
-/// A result of a graded submission, and whether a run has it.
+/// The name of a result, and a function that returns whether a run has this result.
 type NamedResult = (&'static str, fn(&GradedRun) -> bool);
 
 /// Results of graded submissions, best first.
@@ -47,7 +48,7 @@ const RESULTS: [NamedResult; 6] = [
     ("invalid", |run| !run.valid),
 ];
 
-/// The graded submissions to a variant of a competition.
+/// Returns the graded submissions for a variant of a competition.
 pub fn scores(
     graded: &[GradedExperiment],
     id: &str,
@@ -58,7 +59,7 @@ pub fn scores(
         let runs = graded.reports.iter().flat_map(|report| &report.runs);
         runs.map(move |run| (graded, run))
     });
-    let runs = runs.filter(|(_, run)| run.competition == id && is_of(run, variant));
+    let runs = runs.filter(|(_, run)| run.competition == id && was_graded_with(run, variant));
     let scores = runs.map(|(graded, run)| {
         let rank = RESULTS.iter().position(|(_, holds)| holds(run));
         let medal = rank
@@ -74,7 +75,7 @@ pub fn scores(
             when: run.created_at.as_deref().map(minute_of),
             score: run.score,
             medal: medal.unwrap_or(below),
-            // Between `above median` and `no submission`.
+            // This rank is between those of `above median` and `no submission`.
             rank: rank.map_or(7, |rank| 2 * rank),
             is_lower_better: leaderboard.map(Leaderboard::is_lower_better),
         }
@@ -82,10 +83,11 @@ pub fn scores(
     scores.collect()
 }
 
-/// Whether a submission was graded against this variant. Reports of upstream name none: their data are the base.
-fn is_of(run: &GradedRun, variant: &str) -> bool {
+/// Returns whether a submission was graded with this variant. Upstream's reports name no variant, because their data
+/// are always the base variant.
+fn was_graded_with(run: &GradedRun, variant: &str) -> bool {
     let graded = run.variant.as_deref().unwrap_or(BASE_VARIANT);
-    // `v1-differs`, `v1-unverified`: the base, with a mark.
+    // `v1-differs` and `v1-unverified` are also the variant `v1`.
     let graded = graded.split('-').next().unwrap_or(graded);
     match Corrections::parse(graded).is_ok() {
         true => graded == variant,
@@ -93,20 +95,22 @@ fn is_of(run: &GradedRun, variant: &str) -> bool {
     }
 }
 
-/// Returns the last two parts of a path. They distinguish submissions, and show nothing about the rest of the system.
+/// Returns the last two parts of a path. Two parts are enough to distinguish submissions, and do not reveal other
+/// directories.
 fn file_of(path: &str) -> Option<String> {
     let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
     let last = parts.get(parts.len().saturating_sub(2)..)?;
     (!last.is_empty() && path != "None").then(|| last.join("/"))
 }
 
-/// `2026-01-31T12:00:05.123` as `2026-01-31 12:00`, which is not broken.
+/// Formats a time such as `2026-01-31T12:00:05.123` as `2026-01-31 12:00`, with a no-break space.
 fn minute_of(time: &str) -> String {
     let minute: String = time.chars().take("2026-01-31T12:00".len()).collect();
     minute.replace('T', "\u{a0}")
 }
 
-/// Computes the metrics of every experiment: for upstream's sets whose competitions were run, else for all graded competitions.
+/// Computes the metrics of each experiment for those of upstream's sets whose competitions were all graded. If there is
+/// no such set, uses all graded competitions.
 pub fn experiments(graded: &[GradedExperiment]) -> Experiments {
     let mut run: Vec<String> = graded
         .iter()
@@ -155,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn a_submission_belongs_to_the_variant_that_it_was_graded_against() {
+    fn a_submission_belongs_to_its_graded_variant() {
         let run = |variant: Option<&str>| GradedRun {
             variant: variant.map(str::to_owned),
             ..GradedRun::default()
@@ -171,7 +175,7 @@ mod tests {
         ] {
             let run = run(graded);
             assert_eq!(
-                (is_of(&run, "v1"), is_of(&run, "fixed")),
+                (was_graded_with(&run, "v1"), was_graded_with(&run, "fixed")),
                 (v1, fixed),
                 "{graded:?}"
             );

@@ -1,4 +1,4 @@
-//! Images of `public`: their sizes, and a few thumbnails. Images inside zip archives are included.
+//! Collects the images of `public`: their sizes, and a few thumbnails. Includes images inside zip archives.
 
 use std::fs::{self, File};
 use std::io::{BufReader, Read};
@@ -10,15 +10,15 @@ use prep_formats::zip::{EntryKind, ZipEntry, ZipListing};
 
 use super::thumbnail::{self, Thumbnail};
 
-/// Maximum images of one directory whose size is read.
-const SIZES: usize = 150;
-/// Maximum directories and archives that are distinguished.
-const GROUPS: usize = 3;
-/// Maximum images on the page.
+/// Maximum number of images per directory whose size is read.
+const MAX_SIZES: usize = 150;
+/// Maximum number of directories and archives that are shown separately.
+const MAX_GROUPS: usize = 3;
+/// Maximum number of thumbnails per competition.
 const MAX_IMAGES: usize = 6;
-/// Images with more bytes are not shown.
-const LARGEST: u64 = 16 << 20;
-/// Maximum files of a directory that are listed. If there are more, the first ones are used.
+/// Maximum length of an image file. Larger images have no thumbnail.
+const MAX_IMAGE_BYTES: u64 = 16 << 20;
+/// Maximum number of files that are listed per directory. If there are more, the first ones are used.
 const MAX_FILES: usize = 200_000;
 
 /// Images of a competition.
@@ -38,13 +38,13 @@ pub struct ImageSize {
     pub height: u32,
 }
 
-/// Where an image is.
+/// The location of an image: a file, or a member of a zip archive.
 enum Image {
     File(PathBuf),
     Member(PathBuf, ZipEntry),
 }
 
-/// Reads the images below a directory. `bytes` limits the size of all thumbnails.
+/// Reads the images below a directory. `bytes` limits the total size of the thumbnails.
 pub fn images(public: &Path, bytes: usize) -> Images {
     let mut groups = groups(public);
     groups.retain(|(_, images)| !images.is_empty());
@@ -53,17 +53,17 @@ pub fn images(public: &Path, bytes: usize) -> Images {
         count: groups.iter().map(|(_, images)| images.len()).sum(),
         ..Images::default()
     };
-    let mut left = bytes;
-    let shown = MAX_IMAGES.div_ceil(groups.len().clamp(1, GROUPS));
-    for (name, images) in groups.iter().take(GROUPS) {
-        let sizes = spread(images, SIZES).filter_map(size).collect();
+    let mut remaining_bytes = bytes;
+    let shown = MAX_IMAGES.div_ceil(groups.len().clamp(1, MAX_GROUPS));
+    for (name, images) in groups.iter().take(MAX_GROUPS) {
+        let sizes = spread(images, MAX_SIZES).filter_map(size).collect();
         found.groups.push((name.clone(), sizes));
         for image in spread(images, shown) {
             let Some(thumbnail) = thumbnail(public, image) else {
                 continue;
             };
-            if thumbnail.png.len() <= left {
-                left -= thumbnail.png.len();
+            if thumbnail.png.len() <= remaining_bytes {
+                remaining_bytes -= thumbnail.png.len();
                 found.thumbnails.push(thumbnail);
             }
         }
@@ -80,7 +80,7 @@ fn spread<T>(all: &[T], count: usize) -> impl Iterator<Item = &T> {
 /// Lists the directories and archives of `public` with their images.
 fn groups(public: &Path) -> Vec<(String, Vec<Image>)> {
     let mut groups = Vec::new();
-    let mut own = Vec::new();
+    let mut top_level_images = Vec::new();
     for path in entries(public) {
         let name = path
             .file_name()
@@ -94,10 +94,10 @@ fn groups(public: &Path) -> Vec<(String, Vec<Image>)> {
         } else if name.ends_with(".zip") {
             groups.push((name, members(&path)));
         } else if is_image(&name) {
-            own.push(Image::File(path));
+            top_level_images.push(Image::File(path));
         }
     }
-    groups.push(("public/".to_owned(), own));
+    groups.push(("public/".to_owned(), top_level_images));
     groups
 }
 
@@ -166,7 +166,9 @@ fn thumbnail(public: &Path, image: &Image) -> Option<Thumbnail> {
     let path = match image {
         Image::File(path) => {
             let file = File::open(path).ok()?;
-            file.take(LARGEST + 1).read_to_end(&mut bytes).ok()?;
+            file.take(MAX_IMAGE_BYTES + 1)
+                .read_to_end(&mut bytes)
+                .ok()?;
             path.strip_prefix(public)
                 .ok()?
                 .to_string_lossy()
@@ -174,12 +176,15 @@ fn thumbnail(public: &Path, image: &Image) -> Option<Thumbnail> {
         }
         Image::Member(archive, entry) => {
             let member = entry.open(File::open(archive).ok()?).ok()?;
-            member.take(LARGEST + 1).read_to_end(&mut bytes).ok()?;
+            member
+                .take(MAX_IMAGE_BYTES + 1)
+                .read_to_end(&mut bytes)
+                .ok()?;
             let archive = archive.file_name().unwrap_or_default().to_string_lossy();
             format!("{archive}/{}", entry.path)
         }
     };
-    if bytes.len() as u64 > LARGEST {
+    if bytes.len() as u64 > MAX_IMAGE_BYTES {
         return None;
     }
     thumbnail::thumbnail(&path, &bytes)

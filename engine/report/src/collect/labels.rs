@@ -1,8 +1,9 @@
-//! How labels are distributed in train and test.
+//! Computes the distributions of labels in train and test.
 //!
-//! Labels are the columns that the pipeline's metric names. The test labels come from the answers. The train labels come from a
-//! column of the same name in a table of `public`. If the answers are one-hot, they come from a column whose values are the names
-//! of the answers' columns. The page has only fractions of the answers, and only for values that occur in `public`.
+//! Labels are the columns that the pipeline's metric names. The test labels come from the answers. The train labels
+//! come from a column of the same name in a table of `public`. If the answers are one-hot, they come from a column
+//! whose values are the names of the answers' columns. The page shows only fractions of the answers, and names only
+//! values that occur in `public`.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -13,16 +14,16 @@ use serde_json::Value;
 
 use super::csv::{self, PublicTable};
 
-/// Maximum labels of one competition that are drawn.
-const LABELS: usize = 4;
-/// Maximum classes that are drawn by name.
-const CLASSES: usize = 10;
-/// Numbers with at most this number of values are treated as classes.
+/// Maximum number of labels per competition that are drawn.
+const MAX_LABELS: usize = 4;
+/// Maximum number of classes that are drawn individually.
+const MAX_CLASSES: usize = 10;
+/// A column of numbers with at most this number of different values is treated as classes.
 const MAX_CLASS_VALUES: usize = 12;
 /// Number of bars of a histogram.
 const BINS: usize = 24;
 
-/// One label.
+/// The distribution of one label.
 pub struct LabelChart {
     pub name: String,
     /// The table with the train labels, for example `train.csv`. `None` if no table has them.
@@ -32,9 +33,10 @@ pub struct LabelChart {
 
 /// The distribution of a label.
 pub enum Spread {
-    /// The most frequent classes with their fractions of train and test, and the fraction of all others.
+    /// The most frequent classes with their fractions of train and test. The last entry is the total of all other
+    /// classes.
     Classes(Vec<Shares>),
-    /// Equal bins from `low` to `high`.
+    /// A histogram with bins of equal width from `low` to `high`.
     Numbers {
         low: f64,
         high: f64,
@@ -42,7 +44,7 @@ pub enum Spread {
     },
 }
 
-/// A class or bin with its fraction of the rows.
+/// A class or bin, with its fractions of the rows of train and test.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Shares {
     pub name: String,
@@ -50,7 +52,8 @@ pub struct Shares {
     pub test: f64,
 }
 
-/// Returns the labels of a prepared competition. There are none if the answers are not a table or have free text.
+/// Returns the labels of a prepared competition. The list is empty if the answers are not a table, or if they are free
+/// text.
 pub fn labels(prepared: &Path, pipeline: &Pipeline, tables: &[PublicTable]) -> Vec<LabelChart> {
     let Some(grade) = &pipeline.grade else {
         return Vec::new();
@@ -62,7 +65,7 @@ pub fn labels(prepared: &Path, pipeline: &Pipeline, tables: &[PublicTable]) -> V
     };
     let mut names = Vec::new();
     if let Some(metric) = grade.value.rules.get("metric") {
-        words(metric, pipeline, &mut names);
+        collect_texts(metric, pipeline, &mut names);
     }
     names.retain(|name| answers.column(name).is_some());
     names.dedup();
@@ -76,11 +79,12 @@ pub fn labels(prepared: &Path, pipeline: &Pipeline, tables: &[PublicTable]) -> V
     let labels = names
         .iter()
         .filter_map(|name| label(name, &answers, &public));
-    labels.take(LABELS).collect()
+    labels.take(MAX_LABELS).collect()
 }
 
-/// Returns all texts of a setting, which include names of columns. A list of the pipeline is replaced by its texts.
-fn words(value: &Value, pipeline: &Pipeline, names: &mut Vec<String>) {
+/// Adds all texts of a setting to `names`. Some of them are names of columns. The name of a list is replaced with the
+/// texts of the list.
+fn collect_texts(value: &Value, pipeline: &Pipeline, names: &mut Vec<String>) {
     match value {
         Value::String(text) => {
             let lists = pipeline.lists.iter();
@@ -91,15 +95,16 @@ fn words(value: &Value, pipeline: &Pipeline, names: &mut Vec<String>) {
         }
         Value::Array(values) => values
             .iter()
-            .for_each(|value| words(value, pipeline, names)),
+            .for_each(|value| collect_texts(value, pipeline, names)),
         Value::Object(values) => values
             .values()
-            .for_each(|value| words(value, pipeline, names)),
+            .for_each(|value| collect_texts(value, pipeline, names)),
         _ => {}
     }
 }
 
-/// Returns the label of one-hot columns, whose names are the values of a column of `public`.
+/// Returns the label if the answers are one-hot. Then the names of their columns are the values of a column in
+/// `public`.
 fn one_hot(names: &[String], answers: &Frame, public: &[&PublicTable]) -> Option<LabelChart> {
     if names.len() < 2 {
         return None;
@@ -130,10 +135,10 @@ fn label(name: &str, answers: &Frame, public: &[&PublicTable]) -> Option<LabelCh
         .find_map(|table| Some((table, table.frame.column(name)?)));
     let train = found.map(|(_, column)| column);
     let spread = match (train.map(numbers), numbers(test)) {
-        (None | Some(Some(_)), Some(own)) if !is_few(&own) => {
+        (None | Some(Some(_)), Some(own)) if !has_few_values(&own) => {
             histogram(train.and_then(numbers).as_deref(), &own)?
         }
-        // A single odd cell can make a column text in one part and numbers in the other. Both are then compared as text.
+        // A single cell can make a column text in one table and numbers in the other. Both are then compared as text.
         _ => classes(train.map(counts)?.as_ref(), &counts(test)?)?,
     };
     Some(LabelChart {
@@ -143,7 +148,7 @@ fn label(name: &str, answers: &Frame, public: &[&PublicTable]) -> Option<LabelCh
     })
 }
 
-fn is_few(values: &[f64]) -> bool {
+fn has_few_values(values: &[f64]) -> bool {
     let mut seen: Vec<f64> = Vec::new();
     for value in values {
         if !seen.contains(value) {
@@ -153,12 +158,12 @@ fn is_few(values: &[f64]) -> bool {
             return false;
         }
     }
-    // In a small table, every number may be different.
+    // A small table has few different numbers in any case, so only integers are treated as classes.
     values.iter().all(|value| value.fract() == 0.0) || values.len() > 4 * MAX_CLASS_VALUES
 }
 
-/// Returns a column as numbers, without missing ones. `None` if it has text.
-#[allow(clippy::cast_precision_loss)] // for a picture
+/// Returns the finite numbers of a column. Returns `None` if the column has text.
+#[allow(clippy::cast_precision_loss)] // precise enough for a picture
 fn numbers(column: &FrameColumn) -> Option<Vec<f64>> {
     let of = |cell: ObjectValue<'_>| match cell {
         ObjectValue::Int(value) => Some(Some(value as f64)),
@@ -184,7 +189,7 @@ fn numbers(column: &FrameColumn) -> Option<Vec<f64>> {
     (!values.is_empty()).then_some(values)
 }
 
-/// Counts each value. `None` if nearly every row has a value of its own.
+/// Counts the occurrences of each value. Returns `None` if nearly every row has a different value.
 fn counts(column: &FrameColumn) -> Option<BTreeMap<String, f64>> {
     let rows = match &column.data {
         ColumnData::Int64(values) => values.len(),
@@ -206,20 +211,20 @@ fn counts(column: &FrameColumn) -> Option<BTreeMap<String, f64>> {
 
 fn classes(train: Option<&BTreeMap<String, f64>>, test: &BTreeMap<String, f64>) -> Option<Spread> {
     let total = |counts: &BTreeMap<String, f64>| counts.values().sum::<f64>();
-    let of_test = total(test);
-    let of_train = train.map(total);
-    if of_test <= 0.0 || of_train.is_some_and(|sum| sum <= 0.0) {
+    let test_total = total(test);
+    let train_total = train.map(total);
+    if test_total <= 0.0 || train_total.is_some_and(|sum| sum <= 0.0) {
         return None;
     }
-    let Some((train, of_train)) = train.zip(of_train) else {
-        return without_names(test, of_test);
+    let Some((train, train_total)) = train.zip(train_total) else {
+        return unnamed_classes(test, test_total);
     };
     let mut order: Vec<(&String, f64)> = train.iter().map(|(name, count)| (name, *count)).collect();
     order.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(b.0)));
     let shown = if order.len() <= MAX_CLASS_VALUES {
         MAX_CLASS_VALUES
     } else {
-        CLASSES
+        MAX_CLASSES
     };
     let mut classes = Vec::new();
     let (mut seen_train, mut seen_test) = (0.0, 0.0);
@@ -229,11 +234,11 @@ fn classes(train: Option<&BTreeMap<String, f64>>, test: &BTreeMap<String, f64>) 
         seen_test += in_test;
         classes.push(Shares {
             name: super::samples::shortened(name),
-            train: Some(count / of_train),
-            test: in_test / of_test,
+            train: Some(count / train_total),
+            test: in_test / test_total,
         });
     }
-    let (rest_train, rest_test) = (of_train - seen_train, of_test - seen_test);
+    let (rest_train, rest_test) = (train_total - seen_train, test_total - seen_test);
     if rest_train > 0.5 || rest_test > 0.5 {
         let name = match order.len().saturating_sub(shown) {
             0 => "not in train".to_owned(),
@@ -241,31 +246,32 @@ fn classes(train: Option<&BTreeMap<String, f64>>, test: &BTreeMap<String, f64>) 
         };
         classes.push(Shares {
             name,
-            train: Some(rest_train / of_train),
-            test: rest_test / of_test,
+            train: Some(rest_train / train_total),
+            test: rest_test / test_total,
         });
     }
     Some(Spread::Classes(classes))
 }
 
-/// If no table of `public` has the classes, the answers' classes are counted but not named.
-fn without_names(test: &BTreeMap<String, f64>, of_test: f64) -> Option<Spread> {
+/// Returns the fractions of unnamed classes. Used if no table of `public` contains the classes.
+fn unnamed_classes(test: &BTreeMap<String, f64>, test_total: f64) -> Option<Spread> {
     let mut order: Vec<f64> = test.values().copied().collect();
     order.sort_by(|a, b| b.total_cmp(a));
     let classes = order
         .iter()
-        .take(CLASSES)
+        .take(MAX_CLASSES)
         .enumerate()
         .map(|(at, count)| Shares {
             name: format!("class {}", at + 1),
             train: None,
-            test: count / of_test,
+            test: count / test_total,
         });
     let classes: Vec<Shares> = classes.collect();
     (classes.len() > 1).then_some(Spread::Classes(classes))
 }
 
-/// Returns the range between the quantiles 0.001 and 0.999.
+/// Returns a histogram of the values between the quantiles 0.001 and 0.999. Values outside are in the first or last
+/// bin.
 fn histogram(train: Option<&[f64]>, test: &[f64]) -> Option<Spread> {
     let mut all: Vec<f64> = train.unwrap_or(test).to_vec();
     all.sort_by(f64::total_cmp);
@@ -325,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn a_class_that_is_not_public_is_not_named() {
+    fn classes_that_are_not_public_are_not_named() {
         let train = table("id,y\n1,a\n2,a\n3,b\n4,b\n");
         let found = label("y", &frame("id,y\n5,a\n6,secret\n"), &[&train]).unwrap();
         let Spread::Classes(classes) = found.spread else {
@@ -337,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn one_hot_answers_meet_the_column_of_names() {
+    fn one_hot_answers_are_matched_with_the_column_of_class_names() {
         let train = table("id,author\n1,A\n2,B\n3,A\n4,A\n");
         let names = ["A".to_owned(), "B".to_owned()];
         let found = one_hot(&names, &frame("id,A,B\n5,1,0\n6,0,1\n"), &[&train]).unwrap();
@@ -349,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn many_numbers_make_a_histogram_and_free_text_nothing() {
+    fn numbers_become_a_histogram_and_free_text_is_skipped() {
         let rows: String = (0..100)
             .map(|at| format!("{at},{}.5,t{at}\n", at % 50))
             .collect();

@@ -1,4 +1,4 @@
-//! Collects the content of the page as plain values.
+//! Collects the content of the page from the data directory, the cache and grading reports.
 
 mod csv;
 mod files;
@@ -26,18 +26,18 @@ pub use labels::{LabelChart, Shares, Spread};
 pub use samples::FileSample;
 pub use steps::StepRow;
 
-/// Maximum bytes of all thumbnails. A page of all competitions then stays below 10 MB.
-const THUMBNAILS: usize = 3_000_000;
+/// Maximum size of all thumbnails, in bytes. It keeps a page of all competitions below 10 MB.
+const MAX_THUMBNAIL_BYTES: usize = 3_000_000;
 
 /// The content of the page.
 pub struct PageContent {
-    /// Time of the report.
+    /// The time at which the report was created.
     pub now: String,
     pub competitions: Vec<CompetitionPage>,
     pub experiments: Experiments,
 }
 
-/// One competition.
+/// The content of the page for one competition and variant.
 pub struct CompetitionPage {
     pub id: String,
     pub name: String,
@@ -66,7 +66,7 @@ impl CompetitionPage {
         self.files.iter().map(|file| file.files).sum()
     }
 
-    /// Whether the data directory has all of it.
+    /// Returns whether the prepared data are complete.
     pub fn is_complete(&self) -> bool {
         matches!(
             self.state,
@@ -74,12 +74,12 @@ impl CompetitionPage {
         )
     }
 
-    /// Whether this is another variant than the base.
+    /// Returns whether this is a different variant than the base.
     pub fn is_other_variant(&self) -> bool {
         self.variant != BASE_VARIANT
     }
 
-    /// The name of its section in the page.
+    /// Returns the HTML id of the competition's section.
     pub fn anchor(&self) -> String {
         match self.is_other_variant() {
             true => format!("{}-{}", self.id, variant_directory(&self.variant)),
@@ -91,7 +91,7 @@ impl CompetitionPage {
         self.files.iter().map(|file| file.bytes).sum()
     }
 
-    /// Time of its last step, in seconds since 1970.
+    /// Returns the time at which the newest result was computed, in seconds since 1970.
     pub fn last_run(&self) -> Option<i64> {
         self.steps.iter().filter_map(|step| step.when).max()
     }
@@ -105,11 +105,11 @@ pub fn collect(task: &Task, wanted: &ReportSubject<'_>) -> Result<PageContent, E
         let variants = variants(task, wanted, id)?;
         chosen.extend(variants.into_iter().map(|variant| (id, variant)));
     }
-    let share = THUMBNAILS / chosen.len().max(1);
+    let bytes_each = MAX_THUMBNAIL_BYTES / chosen.len().max(1);
     let competitions = chosen.iter().map(|(id, variant)| {
         let mut task = task.clone();
         variant.clone_into(&mut task.options.variant);
-        competition(&task, &store, wanted.graded, id, share)
+        competition(&task, &store, wanted.graded, id, bytes_each)
     });
     Ok(PageContent {
         now: jiff::Zoned::now().strftime("%Y-%m-%d %H:%M %Z").to_string(),
@@ -118,7 +118,7 @@ pub fn collect(task: &Task, wanted: &ReportSubject<'_>) -> Result<PageContent, E
     })
 }
 
-/// The variants of a competition that the page shows: those that are prepared, else the base.
+/// Returns the variants of a competition that the page shows: the prepared ones, otherwise the base.
 fn variants(task: &Task, wanted: &ReportSubject<'_>, id: &str) -> Result<Vec<String>, Error> {
     if let Some(variant) = wanted.variant {
         return Ok(vec![variant.to_owned()]);
@@ -169,11 +169,11 @@ fn competition(
     });
     let history = store.last_run(id, &variant)?.unwrap_or_default();
     let complete = matches!(state, PreparedState::Prepared | PreparedState::Unchecked);
-    let looks = match (&manifest, &pipeline) {
+    let contents = match (&manifest, &pipeline) {
         (Some(manifest), Some(pipeline)) if complete => {
-            Looks::read(&prepared, manifest, pipeline, thumbnails)
+            FileContents::read(&prepared, manifest, pipeline, thumbnails)
         }
-        _ => Looks::default(),
+        _ => FileContents::default(),
     };
     let drawing = match &plan {
         Some(plan) => Some(Drawing::new(&plan.graph, &plan.graph.order()?)),
@@ -208,37 +208,37 @@ fn competition(
             None => Vec::new(),
         },
         drawing,
-        samples: looks.samples,
-        tables: looks.tables,
-        labels: looks.labels,
-        images: looks.images,
+        samples: contents.samples,
+        tables: contents.tables,
+        labels: contents.labels,
+        images: contents.images,
         scores: graded::scores(graded, id, &variant, leaderboard.as_ref()),
         leaderboard,
         variant,
     })
 }
 
-/// The content of opened files: tables, labels and images.
+/// Content that is read from the prepared files: tables, labels and images.
 #[derive(Default)]
-struct Looks {
+struct FileContents {
     tables: Vec<PublicTable>,
     samples: Vec<FileSample>,
     labels: Vec<LabelChart>,
     images: Images,
 }
 
-impl Looks {
+impl FileContents {
     fn read(
         prepared: &std::path::Path,
         manifest: &Manifest,
         pipeline: &Pipeline,
         thumbnails: usize,
-    ) -> Looks {
+    ) -> FileContents {
         let tables = csv::tables(prepared, manifest);
         let samples = samples::samples(prepared, manifest, &tables);
         let labels = labels::labels(prepared, pipeline, &tables);
         let images = images::images(&prepared.join("public"), thumbnails);
-        Looks {
+        FileContents {
             tables,
             samples,
             labels,

@@ -1,4 +1,4 @@
-//! The first rows of the tables and JSON files of `public`, as text.
+//! Reads the first rows of the tables and JSON files of `public`, as text.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
@@ -10,37 +10,38 @@ use serde_json::{Map, Value};
 
 use super::csv::{PublicTable, text};
 
-/// JSON files of one competition.
+/// Maximum number of JSON files per competition.
 const MAX_FILES: usize = 4;
 const MAX_ROWS: usize = 4;
 const MAX_COLUMNS: usize = 10;
-/// Characters of a cell.
+/// Maximum length of a cell, in characters.
 const MAX_CHARACTERS: usize = 60;
-/// Bytes of JSON lines, and of a JSON file, that are read.
+/// Maximum number of bytes that are read of a file with JSON lines.
 const MAX_LINES_BYTES: u64 = 4 << 20;
+/// Maximum length of a JSON file that is read.
 const MAX_JSON_BYTES: u64 = 16 << 20;
 
 /// The first rows of a file.
 pub struct FileSample {
-    /// Below `prepared`: `public/train.csv`.
+    /// Path relative to `prepared`, for example `public/train.csv`.
     pub path: String,
-    /// Number of rows of the entire file. `None` if it is not known.
+    /// Number of rows of the entire file, if it is known.
     pub rows: Option<u64>,
     pub header: Vec<String>,
-    /// Whether a column has numbers.
+    /// Whether each column has numbers.
     pub is_number: Vec<bool>,
-    /// A missing cell is `None`.
+    /// The first rows. A missing cell is `None`.
     pub first: Vec<Vec<Option<String>>>,
-    /// Columns that are not shown.
+    /// Number of columns that are not shown.
     pub more_columns: usize,
     /// Number of rows that the charts use. `None` if they use all rows.
     pub read_rows: Option<u64>,
 }
 
-/// Returns the first rows of the tables, then those of the JSON files among the outputs. Files that cannot be read as rows
-/// are left out.
+/// Returns the first rows of the tables, and then of the JSON files among the outputs. Skips files that cannot be read
+/// as rows.
 pub fn samples(prepared: &Path, manifest: &Manifest, tables: &[PublicTable]) -> Vec<FileSample> {
-    let mut samples: Vec<FileSample> = tables.iter().map(of_table).collect();
+    let mut samples: Vec<FileSample> = tables.iter().map(table_sample).collect();
     let outputs = manifest.outputs.iter();
     let outputs = outputs.filter(|output| output.files == 1 && output.path.starts_with("public/"));
     let json = outputs.filter_map(|output| {
@@ -50,13 +51,13 @@ pub fn samples(prepared: &Path, manifest: &Manifest, tables: &[PublicTable]) -> 
             "json" => array(&path)?,
             _ => return None,
         };
-        of_objects(&output.path, output.rows.or(rows), &objects)
+        object_sample(&output.path, output.rows.or(rows), &objects)
     });
     samples.extend(json.take(MAX_FILES));
     samples
 }
 
-fn of_table(table: &PublicTable) -> FileSample {
+fn table_sample(table: &PublicTable) -> FileSample {
     let columns = || table.frame.columns.iter().take(MAX_COLUMNS);
     let row = |row: usize| {
         let cells = columns().map(|column| text(column, row).map(|text| shortened(&text)));
@@ -74,7 +75,7 @@ fn of_table(table: &PublicTable) -> FileSample {
     }
 }
 
-/// The first objects of a file with one on each line.
+/// Reads the first objects of a file with one JSON object per line.
 fn lines(path: &Path) -> Option<Vec<Map<String, Value>>> {
     let mut lines = BufReader::new(File::open(path).ok()?.take(MAX_LINES_BYTES));
     let mut objects = Vec::new();
@@ -86,7 +87,7 @@ fn lines(path: &Path) -> Option<Vec<Map<String, Value>>> {
         }
         match serde_json::from_slice(&line) {
             Ok(Value::Object(object)) => objects.push(object),
-            // A line that the limit cut off ends the sample.
+            // An invalid line, for example one that the limit truncates, ends the sample.
             _ if objects.is_empty() => return None,
             _ => break,
         }
@@ -94,10 +95,10 @@ fn lines(path: &Path) -> Option<Vec<Map<String, Value>>> {
     Some(objects)
 }
 
-/// Objects, and the number of all objects of the file if it is known.
+/// The first objects of a file, and the number of all its objects if it is known.
 type CountedObjects = (Vec<Map<String, Value>>, Option<u64>);
 
-/// The first objects of a file that holds an array of them, and their number.
+/// Reads the first objects of a file that contains an array of objects, and their number.
 fn array(path: &Path) -> Option<CountedObjects> {
     let file = File::open(path).ok()?;
     if file.metadata().ok()?.len() > MAX_JSON_BYTES {
@@ -112,8 +113,12 @@ fn array(path: &Path) -> Option<CountedObjects> {
     Some((objects.collect::<Option<_>>()?, Some(count)))
 }
 
-/// Members are columns, in order of first appearance.
-fn of_objects(path: &str, rows: Option<u64>, objects: &[Map<String, Value>]) -> Option<FileSample> {
+/// Returns the objects as rows. Their members are the columns, in order of first appearance.
+fn object_sample(
+    path: &str,
+    rows: Option<u64>,
+    objects: &[Map<String, Value>],
+) -> Option<FileSample> {
     let mut header: Vec<&String> = Vec::new();
     for name in objects.iter().flat_map(Map::keys) {
         if !header.contains(&name) {
@@ -146,7 +151,7 @@ fn of_objects(path: &str, rows: Option<u64>, objects: &[Map<String, Value>]) -> 
     })
 }
 
-/// On one line, and not too long.
+/// Puts a text on one line, and shortens it to the maximum length of a cell.
 pub fn shortened(text: &str) -> String {
     let line: String = text
         .chars()
@@ -167,8 +172,8 @@ mod tests {
         let path = dir.path().join(name);
         std::fs::write(&path, content).unwrap();
         match name.ends_with(".jsonl") {
-            true => of_objects(name, None, &lines(&path)?),
-            false => array(&path).and_then(|(objects, rows)| of_objects(name, rows, &objects)),
+            true => object_sample(name, None, &lines(&path)?),
+            false => array(&path).and_then(|(objects, rows)| object_sample(name, rows, &objects)),
         }
     }
 
@@ -187,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn an_array_of_objects_is_a_table_and_anything_else_is_not() {
+    fn only_an_array_of_objects_is_a_table() {
         let found = sample_of("a.json", "[{\"a\": 1}, {\"a\": 2}]").unwrap();
         assert_eq!((found.rows, found.first.len()), (Some(2), 2));
         for content in ["[1, 2]", "{\"a\": 1}", "[", ""] {
@@ -197,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn long_texts_are_cut() {
+    fn long_texts_are_shortened() {
         let cut = shortened(&"é".repeat(MAX_CHARACTERS + 1));
         assert_eq!(cut.chars().count(), MAX_CHARACTERS + 1);
         assert_eq!(shortened("a\tb"), "a b");

@@ -1,4 +1,4 @@
-//! Steps: when and why each one ran last, and whether it would run now.
+//! Collects the steps of a pipeline: when and why each step last ran, and whether it would run now.
 
 use prep_app::{Error, Plan, Runs, reasons};
 use prep_cache::{Digest, History, Store};
@@ -8,12 +8,13 @@ use prep_cache::{Digest, History, Store};
 pub struct StepRow {
     pub name: String,
     pub kind: &'static str,
-    /// Time of its result, in seconds since 1970. `None` for steps without a result.
+    /// Time at which the result was computed, in seconds since 1970. `None` for steps without a result.
     pub when: Option<i64>,
     pub millis: Option<u64>,
-    /// The reason of its last run, as text.
+    /// The reason why the step last ran, as text.
     pub why: Option<String>,
-    /// The reason why it would run now, independent of its inputs.
+    /// The reason why the step would run now. `None` if it is up to date, or if it depends on another step's result
+    /// whether it runs.
     pub now: Option<String>,
 }
 
@@ -30,12 +31,12 @@ pub fn steps(
     let last = plan.last_runs(id)?;
     let planned = plan.steps(id)?.into_iter();
     let steps = planned.map(|step| {
-        let noted = history.steps.get(&step.step);
-        let made = noted.and_then(|noted| creation(store, &noted.key));
+        let recorded = history.steps.get(&step.step);
+        let made = recorded.and_then(|recorded| creation(store, &recorded.key));
         let why = last.get(&step.step);
         let why = why.map(|last| match &last.reason {
             Some(reason) => reasons::short(reason),
-            None => "its result was found, it never ran here".to_owned(),
+            None => "its result was found in the cache or the remote".to_owned(),
         });
         let now = match (step.runs, &step.reason) {
             (Runs::No | Runs::Maybe, _) | (_, None) => None,
@@ -53,9 +54,9 @@ pub fn steps(
     Ok(steps.collect())
 }
 
-/// Returns the time of a result in seconds since 1970, and its duration in milliseconds.
+/// Returns the time at which a result was computed in seconds since 1970, and the duration of the step in milliseconds.
 pub fn creation(store: &Store, key: &Digest) -> Option<(i64, u64)> {
-    // The next run makes unreadable results again. Until then their time is unknown.
+    // If an entry is unreadable, its time is unknown. The next run computes the result again.
     let entry = store.lookup(key).ok().flatten()?;
     Some((i64::try_from(entry.created).ok()?, entry.millis))
 }

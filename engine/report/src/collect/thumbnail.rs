@@ -1,17 +1,18 @@
-//! Thumbnails of PNG and JPEG images. Each pixel is the mean of the pixels that it covers. Thumbnails are PNG.
+//! Creates thumbnails of PNG and JPEG images. Each pixel is the mean of the pixels that it covers. Thumbnails are PNG
+//! files.
 
 use png::{ColorType, Encoder};
 use prep_contents::DecodingLimits;
 use prep_contents::pixels::Pixels;
 
-/// Length of the longer side in pixels.
-const SIDE: u32 = 72;
-/// Images with more pixels are not shown.
-const PIXELS: u64 = 60_000_000;
+/// Maximum length of the longer side, in pixels.
+const MAX_SIDE: u32 = 72;
+/// Maximum number of pixels of an image. Larger images have no thumbnail.
+const MAX_PIXELS: u64 = 60_000_000;
 
 /// A thumbnail.
 pub struct Thumbnail {
-    /// Path below `public`.
+    /// Path relative to `public`.
     pub path: String,
     /// Size of the image.
     pub image: super::ImageSize,
@@ -28,7 +29,7 @@ struct Rgb {
     pixels: Vec<u8>,
 }
 
-/// Makes the thumbnail of an image. `None` if the image cannot be decoded.
+/// Creates the thumbnail of an image. Returns `None` if the image cannot be decoded.
 pub fn thumbnail(path: &str, bytes: &[u8]) -> Option<Thumbnail> {
     let image = decode(bytes)?;
     let small = image.scaled();
@@ -46,11 +47,11 @@ pub fn thumbnail(path: &str, bytes: &[u8]) -> Option<Thumbnail> {
 
 fn decode(bytes: &[u8]) -> Option<Rgb> {
     let limits = DecodingLimits {
-        pixels: PIXELS,
+        pixels: MAX_PIXELS,
         ..DecodingLimits::default()
     };
     let image = Pixels::decode(bytes, &limits).ok()?;
-    // The first byte of a sample is the higher one.
+    // Samples are big-endian, so the first byte is the most significant one.
     let pixels = image.bytes.chunks_exact(image.stride().max(1));
     let pixels = pixels.flat_map(|pixel| {
         let mut samples = pixel.iter().copied().step_by(image.sample);
@@ -65,26 +66,26 @@ fn decode(bytes: &[u8]) -> Option<Rgb> {
 
 impl Rgb {
     fn new(width: u32, height: u32, pixels: Vec<u8>) -> Option<Rgb> {
-        let whole = u64::from(width) * u64::from(height) * 3 == pixels.len() as u64;
-        (whole && width > 0 && height > 0).then_some(Rgb {
+        let has_expected_length = u64::from(width) * u64::from(height) * 3 == pixels.len() as u64;
+        (has_expected_length && width > 0 && height > 0).then_some(Rgb {
             width,
             height,
             pixels,
         })
     }
 
-    /// Scales the image so that no side is longer than [`SIDE`].
+    /// Scales the image so that no side is longer than [`MAX_SIDE`].
     fn scaled(&self) -> Rgb {
         let longer = self.width.max(self.height);
-        if longer <= SIDE {
+        if longer <= MAX_SIDE {
             return Rgb {
                 pixels: self.pixels.clone(),
                 ..*self
             };
         }
         let scale = |side: u32| {
-            u32::try_from(u64::from(side) * u64::from(SIDE) / u64::from(longer))
-                .unwrap_or(SIDE)
+            u32::try_from(u64::from(side) * u64::from(MAX_SIDE) / u64::from(longer))
+                .unwrap_or(MAX_SIDE)
                 .max(1)
         };
         let (width, height) = (scale(self.width), scale(self.height));
@@ -129,7 +130,7 @@ impl Rgb {
         let mut encoder = Encoder::new(&mut out, self.width, self.height);
         encoder.set_color(ColorType::Rgb);
         encoder.set_compression(png::Compression::High);
-        // The last two bits of a channel are invisible in a thumbnail, but make up half of its bytes.
+        // The two lowest bits of a channel are invisible in a thumbnail, but they double the size of the file.
         let coarse: Vec<u8> = self.pixels.iter().map(|channel| channel & 0xfc).collect();
         let mut writer = encoder.write_header().ok()?;
         writer.write_image_data(&coarse).ok()?;
@@ -152,7 +153,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_picture_is_small_and_has_the_means_of_the_image() {
+    fn a_thumbnail_is_small_and_has_the_mean_colours() {
         let (width, height) = (288, 144);
         let pixels = (0..width * height).flat_map(|at| {
             if at % 2 == 0 {

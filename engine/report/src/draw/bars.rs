@@ -1,14 +1,17 @@
-//! Horizontal bars: fractions of classes, and fractions of missing cells per column.
+//! Draws horizontal bars: fractions of classes, and fractions of missing cells per column.
 
 use plotters::style::text_anchor::HPos;
 use prep_app::Error;
 
-use super::{Alternative, GRID, Scale, TEST, TRAIN, WIDTH, cut, percent, picture};
+use super::{Alternative, GRID, Scale, TEST, TRAIN, WIDTH, percent, picture, shorten};
 use crate::collect::Shares;
 
-const NAMES: f64 = 118.0;
-const RIGHT: f64 = 46.0;
-const ROW: f64 = 26.0;
+/// Width of the names, in pixels.
+const NAMES_WIDTH: f64 = 118.0;
+/// Width of the margin on the right, in pixels.
+const RIGHT_MARGIN: f64 = 46.0;
+/// Height of a row, in pixels.
+const ROW_HEIGHT: f64 = 26.0;
 
 /// One row of bars: a name, and one or two fractions.
 struct Row<'a> {
@@ -54,13 +57,13 @@ pub fn missing(
 }
 
 fn bars(title: &str, rows: &[Row<'_>], names: [&str; 2]) -> Result<String, Error> {
-    let described = rows.iter().map(|row| {
+    let descriptions = rows.iter().map(|row| {
         let shares = [row.first, row.second].into_iter().zip(names);
         let shares =
             shares.filter_map(|(share, name)| Some(format!("{} of {name}", percent(share?))));
         format!("{}: {}", row.name, shares.collect::<Vec<_>>().join(", "))
     });
-    let description = described.collect::<Vec<_>>().join("; ");
+    let description = descriptions.collect::<Vec<_>>().join("; ");
     let alternative = Alternative {
         title,
         description: &description,
@@ -70,35 +73,40 @@ fn bars(title: &str, rows: &[Row<'_>], names: [&str; 2]) -> Result<String, Error
         .flat_map(|row| [row.first, row.second])
         .flatten()
         .fold(0.0, f64::max);
-    let right = f64::from(WIDTH) - RIGHT;
-    let scale = Scale::new((0.0, most.max(1e-6)), (NAMES, right));
+    let right = f64::from(WIDTH) - RIGHT_MARGIN;
+    let scale = Scale::new((0.0, most.max(1e-6)), (NAMES_WIDTH, right));
     #[allow(
         clippy::cast_precision_loss,
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss
-    )] // a few rows
-    let height = (rows.len() as f64 * ROW + 8.0) as u32;
+    )] // there are only a few rows
+    let height = (rows.len() as f64 * ROW_HEIGHT + 8.0) as u32;
     picture(&alternative, height, |canvas| {
-        canvas.line((NAMES, 2.0), (NAMES, f64::from(height) - 4.0), GRID, 1)?;
+        canvas.line(
+            (NAMES_WIDTH, 2.0),
+            (NAMES_WIDTH, f64::from(height) - 4.0),
+            GRID,
+            1,
+        )?;
         let mut top = 4.0;
         for row in rows {
             canvas.text(
-                (NAMES - 6.0, top + ROW / 2.0 - 2.0),
+                (NAMES_WIDTH - 6.0, top + ROW_HEIGHT / 2.0 - 2.0),
                 HPos::Right,
                 11,
-                &cut(row.name, 17),
+                &shorten(row.name, 17),
             )?;
             let both = row.first.is_some() && row.second.is_some();
             let thick = if both { 9.0 } else { 14.0 };
             let mut y = if both { top + 2.0 } else { top + 4.0 };
             for (share, color) in [(row.first, TRAIN), (row.second, TEST)] {
                 let Some(share) = share else { continue };
-                let end = scale.to_pixel(share).max(NAMES + 1.0);
-                canvas.bar((NAMES, y), (end, y + thick), color)?;
+                let end = scale.to_pixel(share).max(NAMES_WIDTH + 1.0);
+                canvas.bar((NAMES_WIDTH, y), (end, y + thick), color)?;
                 canvas.text((end + 4.0, y + thick / 2.0), HPos::Left, 9, &percent(share))?;
                 y += thick + 1.0;
             }
-            top += ROW;
+            top += ROW_HEIGHT;
         }
         Ok(())
     })

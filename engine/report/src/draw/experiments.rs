@@ -1,14 +1,17 @@
-//! Percentages of medals with their standard errors, one row per experiment.
+//! Draws the percentage of medals with its standard error, one row per experiment.
 
 use plotters::style::text_anchor::HPos;
 use prep_app::Error;
 use prep_experiments::Estimate;
 
-use super::{Alternative, GRID, INK, Scale, TRAIN, WIDTH, cut, number, picture};
+use super::{Alternative, GRID, INK, Scale, TRAIN, WIDTH, number, picture, shorten};
 
-const NAMES: f64 = 116.0;
-const ROW: f64 = 24.0;
-const BOTTOM: f64 = 26.0;
+/// Width of the names, in pixels.
+const NAMES_WIDTH: f64 = 116.0;
+/// Height of a row, in pixels.
+const ROW_HEIGHT: f64 = 24.0;
+/// Height of the scale below the rows, in pixels.
+const SCALE_HEIGHT: f64 = 26.0;
 
 /// Draws the percentage of competitions with a medal. The scale ends at `most`.
 ///
@@ -24,7 +27,7 @@ pub fn experiments(
             format!("{name}: {:.1} % ± {:.1}", one.mean, one.standard_error)
         }
         Some(one) => format!("{name}: {:.1} %", one.mean),
-        None => format!("{name}: not run completely"),
+        None => format!("{name}: no complete seed"),
     });
     let description = described.collect::<Vec<_>>().join("; ");
     let alternative = Alternative {
@@ -32,11 +35,11 @@ pub fn experiments(
         description: &description,
     };
     let right = f64::from(WIDTH) - 16.0;
-    let x = Scale::new((0.0, most.min(100.0) * 1.08), (NAMES, right));
+    let x = Scale::new((0.0, most.min(100.0) * 1.08), (NAMES_WIDTH, right));
     #[allow(clippy::cast_precision_loss)]
-    let bottom = rows.len() as f64 * ROW + 8.0;
+    let bottom = rows.len() as f64 * ROW_HEIGHT + 8.0;
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-    let height = (bottom + BOTTOM) as u32;
+    let height = (bottom + SCALE_HEIGHT) as u32;
     picture(&alternative, height, |canvas| {
         for tick in x.ticks() {
             canvas.line((x.to_pixel(tick), 4.0), (x.to_pixel(tick), bottom), GRID, 1)?;
@@ -47,10 +50,10 @@ pub fn experiments(
                 &format!("{} %", number(tick)),
             )?;
         }
-        canvas.line((NAMES, bottom), (right, bottom), INK, 1)?;
-        let mut y = 4.0 + ROW / 2.0;
+        canvas.line((NAMES_WIDTH, bottom), (right, bottom), INK, 1)?;
+        let mut y = 4.0 + ROW_HEIGHT / 2.0;
         for (name, estimate) in rows {
-            canvas.text((NAMES - 8.0, y), HPos::Right, 11, &cut(name, 17))?;
+            canvas.text((NAMES_WIDTH - 8.0, y), HPos::Right, 11, &shorten(name, 17))?;
             if let Some(one) = estimate {
                 let (low, high) = (
                     x.to_pixel(one.mean - one.standard_error),
@@ -63,7 +66,7 @@ pub fn experiments(
                 }
                 canvas.dot((x.to_pixel(one.mean), y), 5, TRAIN)?;
             }
-            y += ROW;
+            y += ROW_HEIGHT;
         }
         Ok(())
     })

@@ -1,4 +1,4 @@
-//! Histograms of numbers: train as bars, test as a line over them.
+//! Draws histograms of numbers: train as bars, and test as a line over them.
 
 use plotters::style::text_anchor::HPos;
 use prep_app::Error;
@@ -6,13 +6,15 @@ use prep_app::Error;
 use super::{Alternative, Canvas, GRID, INK, Scale, TEST, TRAIN, WIDTH, number, percent, picture};
 use crate::collect::Shares;
 
+/// Margins of the plot, in pixels.
 const LEFT: f64 = 40.0;
 const RIGHT: f64 = 12.0;
 const TOP: f64 = 8.0;
+/// Height of the picture, in pixels.
 pub const HEIGHT: u32 = 190;
 const BOTTOM: f64 = 24.0;
 
-/// Draws bins from `low` to `high`.
+/// Draws a histogram with bins of equal width from `low` to `high`.
 ///
 /// # Errors
 /// Returns an error if the picture cannot be drawn.
@@ -66,7 +68,7 @@ pub fn histogram(title: &str, low: f64, high: f64, bins: &[Shares]) -> Result<St
     })
 }
 
-/// Scales for values and fractions.
+/// Returns the horizontal scale for values and the vertical scale for fractions.
 pub fn axes(values: (f64, f64), most: f64) -> (Scale, Scale) {
     (
         Scale::new(values, (LEFT, f64::from(WIDTH) - RIGHT)),
@@ -74,7 +76,7 @@ pub fn axes(values: (f64, f64), most: f64) -> (Scale, Scale) {
     )
 }
 
-/// Lines and labels of both scales.
+/// Draws the lines and labels of both scales.
 pub fn grid(canvas: &Canvas<'_>, x: &Scale, y: &Scale) -> Result<(), String> {
     let bottom = f64::from(HEIGHT) - BOTTOM;
     let right = f64::from(WIDTH) - RIGHT;

@@ -1,4 +1,4 @@
-//! A leaderboard: the scores of teams, the thresholds of medals, and graded submissions.
+//! Draws a leaderboard: the scores of teams, the thresholds of medals, and graded submissions.
 
 use plotters::style::text_anchor::HPos;
 use prep_app::Error;
@@ -8,10 +8,13 @@ use super::histogram::{HEIGHT, axes, grid};
 use super::{Alternative, BRONZE, GOLD, INK, SILVER, TEAMS, TEST, number, picture};
 use crate::collect::SubmissionScore;
 
+/// Number of bins of the histogram.
 const BINS: usize = 40;
-const LABELS: f64 = 46.0;
+/// Height of the labels above the plot, in pixels.
+const LABELS_HEIGHT: f64 = 46.0;
 
-/// Draws the leaderboard, with the best teams on the right. A few very bad scores are left out if they would squeeze the others.
+/// Draws the leaderboard, with the best teams on the right. Very bad scores are left out, because they would make the
+/// other bars too narrow.
 ///
 /// # Errors
 /// Returns an error if the picture cannot be drawn.
@@ -34,7 +37,7 @@ pub fn leaderboard(
         let place = ((sorted.len() - 1) as f64 * share).round() as usize;
         sorted.get(place).copied().unwrap_or(0.0)
     };
-    // The range has all medals and the median, and scores of the worst fifth that are not far away.
+    // The range contains all medals and the median. Worse scores are in the range only if they are near the median.
     let spread = (at(0.8) - at(0.2))
         .abs()
         .max((thresholds.gold - thresholds.median).abs());
@@ -43,7 +46,7 @@ pub fn leaderboard(
         false => ((thresholds.median - 2.5 * spread).max(at(0.0)), at(1.0)),
     };
     for score in scores.iter().filter_map(|score| score.score) {
-        // A score just outside widens the scale. A score far outside is drawn at the edge.
+        // A graded score just outside the range extends it. A score far outside is drawn at the edge.
         if score < low && score > low - spread {
             low = score;
         }
@@ -55,10 +58,10 @@ pub fn leaderboard(
         high = low + low.abs().max(1.0) * 0.01;
     }
     let mut bins = [0.0; BINS];
-    let mut beyond = 0_usize;
+    let mut outside = 0_usize;
     for score in all {
         if *score < low || *score > high {
-            beyond += 1;
+            outside += 1;
             continue;
         }
         #[allow(
@@ -81,15 +84,15 @@ pub fn leaderboard(
         ("silver", thresholds.silver, SILVER),
         ("gold", thresholds.gold, GOLD),
     ];
-    let description = describe(leaderboard, scores, beyond);
+    let description = describe(leaderboard, scores, outside);
     let alternative = Alternative {
         title,
         description: &description,
     };
-    // Better is always to the right.
+    // Better scores are always to the right.
     let (x, y) = axes((low, high), most);
-    let x = if lower { x.turned() } else { x };
-    let y = y.with_end(LABELS);
+    let x = if lower { x.reversed() } else { x };
+    let y = y.with_end(LABELS_HEIGHT);
     picture(&alternative, HEIGHT, |canvas| {
         grid(canvas, &x, &y)?;
         #[allow(clippy::cast_precision_loss)]
@@ -106,7 +109,11 @@ pub fn leaderboard(
         let mut row = 0.0;
         for (name, value, color) in lines {
             let place = x.to_pixel(value);
-            canvas.dashes((place, y.to_pixel(0.0)), (place, LABELS - 6.0), color)?;
+            canvas.dashes(
+                (place, y.to_pixel(0.0)),
+                (place, LABELS_HEIGHT - 6.0),
+                color,
+            )?;
             // Names that would overlap are in separate rows.
             row = if place - free < 40.0 {
                 (row + 1.0) % 4.0
@@ -128,7 +135,7 @@ pub fn leaderboard(
     })
 }
 
-fn describe(leaderboard: &Leaderboard, scores: &[SubmissionScore], beyond: usize) -> String {
+fn describe(leaderboard: &Leaderboard, scores: &[SubmissionScore], outside: usize) -> String {
     let thresholds = leaderboard.thresholds();
     let mut text = format!(
         "{} teams, {} is better. Gold from {}, silver from {}, bronze from {}; the median is {}.",
@@ -143,8 +150,8 @@ fn describe(leaderboard: &Leaderboard, scores: &[SubmissionScore], beyond: usize
         number(thresholds.bronze),
         number(thresholds.median),
     );
-    if beyond > 0 {
-        text += &format!(" {beyond} teams with worse scores are not drawn.");
+    if outside > 0 {
+        text += &format!(" {outside} teams with worse scores are not drawn.");
     }
     for score in scores {
         let value = score.score.map_or_else(|| "no score".to_owned(), number);

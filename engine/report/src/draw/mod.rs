@@ -1,8 +1,8 @@
 //! Draws values as SVG.
 //!
-//! Each picture is 360 pixels wide, so that its text is legible on a phone without scaling. Its colours are fixed and also differ in
-//! lightness. The style sheet of a dark page replaces them by name. Series differ in shape or dashes as well as in colour. A title
-//! and a description are for readers who cannot see the picture.
+//! Each picture is 360 pixels wide, so that its text is legible on a phone without scaling. Its colours are fixed and
+//! also differ in lightness. If the page is dark, its style sheet replaces each colour. Series differ in shape or
+//! dashes, not only in colour. Each picture has a title and a description for readers who cannot see it.
 
 mod bars;
 mod experiments;
@@ -27,23 +27,29 @@ pub use sizes::sizes;
 /// Width of a picture in pixels.
 pub const WIDTH: u32 = 360;
 
+/// Text and axes.
 pub const INK: RGBColor = RGBColor(0x59, 0x59, 0x5a);
+/// Grid lines.
 pub const GRID: RGBColor = RGBColor(0xe2, 0xe2, 0xe3);
-/// Blue and vermilion of Okabe and Ito's palette.
+/// Values of train. Blue of Okabe and Ito's palette.
 pub const TRAIN: RGBColor = RGBColor(0x00, 0x72, 0xb2);
+/// Values of test, and graded submissions. Vermilion of Okabe and Ito's palette.
 pub const TEST: RGBColor = RGBColor(0xd5, 0x5e, 0x00);
+/// A third series. Bluish green of Okabe and Ito's palette.
 pub const THIRD: RGBColor = RGBColor(0x00, 0x9e, 0x73);
+/// The teams of a leaderboard.
 pub const TEAMS: RGBColor = RGBColor(0xa9, 0xb4, 0xbf);
+/// Thresholds of medals.
 pub const GOLD: RGBColor = RGBColor(0xb8, 0x86, 0x0b);
 pub const SILVER: RGBColor = RGBColor(0x7a, 0x7f, 0x85);
 pub const BRONZE: RGBColor = RGBColor(0x9c, 0x4a, 0x1a);
 
-/// A picture in progress.
+/// A picture that is being drawn.
 pub struct Canvas<'a>(DrawingArea<SVGBackend<'a>, Shift>);
 
 type DrawResult = Result<(), String>;
 
-fn why(error: impl std::fmt::Display) -> String {
+fn error_message(error: impl std::fmt::Display) -> String {
     error.to_string()
 }
 
@@ -56,7 +62,7 @@ pub struct Alternative<'a> {
 /// Draws a picture.
 ///
 /// # Errors
-/// Returns an error if it cannot be drawn, which is a defect of this program.
+/// Returns an error if the picture cannot be drawn, which is a bug in this program.
 pub fn picture(
     alternative: &Alternative<'_>,
     height: u32,
@@ -66,7 +72,7 @@ pub fn picture(
     {
         let root = SVGBackend::with_string(&mut svg, (WIDTH, height)).into_drawing_area();
         let canvas = Canvas(root);
-        let drawn = draw(&canvas).and_then(|()| canvas.0.present().map_err(why));
+        let drawn = draw(&canvas).and_then(|()| canvas.0.present().map_err(error_message));
         drawn.map_err(|error| {
             let message = format!("cannot draw `{}`: {error}", alternative.title);
             Error::new(Failure::Machine, message)
@@ -90,7 +96,7 @@ impl Canvas<'_> {
     pub fn bar(&self, from: (f64, f64), to: (f64, f64), color: RGBColor) -> DrawResult {
         self.0
             .draw(&Rectangle::new([pixel(from), pixel(to)], color.filled()))
-            .map_err(why)
+            .map_err(error_message)
     }
 
     pub fn line(
@@ -103,14 +109,14 @@ impl Canvas<'_> {
         let points = vec![pixel(from), pixel(to)];
         self.0
             .draw(&PathElement::new(points, color.stroke_width(width)))
-            .map_err(why)
+            .map_err(error_message)
     }
 
     pub fn path(&self, points: &[(f64, f64)], color: RGBColor) -> DrawResult {
         let points: Vec<(i32, i32)> = points.iter().map(|point| pixel(*point)).collect();
         self.0
             .draw(&PathElement::new(points, color.stroke_width(2)))
-            .map_err(why)
+            .map_err(error_message)
     }
 
     pub fn dashes(&self, from: (f64, f64), to: (f64, f64), color: RGBColor) -> DrawResult {
@@ -126,13 +132,13 @@ impl Canvas<'_> {
     pub fn dot(&self, at: (f64, f64), radius: u32, color: RGBColor) -> DrawResult {
         self.0
             .draw(&Circle::new(pixel(at), radius, color.filled()))
-            .map_err(why)
+            .map_err(error_message)
     }
 
     pub fn ring(&self, at: (f64, f64), radius: u32, color: RGBColor) -> DrawResult {
         self.0
             .draw(&Circle::new(pixel(at), radius, color.stroke_width(2)))
-            .map_err(why)
+            .map_err(error_message)
     }
 
     pub fn triangle(&self, tip: (f64, f64), size: f64, color: RGBColor) -> DrawResult {
@@ -144,7 +150,7 @@ impl Canvas<'_> {
         ];
         self.0
             .draw(&Polygon::new(corners.map(pixel).to_vec(), color.filled()))
-            .map_err(why)
+            .map_err(error_message)
     }
 
     pub fn text(&self, at: (f64, f64), side: HPos, size: u32, text: &str) -> DrawResult {
@@ -154,11 +160,11 @@ impl Canvas<'_> {
         let style = style.pos(Pos::new(side, VPos::Center));
         self.0
             .draw(&Text::new(text.to_owned(), pixel(at), style))
-            .map_err(why)
+            .map_err(error_message)
     }
 }
 
-#[allow(clippy::cast_possible_truncation)] // pixels of a picture
+#[allow(clippy::cast_possible_truncation)] // coordinates of a picture are small
 fn pixel((x, y): (f64, f64)) -> (i32, i32) {
     (x.round() as i32, y.round() as i32)
 }
@@ -173,7 +179,7 @@ pub struct Scale {
 }
 
 impl Scale {
-    /// Makes a scale with `low` at pixel `from` and `high` at pixel `to`.
+    /// Creates a scale with `low` at pixel `from` and `high` at pixel `to`.
     pub fn new((low, high): (f64, f64), (from, to): (f64, f64)) -> Scale {
         let high = if high > low { high } else { low + 1.0 };
         Scale {
@@ -190,7 +196,7 @@ impl Scale {
     }
 
     /// Reverses the scale.
-    pub fn turned(self) -> Scale {
+    pub fn reversed(self) -> Scale {
         Scale {
             from: self.to,
             to: self.from,
@@ -203,7 +209,7 @@ impl Scale {
         Scale { to, ..self }
     }
 
-    /// Returns about five round values in the scale.
+    /// Returns about five round values within the scale.
     pub fn ticks(&self) -> Vec<f64> {
         let raw = (self.high - self.low) / 4.0;
         let power = 10_f64.powf(raw.log10().floor());
@@ -230,7 +236,7 @@ impl Scale {
     }
 }
 
-/// Writes a number with at most four digits.
+/// Formats a number with about three significant digits.
 pub fn number(value: f64) -> String {
     let size = value.abs();
     let text = match size {
@@ -247,7 +253,7 @@ pub fn number(value: f64) -> String {
     }
 }
 
-/// Writes a fraction as a percentage.
+/// Formats a fraction as a percentage.
 pub fn percent(share: f64) -> String {
     match share * 100.0 {
         0.0 => "0 %".to_owned(),
@@ -257,12 +263,12 @@ pub fn percent(share: f64) -> String {
     }
 }
 
-/// Shortens a text to at most `most` characters.
-fn cut(text: &str, most: usize) -> String {
-    match text.chars().count() > most {
+/// Shortens a text to at most `max_length` characters.
+fn shorten(text: &str, max_length: usize) -> String {
+    match text.chars().count() > max_length {
         true => {
             text.chars()
-                .take(most.saturating_sub(1))
+                .take(max_length.saturating_sub(1))
                 .collect::<String>()
                 + "…"
         }
@@ -305,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn a_picture_describes_itself_and_text_is_escaped() {
+    fn a_picture_has_a_description_and_its_text_is_escaped() {
         let alternative = Alternative {
             title: "a <b>",
             description: "c & d",

@@ -1,4 +1,4 @@
-//! A plot of the widths and heights of images.
+//! Draws the widths and heights of images.
 
 use plotters::style::text_anchor::HPos;
 use prep_app::Error;
@@ -6,14 +6,17 @@ use prep_app::Error;
 use super::{Alternative, GRID, INK, Scale, TEST, THIRD, TRAIN, WIDTH, number, picture};
 use crate::collect::ImageSize;
 
-const LEFT: f64 = 44.0;
-const BOTTOM: f64 = 34.0;
+/// Width of the margin on the left, in pixels.
+const LEFT_MARGIN: f64 = 44.0;
+/// Height of the margin at the bottom, in pixels.
+const BOTTOM_MARGIN: f64 = 34.0;
+/// Height of the picture, in pixels.
 const HEIGHT: u32 = 210;
 
-/// Colours of the directories, in order. Shapes differ, too.
+/// Colours of the directories, in order. Their marks also differ in shape.
 const COLORS: [plotters::style::RGBColor; 3] = [TRAIN, TEST, THIRD];
 
-/// Draws a mark for each image.
+/// Draws a mark for each size of an image.
 ///
 /// # Errors
 /// Returns an error if the picture cannot be drawn.
@@ -22,9 +25,9 @@ pub fn sizes(title: &str, groups: &[(String, Vec<ImageSize>)]) -> Result<String,
     let most = |of: fn(&ImageSize) -> u32| f64::from(all().map(of).max().unwrap_or(1)) * 1.05;
     let x = Scale::new(
         (0.0, most(|size| size.width)),
-        (LEFT, f64::from(WIDTH) - 14.0),
+        (LEFT_MARGIN, f64::from(WIDTH) - 14.0),
     );
-    let bottom = f64::from(HEIGHT) - BOTTOM;
+    let bottom = f64::from(HEIGHT) - BOTTOM_MARGIN;
     let y = Scale::new((0.0, most(|size| size.height)), (bottom, 8.0));
     let described = groups.iter().map(|(name, sizes)| {
         let range = |of: fn(&ImageSize) -> u32| {
@@ -52,13 +55,13 @@ pub fn sizes(title: &str, groups: &[(String, Vec<ImageSize>)]) -> Result<String,
     picture(&alternative, HEIGHT, |canvas| {
         for tick in y.ticks() {
             canvas.line(
-                (LEFT, y.to_pixel(tick)),
+                (LEFT_MARGIN, y.to_pixel(tick)),
                 (f64::from(WIDTH) - 14.0, y.to_pixel(tick)),
                 GRID,
                 1,
             )?;
             canvas.text(
-                (LEFT - 5.0, y.to_pixel(tick)),
+                (LEFT_MARGIN - 5.0, y.to_pixel(tick)),
                 HPos::Right,
                 10,
                 &number(tick),
@@ -78,7 +81,12 @@ pub fn sizes(title: &str, groups: &[(String, Vec<ImageSize>)]) -> Result<String,
                 &number(tick),
             )?;
         }
-        canvas.line((LEFT, bottom), (f64::from(WIDTH) - 14.0, bottom), INK, 1)?;
+        canvas.line(
+            (LEFT_MARGIN, bottom),
+            (f64::from(WIDTH) - 14.0, bottom),
+            INK,
+            1,
+        )?;
         canvas.text(
             (f64::from(WIDTH) / 2.0, bottom + 26.0),
             HPos::Center,
@@ -89,7 +97,7 @@ pub fn sizes(title: &str, groups: &[(String, Vec<ImageSize>)]) -> Result<String,
             let color = COLORS.get(at).copied().unwrap_or(INK);
             let mut seen: Vec<ImageSize> = Vec::new();
             for size in sizes {
-                // Equal sizes have one mark.
+                // Images of the same size share a mark.
                 if seen.contains(size) {
                     continue;
                 }

@@ -1,10 +1,10 @@
-//! Graphs in Graphviz' language.
+//! Writes graphs in the language of Graphviz.
 
 use std::fmt::Write as _;
 
 use super::layers::Drawing;
 
-/// Writes a graph in Graphviz' language.
+/// Returns a graph in the language of Graphviz.
 pub fn dot(title: &str, drawing: &Drawing) -> String {
     let mut dot = format!(
         "digraph {} {{\n  rankdir=LR;\n  node [shape=box];\n",
@@ -39,7 +39,7 @@ mod tests {
     use crate::graph::layers::tests::drawing;
 
     #[test]
-    fn dot_quotes_names() {
+    fn names_are_quoted_in_dot() {
         assert_eq!(
             dot("a-b", &drawing(&["x\"y", "z"], &[(0, 1)])),
             "digraph \"a-b\" {\n  rankdir=LR;\n  node [shape=box];\n  n0 [label=\"x\\\"y\\ncsv\"];\n  \

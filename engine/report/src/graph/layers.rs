@@ -17,15 +17,15 @@ pub struct DrawnStep {
 pub struct Drawing {
     /// Nodes, inputs first.
     pub nodes: Vec<DrawnStep>,
-    /// Edges as (from, to), each pair once.
+    /// Edges as pairs (from, to), without duplicates.
     pub edges: Vec<(usize, usize)>,
 }
 
-/// Sweeps in each direction. More of them change nothing in graphs of this size.
+/// Number of sweeps in each direction. More sweeps change nothing in graphs of this size.
 const SWEEPS: usize = 4;
 
 impl Drawing {
-    /// Makes a graph of the steps `order`, inputs first.
+    /// Creates a drawing of the steps in `order`. Inputs come before the steps that use them.
     pub fn new(graph: &Graph, order: &[NodeId]) -> Drawing {
         let place = |node: NodeId| order.iter().position(|other| *other == node);
         let mut edges = Vec::new();
@@ -49,7 +49,7 @@ impl Drawing {
         }
     }
 
-    /// Returns the nodes of every layer, from top to bottom.
+    /// Returns the nodes of each layer, from top to bottom.
     pub fn layers(&self) -> Vec<Vec<usize>> {
         let mut layer_of = vec![0; self.nodes.len()];
         // Edges are sorted by their start, and nodes come after their inputs.
@@ -61,20 +61,20 @@ impl Drawing {
             layers[*layer].push(node);
         }
         let mut place = vec![0.0; self.nodes.len()];
-        number(&layers, &mut place);
+        set_positions(&layers, &mut place);
         for _ in 0..SWEEPS {
             for layer in &mut layers {
-                self.place_layer(layer, &mut place, |edge| (edge.1, edge.0));
+                self.sort_layer(layer, &mut place, |edge| (edge.1, edge.0));
             }
             for layer in layers.iter_mut().rev() {
-                self.place_layer(layer, &mut place, |edge| *edge);
+                self.sort_layer(layer, &mut place, |edge| *edge);
             }
         }
         layers
     }
 
     /// Sorts one layer by the mean position of the neighbours on one side. `side` returns a node and its neighbour.
-    fn place_layer(
+    fn sort_layer(
         &self,
         layer: &mut [usize],
         place: &mut [f64],
@@ -88,7 +88,7 @@ impl Drawing {
                 .filter(|(own, _)| *own == node)
                 .map(|(_, other)| place[other])
                 .collect();
-            #[allow(clippy::cast_precision_loss)] // a handful of edges
+            #[allow(clippy::cast_precision_loss)] // there are only a few edges
             let count = places.len() as f64;
             if places.is_empty() {
                 place[node]
@@ -101,12 +101,12 @@ impl Drawing {
         for (slot, (_, node)) in layer.iter_mut().zip(keyed) {
             *slot = node;
         }
-        number(&[layer.to_vec()], place);
+        set_positions(&[layer.to_vec()], place);
     }
 }
 
-/// Returns positions within layers. The middle of a layer is 0.
-fn number(layers: &[Vec<usize>], place: &mut [f64]) {
+/// Sets the positions of nodes within their layers. The middle of a layer is 0.
+fn set_positions(layers: &[Vec<usize>], place: &mut [f64]) {
     for layer in layers {
         for (position, node) in layer.iter().enumerate() {
             #[allow(clippy::cast_precision_loss)]
@@ -132,7 +132,7 @@ pub mod tests {
     }
 
     #[test]
-    fn arrows_point_to_later_layers_and_do_not_cross_without_need() {
+    fn arrows_point_to_later_layers_and_do_not_cross() {
         let drawing = drawing(
             &["a", "b", "c", "d", "e"],
             &[(0, 3), (1, 2), (2, 4), (3, 4)],

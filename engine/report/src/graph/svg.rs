@@ -5,14 +5,19 @@ use std::fmt::Write as _;
 use super::layers::Drawing;
 use crate::text::escape;
 
-const CHARACTER: usize = 7;
-const HEIGHT: usize = 36;
-const GAP: usize = 14;
+/// Width of a character, in pixels.
+const CHARACTER_WIDTH: usize = 7;
+/// Height of a box, in pixels.
+const BOX_HEIGHT: usize = 36;
+/// Vertical space between boxes, in pixels.
+const BOX_GAP: usize = 14;
+/// Horizontal space between layers, in pixels.
 const LAYER_GAP: usize = 56;
+/// Space around the drawing, in pixels.
 const MARGIN: usize = 16;
 
 #[derive(Debug, Clone, Copy, Default)]
-struct Place {
+struct BoxPosition {
     x: usize,
     y: usize,
     width: usize,
@@ -22,23 +27,23 @@ struct Place {
 pub fn svg(title: &str, drawing: &Drawing) -> String {
     let layers = drawing.layers();
     let tallest = layers.iter().map(Vec::len).max().unwrap_or(0);
-    let mut places = vec![Place::default(); drawing.nodes.len()];
+    let mut places = vec![BoxPosition::default(); drawing.nodes.len()];
     let mut x = MARGIN;
     for layer in &layers {
         let texts = layer.iter().map(|node| &drawing.nodes[*node]);
         let longest = texts
             .map(|node| node.name.chars().count().max(node.kind.chars().count()))
             .max();
-        let width = longest.unwrap_or(0) * CHARACTER + 20;
-        let mut y = MARGIN + (tallest - layer.len()) * (HEIGHT + GAP) / 2;
+        let width = longest.unwrap_or(0) * CHARACTER_WIDTH + 20;
+        let mut y = MARGIN + (tallest - layer.len()) * (BOX_HEIGHT + BOX_GAP) / 2;
         for node in layer {
-            places[*node] = Place { x, y, width };
-            y += HEIGHT + GAP;
+            places[*node] = BoxPosition { x, y, width };
+            y += BOX_HEIGHT + BOX_GAP;
         }
         x += width + LAYER_GAP;
     }
     let width = x.saturating_sub(LAYER_GAP) + MARGIN;
-    let height = 2 * MARGIN + (tallest * (HEIGHT + GAP)).saturating_sub(GAP);
+    let height = 2 * MARGIN + (tallest * (BOX_HEIGHT + BOX_GAP)).saturating_sub(BOX_GAP);
     let mut svg = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" \
          viewBox=\"0 0 {width} {height}\" font-family=\"monospace\" font-size=\"11\">\n<title>{}</title>\n",
@@ -48,8 +53,8 @@ pub fn svg(title: &str, drawing: &Drawing) -> String {
     svg.push_str("<g fill=\"none\" stroke=\"#888\">\n");
     for (from, to) in &drawing.edges {
         let (from, to) = (places[*from], places[*to]);
-        let (x1, y1) = (from.x + from.width, from.y + HEIGHT / 2);
-        let (x2, y2) = (to.x, to.y + HEIGHT / 2);
+        let (x1, y1) = (from.x + from.width, from.y + BOX_HEIGHT / 2);
+        let (x2, y2) = (to.x, to.y + BOX_HEIGHT / 2);
         let bend = LAYER_GAP / 2;
         let _ = writeln!(
             svg,
@@ -68,10 +73,10 @@ pub fn svg(title: &str, drawing: &Drawing) -> String {
     }
     svg.push_str("</g>\n");
     for (node, place) in drawing.nodes.iter().zip(&places) {
-        let Place { x, y, width } = *place;
+        let BoxPosition { x, y, width } = *place;
         let _ = writeln!(
             svg,
-            "<rect x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{HEIGHT}\" rx=\"4\" fill=\"{}\" stroke=\"#555\"/>",
+            "<rect x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{BOX_HEIGHT}\" rx=\"4\" fill=\"{}\" stroke=\"#555\"/>",
             colour(&node.name, &node.kind)
         );
         let middle = x + width / 2;
@@ -89,7 +94,7 @@ pub fn svg(title: &str, drawing: &Drawing) -> String {
     svg
 }
 
-/// Public outputs are green, private ones red.
+/// Returns the colour of a step. Public outputs are green, and private outputs are red.
 fn colour(name: &str, kind: &str) -> &'static str {
     match (name, kind) {
         (name, _) if name.starts_with("public/") => "#e3f4e3",
@@ -105,7 +110,7 @@ mod tests {
     use crate::graph::layers::tests::drawing;
 
     #[test]
-    fn boxes_do_not_overlap_and_everything_is_inside() {
+    fn boxes_do_not_overlap_and_are_inside_the_picture() {
         let drawing = drawing(
             &["a", "public/b <1>", "c", "d"],
             &[(0, 1), (0, 2), (1, 3), (2, 3)],

@@ -1,4 +1,4 @@
-//! Experiments: a table, and a picture for each set.
+//! The section of experiments: a table, and a picture for each set.
 
 use maud::{Markup, html};
 use prep_app::Error;
@@ -18,7 +18,7 @@ const METRICS: [(&str, &str); 6] = [
     ("valid_submissions_percentage", "Valid"),
 ];
 
-/// The section; nothing without grading reports.
+/// Returns the section of experiments. It is empty if there are no grading reports.
 ///
 /// # Errors
 /// Returns an error if a picture cannot be drawn.
@@ -26,7 +26,7 @@ pub fn section(experiments: &Experiments) -> Result<Markup, Error> {
     if experiments.all.is_empty() {
         return Ok(html! {});
     }
-    // One scale, so that sets can be compared.
+    // All pictures have the same scale, so that sets can be compared.
     let reached = experiments.all.iter().flat_map(|one| {
         let sets = experiments.sets.iter();
         sets.filter_map(|set| estimate(one, set, MEDALS))
@@ -69,7 +69,7 @@ fn row(experiment: &Experiment, set: &str) -> Vec<Markup> {
         Some(Ok(summary)) => {
             cells.push(html! { (summary.seeds) });
             cells.extend(METRICS.iter().map(|(metric, _)| match summary.estimate(metric) {
-                // One seed does not show how seeds differ.
+                // A single seed has no standard error.
                 Some(one) if summary.seeds > 1 => html! {
                     (format!("{:.1}", one.mean)) " " small { (format!("± {:.1}", one.standard_error)) }
                 },

@@ -1,7 +1,8 @@
-//! From values to HTML, by templates that are checked when the program is compiled and that escape every text.
+//! Writes the page with templates, which are checked when the program is compiled and which escape all texts.
 //!
-//! Only pictures and the style sheet are written as they are (`PreEscaped`). A page of its own making would need `escape` at
-//! each of a hundred places; forgetting one would let a column's name run in the reader's browser.
+//! Only pictures and the style sheet are inserted without escaping (`PreEscaped`). Without templates, about a hundred
+//! places would have to call `escape`. If one were forgotten, the name of a column could run a script in the reader's
+//! browser.
 
 mod competition;
 mod experiments;
@@ -16,13 +17,13 @@ use crate::text::visible;
 
 const STYLE: &str = include_str!("style.css");
 
-/// Nothing may be fetched, nothing may run.
+/// The page must not load anything or run scripts.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'";
 
-/// Pages with more competitions show them folded, but for the first.
+/// If a page has more competitions, only the first section is open.
 const MAX_OPEN: usize = 3;
 
-/// The page.
+/// Returns the page as HTML.
 ///
 /// # Errors
 /// Returns an error if a picture cannot be drawn.

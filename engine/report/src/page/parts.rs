@@ -1,4 +1,4 @@
-//! Parts that several sections share: tables and their columns, notes, file names.
+//! Elements that several sections share: tables, figures and legends.
 
 use maud::{Markup, PreEscaped, html};
 
@@ -9,7 +9,7 @@ pub struct PageColumn {
     pub is_number: bool,
 }
 
-/// A column of text.
+/// Returns a column of text.
 pub const fn text(heading: &'static str) -> PageColumn {
     PageColumn {
         heading,
@@ -17,7 +17,7 @@ pub const fn text(heading: &'static str) -> PageColumn {
     }
 }
 
-/// A column of numbers, which are aligned to the right.
+/// Returns a column of numbers, which are aligned to the right.
 pub const fn number(heading: &'static str) -> PageColumn {
     PageColumn {
         heading,
@@ -25,7 +25,7 @@ pub const fn number(heading: &'static str) -> PageColumn {
     }
 }
 
-/// A table that scrolls sideways where it is too wide.
+/// Returns a table. It scrolls horizontally if it is too wide.
 pub fn table(caption: &str, columns: &[PageColumn], rows: &[Vec<Markup>]) -> Markup {
     let headings: Vec<(&str, bool)> = columns
         .iter()
@@ -34,7 +34,7 @@ pub fn table(caption: &str, columns: &[PageColumn], rows: &[Vec<Markup>]) -> Mar
     table_of(caption, &headings, rows)
 }
 
-/// The same, with headings that come from data.
+/// Same as [`table`], but the headings come from data: each has a text, and whether its column has numbers.
 pub fn table_of(caption: &str, headings: &[(&str, bool)], rows: &[Vec<Markup>]) -> Markup {
     html! {
         div.scroll tabindex="0" role="region" aria-label=(caption) {
@@ -57,12 +57,12 @@ pub fn table_of(caption: &str, headings: &[(&str, bool)], rows: &[Vec<Markup>]) 
     }
 }
 
-/// A picture with a caption.
+/// Returns a picture with a caption.
 pub fn figure(svg: &str, caption: &Markup) -> Markup {
     html! { figure { (PreEscaped(svg)) figcaption { (caption) } } }
 }
 
-/// A colour of a picture with what it stands for: `train`, `test` or `third`.
+/// Returns an entry of a legend. `color` is `train`, `test` or `third`.
 pub fn legend(color: &str, words: &Markup) -> Markup {
     html! { span.keyed { span.key.(color) {} " " (words) } }
 }

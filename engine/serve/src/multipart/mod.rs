@@ -1,11 +1,11 @@
-//! Decodes `multipart/form-data`, piece by piece.
+//! Decodes `multipart/form-data` incrementally.
 //!
-//! It accepts what upstream's server accepts, whose framework reads bodies leniently: any of the three line breaks, spaces
-//! after a boundary, lines of data that begin with the boundary, and names of headers in any case. The decoder keeps at most a
-//! part's header and the beginning of a boundary in memory.
+//! It accepts the same bodies as upstream's server. The framework of that server is lenient: it accepts all three kinds
+//! of line breaks, spaces after a boundary, lines of data that begin with the boundary, and header names in any case.
+//! The decoder keeps at most a part's header and the beginning of a boundary in memory.
 //!
 //! ```text
-//! parameters   `form-data; name="file"`: the value of a header and its parameters
+//! parameters   parses the value and the parameters of a header such as `form-data; name="file"`
 //! ```
 
 mod parameters;
@@ -15,13 +15,13 @@ use memchr::memmem::Finder;
 
 use self::parameters::parameters;
 
-/// Maximum bytes of a part's header.
-pub(crate) const MAX_HEADER: usize = 64 << 10;
+/// Maximum length of a part's header, in bytes.
+pub(crate) const MAX_HEADER_BYTES: usize = 64 << 10;
 
-/// Maximum spaces after a boundary.
+/// Maximum number of spaces after a boundary.
 const MAX_PADDING: usize = 1 << 10;
 
-/// Returns the boundary that the header `Content-Type` names. `None` if the body is not `multipart/form-data`.
+/// Returns the boundary that the header `Content-Type` names. Returns `None` if the body is not `multipart/form-data`.
 pub(crate) fn boundary(content_type: &str) -> Option<String> {
     let (kind, parameters) = parameters(content_type);
     let is_form = kind.eq_ignore_ascii_case("multipart/form-data");
@@ -30,7 +30,7 @@ pub(crate) fn boundary(content_type: &str) -> Option<String> {
     boundary.filter(|boundary| is_form && !boundary.is_empty() && boundary.is_ascii())
 }
 
-/// The next thing in a body.
+/// An event while decoding a body.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Event {
     /// A part begins.
@@ -41,7 +41,7 @@ pub(crate) enum Event {
     PartEnd,
     /// The last part is complete. The decoder ignores the rest of the body.
     End,
-    /// The decoder needs the next piece of the body.
+    /// The decoder needs the next chunk of the body.
     NeedData,
 }
 
@@ -50,18 +50,18 @@ pub(crate) enum Event {
 pub(crate) struct Part {
     /// Name of the field.
     pub name: Option<String>,
-    /// Whether the part has a file's name.
+    /// Whether the header has the parameter `filename`.
     pub is_file: bool,
 }
 
-/// Errors of a body.
+/// Errors when decoding a body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum MultipartError {
     #[error("the body ends before the last boundary")]
     Truncated,
     #[error("a part has no header Content-Disposition")]
     NoDisposition,
-    #[error("a part's header is longer than {MAX_HEADER} bytes")]
+    #[error("a part's header is longer than {MAX_HEADER_BYTES} bytes")]
     LongHeader,
 }
 
@@ -83,24 +83,24 @@ pub(crate) struct Decoder {
     delimiter: Finder<'static>,
     buffer: BytesMut,
     state: State,
-    /// A part was completed, and [`Event::PartEnd`] is next.
+    /// Whether a part was completed, so that the next event is [`Event::PartEnd`].
     is_part_complete: bool,
-    /// The body has no further piece.
+    /// Whether all chunks of the body were added.
     is_complete: bool,
 }
 
-/// A delimiter in the buffer.
+/// The result of searching for a delimiter in the buffer.
 enum Search {
     Found(Delimiter),
-    /// There may be one from this place on; the rest of it has not arrived.
+    /// A delimiter may begin at this position, but the rest of it has not arrived.
     Undecided(usize),
     Nothing,
 }
 
 struct Delimiter {
-    /// Start, with the line break before it.
+    /// Start of the delimiter, including the line break before it.
     start: usize,
-    /// End, with the line break after it.
+    /// End of the delimiter, including the line break after it.
     end: usize,
     is_last: bool,
 }
@@ -109,7 +109,7 @@ struct Delimiter {
 enum Ending {
     /// Two hyphens.
     Last,
-    /// Spaces and a line break, of this length.
+    /// Spaces and a line break, with this total length.
     Line(usize),
     Undecided,
     /// Other text, so this is not a delimiter.
@@ -128,14 +128,14 @@ impl Decoder {
         }
     }
 
-    /// Adds the next piece of the body.
-    pub(crate) fn feed(&mut self, piece: &[u8]) {
+    /// Adds the next chunk of the body.
+    pub(crate) fn feed(&mut self, chunk: &[u8]) {
         if !matches!(self.state, State::Epilogue) {
-            self.buffer.extend_from_slice(piece);
+            self.buffer.extend_from_slice(chunk);
         }
     }
 
-    /// Records that the body has no further piece.
+    /// Records that the body has no more chunks.
     pub(crate) fn finish(&mut self) {
         self.is_complete = true;
     }
@@ -143,7 +143,7 @@ impl Decoder {
     /// Returns the next event.
     ///
     /// # Errors
-    /// Returns an error if a part has no usable header, or the body is complete and its last boundary is missing.
+    /// Returns an error if a part has no usable header, or if the body is complete and its last boundary is missing.
     pub(crate) fn next(&mut self) -> Result<Event, MultipartError> {
         if std::mem::take(&mut self.is_part_complete) {
             return Ok(Event::PartEnd);
@@ -180,13 +180,13 @@ impl Decoder {
     }
 
     fn header(&mut self) -> Result<Event, MultipartError> {
-        let Some(end) = blank_line(&self.buffer) else {
-            return match self.buffer.len() > MAX_HEADER {
+        let Some(end) = empty_line(&self.buffer) else {
+            return match self.buffer.len() > MAX_HEADER_BYTES {
                 true => Err(MultipartError::LongHeader),
                 false => Ok(Event::NeedData),
             };
         };
-        if end > MAX_HEADER {
+        if end > MAX_HEADER_BYTES {
             return Err(MultipartError::LongHeader);
         }
         let part = part(&String::from_utf8_lossy(&self.buffer[..end]))?;
@@ -226,7 +226,7 @@ impl Decoder {
         Event::Data(data)
     }
 
-    /// Moves past a delimiter.
+    /// Removes a delimiter and the data before it from the buffer.
     fn pass(&mut self, found: &Delimiter) {
         self.state = match found.is_last {
             true => State::Epilogue,
@@ -238,23 +238,23 @@ impl Decoder {
         }
     }
 
-    /// Searches the first delimiter. Only in the preamble can it be without a line break before it.
+    /// Searches for the first delimiter. A delimiter needs a line break before it, except in the preamble.
     fn search(&self, needs_line_break: bool) -> Search {
         let buffer = self.buffer.as_ref();
         let length = self.delimiter.needle().len();
         let mut from = 0;
-        while let Some(place) = buffer
+        while let Some(position) = buffer
             .get(from..)
             .and_then(|rest| self.delimiter.find(rest))
         {
-            let place = from + place;
-            from = place + 1;
-            let start = match line_break_before(buffer, place) {
+            let position = from + position;
+            from = position + 1;
+            let start = match line_break_before(buffer, position) {
                 Some(start) => start,
                 None if needs_line_break => continue,
-                None => place,
+                None => position,
             };
-            let after = place + length;
+            let after = position + length;
             match ending(buffer.get(after..).unwrap_or_default(), self.is_complete) {
                 Ending::Data => {}
                 Ending::Undecided => return Search::Undecided(start),
@@ -277,12 +277,13 @@ impl Decoder {
         Search::Nothing
     }
 
-    /// Returns where the beginning of a delimiter may be at the end of the buffer; the end if there is none.
+    /// Returns the position at the end of the buffer at which an incomplete delimiter may begin. Returns the length of
+    /// the buffer if there is no such position.
     fn partial(&self) -> usize {
         let buffer = self.buffer.as_ref();
         let delimiter = self.delimiter.needle();
         let first = buffer.len().saturating_sub(delimiter.len() + 2);
-        let is_beginning = |place: &usize| match buffer.get(*place..).unwrap_or_default() {
+        let is_beginning = |position: &usize| match buffer.get(*position..).unwrap_or_default() {
             [b'\r', b'\n', rest @ ..] | [b'\r' | b'\n', rest @ ..] => delimiter.starts_with(rest),
             _ => false,
         };
@@ -291,11 +292,11 @@ impl Decoder {
     }
 }
 
-/// Returns the start of the line break that ends at a place.
-fn line_break_before(buffer: &[u8], place: usize) -> Option<usize> {
-    match buffer.get(..place)? {
-        [.., b'\r', b'\n'] => Some(place - 2),
-        [.., b'\r' | b'\n'] => Some(place - 1),
+/// Returns the start of the line break that ends at a position.
+fn line_break_before(buffer: &[u8], position: usize) -> Option<usize> {
+    match buffer.get(..position)? {
+        [.., b'\r', b'\n'] => Some(position - 2),
+        [.., b'\r' | b'\n'] => Some(position - 1),
         _ => None,
     }
 }
@@ -317,12 +318,12 @@ fn ending(rest: &[u8], is_complete: bool) -> Ending {
     }
 }
 
-/// Returns the end of the first of two line breaks without anything between them.
-fn blank_line(buffer: &[u8]) -> Option<usize> {
+/// Finds an empty line. Returns the end of the line break before it.
+fn empty_line(buffer: &[u8]) -> Option<usize> {
     let mut breaks = memchr::memchr2_iter(b'\r', b'\n', buffer);
-    breaks.find_map(|place| match buffer.get(place..)? {
-        [b'\r', b'\n', b'\r', b'\n', ..] => Some(place + 2),
-        [b'\r', b'\r', ..] | [b'\n', b'\n', ..] => Some(place + 1),
+    breaks.find_map(|position| match buffer.get(position..)? {
+        [b'\r', b'\n', b'\r', b'\n', ..] => Some(position + 2),
+        [b'\r', b'\r', ..] | [b'\n', b'\n', ..] => Some(position + 1),
         _ => None,
     })
 }
@@ -330,7 +331,7 @@ fn blank_line(buffer: &[u8]) -> Option<usize> {
 /// Parses the header of a part.
 fn part(text: &str) -> Result<Part, MultipartError> {
     let text = text.replace("\r\n", "\n").replace('\r', "\n");
-    // A line that begins with a space continues the one before.
+    // A line that begins with a space or tab continues the previous line.
     let text = text.replace("\n ", " ").replace("\n\t", " ");
     let headers = text
         .lines()

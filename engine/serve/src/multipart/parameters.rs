@@ -1,8 +1,8 @@
-//! The value of a header and its parameters: `form-data; name="file"; filename*=UTF-8''a.csv`.
+//! Parses the value and the parameters of a header, for example `form-data; name="file"; filename*=UTF-8''a.csv`.
 
-/// Returns the value in front of the first semicolon, and the parameters in order. Their names are in lower case and without
-/// the marks of RFC 2231 (`filename*0*`). Parameters that cannot be read are left out. A header without a
-/// value has no parameters.
+/// Returns the value before the first semicolon, and the parameters in order. Names are converted to lower case, and
+/// the suffixes of RFC 2231 (`filename*0*`) are removed. Invalid parameters are skipped. A header without a value has
+/// no parameters.
 pub(super) fn parameters(header: &str) -> (&str, Vec<(String, String)>) {
     let (value, mut rest) = header.split_once(';').unwrap_or((header, ""));
     let mut found = Vec::new();
@@ -35,7 +35,8 @@ fn is_name(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"_-*!#$%&'+.^`|~".contains(&byte)
 }
 
-/// Returns the content of a parameter, and the text after it. `None` if it is neither a word nor a quoted text.
+/// Returns the value of a parameter, and the text after it. The value is `None` if it is neither a token nor a quoted
+/// string.
 fn content(text: &str) -> (Option<String>, &str) {
     let Some(quoted) = text.strip_prefix('"') else {
         let length = text
@@ -47,9 +48,9 @@ fn content(text: &str) -> (Option<String>, &str) {
     };
     let mut content = String::new();
     let mut characters = quoted.char_indices();
-    while let Some((place, character)) = characters.next() {
+    while let Some((position, character)) = characters.next() {
         match character {
-            '"' => return (Some(content), &quoted[place + 1..]),
+            '"' => return (Some(content), &quoted[position + 1..]),
             '\\' => match characters.clone().next() {
                 Some((_, escaped @ ('"' | '\\'))) => {
                     content.push(escaped);

@@ -1,7 +1,7 @@
-"""Records what Werkzeug reads from multipart bodies: `python record.py > bodies.json`.
+"""Records how Werkzeug decodes multipart bodies: `python record.py > bodies.json`.
 
-Each record has the header `Content-Type`, the body, and the content of the first file in the field `file`; null if there is none
-or the body is an error. Texts have one character for each byte. Needs Werkzeug 3.1.
+Each record has the header `Content-Type`, the body, and the content of the first file in the field `file`. The content is
+null if there is no file or if the body is invalid. Texts have one character per byte. Needs Werkzeug 3.1.
 """
 
 import io
@@ -25,7 +25,7 @@ def whole(*parts, line=b"\r\n", end=b"--b--\r\n"):
 
 
 def chosen():
-    """Bodies that clients send, and each liberty of the framework."""
+    """Bodies that clients send, and bodies that are accepted only because the framework is lenient."""
     yield PLAIN, whole(part())
     for line in (b"\n", b"\r"):
         yield PLAIN, whole(part(line=line), line=line)
@@ -76,7 +76,7 @@ def chosen():
 
 
 def mutated(count):
-    """Bodies with bytes that were removed, repeated or exchanged."""
+    """Bodies in which random bytes were removed, repeated or replaced."""
     generator = random.Random(1)
     words = [b"\r", b"\n", b"\r\n", b"--b", b"--b--", b" ", b"-", b";", b'"', DISPOSITION, b"x"]
     for _ in range(count):

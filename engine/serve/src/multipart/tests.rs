@@ -1,9 +1,10 @@
 use super::*;
 
-/// The first file in the field `file`; `None` if there is none, or the body is an error. The body comes in pieces.
-fn file(content_type: &str, body: &[u8], piece: usize) -> Option<Vec<u8>> {
+/// Decodes a body in chunks of `chunk` bytes. Returns the first file in the field `file`, or `None` if there is no file
+/// or the body is invalid.
+fn file(content_type: &str, body: &[u8], chunk: usize) -> Option<Vec<u8>> {
     let mut decoder = Decoder::new(&boundary(content_type)?);
-    let mut pieces = body.chunks(piece);
+    let mut chunks = body.chunks(chunk);
     let (mut first, mut current): (Option<Vec<u8>>, Option<Vec<u8>>) = (None, None);
     loop {
         match decoder.next().ok()? {
@@ -14,24 +15,24 @@ fn file(content_type: &str, body: &[u8], piece: usize) -> Option<Vec<u8>> {
             Event::Data(data) => current.iter_mut().for_each(|file| file.extend(&data)),
             Event::PartEnd => first = first.or(current.take()),
             Event::End => return first,
-            Event::NeedData => match pieces.next() {
-                Some(piece) => decoder.feed(piece),
+            Event::NeedData => match chunks.next() {
+                Some(chunk) => decoder.feed(chunk),
                 None => decoder.finish(),
             },
         }
     }
 }
 
-/// One character for each byte.
+/// Converts a text with one character per byte to bytes.
 fn bytes(text: &str) -> Vec<u8> {
     text.chars()
         .map(|one| u8::try_from(one as u32).unwrap())
         .collect()
 }
 
-/// `record.py` wrote what upstream's framework reads.
+/// `record.py` recorded the results of upstream's framework.
 #[test]
-fn bodies_are_read_as_upstream_reads_them() {
+fn bodies_are_decoded_as_by_upstream() {
     let path = std::env::var("BODIES");
     let text = match path {
         Ok(path) => std::fs::read_to_string(path).unwrap(),
@@ -41,11 +42,11 @@ fn bodies_are_read_as_upstream_reads_them() {
     let mut wrong = Vec::new();
     for (content_type, body, expected) in &records {
         let (body, expected) = (bytes(body), expected.as_deref().map(bytes));
-        for piece in [1, 2, 3, 7, usize::MAX] {
-            let found = file(content_type, &body, piece.min(body.len().max(1)));
+        for chunk in [1, 2, 3, 7, usize::MAX] {
+            let found = file(content_type, &body, chunk.min(body.len().max(1)));
             if found != expected {
                 wrong.push(format!(
-                    "{content_type}: {:?} in pieces of {piece}: {:?} instead of {:?}",
+                    "{content_type}: {:?} in chunks of {chunk}: {:?} instead of {:?}",
                     String::from_utf8_lossy(&body),
                     found.as_deref().map(String::from_utf8_lossy),
                     expected.as_deref().map(String::from_utf8_lossy),
@@ -64,10 +65,10 @@ fn bodies_are_read_as_upstream_reads_them() {
 }
 
 #[test]
-fn memory_is_limited() {
+fn the_decoder_buffers_little_memory() {
     let mut decoder = Decoder::new("b");
-    let feed = |decoder: &mut Decoder, piece: &[u8]| {
-        decoder.feed(piece);
+    let feed = |decoder: &mut Decoder, chunk: &[u8]| {
+        decoder.feed(chunk);
         loop {
             match decoder.next() {
                 Ok(Event::NeedData) => return Ok(decoder.buffer.len()),
@@ -86,7 +87,7 @@ fn memory_is_limited() {
             assert!(feed(&mut decoder, &[filling; 1 << 16]).unwrap() < 10);
         }
     }
-    // Spaces after a boundary end as data.
+    // Too many spaces after a boundary make it data.
     feed(&mut decoder, b"\r\n--b").unwrap();
     assert!(feed(&mut decoder, &[b' '; 1 << 16]).unwrap() < 10);
     feed(&mut decoder, b"\r\n--b\r\n").unwrap();

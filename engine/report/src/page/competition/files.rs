@@ -1,4 +1,4 @@
-//! Published outputs with their checksums.
+//! The table of published outputs and their checksums.
 
 use maud::{Markup, html};
 use prep_core::units;
@@ -7,16 +7,16 @@ use crate::collect::{CompetitionPage, OutputComparison, OutputFile};
 use crate::page::parts::{PageColumn, number, table, text};
 use crate::text::{count, time};
 
-/// Outputs that are listed one by one.
+/// Maximum number of outputs in the table.
 const MAX_LISTED: usize = 60;
-/// Characters of a digest that are shown.
+/// Number of characters of a digest that are shown.
 const DIGEST_CHARACTERS: usize = 12;
 
 pub fn files(one: &CompetitionPage) -> Markup {
     if one.files.is_empty() {
         return html! {};
     }
-    // Without published checksums there is nothing to compare, and no column for it.
+    // If no output has a published checksum, the columns for checksums are omitted.
     let has_published = one
         .files
         .iter()

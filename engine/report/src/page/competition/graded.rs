@@ -1,4 +1,4 @@
-//! Graded submissions, best first.
+//! The table of graded submissions, best first.
 
 use std::cmp::Ordering;
 
@@ -33,7 +33,8 @@ pub fn scores_table(scores: &[SubmissionScore]) -> Markup {
     html! { h3 { "Graded" } (table("Graded submissions, best first", &columns, &rows)) }
 }
 
-/// Better medals first. Within a medal a list keeps the order of its grading, since the direction is the leaderboard's.
+/// Sorts better medals first, and better scores first within a medal. Without a leaderboard, it is unknown which scores
+/// are better, so the order does not change.
 fn order(a: &SubmissionScore, b: &SubmissionScore) -> Ordering {
     a.rank.cmp(&b.rank).then_with(|| match (a.score, b.score) {
         (Some(x), Some(y)) if a.is_lower_better == Some(true) => x.total_cmp(&y),

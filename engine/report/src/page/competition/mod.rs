@@ -1,4 +1,4 @@
-//! One competition: its files, its split in pictures, its leaderboard, its pipeline.
+//! The section of a competition: pictures, scores, first rows, files, steps and pipeline.
 
 mod files;
 mod graded;
@@ -15,7 +15,7 @@ use crate::collect::CompetitionPage;
 use crate::graph;
 use crate::text::{count, time};
 
-/// The section of a competition.
+/// Returns the section of a competition.
 ///
 /// # Errors
 /// Returns an error if a picture cannot be drawn.
@@ -49,7 +49,8 @@ pub fn section(one: &CompetitionPage, open: bool) -> Result<Markup, Error> {
     })
 }
 
-/// Why scores mean something else than the benchmark's. Nobody confuses an own competition with one of the benchmark.
+/// Shows why scores cannot be compared with published ones. Only needed for competitions of the benchmark, because
+/// others have no published scores.
 fn obstacles(one: &CompetitionPage) -> Markup {
     let obstacles = match &one.comparability {
         Some(comparability) if !one.sets.is_empty() => comparability.obstacles(),
@@ -93,7 +94,7 @@ fn pipeline(one: &CompetitionPage) -> Markup {
         details {
             summary { "Pipeline: " (units::count(drawing.nodes.len() as u64, "step")) }
             div.scroll.graph tabindex="0" role="img"
-                aria-label="Which step feeds which; the steps are in the table above" { (PreEscaped(picture)) }
+                aria-label="Connections between the steps; the table above lists the steps" { (PreEscaped(picture)) }
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The leaderboard, labels, missing cells and images of a competition.
+//! Pictures of a competition: leaderboard, labels, missing cells, and sizes and thumbnails of images.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -10,15 +10,15 @@ use crate::collect::{CompetitionPage, LabelChart, PublicTable, Spread};
 use crate::draw;
 use crate::page::parts::{figure, legend};
 
-/// Columns with missing cells that are drawn.
+/// Maximum number of columns in the picture of missing cells.
 const MAX_COLUMNS: usize = 12;
-/// Images smaller than this are enlarged to it, in pixels.
+/// Thumbnails that are smaller than this are enlarged, in pixels.
 const MIN_THUMBNAIL: u32 = 64;
 
-/// All pictures that the data give.
+/// Returns all pictures for which there are data.
 ///
 /// # Errors
-/// Returns an error if one cannot be drawn.
+/// Returns an error if a picture cannot be drawn.
 pub fn pictures(one: &CompetitionPage) -> Result<Markup, Error> {
     let mut figures = Vec::new();
     figures.extend(leaderboard(one)?);
@@ -67,7 +67,7 @@ fn label(labels: &LabelChart) -> Result<Markup, Error> {
     Ok(figure(&picture, &caption))
 }
 
-/// Missing cells of train and test next to each other; of other tables on their own.
+/// Draws the fractions of missing cells, for a train and a test table next to each other.
 fn missing(tables: &[PublicTable]) -> Result<Option<Markup>, Error> {
     let (tests, others): (Vec<&PublicTable>, Vec<&PublicTable>) = tables
         .iter()
@@ -130,7 +130,7 @@ fn thumbnails(one: &CompetitionPage) -> Option<Markup> {
                 div.thumbnails {
                     @for thumbnail in thumbnails {
                         @let size = format!("{} × {}", thumbnail.image.width, thumbnail.image.height);
-                        // Tiny images are shown larger, pixel by pixel.
+                        // Tiny images are enlarged without smoothing.
                         @let times = (MIN_THUMBNAIL / thumbnail.width.max(thumbnail.height).max(1)).max(1);
                         img .tiny[times > 1] src={ "data:image/png;base64," (STANDARD.encode(&thumbnail.png)) }
                             width=(thumbnail.width * times) height=(thumbnail.height * times)

@@ -1,4 +1,4 @@
-//! The first rows of tables and JSON files.
+//! Tables with the first rows of tables and JSON files.
 
 use maud::{Markup, html};
 

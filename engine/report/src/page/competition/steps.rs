@@ -1,4 +1,4 @@
-//! When and why each step last ran.
+//! The table of steps: when and why each step last ran.
 
 use std::time::Duration;
 

@@ -1,7 +1,7 @@
-//! Sorting and filtering without a script: radio buttons, and rules of the style sheet that look at the checked one.
+//! Sorting and filtering without a script: radio buttons, and CSS rules that depend on the checked button.
 //!
-//! Each row has its position in each order as a variable (`--by-size: 3`). The rows are items of a grid, so a rule can choose
-//! which variable is their `order`.
+//! Each row has a CSS variable with its position in each order, for example `--by-size: 3`. The rows are items of a
+//! grid, so a rule can set their `order` to one of these variables.
 
 use std::fmt::Write as _;
 
@@ -9,7 +9,7 @@ use maud::{Markup, html};
 
 use super::status::CompetitionStatus;
 
-/// An order of rows: the button's name and words.
+/// The orders of rows: id and label of the button.
 pub const ORDERS: [(&str, &str); 4] = [
     ("problems", "problems first"),
     ("name", "name"),
@@ -17,7 +17,7 @@ pub const ORDERS: [(&str, &str); 4] = [
     ("run", "last run"),
 ];
 
-/// A choice of rows.
+/// The filters of rows: id and label of the button.
 const FILTERS: [(&str, &str); 4] = [
     ("all", "all"),
     ("problems", "problems"),
@@ -25,7 +25,7 @@ const FILTERS: [(&str, &str); 4] = [
     ("empty", "not prepared"),
 ];
 
-/// The classes by which filters find a row.
+/// Returns the CSS classes by which filters select a row.
 pub fn classes(level: CompetitionStatus, is_complete: bool) -> String {
     let problem = match level {
         CompetitionStatus::Bad | CompetitionStatus::Fair => "in-problems ",
@@ -39,7 +39,7 @@ pub fn classes(level: CompetitionStatus, is_complete: bool) -> String {
     format!("{problem}{state}")
 }
 
-/// The buttons. `rows` has the classes of every row; filters that choose none or all are left out.
+/// Returns the buttons. `rows` has the classes of each row. Filters that select no rows or all rows are left out.
 pub fn buttons(rows: &[String]) -> Markup {
     let matching = |filter: &str| {
         let class = format!("in-{filter}");
@@ -81,7 +81,7 @@ pub fn buttons(rows: &[String]) -> Markup {
     }
 }
 
-/// The rules that belong to the buttons.
+/// Returns the CSS rules that belong to the buttons.
 pub fn ordering_rules() -> String {
     let mut rules = String::new();
     for (order, _) in ORDERS {

@@ -14,7 +14,7 @@ pub use controls::ordering_rules;
 pub use rows::{checksums, table};
 pub use status::Status;
 
-/// Title and figures.
+/// Returns the title and the summary.
 pub fn header(report: &PageContent) -> Markup {
     let all = &report.competitions;
     let prepared = all.iter().filter(|one| one.is_complete()).count();
@@ -31,7 +31,7 @@ pub fn header(report: &PageContent) -> Markup {
             p.lead { (report.now) }
             dl.cards {
                 (card("Prepared", &format!("{prepared} of {}", all.len()), &match problems {
-                    0 => "none needs attention".to_owned(),
+                    0 => "no competition needs attention".to_owned(),
                     1 => "1 needs attention".to_owned(),
                     some => format!("{some} need attention"),
                 }))
@@ -49,7 +49,8 @@ pub fn header(report: &PageContent) -> Markup {
     }
 }
 
-/// How many outputs that have a published checksum agree with it. Nothing where none has one.
+/// Returns a card with the number of outputs that match their published checksum. It is empty if no output has a
+/// published checksum.
 fn published(all: &[CompetitionPage]) -> Markup {
     let outputs = |wanted: fn(&OutputComparison) -> bool| {
         let files = all.iter().flat_map(|one| &one.files);
@@ -57,17 +58,17 @@ fn published(all: &[CompetitionPage]) -> Markup {
     };
     let equal = outputs(|compared| matches!(compared, OutputComparison::Equal { .. }));
     let differ = outputs(|compared| *compared == OutputComparison::Differs);
-    let open = outputs(|compared| *compared == OutputComparison::Skipped);
-    let all = equal + differ + open;
+    let skipped = outputs(|compared| *compared == OutputComparison::Skipped);
+    let all = equal + differ + skipped;
     if all == 0 {
         return html! {};
     }
-    let note = match (differ, open) {
+    let note = match (differ, skipped) {
         (0, 0) => "outputs have the published checksum".to_owned(),
-        (0, open) => format!("outputs have the published checksum; {open} not compared"),
+        (0, skipped) => format!("outputs have the published checksum; {skipped} not compared"),
         (differ, 0) => format!("outputs have the published checksum; {differ} differ"),
-        (differ, open) => {
-            format!("outputs have the published checksum; {differ} differ, {open} not compared")
+        (differ, skipped) => {
+            format!("outputs have the published checksum; {differ} differ, {skipped} not compared")
         }
     };
     card("Checksums", &format!("{equal} of {all}"), &note)

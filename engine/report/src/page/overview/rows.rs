@@ -1,4 +1,4 @@
-//! The table of all competitions. On a narrow screen each row becomes a block.
+//! The table of all competitions. On a narrow screen, each row becomes a block.
 
 use std::cmp::Reverse;
 use std::fmt::Write as _;
@@ -11,10 +11,10 @@ use super::status::Status;
 use crate::collect::{CompetitionPage, OutputComparison, PageContent};
 use crate::text::{count, time};
 
-/// Pages with fewer competitions need no buttons.
+/// Minimum number of competitions for which the page has buttons.
 const MIN_SORTED: usize = 4;
 
-/// All competitions, those with problems first.
+/// Returns the table of all competitions, those with problems first.
 pub fn table(report: &PageContent) -> Markup {
     let mut all: Vec<(&CompetitionPage, Status)> = report
         .competitions
@@ -31,7 +31,7 @@ pub fn table(report: &PageContent) -> Markup {
         section.all {
             h2 { "Competitions" }
             @if all.len() >= MIN_SORTED { (buttons(&classes)) }
-            // Roles, because a table that is laid out as a grid loses its own.
+            // The roles are explicit, because a table with a grid layout loses its implicit roles.
             table.overview role="table" aria-label="All competitions" {
                 thead role="rowgroup" {
                     tr role="row" {
@@ -67,7 +67,7 @@ fn cells(one: &CompetitionPage, status: Status) -> Markup {
     }
 }
 
-/// The place of each row in every order, as variables of the style sheet.
+/// Returns the position of each row in each order, as CSS variables.
 fn positions(all: &[(&CompetitionPage, Status)]) -> Vec<String> {
     let mut places = vec![String::new(); all.len()];
     for (order, _) in ORDERS {
@@ -79,7 +79,7 @@ fn positions(all: &[(&CompetitionPage, Status)]) -> Vec<String> {
             "run" => {
                 sorted.sort_by_key(|at| Reverse(competition(at).map(CompetitionPage::last_run)))
             }
-            // The rows are in this order.
+            // The rows already have this order.
             _ => {}
         }
         for (place, at) in sorted.into_iter().enumerate() {
@@ -91,7 +91,7 @@ fn positions(all: &[(&CompetitionPage, Status)]) -> Vec<String> {
     places
 }
 
-/// How many outputs with a published checksum agree with it.
+/// Describes how many outputs match their published checksum.
 pub fn checksums(one: &CompetitionPage) -> String {
     if one.files.is_empty() {
         return String::new();

@@ -1,11 +1,11 @@
-//! The state of a competition as a coloured label.
+//! Shows the state of a competition as a coloured label.
 
 use maud::{Markup, html};
 use prep_app::PreparedState;
 
 use crate::collect::{CompetitionPage, OutputComparison};
 
-/// The state of a competition. The most urgent one is the first.
+/// How urgent the state of a competition is. The most urgent level is the first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum CompetitionStatus {
     Bad,
@@ -15,19 +15,19 @@ pub enum CompetitionStatus {
     Empty,
 }
 
-/// A state with its text.
+/// The state of a competition: its level and its text.
 #[derive(Debug, Clone, Copy)]
 pub struct Status {
     pub level: CompetitionStatus,
     words: &'static str,
-    /// A remark on good data, for example that nothing is published to compare it with.
+    /// A remark on prepared data, for example `not verified`.
     mark: Option<&'static str>,
 }
 
 impl Status {
     pub fn new(one: &CompetitionPage) -> Status {
         let (level, words) = match one.state {
-            PreparedState::Prepared => return of_complete_data(one),
+            PreparedState::Prepared => return complete_data_status(one),
             PreparedState::NotPrepared if one.problem.is_some() => {
                 (CompetitionStatus::Bad, "pipeline has mistakes")
             }
@@ -61,10 +61,10 @@ impl Status {
     }
 }
 
-/// Returns the state of complete data. Data of the user's own pipeline is good, unless the pipeline has an id of the
-/// benchmark. Then readers could confuse it with the benchmark's data.
-fn of_complete_data(one: &CompetitionPage) -> Status {
-    // For other variants no checksums are published, so there is nothing to verify.
+/// Returns the state of complete data. Data of a custom pipeline are good, unless the pipeline has the id of a
+/// benchmark competition. In that case, readers could confuse them with the benchmark's data.
+fn complete_data_status(one: &CompetitionPage) -> Status {
+    // Other variants have no published checksums, so there is nothing to verify.
     if one.is_other_variant()
         && one
             .files
