@@ -1,11 +1,11 @@
-//! Grading: verified answers, and reports of several graders in one directory.
+//! Tests of grading: answers are verified, and several graders can write reports into one directory.
 
 use std::fs::{self, File};
 use std::os::unix::fs::PermissionsExt;
 
 use crate::support::{Ended, Harbour, Sandbox, names_in};
 
-/// A prepared competition, and a submission with all correct answers.
+/// Returns a sandbox with a prepared competition and a submission in which all answers are correct.
 fn prepared() -> Sandbox {
     let sandbox = Harbour::prepared();
     let answers = sandbox.prepared(Harbour::ID).join("private/test.csv");
@@ -18,9 +18,9 @@ fn score(sandbox: &Sandbox) -> Ended {
     sandbox.prep(&["grade", Harbour::ID, "gold.csv", "-q", "--json"])
 }
 
-/// Size and time do not show the change, only the content does.
+/// The modified file keeps its size and time, so only its content shows the change.
 #[test]
-fn answers_that_were_changed_in_place_are_not_believed_and_made_again() {
+fn answers_modified_in_place_are_detected_and_restored() {
     let sandbox = prepared();
     assert_eq!(score(&sandbox).code(0).competition()["score"], 1.0);
     let before = sandbox.tree(Harbour::ID);
@@ -36,7 +36,7 @@ fn answers_that_were_changed_in_place_are_not_believed_and_made_again() {
             c => c,
         })
         .collect();
-    // In place, as the owner of the file can.
+    // Modify the file in place, which its owner can do although it is read-only.
     let mut writable = metadata.permissions();
     writable.set_mode(0o644);
     fs::set_permissions(&path, writable).expect("the mode");
@@ -63,7 +63,7 @@ fn answers_that_were_changed_in_place_are_not_believed_and_made_again() {
 }
 
 #[test]
-fn graders_that_share_a_folder_leave_a_report_each() {
+fn graders_in_one_directory_write_separate_reports() {
     let sandbox = prepared();
     let line = format!(
         "{{\"competition_id\": \"{}\", \"submission_path\": \"gold.csv\"}}\n",
@@ -91,7 +91,7 @@ fn graders_that_share_a_folder_leave_a_report_each() {
 }
 
 #[test]
-fn a_report_that_cannot_be_written_is_the_machines_fault() {
+fn unwritable_report_is_a_system_error() {
     let sandbox = prepared();
     sandbox.write("list.jsonl", "");
     sandbox.write("reports", "a file");
@@ -100,7 +100,7 @@ fn a_report_that_cannot_be_written_is_the_machines_fault() {
 }
 
 #[test]
-fn thresholds_are_shown_of_a_competition_that_is_not_prepared() {
+fn thresholds_are_shown_for_an_unprepared_competition() {
     let sandbox = Sandbox::new();
     let report = sandbox
         .prep(&["grade", "spaceship-titanic", "--json"])

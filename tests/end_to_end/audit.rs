@@ -1,4 +1,4 @@
-//! `prep audit`: verdict, conclusion, blocks and exit code, of bundles, outputs and trees.
+//! Tests of `prep audit` for bundles, outputs and trees: verdict, conclusion, blocks and exit code.
 
 use std::fs;
 use std::path::Path;
@@ -20,7 +20,7 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// Causes of a corner, and the verdict of all.
+/// Returns the causes in one part of the audit (`corner`), and the entire result.
 fn audit(sandbox: &Sandbox, arguments: &[&str], code: i32, corner: &str) -> (Vec<String>, Value) {
     let arguments = [
         &["audit", Harbour::ID, "--json", "--source", "source"],
@@ -39,7 +39,7 @@ fn audit(sandbox: &Sandbox, arguments: &[&str], code: i32, corner: &str) -> (Vec
 }
 
 #[test]
-fn a_tree_of_somebody_else() {
+fn audit_explains_a_tree_of_another_program() {
     let sandbox = Harbour::prepared();
     let theirs = sandbox.path("theirs");
     let change = |path: &str, change: &dyn Fn(String) -> String| {
@@ -62,7 +62,7 @@ fn a_tree_of_somebody_else() {
     let (causes, report) = audit(&sandbox, &["--tree", "theirs"], 5, "tree");
     assert_eq!(causes, ["labels-changed", "line-ends"]);
     assert_eq!(report["verdict"], "answers_differ");
-    // The same for people.
+    // The same audit as text for people.
     let ended = sandbox
         .prep(&["audit", Harbour::ID, "--tree", "theirs"])
         .code(5);
@@ -77,7 +77,7 @@ fn a_tree_of_somebody_else() {
 }
 
 #[test]
-fn bundle_and_outputs() {
+fn audit_explains_bundles_and_outputs() {
     let sandbox = Sandbox::new();
     Harbour::install(&sandbox);
     let good = Harbour::bundle(&Harbour::table());
@@ -113,7 +113,7 @@ fn bundle_and_outputs() {
             .expect("blocks")
             .is_empty()
     );
-    // Kaggle changed a row. The run recorded the members of the good bundle.
+    // A bundle in which Kaggle changed a row. The earlier run recorded the members of the good bundle.
     sandbox.bundle(
         Harbour::ID,
         &Harbour::bundle(&Harbour::table().replace("\n3,", "\n3 ,")),
@@ -126,19 +126,19 @@ fn bundle_and_outputs() {
             .expect("text")
             .starts_with("train.csv has")
     );
-    // A page instead of an archive.
+    // An HTML page instead of an archive.
     sandbox.bundle(Harbour::ID, b"<!DOCTYPE html><html>rules</html>");
     assert_eq!(audit(&sandbox, &[], 5, "bundle").0, ["bundle-error-page"]);
-    // Nothing at all.
+    // Neither a bundle nor prepared data.
     let empty = Sandbox::new();
     empty.pipeline(Harbour::ID, Harbour::PIPELINE);
     empty.prep(&["audit", Harbour::ID]).code(4);
     empty.prep(&["audit"]).code(2);
 }
 
-/// Kaggle replaced the bundle after the checksums were published. The older bundle shows that.
+/// Kaggle replaced the bundle after the checksums were published, so a published file is in an older bundle.
 #[test]
-fn a_published_file_is_a_member_of_an_older_bundle() {
+fn published_file_is_found_in_an_older_bundle() {
     let sandbox = Sandbox::new();
     let pipeline =
         Harbour::PIPELINE.replace("public:\n", "public:\n  ships.csv: { copy: train.csv }\n");
@@ -154,10 +154,10 @@ fn a_published_file_is_a_member_of_an_older_bundle() {
         serde_json::json!({ "public": { "ships.csv": hex_md5(older.as_bytes()) }, "private": {} });
     let sums_path = format!("pipelines/{}/checksums.json", Harbour::ID);
     sandbox.write(&sums_path, sums.to_string());
-    // No bundle has it.
+    // No bundle contains the published file.
     let (causes, _) = audit(&sandbox, &[], 5, "outputs");
     assert_eq!(causes, ["not-classified"]);
-    // It is in the data directory, in addition to the bundle of `--source`.
+    // A bundle in the data directory, in addition to the one in `--source`, contains the file.
     sandbox.write(
         &format!("data/{0}/{0}.zip", Harbour::ID),
         Harbour::bundle(&older),
@@ -169,7 +169,7 @@ fn a_published_file_is_a_member_of_an_older_bundle() {
         proof.contains("`train.csv` of") && proof.contains("data"),
         "{proof}"
     );
-    // In an archive in the bundle, and in an unreadable archive, which proves nothing.
+    // An archive inside the bundle contains the file. An unreadable archive proves nothing.
     let nested = crate::support::Archive::new().file("old.zip", Harbour::bundle(&older));
     sandbox.write(&format!("data/{0}/{0}.zip", Harbour::ID), nested.bytes());
     let (causes, report) = audit(&sandbox, &[], 5, "outputs");

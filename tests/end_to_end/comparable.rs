@@ -1,4 +1,4 @@
-//! Scores that are comparable with upstream's, and prepared data that are called `v1`.
+//! Tests which scores are comparable with upstream's, and which prepared data are called `v1`.
 
 use std::fs;
 
@@ -20,7 +20,7 @@ fn obstacles(value: &serde_json::Value) -> String {
 }
 
 #[test]
-fn an_own_pipeline_is_not_v1() {
+fn custom_pipeline_is_not_v1() {
     let sandbox = Harbour::prepared();
     let row = list(&sandbox);
     assert_eq!(row["state"], "prepared v1 (own pipeline)");
@@ -39,7 +39,7 @@ fn an_own_pipeline_is_not_v1() {
         lock.contains("harbour v1 comparable_with_v1 no: "),
         "{lock}"
     );
-    // The bundle has no published MD5, so its digest is recorded.
+    // The bundle has no published MD5, so the lockfile records its digest.
     let bundle = lock.lines().find(|line| line.contains(" bundle "));
     let bundle = bundle.expect("a bundle");
     assert!(
@@ -49,7 +49,7 @@ fn an_own_pipeline_is_not_v1() {
 }
 
 #[test]
-fn checksums_that_differ_are_remembered_when_they_are_skipped() {
+fn differing_checksums_are_remembered_when_skipped() {
     let sandbox = Sandbox::new();
     Harbour::install(&sandbox);
     sandbox.write(
@@ -78,7 +78,7 @@ fn checksums_that_differ_are_remembered_when_they_are_skipped() {
         "{row}"
     );
     sandbox.prep(&why).code(0).shows(&["would run: it failed"]);
-    // With the right bundle it passes, and the record is removed.
+    // With the right bundle, the comparison passes, and the record of the difference is removed.
     let right =
         hex_md5(&fs::read(sandbox.prepared(Harbour::ID).join("public/train.csv")).expect("a file"));
     sandbox.write(
@@ -91,7 +91,7 @@ fn checksums_that_differ_are_remembered_when_they_are_skipped() {
         "{}",
         list(&sandbox)
     );
-    // Skipping the checksums of the same data forgets nothing.
+    // If the checksums of the same data are skipped, the earlier result is kept.
     sandbox
         .prep(&[&RUN[..], &["--skip-verification"]].concat())
         .code(0);
@@ -103,7 +103,7 @@ fn checksums_that_differ_are_remembered_when_they_are_skipped() {
 }
 
 #[test]
-fn skipped_checksums_are_not_verified_and_a_first_publication_is_a_first_run() {
+fn skipped_checksums_are_shown_as_not_verified() {
     let sandbox = Harbour::prepared();
     sandbox
         .prep(&["why", Harbour::ID, "publish", "--source", "source"])

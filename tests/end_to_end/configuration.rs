@@ -11,7 +11,8 @@ fn root() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
 }
 
-/// Rows of the table below a heading: the code in the first cell (or the entire cell), and the rest of the row.
+/// Returns the rows of the table below a heading, each as the code spans of the first cell (or the entire cell) and the
+/// rest of the row.
 fn rows(heading: &str) -> Vec<(Vec<String>, String)> {
     let page =
         fs::read_to_string(root().join("docs/reference/configuration.md")).expect("the page");
@@ -44,7 +45,7 @@ fn documented(heading: &str) -> BTreeSet<String> {
 }
 
 #[test]
-fn keys_are_those_of_prep_toml() {
+fn documented_keys_are_those_of_prep_toml() {
     let sandbox = Sandbox::new();
     sandbox.write("data/prep.toml", "[remote]\nnone_such = 1\n");
     let said = sandbox.prep(&["config"]).code(2).stderr;
@@ -63,7 +64,7 @@ fn keys_are_those_of_prep_toml() {
 }
 
 #[test]
-fn forms_of_addresses_are_those_that_are_taken() {
+fn documented_address_forms_are_those_that_are_accepted() {
     let sandbox = Sandbox::new();
     for form in documented("Addresses") {
         sandbox
@@ -83,7 +84,7 @@ fn forms_of_addresses_are_those_that_are_taken() {
     }
 }
 
-/// Names of variables in quotes, in all sources of the program except tests.
+/// Collects names of environment variables that are string literals in the sources of the program, except tests.
 fn variables(directory: &Path, found: &mut BTreeSet<String>) {
     const KINDS: [&str; 9] = [
         "PREP_",
@@ -127,15 +128,15 @@ fn variables(directory: &Path, found: &mut BTreeSet<String>) {
 }
 
 #[test]
-fn variables_are_those_that_are_read() {
+fn documented_variables_are_those_that_are_read() {
     let mut read = BTreeSet::new();
     variables(&root().join("engine"), &mut read);
     assert_eq!(documented("Environment variables"), read);
 }
 
-/// Exit codes that restart a job or end it are the same in the page, the script and the manifest.
+/// The page, the Slurm script and the Kubernetes manifest agree on the exit codes that restart or end a job.
 #[test]
-fn exit_codes_are_those_of_jobs() {
+fn documented_exit_codes_match_the_job_scripts() {
     let (mut again, mut ends) = (Vec::new(), Vec::new());
     for (code, job) in rows("Exit codes in jobs") {
         match job.contains("starts again") {

@@ -1,5 +1,5 @@
-//! Mistakes of upstream for which the recorded cases are too small. Each test makes a bundle on which `v1` shows the mistake, in
-//! its data or in grading, and `fixed` does not.
+//! Tests of corrections for which the recorded cases are too small. Each test creates a bundle for which `v1` has
+//! upstream's mistake, in its data or in grading, and `fixed` does not.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use crate::support::{Archive, Ended, Sandbox};
 
-/// A sandbox in which this bundle is prepared as `v1` and as `fixed`.
+/// Prepares a bundle as `v1` and as `fixed`. Returns the sandbox and both prepared directories.
 fn both_of(id: &str, bundle: &[u8]) -> (Sandbox, [PathBuf; 2]) {
     let sandbox = Sandbox::new();
     sandbox.bundle(id, bundle);
@@ -37,7 +37,7 @@ fn recorded(id: &str, case: &str) -> Vec<u8> {
     fs::read(tests.join(format!("cases/{id}/{case}/raw.zip"))).expect("a bundle")
 }
 
-/// The only member of a zip.
+/// Returns the only member of a zip.
 fn unzipped(path: &Path) -> String {
     let archive = fs::read(path).expect("an archive");
     let end = archive.len() as u64;
@@ -50,7 +50,7 @@ fn unzipped(path: &Path) -> String {
     text
 }
 
-/// The only member of a 7z archive.
+/// Returns the only member of a 7z archive.
 fn unpacked(path: &Path) -> Vec<u8> {
     let archive = Cursor::new(fs::read(path).expect("an archive"));
     let mut found = Vec::new();
@@ -71,7 +71,7 @@ fn packed(name: &str, content: &[u8]) -> Vec<u8> {
     archive.finish().expect("7z").into_inner()
 }
 
-/// Rows of cells below a header.
+/// Returns the cells of each row below the header.
 fn rows(text: &str, delimiter: char) -> Vec<Vec<String>> {
     let lines = text.lines().skip(1);
     let cells = |line: &str| line.split(delimiter).map(str::to_owned).collect();
@@ -79,7 +79,7 @@ fn rows(text: &str, delimiter: char) -> Vec<Vec<String>> {
 }
 
 #[test]
-fn phrases_of_one_sentence() {
+fn fixed_keeps_phrases_of_a_sentence_in_one_part() {
     let mut phrases = "PhraseId\tSentenceId\tPhrase\tSentiment\n".to_owned();
     for phrase in 0..600 {
         let sentence = phrase / 10;
@@ -124,7 +124,7 @@ fn phrases_of_one_sentence() {
 }
 
 #[test]
-fn images_of_one_angle() {
+fn fixed_keeps_images_of_an_angle_in_one_part() {
     let images: Vec<Value> = (0..200)
         .map(|number| {
             let angle = match number % 50 {
@@ -158,7 +158,7 @@ fn images_of_one_angle() {
             let text = unpacked(&prepared.join("public").join(name));
             let images: Vec<Value> = serde_json::from_slice(&text).expect("a list");
             let angles = images.iter().map(|image| image["inc_angle"].to_string());
-            // Some have no value.
+            // Some images have no angle.
             angles.filter(|angle| angle != "\"na\"").collect()
         };
         let shown: BTreeSet<String> = angles("train.json.7z").into_iter().collect();
@@ -173,7 +173,7 @@ fn images_of_one_angle() {
     assert_eq!(after, 0);
 }
 
-/// Numbers of the frames of a recording: two for each.
+/// Number of values per frame of a recording.
 const FRAME: usize = 2;
 
 fn array(descr: &str, shape: &str, data: &[u8]) -> Vec<u8> {
@@ -191,7 +191,7 @@ fn array(descr: &str, shape: &str, data: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn windows_of_one_recording() {
+fn fixed_keeps_windows_of_a_recording_in_one_part() {
     const COUNT: usize = 40_000;
     let frames: Vec<[f32; FRAME]> = (0..COUNT + 10)
         .map(|number| [number as f32, (number * 7919 % 1009) as f32])
@@ -219,7 +219,7 @@ fn windows_of_one_recording() {
         .bytes();
     let (_sandbox, places) = both_of("ml2021spring-hw2", &bundle);
     let [before, after] = places.map(|prepared| {
-        // A window is known by its first frame.
+        // Identify a window by its first frame.
         let firsts = |name: &str| -> BTreeSet<u32> {
             let file =
                 fs::read(prepared.join("public").join(directory).join(name)).expect("an array");
@@ -235,7 +235,8 @@ fn windows_of_one_recording() {
             |first: &&u32| shown.contains(&(*first + 1)) || shown.contains(&first.wrapping_sub(1));
         asked.iter().filter(beside).count() as f64 / asked.len() as f64
     });
-    // Windows that have ten of their eleven frames in a window of train: nearly all; then those at the ends of stretches.
+    // The fraction of test windows that share ten of their eleven frames with a window of train: in `v1` nearly all, in
+    // `fixed` only windows at the ends of blocks.
     assert!(before > 0.95, "{before}");
     assert!(after < 0.06, "{after}");
 }
@@ -257,7 +258,7 @@ fn score(sandbox: &Sandbox, id: &str, variant: &str, submission: &str) -> Option
 }
 
 #[test]
-fn rows_are_paired_by_what_names_them() {
+fn fixed_pairs_rows_by_id_in_grading() {
     let id = "nomad2018-predict-transparent-conductors";
     let (sandbox, [v1, _]) = both_of(id, &recorded(id, "seed0"));
     let answers = fs::read_to_string(v1.join("private/test.csv")).expect("answers");
@@ -285,14 +286,15 @@ fn rows_are_paired_by_what_names_them() {
         [&lines, &reversed]
             .map(|lines| score(&sandbox, id, variant, &submission(lines)).expect("a score"))
     };
-    // The answers, in another order: wrong by their places, right by their ids.
+    // The correct answers in a different order. They are wrong if rows are paired by position, and right if rows are
+    // paired by id.
     let [right, wrong] = scores("v1");
     assert!(right.abs() < 1e-9 && wrong > 1e-3, "{right} {wrong}");
     assert!(scores("fixed").iter().all(|score| score.abs() < 1e-9));
 }
 
 #[test]
-fn keys_that_are_no_keys_of_the_test_are_refused() {
+fn fixed_rejects_submissions_with_unknown_keys() {
     let id = "new-york-city-taxi-fare-prediction";
     let (sandbox, [v1, _]) = both_of(id, &recorded(id, "hard0"));
     let sample = v1.join("public/sample_submission.csv");
@@ -312,13 +314,13 @@ fn keys_that_are_no_keys_of_the_test_are_refused() {
 }
 
 #[test]
-fn a_sample_that_only_the_grader_sees() {
+fn fixed_publishes_the_sample_submission() {
     let id = "billion-word-imputation";
     let directory = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../../pipelines")
         .join(id);
     let text = fs::read_to_string(directory.join("pipeline.yaml")).expect("a pipeline");
-    // Fewer sentences than there are.
+    // Use fewer sentences than the real data set has.
     assert_eq!(text.matches("30301028").count(), 2);
     let sandbox = Sandbox::new();
     sandbox.pipeline(id, &text.replace("30301028", "3000"));
@@ -342,7 +344,7 @@ fn a_sample_that_only_the_grader_sees() {
     assert!(sample(&v1).is_err());
     let sample = sample(&fixed).expect("a sample");
     assert!(!fixed.join("private/sample_submission.csv").exists());
-    // The sample has the rows of the test part, and can be graded.
+    // The sample contains the rows of the test part, and can be graded.
     let asked: BTreeMap<String, String> = rows(&sample, ',')
         .into_iter()
         .map(|row| (row[0].clone(), row[1].clone()))

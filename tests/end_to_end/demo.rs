@@ -1,9 +1,9 @@
-//! `prep demo`, the first command of a newcomer: it prepares and grades bundles that are part of the program.
+//! Tests of `prep demo`, the first command for new users: it prepares and grades bundles that are part of the program.
 
 use crate::support::{Sandbox, Snapshot, names_in};
 
 #[test]
-fn a_demo_prepares_and_grades_and_stays_in_its_folder() {
+fn demo_prepares_and_grades_in_its_directory_only() {
     let sandbox = Sandbox::new();
     let before = Snapshot::of(&sandbox.path(""));
     let first = sandbox
@@ -30,7 +30,7 @@ fn a_demo_prepares_and_grades_and_stays_in_its_folder() {
     let written = report["report"].as_str().expect("a report");
     assert!(sandbox.path(written).is_file(), "{written}");
 
-    // Nothing else changed: no cache, no data directory, nothing in the home directory.
+    // The demo creates nothing outside of its directory: no cache, no data directory, nothing in the home directory.
     let after = Snapshot::of(&sandbox.path(""));
     let outside = |snapshot: &Snapshot| -> Vec<String> {
         let files = snapshot.files().filter(|path| !path.starts_with("look/"));
@@ -50,7 +50,7 @@ fn a_demo_prepares_and_grades_and_stays_in_its_folder() {
 }
 
 #[test]
-fn a_folder_of_something_else_is_refused_and_left_alone() {
+fn demo_does_not_touch_a_directory_with_other_files() {
     let sandbox = Sandbox::new();
     sandbox.write("thesis/chapter.txt", "mine");
     let before = Snapshot::of(&sandbox.path(""));

@@ -1,4 +1,4 @@
-//! The parts of `public/description.md` that `prep` adds to the competition's own text.
+//! Tests of the parts of `public/description.md` that `prep` adds to the competition's own text.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
@@ -6,7 +6,7 @@ use std::os::unix::fs::MetadataExt as _;
 use crate::support::{Archive, Harbour, Sandbox};
 
 #[test]
-fn a_sample_that_is_copied_from_the_bundle_is_shown() {
+fn description_shows_a_sample_copied_from_the_bundle() {
     let sandbox = Sandbox::new();
     let sample = "id,docked\n1,0\n2,0\n3,0\n4,0\n";
     let bundle = Archive::new()
@@ -27,9 +27,9 @@ fn a_sample_that_is_copied_from_the_bundle_is_shown() {
     );
 }
 
-/// Harnesses overwrite it with their own text.
+/// Harnesses overwrite the description with their own text.
 #[test]
-fn it_may_be_written_without_harm_to_the_store() {
+fn overwriting_the_description_does_not_change_the_cache() {
     let sandbox = Sandbox::new();
     Harbour::install(&sandbox);
     sandbox.run_well(Harbour::ID);

@@ -1,4 +1,5 @@
-//! Cache and data directory on different file systems, so that nothing can be linked or renamed between them.
+//! Tests with the cache and the data directory on different file systems, so that files cannot be linked or renamed
+//! between them.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -6,7 +7,7 @@ use std::path::Path;
 
 use crate::support::{Gallery, Harbour, Sandbox, skipped};
 
-/// A directory on another file system than the sandbox, if this machine has one in a usual place.
+/// Returns a directory on a different file system than the sandbox, if one of the usual directories is.
 fn elsewhere(sandbox: &Sandbox) -> Option<tempfile::TempDir> {
     let here = fs::metadata(sandbox.path("")).expect("sandbox").dev();
     let other = [
@@ -26,7 +27,7 @@ fn elsewhere(sandbox: &Sandbox) -> Option<tempfile::TempDir> {
 }
 
 #[test]
-fn a_tree_is_the_same_when_its_store_is_on_another_device() {
+fn cache_on_another_device_gives_the_same_tree() {
     for id in [Harbour::ID, Gallery::ID] {
         let install = |sandbox: &Sandbox| match id {
             Harbour::ID => Harbour::install(sandbox),
@@ -54,7 +55,8 @@ fn a_tree_is_the_same_when_its_store_is_on_another_device() {
         assert_eq!(tree.contents(), alone.tree(id).contents());
         assert_eq!(steps(&run()), Some(0));
         assert_eq!(sandbox.tree(id), tree);
-        // Nothing is shared with the cache: a change of a published file stays in that file, and the next run restores it.
+        // Published files share nothing with the cache, so a change of a published file does not affect the cache, and
+        // the next run restores the file.
         let victim = sandbox.prepared(id).join("public/train.csv");
         assert_eq!(fs::metadata(&victim).expect("a file").nlink(), 1);
         fs::remove_file(&victim).expect("removed");

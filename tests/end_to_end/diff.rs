@@ -1,4 +1,4 @@
-//! `prep diff`: variants, pipelines, data directories.
+//! Tests of `prep diff` with variants, runs, pipelines and data directories.
 
 use crate::support::{Ended, Gallery, Harbour, Sandbox};
 
@@ -14,12 +14,12 @@ variants:
 ";
 
 #[test]
-fn variants_differ_in_what_they_say_and_in_what_came_of_it() {
+fn diff_compares_pipelines_and_files_of_two_variants() {
     let sandbox = Harbour::prepared();
     let pipeline = format!("{}{CORRECTED}", Harbour::PIPELINE);
     sandbox.pipeline(Harbour::ID, &pipeline);
     let diff = ["diff", Harbour::ID, "v1", "fixed", "--json"];
-    // Before both are prepared, only pipelines are compared.
+    // Until both variants are prepared, only the pipelines are compared.
     let found = sandbox.prep(&diff).code(1).competition();
     let said = |path: &str| {
         let all = found["pipeline"].as_array().expect("a list");
@@ -54,7 +54,7 @@ fn variants_differ_in_what_they_say_and_in_what_came_of_it() {
     };
     let one = cells.iter().find(constant).expect("a cell");
     assert_eq!((&one["old"], &one["new"]), (&"0".into(), &"1".into()));
-    // A variant compared with itself, and the two data directories.
+    // Compare a variant with itself, and then the two data directories.
     sandbox.prep(&["diff", Harbour::ID, "v1", "v1"]).code(0);
     let directories = ["diff", Harbour::ID, "data", "data/fixed", "--json"];
     assert_eq!(
@@ -74,10 +74,10 @@ fn variants_differ_in_what_they_say_and_in_what_came_of_it() {
 }
 
 #[test]
-fn two_runs_differ_in_what_they_were_told_and_in_what_came_of_it() {
+fn diff_compares_pipelines_and_files_of_two_runs() {
     let sandbox = Harbour::prepared();
     let runs = ["diff", Harbour::ID, "@1", "@0", "--json"];
-    // There was only one run.
+    // So far there was only one run.
     let said = sandbox.prep(&runs).code(4).stderr;
     assert!(said.contains("there is no run @1"), "{said}");
     sandbox.pipeline(
@@ -98,7 +98,7 @@ fn two_runs_differ_in_what_they_were_told_and_in_what_came_of_it() {
         table["rows_removed"].as_u64().expect("a number") > 0,
         "{table}"
     );
-    // Back again, the first and the last are the same.
+    // After returning to the first pipeline, the first and the last run have the same result.
     sandbox.pipeline(Harbour::ID, Harbour::PIPELINE);
     sandbox.run_well(Harbour::ID);
     let same = ["diff", Harbour::ID, "@2", "@0"];
@@ -106,9 +106,9 @@ fn two_runs_differ_in_what_they_were_told_and_in_what_came_of_it() {
     assert!(said.contains("outputs: equal"), "{said}");
 }
 
-/// Directories are compared by the content of their files, also if the bundle was deleted.
+/// Directories are compared by the content of their files, even if the bundle was deleted.
 #[test]
-fn two_runs_differ_in_the_files_of_a_folder() {
+fn diff_compares_the_files_of_directories_of_two_runs() {
     let sandbox = Sandbox::new();
     sandbox.pipeline(Gallery::ID, &Gallery::pipeline(0));
     let run = |count, edition| {
@@ -125,18 +125,18 @@ fn two_runs_differ_in_the_files_of_a_folder() {
         .iter()
         .map(|one| one["path"].as_str().expect("a path"))
         .collect();
-    // Every tenth picture is the same, all have the length that they had.
+    // Every tenth picture is unchanged. The changed pictures have their previous length.
     assert_eq!(names.len(), 36, "{names:?}");
     assert!(outputs.iter().all(|one| one["bytes"][0] == one["bytes"][1]));
     let is_tenth = |name: &&str| name.ends_with("0.png");
     assert!(!names.iter().any(is_tenth), "{names:?}");
     assert!(names.iter().any(|name| name.starts_with("public/train/")));
-    // The first bundle again. The bundle of the run in between no longer exists.
+    // Run with the first bundle again. The bundle of the second run no longer exists.
     run(40, 0);
     let same = ["diff", Gallery::ID, "@2", "@0"];
     let said = sandbox.prep(&same).code(0).stdout;
     assert!(said.contains("outputs: equal"), "{said}");
-    // The same pictures in another archive, and one more.
+    // The same pictures in a different archive, and an additional one.
     let archive = Gallery::archive(40, 0).file("pictures/none.png", "x");
     let archive = archive.first(crate::support::Member::deflated("readme", "r"));
     sandbox.bundle(Gallery::ID, &archive.bytes());

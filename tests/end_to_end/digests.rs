@@ -1,4 +1,4 @@
-//! Digests of data, rules and leaderboards, the lockfile, and the log of gradings.
+//! Tests of the digests of data, rules and leaderboards, of the lockfile, and of the log of gradings.
 
 use std::fs;
 use std::process::Command;
@@ -12,8 +12,8 @@ fn digest(sandbox: &Sandbox) -> serde_json::Value {
     found.json()["competitions"][0].clone()
 }
 
-/// Runs the command of the guide.
-fn of_the_shell(sandbox: &Sandbox, section: &str) -> String {
+/// Runs the shell command that the guide shows for the digest of a directory.
+fn shell_digest(sandbox: &Sandbox, section: &str) -> String {
     let line = "find . -type f -exec sha256sum {} + | LC_ALL=C sort -k 2 | sha256sum";
     let guide = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/guide.md");
     let guide = fs::read_to_string(guide).expect("guide");
@@ -28,15 +28,15 @@ fn of_the_shell(sandbox: &Sandbox, section: &str) -> String {
 }
 
 #[test]
-fn anyone_can_compute_the_digests_of_folders() {
+fn digests_equal_those_of_the_documented_shell_command() {
     let sandbox = Harbour::prepared();
     let found = digest(&sandbox);
-    assert_eq!(found["public"]["sha256"], of_the_shell(&sandbox, "public"));
+    assert_eq!(found["public"]["sha256"], shell_digest(&sandbox, "public"));
     assert_eq!(
         found["answers"]["sha256"],
-        of_the_shell(&sandbox, "private")
+        shell_digest(&sandbox, "private")
     );
-    // Data of another program are read.
+    // Data that a different program prepared have digests, too.
     let home = sandbox.data().join(Harbour::ID);
     for name in ["prepared.json", "prepared.files"] {
         fs::remove_file(home.join(name)).expect("removed");
@@ -45,7 +45,7 @@ fn anyone_can_compute_the_digests_of_folders() {
 }
 
 #[test]
-fn digests_depend_on_content_alone() {
+fn digests_depend_only_on_content() {
     let one = Harbour::prepared();
     let other = Sandbox::new();
     Harbour::install(&other);
@@ -55,7 +55,8 @@ fn digests_depend_on_content_alone() {
     let lock =
         |sandbox: &Sandbox| fs::read_to_string(sandbox.data().join("prep.lock")).expect("lock");
     assert_eq!(lock(&one), lock(&other));
-    // The same on another file system, which lists files in another order, and without the records of the files.
+    // The digest is the same on a file system that lists files in a different order, and without the records of the
+    // published files.
     if let Ok(memory) = tempfile::tempdir_in("/dev/shm") {
         let data = memory.path().to_str().expect("a path");
         let mut command = one.run_command(&[Harbour::ID]);
@@ -68,7 +69,7 @@ fn digests_depend_on_content_alone() {
         let found = one.prep(&arguments).code(0).json();
         assert_eq!(found["competitions"][0], digest(&other));
     }
-    // Another leaderboard changes its digest and no other.
+    // A different leaderboard changes only the digest of the leaderboard and the total.
     let before = digest(&one);
     one.write("pipelines/harbour/leaderboard.csv", "score\n0.9\n0.1\n");
     let after = digest(&one);
@@ -79,7 +80,7 @@ fn digests_depend_on_content_alone() {
 }
 
 #[test]
-fn a_later_publication_knows_the_digests_of_what_it_left() {
+fn later_publication_keeps_digests_of_unchanged_files() {
     let sandbox = Harbour::prepared();
     let text = Harbour::PIPELINE.replace("0 AS docked", "1 AS docked");
     assert_ne!(text, Harbour::PIPELINE);
@@ -87,22 +88,22 @@ fn a_later_publication_knows_the_digests_of_what_it_left() {
     sandbox.run_well(Harbour::ID);
     assert_eq!(
         digest(&sandbox)["public"]["sha256"],
-        of_the_shell(&sandbox, "public")
+        shell_digest(&sandbox, "public")
     );
 }
 
 #[test]
-fn a_locked_run_publishes_what_is_locked_and_nothing_else() {
+fn locked_run_publishes_only_data_that_match_the_lock() {
     let sandbox = Harbour::prepared();
     let locked = || Ended::of(sandbox.run_command(&[Harbour::ID]).arg("--locked"));
     locked().code(0);
     let lock = sandbox.data().join("prep.lock");
     let before = fs::read_to_string(&lock).expect("lock");
-    // From nothing, the same.
+    // The locked run also works if the prepared data were deleted.
     fs::remove_dir_all(sandbox.data().join(Harbour::ID)).expect("removed");
     locked().code(0);
     let tree = sandbox.tree(Harbour::ID);
-    // Another constant: nothing is published.
+    // A changed constant in the pipeline: nothing is published.
     let text = Harbour::PIPELINE.replace("0 AS docked", "1 AS docked");
     sandbox.pipeline(Harbour::ID, &text);
     let ended = locked().code(5);
@@ -112,11 +113,11 @@ fn a_locked_run_publishes_what_is_locked_and_nothing_else() {
     locked().code(5);
     assert!(!sandbox.prepared(Harbour::ID).exists());
     assert_eq!(fs::read_to_string(&lock).expect("lock"), before);
-    // Without the option the lock follows.
+    // Without `--locked`, the run updates the lockfile.
     sandbox.run_well(Harbour::ID);
     assert_ne!(fs::read_to_string(&lock).expect("lock"), before);
     locked().code(0);
-    // Other rules, and a lockfile without an entry.
+    // A changed leaderboard, and a lockfile without an entry for the competition.
     sandbox.write("pipelines/harbour/leaderboard.csv", "score\n0.9\n0.1\n");
     locked().code(5).says(&["leaderboard: sha256:"]);
     fs::write(&lock, "version 1\n").expect("lock");
@@ -128,7 +129,7 @@ fn a_locked_run_publishes_what_is_locked_and_nothing_else() {
 }
 
 #[test]
-fn gradings_are_noted_unless_that_is_not_wanted() {
+fn gradings_are_logged_unless_turned_off() {
     let sandbox = Harbour::prepared();
     let log = sandbox.data().join("grades.jsonl");
     let grade = ["grade", Harbour::ID, SAMPLE, "--json"];

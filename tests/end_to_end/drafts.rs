@@ -1,4 +1,4 @@
-//! First pipelines and their checks. A first pipeline loads and runs for every recorded bundle.
+//! Tests of drafts, the pipelines that `prep pipeline new` writes. For every recorded bundle, the draft loads and runs.
 
 use std::fs;
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::support::{Archive, Ended, Harbour, Sandbox};
 
 #[test]
-fn a_first_pipeline_of_every_recorded_bundle_loads_and_runs() {
+fn drafts_of_all_recorded_bundles_load_and_run() {
     let sandbox = Sandbox::new();
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/cases");
     let mut ids = Vec::new();
@@ -75,9 +75,9 @@ fn a_first_pipeline_of_every_recorded_bundle_loads_and_runs() {
     );
 }
 
-/// The draft has the right table, identifier, target, and photos by their stem.
+/// The draft contains the right table, identifier and target, and joins the photos by their stem.
 #[test]
-fn a_first_pipeline_says_what_is_in_the_bundle() {
+fn draft_describes_the_bundle() {
     let sandbox = Sandbox::new();
     let rows: String = (0..50)
         .map(|at| format!("s{at:02},{}.5,{}\n", at * 7 % 30, at % 2))
@@ -133,7 +133,7 @@ fn a_first_pipeline_says_what_is_in_the_bundle() {
         .code(2);
 }
 
-/// The delimiter is found. The data are prepared and graded without a leaderboard.
+/// `prep` detects the delimiter. The data can be prepared and graded without a leaderboard.
 #[test]
 fn tables_with_other_delimiters_are_prepared_and_graded() {
     let sandbox = Sandbox::new();
@@ -189,9 +189,10 @@ fn tables_with_other_delimiters_are_prepared_and_graded() {
     }
 }
 
-/// The target is found from the test table, at any place in a sample submission, and without one.
+/// The target is the column that the test table lacks, at any position in the sample submission, and even without a
+/// sample.
 #[test]
-fn what_the_test_table_lacks_is_to_be_predicted() {
+fn draft_predicts_the_column_missing_in_the_test_table() {
     let rows: String = (0..30)
         .map(|at| format!("{},d{at},text {at}\n", at % 2))
         .collect();
@@ -232,7 +233,7 @@ fn what_the_test_table_lacks_is_to_be_predicted() {
 }
 
 #[test]
-fn a_mistake_has_file_line_and_column() {
+fn mistakes_have_file_line_and_column() {
     let sandbox = Sandbox::new();
     let wrong = Harbour::PIPELINE.replace("EXCLUDE (docked)", "EXCLUDE (doked)");
     sandbox.write("a/pipeline.yaml", wrong);
@@ -260,7 +261,7 @@ fn a_mistake_has_file_line_and_column() {
 }
 
 #[test]
-fn files_are_not_counted_where_there_are_tables_only() {
+fn drafts_of_bundles_with_only_tables_do_not_count_files() {
     let sandbox = Sandbox::new();
     let bundle = Archive::new()
         .file("train.csv", "label\n0\n1\n")
@@ -283,9 +284,9 @@ fn files_are_not_counted_where_there_are_tables_only() {
     );
 }
 
-/// Numbers with leading zeros are text, and are joined with files of the same name.
+/// Numbers with leading zeros are read as text, and are joined with files of the same name.
 #[test]
-fn identifiers_keep_their_zeros_and_find_their_files() {
+fn ids_with_leading_zeros_are_text_and_match_files() {
     let sandbox = Sandbox::new();
     let new = |id: &str| {
         let arguments = [
@@ -326,13 +327,13 @@ fn identifiers_keep_their_zeros_and_find_their_files() {
     let ids: Vec<&str> = test.lines().skip(1).collect();
     assert!(ids.iter().all(|id| id.len() == 4), "{test}");
 
-    // The check is active, and fails if a file is missing later.
+    // The draft's check is active, so it fails if a file is missing in a later bundle.
     sandbox.bundle("digits", &bundle(1));
     let mut command = sandbox.run_command(&["digits"]);
     Ended::of(&mut command)
         .code(5)
         .says(&["no file in images", "0000"]);
-    // If files are missing in the bundle, the check is a comment, and the pipeline runs.
+    // If files are already missing, the draft contains the check as a comment, and the pipeline runs.
     sandbox.bundle("gaps", &bundle(2));
     let text = new("gaps");
     assert!(
@@ -342,9 +343,9 @@ fn identifiers_keep_their_zeros_and_find_their_files() {
     sandbox.run_well("gaps");
 }
 
-/// A draft always loads and runs. So nothing is written if the bundle has nothing to split.
+/// A draft must load and run. So no draft is written if the bundle has nothing to split.
 #[test]
-fn a_bundle_with_nothing_to_split_gets_no_pipeline() {
+fn bundle_with_nothing_to_split_gets_no_draft() {
     let sandbox = Sandbox::new();
     for (name, content) in [
         ("reviews.json", "[{\"id\": 1}, {\"id\": 2}]"),
@@ -365,7 +366,7 @@ fn a_bundle_with_nothing_to_split_gets_no_pipeline() {
 
 /// A leaderboard with the worst score first would give medals to the worst submissions.
 #[test]
-fn a_leaderboard_in_the_wrong_order_is_found() {
+fn leaderboard_in_the_wrong_order_is_an_error() {
     let sandbox = Harbour::prepared();
     sandbox
         .prep(&["pipeline", "check", "pipelines/harbour/pipeline.yaml"])

@@ -1,5 +1,5 @@
-//! Limits of threads, address space and file length. The program finishes anyway, or ends with code 6 and a message. It never
-//! panics and never waits forever.
+//! Tests with limits on threads, address space and file length. The program must either finish or end with code 6 and a
+//! message. It must not panic or wait forever.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, symlink};
@@ -9,12 +9,12 @@ use std::process::Command;
 
 use crate::support::{Ended, Gallery, Harbour, Sandbox, skipped};
 
-/// A user id of its own for each test, because limits of processes count all processes of a user.
+/// Returns a separate user id for each test, because process limits apply to all processes of a user.
 fn user(test: u32) -> u32 {
     50_000 + std::process::id() % 10_000 * 4 + test
 }
 
-/// Runs `prep` under limits of `prlimit`. After a minute it is killed: code 124.
+/// Runs `prep` under limits set with `prlimit`. Kills it after a minute, which gives exit code 124.
 fn limited(inner: &Command, limit: &str, user: Option<u32>) -> Ended {
     let mut command = Command::new("timeout");
     command
@@ -44,7 +44,7 @@ fn has_prlimit() -> bool {
     found
 }
 
-/// Gives all files below a directory to the user.
+/// Makes the user the owner of all files below a directory.
 fn give(directory: &Path, user: u32) {
     std::os::unix::fs::chown(directory, Some(user), Some(user)).expect("another owner");
     if directory.is_dir() {
@@ -55,7 +55,7 @@ fn give(directory: &Path, user: u32) {
 }
 
 #[track_caller]
-fn assert_civil(ended: &Ended, what: &str) {
+fn assert_ends_with_message(ended: &Ended, what: &str) {
     assert!(
         matches!(ended.code, Some(0 | 6)),
         "{what} ended with {ended:#?}"
@@ -85,7 +85,7 @@ fn both() -> Sandbox {
 const BOTH: [&str; 2] = [Harbour::ID, Gallery::ID];
 
 #[test]
-fn threads_that_cannot_be_started_are_done_without_or_named() {
+fn missing_threads_are_replaced_or_reported() {
     let expected = both();
     expected.run_all(&BOTH).code(0);
     let sandbox = both();
@@ -102,7 +102,7 @@ fn threads_that_cannot_be_started_are_done_without_or_named() {
     if probe.code != Some(0) {
         return skipped("another user cannot start the program where it was built");
     }
-    // `timeout` and the program's first thread are two.
+    // Start at two, because `timeout` and the first thread of the program need two.
     for threads in 2..12 {
         for place in ["data", "store"] {
             let _ = fs::remove_dir_all(sandbox.path(place));
@@ -110,7 +110,7 @@ fn threads_that_cannot_be_started_are_done_without_or_named() {
         let limit = format!("--nproc={threads}");
         let prep = |arguments: &[&str]| limited(&sandbox.command(arguments), &limit, Some(user));
         let run = limited(&sandbox.run_command(&BOTH), &limit, Some(user));
-        assert_civil(&run, &format!("run with {threads} threads"));
+        assert_ends_with_message(&run, &format!("run with {threads} threads"));
         if run.code == Some(0) {
             for id in BOTH {
                 let (made, wanted) = (sandbox.tree(id), expected.tree(id));
@@ -143,7 +143,7 @@ fn threads_that_cannot_be_started_are_done_without_or_named() {
 }
 
 #[test]
-fn too_little_address_space_is_code_6() {
+fn too_little_address_space_ends_with_code_6() {
     if !has_prlimit() {
         return;
     }
@@ -154,13 +154,13 @@ fn too_little_address_space_is_code_6() {
         }
         let limit = format!("--as={}", megabytes << 20);
         let run = limited(&sandbox.run_command(&BOTH), &limit, None);
-        assert_civil(&run, &format!("run in {megabytes} MB"));
+        assert_ends_with_message(&run, &format!("run in {megabytes} MB"));
     }
     sandbox.run_all(&BOTH).code(0);
 }
 
 #[test]
-fn a_limit_of_the_length_of_files_is_code_6() {
+fn file_length_limit_ends_with_code_6() {
     if !has_prlimit() {
         return;
     }
@@ -171,7 +171,7 @@ fn a_limit_of_the_length_of_files_is_code_6() {
             &format!("--fsize={bytes}"),
             None,
         );
-        assert_civil(&run, &format!("run with files of {bytes} bytes"));
+        assert_ends_with_message(&run, &format!("run with files of {bytes} bytes"));
         assert_eq!(run.code, Some(6), "{run:#?}");
         run.says(&["File too large"]);
     }
@@ -179,7 +179,7 @@ fn a_limit_of_the_length_of_files_is_code_6() {
 }
 
 #[test]
-fn a_data_folder_that_is_a_dangling_link_is_named() {
+fn dangling_link_as_data_directory_is_named() {
     for place in ["data", "store"] {
         let sandbox = Sandbox::new();
         Harbour::install(&sandbox);

@@ -1,10 +1,11 @@
-//! `run --expand-archives`: archives of `public` as directories. The results of steps do not change.
+//! Tests of `run --expand-archives`, which publishes the archives of `public` as directories. The results of steps do
+//! not change.
 
 use std::fs;
 
 use crate::support::{Archive, Ended, Harbour, Sandbox, Snapshot};
 
-/// Three kinds of archives: one has a top directory, one is next to a file that it also contains.
+/// Three kinds of archives. One has a top-level directory, and one contains a file that is also published next to it.
 const OUTPUTS: &str = "public:
   a.zip: { zip: { train.csv: SELECT * FROM train } }
   a/train.csv: SELECT * FROM train
@@ -31,7 +32,7 @@ fn steps(ended: &Ended) -> u64 {
 }
 
 #[test]
-fn folders_stand_beside_archives_or_in_their_place_and_go_again() {
+fn expanded_directories_appear_and_disappear_with_the_option() {
     let sandbox = sandbox(OUTPUTS);
     sandbox.run_well(Harbour::ID);
     let plain = sandbox.tree(Harbour::ID);
@@ -44,7 +45,7 @@ fn folders_stand_beside_archives_or_in_their_place_and_go_again() {
     let read = |path: &str| fs::read(sandbox.prepared(Harbour::ID).join(path)).expect("a file");
     assert_eq!(read(new[0]), read("public/train.csv"));
     assert_eq!(read(new[1]), read(new[2]));
-    // Nothing runs twice.
+    // A second run executes no step.
     assert_eq!(steps(&run(&sandbox, "--expand-archives=beside").code(0)), 0);
     assert_eq!(sandbox.tree(Harbour::ID), beside);
 
@@ -61,10 +62,10 @@ fn folders_stand_beside_archives_or_in_their_place_and_go_again() {
     let archives = ["public/a.zip", "public/b.tar", "public/in/c.7z"];
     assert_eq!(instead.touched_since(&beside), archives);
 
-    // The tree is as before, with the same bytes.
+    // Without the option, the tree has the same bytes as before.
     sandbox.run_well(Harbour::ID);
     assert_eq!(sandbox.tree(Harbour::ID).contents(), plain.contents());
-    // Grading is not affected.
+    // The option does not affect grading.
     run(&sandbox, "--expand-archives=instead").code(0);
     let sample = sandbox
         .prepared(Harbour::ID)
@@ -73,9 +74,9 @@ fn folders_stand_beside_archives_or_in_their_place_and_go_again() {
     sandbox.prep(&["grade", Harbour::ID, sample]).code(0);
 }
 
-/// An empty archive becomes an empty directory, as when it is unpacked by hand.
+/// An empty archive becomes an empty directory, as if you unpacked it yourself.
 #[test]
-fn an_empty_archive_becomes_an_empty_folder() {
+fn empty_archive_becomes_an_empty_directory() {
     let sandbox = Sandbox::new();
     let text = Harbour::PIPELINE.replace(
         "public:\n",
@@ -110,7 +111,7 @@ fn an_empty_archive_becomes_an_empty_folder() {
 }
 
 #[test]
-fn what_is_in_the_way_and_differs_is_told() {
+fn conflicting_output_is_reported() {
     let outputs = "public:
   a.zip: { zip: { train.csv: SELECT * FROM train } }
   a/train.csv: SELECT id FROM train

@@ -1,4 +1,4 @@
-//! Copies of prepared competitions.
+//! Tests of exported copies of prepared competitions.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
@@ -13,7 +13,7 @@ fn prepared() -> Sandbox {
 }
 
 #[test]
-fn a_copy_has_public_files_only_unless_more_is_wanted() {
+fn copy_has_only_public_files_by_default() {
     let sandbox = prepared();
     let id = Harbour::ID;
     sandbox.prep(&["export", id, "-o", "out"]).code(0);
@@ -32,7 +32,7 @@ fn a_copy_has_public_files_only_unless_more_is_wanted() {
             assert_eq!((metadata.nlink(), metadata.mode() & 0o200), (1, 0o200));
         }
     }
-    // A copy is a data directory, and names no directory of this machine.
+    // A copy is a data directory, and contains no path of this machine.
     let manifest = fs::read_to_string(sandbox.path("all").join(id).join("manifest.json")).unwrap();
     assert!(
         !manifest.contains(&*sandbox.path("").to_string_lossy()),
@@ -87,7 +87,7 @@ fn equal_contents_give_equal_archives() {
 }
 
 #[test]
-fn what_is_not_complete_or_in_the_way_is_refused() {
+fn incomplete_data_and_existing_targets_are_errors() {
     let sandbox = prepared();
     fs::create_dir(sandbox.path("there")).unwrap();
     sandbox
@@ -104,9 +104,9 @@ fn what_is_not_complete_or_in_the_way_is_refused() {
     assert_eq!(Snapshot::of(&sandbox.path("there")), before);
 }
 
-/// A tar archive has the same bytes at any time, and the content of a directory copy.
+/// The bytes of a tar archive do not depend on the time, and it has the same content as a directory copy.
 #[test]
-fn archives_are_unpacked_beside_or_in_place() {
+fn export_unpacks_archives_on_request() {
     let sandbox = Sandbox::new();
     sandbox.bundle(Harbour::ID, &Harbour::bundle(&Harbour::table()));
     let zip = "public:\n  photos.zip:\n    zip:\n      train.csv: SELECT * FROM train\n";
@@ -136,9 +136,9 @@ fn archives_are_unpacked_beside_or_in_place() {
     assert_eq!(before, sandbox.tree(Harbour::ID));
 }
 
-/// A name with the ending of an archive is not valid for a directory.
+/// A name with the extension of an archive is not valid for a directory.
 #[test]
-fn forms_that_are_not_written_are_refused() {
+fn unsupported_archive_formats_are_errors() {
     let sandbox = prepared();
     for name in ["out.tar.gz", "out.tgz", "out.ZIP", "out.7z"] {
         let ended = sandbox.prep(&["export", Harbour::ID, "-o", name]).code(2);

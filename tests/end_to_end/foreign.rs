@@ -1,5 +1,5 @@
-//! Malicious files for the commands that inspect files of other people; and systems that lack resources, which must never become
-//! a verdict on the files.
+//! Tests of the commands that inspect files of other people. Malicious files must not exhaust the system, and missing
+//! resources must not cause a verdict about the files.
 
 use std::fs;
 use std::io::Write as _;
@@ -14,10 +14,10 @@ use crate::faults::library;
 use crate::hostile::{peak, worked};
 use crate::support::{Archive, Ended, Harbour, Member, Sandbox, skipped};
 
-/// Limits of each command: memory in kilobytes, and CPU time.
+/// Memory limit of a command in kilobytes. [`TIME`] limits its CPU time.
 const MEMORY: u64 = 1_000_000;
 const TIME: Duration = Duration::from_secs(30);
-/// After this time without work, a command is treated as waiting forever.
+/// If a command uses no CPU time for this long, it is treated as waiting forever.
 const PATIENCE: Duration = Duration::from_secs(240);
 
 fn gzip(content: &[u8]) -> Vec<u8> {
@@ -34,13 +34,13 @@ fn zip_of(members: &[(&str, &[u8])]) -> Vec<u8> {
     archive.bytes()
 }
 
-/// Zip archives in one another.
+/// Returns nested zip archives.
 fn nested(levels: usize) -> Vec<u8> {
     let first = zip_of(&[("x.txt", b"x")]);
     (0..levels).fold(first, |inner, _| zip_of(&[("a.zip", &inner)]))
 }
 
-/// A PNG image that has only its header.
+/// Returns a PNG image that consists only of its header.
 fn png(width: u32, height: u32) -> Vec<u8> {
     let mut file = b"\x89PNG\r\n\x1a\n".to_vec();
     let size = [width.to_be_bytes(), height.to_be_bytes()].concat();
@@ -55,7 +55,7 @@ fn png(width: u32, height: u32) -> Vec<u8> {
     file
 }
 
-/// A tar archive of one sparse file of a tebibyte, of which nothing is stored.
+/// Returns a tar archive with a sparse file of one tebibyte, for which no bytes are stored.
 fn sparse() -> Vec<u8> {
     let mut header = vec![0_u8; 512];
     let tebibyte = [0x80, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0];
@@ -96,7 +96,7 @@ fn npy(descr: &str, order: &str, shape: &str, data: &[u8]) -> Vec<u8> {
     .concat()
 }
 
-/// Name below `public`, and content.
+/// Returns malicious files, each as a name below `public` and a content.
 fn files() -> Vec<(&'static str, Vec<u8>)> {
     let columns = ",".repeat(40_000) + "\n" + &"1\n".repeat(30_000);
     let keys: String = (0..8_000)
@@ -140,7 +140,7 @@ fn files() -> Vec<(&'static str, Vec<u8>)> {
     ]
 }
 
-/// Runs a command to its end, and asserts that it ends well: not by a signal, in time, within memory.
+/// Runs a command, and asserts that it ends in time and within the memory limit, and is not killed by a signal.
 #[track_caller]
 fn ends_well(note: &str, command: &mut Command) -> Ended {
     let begin = Instant::now();
@@ -182,13 +182,13 @@ fn ends_well(note: &str, command: &mut Command) -> Ended {
 }
 
 #[test]
-fn no_file_of_somebody_else_exhausts_who_looks_at_it() {
+fn hostile_files_do_not_exhaust_inspecting_commands() {
     let sandbox = Harbour::prepared();
     let public = sandbox.prepared(Harbour::ID).join("public");
     let theirs = format!("other/{}/prepared/public", Harbour::ID);
     for (name, content) in files() {
         assert!(content.len() < 200 << 10, "{name}: {} bytes", content.len());
-        // Ours is small, and of the same format.
+        // The published file is small, and has the same format.
         let ours: &[u8] = match name.rsplit_once('.').expect("an end").1 {
             "zip" => &zip_of(&[("a.csv", b"id\n1\n"), ("a.zip", &nested(1))]),
             "gz" => &gzip(b"id\n1\n"),
@@ -214,7 +214,7 @@ fn no_file_of_somebody_else_exhausts_who_looks_at_it() {
         let diff = ends_well(name, &mut sandbox.command(&diff));
         assert_eq!(diff.code, Some(1), "{name}: {diff:?}");
         assert!(diff.stdout.contains(name), "{name}: {diff:?}");
-        // In the prepared data, and in the bundle.
+        // Put the malicious file into the prepared data and into the bundle.
         fs::write(public.join(name), &content).expect("a file");
         let table = Harbour::table();
         sandbox.bundle(
@@ -237,15 +237,15 @@ fn no_file_of_somebody_else_exhausts_who_looks_at_it() {
 }
 
 #[test]
-fn bundles_that_lie_about_their_members_exhaust_nobody() {
+fn bundles_with_false_member_sizes_do_not_exhaust_commands() {
     let sandbox = Harbour::prepared();
     let zeros = || Member::zeros("a", 40);
-    // 2,000 members of one stretch: 80 GB to be checked.
+    // 2,000 members that share the same bytes, so that 80 GB would have to be checked.
     let shared = (0..2_000).fold(Archive::new().member(zeros()), |archive, number| {
         let member = zeros().named(&format!("b{number}")).shared();
         archive.member(member)
     });
-    // 2^54 members, by the wide record of the end.
+    // The zip64 record at the end claims 2^54 members.
     let mut claims = Harbour::bundle(&Harbour::table());
     let end = claims.len() - 22;
     let directory = u32::from_le_bytes(claims[end + 16..end + 20].try_into().expect("four bytes"));
@@ -282,9 +282,9 @@ fn bundles_that_lie_about_their_members_exhaust_nobody() {
     }
 }
 
-/// A link in a foreign tree could show files that its author cannot read. A pipe has no end.
+/// A link in a tree of another person could reveal files that this person cannot read. A pipe has no end.
 #[test]
-fn links_and_pipes_in_a_tree_are_refused() {
+fn links_and_pipes_in_a_tree_are_errors() {
     let sandbox = Harbour::prepared();
     let secret = sandbox.write("secret.csv", "id,docked\n1,secret\n");
     let theirs = sandbox.path("theirs");
@@ -307,7 +307,7 @@ fn links_and_pipes_in_a_tree_are_refused() {
     }
 }
 
-/// Two trees that differ in many members of archives, in tables and in documents.
+/// Prepares two trees that differ in many members of archives, in tables and in documents.
 fn differing() -> Sandbox {
     let sandbox = Harbour::prepared();
     for (root, word) in [
@@ -339,13 +339,13 @@ const LOOKS: [&[&str]; 3] = [
     &["diff", Harbour::ID, "data", "other", "--json"],
 ];
 
-/// Exit code and output of each command with enough resources.
+/// Returns exit code and output of a command that has enough resources.
 fn undisturbed(sandbox: &Sandbox, command: &[&str]) -> (Option<i32>, Value) {
     let ended = sandbox.prep(command);
     (ended.code, ended.json())
 }
 
-/// The command blames the system, or did not notice the fault.
+/// Asserts that the command reports a system error, or that the fault had no effect on its result.
 #[track_caller]
 fn no_verdict(note: &str, ended: &Ended, whole: &(Option<i32>, Value)) {
     if ended.code != Some(6) {
@@ -355,7 +355,7 @@ fn no_verdict(note: &str, ended: &Ended, whole: &(Option<i32>, Value)) {
 }
 
 #[test]
-fn too_few_open_files_are_no_verdict() {
+fn too_few_open_files_do_not_cause_a_verdict() {
     let sandbox = differing();
     let other = sandbox.path(&format!("other/{}/prepared", Harbour::ID));
     fs::create_dir_all(other.parent().expect("a folder")).expect("a folder");
@@ -382,20 +382,20 @@ fn too_few_open_files_are_no_verdict() {
             short += usize::from(ended.code == Some(6));
         }
         assert!(short > 0, "{look:?}: nothing was short");
-        // The remaining memory is enough for the commands.
+        // The remaining limits are high enough for the commands.
         assert!(short < 12, "{look:?}: {short}");
     }
 }
 
 #[test]
-fn bad_blocks_and_full_disks_are_no_verdict() {
+fn bad_blocks_and_full_disks_do_not_cause_a_verdict() {
     let sandbox = differing();
     let folder = tempfile::tempdir().expect("a folder");
     let Some(library) = library(folder.path()) else {
         skipped("accesses cannot be made to fail");
         return;
     };
-    // Faults meet what is below `data`.
+    // Inject faults only into accesses below `data`.
     let other = sandbox
         .data()
         .join("other")
@@ -429,7 +429,7 @@ fn bad_blocks_and_full_disks_are_no_verdict() {
             };
             let (quiet, accesses) = run(None);
             no_verdict("no fault", &quiet, &whole);
-            // Every access has its turn over time; evenly taken here.
+            // Try at most 40 accesses, evenly distributed.
             let step = (accesses / 40).max(1);
             for number in (0..accesses).step_by(step) {
                 let (ended, _) = run(Some(number));

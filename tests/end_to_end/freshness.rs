@@ -1,4 +1,4 @@
-//! Steps that run again, and steps that do not.
+//! Tests which steps run again after a change, and which do not.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::support::{Archive, Ended, Gallery, Harbour, Member, Sandbox, Snapshot};
 
-/// Steps that the last run of a competition executed or resolved differently, compared with the record before it.
+/// The recorded steps of the last run of a competition.
 struct Records(BTreeMap<String, Value>);
 
 impl Records {
@@ -44,7 +44,7 @@ fn why(sandbox: &Sandbox, id: &str, more: &[&str]) -> Ended {
     sandbox.prep(&arguments).code(0)
 }
 
-/// Names of the steps that run or may run, by the plan.
+/// Returns the names of the steps that run or may run according to the plan.
 #[track_caller]
 fn planned(sandbox: &Sandbox, id: &str) -> BTreeSet<String> {
     let plan = sandbox
@@ -72,7 +72,7 @@ fn set<'a>(names: &[&'a str]) -> BTreeSet<&'a str> {
     names.iter().copied().collect()
 }
 
-/// Nothing runs, and no file of the prepared tree is touched.
+/// Asserts that a run executes no step and writes no file of the prepared tree.
 #[track_caller]
 fn assert_fresh(sandbox: &Sandbox, id: &str, before: &Snapshot) {
     assert_eq!(planned(sandbox, id), BTreeSet::new());
@@ -81,7 +81,7 @@ fn assert_fresh(sandbox: &Sandbox, id: &str, before: &Snapshot) {
 }
 
 #[test]
-fn a_second_run_executes_nothing_and_touches_nothing() {
+fn second_run_executes_no_step_and_writes_no_file() {
     let sandbox = Harbour::prepared();
     let before = sandbox.tree(Harbour::ID);
     assert_fresh(&sandbox, Harbour::ID, &before);
@@ -90,7 +90,7 @@ fn a_second_run_executes_nothing_and_touches_nothing() {
 }
 
 #[test]
-fn layout_and_comments_of_a_pipeline_change_nothing() {
+fn formatting_and_comments_of_a_pipeline_run_nothing() {
     let sandbox = Harbour::prepared();
     let before = sandbox.tree(Harbour::ID);
     for text in [
@@ -112,7 +112,7 @@ fn layout_and_comments_of_a_pipeline_change_nothing() {
 }
 
 #[test]
-fn a_changed_constant_runs_its_step_and_rewrites_its_file() {
+fn changed_constant_runs_its_step_and_rewrites_its_file() {
     let sandbox = Harbour::prepared();
     let tree = sandbox.tree(Harbour::ID);
     let records = Records::of(&sandbox, Harbour::ID);
@@ -120,7 +120,7 @@ fn a_changed_constant_runs_its_step_and_rewrites_its_file() {
         Harbour::ID,
         &Harbour::PIPELINE.replace("0 AS docked", "1 AS docked"),
     );
-    // The description shows the first rows of the sample, so it changes with them.
+    // The description quotes the first rows of the sample, so it changes as well.
     let steps = ["description", "public/sample_submission.csv", "publish"];
     assert_eq!(
         planned(&sandbox, Harbour::ID),
@@ -135,7 +135,7 @@ fn a_changed_constant_runs_its_step_and_rewrites_its_file() {
 }
 
 #[test]
-fn a_changed_constant_that_the_description_does_not_show_rewrites_one_file() {
+fn constant_not_shown_in_the_description_rewrites_one_file() {
     let sandbox = Harbour::prepared();
     let tree = sandbox.tree(Harbour::ID);
     let text = Harbour::PIPELINE.replace(
@@ -151,7 +151,7 @@ fn a_changed_constant_that_the_description_does_not_show_rewrites_one_file() {
 }
 
 #[test]
-fn why_names_the_field_with_its_old_and_new_value() {
+fn why_shows_the_old_and_new_value_of_the_changed_field() {
     let sandbox = Harbour::prepared();
     let step = "public/sample_submission.csv";
     sandbox.pipeline(
@@ -194,7 +194,7 @@ fn why_names_the_field_with_its_old_and_new_value() {
 }
 
 #[test]
-fn another_archive_of_the_same_table_stops_at_the_table() {
+fn archive_with_the_same_table_runs_nothing_after_read() {
     let sandbox = Harbour::prepared();
     let tree = sandbox.tree(Harbour::ID);
     let records = Records::of(&sandbox, Harbour::ID);
@@ -204,7 +204,7 @@ fn another_archive_of_the_same_table_stops_at_the_table() {
     sandbox.bundle(Harbour::ID, &archive.bytes());
     assert_eq!(sandbox.run_well(Harbour::ID), 3);
     let now = Records::of(&sandbox, Harbour::ID);
-    // The bundle ran as well, but sources have no record.
+    // The step `bundle` ran as well, but sources have no record.
     assert_eq!(
         now.changed_since(&records),
         set(&["table/labelled", "unpack"])
@@ -213,13 +213,13 @@ fn another_archive_of_the_same_table_stops_at_the_table() {
 }
 
 #[test]
-fn another_archive_of_the_same_pictures_touches_none_of_them() {
+fn archive_with_the_same_pictures_rewrites_none() {
     let sandbox = Sandbox::new();
     sandbox.pipeline(Gallery::ID, &Gallery::pipeline(0));
     sandbox.bundle(Gallery::ID, &Gallery::archive(50, 1).bytes());
     sandbox.run_well(Gallery::ID);
     let before = sandbox.tree(Gallery::ID);
-    // An additional member at the start moves all others.
+    // An additional member at the start changes the offsets of all others.
     let shifted = Gallery::archive(50, 1).first(Member::stored("a.txt", "new"));
     sandbox.bundle(Gallery::ID, &shifted.bytes());
     assert!(sandbox.run_well(Gallery::ID) > 0);
@@ -227,10 +227,10 @@ fn another_archive_of_the_same_pictures_touches_none_of_them() {
 }
 
 #[test]
-fn a_changed_row_runs_what_depends_on_it() {
+fn changed_row_runs_only_dependent_steps() {
     let sandbox = Harbour::prepared();
     let tree = sandbox.tree(Harbour::ID);
-    // A ship of the training part: the sample, the answers and the test part are as they were.
+    // The changed row is in the training part, so the sample, the answers and the test part do not change.
     let train = fs::read_to_string(sandbox.prepared(Harbour::ID).join("public/train.csv"))
         .expect("train.csv");
     let row = train.lines().nth(1).expect("a row");
@@ -248,7 +248,7 @@ fn a_changed_row_runs_what_depends_on_it() {
 }
 
 #[test]
-fn a_variant_and_back_again_is_found_in_the_store() {
+fn returning_to_an_earlier_pipeline_uses_the_cache() {
     let sandbox = Harbour::prepared();
     let before = sandbox.tree(Harbour::ID);
     let other = Harbour::PIPELINE.replace("test_size: 0.25", "test_size: 0.5");
@@ -265,7 +265,7 @@ fn a_variant_and_back_again_is_found_in_the_store() {
 }
 
 #[test]
-fn what_was_done_to_the_prepared_folder_is_undone() {
+fn changes_of_the_prepared_directory_are_undone() {
     let sandbox = Sandbox::new();
     sandbox.pipeline(Gallery::ID, &Gallery::pipeline(0));
     sandbox.bundle(Gallery::ID, &Gallery::archive(30, 1).bytes());
@@ -309,11 +309,11 @@ fn what_was_done_to_the_prepared_folder_is_undone() {
 }
 
 #[test]
-fn writing_into_a_prepared_file_is_found_and_undone() {
+fn modified_prepared_file_is_found_and_restored() {
     let sandbox = Harbour::prepared();
     let before = sandbox.tree(Harbour::ID);
     let path = sandbox.prepared(Harbour::ID).join("public/train.csv");
-    // The file is read-only, and may be a link to the cache. The test has to handle both.
+    // Make the file writable. It may be a hard link to the cache, so the cache can be damaged as well.
     fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).expect("mode");
     fs::write(&path, "id,tons,docked\n").expect("write");
     assert_eq!(sandbox.state(Harbour::ID), "changed since prepared");
@@ -323,7 +323,7 @@ fn writing_into_a_prepared_file_is_found_and_undone() {
 }
 
 #[test]
-fn a_lost_object_is_made_again_when_something_needs_it() {
+fn lost_object_is_computed_again_when_needed() {
     let sandbox = Harbour::prepared();
     let before = sandbox.tree(Harbour::ID);
     let objects = Snapshot::of(&sandbox.store().join("objects-v1"));
@@ -348,7 +348,7 @@ fn a_lost_object_is_made_again_when_something_needs_it() {
 }
 
 #[test]
-fn a_plan_writes_nothing() {
+fn plan_writes_nothing() {
     let sandbox = Sandbox::new();
     Harbour::install(&sandbox);
     let arguments = [

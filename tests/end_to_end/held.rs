@@ -1,4 +1,4 @@
-//! Long tables that are not published unchanged are kept in memory, not in the cache.
+//! Tests of large tables that are not published unchanged, which are kept in memory and not in the cache.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -8,14 +8,14 @@ use crate::support::{Archive, Ended, Harbour, Sandbox};
 
 const ROWS: usize = 140_000;
 
-/// 20 MB, as `write` makes a row of it.
+/// Returns a table of about 20 MB. `write` formats each row.
 fn table(head: &str, write: impl Fn(usize, &str) -> String) -> String {
     let note = "laden with coal and bound for the north ".repeat(3);
     let rows = (0..ROWS).map(|id| write(id, &note));
     format!("{head}\n{}", rows.collect::<String>())
 }
 
-/// Its rows are printed unchanged.
+/// Returns a large table that pandas would print unchanged.
 pub fn long_table() -> String {
     table("id,tons,docked", |id, note| {
         format!("{id},{note},{}\n", id % 2)
@@ -35,11 +35,11 @@ fn run(sandbox: &Sandbox, memory: &str) -> Ended {
     Ended::of(command.args(["--memory", memory])).code(0)
 }
 
-/// A quarter of it holds the table.
+/// A quarter of this memory is enough for the table.
 const ENOUGH: &str = "1GB";
 const LITTLE: &str = "64MB";
 
-/// Bytes of the cache's files that are not published.
+/// Returns the number of bytes of files that are only in the cache.
 fn bytes_beside(sandbox: &Sandbox) -> u64 {
     let published = files(&sandbox.data());
     let stored = files(&sandbox.store()).into_iter();
@@ -47,7 +47,7 @@ fn bytes_beside(sandbox: &Sandbox) -> u64 {
     beside.map(|(_, bytes)| bytes).sum()
 }
 
-/// Inode and length of each file below.
+/// Returns inode and length of each file below the directory.
 fn files(directory: &Path) -> Vec<(u64, u64)> {
     let mut found = Vec::new();
     for entry in fs::read_dir(directory).expect("a folder") {
@@ -62,7 +62,7 @@ fn files(directory: &Path) -> Vec<(u64, u64)> {
 }
 
 #[test]
-fn a_long_table_is_stored_only_as_what_is_published() {
+fn large_table_is_stored_only_in_published_outputs() {
     let table = long_table();
     let held = sandbox(Harbour::PIPELINE, "train.csv", &table);
     run(&held, ENOUGH);
@@ -74,7 +74,7 @@ fn a_long_table_is_stored_only_as_what_is_published() {
     let tree = held.tree(Harbour::ID);
     assert_eq!(tree.contents(), stored.tree(Harbour::ID).contents());
 
-    // A changed query reads it again, and runs nothing else.
+    // If a query changes, the step that read the table runs again, because the table was only in memory.
     assert_eq!(held.run_well(Harbour::ID), 0);
     let changed = Harbour::PIPELINE.replace("id, 0 AS docked", "id, 1 AS docked");
     held.pipeline(Harbour::ID, &changed);
@@ -91,7 +91,7 @@ fn a_long_table_is_stored_only_as_what_is_published() {
         "may run: depends on the result of `table/labelled`",
         "sql changed",
     ]);
-    // The table, the sample, the description, and `publish`.
+    // Four steps run: the table, the sample, the description, and `publish`.
     assert_eq!(held.run_well(Harbour::ID), 4);
     let touched = held.tree(Harbour::ID);
     let touched = touched.touched_since(&tree);
@@ -104,13 +104,13 @@ fn a_long_table_is_stored_only_as_what_is_published() {
     assert_eq!(held.run_well(Harbour::ID), 0);
 }
 
-/// A table in memory equals the cached table, for any change of its cells.
+/// A table in memory equals the cached table, even if cells or rows had to be rewritten.
 #[test]
-fn how_it_is_written_makes_no_difference() {
+fn table_in_memory_equals_the_cached_table() {
     let tabs = Harbour::PIPELINE.replace("read: train.csv,", "read: train.tsv,");
     let plain = Harbour::PIPELINE;
     let forms = [
-        // Needless quotes.
+        // A file with needless quotes.
         (
             plain,
             "train.csv",
@@ -118,7 +118,7 @@ fn how_it_is_written_makes_no_difference() {
                 format!("{id},\"{note}\",{}\n", id % 2)
             }),
         ),
-        // Cells that pandas prints differently: a missing one makes the others decimals.
+        // Cells that pandas prints differently: a missing cell turns the integers of its column into decimals.
         (
             plain,
             "train.csv",
@@ -131,7 +131,7 @@ fn how_it_is_written_makes_no_difference() {
                 format!("{id},{note},{docked}\n")
             }),
         ),
-        // Rows get longer than the file, because all cells need quotes.
+        // The rewritten rows are longer than the file, because all cells need quotes.
         (
             &tabs,
             "train.tsv",
@@ -153,9 +153,9 @@ fn how_it_is_written_makes_no_difference() {
     }
 }
 
-/// If a query returns the table unchanged, the table is cached after all.
+/// If a query returns the table unchanged, its output is the cached table.
 #[test]
-fn what_is_published_as_it_stands_after_all_is_stored() {
+fn table_returned_unchanged_by_a_query_is_cached() {
     let table = long_table();
     let pipeline = Harbour::PIPELINE.replace(
         "public:",
@@ -171,7 +171,7 @@ fn what_is_published_as_it_stands_after_all_is_stored() {
 
 /// If the bundle may be deleted, tables are cached.
 #[test]
-fn what_cannot_be_read_again_is_stored() {
+fn tables_of_discarded_bundles_are_cached() {
     let table = long_table();
     let sandbox = sandbox(Harbour::PIPELINE, "train.csv", &table);
     let mut command = sandbox.run_command(&[Harbour::ID]);

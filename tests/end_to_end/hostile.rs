@@ -1,7 +1,7 @@
-//! Malicious input: small files that declare or unpack to huge ones, of every format that `prep` reads.
+//! Tests with malicious input: small files of every format that declare huge sizes or unpack to huge files.
 //!
-//! Each is tried as a bundle of about 1, 10 and 100 KB, with default settings. The program must end by itself with one of its exit
-//! codes, and use at most 1 GB of memory and 30 s.
+//! Each file is tried as a bundle of about 1, 10 and 100 KB, with default settings. The program must end with one of
+//! its exit codes, and use at most 1 GB of memory and 30 s.
 
 use std::fs;
 use std::io::Write as _;
@@ -22,10 +22,10 @@ const MAX_TIME: Duration = Duration::from_secs(30);
 
 const SIZES: [usize; 3] = [1_000, 10_000, 100_000];
 
-/// Deflate packs by 1,000 at best.
+/// The best ratio that deflate can reach.
 const RATIO: usize = 1_000;
 
-/// A member of the bundle of about `size` bytes, and how a pipeline reads it.
+/// A malicious member of the bundle, and the parts of a pipeline that read it.
 struct Hostile {
     name: &'static str,
     member: fn(usize) -> Member,
@@ -48,7 +48,7 @@ fn repeated(text: &str, bytes: usize) -> Vec<u8> {
         .collect()
 }
 
-/// Makes the content of a member of about this size.
+/// Returns a compressed member of about this size.
 fn packed(name: &str, front: &str, text: &str, back: &str, bytes: usize) -> Member {
     let middle = repeated(text, bytes * RATIO);
     Member::deflated(name, [front.as_bytes(), &middle, back.as_bytes()].concat())
@@ -76,7 +76,7 @@ fn png(width: u32, height: u32, data: &[u8]) -> Vec<u8> {
     file
 }
 
-/// Zeros that zlib packs into about this number of bytes.
+/// Returns zeros, compressed by zlib to about this number of bytes.
 fn zlib(bytes: usize) -> Vec<u8> {
     let mut out = ZlibEncoder::new(Vec::new(), Compression::best());
     out.write_all(&vec![0; bytes * RATIO]).unwrap();
@@ -92,7 +92,7 @@ fn record(length: u64, payload: &[u8]) -> Vec<u8> {
     file
 }
 
-/// A protobuf field of bytes.
+/// Returns a protobuf field that contains bytes.
 fn field(number: u8, content: &[u8]) -> Vec<u8> {
     let mut out = vec![number << 3 | 2];
     let mut length = content.len();
@@ -105,7 +105,7 @@ fn field(number: u8, content: &[u8]) -> Vec<u8> {
     out
 }
 
-/// Nested documents, each with its length.
+/// Returns nested BSON documents, each with its length.
 fn bson(levels: usize) -> Vec<u8> {
     let mut out = Vec::new();
     for level in (0..=levels as u32).rev() {
@@ -125,7 +125,7 @@ fn matlab(variable: &[u8]) -> Vec<u8> {
     file
 }
 
-/// Nested structures, all of which begin before the first one ends.
+/// Returns nested MATLAB structures.
 fn structures(levels: usize) -> Vec<u8> {
     let head: &[&[u8]] = &[
         b"\x06\0\0\0\x08\0\0\0\x02\0\0\0\0\0\0\0",
@@ -144,7 +144,7 @@ fn structures(levels: usize) -> Vec<u8> {
     out
 }
 
-/// A sparse file that claims to be a terabyte of zeros.
+/// Returns a tar archive with a sparse file that claims to be a terabyte of zeros.
 fn sparse() -> Vec<u8> {
     let mut header = [0_u8; 512];
     let fields: [(usize, &[u8]); 6] = [
@@ -159,7 +159,8 @@ fn sparse() -> Vec<u8> {
         let end = (at + field.len()).min(512);
         header[at..end].copy_from_slice(&field[..end - at]);
     }
-    // 1 TiB as a number in base 256: the length, and the offset of the only piece of data, which is empty.
+    // Write 1 TiB as a number in base 256: the length of the file, and the offset of its only piece of data, which is
+    // empty.
     for at in [386, 483] {
         header[at..at + 12].copy_from_slice(b"\x80\0\0\0\0\0\x01\0\0\0\0\0");
     }
@@ -175,7 +176,7 @@ fn gzip(content: &[u8]) -> Vec<u8> {
     out.finish().unwrap()
 }
 
-/// A 7z whose list of members compresses well: one file, and directories of the same name.
+/// Returns a 7z archive whose list of members compresses well: one file, and directories of the same name.
 fn sevenz(bytes: usize) -> Vec<u8> {
     let mut archive = SevenZWriter::new(std::io::Cursor::new(Vec::new()), 6);
     archive.add_file("a.csv", &b"id\n1\n"[..]).unwrap();
@@ -185,7 +186,7 @@ fn sevenz(bytes: usize) -> Vec<u8> {
     archive.finish().unwrap().into_inner()
 }
 
-/// Nested zips, stored.
+/// Returns nested zips without compression.
 fn nested(bytes: usize) -> Vec<u8> {
     let mut inner = b"id\n1\n".to_vec();
     let mut name = "a.csv";
@@ -458,14 +459,14 @@ fn all() -> Vec<Hostile> {
     ]
 }
 
-/// Peak memory of a process in kilobytes. `None` after its end.
+/// Returns the peak memory of a process in kilobytes. `None` after the process has ended.
 pub(crate) fn peak(child: &Child) -> Option<u64> {
     let status = fs::read_to_string(format!("/proc/{}/status", child.id())).ok()?;
     let line = status.lines().find(|line| line.starts_with("RssAnon"))?;
     line.split_whitespace().nth(1)?.parse().ok()
 }
 
-/// CPU time of a process in ticks of 10 ms, because other processes share the machine.
+/// Returns the CPU time of a process. Wall time would depend on other processes of the machine.
 pub(crate) fn worked(child: &Child) -> Option<Duration> {
     let stat = fs::read_to_string(format!("/proc/{}/stat", child.id())).ok()?;
     let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
@@ -527,7 +528,7 @@ fn attempt(hostile: &Hostile, bytes: usize) -> Result<String, String> {
 }
 
 #[test]
-fn no_input_exhausts_the_machine() {
+fn hostile_bundles_do_not_exhaust_the_system() {
     let all = all();
     let attempts = all
         .iter()

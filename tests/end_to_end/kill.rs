@@ -1,5 +1,5 @@
-//! `kill -9` at random moments: an incomplete tree is never treated as prepared, and the next run repairs it. And Ctrl-C, which ends
-//! a run in an orderly way.
+//! Tests that kill runs (`kill -9`) at random times: an incomplete tree is never treated as prepared, and the next run
+//! repairs it. Ctrl-C ends a run in an orderly way.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _};
@@ -10,16 +10,16 @@ use crate::support::{Ended, Gallery, Sandbox, Snapshot};
 
 const PICTURES: usize = 1500;
 
-/// The number of kills of a test: `PREP_KILLS`, or a few.
+/// Returns the number of kills in a test: `PREP_KILLS`, or a few by default.
 fn kills() -> usize {
     std::env::var("PREP_KILLS").map_or(6, |text| text.parse().expect("PREP_KILLS is a number"))
 }
 
-/// A generator of moments: xorshift, with a seed that a failure shows.
+/// Generates random delays (xorshift). A failed test prints the seed.
 struct Moments {
     seed: u64,
     state: u64,
-    /// How much of the time that was measured a run takes now; the machine may have been busier then.
+    /// Factor for the measured duration of a run, because the machine may have been busier during the measurement.
     scale: f64,
 }
 
@@ -37,7 +37,7 @@ impl Moments {
         }
     }
 
-    /// A moment before `end`.
+    /// Returns a random delay below `end`.
     fn next(&mut self, end: Duration) -> Duration {
         self.state ^= self.state << 13;
         self.state ^= self.state >> 7;
@@ -47,18 +47,18 @@ impl Moments {
         end.mul_f64(share * self.scale)
     }
 
-    /// A run had ended before its moment came: the next ones come sooner.
+    /// Reduces later delays, because a run ended before it could be killed.
     fn too_late(&mut self) {
         self.scale *= 0.8;
     }
 }
 
-/// Pipeline and bundle, and the tree that an undisturbed run made from them.
+/// A pipeline and a bundle, and the tree that an undisturbed run produces from them.
 struct Goal {
     pipeline: String,
     bundle: Vec<u8>,
     tree: Snapshot,
-    /// How long that took.
+    /// Duration of the undisturbed run.
     time: Duration,
 }
 
@@ -85,7 +85,7 @@ impl Goal {
     }
 }
 
-/// When a run is killed.
+/// The time at which a run is killed.
 #[derive(Debug, Clone, Copy)]
 enum When {
     After(Duration),
@@ -93,7 +93,7 @@ enum When {
     Publishing,
 }
 
-/// Returns whether a publication is in progress: it has a directory for unfinished files.
+/// Returns whether a publication is in progress, which is when the directory for unfinished files exists.
 fn is_publishing(sandbox: &Sandbox) -> bool {
     let home = sandbox.data().join(Gallery::ID);
     let names = sandbox.names_in_home(Gallery::ID);
@@ -101,7 +101,7 @@ fn is_publishing(sandbox: &Sandbox) -> bool {
     hidden.any(|name| home.join(name).is_dir())
 }
 
-/// Starts a run and kills it. True if it was still running.
+/// Starts a run and kills it. Returns true if it was still running.
 fn kill(sandbox: &Sandbox, when: When) -> bool {
     let mut child = sandbox
         .run_command(&[Gallery::ID])
@@ -121,8 +121,7 @@ fn kill(sandbox: &Sandbox, when: When) -> bool {
     running
 }
 
-/// Files that can mark the tree as prepared.
-/// Returns whether there is a tree that is marked incomplete.
+/// Checks the files that can mark the tree as prepared. Returns whether there is a tree that is marked incomplete.
 fn check_claims(sandbox: &Sandbox, goals: &[&Goal], note: &str) -> bool {
     let state = sandbox.state(Gallery::ID);
     let tree = sandbox.tree(Gallery::ID);
@@ -136,7 +135,8 @@ fn check_claims(sandbox: &Sandbox, goals: &[&Goal], note: &str) -> bool {
     let sample = sandbox
         .prepared(Gallery::ID)
         .join("public/sample_submission.csv");
-    // Without a submission a report needs no answers.
+    // If the sample does not exist, use a submission without rows. The command must still report that the data are not
+    // prepared.
     let sample = match sample.exists() {
         true => sample,
         false => sandbox.write("submission.csv", "id,artist\n"),
@@ -155,7 +155,7 @@ fn check_claims(sandbox: &Sandbox, goals: &[&Goal], note: &str) -> bool {
     state == "incomplete"
 }
 
-/// The run after a kill makes the tree of an undisturbed one, and leaves nothing else behind.
+/// Checks that the run after a kill produces the same tree as an undisturbed run, and leaves no other files.
 fn check_repair(sandbox: &Sandbox, goal: &Goal, note: &str) {
     sandbox.run_well(Gallery::ID);
     assert_eq!(
@@ -177,16 +177,16 @@ fn check_repair(sandbox: &Sandbox, goal: &Goal, note: &str) {
 }
 
 #[test]
-fn a_killed_first_run_leaves_no_tree_or_a_whole_one() {
+fn killed_first_run_leaves_no_tree_or_a_complete_one() {
     let goal = Goal::new(0, 1);
     let mut moments = Moments::new();
     let (mut number, mut hits) = (0, 0);
     let sandbox = Sandbox::new();
     goal.install(&sandbox);
-    // After a moment that is too late, the next ones are earlier, so that one of them hits eventually.
+    // After a kill that came too late, the next delays are shorter, so that a kill hits eventually.
     while number < kills() || hits == 0 {
         let note = format!("kill {number} with seed {}", moments.seed);
-        // Every third time the store stays, so that the kill falls into publishing.
+        // Keep the cache every third time, so that the kill hits the publication.
         for (directory, goes) in [(sandbox.data(), true), (sandbox.store(), number % 3 != 2)] {
             if goes && directory.exists() {
                 fs::remove_dir_all(directory).expect("remove");
@@ -208,8 +208,8 @@ fn a_killed_first_run_leaves_no_tree_or_a_whole_one() {
 }
 
 #[test]
-fn a_killed_later_run_is_not_taken_for_either_tree() {
-    // Another split moves pictures between directories; another edition changes what most of them hold.
+fn killed_later_run_is_marked_incomplete() {
+    // A different seed moves pictures between directories. A different edition changes the content of most pictures.
     let goals = [Goal::new(0, 1), Goal::new(5, 1), Goal::new(5, 2)];
     let mut moments = Moments::new();
     let sandbox = Sandbox::new();
@@ -234,7 +234,7 @@ fn a_killed_later_run_is_not_taken_for_either_tree() {
         if number % 2 == 0 {
             check_repair(&sandbox, goal, &note);
         } else {
-            // Back to where it came from, over what the kill left.
+            // Return to the earlier pipeline and bundle, starting from the tree that the kill left.
             let before = &goals[number % goals.len()];
             before.install(&sandbox);
             check_repair(&sandbox, before, &note);
@@ -245,7 +245,8 @@ fn a_killed_later_run_is_not_taken_for_either_tree() {
     sandbox.prep(&["cache", "verify"]).code(0);
 }
 
-/// Starts a run, waits until its first step begins, so that it listens, and `moment` more, and sends a signal.
+/// Starts a run, waits until its first step begins, so that its signal handler is installed, waits for `moment`, and
+/// sends a signal.
 fn interrupt(sandbox: &Sandbox, signal: &str, moment: Duration) -> Ended {
     let mut child = sandbox
         .run_command(&[Gallery::ID])
@@ -268,12 +269,12 @@ fn interrupt(sandbox: &Sandbox, signal: &str, moment: Duration) -> Ended {
 }
 
 #[test]
-fn ctrl_c_stops_with_a_code_of_its_own_and_the_next_run_goes_on() {
+fn ctrl_c_ends_with_code_130_and_the_next_run_continues() {
     let goal = Goal::new(0, 1);
     let mut moments = Moments::new();
     for signal in ["-INT", "-TERM"] {
         let (mut stopped, mut late) = (0, 0);
-        // After a signal that comes too late, the next ones are earlier.
+        // After a signal that came too late, the next delays are shorter.
         while stopped < 2 {
             assert!(late < 100, "{signal} never stopped a run");
             let note = format!("{signal} with seed {}", moments.seed);

@@ -1,12 +1,12 @@
-//! Every kind that reads, draws or writes, in separate pipelines: from `bundle`, `kinds/NAME/pipeline.yaml` makes the files in
-//! `expected`, which the original libraries made (`kinds/record.py`).
+//! Tests every kind that reads, draws or writes in a separate pipeline. From `bundle`, `kinds/NAME/pipeline.yaml` must
+//! produce the files in `expected`, which were written by the original libraries (`kinds/record.py`).
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::support::{Archive, Member, Sandbox};
 
-/// All files below a directory, by their relative paths.
+/// Collects all files below a directory with their relative paths.
 fn files(directory: &Path, inner: &str, found: &mut Vec<(String, PathBuf)>) {
     let mut entries: Vec<PathBuf> = fs::read_dir(directory)
         .expect("folder")
@@ -30,7 +30,7 @@ fn below(directory: &Path) -> Vec<(String, PathBuf)> {
     found
 }
 
-/// The directories next to this file.
+/// Returns the directories in `kinds`.
 pub fn directories() -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/end_to_end/kinds");
     let entries = fs::read_dir(root).expect("kinds");
@@ -42,7 +42,7 @@ pub fn directories() -> Vec<PathBuf> {
     directories
 }
 
-/// The files of a directory's bundle.
+/// Returns the files of a directory's bundle.
 pub fn members(directory: &Path) -> Vec<(String, Vec<u8>)> {
     below(&directory.join("bundle"))
         .into_iter()
@@ -50,7 +50,7 @@ pub fn members(directory: &Path) -> Vec<(String, Vec<u8>)> {
         .collect()
 }
 
-/// An archive of them; every second one is deflated.
+/// Returns an archive of the members, of which every second one is deflated.
 pub fn archive(members: &[(String, Vec<u8>)]) -> Archive {
     let all = members.iter().enumerate();
     all.fold(Archive::new(), |archive, (number, (name, content))| {
@@ -61,7 +61,7 @@ pub fn archive(members: &[(String, Vec<u8>)]) -> Archive {
     })
 }
 
-/// Puts bundle and pipeline in their places; returns the competition's id and its bundle.
+/// Installs bundle and pipeline in the sandbox. Returns the competition's id and its bundle.
 pub fn install(sandbox: &Sandbox, directory: &Path) -> (String, Vec<u8>) {
     let id = directory.file_name().expect("name").to_string_lossy();
     let bundle = archive(&members(directory)).bytes();
@@ -72,7 +72,7 @@ pub fn install(sandbox: &Sandbox, directory: &Path) -> (String, Vec<u8>) {
 }
 
 #[test]
-fn kinds_do_what_the_original_libraries_do() {
+fn kinds_match_the_original_libraries() {
     for directory in directories() {
         let sandbox = Sandbox::new();
         let (id, _) = install(&sandbox, &directory);

@@ -1,12 +1,13 @@
-//! `prep leaks` on the recorded cases, with the leaks of the real bundles put in (`tests/leaks/record.py`): each is found in
-//! the base, by its detector, and gone in the correction. No competition is known to the program.
+//! Tests `prep leaks` on recorded cases into which the leaks of the real bundles were planted
+//! (`tests/leaks/record.py`). Its detector must find each leak in `v1` but not in `fixed`. The program contains no
+//! knowledge about single competitions.
 
 use std::fs;
 use std::path::Path;
 
 use crate::support::{Ended, Sandbox};
 
-/// Competition, detector, level, a word of the finding.
+/// Columns: competition, detector, level, and a word of the finding.
 const KNOWN: &[(&str, &str, &str, &str)] = &[
     (
         "random-acts-of-pizza",
@@ -52,9 +53,10 @@ const KNOWN: &[(&str, &str, &str, &str)] = &[
     ),
 ];
 
-/// Answers whose rows grading makes from members of their records, and which have no column of the sample.
+/// Tests answers in JSON lines: grading creates their rows from members of the records, and no member is a column of
+/// the sample.
 #[test]
-fn answers_of_records_are_looked_at_as_they_are_graded() {
+fn leaks_reads_json_answers_as_grading_does() {
     let sandbox = Sandbox::new();
     let id = "tensorflow2-question-answering";
     let cases = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/cases");
@@ -70,7 +72,7 @@ fn answers_of_records_are_looked_at_as_they_are_graded() {
 }
 
 #[test]
-fn known_leaks_are_found_and_gone_where_they_are_corrected() {
+fn known_leaks_are_found_in_v1_and_gone_in_fixed() {
     let sandbox = Sandbox::new();
     let planted = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/leaks");
     let mut ids: Vec<&str> = KNOWN.iter().map(|known| known.0).collect();
@@ -92,7 +94,7 @@ fn known_leaks_are_found_and_gone_where_they_are_corrected() {
             variant,
         ];
         let arguments: Vec<&str> = options.iter().chain(&ids).copied().collect();
-        // The pipelines accept known leaks.
+        // The exit code is 0, because the pipelines accept known leaks.
         sandbox.prep(&arguments).code(0).json()["competitions"].clone()
     };
     let found = leaks("v1");
@@ -117,7 +119,7 @@ fn known_leaks_are_found_and_gone_where_they_are_corrected() {
         let open = findings.iter().filter(|one| one["level"] != "note").count();
         assert!(open == 0, "{report:#}");
     }
-    // A leak that the pipeline does not accept is a failure.
+    // If the pipeline does not accept the leak, the command fails.
     let id = ids[0];
     let directory = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../../pipelines")

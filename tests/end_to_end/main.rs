@@ -1,5 +1,5 @@
-//! Tests of the program from outside: they start `prep` as a user would, in separate directories, and check exit codes, messages
-//! and files. (`faults` also runs the library in other processes.)
+//! Tests that run the program `prep` as a user would, in separate directories, and check exit codes, messages and
+//! files. (`faults` also runs the library in separate processes.)
 //!
 //! ```text
 //! cases/        raw bundle -> prepared files -> scores, compared with upstream's for the same input
@@ -112,9 +112,9 @@ mod variants;
 mod waiting;
 mod writer;
 
-/// The list above names every module.
+/// The list at the top of this file names every module.
 #[test]
-fn every_module_is_described() {
+fn module_list_is_complete() {
     let text = include_str!("main.rs");
     let modules = text
         .lines()

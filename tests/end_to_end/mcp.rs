@@ -1,4 +1,4 @@
-//! Tools for agents: `prep mcp`, spoken to as a client does.
+//! Tests of `prep mcp`, the tools for agents, through a client of the protocol.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
@@ -59,7 +59,7 @@ impl Client {
         response
     }
 
-    /// The object that a tool returns, and whether it is an error.
+    /// Calls a tool. Returns the object that it returns, and whether it is an error.
     fn call(&mut self, tool: &str, arguments: Value) -> (Value, bool) {
         let params = json!({ "name": tool, "arguments": arguments });
         let response = self.request("tools/call", params);
@@ -79,7 +79,7 @@ impl Client {
         names.map(str::to_owned).collect()
     }
 
-    /// The server ends when the client closes its side.
+    /// Closes the connection, and checks that the server then ends.
     fn close(mut self) {
         drop(self.input);
         assert!(self.server.wait().expect("the end").success());
@@ -99,7 +99,7 @@ fn prepared() -> Sandbox {
 }
 
 #[test]
-fn an_agent_lists_describes_and_validates_without_scores() {
+fn agent_can_list_describe_and_validate_without_scores() {
     let sandbox = prepared();
     let mut client = Client::start(&sandbox, &["--submissions", "work"]);
     assert_eq!(client.tools(), ["list", "describe", "validate"]);
@@ -129,7 +129,7 @@ fn an_agent_lists_describes_and_validates_without_scores() {
 }
 
 #[test]
-fn a_server_with_scores_grades_and_notes_it() {
+fn server_with_scores_grades_and_logs() {
     let sandbox = prepared();
     let mut client = Client::start(&sandbox, &["--submissions", "work", "--scores"]);
     let given = json!({ "id": Harbour::ID, "submission": "good.csv" });
@@ -147,7 +147,7 @@ fn a_server_with_scores_grades_and_notes_it() {
 }
 
 #[test]
-fn mistakes_of_an_agent_are_answered_with_help() {
+fn mistakes_of_an_agent_are_errors_with_help() {
     let sandbox = prepared();
     let answers = sandbox.prepared(Harbour::ID).join("private/answers.csv");
     let mut client = Client::start(&sandbox, &["--submissions", "work"]);

@@ -1,4 +1,4 @@
-//! Archives inside the bundle are read in place.
+//! Tests that archives inside the bundle are read in place.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -18,7 +18,7 @@ use crate::support::{Archive, Member, Sandbox, names_in, zip_members};
 pub const ID: &str = "photos";
 pub const PHOTOS: usize = 400;
 
-/// Noise that deflate shortens by an eighth, so that it stores no block of it as it is.
+/// Returns noise that deflate shortens by an eighth, so that no block is stored uncompressed.
 fn photo(number: usize) -> &'static [u8] {
     static PHOTO: [OnceLock<Vec<u8>>; PHOTOS] = [const { OnceLock::new() }; PHOTOS];
     PHOTO[number].get_or_init(|| {
@@ -37,7 +37,7 @@ fn name(number: usize) -> String {
     format!("{number:04}.jpg")
 }
 
-/// The photos in different orders of the archive.
+/// Returns a zip of the photos in the given order.
 pub fn photos(order: impl Iterator<Item = usize>) -> Vec<u8> {
     let photos = order.map(|number| (name(number), photo(number)));
     let archive = photos.fold(Archive::new(), |archive, (name, content)| {
@@ -46,7 +46,7 @@ pub fn photos(order: impl Iterator<Item = usize>) -> Vec<u8> {
     archive.bytes()
 }
 
-/// The photos in another kind of archive.
+/// Returns the photos in a given kind of archive.
 fn packed(kind: &str) -> Vec<u8> {
     let photos = (0..PHOTOS).map(|number| (name(number), photo(number)));
     if kind == "7z" {
@@ -65,13 +65,13 @@ fn packed(kind: &str) -> Vec<u8> {
     if kind == "tar" {
         return tar;
     }
-    // At its fastest, the encoder makes one block of all.
+    // Use the default level, because at the fastest level the encoder writes a single block.
     let mut gzip = GzEncoder::new(Vec::new(), Compression::default());
     gzip.write_all(&tar).expect("memory");
     gzip.finish().expect("memory")
 }
 
-/// A bundle with an archive of photos and a table in an archive.
+/// Returns a bundle with an archive of photos and an archive with a table.
 pub fn bundle(photos: Vec<u8>) -> Archive {
     bundle_with(Member::deflated("photos.zip", photos))
 }
@@ -85,7 +85,8 @@ fn bundle_with(photos: Member) -> Archive {
         .member(Member::deflated("labels.csv.zip", labels.bytes()))
 }
 
-/// All photos in a directory; or also in an archive, in another order than in the bundle.
+/// Returns a pipeline that publishes all photos in a directory. If `archive` is not empty, it also publishes them in an
+/// archive, in a different order than in the bundle.
 pub fn pipeline(archive: &str) -> String {
     format!(
         "\
@@ -134,7 +135,7 @@ fn has_all_photos(sandbox: &Sandbox) {
     );
 }
 
-/// Bytes of files that have no other name.
+/// Returns the number of bytes of files that have no other hard link.
 fn bytes_below(directory: &Path) -> u64 {
     let mut bytes = 0;
     for entry in fs::read_dir(directory).expect("a folder") {
@@ -150,7 +151,7 @@ fn bytes_below(directory: &Path) -> u64 {
 }
 
 #[test]
-fn what_is_prepared_is_all_that_is_written() {
+fn nested_archives_are_read_without_a_copy() {
     let turned = (0..PHOTOS).map(|number| number * 211 % PHOTOS);
     for photos in [photos(0..PHOTOS), photos(turned)] {
         let sandbox = installed(photos, "");
@@ -160,7 +161,7 @@ fn what_is_prepared_is_all_that_is_written() {
         let store = bytes_below(&sandbox.store());
         assert!(store * 50 < prepared, "{store} bytes for {prepared}");
         assert!(names_in(&sandbox.store().join("tmp")).is_empty());
-        // Missing files come from the bundle again, and no other file changes.
+        // Missing files are restored from the bundle, and no other file changes.
         let path = sandbox.prepared(ID).join("public/photos").join(name(7));
         fs::remove_file(&path).expect("removed");
         assert_eq!(sandbox.run_well(ID), 1);
@@ -169,9 +170,9 @@ fn what_is_prepared_is_all_that_is_written() {
     }
 }
 
-/// Archives of files in another order than in the bundle, also with little memory.
+/// Outputs can contain files in a different order than the bundle, even with little memory.
 #[test]
-fn files_come_in_any_order() {
+fn files_can_be_read_in_any_order() {
     let sandbox = installed(photos(0..PHOTOS), MIXED);
     let mut command = sandbox.run_command(&[ID]);
     command.args(["--memory", "64MB", "--jobs", "3"]);
@@ -193,9 +194,9 @@ fn is_mixed(members: &BTreeMap<String, Vec<u8>>) {
     }
 }
 
-/// Archives of every kind, as they are in the bundle and deflated there.
+/// Tests archives of every kind, stored or deflated in the bundle.
 #[test]
-fn archives_of_every_kind_are_read_where_they_lie() {
+fn archives_of_every_kind_are_read_in_place() {
     let tar = MIXED
         .replace("zip_stored", "tar")
         .replace("mixed.zip", "mixed.tar");
@@ -240,9 +241,9 @@ fn archives_of_every_kind_are_read_where_they_lie() {
     }
 }
 
-/// A 7z has a checksum per member. Gzip has one checksum at its end.
+/// A 7z has a checksum for each member. Gzip has one checksum at the end.
 #[test]
-fn damage_of_archives_of_every_kind_is_told() {
+fn damage_in_archives_of_every_kind_is_reported() {
     let tar = MIXED
         .replace("zip_stored", "tar")
         .replace("mixed.zip", "mixed.tar");
@@ -261,9 +262,9 @@ fn damage_of_archives_of_every_kind_is_told() {
     }
 }
 
-/// The archive has two kinds of checksums: of itself as a member, and of its members.
+/// The damage is found by one of two kinds of checksums: of the nested archive, and of its members.
 #[test]
-fn damage_is_told_by_the_archive_and_nothing_is_published() {
+fn damaged_nested_archive_prevents_publishing() {
     let whole = bundle(photos(0..PHOTOS));
     let mut inside = photos(0..PHOTOS);
     inside[200_000] ^= 1;
@@ -281,9 +282,10 @@ fn damage_is_told_by_the_archive_and_nothing_is_published() {
     }
 }
 
-/// The cache may outlast the bundle: steps that need its bytes fail with a message, and others run.
+/// If the bundle was deleted but the cache exists, steps that need bytes of the bundle fail with a message, and other
+/// steps run.
 #[test]
-fn the_bundle_has_to_be_there_for_what_is_read_of_it() {
+fn steps_that_need_a_missing_bundle_fail() {
     let sandbox = installed(photos(0..PHOTOS), "");
     sandbox.run_well(ID);
     let path = sandbox.source().join(format!("{ID}.zip"));

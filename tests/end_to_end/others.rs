@@ -1,10 +1,10 @@
-//! A `prepared` directory of another program, for example of upstream's scripts.
+//! Tests with a `prepared` directory that another program wrote, for example upstream's scripts.
 
 use std::fs;
 
 use crate::support::{Harbour, Sandbox, hex_md5};
 
-/// Harbour prepared, without a record of the program. `md5` is published for its answers.
+/// Prepares `harbour` and removes the records that `prep` wrote. `md5` returns the published checksum of the answers.
 fn world(md5: impl FnOnce(&[u8]) -> String) -> Sandbox {
     let sandbox = Harbour::prepared();
     let home = sandbox.data().join(Harbour::ID);
@@ -20,7 +20,7 @@ fn world(md5: impl FnOnce(&[u8]) -> String) -> Sandbox {
 const SAMPLE: &str = "data/harbour/prepared/public/sample_submission.csv";
 
 #[test]
-fn answers_that_are_the_published_ones_are_good_enough_to_grade_with() {
+fn answers_with_the_published_checksum_are_used_for_grading() {
     let sandbox = world(hex_md5);
     let grade = ["grade", Harbour::ID, SAMPLE, "--json"];
     let report = sandbox.prep(&grade).code(0).competition();
@@ -30,11 +30,11 @@ fn answers_that_are_the_published_ones_are_good_enough_to_grade_with() {
 }
 
 #[test]
-fn other_answers_are_not() {
+fn answers_without_the_published_checksum_are_rejected() {
     let sandbox = world(|_| "00000000000000000000000000000000".to_owned());
     let ended = sandbox.prep(&["grade", Harbour::ID, SAMPLE]).code(4);
     ended.says(&["was not prepared by prep", "`prep run harbour`"]);
-    // Without a published checksum, the answers cannot be verified.
+    // If no checksum is published, the answers cannot be verified.
     fs::remove_file(sandbox.path("pipelines/harbour/checksums.json")).expect("removed");
     sandbox.prep(&["grade", Harbour::ID, SAMPLE]).code(4);
 }

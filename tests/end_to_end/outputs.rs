@@ -1,8 +1,9 @@
-//! Two outputs with the same path are an error that names both, at any stage, and nothing is published.
+//! Tests that two outputs with the same path are an error that names both, at every stage, and that nothing is
+//! published.
 
 use crate::support::{Gallery, Sandbox, Snapshot};
 
-/// The gallery's pipeline with another public output.
+/// Returns a sandbox with the gallery's pipeline and an additional public output.
 fn with(output: &str) -> Sandbox {
     let sandbox = Sandbox::new();
     sandbox.bundle(Gallery::ID, &Gallery::archive(20, 0).bytes());
@@ -12,10 +13,10 @@ fn with(output: &str) -> Sandbox {
 }
 
 #[test]
-fn two_outputs_on_one_path_are_refused_with_both_names() {
+fn two_outputs_with_one_path_are_an_error_naming_both() {
     let one = "FROM pictures WHERE stem = 'p00000'";
     for (output, parts) in [
-        // A top directory, and a file of the same name.
+        // A top-level directory, and a file with the same path.
         (
             format!("  ./: SELECT file, 'test/p.png' AS path {one}"),
             [].as_slice(),
@@ -33,14 +34,14 @@ fn two_outputs_on_one_path_are_refused_with_both_names() {
             format!("  ./: SELECT file, 'train' AS path {one}"),
             &["`public/train`", "`public/./`", "`public/train/`"],
         ),
-        // The same in an archive.
+        // The same collision inside an archive.
         (
             format!(
                 "  more.zip: {{ zip: {{ ./: \"SELECT file, 'a.csv' AS path {one}\", a.csv: SELECT * FROM train }} }}"
             ),
             &["gallery/public/more.zip: two outputs would write `a.csv`", "`./` and `a.csv`"],
         ),
-        // In one query.
+        // The same path twice in one query.
         (
             "  more/: SELECT file, CASE WHEN stem = 'p00000' THEN 'x' ELSE 'x/y' END AS path FROM pictures \
              WHERE stem IN ('p00000', 'p00001')"
@@ -67,7 +68,7 @@ fn two_outputs_on_one_path_are_refused_with_both_names() {
 
 /// If the paths are constants of the pipeline, the plan reports the error.
 #[test]
-fn what_is_known_beforehand_is_refused_at_load() {
+fn constant_paths_that_collide_are_errors_at_load() {
     for (output, part) in [
         (
             "  description.md: { lines: SELECT stem FROM pictures }",

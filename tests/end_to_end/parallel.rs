@@ -1,4 +1,4 @@
-//! Several processes with one cache and one data directory.
+//! Tests of several processes that share a cache and a data directory.
 
 use std::process::Child;
 
@@ -19,7 +19,7 @@ fn install(sandbox: &Sandbox) {
     sandbox.bundle(Gallery::ID, &Gallery::archive(PICTURES, 1).bytes());
 }
 
-/// Starts all runs at the same time, several times. Every tree equals that of a single run.
+/// Several times, starts all runs at the same time. Checks that every tree equals the tree of a single run.
 fn check(ids: &[&[&str]]) {
     let alone = Sandbox::new();
     install(&alone);
@@ -46,17 +46,17 @@ fn check(ids: &[&[&str]]) {
 }
 
 #[test]
-fn the_same_competition() {
+fn parallel_runs_of_the_same_competition() {
     check(&[&[Gallery::ID], &[Gallery::ID], &[Gallery::ID]]);
 }
 
 #[test]
-fn different_competitions() {
+fn parallel_runs_of_different_competitions() {
     check(&[&[Gallery::ID], &[Harbour::ID], &[Harbour::ID, Gallery::ID]]);
 }
 
 #[test]
-fn two_stores_and_one_data_folder() {
+fn parallel_runs_with_two_caches_and_one_data_directory() {
     let sandbox = Sandbox::new();
     install(&sandbox);
     let alone = Sandbox::new();
@@ -81,12 +81,12 @@ fn two_stores_and_one_data_folder() {
 }
 
 #[test]
-fn collecting_garbage_beside_a_run_takes_nothing_that_it_needs() {
+fn garbage_collection_during_a_run_removes_nothing_it_needs() {
     let sandbox = Sandbox::new();
     install(&sandbox);
     let run = start(&sandbox, &[Gallery::ID, Harbour::ID]);
     for _ in 0..5 {
-        // It may fail during the run, but must not harm it.
+        // The garbage collection may fail during the run, but must not harm it.
         let ended = sandbox.prep(&["cache", "gc", "--max-size", "1KB"]);
         assert!(matches!(ended.code, Some(0 | 6)), "{ended:?}");
     }

@@ -1,5 +1,5 @@
-//! `prep pipeline show ID TABLE` and `--sql`: every column can be shown, counted and queried, and large results are not
-//! held in memory.
+//! Tests of `prep pipeline show ID TABLE` and `--sql`: every column can be shown, counted and queried, and large
+//! results are not kept in memory.
 
 use std::fmt::Write as _;
 
@@ -42,7 +42,7 @@ fn small() -> Sandbox {
 }
 
 #[test]
-fn every_column_is_counted_and_can_be_queried() {
+fn show_counts_every_column_and_sql_can_query_it() {
     let sandbox = small();
     let shown = show(&sandbox, &["seen", "--rows", "1"]).code(0);
     let rows = &shown.competition()["rows"];
@@ -58,7 +58,7 @@ fn every_column_is_counted_and_can_be_queried() {
             column("flag", "text", false, 3, 2),
         ])
     );
-    // Also columns that are not declared, and without an order of the rows.
+    // A query can use columns that are not declared, and needs no defined order of rows.
     let sql = "SELECT port, sum(tons) AS tons FROM train GROUP BY port";
     show(&sandbox, &["--sql", sql]).code(0);
     let sql = "SELECT * EXCLUDE (flag) FROM seen WHERE tons > 2 ORDER BY tons DESC";
@@ -73,7 +73,7 @@ fn every_column_is_counted_and_can_be_queried() {
 }
 
 #[test]
-fn mistakes_in_queries_name_the_columns() {
+fn query_mistakes_list_the_columns() {
     let sandbox = small();
     show(&sandbox, &["--sql", "SELECT ton FROM seen"])
         .code(3)
@@ -90,14 +90,14 @@ fn mistakes_in_queries_name_the_columns() {
 }
 
 #[test]
-fn only_the_shown_rows_of_a_large_result_are_kept() {
+fn large_results_are_not_kept_in_memory() {
     let mut table = "id,port,note\n".to_owned();
     let note = "n".repeat(200);
     for id in 0..20_000 {
         writeln!(table, "{id},p{},{note}", id % 7).unwrap();
     }
     let sandbox = sandbox(&table);
-    // A million rows of 200 bytes each, of which two are kept.
+    // The result has a million rows of 200 bytes each, of which only two are kept.
     let sql = "SELECT a.port, b.note FROM ships a, ships b WHERE a.id < 50";
     let shown = show(
         &sandbox,

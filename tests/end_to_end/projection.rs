@@ -1,11 +1,11 @@
-//! Tables of which the declared columns are kept in memory.
+//! Tests of tables whose declared columns are kept in memory.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 
 use crate::support::{Harbour, Sandbox};
 
-/// Prepares the harbour with other tables, outputs and checks.
+/// Prepares `harbour` with other tables, outputs and checks.
 fn run_with(sandbox: &Sandbox, tables: &str) {
     let head = Harbour::PIPELINE.split("tables:").next();
     let pipeline = format!("{}{tables}", head.unwrap_or_default());
@@ -13,7 +13,7 @@ fn run_with(sandbox: &Sandbox, tables: &str) {
     sandbox.run_well(Harbour::ID);
 }
 
-/// The same with another table and an empty cache.
+/// Prepares `harbour` with the given table in the bundle and with an empty cache.
 fn prepared(table: &str, tables: &str) -> Sandbox {
     let sandbox = Sandbox::new();
     sandbox.bundle(Harbour::ID, &Harbour::bundle(table));
@@ -21,7 +21,7 @@ fn prepared(table: &str, tables: &str) -> Sandbox {
     sandbox
 }
 
-/// The published files with these contents.
+/// Asserts that the published files have these contents.
 fn holds(sandbox: &Sandbox, files: &[(&str, &str)]) {
     for (path, expected) in files {
         let found = fs::read_to_string(sandbox.prepared(Harbour::ID).join(path)).expect("a file");
@@ -29,15 +29,15 @@ fn holds(sandbox: &Sandbox, files: &[(&str, &str)]) {
     }
 }
 
-/// If no process has mapped the table, it is one file with two names.
+/// Asserts that no process mapped the table. Then the published file and the object are hard links to one file.
 fn was_never_mapped(sandbox: &Sandbox, path: &str) {
     let file = fs::metadata(sandbox.prepared(Harbour::ID).join(path)).expect("a file");
     assert_eq!(file.nlink(), 2, "{path} was mapped");
 }
 
-/// Checks and other outputs read its short columns from memory, so that no process maps its file.
+/// Checks and other outputs read the short columns from memory, so no process maps the file of the table.
 #[test]
-fn a_table_that_is_published_as_it_stands_is_one_file() {
+fn table_published_unchanged_is_stored_once() {
     let rows = (0..500).map(|id| format!("n{id},{id},\"{id}, or {id}\"\n"));
     let table = format!("id,label,note\n{}", rows.collect::<String>());
     let tables = "tables:
@@ -60,7 +60,7 @@ checks:
         ],
     );
     was_never_mapped(&sandbox, "public/train.csv");
-    // Steps that read more of the table later use a separate file of the cache.
+    // Steps that later read other columns map a separate copy in the cache.
     let tables = tables.replace("label < 3", "label < 2 AND note IS NOT NULL");
     let tables = tables.replace("label: integer }", "label: integer, note: text }");
     run_with(&sandbox, &tables);
@@ -73,9 +73,9 @@ checks:
     );
 }
 
-/// All columns are declared, and one of them is nearly all of the table: the others are kept without it.
+/// All columns are declared, and one of them makes up most of the table. Only the other columns are kept in memory.
 #[test]
-fn a_long_column_is_left_on_the_disk() {
+fn long_column_is_not_kept_in_memory() {
     let note = "long, ".repeat(60);
     let rows = (0..500).map(|id| format!("n{id},{id},\"{note}\"\n"));
     let table = format!("id,label,note\n{}", rows.collect::<String>());
@@ -105,7 +105,7 @@ checks:
 
 /// The only column in memory may have missing cells.
 #[test]
-fn a_missing_cell_of_a_single_column_stays_missing() {
+fn missing_cell_of_a_single_column_stays_missing() {
     let table = "id,note\na,\"1, 2\"\n,3\n\"x, \"\"y\"\"\",\n";
     let sandbox = prepared(
         table,

@@ -1,4 +1,4 @@
-//! Queries in a running pipeline: their numbers, their memory, and the messages of failures.
+//! Tests of queries in a running pipeline: results, memory usage, and error messages.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -9,7 +9,7 @@ use crate::support::{Archive, Ended, Sandbox};
 
 const ID: &str = "ledger";
 
-/// A competition with one table `t` and one output.
+/// Returns a sandbox with a competition that has one table `t` and one output.
 fn sandbox(columns: &str, table: &str, query: &str) -> Sandbox {
     let sandbox = Sandbox::new();
     let pipeline = format!(
@@ -29,9 +29,9 @@ fn result(columns: &str, table: &str, query: &str) -> String {
     std::fs::read_to_string(path).expect("the output")
 }
 
-/// Last columns that hold one value in all rows of a batch are printed once. A batch has thousands of rows.
+/// If the last columns have only one value in a batch of thousands of rows, they are printed once per batch.
 #[test]
-fn cells_that_all_rows_share_are_printed_as_any_other() {
+fn constant_columns_are_printed_like_others() {
     let rows = 20_000;
     let table = (0..rows).fold("a,c\n".to_owned(), |table, row| {
         format!("{table}{row},{row}\n")
@@ -82,9 +82,9 @@ fn cells_that_all_rows_share_are_printed_as_any_other() {
     }
 }
 
-/// Computed values do not depend on the spelling of numbers in a file.
+/// Computed values do not depend on how the numbers are written in the file.
 #[test]
-fn a_number_is_a_double_whatever_the_cells_look_like() {
+fn number_columns_are_doubles_even_for_integer_cells() {
     let query = "SELECT a / 2 AS half, a + 1 AS more, a * a AS square FROM t";
     let expected = "half,more,square\n0.5,2.0,1.0\n1.0,3.0,4.0\n1.5,4.0,9.0\n";
     for cells in [
@@ -96,7 +96,7 @@ fn a_number_is_a_double_whatever_the_cells_look_like() {
         let found = result("a: number", &format!("a\n{cells}"), query);
         assert_eq!(found, expected, "{cells}");
     }
-    // A number that is only passed on keeps pandas' text, and is still a number in the next query.
+    // A number that a query only passes on keeps pandas' text, but is still a number in the next query.
     assert_eq!(
         result("a: number", "a\n1\n2\n", "SELECT a FROM t"),
         "a\n1\n2\n"
@@ -118,9 +118,10 @@ fn a_number_is_a_double_whatever_the_cells_look_like() {
     );
 }
 
-/// A row without a partner has no cells of the other side, also where that is the only table.
+/// In an outer join, the cells of the other table are missing if a row has no match, even if the query selects only
+/// cells of that table.
 #[test]
-fn a_missing_partner_has_no_cells() {
+fn unmatched_rows_of_a_join_have_missing_cells() {
     let wanted = "(SELECT 2 AS id UNION ALL SELECT 99 AS id UNION ALL SELECT 1 AS id)";
     for (columns, expected) in [
         ("t.name", "name\nsecond\n\"\"\nfirst\n"),
@@ -137,10 +138,10 @@ fn a_missing_partner_has_no_cells() {
     }
 }
 
-/// Queries that depend on an order or add doubles: files are equal for every size of memory, of which the smallest cannot hold the
-/// table, and for any number of parallel steps.
+/// Tests queries that depend on an order or add doubles. Their files are equal for every amount of memory and any
+/// number of parallel steps. The smallest amount is too small for the table.
 #[test]
-fn results_depend_on_neither_memory_nor_jobs() {
+fn results_do_not_depend_on_memory_or_jobs() {
     let mut state = 7_u64;
     let mut below = |limit: u64| {
         state = state
@@ -200,11 +201,11 @@ public:
     }
 }
 
-/// Each failure has its place in the pipeline, the value, and the exit code of its cause.
+/// Each failure is reported with its place in the pipeline, the value, and the exit code of its cause.
 #[test]
-fn a_query_that_fails_says_where_and_why() {
+fn failing_query_reports_place_and_cause() {
     let table = "a,b,c\n9223372036854775807,x,0\n2,7,1\n";
-    // At the query, or at a column of the failed expression.
+    // The place is the query, or a column of the failed expression.
     let place = "ledger/pipeline.yaml:7:";
     for (query, code, parts) in [
         (
@@ -267,9 +268,9 @@ fn a_query_that_fails_says_where_and_why() {
     }
 }
 
-/// Errors that occur only while a split, a draw or a file is processed have a place in the pipeline, too.
+/// Errors that occur while a split, a draw or a file is processed are also reported with a place in the pipeline.
 #[test]
-fn a_setting_that_does_not_fit_says_where_it_stands() {
+fn invalid_setting_reports_its_place() {
     let mut table = "id,g,k,h,d\n".to_owned();
     for row in 0..12 {
         let (group, class) = (if row == 0 { "b" } else { "a" }, row % 4);
@@ -429,7 +430,7 @@ fn large() -> Sandbox {
 }
 
 #[test]
-fn too_little_memory_is_the_machines_fault_and_says_how_much_is_needed() {
+fn too_little_memory_is_a_system_error_with_the_needed_amount() {
     let query = "SELECT array_agg(repeat(b, 2000) ORDER BY a) AS x FROM t";
     let sandbox = large();
     let pipeline = std::fs::read_to_string(sandbox.path("pipelines/ledger/pipeline.yaml"));
@@ -445,7 +446,7 @@ fn too_little_memory_is_the_machines_fault_and_says_how_much_is_needed() {
 /// A query that would run for minutes ends at the first Ctrl-C.
 #[cfg(unix)]
 #[test]
-fn a_signal_stops_a_query() {
+fn ctrl_c_stops_a_running_query() {
     let sandbox = large();
     let child = sandbox.run_command(&[ID]).spawn();
     let child = child.expect("the program starts");

@@ -1,5 +1,5 @@
-//! Machines with a common remote, which is a directory here (`file://`). Other storage and faults of the remote are tested in
-//! `engine/remote/tests`, and on servers in `tests/cluster`.
+//! Tests of machines that share a remote, which is a directory (`file://`) in these tests. `engine/remote/tests` tests
+//! other storage and faults of the remote, and `tests/cluster` tests real servers.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use crate::{held, nested};
 
 const BOTH: [&str; 2] = [Harbour::ID, Gallery::ID];
 
-/// A laboratory: a remote, and machines with their own directories.
+/// A remote, and machines with separate directories.
 pub struct Lab {
     remote: tempfile::TempDir,
 }
@@ -25,7 +25,7 @@ impl Lab {
         format!("file://{}", self.remote.path().display())
     }
 
-    /// A machine with pipelines. It makes a key, and trusts `trusted`.
+    /// Creates a machine with pipelines and a key. It trusts the keys `trusted`. Returns the machine and its key.
     pub fn machine(&self, trusted: &[&str], more: &str) -> (Sandbox, String) {
         let sandbox = Sandbox::new();
         sandbox.pipeline(Harbour::ID, Harbour::PIPELINE);
@@ -40,7 +40,8 @@ impl Lab {
         (sandbox, key)
     }
 
-    /// A machine that has prepared both competitions, sends bundles to the mirror, and its key.
+    /// Creates a machine that has prepared both competitions and uploaded their bundles to the mirror. Returns the
+    /// machine and its key.
     fn first(&self) -> (Sandbox, String) {
         let (one, key) = self.machine(&[], "mirror = true\n");
         one.bundle(Harbour::ID, &Harbour::bundle(&Harbour::table()));
@@ -68,7 +69,7 @@ fn pull(sandbox: &Sandbox) -> Ended {
     sandbox.prep(&["remote", "pull", "--skip-verification", "--json"])
 }
 
-/// Kinds of the steps that ran.
+/// Returns the kinds of the steps that ran.
 fn ran(ended: &Ended) -> Vec<String> {
     let report = ended.json();
     let timings = report["timings"].as_array().expect("timings");
@@ -81,14 +82,14 @@ fn ran(ended: &Ended) -> Vec<String> {
     kinds
 }
 
-fn same(one: &Sandbox, two: &Sandbox) {
+fn assert_same_trees(one: &Sandbox, two: &Sandbox) {
     for id in BOTH {
         assert_eq!(one.tree(id).contents(), two.tree(id).contents(), "{id}");
     }
 }
 
 #[test]
-fn a_second_machine_gets_what_the_first_made() {
+fn second_machine_uses_results_of_the_first() {
     let lab = Lab::new();
     let (one, key) = lab.first();
     let (two, _) = lab.machine(&[&key], "");
@@ -101,18 +102,18 @@ fn a_second_machine_gets_what_the_first_made() {
         "{kinds:?}"
     );
     assert!(kinds.contains(&"check".to_owned()), "checks are its own");
-    same(&one, &two);
+    assert_same_trees(&one, &two);
     two.prep(&["cache", "verify"]).code(0);
-    // From now on, no request is sent to the remote, and garbage collection loses nothing.
+    // The machine needs no further request to the remote, and garbage collection loses nothing.
     fs::rename(lab.remote.path().join("v1"), lab.remote.path().join("away")).unwrap();
     assert_eq!(ran(&pull_again(&two)), Vec::<String>::new());
     two.prep(&["cache", "gc"]).code(0);
     assert_eq!(ran(&pull_again(&two)), Vec::<String>::new());
 }
 
-/// One machine records the restart points of a deflated archive for all others.
+/// One machine records the restart points of a deflated archive, and all other machines use them.
 #[test]
-fn an_archive_in_a_bundle_is_read_from_the_mirror() {
+fn nested_archive_is_read_from_the_mirror() {
     let lab = Lab::new();
     let (one, key) = lab.machine(&[], "mirror = true\n");
     one.pipeline(nested::ID, &nested::pipeline(""));
@@ -134,7 +135,7 @@ fn an_archive_in_a_bundle_is_read_from_the_mirror() {
     assert_eq!(trees[0].contents(), trees[1].contents());
 }
 
-/// A run without the remote, after a pull.
+/// Pulls, and then runs without the remote.
 fn pull_again(sandbox: &Sandbox) -> Ended {
     let run = [
         "run",
@@ -148,7 +149,7 @@ fn pull_again(sandbox: &Sandbox) -> Ended {
 }
 
 #[test]
-fn without_results_a_machine_prepares_from_the_mirror() {
+fn machine_without_results_prepares_from_the_mirror() {
     let lab = Lab::new();
     let (one, key) = lab.first();
     fs::remove_dir_all(lab.remote.path().join("v1/ledger")).unwrap();
@@ -161,16 +162,16 @@ fn without_results_a_machine_prepares_from_the_mirror() {
         "{:?}",
         ran(&ended)
     );
-    same(&one, &two);
+    assert_same_trees(&one, &two);
     for id in BOTH {
         assert!(!two.data().join(id).join(format!("{id}.zip")).exists());
     }
-    // Its results are available to others.
+    // The results of this machine are available to other machines.
     assert!(!lab.files("v1/ledger").is_empty());
 }
 
 #[test]
-fn results_of_strangers_and_unsigned_ones_are_not_used() {
+fn untrusted_and_unsigned_results_are_not_used() {
     let lab = Lab::new();
     let (_, _) = lab.first();
     let (two, _) = lab.machine(&[], "");
@@ -196,7 +197,7 @@ fn results_of_strangers_and_unsigned_ones_are_not_used() {
 }
 
 #[test]
-fn a_damaged_object_is_made_again_and_mended() {
+fn damaged_remote_object_is_computed_again_and_replaced() {
     let lab = Lab::new();
     let (one, key) = lab.first();
     let damage = || {
@@ -220,12 +221,12 @@ fn a_damaged_object_is_made_again_and_mended() {
     let run = ["run", "--json", "--skip-verification", "--no-download"];
     let all: Vec<&str> = run.into_iter().chain(BOTH).collect();
     two.prep(&all).code(0);
-    same(&one, &two);
+    assert_same_trees(&one, &two);
     two.prep(&["cache", "verify"]).code(0);
 }
 
 #[test]
-fn a_remote_that_is_away_is_said_once_and_the_run_goes_on() {
+fn unreachable_remote_is_reported_once_and_the_run_continues() {
     let lab = Lab::new();
     let (sandbox, _) = lab.machine(&[], "");
     sandbox.bundle(Harbour::ID, &Harbour::bundle(&Harbour::table()));
@@ -247,19 +248,19 @@ fn a_remote_that_is_away_is_said_once_and_the_run_goes_on() {
         "{}",
         ended.stderr
     );
-    // Nothing of the requesting machine is stored.
+    // Neither messages nor files contain the user and password of the address.
     for text in [&ended.stdout, &ended.stderr] {
         assert!(!text.contains("verysecret") && !text.contains("somebody"));
     }
-    holds_nowhere(&sandbox.store(), "verysecret");
-    holds_nowhere(&sandbox.data(), "verysecret");
+    assert_word_is_nowhere(&sandbox.store(), "verysecret");
+    assert_word_is_nowhere(&sandbox.data(), "verysecret");
 }
 
-fn holds_nowhere(directory: &Path, word: &str) {
+fn assert_word_is_nowhere(directory: &Path, word: &str) {
     for entry in fs::read_dir(directory).unwrap() {
         let path = entry.unwrap().path();
         if path.is_dir() {
-            holds_nowhere(&path, word);
+            assert_word_is_nowhere(&path, word);
         } else {
             let bytes = fs::read(&path).unwrap();
             let held = bytes
@@ -271,7 +272,7 @@ fn holds_nowhere(directory: &Path, word: &str) {
 }
 
 #[test]
-fn a_push_sends_what_a_run_did_not() {
+fn push_uploads_results_that_the_run_did_not() {
     let lab = Lab::new();
     let (one, key) = lab.machine(&[], "mirror = true\n");
     one.bundle(Harbour::ID, &Harbour::bundle(&Harbour::table()));
@@ -302,12 +303,12 @@ fn a_push_sends_what_a_run_did_not() {
     );
     let (two, _) = lab.machine(&[&key], "");
     pull(&two).code(0);
-    same(&one, &two);
+    assert_same_trees(&one, &two);
 }
 
-/// Checks of the other machine read the table, which it cannot read from a bundle.
+/// Checks on the other machine read the table, which that machine cannot read from a bundle.
 #[test]
-fn a_push_sends_tables_that_a_run_held_in_memory() {
+fn push_uploads_tables_that_were_kept_in_memory() {
     let lab = Lab::new();
     let (one, key) = lab.machine(&[], "mirror = true\n");
     one.bundle(Harbour::ID, &Harbour::bundle(&held::long_table()));
@@ -324,11 +325,11 @@ fn a_push_sends_tables_that_a_run_held_in_memory() {
     .code(0);
     let (two, _) = lab.machine(&[&key], "");
     pull(&two).code(0);
-    same(&one, &two);
+    assert_same_trees(&one, &two);
 }
 
 #[test]
-fn a_push_of_nothing_makes_no_store() {
+fn push_of_nothing_creates_no_cache() {
     let lab = Lab::new();
     let (one, _) = lab.machine(&[], "");
     one.prep(&["remote", "push", Harbour::ID]);
@@ -336,7 +337,7 @@ fn a_push_of_nothing_makes_no_store() {
 }
 
 #[test]
-fn a_push_that_sends_nothing_says_why() {
+fn push_without_uploads_reports_the_reason() {
     let lab = Lab::new();
     let (one, _) = lab.machine(&[], "");
     one.bundle(Harbour::ID, &Harbour::bundle(&Harbour::table()));
@@ -347,11 +348,11 @@ fn a_push_that_sends_nothing_says_why() {
     let run = ["run", Harbour::ID, "--no-remote", "--skip-verification"];
     one.prep(&[&run[..], &["--source", "source"]].concat())
         .code(0);
-    // Prepared with a bundle that is not the published one.
+    // The competition was prepared with a bundle that is not the published one.
     one.prep(&["remote", "push", Harbour::ID])
         .code(4)
         .says(&["harbour: this machine has no results for these options"]);
-    // With two keys, none is chosen.
+    // If there are two keys, `prep` chooses neither of them.
     one.prep(&["remote", "key", "new", "another"]).code(0);
     one.prep(&[
         "remote",
@@ -365,7 +366,7 @@ fn a_push_that_sends_nothing_says_why() {
 }
 
 #[test]
-fn shares_of_a_selection_add_up() {
+fn units_cover_the_selection_exactly_once() {
     let lab = Lab::new();
     let (one, _) = lab.machine(&[], "");
     one.bundle(Harbour::ID, &Harbour::bundle(&Harbour::table()));
@@ -390,7 +391,7 @@ fn shares_of_a_selection_add_up() {
 }
 
 #[test]
-fn scripts_and_manifests_hold_no_secret() {
+fn scripts_and_manifests_contain_no_secrets() {
     let lab = Lab::new();
     let (one, _) = lab.machine(&[], "mirror = true\n");
     for kind in [&["slurm"][..], &["k8s", "--image", "r/prep:1"]] {
@@ -417,7 +418,7 @@ fn scripts_and_manifests_hold_no_secret() {
     );
 }
 
-/// Jobs pass bundles through the mirror and sign what they send, so both are checked before anything is submitted.
+/// Jobs need the mirror to exchange bundles and a key to sign results, so both are checked before jobs are submitted.
 #[test]
 fn jobs_need_a_mirror_and_a_key() {
     let lab = Lab::new();
@@ -436,7 +437,7 @@ fn jobs_need_a_mirror_and_a_key() {
 }
 
 #[test]
-fn slurm_is_told_partition_account_and_quality_of_service() {
+fn slurm_script_has_partition_account_and_qos() {
     let lab = Lab::new();
     let (one, _) = lab.machine(&[], "mirror = true\n");
     let jobs = ["remote", "jobs", "slurm", Harbour::ID];
@@ -456,15 +457,15 @@ fn slurm_is_told_partition_account_and_quality_of_service() {
     assert!(chosen.ends_with(expected), "{chosen}");
 }
 
-/// A directory with an invalid file as the bundle.
+/// Returns a directory in which the bundle is an invalid file.
 fn bad_source(sandbox: &Sandbox) -> &'static str {
     sandbox.write(&format!("bad/{}.zip", Harbour::ID), b"no zip");
     "bad"
 }
 
-/// The remote's record of the bundle comes from the results, not from the last bundle that was opened.
+/// The remote records the bundle from which the results were computed, not the bundle that was opened last.
 #[test]
-fn a_push_names_the_bundle_that_results_were_made_of() {
+fn push_records_the_bundle_of_the_results() {
     let lab = Lab::new();
     let (one, key) = lab.machine(&[], "mirror = true\n");
     one.bundle(Harbour::ID, &Harbour::bundle(&Harbour::table()));
@@ -477,7 +478,7 @@ fn a_push_names_the_bundle_that_results_were_made_of() {
     };
     run(Some("source")).code(0);
     assert_ne!(run(Some(bad_source(&one))).code, Some(0));
-    // A competition that was up to date without `--source` still is.
+    // A competition that was up to date without `--source` is still up to date.
     let ended = run(None).code(0);
     assert_eq!(ran(&ended), Vec::<String>::new());
     let push = [
@@ -507,9 +508,9 @@ fn a_push_names_the_bundle_that_results_were_made_of() {
     );
 }
 
-/// A failed run does not record its bundle for others.
+/// A failed run does not record its bundle in the remote.
 #[test]
-fn a_failed_run_does_not_name_its_bundle() {
+fn failed_run_does_not_record_its_bundle() {
     let lab = Lab::new();
     let (one, _) = lab.machine(&[], "mirror = true\n");
     let run = |source: &str| {
@@ -534,9 +535,9 @@ fn a_failed_run_does_not_name_its_bundle() {
     assert_eq!(fs::read(path).unwrap(), record);
 }
 
-/// A data directory that another user can write does not choose the remote.
+/// `prep` ignores the remote in the `prep.toml` of a data directory that another user can write to.
 #[test]
-fn a_data_folder_of_others_decides_nothing() {
+fn data_directory_writable_by_others_does_not_choose_the_remote() {
     use std::os::unix::fs::PermissionsExt;
 
     let lab = Lab::new();
@@ -560,7 +561,7 @@ fn a_data_folder_of_others_decides_nothing() {
         .code(2)
         .says(&["can be written by other users", "safe_data_dirs"]);
     assert_eq!(elsewhere.path().read_dir().unwrap().count(), 0);
-    // A directory of your own is used, with a message.
+    // The `prep.toml` of a directory that only you can write to is used, with a message.
     fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
     let ended = one.prep(&run).code(0);
     let set = format!("(set in {})", path.display());

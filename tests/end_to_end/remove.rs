@@ -1,9 +1,9 @@
-//! `prep remove`: prepared data, bundles and cached results.
+//! Tests of `prep remove`, which removes prepared data, bundles and cached results.
 
 use crate::support::{Gallery, Harbour, Sandbox, names_in};
 
 #[test]
-fn a_removed_competition_is_gone_and_others_stay() {
+fn removing_a_competition_keeps_others() {
     let sandbox = Sandbox::new();
     Harbour::install(&sandbox);
     sandbox.pipeline(Gallery::ID, &Gallery::pipeline(0));
@@ -14,7 +14,7 @@ fn a_removed_competition_is_gone_and_others_stay() {
     let planned = sandbox.prep(&["remove", Harbour::ID, "--dry-run", "--json"]);
     let planned = planned.code(0).json();
     assert!(planned["cache"]["objects"].as_u64() > Some(0), "{planned}");
-    // Without a terminal, nobody can confirm.
+    // Without a terminal, the command cannot ask for confirmation.
     sandbox
         .prep(&["remove", Harbour::ID])
         .code(1)

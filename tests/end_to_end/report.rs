@@ -1,11 +1,11 @@
-//! The content of the HTML page. `tests/report/look.py` tests its appearance.
+//! Tests of the content of the HTML page. `tests/report/look.py` tests its appearance.
 
 use std::fs;
 use std::process::Command;
 
 use crate::support::{Harbour, Sandbox, skipped};
 
-/// Answers with a column that is nowhere in `public`.
+/// Prepares a competition whose answers have a column that does not occur in `public`.
 fn prepared() -> Sandbox {
     let sandbox = Sandbox::new();
     sandbox.bundle(Harbour::ID, &Harbour::bundle(&Harbour::table()));
@@ -27,7 +27,7 @@ const GRADING: &str = r#"{"competition_reports": [{"competition_id": "harbour", 
     "bronze_medal": false, "above_median": true, "submission_exists": true, "valid_submission": true}]}"#;
 
 #[test]
-fn a_page_tells_what_is_prepared_and_graded_and_fetches_nothing() {
+fn page_shows_prepared_and_graded_data_without_network() {
     let sandbox = prepared();
     sandbox.write("g.json", GRADING.replace("\"score\"", "\"submission_path\": \"/home/u/runs/7/submission.csv\", \"created_at\": \"2026-01-31T12:30:05.123\", \"score\""));
     sandbox
@@ -75,7 +75,7 @@ fn a_page_tells_what_is_prepared_and_graded_and_fetches_nothing() {
 }
 
 #[test]
-fn a_page_says_what_is_not_prepared_or_was_changed() {
+fn page_shows_unprepared_and_modified_competitions() {
     let sandbox = prepared();
     fs::remove_file(sandbox.prepared(Harbour::ID).join("public/test.csv")).unwrap();
     sandbox
@@ -98,7 +98,7 @@ fn a_page_says_what_is_not_prepared_or_was_changed() {
 }
 
 #[test]
-fn a_page_opens_in_a_browser_without_an_error_or_a_request() {
+fn page_opens_in_a_browser_without_errors_or_requests() {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/report/look.py");
     let pictures = concat!(env!("CARGO_TARGET_TMPDIR"), "/report");
     let looked = Command::new("python3")
@@ -126,7 +126,7 @@ fn a_page_opens_in_a_browser_without_an_error_or_a_request() {
 }
 
 #[test]
-fn what_was_graded_and_is_unknown_here_is_said() {
+fn report_warns_about_gradings_of_unknown_competitions() {
     let sandbox = prepared();
     sandbox.write("g.json", GRADING.replace("harbour", "elsewhere"));
     let ended = sandbox

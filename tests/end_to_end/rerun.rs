@@ -1,4 +1,5 @@
-//! `prep cache verify --rerun`: steps run again, under other limits, and their results are compared with the cache and the remote.
+//! Tests of `prep cache verify --rerun`, which runs steps again with different limits and compares their results with
+//! the cache and the remote.
 
 use std::fs;
 
@@ -22,14 +23,14 @@ fn steps(report: &Value) -> Vec<&Value> {
     steps.flat_map(|steps| steps.expect("steps")).collect()
 }
 
-/// The key of a step.
+/// Returns the key of a step.
 fn key(report: &Value, step: &str) -> Digest {
     let step = steps(report).into_iter().find(|one| one["step"] == step);
     let key = step.expect("the step")["key"].as_str().expect("a key");
     key.parse().expect("a digest")
 }
 
-/// Replaces the outputs of a step in the ledger by those of another step.
+/// Replaces the outputs of a step in the ledger with those of another step.
 fn plant(sandbox: &Sandbox, step: &Digest, other: &Digest) {
     let store = Store::open(&sandbox.store()).expect("the store");
     let wrong = store.lookup(other).expect("the ledger").expect("an entry");
@@ -42,7 +43,7 @@ fn plant(sandbox: &Sandbox, step: &Digest, other: &Digest) {
 }
 
 #[test]
-fn steps_that_run_again_give_what_the_cache_holds() {
+fn rerun_steps_give_the_cached_results() {
     let sandbox = Sandbox::new();
     Harbour::install(&sandbox);
     sandbox.pipeline(Gallery::ID, &Gallery::pipeline(0));
@@ -75,7 +76,7 @@ fn steps_that_run_again_give_what_the_cache_holds() {
 }
 
 #[test]
-fn a_wrong_entry_of_the_ledger_is_found() {
+fn rerun_finds_a_wrong_cache_entry() {
     let sandbox = Harbour::prepared();
     let report = rerun(&sandbox, &[Harbour::ID]).code(0).json();
     let (right, wrong) = (
@@ -97,7 +98,7 @@ fn a_wrong_entry_of_the_ledger_is_found() {
     let difference = &one["differences"][0];
     assert_eq!(difference["recorded_in"], "cache");
     assert_ne!(difference["recorded"], difference["made"]);
-    // The same without `--json`.
+    // The text output reports the same difference.
     let words = sandbox.prep(&[
         "cache",
         "verify",
@@ -113,7 +114,7 @@ fn a_wrong_entry_of_the_ledger_is_found() {
 }
 
 #[test]
-fn a_wrong_result_of_the_remote_is_found() {
+fn rerun_finds_a_wrong_remote_result() {
     let lab = Lab::new();
     let (one, _) = lab.machine(&[], "");
     one.bundle(Harbour::ID, &Harbour::bundle(&Harbour::table()));
@@ -150,7 +151,7 @@ fn a_wrong_result_of_the_remote_is_found() {
 #[test]
 fn steps_that_cannot_run_or_were_never_recorded_are_reported() {
     let sandbox = Harbour::prepared();
-    // Another pipeline: changed steps are not in the cache.
+    // With a changed pipeline, the changed steps are not in the cache.
     sandbox.pipeline(
         Harbour::ID,
         &Harbour::PIPELINE.replace("0 AS docked", "1 AS docked"),
@@ -158,7 +159,7 @@ fn steps_that_cannot_run_or_were_never_recorded_are_reported() {
     let report = rerun(&sandbox, &[Harbour::ID]).code(0).json();
     assert!(report["unrecorded"].as_u64() > Some(0), "{report}");
     assert!(report["equal"].as_u64() > Some(0), "{report}");
-    // Without the bundle nothing can run.
+    // Without the bundle, no step can run.
     fs::remove_file(sandbox.source().join("harbour.zip")).expect("the bundle");
     let ended = rerun(&sandbox, &[Harbour::ID]).code(4);
     let report = ended.json();

@@ -1,7 +1,8 @@
-//! The machine restarted after a publication, perhaps because of a loss of power. Published trees are read once, and truncated files
-//! are restored.
+//! Tests of a restart of the machine after a publication, for example because of a power loss. Published trees are read
+//! once, and truncated files are restored.
 //!
-//! The tests simulate a restart by another boot id in the manifest. A damaged file keeps its length, time and inode.
+//! The tests simulate a restart with a different boot id in the manifest. A damaged file keeps its length, time and
+//! inode.
 
 use std::fs::{self, File, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -10,7 +11,7 @@ use serde_json::Value;
 
 use crate::support::{Gallery, Harbour, Sandbox, skipped};
 
-/// False on systems without boot ids, where restarts cannot be noticed.
+/// Whether the system has boot ids. Without them, restarts cannot be detected.
 fn has_boots() -> bool {
     let has = fs::exists("/proc/sys/kernel/random/boot_id").is_ok_and(|there| there);
     if !has {
@@ -24,7 +25,7 @@ fn manifest(sandbox: &Sandbox, id: &str) -> Value {
     serde_json::from_slice(&text).expect("JSON")
 }
 
-/// From now on the tree was published in an earlier boot.
+/// Changes the manifest so that the tree was published in an earlier boot.
 fn restart(sandbox: &Sandbox, id: &str) {
     let mut manifest = manifest(sandbox, id);
     assert!(manifest["boot"].is_string(), "{manifest}");
@@ -32,8 +33,8 @@ fn restart(sandbox: &Sandbox, id: &str) {
     sandbox.write(&format!("data/{id}/prepared.json"), manifest.to_string());
 }
 
-/// Damages a file as a loss of power does if it was not on the disk yet.
-fn tear(sandbox: &Sandbox, id: &str, path: &str) {
+/// Damages a file like a power loss before the file was written to disk.
+fn truncate_published_file(sandbox: &Sandbox, id: &str, path: &str) {
     let path = sandbox.prepared(id).join(path);
     let metadata = fs::metadata(&path).expect("metadata");
     fs::set_permissions(&path, Permissions::from_mode(0o644)).expect("mode");
@@ -54,7 +55,7 @@ fn gallery() -> Sandbox {
 }
 
 #[test]
-fn a_whole_tree_is_read_once_and_left_alone() {
+fn intact_tree_is_read_once_and_not_changed() {
     if !has_boots() {
         return;
     }
@@ -67,7 +68,7 @@ fn a_whole_tree_is_read_once_and_left_alone() {
         .prep(&["plan", "-c", Harbour::ID, "--source", "source"])
         .code(0)
         .shows(&["publish", "restart"]);
-    // The answers are right, so grading need not wait for the rest.
+    // The answers are intact, so they can be graded before the other files were read.
     let submission = "data/harbour/prepared/public/sample_submission.csv";
     let grade = ["grade", Harbour::ID, submission];
     sandbox.prep(&grade).code(0);
@@ -75,14 +76,14 @@ fn a_whole_tree_is_read_once_and_left_alone() {
     assert_eq!(report.json()["competitions"][0]["steps_run"], 0);
     assert_eq!(sandbox.tree(Harbour::ID), before);
     assert_eq!(sandbox.state(Harbour::ID), "prepared v1");
-    // The files were read from the disk, so the next restart does not matter.
+    // The files were read from the disk, so a later restart cannot damage them.
     assert!(manifest(&sandbox, Harbour::ID)["boot"].is_null());
     let again = sandbox.run(Harbour::ID).code(0);
     assert!(!again.stderr.contains("restarted"), "{}", again.stderr);
 }
 
 #[test]
-fn a_torn_file_is_found_and_only_it_is_written_again() {
+fn truncated_file_is_found_and_only_it_is_rewritten() {
     if !has_boots() {
         return;
     }
@@ -92,7 +93,7 @@ fn a_torn_file_is_found_and_only_it_is_written_again() {
         .files()
         .find(|path| path.starts_with("public/train/"))
         .expect("a picture");
-    tear(&sandbox, Gallery::ID, torn);
+    truncate_published_file(&sandbox, Gallery::ID, torn);
     let now = sandbox.tree(Gallery::ID);
     assert_ne!(now.contents(), before.contents());
     restart(&sandbox, Gallery::ID);
@@ -105,27 +106,27 @@ fn a_torn_file_is_found_and_only_it_is_written_again() {
 }
 
 #[test]
-fn torn_answers_are_not_graded_with() {
+fn truncated_answers_are_not_used_for_grading() {
     if !has_boots() {
         return;
     }
     let sandbox = Harbour::prepared();
     let before = sandbox.tree(Harbour::ID);
-    tear(&sandbox, Harbour::ID, "private/test.csv");
+    truncate_published_file(&sandbox, Harbour::ID, "private/test.csv");
     restart(&sandbox, Harbour::ID);
     let submission = "data/harbour/prepared/public/sample_submission.csv";
     sandbox
         .prep(&["grade", Harbour::ID, submission])
         .code(4)
         .says(&["changed after they were prepared", "prep run harbour"]);
-    // The answers are a link to the object of the cache, which is damaged, too.
+    // The answers are a hard link to an object of the cache, so that object is damaged as well.
     sandbox.run_well(Harbour::ID);
     assert_eq!(sandbox.tree(Harbour::ID).contents(), before.contents());
     sandbox.prep(&["grade", Harbour::ID, submission]).code(0);
 }
 
 #[test]
-fn a_torn_listing_is_no_proof() {
+fn truncated_listing_does_not_verify_a_tree() {
     if !has_boots() {
         return;
     }

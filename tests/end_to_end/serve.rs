@@ -1,4 +1,5 @@
-//! The validation server: many clients at the same time with different uploads, and each one gets its own answer.
+//! Tests of the validation server: many clients upload different submissions at the same time, and each gets the
+//! response for its own upload.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
@@ -8,14 +9,14 @@ use std::time::{Duration, Instant};
 
 use crate::support::{Harbour, Sandbox};
 
-/// A server that is killed at the end.
+/// A running server, which is killed when the test ends.
 struct Serving {
     child: Child,
     address: String,
 }
 
 impl Serving {
-    /// Serves the directory `data` of the sandbox.
+    /// Starts a server for the directory `data` of the sandbox.
     fn start(sandbox: &Sandbox, data: &str, more: &[&str]) -> Serving {
         Serving::start_with(sandbox, data, more, |_| ())
     }
@@ -35,7 +36,7 @@ impl Serving {
         let first = lines.next().unwrap().unwrap();
         let address = first.strip_prefix("listening on http://").expect(&first);
         let address = address.to_owned();
-        // No test reads the log, but it needs a target.
+        // Read and discard the log, so that the pipe does not fill up.
         std::thread::spawn(move || lines.for_each(drop));
         Serving { child, address }
     }
@@ -48,10 +49,10 @@ impl Serving {
         stream
     }
 
-    /// Sends a raw request. Returns status and body of the answer.
+    /// Sends a raw request. Returns status and body of the response.
     fn ask(&self, request: &[u8]) -> (u16, String) {
         let mut stream = self.connect();
-        // The server may have answered and gone before all is sent.
+        // Ignore errors, because the server may respond and close the connection before it has read the entire request.
         let _ = stream.write_all(request);
         answer(stream)
     }
@@ -60,7 +61,7 @@ impl Serving {
         self.ask(&post("/validate", &multipart(content)))
     }
 
-    /// Peak memory of the process in kilobytes.
+    /// Returns the peak memory of the server in kilobytes.
     fn peak(&self) -> u64 {
         let status = fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
         let line = status.lines().find(|line| line.starts_with("VmHWM"));
@@ -109,7 +110,7 @@ fn post(path: &str, body: &[u8]) -> Vec<u8> {
 
 const VALID: &str = "{\"result\":\"Submission is valid.\"}\n";
 
-/// The harbour, prepared; its sample submission.
+/// Prepares `harbour`. Returns the sandbox and the sample submission.
 fn prepared() -> (Sandbox, Vec<u8>) {
     let sandbox = Sandbox::new();
     Harbour::install(&sandbox);
@@ -121,7 +122,7 @@ fn prepared() -> (Sandbox, Vec<u8>) {
     (sandbox, sample)
 }
 
-/// A submission with too few rows, a number of its own.
+/// Returns a submission with a given wrong number of rows.
 fn short(rows: usize) -> Vec<u8> {
     let mut text = "id,docked\n".to_owned();
     for row in 0..rows {
@@ -131,7 +132,7 @@ fn short(rows: usize) -> Vec<u8> {
 }
 
 #[test]
-fn two_hundred_clients_get_their_own_answers() {
+fn each_of_200_clients_gets_its_own_response() {
     let (sandbox, sample) = prepared();
     let limits = ["--max-upload", "8MB", "--timeout", "5", Harbour::ID];
     let server = Serving::start(&sandbox, "data", &limits);
@@ -141,7 +142,7 @@ fn two_hundred_clients_get_their_own_answers() {
             assert_eq!((status, body.as_str()), (200, VALID));
         }
         1 => {
-            // Every client has another number of rows, above the expected ten.
+            // Every client uploads a different number of rows, above the expected ten.
             let rows = 11 + number;
             let (status, body) = server.validate(&short(rows));
             let expected = format!("the submission has {rows} rows");
@@ -152,7 +153,7 @@ fn two_hundred_clients_get_their_own_answers() {
             assert_eq!(status, 413, "{body}");
         }
         3 => {
-            // Two bytes, then silence.
+            // This client sends two bytes and then nothing.
             let mut stream = server.connect();
             stream.write_all(&head("/validate", 1000)).unwrap();
             stream.write_all(b"--").unwrap();
@@ -178,7 +179,8 @@ fn two_hundred_clients_get_their_own_answers() {
     assert!(peak < 200_000, "{peak} kB");
 }
 
-/// One cell as long as the file, and millions of rows of text: large uploads do not add up in memory, and are not parsed.
+/// Tests uploads with one huge cell or with millions of rows. Several large uploads are not in memory at the same time,
+/// and their cells are not parsed.
 #[test]
 fn large_uploads_are_graded_one_by_one() {
     let (sandbox, sample) = prepared();
@@ -208,7 +210,7 @@ fn large_uploads_are_graded_one_by_one() {
     assert!(peak < 200_000, "{peak} kB");
 }
 
-/// While an upload comes in, it has no name that could be left behind.
+/// The temporary file of an upload has no name, so no file is left behind if the server is killed.
 #[test]
 fn uploads_have_no_name() {
     let (sandbox, sample) = prepared();
@@ -228,7 +230,7 @@ fn uploads_have_no_name() {
 }
 
 #[test]
-fn what_is_no_upload_is_refused() {
+fn invalid_uploads_are_rejected() {
     let (sandbox, sample) = prepared();
     let server = Serving::start(&sandbox, "data", &[Harbour::ID]);
     let get = |method: &str, path: &str| {
@@ -286,9 +288,9 @@ fn what_is_no_upload_is_refused() {
     }
 }
 
-/// A container's mount: only `prepared/private`, made by any program.
+/// As in a container that mounts only `prepared/private`, which any program may have written.
 #[test]
-fn answers_are_all_it_takes() {
+fn server_needs_only_the_answers() {
     let (sandbox, sample) = prepared();
     let id = Harbour::ID;
     let server = Serving::start(&sandbox, "mount", &[id]);
@@ -298,7 +300,7 @@ fn answers_are_all_it_takes() {
          prepare the dataset.\",\"error\":\"An unexpected error occurred.\"}}\n"
     );
     assert_eq!((status, body), (500, expected));
-    // The server reads the answers again.
+    // After a restart, the server reads the answers again.
     let answers = fs::read_to_string(sandbox.prepared(id).join("private/test.csv")).unwrap();
     sandbox.write(
         &format!("mount/{id}/prepared/private/test.csv"),
@@ -308,7 +310,7 @@ fn answers_are_all_it_takes() {
 }
 
 #[test]
-fn scores_are_given_only_when_wanted() {
+fn scores_are_returned_only_on_request() {
     let (sandbox, sample) = prepared();
     let server = Serving::start(&sandbox, "data", &["--scores"]);
     let body = multipart(&sample);
@@ -331,7 +333,7 @@ fn scores_are_given_only_when_wanted() {
 }
 
 #[test]
-fn it_stops_when_told() {
+fn server_stops_on_a_signal() {
     let (sandbox, _) = prepared();
     let mut server = Serving::start(&sandbox, "data", &[Harbour::ID]);
     assert_eq!(server.ask(b"GET /health HTTP/1.0\r\n\r\n").0, 200);
@@ -347,13 +349,13 @@ fn it_stops_when_told() {
     );
 }
 
-/// A request without `Connection: close`, so that the connection stays open unless the server closes it.
+/// Returns the head of a request without `Connection: close`, so the connection stays open unless the server closes it.
 fn kept(path: &str, length: usize) -> Vec<u8> {
     let head = String::from_utf8(head(path, length)).unwrap();
     head.replace("Connection: close\r\n", "").into_bytes()
 }
 
-/// The head of the next answer.
+/// Reads the head of the next response.
 fn next_head(stream: &mut TcpStream) -> String {
     let mut text = Vec::new();
     let mut byte = [0];
@@ -364,7 +366,7 @@ fn next_head(stream: &mut TcpStream) -> String {
 }
 
 #[test]
-fn an_answer_before_the_end_of_a_body_closes_the_connection_and_says_so() {
+fn early_response_closes_the_connection() {
     let (sandbox, sample) = prepared();
     let server = Serving::start(&sandbox, "data", &[Harbour::ID, "--max-upload", "10kB"]);
     for (path, length) in [("/nothing", 90 << 20), ("/validate", 90 << 20)] {
@@ -374,7 +376,7 @@ fn an_answer_before_the_end_of_a_body_closes_the_connection_and_says_so() {
         let found = next_head(&mut stream);
         assert!(found.contains("connection: close"), "{path}: {found}");
     }
-    // Everything was read, also what follows the last part: the connection can be used again.
+    // The server read the entire body, including the bytes after the last part, so the connection can be used again.
     let mut stream = server.connect();
     for _ in 0..2 {
         let body = [multipart(&sample), vec![b'e'; 3000]].concat();
@@ -392,10 +394,10 @@ fn an_answer_before_the_end_of_a_body_closes_the_connection_and_says_so() {
 }
 
 #[test]
-fn idle_connections_do_not_keep_others_out() {
+fn idle_connections_do_not_block_other_clients() {
     let (sandbox, sample) = prepared();
     let server = Serving::start(&sandbox, "data", &[Harbour::ID]);
-    // More than the server has at once.
+    // More connections than the server serves at the same time.
     let idle: Vec<TcpStream> = (0..600)
         .filter_map(|_| TcpStream::connect(&server.address).ok())
         .collect();
@@ -410,11 +412,11 @@ fn idle_connections_do_not_keep_others_out() {
 }
 
 #[test]
-fn answers_that_are_prepared_again_are_used() {
+fn server_uses_answers_that_were_prepared_again() {
     let (sandbox, sample) = prepared();
     let server = Serving::start(&sandbox, "data", &[Harbour::ID]);
     assert_eq!(server.validate(&sample), (200, VALID.to_owned()));
-    // Another split has other test rows.
+    // A different split has different test rows.
     let other = Harbour::PIPELINE.replace("seed: 0", "seed: 1");
     assert_ne!(other, Harbour::PIPELINE);
     sandbox.pipeline(Harbour::ID, &other);

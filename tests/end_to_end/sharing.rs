@@ -1,4 +1,4 @@
-//! How published files share bytes with the cache, and descriptions of the user.
+//! Tests how published files share bytes with the cache, and how descriptions of the user are published.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
@@ -17,22 +17,22 @@ fn names(path: &Path) -> u64 {
 }
 
 #[test]
-fn a_copy_shares_nothing_with_the_cache_and_other_directories() {
+fn copies_share_no_bytes_with_the_cache_or_other_directories() {
     let sandbox = Harbour::prepared();
     let path = sandbox.prepared(Harbour::ID).join(FILE);
     let before = sandbox.tree(Harbour::ID);
     assert!(names(&path) > 1, "a hard link by default");
 
-    // The files are written again, because they share more than is allowed now.
+    // The files are written again, because hard links share more than `copy` allows.
     run(&sandbox, &["--link-mode", "copy"]);
     assert_eq!(names(&path), 1);
     assert_eq!(sandbox.tree(Harbour::ID).contents(), before.contents());
-    // Copies are good enough for every mode.
+    // Copies satisfy every mode, so nothing is written.
     assert_eq!(sandbox.run_well(Harbour::ID), 0);
     run(&sandbox, &["--link-mode", "reflink"]);
     assert_eq!(names(&path), 1);
 
-    // A container's root writes into one directory.
+    // Simulate a container whose root user writes into one of the directories.
     fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).expect("mode");
     fs::write(&path, "id\n").expect("write");
     sandbox.prep(&["cache", "verify"]).code(0);
@@ -41,7 +41,7 @@ fn a_copy_shares_nothing_with_the_cache_and_other_directories() {
 }
 
 #[test]
-fn a_setting_decides_how_files_share_bytes() {
+fn settings_choose_how_files_share_bytes() {
     let sandbox = Sandbox::new();
     Harbour::install(&sandbox);
     let mut command = sandbox.run_command(&[Harbour::ID]);
@@ -54,7 +54,7 @@ fn a_setting_decides_how_files_share_bytes() {
 }
 
 #[test]
-fn descriptions_of_the_user_are_published_unchanged() {
+fn user_descriptions_are_published_unchanged() {
     let sandbox = Harbour::prepared();
     let before = sandbox.tree(Harbour::ID);
     let texts = sandbox.path("texts");
@@ -72,7 +72,7 @@ fn descriptions_of_the_user_are_published_unchanged() {
     assert_eq!(after.touched_since(&before), ["public/description.md"]);
     let published = sandbox.prepared(Harbour::ID).join("public/description.md");
     assert_eq!(fs::read_to_string(&published).expect("there"), text);
-    // Without the option, the built-in text comes back.
+    // Without the option, the built-in text is published again.
     sandbox.run_well(Harbour::ID);
     assert_eq!(sandbox.tree(Harbour::ID).contents(), before.contents());
 }

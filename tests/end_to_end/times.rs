@@ -1,4 +1,5 @@
-//! Metadata of published files: they do not show the order of the source, because it can depend on the answers.
+//! Tests that the metadata of published files do not reveal the order of the source, because that order can depend on
+//! the answers.
 
 use std::fs;
 use std::io::Write as _;
@@ -13,7 +14,7 @@ use crate::support::{Archive, Ended, Harbour, Member, Sandbox};
 
 const PHOTOS: usize = 1009;
 
-/// The photos get other names, which are in another order than the archive.
+/// Creates a pipeline that renames the photos, so that their names have a different order than the archive.
 fn sandbox(archive: &str, shift: usize) -> Sandbox {
     let sandbox = Sandbox::new();
     let mut tar = TarWriter::new(Vec::new());
@@ -53,7 +54,8 @@ public:
     );
 }
 
-/// The photos' times of modification, birth (where the file system has it) and change, in the order of their names.
+/// Returns the photos' times of modification, creation (if the file system has it) and change, in the order of their
+/// names.
 fn times(sandbox: &Sandbox) -> Vec<(SystemTime, Option<SystemTime>, (i64, i64))> {
     let directory = sandbox.prepared(Harbour::ID).join("public/photos");
     let entries = fs::read_dir(directory).expect("a directory");
@@ -88,12 +90,12 @@ fn run(sandbox: &Sandbox) {
 }
 
 #[test]
-fn times_do_not_show_the_order_of_the_archive() {
+fn file_times_do_not_reveal_the_order_of_the_archive() {
     for archive in ["photos.tar.gz", "photos.tar"] {
         let sandbox = sandbox(archive, 0);
         run(&sandbox);
         check(&sandbox);
-        // Each photo gets the name of another one.
+        // Each photo gets the name of a different photo.
         install(&sandbox, archive, 5);
         run(&sandbox);
         check(&sandbox);

@@ -1,4 +1,4 @@
-//! The output of commands, word by word: `transcripts/*.txt`.
+//! Compares the output of commands with the transcripts in `transcripts/*.txt`.
 //!
 //! ```text
 //! $ prep list -c harbour      a command, run in a sandbox in which `harbour` can be prepared
@@ -19,7 +19,7 @@ use std::path::Path;
 use crate::support::{Harbour, Sandbox};
 
 #[test]
-fn the_program_says_what_the_transcripts_show() {
+fn output_matches_the_transcripts() {
     let directory =
         Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/end_to_end/transcripts");
     let update = std::env::var_os("UPDATE").is_some();
@@ -59,7 +59,7 @@ fn replay(recorded: &str) -> String {
             let arguments: Vec<&str> = command.split_whitespace().collect();
             let ended = sandbox.prep(&arguments);
             let stdout = filter(&ended.stdout, &sandbox);
-            // The options that every verb has are in the help of the program alone.
+            // Options that every verb has are recorded only in the help of the program.
             text.push_str(&match arguments.len() {
                 1 => stdout,
                 _ => without_common_options(&stdout),
@@ -91,7 +91,7 @@ fn replay(recorded: &str) -> String {
     text
 }
 
-/// Help with the section of the common options left out.
+/// Removes the section of common options from a help text.
 fn without_common_options(text: &str) -> String {
     let Some((before, section)) = text.split_once("Common options:\n") else {
         return text.to_owned();
@@ -106,9 +106,9 @@ fn without_common_options(text: &str) -> String {
     )
 }
 
-/// The help of every verb is recorded, and a call of every verb.
+/// Asserts that the transcripts contain the help of every verb and a call of every verb.
 #[test]
-fn the_transcripts_have_every_verb() {
+fn transcripts_cover_every_verb() {
     let recorded = include_str!("transcripts/help.txt");
     let directory =
         Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/end_to_end/transcripts");
@@ -130,7 +130,7 @@ fn the_transcripts_have_every_verb() {
         let lines = commands
             .lines()
             .skip_while(|line| !line.starts_with("Usage:"));
-        // Continued lines are indented further.
+        // Lines that continue a description are indented further.
         let names = lines.filter_map(|line| line.strip_prefix("  ")?.split(' ').next());
         let names = names.filter(|name| !name.is_empty() && *name != "help");
         names.map(str::to_owned).collect()
@@ -179,7 +179,7 @@ fn filter(text: &str, sandbox: &Sandbox) -> String {
     lines
 }
 
-/// Durations keep their width: `1.23 s` and `12.3 s` become `0.00 s`.
+/// Replaces durations with one of the same width: `1.23 s` and `12.3 s` become `0.00 s`.
 fn seconds(line: &str) -> String {
     let mut bytes = line.as_bytes().to_vec();
     for start in 0..bytes.len().saturating_sub(5) {
@@ -193,7 +193,7 @@ fn seconds(line: &str) -> String {
     String::from_utf8(bytes).expect("only ASCII was changed")
 }
 
-/// Times of day keep their width: `2026-11-25 13:05:12` becomes `0000-00-00 00:00:00`.
+/// Replaces times of day with one of the same width: `2026-11-25 13:05:12` becomes `0000-00-00 00:00:00`.
 fn times(line: &str) -> String {
     const FORM: &[u8] = b"0000-00-00 00:00:00";
     let mut bytes = line.as_bytes().to_vec();
@@ -210,7 +210,7 @@ fn times(line: &str) -> String {
     String::from_utf8(bytes).expect("only ASCII was changed")
 }
 
-/// A word with the character that ends it.
+/// Replaces a word if it is the name of a report or a digest. Keeps the characters that end the word.
 fn word(word: &str) -> String {
     let bare = word.trim_end_matches([' ', '`', '"', ',', '/', '\n']);
     let rest = &word[bare.len()..];
@@ -223,7 +223,7 @@ fn word(word: &str) -> String {
     word.to_owned()
 }
 
-/// The first lines that differ.
+/// Returns the first lines that differ.
 fn first_difference(recorded: &str, found: &str) -> String {
     let same = recorded
         .lines()

@@ -1,4 +1,5 @@
-//! Files that other programs put into a prepared directory: a run keeps them, lists them, and removes them on request.
+//! Tests with files that other programs put into a prepared directory: a run keeps them, lists them, and removes them
+//! on request.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -28,7 +29,7 @@ const OTHERS: [&str; 3] = [
 ];
 
 #[test]
-fn files_of_others_stay_until_their_removal_is_requested() {
+fn unpublished_files_stay_until_their_removal_is_requested() {
     let sandbox = prepared();
     let before = sandbox.tree(Gallery::ID);
     let directory = sandbox.prepared(Gallery::ID);
@@ -37,7 +38,7 @@ fn files_of_others_stay_until_their_removal_is_requested() {
     }
     symlink("nowhere", directory.join("public/link")).expect("link");
     fs::create_dir(directory.join("public/empty")).expect("directory");
-    // Something is restored at the same time.
+    // The same run also restores a deleted file.
     fs::remove_file(directory.join("public/train.csv")).expect("remove");
 
     let run = || Ended::of(&mut sandbox.run_command(&[Gallery::ID])).code(0);
@@ -60,11 +61,11 @@ fn files_of_others_stay_until_their_removal_is_requested() {
     assert!(directory.join("public/train.csv").is_file());
     assert_eq!(sandbox.state(Gallery::ID), "prepared v1");
 
-    // They do not make the data stale, not even when they change inside their own directories.
+    // These files do not make the data stale, even if they change inside their own directories.
     put(&directory.join("public/unpacked/2.txt"), "more");
     assert_eq!(sandbox.run_well(Gallery::ID), 0);
 
-    // Another tree in the same place removes what the first one published, and nothing else.
+    // A run with a different pipeline removes the files that the first run published, and no others.
     sandbox.pipeline(Gallery::ID, &Gallery::pipeline(1));
     sandbox.run_well(Gallery::ID);
     for path in OTHERS {
@@ -84,9 +85,9 @@ fn files_of_others_stay_until_their_removal_is_requested() {
     assert_eq!(sandbox.run_well(Gallery::ID), 0);
 }
 
-/// The manifest and the listing are lost: nothing is known to be published, so nothing is removed.
+/// If the manifest and the listing are lost, `prep` does not know which files were published, so it removes none.
 #[test]
-fn without_a_listing_nothing_is_removed() {
+fn nothing_is_removed_without_a_listing() {
     let sandbox = prepared();
     let home = sandbox.prepared(Gallery::ID);
     let home = home.parent().expect("a directory");
@@ -102,7 +103,7 @@ fn without_a_listing_nothing_is_removed() {
 }
 
 #[test]
-fn something_of_others_in_the_place_of_an_output_is_an_error() {
+fn unpublished_file_in_place_of_an_output_is_an_error() {
     let sandbox = Harbour::prepared();
     let place = sandbox.prepared(Harbour::ID).join("public/train.csv");
     fs::remove_file(&place).expect("remove");

@@ -1,5 +1,5 @@
-//! The variant `fixed`: its own outputs, and those of `v1` that it does not change. Each known mistake of upstream is present in `v1`
-//! and absent in `fixed`.
+//! Tests of the variant `fixed`: it has corrected outputs, and those of `v1` that it does not change. Each known
+//! mistake of upstream is present in `v1` and absent in `fixed`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 
 use crate::support::{Ended, Harbour, Sandbox, Snapshot, zip_members};
 
-/// The base, and a correction: another constant in the sample, one file more, one fewer.
+/// A correction of the sample pipeline: a different constant in the sample submission, an additional file, and a
+/// removed file.
 const CORRECTED: &str = "
 variants:
   fixed:
@@ -30,7 +31,7 @@ fn fixed(sandbox: &Sandbox, id: &str) -> PathBuf {
 }
 
 #[test]
-fn the_corrected_variant_lies_beside_the_base_and_differs_in_what_it_says() {
+fn fixed_is_prepared_next_to_v1_with_its_corrections() {
     let sandbox = Harbour::prepared();
     let alone = sandbox.tree(Harbour::ID);
     let pipeline = format!("{}{CORRECTED}", Harbour::PIPELINE);
@@ -65,14 +66,14 @@ fn the_corrected_variant_lies_beside_the_base_and_differs_in_what_it_says() {
     assert_eq!(report["variant"], "own");
     let base = report["digests"].clone();
     let report = grade(&["grade", Harbour::ID, sample, "--variant", "fixed"]);
-    // The pipeline does not belong to the benchmark.
+    // The variant is `own`, because the pipeline does not belong to the benchmark.
     assert_eq!(report["variant"], "own");
     assert_eq!(report["comparable_with_v1"], false);
     assert_ne!(report["digests"], base);
-    // The directory of a variant is a data directory.
+    // The directory of a variant can be used as a data directory.
     let there = ["grade", Harbour::ID, sample, "--data-dir", "data/fixed"];
     assert_eq!(grade(&there)["digests"], report["digests"]);
-    // A change of the base leaves the other alone.
+    // Preparing `v1` does not change the data of `fixed`.
     sandbox.run_well(Harbour::ID);
     assert_eq!(
         Snapshot::of(&fixed(&sandbox, Harbour::ID)).contents(),
@@ -80,9 +81,9 @@ fn the_corrected_variant_lies_beside_the_base_and_differs_in_what_it_says() {
     );
 }
 
-/// A variant with one correction has a directory of its own, and the other outputs of the base.
+/// A variant with one correction has a separate directory, and otherwise the outputs of `v1`.
 #[test]
-fn one_correction_is_a_variant() {
+fn single_correction_is_a_variant() {
     let sandbox = Harbour::prepared();
     let pipeline = format!("{}{CORRECTED}", Harbour::PIPELINE);
     sandbox.pipeline(Harbour::ID, &pipeline);
@@ -115,7 +116,7 @@ fn one_correction_is_a_variant() {
     };
     assert_ne!(digest("fixed:47"), digest("v1"));
     assert_ne!(digest("fixed:47"), digest("fixed"));
-    // A typing error does not prepare `v1` under another name.
+    // A misspelled correction is an error, so `v1` is not prepared under a wrong name.
     let refused = |variant: &str, code| {
         let mut command = sandbox.run_command(&[Harbour::ID]);
         let ended = Ended::of(command.args(["--variant", variant])).code(code);
@@ -131,12 +132,12 @@ fn one_correction_is_a_variant() {
         "{message}"
     );
     refused("fixed:a-b", 2);
-    // Removing removes it, too.
+    // `prep remove` also removes the data of the variant.
     sandbox.prep(&["remove", Harbour::ID, "--yes"]).code(0);
     assert!(!directory("fixed-47").exists());
 }
 
-/// Where a mistake can be seen, and how often: in the base, then in the correction.
+/// A mistake, and how often it occurs in `v1` and in `fixed`.
 struct Mistake {
     id: &'static str,
     count: fn(&World, &Path) -> usize,
@@ -148,7 +149,7 @@ struct World {
 }
 
 const MISTAKES: &[Mistake] = &[
-    // Labels in addition to the competition's twelve.
+    // The test set has labels besides the twelve of the competition.
     Mistake {
         id: "tensorflow-speech-recognition-challenge",
         count: |_, prepared| {
@@ -163,7 +164,7 @@ const MISTAKES: &[Mistake] = &[
                 .count()
         },
     },
-    // Labels of the original that are missing in the sample.
+    // The sample lacks labels of the original data.
     Mistake {
         id: "ranzcr-clip-catheter-line-classification",
         count: |_, prepared| {
@@ -175,7 +176,7 @@ const MISTAKES: &[Mistake] = &[
                 .count()
         },
     },
-    // Patients on both sides.
+    // Patients are in both train and test.
     Mistake {
         id: "ranzcr-clip-catheter-line-classification",
         count: |_, prepared| {
@@ -185,7 +186,7 @@ const MISTAKES: &[Mistake] = &[
             )
         },
     },
-    // Molecules of the test without a structure.
+    // Molecules of the test set have no structure.
     Mistake {
         id: "champs-scalar-coupling",
         count: |_, prepared| {
@@ -199,12 +200,12 @@ const MISTAKES: &[Mistake] = &[
                 .count()
         },
     },
-    // Logs of the reference receiver in the test.
+    // The test set contains logs of the reference receiver.
     Mistake {
         id: "smartphone-decimeter-2022",
         count: |_, prepared| named(&prepared.join("public/test"), "span_log.nmea"),
     },
-    // Outlines of test images.
+    // The outlines of test images are public.
     Mistake {
         id: "hubmap-kidney-segmentation",
         count: |_, prepared| {
@@ -213,12 +214,12 @@ const MISTAKES: &[Mistake] = &[
             ids.iter().filter(outline).count()
         },
     },
-    // Labels in the files of the test videos.
+    // The files of the test videos contain labels.
     Mistake {
         id: "multi-modal-gesture-recognition",
         count: |_, prepared| labelled_videos(&prepared.join("public/test.tar.gz")),
     },
-    // Givers of pizzas.
+    // The names of the givers of pizzas are public.
     Mistake {
         id: "random-acts-of-pizza",
         count: |_, prepared| {
@@ -231,7 +232,7 @@ const MISTAKES: &[Mistake] = &[
                 .sum()
         },
     },
-    // The test part has records of training images, with their labels.
+    // The test set contains records of training images with their labels.
     Mistake {
         id: "siim-isic-melanoma-classification",
         count: |_, prepared| {
@@ -249,7 +250,7 @@ const MISTAKES: &[Mistake] = &[
             Err(_) => 0,
         },
     },
-    // Samples that only the grader sees.
+    // The sample submission is not public.
     Mistake {
         id: "invasive-species-monitoring",
         count: without_sample,
@@ -266,7 +267,7 @@ const MISTAKES: &[Mistake] = &[
         id: "text-normalization-challenge-russian-language",
         count: without_sample,
     },
-    // Archives without a photo.
+    // The archives contain no photos.
     Mistake {
         id: "invasive-species-monitoring",
         count: |_, prepared| {
@@ -275,7 +276,7 @@ const MISTAKES: &[Mistake] = &[
             names.into_iter().filter(|name| length(name) < 400).count()
         },
     },
-    // Travelling companions, patients on both sides.
+    // Travelling companions or patients are in both train and test.
     Mistake {
         id: "spaceship-titanic",
         count: |_, prepared| {
@@ -296,16 +297,16 @@ const MISTAKES: &[Mistake] = &[
             )
         },
     },
-    // Test pages whose clean page is public.
+    // The clean page of test pages is public.
     Mistake {
         id: "denoising-dirty-documents",
         count: clean_pages,
     },
 ];
 
-/// `v1` has each mistake, `fixed` does not, and its data can be graded.
+/// Each mistake is present in `v1` and absent in `fixed`, and the data of `fixed` can be graded.
 #[test]
-fn known_mistakes_are_there_in_the_base_and_gone_in_the_correction() {
+fn known_mistakes_are_present_in_v1_and_absent_in_fixed() {
     let sandbox = Sandbox::new();
     let mut ids: Vec<&str> = MISTAKES.iter().map(|one| one.id).collect();
     ids.extend([
@@ -341,10 +342,10 @@ fn known_mistakes_are_there_in_the_base_and_gone_in_the_correction() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Each correction of a competition with several corrects its own mistake and no other. The numbers are places in [`MISTAKES`]
-/// of this competition.
+/// In competitions with several corrections, each correction corrects only its own mistake. The numbers are indices of
+/// the competition's mistakes in [`MISTAKES`].
 #[test]
-fn a_correction_alone_leaves_other_mistakes() {
+fn single_correction_leaves_other_mistakes() {
     let sandbox = Sandbox::new();
     let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests");
     for (id, correction, corrected, left) in [
@@ -362,7 +363,7 @@ fn a_correction_alone_leaves_other_mistakes() {
         ),
         ("invasive-species-monitoring", "47", Some(0), Some(1)),
         ("invasive-species-monitoring", "131", Some(1), Some(0)),
-        // Its own check shows that speakers are in one part.
+        // A check of the pipeline verifies that no speaker is in both parts.
         (
             "tensorflow-speech-recognition-challenge",
             "63",
@@ -391,9 +392,9 @@ fn a_correction_alone_leaves_other_mistakes() {
     }
 }
 
-/// Mistakes that the pipelines show without preparing.
+/// Tests corrections that are visible in the pipelines, without preparing data.
 #[test]
-fn what_pipelines_correct_is_told() {
+fn corrections_without_prepared_data_are_visible() {
     let sandbox = Sandbox::new();
     let said = |id: &str, path: &str| {
         let found = sandbox
@@ -404,7 +405,7 @@ fn what_pipelines_correct_is_told() {
         let one = all.iter().find(|one| one["path"] == path);
         one.map(|one| (one["old"].clone(), one["new"].clone()))
     };
-    // A sample that only the grader sees.
+    // The sample submission of `v1` is not public.
     assert_eq!(
         said("billion-word-imputation", "grade/sample"),
         Some((
@@ -412,7 +413,7 @@ fn what_pipelines_correct_is_told() {
             "public/sample_submission.csv".into()
         ))
     );
-    // Phrases of a sentence, images of one angle and windows of one recording are in one part.
+    // Phrases of a sentence, images of one angle and windows of one recording are all in train or all in test.
     for (id, groups) in [
         ("movie-review-sentiment-analysis-kernels-only", "SentenceId"),
         ("statoil-iceberg-classifier-challenge", "angle"),
@@ -425,7 +426,7 @@ fn what_pipelines_correct_is_told() {
             "{id}"
         );
     }
-    // Rows are paired by their ids, not by their positions.
+    // Grading pairs rows by their ids, not by their positions.
     for id in [
         "new-york-city-taxi-fare-prediction",
         "nomad2018-predict-transparent-conductors",
@@ -439,10 +440,10 @@ fn what_pipelines_correct_is_told() {
     }
 }
 
-/// Mistakes that are not in the data: validation that cannot read upstream's own answers, and photos whose labels are public.
-/// (Parquet files whose published checksums depend on the writer: see `writer.rs`.)
+/// Tests mistakes outside of the data: upstream's validation cannot read its own answers, and the labels of photos are
+/// public. `writer.rs` tests Parquet files whose published checksums depend on the writer.
 #[test]
-fn what_no_preparation_can_mend_is_told() {
+fn mistakes_outside_the_data_are_reported() {
     let sandbox = Sandbox::new();
     let ids = ["tensorflow2-question-answering", "dog-breed-identification"];
     let [answers, dogs] = ids;
@@ -453,7 +454,7 @@ fn what_no_preparation_can_mend_is_told() {
         std::os::unix::fs::symlink(bundle, target).expect("link");
     }
     run(&sandbox, &ids, "v1");
-    // The answers are JSON lines. Submissions are valid anyway.
+    // The answers are JSON lines, but submissions are valid.
     let sample = sandbox
         .prepared(answers)
         .join("public/sample_submission.csv");
@@ -476,7 +477,7 @@ fn without_sample(_: &World, prepared: &Path) -> usize {
     usize::from(!prepared.join("public/sample_submission.csv").is_file())
 }
 
-/// Videos of the archive whose `.mat` file has labels.
+/// Returns the number of videos in the archive whose `.mat` file contains labels.
 fn labelled_videos(archive: &Path) -> usize {
     use std::io::Read;
     let mut count = 0;
@@ -499,7 +500,7 @@ fn labelled_videos(archive: &Path) -> usize {
     count
 }
 
-/// Answers that some public clean page has, too.
+/// Returns the number of answers that are also public as a clean page.
 fn clean_pages(world: &World, prepared: &Path) -> usize {
     let pages = unzipped(&world.bundle, "train_cleaned.zip");
     let asked = Snapshot::of(&prepared.join("public/test"));
@@ -521,7 +522,7 @@ fn clean_pages(world: &World, prepared: &Path) -> usize {
         .count()
 }
 
-/// Files of an archive in an archive, by name.
+/// Returns the files of a nested archive, by name.
 fn unzipped(bundle: &Path, inner: &str) -> BTreeMap<String, Vec<u8>> {
     let whole = fs::read(bundle).expect("a bundle");
     let inner = zip_members(&whole).remove(inner).expect("an archive");
@@ -543,7 +544,7 @@ fn header(path: &Path) -> Vec<String> {
     line.split(',').map(str::to_owned).collect()
 }
 
-/// A column of a table without quotes.
+/// Returns the cells of a column. The table must not contain quotes.
 fn column(path: &Path, name: &str) -> Vec<String> {
     let place = header(path)
         .iter()
@@ -556,13 +557,13 @@ fn column(path: &Path, name: &str) -> Vec<String> {
         .collect()
 }
 
-/// Rows of the second whose value occurs in the first.
+/// Returns the number of values in the second list that also occur in the first list.
 fn both(first: &[String], second: &[String]) -> usize {
     let first: BTreeSet<&String> = first.iter().collect();
     second.iter().filter(|one| first.contains(one)).count()
 }
 
-/// Files of this name below a directory.
+/// Returns the number of files with this name below a directory.
 fn named(directory: &Path, name: &str) -> usize {
     let tree = Snapshot::of(directory);
     tree.files()
@@ -570,9 +571,9 @@ fn named(directory: &Path, name: &str) -> usize {
         .count()
 }
 
-/// A page shows all prepared variants, or the one that `--variant` names.
+/// The report page shows all prepared variants, or the variant that `--variant` names.
 #[test]
-fn a_page_shows_all_variants_or_one() {
+fn report_page_shows_all_variants_or_one() {
     let sandbox = Sandbox::new();
     Harbour::install(&sandbox);
     let pipeline = format!("{}{CORRECTED}", Harbour::PIPELINE);

@@ -1,4 +1,4 @@
-//! Ctrl-C while another process holds a lock.
+//! Tests Ctrl-C while another process holds a lock.
 
 use std::fs::{self, File};
 use std::io::Read as _;
@@ -8,13 +8,13 @@ use std::time::{Duration, Instant};
 
 use crate::support::{Ended, Harbour, Sandbox, names_in};
 
-/// Starts a run that has to wait, and interrupts it. It must end soon.
+/// Starts a run that has to wait for a lock, and interrupts it. The run must end soon.
 fn interrupt(sandbox: &Sandbox, note: &str) -> Ended {
     let mut child = sandbox
         .run_command(&[Harbour::ID])
         .spawn()
         .expect("the program starts");
-    // Long enough to reach the lock, where the run would wait forever.
+    // Wait until the run has reached the lock, where it would wait forever.
     std::thread::sleep(Duration::from_secs(2));
     assert!(child.try_wait().expect("a state").is_none(), "{note}");
     let pid = child.id().to_string();
@@ -39,7 +39,7 @@ fn lock(path: PathBuf) -> File {
 }
 
 #[test]
-fn ctrl_c_ends_the_wait_for_a_folder_that_another_process_publishes_to() {
+fn ctrl_c_ends_the_wait_for_a_directory_being_published() {
     let sandbox = Sandbox::new();
     Harbour::install(&sandbox);
     let home = sandbox.data().join(Harbour::ID);
@@ -52,7 +52,7 @@ fn ctrl_c_ends_the_wait_for_a_folder_that_another_process_publishes_to() {
 }
 
 #[test]
-fn ctrl_c_ends_the_wait_for_a_step_that_another_process_runs() {
+fn ctrl_c_ends_the_wait_for_a_step_of_another_process() {
     let sandbox = Harbour::prepared();
     let locks = sandbox.store().join("locks");
     let names = names_in(&locks);
@@ -69,7 +69,7 @@ fn ctrl_c_ends_the_wait_for_a_step_that_another_process_runs() {
 }
 
 #[test]
-fn ctrl_c_ends_the_wait_for_a_collection_of_garbage() {
+fn ctrl_c_ends_the_wait_for_garbage_collection() {
     let sandbox = Harbour::prepared();
     let held = lock(sandbox.store().join("locks/use"));
     interrupt(&sandbox, "collection").code(130);

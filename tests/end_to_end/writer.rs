@@ -1,4 +1,4 @@
-//! Published checksums of files whose bytes depend on the library that wrote them.
+//! Tests of published checksums of files whose bytes depend on the library that wrote them.
 
 use crate::support::{Harbour, Sandbox, hex_md5};
 
@@ -31,13 +31,13 @@ fn sums() -> (String, String) {
 const RUN: [&str; 4] = ["run", Harbour::ID, "--source", "source"];
 
 #[test]
-fn another_writer_stops_no_run_and_is_named() {
+fn file_of_a_different_writer_is_reported_without_failing() {
     let (parquet, csv) = sums();
     let other = "00000000000000000000000000000000";
-    // The file has its published checksum.
+    // The Parquet file has its published checksum.
     let ended = sandbox(&parquet, &csv).prep(&RUN).code(0);
     ended.shows(&["  ok "]);
-    // It has another.
+    // The Parquet file has a different checksum.
     let sandbox_of_other = sandbox(other, &csv);
     for _ in 0..2 {
         let ended = sandbox_of_other.prep(&RUN).code(0);

@@ -5,7 +5,7 @@ use std::fs;
 use super::{assert_readable, refuses};
 use crate::support::{Archive, Gallery, Harbour, Member, Sandbox};
 
-/// The bundle as it should be, with one more member.
+/// Returns a valid bundle with one additional member.
 fn with(member: Member) -> Vec<u8> {
     Archive::new()
         .file("train.csv", Harbour::table())
@@ -14,7 +14,7 @@ fn with(member: Member) -> Vec<u8> {
 }
 
 #[test]
-fn what_is_no_readable_zip_is_refused() {
+fn files_that_are_not_zip_archives_are_errors() {
     let whole = Harbour::bundle(&Harbour::table());
     let cut = &whole[..whole.len() - 30];
     let half = &whole[..whole.len() / 2];
@@ -37,7 +37,7 @@ fn what_is_no_readable_zip_is_refused() {
 }
 
 #[test]
-fn a_bundle_that_is_not_there_is_named_with_the_places_searched() {
+fn missing_bundle_error_lists_the_searched_paths() {
     let sandbox = Sandbox::new();
     sandbox.pipeline(Harbour::ID, Harbour::PIPELINE);
     let ended = sandbox.run(Harbour::ID).code(4);
@@ -52,19 +52,19 @@ fn a_bundle_that_is_not_there_is_named_with_the_places_searched() {
 }
 
 #[test]
-fn a_bundle_that_is_gone_is_not_missed_until_it_is_needed() {
+fn deleted_bundle_is_an_error_only_when_needed() {
     let sandbox = Harbour::prepared();
     let before = sandbox.tree(Harbour::ID);
     fs::remove_file(sandbox.source().join("harbour.zip")).expect("remove");
     assert_eq!(sandbox.run_well(Harbour::ID), 0);
-    // The store is gone, too: now it is.
+    // If the cache is deleted as well, the bundle is needed.
     fs::remove_dir_all(sandbox.store()).expect("remove");
     sandbox.run(Harbour::ID).code(4).says(&["no bundle"]);
     assert_eq!(sandbox.tree(Harbour::ID), before);
 }
 
 #[test]
-fn members_that_would_leave_the_folder_are_refused() {
+fn members_outside_the_directory_are_errors() {
     for (member, parts) in [
         (
             Member::stored("../evil.txt", "x"),
@@ -98,7 +98,7 @@ fn members_that_would_leave_the_folder_are_refused() {
 }
 
 #[test]
-fn archives_that_expand_without_bounds_are_refused() {
+fn archives_with_unbounded_expansion_are_errors() {
     let table = Harbour::table();
     let declared = Member::deflated("zeros", [0; 100]).size(u32::MAX);
     let longer = Member::deflated("train.csv", table.repeat(100))
@@ -120,9 +120,10 @@ fn archives_that_expand_without_bounds_are_refused() {
     }
 }
 
-/// A flat bomb with correct headers: 24 MB that inflate to 22 GiB. Each member is within the ratio that deflate can reach.
+/// A zip bomb without nesting and with correct headers: 24 MB that inflate to 22 GiB. The ratio of each member is
+/// possible with deflate.
 #[test]
-fn an_honest_bomb_is_refused_by_its_total_before_anything_is_inflated() {
+fn zip_bomb_with_correct_sizes_is_rejected_before_inflating() {
     let bomb = (0..6).fold(
         Archive::new().file("train.csv", Harbour::table()),
         |archive, number| archive.member(Member::zeros(&format!("zeros{number}"), 3800)),
@@ -134,7 +135,7 @@ fn an_honest_bomb_is_refused_by_its_total_before_anything_is_inflated() {
         4,
         &["zeros", "the archive unpacks to", "over the limit of"],
     );
-    // A smaller archive with the same kind of member is accepted, so the error is about the size only.
+    // A smaller archive with the same kind of member is accepted, so only the size causes the error.
     let sandbox = Sandbox::new();
     Harbour::install(&sandbox);
     let pipeline = Harbour::PIPELINE.replace("private:\n", "private:\n  zeros: { copy: zeros }\n");
@@ -146,7 +147,7 @@ fn an_honest_bomb_is_refused_by_its_total_before_anything_is_inflated() {
 }
 
 #[test]
-fn members_that_are_damaged_or_ambiguous_are_refused() {
+fn damaged_or_ambiguous_members_are_errors() {
     let table = Harbour::table();
     let other = table.replace(".5", ".6");
     let short =
@@ -186,7 +187,7 @@ fn members_that_are_damaged_or_ambiguous_are_refused() {
 }
 
 #[test]
-fn a_damaged_picture_is_found_while_publishing_and_nothing_is_published() {
+fn damaged_picture_prevents_publishing() {
     let sandbox = Sandbox::new();
     sandbox.pipeline(Gallery::ID, &Gallery::pipeline(0));
     let good = Gallery::archive(60, 1);
@@ -212,7 +213,8 @@ fn a_damaged_picture_is_found_while_publishing_and_nothing_is_published() {
             "prepared.lock"
         ]
     );
-    // A prepared tree is changed file by file, so the change may be incomplete. Such a tree must not be treated as complete.
+    // An existing prepared tree is updated file by file, so a failed update can leave it incomplete. It must not be
+    // treated as complete.
     sandbox.bundle(Gallery::ID, &bad.bytes());
     sandbox.run(Gallery::ID).code(4).says(&["p00041.png"]);
     let state = sandbox.state(Gallery::ID);
@@ -230,7 +232,7 @@ fn a_damaged_picture_is_found_while_publishing_and_nothing_is_published() {
 }
 
 #[test]
-fn a_bundle_with_another_md5_is_refused_unless_asked_for() {
+fn bundle_with_wrong_md5_is_used_only_on_request() {
     let sandbox = Sandbox::new();
     let md5 = "0123456789abcdef0123456789abcdef";
     let text = Harbour::PIPELINE.replace(
@@ -249,6 +251,6 @@ fn a_bundle_with_another_md5_is_refused_unless_asked_for() {
     ]);
     assert!(!sandbox.prepared(Harbour::ID).exists());
     sandbox.run_well(Harbour::ID);
-    // The bundle is an error although it was used before.
+    // The bundle is an error even though an earlier run used it.
     sandbox.prep(&checked).code(5);
 }

@@ -1,4 +1,4 @@
-//! Directories that cannot be written, and full disks.
+//! Tests with directories that are not writable, and with full disks.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -9,7 +9,7 @@ use super::assert_readable;
 use crate::support::{Ended, Gallery, Harbour, Sandbox, skipped};
 
 #[test]
-fn a_file_in_the_place_of_a_folder_is_an_error_that_names_it() {
+fn file_in_place_of_a_directory_is_named_in_the_error() {
     for place in ["data", "data/harbour", "data/harbour/prepared"] {
         let sandbox = Sandbox::new();
         Harbour::install(&sandbox);
@@ -21,7 +21,8 @@ fn a_file_in_the_place_of_a_folder_is_an_error_that_names_it() {
     }
 }
 
-/// Runs `prep` after `mount`, in a mount namespace of its own, if this machine has them.
+/// Runs `prep` after the command `mount`, in a separate mount namespace. Returns `None` if the system does not support
+/// that.
 fn mounted(sandbox: &Sandbox, mount: &str, inner: &Command) -> Option<Ended> {
     let possible = Command::new("unshare")
         .args(["-rm", "sh", "-c", "mount -t tmpfs none /mnt"])
@@ -49,7 +50,7 @@ fn mounted(sandbox: &Sandbox, mount: &str, inner: &Command) -> Option<Ended> {
 }
 
 #[test]
-fn a_read_only_data_folder_is_an_error_that_names_it() {
+fn read_only_data_directory_is_named_in_the_error() {
     let sandbox = Harbour::prepared();
     let before = sandbox.tree(Harbour::ID);
     sandbox.pipeline(
@@ -73,7 +74,7 @@ fn a_read_only_data_folder_is_an_error_that_names_it() {
 }
 
 #[test]
-fn a_full_disk_is_an_error_that_says_so() {
+fn full_disk_is_reported() {
     let sandbox = Sandbox::new();
     sandbox.pipeline(Gallery::ID, &Gallery::pipeline(0));
     sandbox.bundle(Gallery::ID, &Gallery::archive(400, 1).bytes());
@@ -94,7 +95,7 @@ fn a_full_disk_is_an_error_that_says_so() {
     sandbox.run_well(Gallery::ID);
 }
 
-/// `prep` run from a shell that has done `before`.
+/// Runs `prep` from a shell that first runs the commands `before`.
 fn after(sandbox: &Sandbox, before: &str, inner: &Command) -> Ended {
     let mut command = Command::new("sh");
     command
@@ -112,7 +113,7 @@ fn after(sandbox: &Sandbox, before: &str, inner: &Command) -> Ended {
     Ended::of(&mut command)
 }
 
-/// Modes of a directory and all entries below it.
+/// Collects the modes of a directory and of all entries below it.
 fn modes(directory: &Path, found: &mut Vec<(String, u32)>) {
     let metadata = fs::symlink_metadata(directory).expect("metadata");
     found.push((
@@ -127,7 +128,7 @@ fn modes(directory: &Path, found: &mut Vec<(String, u32)>) {
 }
 
 #[test]
-fn new_files_have_the_mode_that_the_umask_leaves() {
+fn new_files_respect_the_umask() {
     for (umask, directory, file) in [(0o027, 0o750, 0o640), (0o000, 0o777, 0o666)] {
         let sandbox = Sandbox::new();
         sandbox.pipeline(Gallery::ID, &Gallery::pipeline(0));
@@ -139,7 +140,8 @@ fn new_files_have_the_mode_that_the_umask_leaves() {
         modes(&sandbox.store(), &mut found);
         assert!(found.len() > 30, "{found:?}");
         for (path, mode) in found {
-            // The mark of objects that are only in the cache. Published files do not have it.
+            // Ignore the write permission that marks objects which are only in the cache. Published files do not have
+            // it.
             let mode = match path.contains("/objects-v1/") && mode & 0o222 == 0 {
                 true => mode & !0o100,
                 false => mode,
@@ -159,7 +161,7 @@ fn new_files_have_the_mode_that_the_umask_leaves() {
 }
 
 #[test]
-fn few_open_files_mean_fewer_jobs_and_one_message() {
+fn low_limit_of_open_files_reduces_jobs_with_one_message() {
     let sandbox = Sandbox::new();
     sandbox.pipeline(Gallery::ID, &Gallery::pipeline(0));
     sandbox.bundle(Gallery::ID, &Gallery::archive(400, 1).bytes());

@@ -1,4 +1,4 @@
-//! Invalid input: exit code, message with problem and place, and no lost data.
+//! Tests of invalid input: the exit code is right, the message names problem and place, and no data are lost.
 
 mod archives;
 mod machine;
@@ -8,7 +8,7 @@ mod tables;
 
 use crate::support::{Ended, Harbour, Sandbox, Snapshot, names_in};
 
-/// A message for people: a cause, without internal details of the program.
+/// Asserts that stderr is a message for people: it has a cause and no internal details of the program.
 #[track_caller]
 fn assert_readable(ended: &Ended) {
     for word in [
@@ -24,8 +24,8 @@ fn assert_readable(ended: &Ended) {
     assert!(ended.stderr.contains("error"), "{}", ended.stderr);
 }
 
-/// Prepares `harbour` from invalid input, both without a prepared tree and over a good one.
-/// `spoil` puts the input in its place.
+/// Prepares `harbour` from invalid input, first without a prepared tree and then over a good one. `spoil` replaces the
+/// input with the invalid one.
 #[track_caller]
 fn refuses(spoil: impl Fn(&Sandbox), code: i32, parts: &[&str]) {
     let fresh = Sandbox::new();
@@ -47,14 +47,14 @@ fn refuses(spoil: impl Fn(&Sandbox), code: i32, parts: &[&str]) {
         "an earlier tree was touched"
     );
     sandbox.prep(&["cache", "verify"]).code(0);
-    // With good input, the tree is as before.
+    // With good input, the tree is restored.
     Harbour::install(&sandbox);
     sandbox.run_well(Harbour::ID);
     assert_eq!(sandbox.tree(Harbour::ID), before);
 }
 
 #[test]
-fn an_unknown_competition_is_answered_with_a_near_one() {
+fn unknown_competition_error_suggests_a_similar_id() {
     let sandbox = Sandbox::new();
     for verb in [
         &["run", "-c"][..],
@@ -72,7 +72,7 @@ fn an_unknown_competition_is_answered_with_a_near_one() {
 }
 
 #[test]
-fn one_bad_bundle_does_not_keep_the_others_from_being_prepared() {
+fn bad_bundle_does_not_stop_other_competitions() {
     let sandbox = Sandbox::new();
     Harbour::install(&sandbox);
     sandbox.pipeline(
@@ -92,7 +92,7 @@ fn one_bad_bundle_does_not_keep_the_others_from_being_prepared() {
 }
 
 #[test]
-fn one_bad_pipeline_keeps_the_others_from_being_prepared_only_if_asked_for() {
+fn bad_pipeline_stops_other_competitions_only_with_fail_fast() {
     let sandbox = Sandbox::new();
     Harbour::install(&sandbox);
     sandbox.pipeline(

@@ -1,4 +1,4 @@
-//! A damaged cache.
+//! Tests with a damaged cache.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use crate::support::{Harbour, Sandbox, Snapshot};
 
-/// Objects of the cache, smallest first, so that their order does not depend on names.
+/// Returns the objects of the cache, sorted by size, so that their order does not depend on their names.
 fn objects(sandbox: &Sandbox) -> Vec<PathBuf> {
     let root = sandbox.store().join("objects-v1");
     let mut paths: Vec<PathBuf> = Snapshot::of(&root)
@@ -17,18 +17,18 @@ fn objects(sandbox: &Sandbox) -> Vec<PathBuf> {
     paths
 }
 
-/// Changes the first byte of a file; its length stays.
+/// Changes the first byte of a file and keeps its length.
 fn flip(path: &PathBuf) {
     let mut bytes = fs::read(path).expect("object");
     bytes[0] ^= 0xff;
-    // Hard links share the bytes: a new file keeps the prepared one out of it.
+    // Write a new file, because writing in place would also change prepared files that are hard links to this one.
     fs::remove_file(path).expect("remove");
     fs::write(path, bytes).expect("write");
     fs::set_permissions(path, fs::Permissions::from_mode(0o444)).expect("mode");
 }
 
 #[test]
-fn every_damaged_object_is_found_repaired_and_made_again() {
+fn damaged_objects_are_found_removed_and_computed_again() {
     let count = objects(&Harbour::prepared()).len();
     assert!(count > 10, "{count} objects");
     let sandbox = Harbour::prepared();
@@ -61,14 +61,14 @@ fn every_damaged_object_is_found_repaired_and_made_again() {
 }
 
 #[test]
-fn a_damaged_object_is_never_served_and_a_run_mends_it_by_itself() {
+fn run_replaces_a_damaged_object() {
     let whole = Harbour::prepared();
     let before = whole.tree(Harbour::ID);
     for number in 0..objects(&whole).len() {
         let sandbox = Harbour::prepared();
         let path = &objects(&sandbox)[number];
         flip(path);
-        // All files have to be published again, from the cache.
+        // So all files have to be published again from the cache.
         fs::remove_dir_all(sandbox.data()).expect("remove");
         sandbox.run_well(Harbour::ID);
         let tree = sandbox.tree(Harbour::ID);
@@ -82,7 +82,7 @@ fn a_damaged_object_is_never_served_and_a_run_mends_it_by_itself() {
 }
 
 #[test]
-fn damaged_records_are_found_and_nothing_is_taken_from_them() {
+fn damaged_records_are_found_and_not_used() {
     let sandbox = Harbour::prepared();
     let before = sandbox.tree(Harbour::ID);
     for bucket in ["ledger-v1", "history-v1", "sources-v1"] {
@@ -105,7 +105,7 @@ fn damaged_records_are_found_and_nothing_is_taken_from_them() {
 }
 
 #[test]
-fn a_garbled_manifest_does_not_make_a_tree_prepared() {
+fn garbled_manifest_does_not_mark_a_tree_as_prepared() {
     let sandbox = Harbour::prepared();
     let before = sandbox.tree(Harbour::ID);
     let home = sandbox.data().join(Harbour::ID);
@@ -126,7 +126,7 @@ fn a_garbled_manifest_does_not_make_a_tree_prepared() {
 }
 
 #[test]
-fn a_file_in_the_place_of_the_store_is_an_error_that_names_it() {
+fn file_in_place_of_the_cache_is_named_in_the_error() {
     let sandbox = Sandbox::new();
     Harbour::install(&sandbox);
     sandbox.write("store", "not a directory");

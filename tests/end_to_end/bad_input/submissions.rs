@@ -1,4 +1,4 @@
-//! Files that are not submissions.
+//! Tests with files that are not valid submissions.
 
 use std::fs::{self, File};
 
@@ -8,13 +8,13 @@ fn validate(sandbox: &Sandbox, path: &str) -> Ended {
     sandbox.prep(&["validate", Harbour::ID, path, "--json"])
 }
 
-/// The prepared answers as a submission.
+/// Returns the prepared answers, which are a submission with a perfect score.
 fn right(sandbox: &Sandbox) -> String {
     fs::read_to_string(sandbox.prepared(Harbour::ID).join("private/test.csv")).expect("answers")
 }
 
 #[test]
-fn each_gets_a_message_that_tells_what_to_mend() {
+fn invalid_submissions_get_a_helpful_message() {
     let sandbox = Harbour::prepared();
     let right = right(&sandbox);
     let wide = {
@@ -87,10 +87,10 @@ fn each_gets_a_message_that_tells_what_to_mend() {
 }
 
 #[test]
-fn a_file_beyond_the_limit_is_refused_without_being_read() {
+fn oversized_submission_is_rejected_without_reading_it() {
     let sandbox = Harbour::prepared();
     let path = sandbox.write("files/huge.csv", "id,docked\n");
-    // A sparse file needs no disk space, and reading it would take minutes.
+    // A sparse file: it needs no disk space, but reading it would take minutes.
     File::options()
         .write(true)
         .open(&path)
@@ -107,7 +107,7 @@ fn a_file_beyond_the_limit_is_refused_without_being_read() {
 }
 
 #[test]
-fn one_bad_entry_of_a_list_does_not_keep_the_others_from_being_graded() {
+fn bad_entry_of_a_list_does_not_stop_other_gradings() {
     let sandbox = Harbour::prepared();
     sandbox.write("files/right.csv", right(&sandbox));
     let line = |id: &str, path: &str| {
@@ -144,7 +144,7 @@ fn one_bad_entry_of_a_list_does_not_keep_the_others_from_being_graded() {
 }
 
 #[test]
-fn a_malformed_list_is_refused_with_its_line() {
+fn malformed_list_is_an_error_with_its_line() {
     let sandbox = Harbour::prepared();
     sandbox.write(
         "list.jsonl",
@@ -157,7 +157,7 @@ fn a_malformed_list_is_refused_with_its_line() {
 }
 
 #[test]
-fn what_is_not_prepared_or_was_changed_is_not_graded() {
+fn missing_or_modified_answers_are_not_used_for_grading() {
     let sandbox = Sandbox::new();
     Harbour::install(&sandbox);
     sandbox.write("files/a.csv", "id,docked\n");

@@ -1,10 +1,10 @@
-//! Invalid tables and pipelines.
+//! Tests with invalid tables and pipelines.
 
 use super::{assert_readable, refuses};
 use crate::support::{Archive, Harbour, Sandbox};
 
 #[test]
-fn a_table_that_is_not_what_the_pipeline_says_is_refused() {
+fn table_that_contradicts_its_declaration_is_an_error() {
     for (table, parts) in [
         (
             "id,weight,docked\n1,2,0\n",
@@ -45,9 +45,9 @@ fn a_table_that_is_not_what_the_pipeline_says_is_refused() {
     }
 }
 
-/// No cell contradicts a declared type.
+/// An empty table has no cells that could contradict a declared type.
 #[test]
-fn an_empty_table_has_the_types_that_are_declared() {
+fn empty_table_has_the_declared_types() {
     let sandbox = Sandbox::new();
     let table = "tables:\n  none: { read: none.csv, columns: { id: integer, weight: number, ok: boolean, name: text } }\n";
     let output =
@@ -66,7 +66,7 @@ fn an_empty_table_has_the_types_that_are_declared() {
 }
 
 #[test]
-fn malformed_json_is_refused_with_its_place() {
+fn malformed_json_is_an_error_with_its_place() {
     let pipeline = Harbour::PIPELINE.replace("read: train.csv", "read: train.json");
     for (text, parts) in [
         (
@@ -88,9 +88,9 @@ fn malformed_json_is_refused_with_its_place() {
     }
 }
 
-/// `prep` does not imitate pandas for such names: the file is an error, which shows the place that reads it.
+/// For such names, `prep` does not imitate pandas. It reports an error that shows where the pipeline reads the file.
 #[test]
-fn records_that_pandas_would_change_by_name_are_refused() {
+fn json_names_that_pandas_would_convert_are_errors() {
     let pipeline =
         Harbour::PIPELINE.replace("{ read: train.csv,", "{ read: train.json, dialect: ujson,");
     let record = |extra: &str| format!("[{{\"id\": 1, \"tons\": 2, \"docked\": 0{extra}}}]");
@@ -116,7 +116,7 @@ fn records_that_pandas_would_change_by_name_are_refused() {
 }
 
 #[test]
-fn mistakes_in_a_pipeline_are_shown_with_their_place_before_anything_runs() {
+fn pipeline_mistakes_are_reported_before_anything_runs() {
     let replace = |from: &str, to: &str| Harbour::PIPELINE.replace(from, to);
     for (text, parts) in [
         (replace("tables:", "tables: ["), &["pipeline.yaml:"][..]),
@@ -157,7 +157,7 @@ fn mistakes_in_a_pipeline_are_shown_with_their_place_before_anything_runs() {
 }
 
 #[test]
-fn a_check_that_finds_rows_stops_before_publishing() {
+fn failed_check_prevents_publishing() {
     let text = Harbour::PIPELINE.replace(
         "disjoint: train.id and test.id",
         "each: labelled.id in test.id",
@@ -169,9 +169,9 @@ fn a_check_that_finds_rows_stops_before_publishing() {
     );
 }
 
-/// A mistake of each kind (in a key, in a query, in the grading): one run shows them all, from top to bottom.
+/// One run reports mistakes in a key, in a query and in the grading together, in the order of the file.
 #[test]
-fn all_mistakes_of_a_pipeline_are_shown_at_once() {
+fn all_mistakes_of_a_pipeline_are_reported_at_once() {
     let sandbox = Sandbox::new();
     let text = Harbour::PIPELINE
         .replace("category", "categroy")
@@ -189,9 +189,9 @@ fn all_mistakes_of_a_pipeline_are_shown_at_once() {
     assert_eq!(places, ["2:1", "12:33", "27:11"], "{}", ended.stderr);
 }
 
-/// The cause of a failure is printed once, with and without a terminal.
+/// Both with and without a terminal, the cause of a failure is printed once.
 #[test]
-fn a_failure_is_told_once() {
+fn failure_is_reported_once() {
     let sandbox = Sandbox::new();
     Harbour::install(&sandbox);
     sandbox.bundle(Harbour::ID, b"no zip");

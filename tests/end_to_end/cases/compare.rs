@@ -1,7 +1,7 @@
 //! Compares a prepared file with the recorded one.
 //!
-//! Archives are compared by their members, not by order, times or compression. Parquet files are compared by their table, not by
-//! their encoding.
+//! Archives are compared by their members, ignoring order, times and compression. Parquet files are compared by their
+//! table, ignoring its encoding.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -20,7 +20,7 @@ use crate::support::hex_md5;
 #[derive(Deserialize)]
 #[serde(untagged)]
 pub enum Wanted {
-    /// Names and MD5s of members, `dir` for directories.
+    /// MD5s of members by name; `dir` for a directory.
     Zip {
         zip: BTreeMap<String, String>,
     },
@@ -35,14 +35,14 @@ pub enum Wanted {
         md5: String,
         table: Option<Table>,
     },
-    /// `empty dir`.
+    /// An empty directory (`empty dir` in `expected.json`).
     Folder(String),
 }
 
-/// A table as pandas prints it.
+/// A table, with its cells as pandas prints them.
 #[derive(Deserialize)]
 pub struct Table {
-    /// Names and types.
+    /// Names and types of the columns.
     columns: Vec<(String, String)>,
     csv_md5: String,
     rows: u64,
@@ -64,7 +64,8 @@ pub fn differs(path: &Path, content: &str, wanted: &Wanted) -> Option<String> {
     wrong.then(|| "differs".to_owned())
 }
 
-/// Directories are optional as members. A tar archive may write names with a leading `./`.
+/// Returns the members that are files, because archives need not list directories. Removes a leading `./`, which tar
+/// archives may have.
 fn files_of(members: &BTreeMap<String, String>) -> BTreeMap<String, String> {
     let is_file = |(_, md5): &(&String, &String)| *md5 != "dir";
     let files = members.iter().filter(is_file);

@@ -1,4 +1,4 @@
-//! `expected.json` of a case.
+//! Reads `expected.json` of a case and compares results with it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -10,14 +10,14 @@ use serde_json::Value;
 use super::compare::{Wanted, differs};
 use crate::support::Snapshot;
 
-/// Written by upstream itself, so not in the data.
+/// Upstream writes this file itself, so it is not part of the recorded data.
 const DESCRIPTION: &str = "public/description.md";
 
 #[derive(Deserialize)]
 pub struct Expected {
     prepared: BTreeMap<String, Wanted>,
     grades: Vec<Grade>,
-    /// Files whose content upstream does not determine.
+    /// Files whose content differs between runs of upstream.
     nondeterministic: BTreeSet<String>,
 }
 
@@ -31,7 +31,7 @@ struct Grade {
     score_without_avx512: Option<f64>,
 }
 
-/// A number, or `inf`, `-inf`, `nan` as text, which JSON has no numbers for.
+/// Parses a number, or the texts `inf`, `-inf` and `nan`, because JSON has no such numbers.
 pub fn score<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D::Error> {
     Ok(match Value::deserialize(deserializer)? {
         Value::Null => None,
@@ -50,7 +50,7 @@ impl Expected {
         self.grades.iter().map(|grade| grade.submission.as_str())
     }
 
-    /// Missing, additional and different files of a prepared directory.
+    /// Returns the files that are missing, additional or different in a prepared directory.
     pub fn differing_files(&self, prepared: &Path) -> Vec<String> {
         let snapshot = Snapshot::of(prepared);
         let found = snapshot.contents();
@@ -73,7 +73,7 @@ impl Expected {
         wrong
     }
 
-    /// Submissions whose score differs from upstream's, or of which only one of the two has a score.
+    /// Returns the submissions whose score differs from upstream's, or that only one of the programs scores.
     pub fn differing_scores(
         &self,
         directory: &Path,
@@ -96,7 +96,7 @@ impl Expected {
     }
 }
 
-/// Equal at five decimals; at eight digits, if the score is large.
+/// Whether two scores are equal at five decimals, or, for large scores, in the first eight digits.
 fn is_same(a: Option<f64>, b: Option<f64>) -> bool {
     match (a, b) {
         (Some(a), Some(b)) if a.is_finite() && b.is_finite() => {

@@ -1,6 +1,6 @@
 //! Recorded cases: `tests/cases/ID/NAME` has a bundle, submissions, and upstream's files and scores for them.
 //!
-//! All cases of one name are prepared by one command, and all their submissions are graded by one more.
+//! One command prepares all cases with the same name, and a second command grades all their submissions.
 
 mod compare;
 mod expected;
@@ -21,7 +21,7 @@ struct Case {
     expected: Expected,
 }
 
-/// Cases of one name, in every competition that has one.
+/// Returns the cases with this name, in every competition that has one.
 fn cases(name: &str) -> Vec<Case> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/cases");
     let mut cases: Vec<Case> = fs::read_dir(root)
@@ -64,8 +64,8 @@ fn check(name: &str) {
     assert_eq!(run.code, Some(0), "{run:#?}");
 }
 
-/// Returns the digests in `tests/cases/digests-NAME.txt` that differ from those of this program. `UPDATE=1` writes the file again. A
-/// changed line means that the data of that competition changed.
+/// Returns the digests in `tests/cases/digests-NAME.txt` that differ from those of this program. `UPDATE=1` rewrites
+/// the file. A changed line means that the data of that competition changed.
 fn digests(sandbox: &Sandbox, name: &str) -> Vec<String> {
     let found = sandbox.prep(&["digest", "--json"]).code(0).json();
     let rows = found["competitions"].as_array().expect("competitions");
@@ -98,7 +98,7 @@ fn digests(sandbox: &Sandbox, name: &str) -> Vec<String> {
         .collect()
 }
 
-/// Scores by the submission's path. `None` for an invalid one.
+/// Returns the score of each submission by its path. `None` for invalid submissions.
 fn grade(sandbox: &Sandbox, cases: &[Case]) -> BTreeMap<PathBuf, Option<f64>> {
     let mut list = String::new();
     for case in cases {
@@ -124,7 +124,7 @@ fn grade(sandbox: &Sandbox, cases: &[Case]) -> BTreeMap<PathBuf, Option<f64>> {
         "{reports:?}"
     );
     let text = fs::read_to_string(&reports[0]).expect("report");
-    // Python's names for values that JSON does not have.
+    // Reports contain Python's NaN and Infinity, which are not valid JSON.
     let text = text
         .replace(": Infinity", ": \"inf\"")
         .replace(": -Infinity", ": \"-inf\"")
@@ -142,11 +142,11 @@ fn grade(sandbox: &Sandbox, cases: &[Case]) -> BTreeMap<PathBuf, Option<f64>> {
 }
 
 #[test]
-fn ordinary_input_is_prepared_and_graded_as_the_benchmark_does() {
+fn ordinary_cases_match_the_benchmark() {
     check("seed0");
 }
 
 #[test]
-fn awkward_input_is_prepared_and_graded_as_the_benchmark_does() {
+fn awkward_cases_match_the_benchmark() {
     check("hard0");
 }

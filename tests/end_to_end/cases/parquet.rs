@@ -1,4 +1,4 @@
-//! A Parquet table as pandas' `to_csv(index=False)` prints it.
+//! Prints a Parquet table like pandas' `to_csv(index=False)`.
 
 use std::fs::File;
 

@@ -1,15 +1,15 @@
-//! Columns of type `text` next to `inferred` ones.
+//! Tests of columns of type `text` next to `inferred` columns.
 
 use std::fmt::Write as _;
 
 use super::{cases, columns, install};
 use crate::support::Sandbox;
 
-/// Files of one pipeline.
+/// Number of files that are tested with one pipeline.
 const TOGETHER: usize = 100;
 
 #[test]
-fn text_stays_as_it_stands_and_the_rest_is_inferred() {
+fn text_columns_are_unchanged_and_others_are_inferred() {
     let sandbox = Sandbox::new();
     let cases = cases(include_str!("columns.jsonl"));
     let mut ids = Vec::new();
@@ -50,7 +50,7 @@ fn text_stays_as_it_stands_and_the_rest_is_inferred() {
     }
 }
 
-/// Queries see the same text that outputs print.
+/// Queries get the same text that outputs print.
 #[test]
 fn queries_see_the_text_that_is_printed() {
     let sandbox = Sandbox::new();
@@ -72,9 +72,9 @@ public:
     assert_eq!(read("b.csv"), "file,n\n7.jpg,1\n8.jpg,2\n");
 }
 
-/// Printed by `pandas.DataFrame(json.loads(text)).to_csv(index=False)`.
+/// The expected files were printed by `pandas.DataFrame(json.loads(text)).to_csv(index=False)`.
 #[test]
-fn members_of_json_are_inferred_as_a_column() {
+fn json_members_are_inferred_like_columns() {
     let sandbox = Sandbox::new();
     let json = r#"[
         {"i": 1, "g": 1, "f": 1.5, "b": true, "o": null, "t": "007", "m": 1},

@@ -1,4 +1,4 @@
-//! Documents that are read, changed and written: JSON, JSON lines, BSON.
+//! Tests of documents that are read, changed and written: JSON, JSON lines, BSON.
 
 use std::fmt::Write as _;
 
@@ -6,7 +6,7 @@ use super::cases;
 use crate::support::{Archive, Sandbox};
 
 #[test]
-fn documents_are_those_of_the_original_libraries() {
+fn documents_match_the_original_libraries() {
     let sandbox = Sandbox::new();
     let cases = cases(include_str!("documents.jsonl"));
     let mut ids = Vec::new();

@@ -1,4 +1,4 @@
-//! Draws, permutations and samples, each from its own generator or continuing the generator of another table.
+//! Tests of draws, permutations and samples, each from a separate generator or from the generator of an earlier table.
 
 use std::fmt::Write as _;
 
@@ -6,7 +6,7 @@ use super::{cases, install};
 use crate::support::Sandbox;
 
 #[test]
-fn draws_are_those_of_the_original_libraries() {
+fn draws_match_the_original_libraries() {
     let sandbox = Sandbox::new();
     let cases = cases(include_str!("draws.jsonl"));
     let mut ids = Vec::new();
@@ -16,7 +16,7 @@ fn draws_are_those_of_the_original_libraries() {
         let mut public = "public:\n".to_owned();
         for made in case["made"].as_array().expect("tables") {
             let [name, form, declaration] = [0, 1, 2].map(|at| made[at].as_str().expect("text"));
-            // The second table of a sample is the drawn one.
+            // The second table of a sample contains the drawn rows.
             if form == "sample" {
                 let _ = writeln!(tables, "  rest_{name}, {name}: {declaration}");
                 let _ = writeln!(public, "  rest_{name}.csv: SELECT * FROM rest_{name}");

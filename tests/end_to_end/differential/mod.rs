@@ -18,7 +18,7 @@ fn cases(text: &str) -> Vec<Value> {
     cases.collect()
 }
 
-/// A competition of some files.
+/// Installs a competition with these files.
 fn install(sandbox: &Sandbox, id: &str, files: &[(String, &str)], pipeline: &str) {
     let mut archive = Archive::new();
     for (name, content) in files {
@@ -29,7 +29,7 @@ fn install(sandbox: &Sandbox, id: &str, files: &[(String, &str)], pipeline: &str
     sandbox.pipeline(id, &(head + pipeline));
 }
 
-/// `columns:` of a recorded table, in one line.
+/// Returns the value of `columns:` for a recorded table, on one line.
 fn columns(types: &Value) -> String {
     let types = types.as_object().expect("types").iter();
     let columns = types.map(|(name, kind)| format!("{name}: {}", kind.as_str().expect("a type")));

@@ -1,4 +1,4 @@
-//! Every method of splitting, on columns of all types.
+//! Tests of every method of splitting, on columns of all types.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::{cases, columns, install};
 use crate::support::Sandbox;
 
-/// `method: shuffle, test_size: 0.1, ...`
+/// Returns the keys of a split as YAML: `method: shuffle, test_size: 0.1, ...`
 fn keys(split: &Value) -> String {
     let keys = split[0].as_object().expect("keys").iter();
     let key = |(name, value): (&String, &Value)| match value.as_str() {
@@ -18,7 +18,7 @@ fn keys(split: &Value) -> String {
     keys.map(key).collect::<Vec<_>>().join(", ")
 }
 
-/// The CRC-32 of the ids in a file.
+/// Returns the CRC-32 of the ids in a file.
 fn digest(path: &Path) -> u32 {
     let text = std::fs::read_to_string(path).expect("output");
     let ids: Vec<&str> = text.lines().skip(1).collect();
@@ -26,7 +26,7 @@ fn digest(path: &Path) -> u32 {
 }
 
 #[test]
-fn splits_are_those_of_the_original_libraries() {
+fn splits_match_the_original_libraries() {
     let sandbox = Sandbox::new();
     let cases = cases(include_str!("splits.jsonl"));
     let mut ids = Vec::new();
@@ -84,9 +84,10 @@ fn splits_are_those_of_the_original_libraries() {
     assert!(count > 1000, "{count}");
 }
 
-/// If scikit-learn or pandas fail, `prep` fails, too, with a reason in the table, in the keys or in both.
+/// If scikit-learn or pandas raises an error, `prep` also fails. Its message names the table, the keys or both as the
+/// reason.
 #[test]
-fn what_the_original_libraries_refuse_is_refused() {
+fn splits_that_the_original_libraries_reject_are_errors() {
     let sandbox = Sandbox::new();
     let mut count = 0;
     for case in cases(include_str!("splits.jsonl")) {

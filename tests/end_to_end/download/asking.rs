@@ -1,4 +1,5 @@
-//! `prep fetch --list`, `prep fetch --check-rules`, `prep plan`: requests that download nothing.
+//! Tests of commands that send requests but download nothing: `prep fetch --list`, `prep fetch --check-rules`,
+//! `prep plan`.
 
 use prep_fault_server::Bundle;
 use serde_json::json;
@@ -7,7 +8,7 @@ use super::{World, wide_harbour};
 use crate::support::{Archive, Gallery, Harbour};
 
 #[test]
-fn a_bundle_is_listed_without_downloading_it() {
+fn listing_a_bundle_downloads_nothing() {
     let bundle = wide_harbour(4);
     let world = World::harbour(&bundle, Vec::new());
     let shown = world.prep(&["fetch", "--list", Harbour::ID]).code(0);
@@ -26,7 +27,7 @@ fn a_bundle_is_listed_without_downloading_it() {
     assert!(world.server.sent() < 2_000_000);
     assert!(!world.sandbox.data().exists());
 
-    // The same for a local bundle, without a request.
+    // A local bundle is listed in the same way, without a request.
     world.sandbox.bundle(Harbour::ID, &bundle);
     let requests = world.requests();
     let ls = [
@@ -43,7 +44,7 @@ fn a_bundle_is_listed_without_downloading_it() {
 }
 
 #[test]
-fn a_competition_without_a_pipeline_can_be_listed() {
+fn bundle_without_a_pipeline_can_be_listed() {
     let world = World::new(vec![Bundle::new("another", wide_harbour(1))], Vec::new());
     let listing = world
         .prep(&["fetch", "--list", "another", "--json"])
@@ -55,7 +56,7 @@ fn a_competition_without_a_pipeline_can_be_listed() {
 }
 
 #[test]
-fn rules_to_accept_are_listed_in_one_go() {
+fn rules_to_accept_are_listed_together() {
     let bundles = vec![
         Bundle::new(Harbour::ID, wide_harbour(1)),
         Bundle::new(Gallery::ID, Gallery::archive(10, 0).bytes()).without_consent(),
@@ -81,7 +82,7 @@ fn rules_to_accept_are_listed_in_one_go() {
         "url": "https://www.kaggle.com/competitions/harbour/rules",
     }]);
     assert_eq!(rules["competitions"], expected);
-    // One API call each, and no request to the store.
+    // One API call for each competition, and no request to the storage.
     assert_eq!(world.requests(), 3);
     let mut command = world.stranger(&["fetch", "--check-rules", Harbour::ID]);
     world
@@ -95,7 +96,7 @@ fn rules_to_accept_are_listed_in_one_go() {
 }
 
 #[test]
-fn a_plan_says_what_is_in_the_way() {
+fn plan_reports_obstacles() {
     let refused = Bundle::new(Harbour::ID, wide_harbour(1)).without_consent();
     let world = World::new(vec![refused], Vec::new());
     world.sandbox.pipeline(Harbour::ID, Harbour::PIPELINE);
@@ -104,9 +105,9 @@ fn a_plan_says_what_is_in_the_way() {
     shown.shows(&["the bundle is missing: the rules of harbour are not accepted"]);
 }
 
-/// `prep` reads the listing of a bundle on Kaggle and the beginning of its tables, not the bundle.
+/// `prep` reads the listing of a bundle on Kaggle and the beginning of its tables, but not the entire bundle.
 #[test]
-fn a_first_pipeline_is_written_without_a_download() {
+fn draft_is_written_without_downloading_the_bundle() {
     let photos: Vec<u8> = (0..4 << 20)
         .map(|at: u32| (at.wrapping_mul(2_654_435_761) >> 13) as u8)
         .collect();

@@ -1,4 +1,5 @@
-//! Complete bundles: the same trees as from `--source`, interrupted downloads, deleted bundles.
+//! Tests of complete bundles: they give the same trees as from `--source`, interrupted downloads continue, bundles can
+//! be deleted.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -11,7 +12,7 @@ use super::{World, wide_harbour};
 use crate::support::{Gallery, Harbour, Sandbox, hex_md5, names_in};
 
 #[test]
-fn three_competitions_from_nothing_are_those_from_local_bundles() {
+fn downloaded_bundles_give_the_same_trees_as_local_ones() {
     let ids = [
         "dog-breed-identification",
         "random-acts-of-pizza",
@@ -50,7 +51,7 @@ fn three_competitions_from_nothing_are_those_from_local_bundles() {
     for request in world.server.requests_of(Side::Store) {
         assert!(!request.authorization, "credentials reached the store");
     }
-    // Again: no step and no request.
+    // A second run executes no step and sends no request.
     let before = world.requests();
     let report = run(&world).json();
     for competition in report["competitions"].as_array().expect("a list") {
@@ -60,7 +61,7 @@ fn three_competitions_from_nothing_are_those_from_local_bundles() {
 }
 
 #[test]
-fn a_download_that_was_killed_goes_on() {
+fn killed_download_is_resumed() {
     let bundle = wide_harbour(8);
     let slow = Fault::at(At::Store, Kind::Throttle(2_000_000)).always();
     let world = World::harbour(&bundle, vec![slow]);
@@ -87,13 +88,14 @@ fn a_download_that_was_killed_goes_on() {
         hex_md5(&fs::read(path).expect("a bundle")),
         hex_md5(&bundle)
     );
-    // Restarting after each kill would transfer 6 MB more. The loss of a cut connection depends on the system.
+    // Restarting from the beginning after each kill would transfer 6 MB more. The number of bytes lost with a broken
+    // connection depends on the system.
     let most = bundle.len() as u64 + kills * 2_000_000;
     assert!(world.server.sent() < most, "{}", world.server.sent());
 }
 
 #[test]
-fn a_connection_that_breaks_is_no_failure() {
+fn broken_connection_does_not_fail_the_run() {
     let bundle = wide_harbour(2);
     let faults = vec![
         Fault::at(At::Api, Kind::status(500)),
@@ -106,13 +108,13 @@ fn a_connection_that_breaks_is_no_failure() {
     assert_eq!(world.sandbox.state(Harbour::ID), "prepared v1");
 }
 
-/// The report of the only competition of a run.
+/// Runs one competition and returns its object in the JSON output.
 fn report(world: &World, id: &str, more: &[&str]) -> serde_json::Value {
     world.run(id, more).code(0).json()["competitions"][0].clone()
 }
 
 #[test]
-fn a_bundle_that_is_thrown_away_comes_back_when_its_bytes_are_needed() {
+fn discarded_bundle_is_downloaded_again_only_when_needed() {
     let bundle = Gallery::archive(30, 0).bytes();
     let world = World::new(vec![Bundle::new(Gallery::ID, bundle)], Vec::new());
     world.sandbox.pipeline(Gallery::ID, &Gallery::pipeline(0));
@@ -128,11 +130,11 @@ fn a_bundle_that_is_thrown_away_comes_back_when_its_bytes_are_needed() {
     assert_eq!(world.sandbox.names_in_home(Gallery::ID), home);
     let (tree, requests) = (world.sandbox.tree(Gallery::ID), world.requests());
 
-    // No step needs the bundle: no request is sent, and no step runs.
+    // No step needs the bundle, so no request is sent, and no step runs.
     assert_eq!(discard(&[])["state"], "up_to_date");
     let plan = world.prep(&["plan", "-c", Gallery::ID, "--skip-verification"]);
     plan.code(0).shows(&["up to date"]);
-    // A table is computed again from the cache.
+    // A changed query is computed from the cached table.
     let text = Gallery::pipeline(0).replace("'a' AS artist", "'b' AS artist");
     world.sandbox.pipeline(Gallery::ID, &text);
     assert_eq!(discard(&["--no-download"])["state"], "prepared");
@@ -140,7 +142,7 @@ fn a_bundle_that_is_thrown_away_comes_back_when_its_bytes_are_needed() {
     world.sandbox.pipeline(Gallery::ID, &Gallery::pipeline(0));
     assert_eq!(discard(&["--no-download"])["state"], "prepared");
 
-    // An image is missing, and only the bundle has it.
+    // A published image is missing, and only the bundle contains it.
     let directory = world.sandbox.prepared(Gallery::ID).join("public/test");
     let picture = directory.join(names_in(&directory).first().expect("a picture"));
     fs::remove_file(&picture).expect("removed");
@@ -154,7 +156,7 @@ fn a_bundle_that_is_thrown_away_comes_back_when_its_bytes_are_needed() {
 }
 
 #[test]
-fn a_bundle_of_the_user_is_never_thrown_away() {
+fn bundles_outside_the_data_directory_are_never_deleted() {
     let world = World::harbour(&Harbour::bundle(&Harbour::table()), Vec::new());
     Harbour::install(&world.sandbox);
     let more = ["--source", "source", "--discard-bundle"];
@@ -164,7 +166,7 @@ fn a_bundle_of_the_user_is_never_thrown_away() {
 }
 
 #[test]
-fn credentials_are_found_where_kaggles_tools_keep_them() {
+fn credentials_of_kaggles_tools_are_found() {
     let bundle = Harbour::bundle(&Harbour::table());
     for (name, text) in [
         (
@@ -187,7 +189,7 @@ fn credentials_are_found_where_kaggles_tools_keep_them() {
 }
 
 #[test]
-fn a_rate_is_kept() {
+fn max_rate_limits_the_download() {
     let world = World::harbour(&wide_harbour(1), Vec::new());
     let begin = Instant::now();
     world

@@ -1,5 +1,5 @@
-//! Properties of Kaggle's service: limits of requests, rules that cannot be accepted, missing credentials, an unreachable
-//! network.
+//! Tests of situations with Kaggle's service: request limits, rules that cannot be accepted, missing credentials, an
+//! unreachable network.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -15,7 +15,7 @@ fn pipelines() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../pipelines")
 }
 
-/// All competitions of the benchmark but the one with a further source, and one more.
+/// Returns all competitions of the benchmark, except the one with a further source, and `harbour`.
 fn all() -> Vec<String> {
     let mut ids: Vec<String> = fs::read_dir(pipelines())
         .expect("pipelines")
@@ -36,7 +36,7 @@ fn all() -> Vec<String> {
     ids
 }
 
-/// Kaggle's name of a competition.
+/// Returns Kaggle's name of a competition.
 fn kaggle(id: &str) -> String {
     let text = fs::read_to_string(pipelines().join(id).join("pipeline.yaml"))
         .unwrap_or_else(|_| Harbour::PIPELINE.to_owned());
@@ -48,7 +48,7 @@ fn kaggle(id: &str) -> String {
 }
 
 #[test]
-fn rules_of_82_competitions_stop_at_the_first_limit_and_go_on_later() {
+fn check_rules_stops_at_the_request_limit_and_continues_later() {
     let ids = all();
     assert_eq!(ids.len(), 82);
     let bundle = wide_harbour(0);
@@ -81,10 +81,10 @@ fn rules_of_82_competitions_stop_at_the_first_limit_and_go_on_later() {
         said.stderr
     );
     assert_eq!(said.stderr.matches("too many requests").count(), 1);
-    // One request at a time, and none after the first error 429.
+    // Requests are sent one at a time, and none after the first error 429.
     assert_eq!(world.server.requests_of(Side::Api).len(), 11);
 
-    // Accepted rules are remembered: only the others are requested.
+    // Accepted rules are remembered, so only the remaining competitions are requested.
     world.server.set_faults(vec![
         Fault::at(At::Api, Kind::status(429)).after(40).always(),
     ]);
@@ -103,7 +103,7 @@ fn rules_of_82_competitions_stop_at_the_first_limit_and_go_on_later() {
         .shows(&["82 of 82 may be downloaded"]);
     assert_eq!(world.server.requests_of(Side::Api).len(), 11 + 41 + 32);
 
-    // Another account has accepted nothing, and --again asks for all.
+    // A different account has accepted no rules, and `--again` checks all competitions again.
     let mut command = world.stranger(&["fetch", "--check-rules", Harbour::ID]);
     command.env("KAGGLE_API_TOKEN", prep_fault_server::TOKEN);
     world.end(&mut command).code(0);
@@ -114,7 +114,7 @@ fn rules_of_82_competitions_stop_at_the_first_limit_and_go_on_later() {
 }
 
 #[test]
-fn questions_have_a_pause_between_them() {
+fn rule_checks_pause_between_requests() {
     let names = ["one", "two", "three"];
     let bundles = names.map(|name| Bundle::new(name, wide_harbour(0)));
     let world = World::new(bundles.to_vec(), Vec::new());
@@ -176,7 +176,7 @@ fn rules_to_accept_are_opened_in_a_browser() {
 
 /// Two competitions, one of which the account cannot join.
 #[test]
-fn a_run_goes_on_with_the_rest_and_ends_with_a_list() {
+fn run_skips_forbidden_competitions_and_lists_them_at_the_end() {
     let bundles = vec![
         Bundle::new(Harbour::ID, wide_harbour(0)),
         Bundle::new(Gallery::ID, Gallery::archive(10, 0).bytes()).without_consent(),
@@ -194,7 +194,7 @@ fn a_run_goes_on_with_the_rest_and_ends_with_a_list() {
 }
 
 #[test]
-fn missing_credentials_are_one_error_before_anything_starts() {
+fn missing_credentials_are_one_error_before_the_run() {
     let sandbox = Sandbox::new();
     Harbour::install(&sandbox);
     let run = [
@@ -234,7 +234,7 @@ fn missing_credentials_are_one_error_before_anything_starts() {
         ended.stderr
     );
 
-    // With `--available`, local bundles are prepared, and the others are listed in one line.
+    // With `--available`, competitions with a local bundle are prepared, and the others are listed on one line.
     let ended = sandbox.prep(&[&run[..], &["--available"]].concat()).code(0);
     let line = ended
         .stderr
@@ -247,9 +247,9 @@ fn missing_credentials_are_one_error_before_anything_starts() {
     ended.says(&["bundles or sources are missing"]);
 }
 
-/// With credentials but without a network, the first message appears within seconds.
+/// If there are credentials but no network, the first message appears within seconds.
 #[test]
-fn a_network_that_is_away_is_told_at_once() {
+fn unreachable_network_is_reported_immediately() {
     let world = World::harbour(&wide_harbour(0), Vec::new());
     for arguments in [&["run", "-c", Harbour::ID][..], &["fetch", Harbour::ID]] {
         let mut command = world.command(arguments);
@@ -285,9 +285,9 @@ fn a_network_that_is_away_is_told_at_once() {
     }
 }
 
-/// The login of `kaggle auth login` is enough to prepare.
+/// The credentials of `kaggle auth login` are enough to prepare a competition.
 #[test]
-fn a_login_is_enough() {
+fn kaggle_auth_login_is_enough_to_prepare() {
     let world = World::harbour(&wide_harbour(0), Vec::new());
     let login = format!(
         "{{\"refresh_token\": \"{}\", \"access_token\": \"\", \"access_token_expiration\": \"\", \"username\": \"somebody\"}}",
@@ -302,7 +302,7 @@ fn a_login_is_enough() {
     assert!(text.contains(prep_fault_server::ACCESS_TOKEN), "{text}");
 }
 
-/// The checks of `prep doctor`, as JSON: name and state.
+/// Returns name and state of each check in the JSON output of `prep doctor`.
 fn checks(ended: &crate::support::Ended) -> Vec<(String, String)> {
     let json: serde_json::Value = serde_json::from_str(&ended.stdout).expect("JSON");
     let checks = json["checks"].as_array().expect("a list").clone();
@@ -314,7 +314,7 @@ fn checks(ended: &crate::support::Ended) -> Vec<(String, String)> {
 }
 
 #[test]
-fn a_doctor_checks_what_a_run_needs() {
+fn doctor_checks_the_requirements_of_a_run() {
     let world = World::harbour(&wide_harbour(0), Vec::new());
     let ended = world
         .prep(&["doctor", Harbour::ID, "--json", "--memory", "4GB"])
@@ -336,7 +336,7 @@ fn a_doctor_checks_what_a_run_needs() {
         .map(|name| (name.to_owned(), "ok".to_owned()))
         .to_vec();
     assert_eq!(checks(&ended), expected, "{}", ended.stdout);
-    // It prepares nothing, and takes its probes away.
+    // The doctor prepares nothing, and removes its test files.
     assert_eq!(world.sandbox.names_in_home(Harbour::ID), [""; 0]);
     let ended = world.prep(&["doctor", "--memory", "4GB"]).code(0);
     ended.shows(&[
@@ -347,7 +347,7 @@ fn a_doctor_checks_what_a_run_needs() {
 }
 
 #[test]
-fn a_doctor_tells_what_is_wrong_and_what_to_do() {
+fn doctor_reports_problems_with_help() {
     let refused = Bundle::new(Harbour::ID, wide_harbour(0)).without_consent();
     let world = World::new(vec![refused], Vec::new());
     world.sandbox.pipeline(Harbour::ID, Harbour::PIPELINE);
@@ -356,7 +356,7 @@ fn a_doctor_tells_what_is_wrong_and_what_to_do() {
         let found = checks.iter().find(|(check, _)| check == name);
         found.map(|(_, state)| state.clone())
     };
-    // Rules.
+    // The rules are not accepted.
     let ended = world.prep(&["doctor", Harbour::ID, "--json"]).code(4);
     assert_eq!(state(&ended, "rules").as_deref(), Some("error"));
     // Without credentials, no request to Kaggle is possible.
@@ -364,7 +364,7 @@ fn a_doctor_tells_what_is_wrong_and_what_to_do() {
     let ended = world.end(&mut command).code(4);
     assert_eq!(state(&ended, "credentials").as_deref(), Some("error"));
     assert_eq!(state(&ended, "kaggle"), None);
-    // Wrong ones.
+    // The credentials are wrong.
     let mut command = world.stranger(&["doctor"]);
     command.env("KAGGLE_API_TOKEN", "wrong");
     let ended = world.end(&mut command).code(4);
@@ -372,12 +372,12 @@ fn a_doctor_tells_what_is_wrong_and_what_to_do() {
         "Kaggle does not accept the credentials of KAGGLE_API_TOKEN (401)",
         "kaggle: make a new API token",
     ]);
-    // No server.
+    // The server cannot be reached.
     let mut command = world.command(&["doctor", "--json"]);
     command.env("KAGGLE_API_ENDPOINT", "http://127.0.0.1:9");
     let ended = world.end(&mut command).code(7);
     assert_eq!(state(&ended, "kaggle").as_deref(), Some("error"));
-    // No request is sent.
+    // With `--offline`, no request is sent.
     let requests = world.requests();
     let ended = world
         .prep(&[
@@ -391,20 +391,20 @@ fn a_doctor_tells_what_is_wrong_and_what_to_do() {
         .code(0);
     assert_eq!(world.requests(), requests);
     assert_eq!(state(&ended, "memory").as_deref(), Some("warning"));
-    // A directory that cannot be used.
+    // The data directory cannot be used.
     fs::remove_dir_all(world.sandbox.data()).expect("the directory");
     world.sandbox.write("data", "a file");
     let ended = world.prep(&["doctor", "--offline", "--json"]).code(6);
     assert_eq!(state(&ended, "data").as_deref(), Some("error"));
-    // A key of the remote that is not there.
+    // The key of the remote does not exist.
     fs::remove_file(world.sandbox.data()).expect("the file");
     let remote = ["doctor", "--offline", "--remote", "ftp://host/x"];
     world.prep(&remote).code(2).shows(&["remote", "error"]);
 }
 
-/// Kaggle returns the sizes of files also to accounts that have not accepted the rules.
+/// Kaggle returns the sizes of files even to accounts that have not accepted the rules.
 #[test]
-fn a_plan_knows_sizes_without_the_rules() {
+fn plan_shows_sizes_without_accepted_rules() {
     let files = ["train.csv", "other.bin"].map(|path| MemberFile {
         path: path.to_owned(),
         bytes: vec![0; 600].into(),

@@ -1,4 +1,4 @@
-//! From nothing: bundles come from a server that plays Kaggle, with its faults.
+//! Tests without local bundles: they come from a server that imitates Kaggle and injects faults.
 
 mod asking;
 mod bundles;
@@ -15,7 +15,7 @@ use prep_fault_server::{Bundle, Fault, FaultServer, KEY, SIGNATURE, TOKEN, USERN
 
 use crate::support::{Archive, Ended, Harbour, Member, Sandbox};
 
-/// A sandbox without bundles, and the server that has them.
+/// A sandbox without bundles, and a server that serves them.
 struct World {
     sandbox: Sandbox,
     server: FaultServer,
@@ -29,14 +29,14 @@ impl World {
         }
     }
 
-    /// One whose server has the bundle of `harbour`.
+    /// Creates a world whose server has the bundle of `harbour`.
     fn harbour(bundle: &[u8], faults: Vec<Fault>) -> World {
         let world = World::new(vec![Bundle::new(Harbour::ID, bundle.to_vec())], faults);
         world.sandbox.pipeline(Harbour::ID, Harbour::PIPELINE);
         world
     }
 
-    /// `prep` with the server as Kaggle, but no credentials.
+    /// Returns a `prep` command that uses the server in place of Kaggle, without credentials.
     fn stranger(&self, arguments: &[&str]) -> Command {
         let mut command = self.sandbox.command(arguments);
         command.env("KAGGLE_API_ENDPOINT", self.server.endpoint());
@@ -51,7 +51,7 @@ impl World {
         command
     }
 
-    /// Runs `prep` and looks for secrets in all that it left.
+    /// Runs `prep`, and asserts that its output and all files that it wrote contain no secrets.
     #[track_caller]
     fn prep(&self, arguments: &[&str]) -> Ended {
         self.end(&mut self.command(arguments))
@@ -68,14 +68,14 @@ impl World {
         ended
     }
 
-    /// A run of one competition, checksums aside.
+    /// Runs one competition without verifying checksums.
     #[track_caller]
     fn run(&self, id: &str, more: &[&str]) -> Ended {
         let usual = ["run", "--json", "--skip-verification", "-c", id];
         self.prep(&[&usual, more].concat())
     }
 
-    /// How many requests have reached the server.
+    /// Returns the number of requests that reached the server.
     fn requests(&self) -> usize {
         self.server.requests().len()
     }
@@ -108,7 +108,7 @@ fn assert_silent_below(directory: &Path) {
     }
 }
 
-/// Bytes that do not compress, the same for the same seed.
+/// Returns incompressible bytes that depend only on the seed.
 fn noise(length: usize, seed: u64) -> Vec<u8> {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     std::iter::repeat_with(|| {
@@ -121,7 +121,7 @@ fn noise(length: usize, seed: u64) -> Vec<u8> {
     .collect()
 }
 
-/// The table of `harbour` among `others` members of a million bytes that no pipeline reads.
+/// Returns a bundle with the table of `harbour` and `others` members of a million bytes that no pipeline reads.
 fn wide_harbour(others: u64) -> Vec<u8> {
     let archive = (0..others).fold(Archive::new(), |archive, number| {
         archive.file(&format!("other/{number}.bin"), noise(1_000_000, number + 1))

@@ -1,10 +1,10 @@
-//! `--partial`: only what the pipeline reads.
+//! Tests of `--partial`, which downloads only the members that the pipeline reads.
 
 use super::{World, wide_harbour};
 use crate::support::{Harbour, Sandbox};
 
 #[test]
-fn a_part_moves_what_is_read_and_leads_to_the_same_tree() {
+fn partial_download_gives_the_same_tree() {
     let bundle = wide_harbour(6);
     let world = World::harbour(&bundle, Vec::new());
     let plan = ["plan", "-c", Harbour::ID, "--json"];
@@ -18,7 +18,7 @@ fn a_part_moves_what_is_read_and_leads_to_the_same_tree() {
 
     let before = world.server.sent();
     let ended = world.run(Harbour::ID, &["--partial"]).code(0);
-    // A listing and one piece, of a quarter of a megabyte each.
+    // The run downloads the listing and one piece, each a quarter of a megabyte.
     let sent = world.server.sent() - before;
     assert!(sent < 1_000_000, "{sent}");
     let report = &ended.json()["competitions"][0];
@@ -35,7 +35,7 @@ fn a_part_moves_what_is_read_and_leads_to_the_same_tree() {
     let got = world.sandbox.tree(Harbour::ID);
     assert_eq!(got.contents(), expected.contents());
 
-    // The part is kept and used again. If it is deleted, no step needs it.
+    // The partial bundle is kept and used again. After it was deleted, no step needs it.
     let requests = world.requests();
     for more in [&["--partial"][..], &["--partial", "--discard-bundle"]] {
         let report = world.run(Harbour::ID, more).code(0).json();
@@ -53,7 +53,7 @@ fn a_part_moves_what_is_read_and_leads_to_the_same_tree() {
 }
 
 #[test]
-fn a_whole_bundle_that_is_there_is_better_than_a_part() {
+fn existing_complete_bundle_is_preferred_to_a_partial_one() {
     let world = World::harbour(&Harbour::bundle(&Harbour::table()), Vec::new());
     Harbour::install(&world.sandbox);
     let more = ["--partial", "--source", "source"];
@@ -63,7 +63,7 @@ fn a_whole_bundle_that_is_there_is_better_than_a_part() {
 }
 
 #[test]
-fn a_file_that_the_bundle_lacks_is_named_before_anything_is_moved() {
+fn missing_member_is_reported_before_downloading() {
     let world = World::harbour(&wide_harbour(3), Vec::new());
     let text = Harbour::PIPELINE.replace("read: train.csv", "read: trains.csv");
     world.sandbox.pipeline(Harbour::ID, &text);

@@ -1,4 +1,4 @@
-//! Failed downloads: an exit code, a cause, help, and no bundle under its final name.
+//! Tests of failed downloads: they have an exit code, a cause and help, and leave no bundle under its final name.
 
 use prep_fault_server::{At, Bundle, Fault, Kind};
 
@@ -20,7 +20,7 @@ fn assert_refused(world: &World, ended: Ended, code: i32, says: &[&str]) {
 }
 
 #[test]
-fn without_credentials_nobody_is_asked() {
+fn no_request_is_sent_without_credentials() {
     let world = World::harbour(&bundle(), Vec::new());
     let mut command = world.stranger(&["run", "-c", Harbour::ID]);
     let ended = world.end(&mut command);
@@ -35,7 +35,7 @@ fn without_credentials_nobody_is_asked() {
 }
 
 #[test]
-fn wrong_credentials_are_refused() {
+fn wrong_credentials_are_an_error() {
     let world = World::harbour(&bundle(), Vec::new());
     let mut command = world.stranger(&["run", "-c", Harbour::ID]);
     command.env("KAGGLE_API_TOKEN", "an-older-token-of-mine");
@@ -49,7 +49,7 @@ fn wrong_credentials_are_refused() {
 }
 
 #[test]
-fn half_of_the_variables_is_a_mistake() {
+fn user_name_without_key_is_an_error() {
     let world = World::harbour(&bundle(), Vec::new());
     let mut command = world.stranger(&["run", "-c", Harbour::ID]);
     command.env("KAGGLE_USERNAME", "somebody");
@@ -58,7 +58,7 @@ fn half_of_the_variables_is_a_mistake() {
 }
 
 #[test]
-fn rules_that_are_not_accepted_are_named_with_their_address() {
+fn unaccepted_rules_are_reported_with_their_url() {
     let refused = Bundle::new(Harbour::ID, bundle()).without_consent();
     let world = World::new(vec![refused], Vec::new());
     world.sandbox.pipeline(Harbour::ID, Harbour::PIPELINE);
@@ -72,7 +72,7 @@ fn rules_that_are_not_accepted_are_named_with_their_address() {
 }
 
 #[test]
-fn an_unknown_competition_is_said_to_be_one() {
+fn unknown_competition_on_kaggle_is_reported() {
     let world = World::new(Vec::new(), Vec::new());
     world.sandbox.pipeline(Harbour::ID, Harbour::PIPELINE);
     let ended = world.run(Harbour::ID, &[]);
@@ -80,7 +80,7 @@ fn an_unknown_competition_is_said_to_be_one() {
 }
 
 #[test]
-fn a_web_page_is_no_bundle() {
+fn web_page_is_not_stored_as_a_bundle() {
     for at in [At::Api, At::Store] {
         for kind in [Kind::Html, Kind::RedirectToHtml] {
             let world = World::harbour(&bundle(), vec![Fault::at(at, kind).always()]);
@@ -91,7 +91,7 @@ fn a_web_page_is_no_bundle() {
 }
 
 #[test]
-fn a_page_over_a_good_part_leaves_it_alone() {
+fn web_page_does_not_destroy_a_partial_download() {
     let bundle = wide_harbour(2);
     let page = Fault::at_byte(1_000_000, Kind::Drop).always();
     let world = World::harbour(
@@ -107,9 +107,9 @@ fn a_page_over_a_good_part_leaves_it_alone() {
     assert!(again < bundle.len() as u64 - 500_000, "{again}");
 }
 
-/// The request is valid, so jobs try again.
+/// The command itself is valid, so jobs can try again. That is why this failure has a separate exit code.
 #[test]
-fn a_server_that_stays_away_has_a_code_of_its_own() {
+fn unreachable_server_has_its_own_exit_code() {
     let wait = Kind::Status {
         code: 429,
         retry_after: Some("90000".to_owned()),
@@ -130,7 +130,7 @@ fn a_server_that_stays_away_has_a_code_of_its_own() {
 }
 
 #[test]
-fn downloads_can_be_forbidden() {
+fn no_download_forbids_downloads() {
     let world = World::harbour(&bundle(), Vec::new());
     let ended = world.run(Harbour::ID, &["--no-download"]);
     let says = ["no bundle: looked for", "downloads are not allowed"];
@@ -145,7 +145,7 @@ fn downloads_can_be_forbidden() {
 }
 
 #[test]
-fn another_bundle_than_the_published_one_is_taken_on_request_only() {
+fn unpublished_bundle_is_used_only_on_request() {
     let world = World::harbour(&bundle(), Vec::new());
     let text = Harbour::PIPELINE.replace("bundle: { kaggle: harbour }", PUBLISHED);
     world.sandbox.pipeline(Harbour::ID, &text);
@@ -154,13 +154,13 @@ fn another_bundle_than_the_published_one_is_taken_on_request_only() {
     assert_refused(&world, ended, 5, &says);
     let run = ["run", "-c", Harbour::ID, "--skip-bundle-verification"];
     world.prep(&run).code(0);
-    // A local bundle is compared with the published checksum, too.
+    // A local bundle is also compared with the published checksum.
     let ended = world.prep(&["run", "-c", Harbour::ID]).code(5);
     ended.says(&["published is 00000000000000000000000000000000"]);
 }
 
 #[test]
-fn outputs_keep_their_checksums_when_only_the_bundle_is_not_verified() {
+fn outputs_are_verified_with_skip_bundle_verification() {
     let world = World::harbour(&bundle(), Vec::new());
     let text = Harbour::PIPELINE.replace("bundle: { kaggle: harbour }", PUBLISHED);
     world.sandbox.pipeline(Harbour::ID, &text);
@@ -178,7 +178,7 @@ fn outputs_keep_their_checksums_when_only_the_bundle_is_not_verified() {
 }
 
 #[test]
-fn kaggle_may_call_a_competition_something_else() {
+fn competition_id_can_differ_from_kaggles_name() {
     let world = World::new(vec![Bundle::new("the-harbour", bundle())], Vec::new());
     let text = Harbour::PIPELINE.replace("kaggle: harbour", "kaggle: the-harbour");
     world.sandbox.pipeline(Harbour::ID, &text);
@@ -187,9 +187,10 @@ fn kaggle_may_call_a_competition_something_else() {
     assert!(names.contains(&"harbour.zip".to_owned()), "{names:?}");
 }
 
-/// Without downloads, no disk space is needed for them: local bundles are prepared, missing ones are listed.
+/// With `--no-download`, no disk space is needed for downloads. Local bundles are prepared, and missing bundles are
+/// listed.
 #[test]
-fn without_downloads_what_is_there_is_prepared_whatever_the_disk() {
+fn no_download_needs_no_disk_space_for_downloads() {
     let sandbox = Sandbox::new();
     Harbour::install(&sandbox);
     let usual = ["run", "--json", "--skip-verification", "--source", "source"];
@@ -204,7 +205,7 @@ fn without_downloads_what_is_there_is_prepared_whatever_the_disk() {
     assert!(!report.stderr.contains("disk"), "{}", report.stderr);
     assert_eq!(report.json()["competitions"][0]["state"], "prepared");
 
-    // The same without credentials, because then nothing can be downloaded.
+    // The same applies without credentials, because then nothing can be downloaded.
     let report = sandbox.prep(&[&usual[..], &[large]].concat()).code(4);
     let report = report.says(&["no Kaggle credentials"]);
     assert!(!report.stderr.contains("disk"), "{}", report.stderr);

@@ -1,4 +1,4 @@
-//! Sources next to the bundle: a file at a URL, in `--source` or in the bundle; a directory.
+//! Tests of further sources besides the bundle: a file at a URL, in `--source` or in the bundle, and a directory.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -13,7 +13,7 @@ use crate::support::{Archive, Harbour, Member, hex_md5};
 const LATER: &str = "id,flag\n3,red\n5,NA\n";
 const FILE: &str = "labels.zip";
 
-/// The labels that were published later, and bytes that make the file long.
+/// Returns a zip with labels that were published later, and with `padding` bytes that make the file long.
 fn labels(padding: usize) -> Vec<u8> {
     Archive::new()
         .file("padding.bin", noise(padding, 7))
@@ -21,7 +21,8 @@ fn labels(padding: usize) -> Vec<u8> {
         .bytes()
 }
 
-/// A pipeline that reads ships from the bundle and labels from the file at `url`, with the further keys `more`.
+/// Returns a pipeline that reads ships from the bundle and labels from the file at `url`. `more` has additional keys of
+/// the source.
 fn pipeline(url: &str, more: &str) -> String {
     format!(
         "\
@@ -41,7 +42,7 @@ private:
     )
 }
 
-/// A server with the bundle and the file, and the pipeline.
+/// Creates a world with the pipeline and with a server that has the bundle and the file.
 fn world(file: &[u8], more: &str, faults: Vec<Fault>) -> World {
     let bundles = vec![
         Bundle::new(Harbour::ID, Harbour::bundle(&Harbour::table())),
@@ -57,7 +58,7 @@ fn md5(file: &[u8]) -> String {
     format!(", md5: {}", hex_md5(file))
 }
 
-/// A run in which the published checksums count.
+/// Runs the competition with verification of published checksums.
 #[track_caller]
 fn run(world: &World, more: &[&str]) -> crate::support::Ended {
     world.prep(&[&["run", "--json", "-c", Harbour::ID], more].concat())
@@ -78,7 +79,7 @@ fn file_requests(world: &World) -> usize {
 }
 
 #[test]
-fn a_file_is_downloaded_as_a_bundle_is() {
+fn source_file_is_downloaded_like_a_bundle() {
     let file = labels(600_000);
     let faults = vec![
         Fault::at(At::Store, Kind::status(503)).after(1),
@@ -96,7 +97,7 @@ fn a_file_is_downloaded_as_a_bundle_is() {
             "credentials reached a file's server"
         );
     }
-    // No step and no request, also if the file is deleted.
+    // A second run executes no step and sends no request, even if the file was deleted.
     let requests = world.requests();
     for more in [&[][..], &["--discard-bundle"], &["--no-download"]] {
         let report = run(&world, more).code(0).json();
@@ -104,7 +105,7 @@ fn a_file_is_downloaded_as_a_bundle_is() {
     }
     assert!(!home.join("sources").exists());
     assert_eq!(world.requests(), requests);
-    // Only the source that is needed comes back.
+    // Only the source that a step needs is downloaded again.
     let text = fs::read_to_string(world.sandbox.path("pipelines/harbour/pipeline.yaml"));
     let text = text
         .expect("the pipeline")
@@ -117,7 +118,7 @@ fn a_file_is_downloaded_as_a_bundle_is() {
 }
 
 #[test]
-fn a_download_that_was_killed_goes_on() {
+fn killed_download_of_a_source_is_resumed() {
     let file = labels(6_000_000);
     let slow = Fault::at(At::Store, Kind::Throttle(2_000_000)).always();
     let world = world(&file, &md5(&file), vec![slow]);
@@ -139,7 +140,7 @@ fn a_download_that_was_killed_goes_on() {
 }
 
 #[test]
-fn a_file_needs_no_credentials() {
+fn source_file_is_downloaded_without_credentials() {
     let file = labels(10);
     let world = world(&file, &md5(&file), Vec::new());
     let bundle = Harbour::bundle(&Harbour::table());
@@ -151,7 +152,7 @@ fn a_file_needs_no_credentials() {
 }
 
 #[test]
-fn a_file_is_found_in_the_folder_of_bundles_or_in_the_bundle() {
+fn source_file_is_found_next_to_or_inside_the_bundle() {
     let file = labels(10);
     for place in ["source/labels.zip", "source/harbour/labels.zip"] {
         let world = world(&file, &md5(&file), Vec::new());
@@ -167,7 +168,7 @@ fn a_file_is_found_in_the_folder_of_bundles_or_in_the_bundle() {
         let found = plan["competitions"][0]["sources"][0]["path"].as_str();
         assert_eq!(found, Some(place), "{plan}");
     }
-    // A mirror put it into the bundle.
+    // The bundle contains the file, as bundles of some mirrors do.
     let world = world(&file, &md5(&file), Vec::new());
     let bundle = Archive::new()
         .file("train.csv", Harbour::table())
@@ -179,7 +180,7 @@ fn a_file_is_found_in_the_folder_of_bundles_or_in_the_bundle() {
 }
 
 #[test]
-fn other_sums_are_refused() {
+fn source_with_wrong_checksum_is_an_error() {
     let file = labels(10);
     let zeros = |count| "0".repeat(count);
     for (more, sum) in [
@@ -194,7 +195,7 @@ fn other_sums_are_refused() {
         let target = world.sandbox.data().join("harbour/sources/labels.zip");
         assert!(!target.exists());
         assert!(!world.sandbox.prepared(Harbour::ID).exists());
-        // The same for a local file.
+        // A local file with a wrong checksum is also an error.
         let path = world.sandbox.write("source/labels.zip", &file);
         let ended = run(&world, &["--source", "source"]).code(5);
         ended.says(&[&format!("labels.zip has {sum}"), "published is 000"]);
@@ -205,7 +206,7 @@ fn other_sums_are_refused() {
 }
 
 #[test]
-fn a_right_sha256_is_believed_once_it_was_seen() {
+fn verified_sha256_of_a_source_is_remembered() {
     let table = LATER;
     let more = ", file: later.csv, sha256: SUM";
     let world = World::new(
@@ -232,7 +233,7 @@ fn a_right_sha256_is_believed_once_it_was_seen() {
     assert_eq!(fs::read_to_string(whole).expect("a copy"), table);
     let report = run(&world, &["--no-download"]).code(0).json();
     assert_eq!(report["competitions"][0]["state"], "up_to_date");
-    // A change of the file changes the outputs.
+    // If the file changes, the outputs change.
     let file = world.sandbox.data().join("harbour/sources/later.csv");
     fs::write(&file, "id,flag\n1,x\n").expect("written");
     run(&world, &["--no-download"])
@@ -243,7 +244,7 @@ fn a_right_sha256_is_believed_once_it_was_seen() {
 const SHA256_OF_LATER: &str = "5ad8336eae86aaf9a25c0d04701a2335604fc0fd2b29288c8ff90ec16fe8195e";
 
 #[test]
-fn what_is_not_there_is_said() {
+fn missing_sources_are_reported() {
     let file = labels(10);
     let offline = world(&file, "", Vec::new());
     let bundle = Harbour::bundle(&Harbour::table());
@@ -267,7 +268,7 @@ fn what_is_not_there_is_said() {
     ]);
     assert_eq!(file_requests(&gone), 1, "asked once");
 
-    // A login page is not an archive.
+    // The server returns a login page instead of the archive.
     let faults = vec![Fault::at(At::Store, Kind::Html).always()];
     let page = world(&file, "", faults);
     page.sandbox
@@ -278,7 +279,7 @@ fn what_is_not_there_is_said() {
 }
 
 #[test]
-fn questions_name_every_source() {
+fn list_plan_and_fetch_name_every_source() {
     let file = labels(10);
     let world = world(&file, &md5(&file), Vec::new());
     let url = world.server.file(FILE);
@@ -334,7 +335,7 @@ private:
 ";
 
 #[test]
-fn a_folder_is_a_source() {
+fn directory_can_be_a_source() {
     let world = World::harbour(&Harbour::bundle(&Harbour::table()), Vec::new());
     let sandbox = &world.sandbox;
     sandbox.pipeline(Harbour::ID, FOLDER);

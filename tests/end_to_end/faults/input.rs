@@ -1,4 +1,4 @@
-//! Files of a bundle that are truncated, empty or changed, although the archive's checksums match; and little memory.
+//! Tests with truncated, empty or changed files in a bundle whose checksums match, and with little memory.
 
 use prep_core::Failure;
 
@@ -6,7 +6,7 @@ use super::world::{ENOUGH, Ending, World};
 use super::{Chance, tries};
 use crate::kinds;
 
-/// Ways to damage a content.
+/// Number of ways to damage a file's content.
 const WAYS: usize = 3;
 
 fn spoilt(content: &[u8], way: usize, chance: &mut Chance) -> Vec<u8> {
@@ -25,7 +25,7 @@ fn spoilt(content: &[u8], way: usize, chance: &mut Chance) -> Vec<u8> {
 }
 
 #[test]
-fn whatever_is_wrong_with_a_file_it_is_the_input_s_fault() {
+fn damaged_member_is_an_input_error() {
     let mut chance = Chance::new();
     let mut refused = 0;
     for directory in kinds::directories() {
@@ -46,7 +46,7 @@ fn whatever_is_wrong_with_a_file_it_is_the_input_s_fault() {
             let archive = kinds::archive(&spoilt_members);
             let ending = world.with_bundle(&archive, || world.prepare(ENOUGH));
             match ending {
-                // For example, text may still be text after the change.
+                // The damage may have no effect. For example, text may still be valid text.
                 Ending::Done => assert!(world.is_complete(), "{note}"),
                 Ending::Stopped => panic!("{note}: stopped"),
                 Ending::Failed(failed) => {
@@ -55,7 +55,8 @@ fn whatever_is_wrong_with_a_file_it_is_the_input_s_fault() {
                     assert!(!world.sandbox.prepared(&world.id).exists(), "{note}");
                     for (failure, message) in failed {
                         let blames = matches!(failure, Failure::Input | Failure::Check);
-                        // A changed number may be too large for a query that doubles it.
+                        // A changed number may become too large for a query that doubles it, which is a failure of the
+                        // pipeline.
                         let is_too_large = failure == Failure::Pipeline
                             && message.contains("exceeds 64-bit integers");
                         assert!(blames || is_too_large, "{note}: {failure:?}, {message}");
@@ -70,7 +71,7 @@ fn whatever_is_wrong_with_a_file_it_is_the_input_s_fault() {
 }
 
 #[test]
-fn with_little_memory_there_is_the_same_tree_or_a_word_about_memory() {
+fn little_memory_gives_the_same_tree_or_a_memory_error() {
     for directory in kinds::directories() {
         let world = World::new(&directory);
         let whole = world.prepare_well(&"enough");

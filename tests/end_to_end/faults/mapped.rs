@@ -1,4 +1,4 @@
-//! Published files are overwritten and truncated while a run has mapped objects that were the same files before.
+//! Tests that overwrite and truncate published files while a run maps objects that may be hard links to the same files.
 
 use std::fs;
 
@@ -8,7 +8,7 @@ use super::{Chance, worker};
 use crate::kinds;
 
 #[test]
-fn cutting_published_files_hurts_no_run_that_reads_what_they_were_made_of() {
+fn truncated_published_files_do_not_affect_mapped_objects() {
     if worker::preloaded().is_none() {
         return;
     }
@@ -21,7 +21,7 @@ fn cutting_published_files_hurts_no_run_that_reads_what_they_were_made_of() {
         forget();
         let accesses = world.prepare_seen().len();
         for _ in 0..2 * super::tries() {
-            // Every step runs again, over objects that are published files, too.
+            // Let every step run again, on objects that are also published files.
             forget();
             let target = Target {
                 fault: Fault::CutPublished,

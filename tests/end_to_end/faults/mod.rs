@@ -1,10 +1,10 @@
-//! Faults in every kind of step. Exit code and reason are right, only complete data are published, nothing is lost, and the next run
-//! makes the same files as an undisturbed run. A preloaded library between the process and its files injects the faults
-//! (`tests/faults`).
+//! Tests that inject faults in every kind of step. After a fault, the exit code and the reason are right, only complete
+//! data are published, nothing is lost, and the next run produces the same files as an undisturbed run. A preloaded
+//! library that intercepts the file accesses of the process injects the faults (`tests/faults`).
 //!
-//! The pipelines are those of `kinds`, which have every kind of the vocabulary. A first run lists the accesses to files
-//! of every step. Then, for every kind of step and every [`Fault`], some of these accesses fail.
-//! `PREP_FAULTS=20` tries 20 accesses of each (default: 1).
+//! The pipelines are those of `kinds`, which cover every kind of the vocabulary. A first run lists the file accesses of
+//! every step. Then, for every kind of step and every [`Fault`], some of these accesses fail. `PREP_FAULTS=20` tries 20
+//! accesses for each combination (default: 1).
 
 mod input;
 #[path = "../../faults/mod.rs"]
@@ -27,17 +27,17 @@ use crate::support::{Snapshot, skipped};
 use trouble::{Fault, Seen, Target};
 use world::{Ending, World};
 
-/// The library that makes accesses fail. `None` if it cannot be compiled or preloaded.
+/// Compiles the library that makes accesses fail. `None` if it cannot be compiled or preloaded.
 pub(crate) fn library(directory: &Path) -> Option<PathBuf> {
     library::library(directory).map_err(skipped).ok()
 }
 
-/// The number of accesses of each kind of step that meet each fault.
+/// Returns the number of accesses to try for each kind of step and each fault.
 fn tries() -> usize {
     std::env::var("PREP_FAULTS").map_or(1, |text| text.parse().expect("PREP_FAULTS is a number"))
 }
 
-/// Xorshift with a seed that failures show.
+/// A random generator (xorshift) whose seed is printed if a test fails.
 struct Chance {
     seed: u64,
     state: u64,
@@ -58,7 +58,7 @@ impl Chance {
     }
 }
 
-/// The words that a pipeline uses of the vocabulary: kinds, methods, formats.
+/// Collects the words of the vocabulary that a pipeline uses: kinds, methods, formats.
 fn used(outputs: &[Output], words: &mut BTreeSet<String>) {
     for output in outputs {
         uses(&output.declaration, words);
@@ -80,7 +80,7 @@ fn uses(declaration: &Declaration, words: &mut BTreeSet<String>) {
 }
 
 #[test]
-fn every_kind_method_and_format_has_a_pipeline_among_the_kinds() {
+fn test_pipelines_cover_every_kind_method_and_format() {
     let vocabulary = prep_steps::vocabulary();
     let mut words = BTreeSet::new();
     let mut texts = String::new();
@@ -110,7 +110,7 @@ fn every_kind_method_and_format_has_a_pipeline_among_the_kinds() {
             .map(|format| format!("format: {}", format.name));
         let methods = form.methods.iter().map(|method| method.name.to_owned());
         let expected = formats.chain(methods).chain([form.head().to_owned()]);
-        // Some sections become queries when they are loaded.
+        // Some kinds are converted to queries when they are loaded, so search the text for their keys.
         let is_key = |word: &String| texts.contains(&format!("{word}:"));
         missing.extend(expected.filter(|word| !words.contains(word) && !is_key(word)));
     }
@@ -120,7 +120,7 @@ fn every_kind_method_and_format_has_a_pipeline_among_the_kinds() {
     );
 }
 
-/// Injects a fault into a run whose result should be `whole`. Returns whether the fault happened.
+/// Injects a fault into a run whose undisturbed result is `whole`. Returns whether the fault happened.
 fn strike(world: &World, target: &Target, whole: &Snapshot, seed: u64) -> bool {
     let note = format!("{} with {target:?}, seed {seed}", world.id);
     let run = world.prepare_with(target);
@@ -146,7 +146,7 @@ fn strike(world: &World, target: &Target, whole: &Snapshot, seed: u64) -> bool {
     run.struck
 }
 
-/// The same where nothing was prepared yet, at a step and the number of an access in it; the next run mends it.
+/// Injects a fault into a first run, at the given access of a step, and checks that the next run completes the tree.
 fn strike_from_nothing(
     world: &World,
     fault: Fault,
@@ -166,7 +166,8 @@ fn strike_from_nothing(
     struck
 }
 
-/// The accesses that a fault can meet, by kind of step: the step, and the number of the access in it.
+/// Returns the accesses at which a fault is possible, by kind of step. Each access is a step and a number within the
+/// step.
 fn places(seen: &[Seen], fault: Fault) -> BTreeMap<&str, Vec<(String, usize)>> {
     let mut places: BTreeMap<&str, Vec<(String, usize)>> = BTreeMap::new();
     let mut numbers: BTreeMap<&str, usize> = BTreeMap::new();
@@ -181,9 +182,10 @@ fn places(seen: &[Seen], fault: Fault) -> BTreeMap<&str, Vec<(String, usize)>> {
     places
 }
 
-/// Steps that read and write at the same time: archives that are unpacked in sequence, tables that are printed again.
+/// Tests steps that read and write at the same time: archives that are unpacked sequentially, and tables whose cells
+/// are printed again.
 #[test]
-fn whatever_goes_wrong_while_one_thing_is_read_and_another_written_nothing_is_lost() {
+fn faults_in_steps_that_read_and_write_lose_nothing() {
     if worker::preloaded().is_none() {
         return;
     }
@@ -222,7 +224,7 @@ fn whatever_goes_wrong_while_one_thing_is_read_and_another_written_nothing_is_lo
 }
 
 #[test]
-fn whatever_goes_wrong_in_whatever_kind_nothing_is_lost() {
+fn faults_in_every_kind_of_step_lose_nothing() {
     if worker::preloaded().is_none() {
         return;
     }

@@ -1,5 +1,6 @@
-//! The same from outside: a preloaded library makes accesses of the program fail (`tests/faults/trouble.c`), and the exit code shows
-//! the failure. Every fault meets every pipeline of `kinds`.
+//! Tests that inject faults into the program `prep`. A preloaded library makes file accesses fail
+//! (`tests/faults/trouble.c`), and the exit code must show the failure. Every fault is injected into every pipeline of
+//! `kinds`.
 
 use std::fs;
 use std::path::Path;
@@ -9,10 +10,11 @@ use super::{Chance, worker};
 use crate::kinds;
 use crate::support::{Ended, Snapshot};
 
-/// Attempts until a fault is noticed. Some accesses may fail without effect, for example those of caches that only save time.
+/// Maximum number of attempts until a fault has an effect. Some accesses can fail without effect, for example in caches
+/// that only save time.
 const ATTEMPTS: usize = 12;
 
-/// A run in which the access of this number goes wrong; returns how many there were, too.
+/// Runs `prep` and lets the access with this number fail. Also returns the number of accesses.
 fn run(world: &World, library: &Path, fault: &str, number: Option<usize>) -> (Ended, usize) {
     let count = world.sandbox.path("count");
     let source = world.sandbox.source();
@@ -30,8 +32,8 @@ fn run(world: &World, library: &Path, fault: &str, number: Option<usize>) -> (En
     (ended, accesses.parse().expect("a number"))
 }
 
-/// The tree is complete or not treated as complete, and the next run completes it.
-fn mend(world: &World, whole: &Snapshot, ended: &Ended, note: &str) {
+/// Asserts that an incomplete tree is not treated as complete, and that the next run completes it.
+fn assert_next_run_repairs(world: &World, whole: &Snapshot, ended: &Ended, note: &str) {
     let is_whole = world.sandbox.tree(&world.id).contents() == whole.contents();
     if ended.code == Some(0) || world.is_complete() {
         assert!(is_whole, "{note}: {ended:?}, and the tree is not whole");
@@ -43,7 +45,7 @@ fn mend(world: &World, whole: &Snapshot, ended: &Ended, note: &str) {
 }
 
 #[test]
-fn the_exit_code_says_what_kind_of_fault_it_was() {
+fn exit_code_shows_the_kind_of_fault() {
     let mut chance = Chance::new();
     let Some(library) = worker::preloaded() else {
         return;
@@ -67,7 +69,8 @@ fn the_exit_code_says_what_kind_of_fault_it_was() {
                 let note = format!("{}: {fault} at {number}, seed {}", world.id, chance.seed);
                 world.clear();
                 let (ended, _) = run(&world, library, fault, Some(number));
-                // Before the program handles signals, they end it. Shells report that as 130, too.
+                // Before the program has installed its signal handler, the signal kills it. Shells report that as 130,
+                // too.
                 let is_early = fault == "stop" && ended.code.is_none();
                 let noticed = ended.code != Some(0) && !is_early;
                 if noticed {
@@ -75,7 +78,7 @@ fn the_exit_code_says_what_kind_of_fault_it_was() {
                     let said = ended.stderr.to_lowercase();
                     assert!(said.contains(reason), "{note}: {ended:?}");
                 }
-                mend(&world, &whole, &ended, &note);
+                assert_next_run_repairs(&world, &whole, &ended, &note);
                 noticed
             });
             assert!(noticed, "{}: {fault} was never noticed", world.id);
@@ -84,7 +87,7 @@ fn the_exit_code_says_what_kind_of_fault_it_was() {
 }
 
 #[test]
-fn a_bundle_that_is_cut_is_the_input_s_fault_and_too_little_memory_the_machine_s() {
+fn truncated_bundle_and_too_little_memory_have_their_codes() {
     for directory in kinds::directories() {
         let world = World::new(&directory);
         world.sandbox.run_well(&world.id);
@@ -103,6 +106,6 @@ fn a_bundle_that_is_cut_is_the_input_s_fault_and_too_little_memory_the_machine_s
             Some(6) => assert!(ended.stderr.contains("memory"), "{ended:?}"),
             _ => panic!("{}: {ended:?}", world.id),
         }
-        mend(&world, &whole, &ended, &world.id);
+        assert_next_run_repairs(&world, &whole, &ended, &world.id);
     }
 }

@@ -1,4 +1,4 @@
-//! Faults at each write of a later publication.
+//! Tests that inject a fault at each write of a later publication.
 
 use std::fs;
 
@@ -7,7 +7,7 @@ use super::world::World;
 use super::{Chance, places, strike, tries, worker};
 use crate::kinds;
 
-/// A tree with an additional directory and a missing file, for the next run.
+/// Prepares a tree with a different pipeline, so that the next run has to remove a directory and add a file.
 fn prepare_other(world: &World, pipeline: &str) {
     let other = pipeline.replace("public:\n", "public:\n  before/: { empty: true }\n");
     assert_ne!(other, pipeline);
@@ -18,7 +18,7 @@ fn prepare_other(world: &World, pipeline: &str) {
     fs::remove_file(file).expect("removed");
 }
 
-/// Temporary files and directories next to `prepared`.
+/// Returns the number of temporary files and directories next to `prepared`.
 fn leftovers(world: &World) -> usize {
     let prepared = world.sandbox.prepared(&world.id);
     let home = fs::read_dir(prepared.parent().expect("a folder")).expect("read");
@@ -28,7 +28,7 @@ fn leftovers(world: &World) -> usize {
 }
 
 #[test]
-fn a_later_publication_leaves_no_tree_that_passes_for_another() {
+fn interrupted_publication_is_never_treated_as_complete() {
     if worker::preloaded().is_none() {
         return;
     }
@@ -47,7 +47,7 @@ fn a_later_publication_leaves_no_tree_that_passes_for_another() {
         let places = places(&seen, fault);
         let places = &places["publish"];
         assert!(places.len() > 3, "{fault:?}: {places:?}");
-        // Writing fails at each place, everything else at some.
+        // Failed writes are tried at each access, other faults only at some accesses.
         let all = fault == Fault::Writer;
         let some = (0..4 * tries()).map(|_| chance.below(places.len()));
         let chosen: Vec<usize> = match all {

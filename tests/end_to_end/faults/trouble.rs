@@ -1,4 +1,4 @@
-//! A fault and its place: one access to a file in one step.
+//! Faults, and the file accesses at which they happen.
 
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -12,11 +12,11 @@ use crate::support::Snapshot;
 /// Kinds of faults.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Fault {
-    /// One read fails as on a bad block.
+    /// One read fails like on a bad block.
     Reader,
-    /// One change fails as on a bad block.
+    /// One write fails like on a bad block.
     Writer,
-    /// From now on, every change fails because the disk is full.
+    /// From this access on, every write fails because the disk is full.
     Full,
     /// Ctrl-C.
     Stop,
@@ -24,7 +24,7 @@ pub enum Fault {
     Damage,
     /// The bundle loses its second half.
     Cut,
-    /// All published files are cut.
+    /// All published files are truncated.
     CutPublished,
 }
 
@@ -38,7 +38,7 @@ impl Fault {
         Fault::Cut,
     ];
 
-    /// The variables for the library: `TROUBLE`, `TROUBLE_MEETS`, `TROUBLE_WHERE`.
+    /// Returns the values of the library's environment variables: `TROUBLE`, `TROUBLE_MEETS`, `TROUBLE_WHERE`.
     pub fn told_as(self) -> (&'static str, &'static str, &'static str) {
         match self {
             Fault::Reader => ("reader", "or", ""),
@@ -50,13 +50,13 @@ impl Fault {
         }
     }
 
-    /// Whether it can happen at this access.
+    /// Whether the fault can happen at this access.
     pub fn can_meet(self, seen: &Seen) -> bool {
         let (_, meets, path) = self.told_as();
         meets.contains(&seen.access) && seen.path.contains(path)
     }
 
-    /// The kind of the resulting failure, and a part of its message.
+    /// Returns the kinds of failure that the fault can cause, and a part of the message.
     pub fn ends_as(self) -> (&'static [Failure], &'static str) {
         match self {
             Fault::Reader | Fault::Writer => (&[Failure::Machine], "input/output error"),
@@ -67,7 +67,8 @@ impl Fault {
         }
     }
 
-    /// Changes files at an access in ways that the library cannot. `prepared` has the published files.
+    /// Changes files when the access happens, for faults that the library cannot inject. `prepared` is the directory of
+    /// published files.
     pub fn act(self, path: &Path, prepared: &Path) {
         match self {
             Fault::Damage => flip(path),
@@ -90,9 +91,9 @@ fn cut(path: &Path, to: fn(u64) -> u64) {
     file.set_len(to(length)).expect("cut");
 }
 
-/// Changes a byte of a file. Other names of the file keep what they have.
+/// Changes a byte of a file. Other hard links of the file keep their content.
 fn flip(path: &Path) {
-    // Some objects do not exist when they are looked up.
+    // The file may not exist, because some objects are looked up before they exist.
     let Ok(mut bytes) = fs::read(path) else {
         return;
     };
@@ -107,7 +108,7 @@ fn flip(path: &Path) {
     file.set_permissions(mode).expect("mode");
 }
 
-/// An access that was seen.
+/// A file access in the log of the library.
 #[derive(Debug, Clone)]
 pub struct Seen {
     /// The running step with its kind. `None` between steps.
@@ -118,7 +119,7 @@ pub struct Seen {
 }
 
 impl Seen {
-    /// All accesses of a library's log.
+    /// Parses the log of the library.
     pub fn all(log: &str) -> Vec<Seen> {
         let line = |line: &str| {
             let parts: Vec<&str> = line.splitn(4, '\t').collect();
@@ -136,8 +137,8 @@ impl Seen {
     }
 }
 
-/// Where something is to go wrong: at the access of this number, among those that the fault can meet in this step, or in
-/// the whole run.
+/// The access at which to inject a fault: its number among the accesses at which the fault is possible, in one step or
+/// in the entire run.
 #[derive(Debug, Clone)]
 pub struct Target {
     pub fault: Fault,

@@ -1,4 +1,4 @@
-//! The process in which faults are injected. The library that makes accesses fail is preloaded into it.
+//! The process into which faults are injected. The library that makes accesses fail is preloaded into it.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use super::trouble::{Fault, Seen, Target};
 use super::world::{ENOUGH, Ending, prepare_in};
 use crate::support::skipped;
 
-/// The variable that has the job of the process, as JSON.
+/// The environment variable that contains the job of the process, as JSON.
 const JOB: &str = "PREP_FAULTS_JOB";
 
 #[derive(Serialize, Deserialize)]
@@ -32,7 +32,7 @@ pub struct Run {
     pub seen: Vec<Seen>,
 }
 
-/// The library, if there is one.
+/// Returns the path of the library, if it is available.
 pub fn preloaded() -> Option<&'static Path> {
     static LIBRARY: OnceLock<Option<(tempfile::TempDir, PathBuf)>> = OnceLock::new();
     let made = LIBRARY.get_or_init(|| {
@@ -43,7 +43,7 @@ pub fn preloaded() -> Option<&'static Path> {
     made.as_ref().map(|(_, made)| made.as_path())
 }
 
-/// Prepares in a process of its own.
+/// Prepares a competition in a separate process.
 pub fn prepare(root: &Path, id: &str, target: Option<&Target>) -> Run {
     let Some(library) = preloaded() else {
         panic!("the caller did not check that the library exists");
@@ -109,7 +109,7 @@ impl Reporter for Steps {
             Event::StepEnded { .. } => "/step//".to_owned(),
             Event::Started { .. } | Event::Finished => return,
         };
-        // There is no such file.
+        // The file does not exist. The library sees its name.
         let _ = File::open(step);
     }
 }

@@ -1,4 +1,4 @@
-//! A competition of a directory in `kinds`, prepared in this process or in one with injected faults.
+//! A competition from a directory in `kinds`, which is prepared in this process or in a process with injected faults.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use super::worker;
 use crate::kinds;
 use crate::support::{Archive, Sandbox, Snapshot, names_in};
 
-/// Memory that is enough for every pipeline here.
+/// Enough memory for every pipeline of these tests.
 pub const ENOUGH: u64 = 512 << 20;
 
 pub struct World {
@@ -41,7 +41,7 @@ impl World {
         }
     }
 
-    /// Another bundle, for one run.
+    /// Calls `act` while a different bundle is in place.
     pub fn with_bundle<T>(&self, archive: &Archive, act: impl FnOnce() -> T) -> T {
         self.sandbox.bundle(&self.id, &archive.bytes());
         let result = act();
@@ -49,7 +49,7 @@ impl World {
         result
     }
 
-    /// Nothing was prepared yet.
+    /// Removes cache and data, so that nothing is prepared.
     pub fn clear(&self) {
         for directory in [self.sandbox.data(), self.sandbox.store()] {
             if directory.exists() {
@@ -65,12 +65,12 @@ impl World {
         prepare_in(&root, &self.id, quiet, &Cancel::default(), memory)
     }
 
-    /// Prepares in another process, with a fault.
+    /// Prepares in a separate process, and injects a fault.
     pub fn prepare_with(&self, target: &Target) -> worker::Run {
         worker::prepare(&self.root(), &self.id, Some(target))
     }
 
-    /// Prepares in a process of its own, and lists its accesses to files.
+    /// Prepares in a separate process, and returns its file accesses.
     pub fn prepare_seen(&self) -> Vec<Seen> {
         let run = worker::prepare(&self.root(), &self.id, None);
         assert_eq!(run.ending, Ending::Done, "{}", self.id);
@@ -82,7 +82,7 @@ impl World {
         source.parent().expect("a folder").to_owned()
     }
 
-    /// A run without faults.
+    /// Prepares without faults, and returns the resulting tree.
     #[track_caller]
     pub fn prepare_well(&self, note: &dyn std::fmt::Display) -> Snapshot {
         self.sandbox.bundle(&self.id, &self.bundle);
@@ -101,7 +101,7 @@ impl World {
         self.sandbox.tree(&self.id)
     }
 
-    /// Returns whether the manifest marks the tree as complete, and nothing changed since.
+    /// Returns whether the manifest marks the tree as complete and no file changed since.
     pub fn is_complete(&self) -> bool {
         let manifest = prep_app::manifest(&self.sandbox.data(), &self.id).expect("manifest");
         let prepared = self.sandbox.prepared(&self.id);
@@ -121,7 +121,7 @@ pub fn prepare_in(
         data_dir: root.join("data"),
         store_dir: root.join("store"),
         pipelines: Some(root.join("pipelines")),
-        // One step at a time, so that each access belongs to a known step.
+        // Run one step at a time, so that each access belongs to a known step.
         jobs: 1,
         memory,
         program: "test".to_owned(),

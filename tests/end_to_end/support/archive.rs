@@ -1,4 +1,4 @@
-//! Zip archives written byte by byte, so that they can be wrong in any way.
+//! Writes zip archives byte by byte, so that tests can create any kind of invalid archive.
 
 use std::collections::BTreeMap;
 use std::io::{Read as _, Write as _};
@@ -13,7 +13,7 @@ const DEFLATED: u16 = 8;
 const FILE: u32 = 0o100_644;
 const SYMLINK: u32 = 0o120_777;
 
-/// A member. Its declarations can be wrong.
+/// A member of a zip. Its declared values can be wrong.
 #[derive(Debug, Clone)]
 pub struct Member {
     name: String,
@@ -22,7 +22,7 @@ pub struct Member {
     size: u32,
     crc: u32,
     mode: u32,
-    /// Shares the local record of the member before.
+    /// Whether the member uses the local record of the previous member.
     shared: bool,
 }
 
@@ -51,13 +51,14 @@ impl Member {
         }
     }
 
-    /// Zeros that are deflated at the maximum ratio: 1 MiB becomes about 1 KiB. Only the size is unusual. Making them takes no time,
-    /// because equal blocks follow each other.
+    /// Creates a member of zeros, deflated at the maximum ratio: 1 MiB becomes about 1 KiB. The member is valid apart
+    /// from its size. Creating it is fast, because it repeats one compressed block.
     pub fn zeros(name: &str, mebibytes: u32) -> Member {
         let zeros = vec![0; 1 << 20];
         let mut encoder = Compress::new(Compression::best(), false);
         let mut block = Vec::with_capacity(1 << 16);
-        // A full flush ends on a byte and forgets what was before, so that the block can be repeated.
+        // After a full flush, the output ends at a byte boundary and later blocks do not refer to earlier ones. So the
+        // block can be repeated.
         encoder
             .compress_vec(&zeros, &mut block, FlushCompress::Full)
             .expect("memory");
@@ -87,7 +88,7 @@ impl Member {
         }
     }
 
-    /// Declares another checksum.
+    /// Gives the member a different name.
     pub fn named(self, name: &str) -> Member {
         let name = name.to_owned();
         Member { name, ..self }
@@ -97,12 +98,12 @@ impl Member {
         Member { crc, ..self }
     }
 
-    /// Declares another size.
+    /// Declares a different size.
     pub fn size(self, size: u32) -> Member {
         Member { size, ..self }
     }
 
-    /// Points to the record of the member before.
+    /// Makes the member use the local record of the previous member.
     pub fn shared(self) -> Member {
         Member {
             shared: true,
@@ -110,7 +111,7 @@ impl Member {
         }
     }
 
-    /// The common fields of local and central records.
+    /// Appends the fields that local and central records have in common.
     fn common(&self, out: &mut Vec<u8>) {
         let length = u32::try_from(self.data.len()).expect("a small member");
         out.extend(20_u16.to_le_bytes()); // version needed
@@ -147,7 +148,7 @@ impl Archive {
         self
     }
 
-    /// Adds a member before all others.
+    /// Adds a member before all other members.
     pub fn first(mut self, member: Member) -> Archive {
         self.members.insert(0, member);
         self
@@ -193,7 +194,7 @@ impl Archive {
     }
 }
 
-/// The members of a zip, by name.
+/// Returns the contents of the members of a zip, by name.
 pub fn zip_members(archive: &[u8]) -> BTreeMap<String, Vec<u8>> {
     let range = 0..archive.len() as u64;
     let listing = ZipListing::read(archive, range, &DecodingLimits::default().budget(1 << 30))

@@ -1,10 +1,10 @@
-//! How a command ended.
+//! The result of a command.
 
 use std::process::{Command, Output};
 
 use serde_json::Value;
 
-/// Exit code and output of a command. The assertions show all of it when they fail.
+/// Exit code and output of a command. Failed assertions print all of it.
 #[derive(Debug)]
 pub struct Ended {
     pub code: Option<i32>,
@@ -23,7 +23,7 @@ impl Ended {
         self
     }
 
-    /// All of these texts are on stderr.
+    /// Asserts that stderr contains all of these texts.
     #[track_caller]
     pub fn says(self, parts: &[&str]) -> Ended {
         for part in parts {
@@ -36,7 +36,7 @@ impl Ended {
         self
     }
 
-    /// All of these texts are on stdout.
+    /// Asserts that stdout contains all of these texts.
     #[track_caller]
     pub fn shows(self, parts: &[&str]) -> Ended {
         for part in parts {
@@ -49,7 +49,7 @@ impl Ended {
         self
     }
 
-    /// The first competition of the JSON on stdout.
+    /// Returns the first competition of the JSON on stdout.
     #[track_caller]
     pub fn competition(&self) -> Value {
         self.json()["competitions"][0].clone()

@@ -39,7 +39,7 @@ grade:
   metric: { accuracy: docked }
 ";
 
-    /// 40 rows.
+    /// Returns a CSV with 40 rows.
     pub fn table() -> String {
         (1..=40).fold("id,tons,docked\n".to_owned(), |mut text, id| {
             let _ = writeln!(text, "{id},{}.5,{}", id * 37 % 101, id % 3 % 2);
@@ -51,13 +51,13 @@ grade:
         Archive::new().file("train.csv", table).bytes()
     }
 
-    /// Bundle and pipeline in their places.
+    /// Installs bundle and pipeline in the sandbox.
     pub fn install(sandbox: &Sandbox) {
         sandbox.bundle(Self::ID, &Self::bundle(&Self::table()));
         sandbox.pipeline(Self::ID, Self::PIPELINE);
     }
 
-    /// A prepared competition.
+    /// Returns a sandbox in which the competition is prepared.
     #[track_caller]
     pub fn prepared() -> Sandbox {
         let sandbox = Sandbox::new();
@@ -73,7 +73,7 @@ pub struct Gallery;
 impl Gallery {
     pub const ID: &'static str = "gallery";
 
-    /// A pipeline whose split depends on `seed`.
+    /// Returns a pipeline whose split depends on `seed`.
     pub fn pipeline(seed: u32) -> String {
         format!(
             "\
@@ -107,7 +107,7 @@ grade:
         )
     }
 
-    /// `count` pictures; those of another `edition` have other contents, every tenth excepted.
+    /// Returns an archive of `count` pictures. Except for every tenth picture, the content depends on `edition`.
     pub fn archive(count: usize, edition: usize) -> Archive {
         let mut table = "id,artist\n".to_owned();
         let mut archive = Archive::new();

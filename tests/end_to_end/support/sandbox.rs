@@ -8,7 +8,7 @@ use tempfile::TempDir;
 
 use super::{Ended, Snapshot};
 
-/// Bundles, pipelines, store and data of one test; removed at its end.
+/// A temporary directory with the bundles, pipelines, cache and data of one test.
 pub struct Sandbox {
     dir: TempDir,
 }
@@ -29,7 +29,7 @@ impl Sandbox {
         self.dir.path().join(inner)
     }
 
-    /// The directory of bundles, `--source` of [`run`](Self::run).
+    /// Returns the directory of bundles, which [`run`](Self::run) passes as `--source`.
     pub fn source(&self) -> PathBuf {
         self.path("source")
     }
@@ -54,12 +54,12 @@ impl Sandbox {
         path
     }
 
-    /// Puts a bundle where `--source` finds it.
+    /// Writes a bundle into the directory of `--source`.
     pub fn bundle(&self, id: &str, archive: &[u8]) {
         self.write(&format!("source/{id}.zip"), archive);
     }
 
-    /// Adds or replaces a pipeline, with the smallest leaderboard that gives every medal.
+    /// Adds or replaces a pipeline, with a small leaderboard in which every medal can be earned.
     pub fn pipeline(&self, id: &str, text: &str) {
         self.write(&format!("pipelines/{id}/pipeline.yaml"), text);
         self.write(
@@ -68,7 +68,7 @@ impl Sandbox {
         );
     }
 
-    /// `prep` with these arguments in this sandbox, without the environment of the test.
+    /// Returns a `prep` command with these arguments in this sandbox, without the environment of the test.
     pub fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_prep"));
         command
@@ -98,7 +98,8 @@ impl Sandbox {
         Ended::of(&mut self.command(arguments))
     }
 
-    /// `prep run` of these competitions from the source directory, without checksums.
+    /// Returns a `prep run` command for these competitions, with bundles from the source directory and without
+    /// verifying checksums.
     pub fn run_command(&self, ids: &[impl AsRef<str>]) -> Command {
         let mut arguments = vec!["run", "--json", "--skip-verification", "--source", "source"];
         arguments.extend(ids.iter().flat_map(|id| ["-c", id.as_ref()]));
@@ -113,7 +114,7 @@ impl Sandbox {
         self.run_all(&[id])
     }
 
-    /// A run that has to succeed; returns how many steps ran.
+    /// Runs a competition, asserts that the run succeeds, and returns the number of steps that ran.
     #[track_caller]
     pub fn run_well(&self, id: &str) -> u64 {
         let report = self.run(id).code(0).json();
@@ -122,7 +123,7 @@ impl Sandbox {
             .expect("a number of steps")
     }
 
-    /// The state of a competition in `prep list`, without the mark that all pipelines of sandboxes have.
+    /// Returns the state of a competition in `prep list`, without the note that the pipeline is a custom one.
     #[track_caller]
     pub fn state(&self, id: &str) -> String {
         let row = self.prep(&["list", id, "--json"]).code(0).competition();
@@ -134,13 +135,13 @@ impl Sandbox {
         Snapshot::of(&self.prepared(id))
     }
 
-    /// Names in `DATA/ID`, sorted.
+    /// Returns the sorted names in `DATA/ID`.
     pub fn names_in_home(&self, id: &str) -> Vec<String> {
         names_in(&self.data().join(id))
     }
 }
 
-/// Names in a directory, sorted. None if it does not exist.
+/// Returns the sorted names in a directory. Empty if the directory does not exist.
 pub fn names_in(directory: &Path) -> Vec<String> {
     let Ok(entries) = fs::read_dir(directory) else {
         return Vec::new();

@@ -1,10 +1,10 @@
-//! Tests that a machine cannot run.
+//! Reports tests that cannot run on this machine.
 
 use std::fs::OpenOptions;
 use std::io::Write as _;
 
-/// Reports a skipped test with the reason, also in the file `PREP_SKIPPED`, because cargo shows the output only of tests that
-/// fail.
+/// Prints the reason why a test is skipped. Also writes it to the file named by `PREP_SKIPPED`, because cargo only
+/// shows the output of failed tests.
 pub fn skipped(why: &str) {
     eprintln!("skipped: {why}");
     if let Some(path) = std::env::var_os("PREP_SKIPPED") {

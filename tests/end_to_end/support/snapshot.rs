@@ -7,7 +7,7 @@ use std::path::Path;
 
 use md5::{Digest, Md5};
 
-/// The content of a directory and, separately, the metadata that show that a file was touched.
+/// The content of a directory, and the metadata that show whether a file was written to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Snapshot {
     entries: BTreeMap<String, Entry>,
@@ -15,7 +15,7 @@ pub struct Snapshot {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Entry {
-    /// MD5 of a file, or the kind of another entry.
+    /// The MD5 of a file, or the kind of an entry that is not a file.
     content: String,
     inode: u64,
     /// Modification time in seconds and nanoseconds.
@@ -33,7 +33,7 @@ impl Snapshot {
         Snapshot { entries }
     }
 
-    /// Paths with contents.
+    /// Returns the content of each entry by path.
     pub fn contents(&self) -> BTreeMap<&str, &str> {
         self.entries
             .iter()
@@ -41,7 +41,7 @@ impl Snapshot {
             .collect()
     }
 
-    /// Paths of files.
+    /// Returns the paths of all files.
     pub fn files(&self) -> impl Iterator<Item = &str> {
         self.entries
             .iter()
@@ -49,7 +49,7 @@ impl Snapshot {
             .map(|(path, _)| path.as_str())
     }
 
-    /// Files that came, went, or were replaced or written to since `before`, even with the same content.
+    /// Returns the files that were added, removed, replaced or written to since `before`, even with the same content.
     pub fn touched_since<'a>(&'a self, before: &'a Snapshot) -> Vec<&'a str> {
         let gone = before
             .files()
