@@ -362,7 +362,10 @@ fn push_without_uploads_reports_the_reason() {
         "source",
     ])
     .code(2)
-    .says(&["no key signs it", "`prep remote key new NAME` makes one"]);
+    .says(&[
+        "there is no signing key",
+        "run `prep remote key new NAME` to create one",
+    ]);
 }
 
 #[test]

@@ -1,12 +1,14 @@
-//! Downloads from loopback, compared with `curl` and Kaggle's client: `cargo bench -p prep-fetch --bench download`.
+//! Measures downloads from a local server, compared with `curl` and Kaggle's client: `cargo bench -p prep-fetch --bench
+//! download`.
 //!
 //! ```text
-//! full speed   2 GB (DOWNLOAD_BENCH_BYTES), verified on the fly;  curl, then md5sum;      goal: at least 0.8 of that
-//! throttled    a tenth of it, 20 MB/s for each connection;        Kaggle's client;        goal: at least 3 times that
+//! full speed   2 GB (DOWNLOAD_BENCH_BYTES), verified while it arrives; compared with curl, then md5sum; goal: at least 0.8 times as fast
+//! throttled    a tenth of these bytes, 20 MB/s for each connection; compared with Kaggle's client; goal: at least 3 times as fast
 //! ```
 //!
-//! Kaggle's client is the program that `KAGGLE_CLIENT` names. Without it, `curl` takes its place, because it also uses one
-//! connection. Each download is a separate process, which prints its peak memory at its end (goal: below 200 MB).
+//! `KAGGLE_CLIENT` names the program of Kaggle's client. If it is not set, the benchmark uses `curl` instead, which
+//! also has a single connection. Each download is a separate process that prints its peak memory when it ends. The goal
+//! is less than 200 MB.
 
 #![allow(clippy::print_stdout, reason = "a benchmark prints its results")]
 
@@ -33,7 +35,7 @@ fn main() -> Outcome {
     throttled(bytes / 10)
 }
 
-/// Downloads into the current directory.
+/// Downloads the bundle into the current directory. Runs in the child process.
 fn child(endpoint: &str) -> Outcome {
     let options = DownloadOptions {
         endpoint: endpoint.to_owned(),
@@ -63,7 +65,7 @@ fn bundle(bytes: u64) -> Bundle {
     Bundle::new(ID, Content::Repeat { block, len: bytes })
 }
 
-/// Runs a command in an empty directory, and returns its time.
+/// Runs a command in an empty directory and returns its duration.
 fn time(name: &str, bytes: u64, command: &mut Command) -> Outcome<Duration> {
     let directory = tempfile::tempdir()?;
     let begin = Instant::now();
@@ -134,10 +136,10 @@ fn throttled(bytes: u64) -> Outcome {
     Ok(())
 }
 
-/// By the fastest run of each: noise only ever slows down.
-fn compare(others: Vec<Duration>, own: Vec<Duration>, wanted: f64) {
+/// Compares the fastest run of each program, because noise can only make a run slower.
+fn compare(others: Vec<Duration>, own: Vec<Duration>, goal: f64) {
     let best = |times: Vec<Duration>| times.into_iter().min().unwrap_or_default().as_secs_f64();
     let ratio = best(others) / best(own);
-    let verdict = if ratio >= wanted { "holds" } else { "FAILS" };
-    println!("  {ratio:.2} times as fast, wanted {wanted}: {verdict}\n");
+    let verdict = if ratio >= goal { "reached" } else { "MISSED" };
+    println!("  {ratio:.2} times as fast, goal {goal}: {verdict}\n");
 }

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-/// Returns the current time. The default is the system's clock.
+/// A function that returns the current time. The default is the system's clock.
 #[derive(Clone, Default)]
 pub struct Clock(Option<Arc<dyn Fn() -> SystemTime + Send + Sync>>);
 

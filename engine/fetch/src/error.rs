@@ -1,5 +1,5 @@
-//! Errors of downloads, by meaning. The message is the cause, [`FetchError::remedy`] what to do. None contains a secret, a
-//! signature or the query of a URL.
+//! Errors of downloads, by meaning. The message describes the cause, and [`FetchError::remedy`] returns an action for
+//! the user. No message contains a secret, a signature, or the query of a URL.
 
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
@@ -25,29 +25,29 @@ pub enum FetchError {
         server_message(.message), unused(.others)
     )]
     Unauthorised {
-        /// Origin of the credentials.
+        /// The place where the rejected credentials were found.
         used: String,
-        /// Places of further credentials, which are not used.
+        /// Further places with credentials, which were not used.
         others: Vec<String>,
-        /// Whether they are those of a login.
+        /// Whether the rejected credentials are those of a login.
         can_log_in: bool,
         message: String,
     },
     #[error("the login {path} cannot be renewed{}", server_message(.message))]
     LoginExpired { path: PathBuf, message: String },
-    #[error("{host} answers with its login page instead of the bundle")]
+    #[error("{host} returned its login page instead of the bundle")]
     LoginPage { host: String },
     #[error("this account may not take part in {id}: Kaggle denies `competitions.participate`{}", server_message(.message))]
     MayNotParticipate { id: String, message: String },
-    #[error("{host} gives an answer that prep cannot read")]
+    #[error("{host} returned an answer that prep cannot read")]
     Unexpected { host: String },
-    #[error("Kaggle refuses the bundle of {id} (403){}", server_message(.message))]
+    #[error("Kaggle denies access to the bundle of {id} (403){}", server_message(.message))]
     Forbidden { id: String, message: String },
-    #[error("Kaggle knows no competition {id} (404){}", server_message(.message))]
+    #[error("Kaggle has no competition {id} (404){}", server_message(.message))]
     NoSuchCompetition { id: String, message: String },
     #[error(
         "too many requests: {host} {}{}",
-        wish(*.wait), server_message(.message)
+        describe_pause(*.wait), server_message(.message)
     )]
     Quota {
         host: String,
@@ -79,26 +79,26 @@ pub enum FetchError {
         to: String,
         reason: &'static str,
     },
-    #[error("the address of {item} is plain http, and no checksum is compared")]
+    #[error("the address of {item} uses plain http, and there is no checksum to verify the file")]
     Plain { item: String },
     #[error(
         "{host} does not send the length of the file, so a truncated file could not be detected"
     )]
     NoLength { host: String },
-    #[error("{item} has MD5 {found} now, published is {expected}: {owner} changed it")]
+    #[error("{item} now has MD5 {found}, but the published MD5 is {expected}: {owner} changed it")]
     OtherMd5 {
         item: String,
         owner: String,
         found: String,
         expected: String,
     },
-    #[error("{item} arrived damaged {attempts} times: its MD5 is {found}, should be {expected}")]
+    #[error("{item} arrived damaged {attempts} times: its MD5 is {found}, expected {expected}")]
     Damaged {
         item: String,
         found: String,
         expected: String,
         attempts: u32,
-        /// Whether the server sent the expected MD5.
+        /// Whether the expected MD5 was sent by the server, instead of being the published one.
         server_sent_md5: bool,
     },
     #[error("the bundle is not a complete zip archive: {reason}")]
@@ -110,7 +110,7 @@ pub enum FetchError {
         #[source]
         cause: Trouble,
         attempts: u32,
-        /// The kept part of the download, and the help.
+        /// Help that describes which part of the download was kept.
         kept: String,
     },
     #[error(
@@ -122,7 +122,7 @@ pub enum FetchError {
         needed: u64,
         free: u64,
     },
-    #[error("the server claims that {item} has {}, which is more than can be fetched", units::bytes(*.bytes))]
+    #[error("the server reports that {item} has {}, which is more than prep can fetch", units::bytes(*.bytes))]
     TooLong { item: String, bytes: u64 },
     #[error("cannot {action} {path}: {cause}")]
     Io {
@@ -131,7 +131,7 @@ pub enum FetchError {
         #[source]
         cause: io::Error,
     },
-    #[error("the disk returns other bytes than were written to {path}, at byte {offset}")]
+    #[error("the disk returns different bytes than those written to {path}, at byte {offset}")]
     Disk { path: PathBuf, offset: u64 },
     #[error("the bundle of {id} cannot be listed: {cause}")]
     Listing {
@@ -147,7 +147,7 @@ pub enum FetchError {
         member: String,
         cause: String,
     },
-    #[error("`{pattern}` does not name members of a bundle: {cause}")]
+    #[error("`{pattern}` is not a valid pattern for members of a bundle: {cause}")]
     Pattern { pattern: String, cause: String },
     #[error("downloads are not allowed")]
     NotAllowed,
@@ -161,7 +161,7 @@ pub enum FetchError {
     Cancelled,
 }
 
-/// Returns the server's message after a colon, nothing if it is empty.
+/// Returns a colon and the server's message. Empty if the message is empty.
 fn server_message(message: &str) -> String {
     if message.is_empty() {
         String::new()
@@ -170,15 +170,15 @@ fn server_message(message: &str) -> String {
     }
 }
 
-/// Describes the pause that a server with a limit of requests demands.
-fn wish(wait: Option<Duration>) -> String {
+/// Describes the pause that a server requests because of too many requests.
+fn describe_pause(wait: Option<Duration>) -> String {
     match wait {
         Some(wait) => format!("asks to wait {}", units::approximate_duration(wait)),
         None => "accepts no more for now (429)".to_owned(),
     }
 }
 
-/// Lists the credentials that were not used.
+/// Returns a phrase that lists the credentials that were not used.
 fn unused(others: &[String]) -> String {
     match others {
         [] => String::new(),
@@ -186,11 +186,11 @@ fn unused(others: &[String]) -> String {
     }
 }
 
-/// The page on which Kaggle makes API tokens.
-const TOKENS: &str = "https://www.kaggle.com/settings/api";
+/// The page on which users create Kaggle API tokens.
+const TOKEN_PAGE: &str = "https://www.kaggle.com/settings/api";
 
 impl FetchError {
-    /// Wraps an error of the operating system. A full disk gets a kind of its own.
+    /// Wraps an error of the operating system. A full disk has its own variant.
     pub(crate) fn io(action: &'static str, path: &Path, cause: io::Error) -> FetchError {
         let path = path.to_path_buf();
         match cause.kind() {
@@ -207,7 +207,7 @@ impl FetchError {
         }
     }
 
-    /// Adds the number of missing bytes to an error about a full disk.
+    /// Adds the required number of bytes to an error about a full disk.
     pub(crate) fn needing(self, bytes: u64) -> FetchError {
         match self {
             FetchError::NoSpace { path, free, .. } => FetchError::NoSpace {
@@ -220,18 +220,18 @@ impl FetchError {
     }
 
     /// Adds the server's message to an error that has a field for it.
-    pub(crate) fn with_message(self, said: String) -> FetchError {
+    pub(crate) fn with_message(self, message: String) -> FetchError {
         match self {
             FetchError::Quota { host, wait, .. } => FetchError::Quota {
                 host,
                 wait,
-                message: said,
+                message,
             },
             other => other,
         }
     }
 
-    /// Returns what the user can do.
+    /// Returns an action that the user can take.
     pub fn remedy(&self) -> Option<Remedy> {
         Some(match self {
             FetchError::RulesNotAccepted { id } => format!(
@@ -243,14 +243,14 @@ impl FetchError {
                 "log in again with `kaggle auth login`".into()
             }
             FetchError::Unauthorised { .. } => format!(
-                "make a new API token at {TOKENS}; an older one may have been revoked by it"
+                "create a new API token at {TOKEN_PAGE}; creating a newer token may have revoked the current one"
             )
             .into(),
             FetchError::LoginExpired { .. } => {
                 "log in again with `kaggle auth login`, or set KAGGLE_API_TOKEN".into()
             }
             FetchError::LoginPage { .. } => {
-                format!("check KAGGLE_API_ENDPOINT, or make a new API token at {TOKENS}").into()
+                format!("check KAGGLE_API_ENDPOINT, or create a new API token at {TOKEN_PAGE}").into()
             }
             FetchError::MayNotParticipate { .. } => {
                 "verify the phone number of the account and use a token without restrictions; some old competitions no \
@@ -269,27 +269,27 @@ impl FetchError {
                 "run again later; the download then continues (the limits are per account and not published)".into()
             }
             FetchError::NoFile { .. } => {
-                Remedy::from("correct its address in the pipeline").or(Remedy::NameSource)
+                Remedy::from("correct the address of the file in the pipeline").or(Remedy::NameSource)
             }
             FetchError::NotZip { .. } => {
                 "open that host in a browser from this machine: a proxy or a login page may answer in its place".into()
             }
-            FetchError::Plain { .. } => Remedy::from("use https, or write its md5 or sha256 into the pipeline")
+            FetchError::Plain { .. } => Remedy::from("use https, or add the md5 or sha256 of the file to the pipeline")
                 .or(Remedy::NameSource),
             FetchError::OtherMd5 { .. } => Remedy::AcceptBundle,
             FetchError::Damaged { server_sent_md5: true, .. } => {
                 "try another network or another disk: something between the server and this disk changes bytes".into()
             }
             FetchError::Damaged { .. } => Remedy::AcceptBundle.or(
-                "try another network: something on the way may change bytes".into(),
+                "try another network: something between the server and this machine may change bytes".into(),
             ),
             FetchError::KeepsChanging { .. } => "run again later".into(),
             FetchError::GaveUp { kept, .. } => Remedy::Words(kept.clone()),
             FetchError::NoSpace { .. } => {
-                "free some disk space and run again; the download then continues from the file with the suffix .partial".into()
+                "free some disk space and run again; the download then continues from the `.partial` file".into()
             }
             FetchError::NoMember { id, .. } => Remedy::ListMembers { id: id.clone() },
-            FetchError::DamagedMember { .. } => "run again to fetch it again".into(),
+            FetchError::DamagedMember { .. } => "run again to fetch the member again".into(),
             FetchError::NotAllowed => Remedy::AllowDownloads,
             FetchError::Credentials(error) => return error.remedy(),
             _ => return None,

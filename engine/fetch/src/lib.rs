@@ -1,17 +1,16 @@
-//! Fetches bundles and other sources. Each source identifies its content by digest and checks it against the published
-//! MD5.
+//! Fetches bundles and other sources. Each source identifies its content by a digest and verifies the published MD5.
 //!
 //! ```text
 //! bundle/      the sources: local bundles, full and partial downloads, listings, files at URLs, directories
-//! download/    one complete download: sessions, connections and their number, the final check
+//! download/    the download of one file: sessions, connections and their number, the final verification
 //! resume/      state that survives a process: partial file, piece map, running digests
 //! wire/        the API and the object store: URLs, meaning of responses, retries, rate limit
-//! network      the handle that all of these use          credentials   finds and renews credentials
-//! waiting      reports of waiting                        clock         a clock that tests can replace
+//! network      the handle that the other modules use     credentials   finds and renews credentials
+//! waiting      reports that a download is waiting        clock         a clock that tests can replace
 //! ```
 //!
-//! Dependencies point downwards only: `bundle`, `download`, `resume`, `wire`. A single policy decides what to do after
-//! a failure (`wire/retry`).
+//! Each of `bundle`, `download`, `resume` and `wire` depends only on the modules listed after it. A single policy
+//! decides what happens after a failure (`wire/retry`).
 //!
 //! # Guarantees
 //!
@@ -19,14 +18,14 @@
 //! |---|---|
 //! | No damaged bundle gets the final name | renamed after MD5 (published, or sent by the server) and length are verified |
 //! | No completed piece is fetched again | a map of pieces next to the partial file, extended as each piece is written |
-//! | No file mixes bytes of two objects | `If-Range`, and every response is compared by ETag, length and MD5 |
-//! | No second pass over the bytes | BLAKE3 and MD5 are computed while the file arrives; the store records both |
-//! | No secret is printed or sent to another host | only the API's own hosts get credentials; messages name hosts, not URLs |
+//! | No file contains bytes of two objects | `If-Range`, and every response is compared by ETag, length and MD5 |
+//! | The bytes are not read a second time | BLAKE3 and MD5 are computed while the file arrives, and the cache records both |
+//! | No secret is printed or sent to other hosts | only the API's own hosts get credentials; messages name hosts, not URLs |
 //! | No endless retries, no error without a cause | failures are counted and limited; the last one is the first line of the error |
 //!
 //! # Example
 //!
-//! A bundle that exists on local disk:
+//! This example uses a bundle on local disk:
 //!
 //! ```
 //! use prep_fetch::LocalBundle;

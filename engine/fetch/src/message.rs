@@ -1,12 +1,12 @@
-//! Cleans messages of servers for display.
+//! Prepares error messages of servers for display.
 
 use crate::credentials::KaggleCredentials;
 
 /// Maximum length of a quoted message in characters.
 const MAX_CHARACTERS: usize = 200;
 
-/// Returns the `message` field of the API's JSON, or the beginning of a plain text; nothing for a web page. Removes
-/// control characters, and secrets that the server may have sent back.
+/// Returns the `message` field of the API's JSON, or the beginning of a plain text. Returns an empty text for a web
+/// page. Removes control characters, and secrets that the server may have sent back.
 pub(crate) fn of_api(body: &str, credentials: &KaggleCredentials) -> String {
     let text = match serde_json::from_str::<serde_json::Value>(body) {
         Ok(json) => of_json(&json).unwrap_or_default().to_owned(),
@@ -22,7 +22,7 @@ pub(crate) fn of_api(body: &str, credentials: &KaggleCredentials) -> String {
     line.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Returns the message of an error. Some servers put it into an object `error`.
+/// Returns the error message in a JSON response. Some servers put it into an object `error`.
 fn of_json(json: &serde_json::Value) -> Option<&str> {
     let error = json.get("error");
     let described = ["message", "error_description"]
@@ -33,7 +33,7 @@ fn of_json(json: &serde_json::Value) -> Option<&str> {
         .or_else(|| error?.as_str())
 }
 
-/// Whether a body is not text: it has bytes that are not UTF-8, or control characters that do not occur in text.
+/// Returns whether a body is not text: it contains invalid UTF-8, or control characters that do not occur in text.
 fn is_binary(body: &str) -> bool {
     body.chars()
         .any(|c| c == char::REPLACEMENT_CHARACTER || c < '\t')

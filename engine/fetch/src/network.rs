@@ -1,4 +1,4 @@
-//! The handle on the network, and one that is created on first use.
+//! [`Network`], a handle for network access, and [`LazyNetwork`], which creates the handle on first use.
 
 use std::fmt;
 use std::future::Future;
@@ -18,11 +18,11 @@ use crate::wire::retry::Retry;
 use crate::wire::shared::Shared;
 
 /// Interval at which the cancellation flag is checked.
-const LOCK_CHECK_INTERVAL: Duration = Duration::from_millis(100);
+const CANCEL_CHECK_INTERVAL: Duration = Duration::from_millis(100);
 
-/// A handle on the network. Cheap to clone; clones share all limits.
+/// A handle for network access. Cloning it is cheap, and all clones have the same limits together.
 ///
-/// Its calls block the calling thread and must not be made from inside an asynchronous runtime.
+/// Its methods block the calling thread and must not be called from an asynchronous runtime.
 #[derive(Clone)]
 pub struct Network {
     shared: Arc<Shared>,
@@ -39,7 +39,7 @@ impl fmt::Debug for Network {
 }
 
 impl Network {
-    /// Creates a handle. Makes no connection.
+    /// Creates a handle without opening a connection.
     ///
     /// # Errors
     /// [`FetchError::Setup`] if the endpoint is not a URL, or if the system has no certificates.
@@ -51,11 +51,11 @@ impl Network {
         Network::with_finder(options, move || Ok(found.clone()))
     }
 
-    /// Like [`new`](Self::new), but calls `find` for the credentials on the first API call, and again until it
+    /// Same as [`new`](Self::new), but calls `find` for the credentials on the first API call, and again until it
     /// succeeds.
     ///
     /// # Errors
-    /// As [`new`](Self::new).
+    /// Same as for [`new`](Self::new).
     pub fn with_finder(
         options: DownloadOptions,
         find: impl Fn() -> Result<FoundCredentials, FetchError> + Send + Sync + 'static,
@@ -66,11 +66,12 @@ impl Network {
         })
     }
 
-    /// Returns the length in bytes of the file `name` at `url`, with one request for its first byte.
+    /// Returns the length in bytes of the file `name` at `url`. Requests the first byte of the file.
     ///
     /// # Errors
+    /// If the file does not exist or the request fails.
     /// If the file does not exist.
-    pub fn length(&self, name: &str, url: &str, cancel: &Cancel) -> Result<u64, FetchError> {
+    pub fn file_length(&self, name: &str, url: &str, cancel: &Cancel) -> Result<u64, FetchError> {
         let item = Item::file(name, url)?;
         let mut retry = Retry::default();
         let mut location = None;
@@ -86,10 +87,11 @@ impl Network {
     }
 
     /// Returns the length in bytes of the bundle of `id`, which proves that it can be downloaded. Makes one API call
-    /// and requests one byte of the bundle, because a signed URL alone proves nothing. The first response "too many
-    /// requests" is an error.
+    /// and requests one byte of the bundle, because a signed URL alone does not prove it. If the server limits requests
+    /// (429), returns an error without a retry.
     ///
     /// # Errors
+    /// [`FetchError::RulesNotAccepted`], and other errors of the API.
     /// [`FetchError::RulesNotAccepted`] and other errors of the API.
     pub fn check_access(&self, id: &str, cancel: &Cancel) -> Result<u64, FetchError> {
         let item = Item::Bundle(id.to_owned());
@@ -106,8 +108,8 @@ impl Network {
         })
     }
 
-    /// Returns a name of the account at this API that contains no secret. Looks for the credentials but makes no
-    /// request.
+    /// Returns a name for the account and the API's address. It contains no secret. Searches for the credentials but
+    /// makes no request.
     ///
     /// # Errors
     /// If there are no credentials.
@@ -116,27 +118,27 @@ impl Network {
         Ok(format!("{account} at {}", self.shared.options.endpoint))
     }
 
-    /// Asks the API for the owner of the credentials.
+    /// Queries the API for the owner of the credentials.
     ///
     /// # Errors
-    /// [`FetchError::Unauthorised`] if they are rejected.
+    /// [`FetchError::Unauthorised`] if the API rejects the credentials.
     pub fn account(&self, cancel: &Cancel) -> Result<Account, FetchError> {
         self.block_on_unless(cancel, api::account(&self.shared))
     }
 
-    /// Returns the API's file list of a competition. Works even if the rules are not accepted.
+    /// Returns the API's file list of a competition. This does not require that the rules are accepted.
     ///
     /// # Errors
-    /// Errors of the API.
+    /// If an API call fails.
     pub fn files(&self, id: &str, cancel: &Cancel) -> Result<Vec<DataFile>, FetchError> {
         self.block_on_unless(cancel, api::files(&self.shared, id))
     }
 
-    /// Returns number and total length of a competition's files with one API call. Works even if the rules are not
-    /// accepted.
+    /// Returns the number and total length of a competition's files with one API call. This does not require that the
+    /// rules are accepted.
     ///
     /// # Errors
-    /// Errors of the API.
+    /// If the API call fails.
     pub fn summary(&self, id: &str, cancel: &Cancel) -> Result<DataSummary, FetchError> {
         self.block_on_unless(cancel, api::summary(&self.shared, id))
     }
@@ -145,7 +147,7 @@ impl Network {
         &self.shared
     }
 
-    /// Runs a future on this thread and its tasks on the network's threads.
+    /// Runs a future on this thread. Tasks that it spawns run on the network's threads.
     pub(crate) fn block_on<T>(
         &self,
         future: impl Future<Output = Result<T, FetchError>>,
@@ -158,7 +160,7 @@ impl Network {
         }
     }
 
-    /// Like [`block_on`](Self::block_on), but stops when `cancel` is set.
+    /// Same as [`block_on`](Self::block_on), but stops when `cancel` is set.
     pub(crate) fn block_on_unless<T>(
         &self,
         cancel: &Cancel,
@@ -173,30 +175,31 @@ impl Network {
     }
 }
 
-/// A network that is set up on first use. Clones share it.
+/// A network handle that is created on first use. Clones refer to the same handle.
 #[derive(Clone)]
 pub struct LazyNetwork {
-    make: Arc<Make>,
-    made: Arc<Mutex<Option<Network>>>,
+    create: Arc<CreateNetwork>,
+    created: Arc<Mutex<Option<Network>>>,
 }
 
-type Make = dyn Fn() -> Result<Network, FetchError> + Send + Sync;
+type CreateNetwork = dyn Fn() -> Result<Network, FetchError> + Send + Sync;
 
 impl LazyNetwork {
-    /// Creates a handle that calls `make` until it succeeds once.
+    /// Creates a lazy handle. The first call that needs the network calls `create`. If it fails, the next call tries
+    /// again.
     pub fn new(
-        make: impl Fn() -> Result<Network, FetchError> + Send + Sync + 'static,
+        create: impl Fn() -> Result<Network, FetchError> + Send + Sync + 'static,
     ) -> LazyNetwork {
         LazyNetwork {
-            make: Arc::new(make),
-            made: Arc::default(),
+            create: Arc::new(create),
+            created: Arc::default(),
         }
     }
 
     /// Returns the network if there are credentials for Kaggle.
     ///
     /// # Errors
-    /// The errors of [`any`](Self::any), and an error if there are no credentials.
+    /// Same as for [`any`](Self::any), and an error if there are no credentials.
     pub fn get(&self) -> Result<Network, FetchError> {
         let network = self.any()?;
         network.shared().credentials()?;
@@ -206,12 +209,13 @@ impl LazyNetwork {
     /// Returns the network for requests without credentials.
     ///
     /// # Errors
-    /// The errors of `make`: downloads are not allowed, or there are no certificates.
+    /// If the network cannot be created, for example because downloads are not allowed or the system has no
+    /// certificates.
     pub fn any(&self) -> Result<Network, FetchError> {
-        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
-        match &*made {
+        let mut created = self.created.lock().unwrap_or_else(PoisonError::into_inner);
+        match &*created {
             Some(network) => Ok(network.clone()),
-            None => Ok(made.insert((self.make)()?).clone()),
+            None => Ok(created.insert((self.create)()?).clone()),
         }
     }
 }
@@ -230,9 +234,9 @@ impl fmt::Debug for LazyNetwork {
     }
 }
 
-/// Ends soon after `cancel` is set.
+/// Completes soon after `cancel` is set.
 async fn cancelled(cancel: &Cancel) {
     while !cancel.is_cancelled() {
-        sleep(LOCK_CHECK_INTERVAL).await;
+        sleep(CANCEL_CHECK_INTERVAL).await;
     }
 }

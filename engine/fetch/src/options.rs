@@ -15,30 +15,31 @@ pub struct DownloadOptions {
     pub rpc_endpoint: Option<String>,
     /// The protocol to try first.
     pub protocol: Protocol,
-    /// Maximum number of connections to the store, for all downloads together.
+    /// Maximum number of connections to the object store, for all downloads together.
     pub connections: usize,
-    /// Number of connections with which a download begins.
+    /// Number of connections at the start of a download.
     pub first_connections: usize,
-    /// Maximum rate of all downloads together in bytes per second. `None`: no limit.
+    /// Maximum rate of all downloads together in bytes per second. If it is `None`, there is no limit.
     pub max_rate: Option<u64>,
-    /// Length of a piece in bytes. It is the unit of the piece map, so a connection loses at most this much in a crash.
+    /// Length of a piece in bytes. The piece map records complete pieces, so each connection loses at most one piece in
+    /// a crash.
     pub piece: u64,
-    /// Maximum length of a range request in bytes; a multiple of `piece`.
+    /// Maximum length of a range request in bytes. Must be a multiple of `piece`.
     pub range: u64,
     /// A connection that sends nothing for this long is closed.
     pub stall: Duration,
-    /// Number of failures in a row, without a completed piece in between, after which a download gives up.
+    /// Number of failures in a row, without a completed piece in between, after which a download fails.
     pub attempts: u32,
-    /// Pause after the first failure. It doubles with each further one, up to a minute. With the defaults, a download
-    /// survives ten minutes without a network.
+    /// Pause after the first failure. It doubles with each further failure, up to a minute. With the defaults, a
+    /// download survives ten minutes without a network.
     pub backoff: Duration,
-    /// Maximum pause that a server may request; a longer one is an error.
+    /// Maximum pause that a server may request. A longer pause is an error.
     pub patience: Duration,
     /// Whether `HTTPS_PROXY` and similar variables are used.
     pub proxies: bool,
     /// The clock that is used to check whether a login has expired.
     pub clock: Clock,
-    /// Receives reports of waiting.
+    /// Is notified while a download waits.
     pub watcher: Watcher,
 }
 

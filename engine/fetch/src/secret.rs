@@ -12,12 +12,12 @@ impl Secret {
         Secret(text.into())
     }
 
-    /// Returns the text, for sending it.
+    /// Returns the text, to send it.
     pub(crate) fn expose(&self) -> &str {
         &self.0
     }
 
-    /// Replaces the secret in `text`, because a server may send it back.
+    /// Replaces the secret in `text` with a placeholder, because a server may send it back.
     pub(crate) fn scrub(&self, text: &str) -> String {
         if self.0.is_empty() {
             text.to_owned()

@@ -1,4 +1,4 @@
-//! Failures of a request that may succeed when it is repeated.
+//! Failures of a request that may succeed if the request is repeated.
 
 use std::time::Duration;
 
@@ -42,11 +42,11 @@ pub enum Trouble {
         /// The pause that the server requested.
         retry_after: Option<Duration>,
     },
-    /// The store rejects a signed address.
-    #[error("{host} does not accept the signed address that Kaggle gave ({code})")]
+    /// The object store rejected a signed address.
+    #[error("{host} does not accept the signed address that Kaggle provided ({code})")]
     Address { host: String, code: u16 },
-    /// The server sent another range.
-    #[error("{host} sent other bytes than requested: {what}")]
+    /// The server sent a range that was not requested.
+    #[error("{host} sent different bytes than requested: {what}")]
     OtherRange { host: String, what: String },
     /// The server does not support ranges.
     #[error("{host} sent the whole bundle instead of a range of it")]
@@ -62,7 +62,7 @@ impl Trouble {
         }
     }
 
-    /// Whether the server is overloaded.
+    /// Returns whether the server is overloaded.
     pub(crate) fn is_overload(&self) -> bool {
         matches!(
             self,
@@ -74,7 +74,7 @@ impl Trouble {
     }
 }
 
-/// Returns the causes of a transport error, without its URL, which may contain a signature.
+/// Returns the causes of a transport error without the error's URL, which may contain a signature.
 pub(crate) fn cause(error: reqwest::Error) -> String {
     prep_core::chain(&error.without_url())
 }

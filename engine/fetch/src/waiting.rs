@@ -1,4 +1,4 @@
-//! Reports of waiting for a server that cannot be reached, is silent, or asks to wait.
+//! Reports that a download waits for a server that is unreachable, is silent, or requests a pause.
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,10 +8,10 @@ use prep_core::units;
 
 use crate::trouble::Trouble;
 
-/// A pause longer than this is reported.
-pub(crate) const SLOW_AFTER: Duration = Duration::from_secs(3);
+/// Silence of a server that is longer than this is reported.
+pub(crate) const REPORT_SILENCE_AFTER: Duration = Duration::from_secs(3);
 
-/// A shorter pause between two attempts is not reported, unless there is no connection.
+/// A pause between two attempts that is shorter than this is not reported, unless there is no connection.
 const MIN_REPORTED_PAUSE: Duration = Duration::from_secs(2);
 
 /// The reason for waiting.
@@ -30,13 +30,13 @@ pub enum WaitReport {
         cause: String,
         /// Time until the next attempt.
         pause: Duration,
-        /// Approximate time until the last attempt, if all of them fail.
+        /// Approximate time until the last attempt, if all attempts fail.
         until: Duration,
     },
 }
 
 impl WaitReport {
-    /// Returns the report for waiting after a failure, if the wait is long enough.
+    /// Returns the report about waiting after a failure. `None` if the wait is too short to be reported.
     pub(crate) fn new(trouble: &Trouble, pause: Duration, until: Duration) -> Option<WaitReport> {
         let is_offline = matches!(trouble, Trouble::Unreachable { .. });
         (is_offline || pause >= MIN_REPORTED_PAUSE).then(|| WaitReport::Retry {
@@ -52,7 +52,7 @@ impl fmt::Display for WaitReport {
         match self {
             WaitReport::Silence { host, until } => {
                 let (slow, until) = (
-                    units::approximate_duration(SLOW_AFTER),
+                    units::approximate_duration(REPORT_SILENCE_AFTER),
                     units::approximate_duration(*until),
                 );
                 write!(
@@ -78,14 +78,14 @@ impl fmt::Display for WaitReport {
     }
 }
 
-/// Receives reports of waiting.
+/// Receives the reports about waiting.
 #[derive(Clone, Default)]
 pub struct Watcher(Option<Arc<Report>>);
 
 type Report = dyn Fn(&WaitReport) + Send + Sync;
 
 impl Watcher {
-    /// Creates a watcher that calls `report`, from several threads.
+    /// Creates a watcher that calls `report`. The calls come from several threads.
     pub fn new(report: impl Fn(&WaitReport) + Send + Sync + 'static) -> Watcher {
         Watcher(Some(Arc::new(report)))
     }

@@ -1,4 +1,4 @@
-//! The guarantees of a source, for a bundle on disk.
+//! A local bundle meets the requirements that hold for every source.
 
 use std::fs;
 
@@ -8,7 +8,7 @@ use prep_fetch::LocalBundle;
 use crate::common::{ID, Outcome, content};
 
 #[test]
-fn a_local_bundle_keeps_the_guarantees_of_a_source() -> Outcome {
+fn a_local_bundle_meets_the_requirements_of_a_source() -> Outcome {
     let dir = tempfile::tempdir()?;
     let path = dir.path().join(format!("{ID}.zip"));
     fs::write(&path, content(100_000, 1))?;

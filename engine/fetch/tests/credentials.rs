@@ -1,4 +1,4 @@
-//! The places of credentials, their order, and the messages about them.
+//! The places in which credentials are searched, their order, and the messages about them.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -24,29 +24,29 @@ fn token(token: &str) -> KaggleCredentials {
     KaggleCredentials::Token(Secret::new(token))
 }
 
-/// A home directory, and variables.
-struct World {
+/// A home directory and environment variables.
+struct Fixture {
     home: TempDir,
     variables: Vec<(&'static str, String)>,
 }
 
-impl World {
-    fn new() -> World {
+impl Fixture {
+    fn new() -> Fixture {
         let home = tempfile::tempdir().unwrap();
         fs::create_dir(home.path().join(".kaggle")).unwrap();
-        World {
+        Fixture {
             home,
             variables: Vec::new(),
         }
     }
 
-    fn with(mut self, name: &'static str, value: impl Into<String>) -> World {
+    fn with(mut self, name: &'static str, value: impl Into<String>) -> Fixture {
         self.variables.push((name, value.into()));
         self
     }
 
-    /// A file in `~/.kaggle`.
-    fn file(self, name: &str, text: &str) -> World {
+    /// Writes a file in `~/.kaggle`.
+    fn file(self, name: &str, text: &str) -> Fixture {
         let path = self.path(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(&path, text).unwrap();
@@ -72,40 +72,40 @@ impl World {
     }
 }
 
-/// A source of credentials: its name, a function that fills it, a function that adds it without credentials, and the credentials
-/// that it should give.
-type Source = (
+/// A place of credentials: its name, a function that adds it with credentials, a function that adds it without
+/// credentials, and the expected credentials.
+type CredentialPlace = (
     &'static str,
-    fn(World) -> World,
-    fn(World) -> World,
+    fn(Fixture) -> Fixture,
+    fn(Fixture) -> Fixture,
     fn() -> Option<KaggleCredentials>,
 );
 
-/// The sources in the order of Kaggle's SDK. A login is identified only by its file.
-const SOURCES: [Source; 8] = [
+/// The places in the order of Kaggle's SDK. The last one is a login, which is identified only by its file.
+const PLACES: [CredentialPlace; 8] = [
     (
         "notebook-token",
-        |world| notebook(world, "in-notebook\n"),
-        |world| notebook(world, " "),
+        |fixture| notebook(fixture, "in-notebook\n"),
+        |fixture| notebook(fixture, " "),
         || Some(token("in-notebook")),
     ),
     (
         "KAGGLE_API_TOKEN",
-        |world| world.with("KAGGLE_API_TOKEN", " in-env\n"),
-        |world| world.with("KAGGLE_API_TOKEN", " "),
+        |fixture| fixture.with("KAGGLE_API_TOKEN", " in-env\n"),
+        |fixture| fixture.with("KAGGLE_API_TOKEN", " "),
         || Some(token("in-env")),
     ),
     (
         "token-file",
-        |world| {
-            let path = world.path("token-file").display().to_string();
-            world
+        |fixture| {
+            let path = fixture.path("token-file").display().to_string();
+            fixture
                 .file("token-file", "in-file\n")
                 .with("KAGGLE_API_TOKEN", path)
         },
-        |world| {
-            let path = world.path("token-file").display().to_string();
-            world
+        |fixture| {
+            let path = fixture.path("token-file").display().to_string();
+            fixture
                 .file("token-file", "\n")
                 .with("KAGGLE_API_TOKEN", path)
         },
@@ -113,43 +113,43 @@ const SOURCES: [Source; 8] = [
     ),
     (
         "access_token",
-        |world| world.file("access_token", "saved\n"),
-        |world| world.file("access_token", " \n"),
+        |fixture| fixture.file("access_token", "saved\n"),
+        |fixture| fixture.file("access_token", " \n"),
         || Some(token("saved")),
     ),
     (
         "access_token.txt",
-        |world| world.file("access_token.txt", "\tsaved-as-text\r\n"),
-        |world| world.file("access_token.txt", ""),
+        |fixture| fixture.file("access_token.txt", "\tsaved-as-text\r\n"),
+        |fixture| fixture.file("access_token.txt", ""),
         || Some(token("saved-as-text")),
     ),
     (
         "KAGGLE_USERNAME and KAGGLE_KEY",
-        |world| {
-            world
+        |fixture| {
+            fixture
                 .with("KAGGLE_USERNAME", "named")
                 .with("KAGGLE_KEY", "key-in-env")
         },
-        |world| world.with("KAGGLE_USERNAME", "named"),
+        |fixture| fixture.with("KAGGLE_USERNAME", "named"),
         || Some(key("named", "key-in-env")),
     ),
     (
         "kaggle.json",
-        |world| world.file("kaggle.json", JSON),
-        |world| world.file("kaggle.json", r#"{"path":"/data","proxy":""}"#),
+        |fixture| fixture.file("kaggle.json", JSON),
+        |fixture| fixture.file("kaggle.json", r#"{"path":"/data","proxy":""}"#),
         || Some(key("filed", "key-in-json")),
     ),
     (
         "credentials.json",
-        |world| world.file("credentials.json", LOGIN),
-        |world| world.file("credentials.json", r#"{"refresh_token":""}"#),
+        |fixture| fixture.file("credentials.json", LOGIN),
+        |fixture| fixture.file("credentials.json", r#"{"refresh_token":""}"#),
         || None,
     ),
 ];
 
-fn notebook(world: World, text: &str) -> World {
-    let path = world.path("notebook-token").display().to_string();
-    world
+fn notebook(fixture: Fixture, text: &str) -> Fixture {
+    let path = fixture.path("notebook-token").display().to_string();
+    fixture
         .file("notebook-token", text)
         .with("KAGGLE_KERNEL_RUN_TYPE", "Interactive")
         .with("KAGGLE_DATA_PROXY_URL", "https://dp.kaggle.net")
@@ -157,7 +157,7 @@ fn notebook(world: World, text: &str) -> World {
 }
 
 #[track_caller]
-fn assert_found(found: &FoundCredentials, source: &Source, place: &str) {
+fn assert_found(found: &FoundCredentials, source: &CredentialPlace, place: &str) {
     let (name, _, _, credentials) = source;
     assert!(
         found.origin.to_string().ends_with(name),
@@ -173,64 +173,64 @@ fn assert_found(found: &FoundCredentials, source: &Source, place: &str) {
     }
 }
 
-/// Whether two places are the same variable.
-fn are_one(one: usize, other: usize) -> bool {
+/// Returns whether two places are the same variable.
+fn are_same_variable(one: usize, other: usize) -> bool {
     [one, other].iter().all(|number| matches!(number, 1 | 2))
 }
 
 #[test]
-fn each_of_two_places_decides_as_in_kaggles_sdk() {
-    for (first, source) in SOURCES.iter().enumerate() {
+fn the_order_of_places_equals_that_of_kaggles_sdk() {
+    for (first, source) in PLACES.iter().enumerate() {
         let (name, fill, ..) = source;
-        let alone = fill(World::new()).find().unwrap();
+        let alone = fill(Fixture::new()).find().unwrap();
         assert_found(&alone, source, name);
         assert_eq!(
             (alone.others.len(), alone.warnings),
             (0, Vec::new()),
             "{name}"
         );
-        for (second, other) in SOURCES.iter().enumerate().skip(first + 1) {
-            if are_one(first, second) {
+        for (second, other) in PLACES.iter().enumerate().skip(first + 1) {
+            if are_same_variable(first, second) {
                 continue;
             }
-            // Both hold credentials: the first decides, and the other one is known.
+            // If both contain credentials, the first is used and the second is reported.
             let place = format!("{name} before {}", other.0);
-            let both = other.1(fill(World::new())).find().unwrap();
+            let both = other.1(fill(Fixture::new())).find().unwrap();
             assert_found(&both, source, &place);
             let others: Vec<String> = both.others.iter().map(ToString::to_string).collect();
             assert_eq!(others.len(), 1, "{place}: {others:?}");
             assert!(others[0].ends_with(other.0), "{place}: {others:?}");
-            // The first is there and holds none: it is skipped.
+            // If the first contains no credentials, it is skipped.
             let place = format!("{name} without credentials, then {}", other.0);
-            let skipped = other.1(source.2(World::new())).find().unwrap();
+            let skipped = other.1(source.2(Fixture::new())).find().unwrap();
             assert_found(&skipped, other, &place);
             assert_eq!(skipped.warnings, [""; 0], "{place}");
-            // The other way round.
+            // If the second contains no credentials, the first is used.
             let place = format!("{name}, and {} without credentials", other.0);
-            let alone = other.2(fill(World::new())).find().unwrap();
+            let alone = other.2(fill(Fixture::new())).find().unwrap();
             assert_found(&alone, source, &place);
         }
     }
 }
 
 #[test]
-fn a_token_in_the_place_of_a_key_is_sent_as_a_token() {
+fn a_token_in_place_of_a_key_is_sent_as_a_token() {
     let json = r#"{"username":"a","key":"KGAT_1"}"#;
-    for (world, origin) in [
-        (World::new().with("KAGGLE_KEY", "KGAT_1"), "KAGGLE_KEY"),
+    for (fixture, origin) in [
+        (Fixture::new().with("KAGGLE_KEY", "KGAT_1"), "KAGGLE_KEY"),
         (
-            World::new()
+            Fixture::new()
                 .with("KAGGLE_USERNAME", "a")
                 .with("KAGGLE_KEY", "KGAT_1"),
             "KAGGLE_KEY",
         ),
-        (World::new().file("kaggle.json", json), "kaggle.json"),
+        (Fixture::new().file("kaggle.json", json), "kaggle.json"),
         (
-            World::new().file("kaggle.json", r#"{"key":"KGAT_1"}"#),
+            Fixture::new().file("kaggle.json", r#"{"key":"KGAT_1"}"#),
             "kaggle.json",
         ),
     ] {
-        let found = world.find().unwrap();
+        let found = fixture.find().unwrap();
         assert_eq!(found.credentials, token("KGAT_1"));
         assert!(
             found.origin.to_string().ends_with(origin),
@@ -241,16 +241,16 @@ fn a_token_in_the_place_of_a_key_is_sent_as_a_token() {
 }
 
 #[test]
-fn half_a_pair_in_variables_is_completed_by_the_file() {
+fn the_file_completes_a_user_or_key_in_a_variable() {
     for (variable, json, expected) in [
         ("KAGGLE_USERNAME", r#"{"key":"k"}"#, Some(key("v", "k"))),
         ("KAGGLE_KEY", r#"{"username":"u"}"#, Some(key("u", "v"))),
-        // As Kaggle's tools have it, a key in a variable replaces that of the file.
+        // As in Kaggle's tools, a key in a variable replaces the key of the file.
         ("KAGGLE_KEY", JSON, Some(key("filed", "v"))),
         ("KAGGLE_USERNAME", JSON, Some(key("filed", "key-in-json"))),
         ("KAGGLE_USERNAME", r#"{"username":"u"}"#, None),
     ] {
-        let found = World::new()
+        let found = Fixture::new()
             .with(variable, "v")
             .file("kaggle.json", json)
             .find();
@@ -263,24 +263,30 @@ fn half_a_pair_in_variables_is_completed_by_the_file() {
 }
 
 #[test]
-fn a_configured_directory_is_added() {
+fn a_configured_directory_is_searched_in_addition() {
     let configured = tempfile::tempdir().unwrap();
     let dir = configured.path().to_str().unwrap();
-    let world =
-        |file: &str, text: &str| World::new().with("KAGGLE_CONFIG_DIR", dir).file(file, text);
-    // Files in ~/.kaggle are not hidden.
+    let fixture = |file: &str, text: &str| {
+        Fixture::new()
+            .with("KAGGLE_CONFIG_DIR", dir)
+            .file(file, text)
+    };
+    // Files in ~/.kaggle are still found.
     for (file, text) in [
         ("access_token", "t"),
         ("kaggle.json", JSON),
         ("credentials.json", LOGIN),
     ] {
-        let world = world(file, text);
-        assert_eq!(world.find().unwrap().origin, Origin::File(world.path(file)));
+        let fixture = fixture(file, text);
+        assert_eq!(
+            fixture.find().unwrap().origin,
+            Origin::File(fixture.path(file))
+        );
     }
     // Kaggle's tools read kaggle.json in the configured directory first.
     let json = configured.path().join("kaggle.json");
     fs::write(&json, r#"{"username":"c","key":"k"}"#).unwrap();
-    let found = world("kaggle.json", JSON).find().unwrap();
+    let found = fixture("kaggle.json", JSON).find().unwrap();
     assert_eq!(
         (found.credentials, found.origin),
         (key("c", "k"), Origin::File(json))
@@ -288,30 +294,30 @@ fn a_configured_directory_is_added() {
     // Kaggle's tools read tokens only in ~/.kaggle; prep reads them in both directories.
     let saved = configured.path().join("access_token");
     fs::write(&saved, "c").unwrap();
-    let found = world("kaggle.json", JSON).find().unwrap();
+    let found = fixture("kaggle.json", JSON).find().unwrap();
     assert_eq!(found.origin, Origin::File(saved));
-    let found = world("access_token", "t").find().unwrap();
+    let found = fixture("access_token", "t").find().unwrap();
     assert_eq!(found.credentials, token("t"));
-    // On a system with another directory of configuration.
-    let world = World::new().file("../.config/kaggle/kaggle.json", JSON);
+    // Some systems have a different configuration directory.
+    let fixture = Fixture::new().file("../.config/kaggle/kaggle.json", JSON);
     assert_eq!(
-        world.find().unwrap().credentials,
+        fixture.find().unwrap().credentials,
         key("filed", "key-in-json")
     );
 }
 
 #[test]
-fn a_file_that_others_can_read_is_warned_of() {
+fn a_file_readable_by_others_causes_a_warning() {
     for name in ["kaggle.json", "access_token", "credentials.json"] {
         let text = match name {
             "kaggle.json" => JSON,
             "access_token" => "t",
             _ => LOGIN,
         };
-        let world = World::new().file(name, text);
+        let fixture = Fixture::new().file(name, text);
         for (mode, warned) in [(0o600, false), (0o400, false), (0o640, true), (0o604, true)] {
-            fs::set_permissions(world.path(name), Permissions::from_mode(mode)).unwrap();
-            let warnings = world.find().unwrap().warnings;
+            fs::set_permissions(fixture.path(name), Permissions::from_mode(mode)).unwrap();
+            let warnings = fixture.find().unwrap().warnings;
             assert_eq!(!warnings.is_empty(), warned, "{mode:o}");
             assert!(warnings.iter().all(|warning| warning.contains("chmod 600")));
         }
@@ -319,7 +325,7 @@ fn a_file_that_others_can_read_is_warned_of() {
 }
 
 #[test]
-fn what_is_missing_or_malformed_is_named_without_its_content() {
+fn errors_name_missing_and_malformed_credentials_without_their_content() {
     type Case<'a> = (&'a [(&'static str, &'a str)], &'a str, &'a str, &'a str);
     let table: [Case; 10] = [
         (&[("KAGGLE_USERNAME", "a")], "", "", "KAGGLE_KEY is not"),
@@ -344,15 +350,15 @@ fn what_is_missing_or_malformed_is_named_without_its_content() {
             "no Kaggle credentials",
         ),
         (&[], "access_token", " \n", "no Kaggle credentials"),
-        // Neither can be sent in a header.
-        (&[], "access_token", "two hush", "hold spaces"),
+        // These texts cannot be sent in a header.
+        (&[], "access_token", "two hush", "contain spaces"),
         (
             &[("KAGGLE_API_TOKEN", "hush\u{e9}")],
             "",
             "",
-            "KAGGLE_API_TOKEN hold spaces",
+            "KAGGLE_API_TOKEN contain spaces",
         ),
-        // The path of a file that is not there is not a token.
+        // A path of a missing file is not treated as a token.
         (
             &[("KAGGLE_API_TOKEN", "/nowhere/token")],
             "",
@@ -361,14 +367,14 @@ fn what_is_missing_or_malformed_is_named_without_its_content() {
         ),
     ];
     for (variables, name, text, expected) in table {
-        let mut world = World::new();
+        let mut fixture = Fixture::new();
         for (variable, value) in variables {
-            world = world.with(variable, *value);
+            fixture = fixture.with(variable, *value);
         }
         if !name.is_empty() {
-            world = world.file(name, text);
+            fixture = fixture.file(name, text);
         }
-        let error = world.find().unwrap_err();
+        let error = fixture.find().unwrap_err();
         let shown = format!("{error}\n{error:?}");
         assert!(shown.contains(expected), "{shown}");
         assert!(!shown.contains("hush"), "{shown}");
@@ -386,11 +392,11 @@ fn what_is_missing_or_malformed_is_named_without_its_content() {
 }
 
 #[test]
-fn a_malformed_place_is_skipped_with_a_warning() {
-    let world = World::new()
+fn malformed_credentials_are_skipped_with_a_warning() {
+    let fixture = Fixture::new()
         .file("access_token", "two words")
         .file("kaggle.json", JSON);
-    let found = world.find().unwrap();
+    let found = fixture.find().unwrap();
     assert_eq!(found.credentials, key("filed", "key-in-json"));
     assert_eq!(found.warnings.len(), 1);
     let warning = &found.warnings[0];
@@ -398,17 +404,17 @@ fn a_malformed_place_is_skipped_with_a_warning() {
         warning.starts_with("skipped: the credentials "),
         "{warning}"
     );
-    assert!(warning.contains("access_token hold spaces"), "{warning}");
+    assert!(warning.contains("access_token contain spaces"), "{warning}");
 }
 
 #[test]
-fn a_path_of_a_token_may_be_below_the_home_directory() {
-    let world = World::new()
+fn a_token_path_may_begin_with_the_home_directory() {
+    let fixture = Fixture::new()
         .file("mine", "t")
         .with("KAGGLE_API_TOKEN", "~/.kaggle/mine");
-    let found = world.find().unwrap();
+    let found = fixture.find().unwrap();
     assert_eq!(found.credentials, token("t"));
-    assert_eq!(found.origin, Origin::File(world.path("mine")));
+    assert_eq!(found.origin, Origin::File(fixture.path("mine")));
 }
 
 #[test]
@@ -419,7 +425,10 @@ fn an_account_is_named_without_its_secret() {
         "{one}"
     );
     assert_eq!(key("somebody", "k").account(), "somebody");
-    let login = World::new().file("credentials.json", LOGIN).find().unwrap();
+    let login = Fixture::new()
+        .file("credentials.json", LOGIN)
+        .find()
+        .unwrap();
     assert_eq!(login.credentials.account(), "logged-in");
     assert!(!format!("{login:?}").contains("refresh"), "{login:?}");
 }

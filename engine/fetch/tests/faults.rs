@@ -1,29 +1,31 @@
-//! Every fault, at several bytes: the right bytes or the right error, and never a damaged bundle under its final name.
+//! Faults of all kinds, at several bytes of the download. Each ends with the right bytes or the right error, and a
+//! damaged bundle never gets its final name.
 
 use crate::common;
 use std::sync::Mutex;
 use std::thread;
 use std::time::Duration;
 
-use common::{ID, Outcome, World, content};
+use common::{Fixture, ID, Outcome, content};
 use prep_fault_server::{At, Bundle, Fault, Kind, Side};
 use prep_fetch::Protocol;
 
-/// Downloads by each of four threads in `addresses_that_serve_one_request_each`.
+/// Number of downloads of each of four threads in `addresses_that_serve_only_one_request_are_renewed`.
 const RUNS: usize = 10;
 
 const LENGTH: usize = 1_000_003;
 
-/// The first byte, in the first piece, at and around edges of pieces and ranges, and the last bytes.
+/// The first byte, a byte in the first piece, bytes at and around the ends of pieces and ranges, and one of the last
+/// bytes.
 const OFFSETS: [u64; 7] = [0, 5_000, 16_383, 65_536, 500_000, 999_424, 1_000_002];
 
-/// The expected end of a case.
+/// The expected result of a case.
 enum End {
-    /// With the right bytes, and at most this many API calls, and bytes sent beyond the length.
+    /// The right bytes, with at most `api` API calls, and at most `extra` bytes sent in addition to the length.
     Right { api: usize, extra: u64 },
-    /// With the second content.
+    /// The second content of the bundle.
     Other,
-    /// With an error whose first line contains this text.
+    /// An error whose message or remedy contains this text.
     Error(&'static str),
 }
 
@@ -37,27 +39,27 @@ fn status(code: u16, retry_after: &str) -> Kind {
     }
 }
 
-/// In both protocols.
+/// Runs a case with both protocols.
 fn check(name: &str, bundle: Bundle, faults: Vec<Fault>, md5: Option<&str>, end: &End) {
     for protocol in [Protocol::Rpc, Protocol::Rest] {
         let name = &format!("{name}, {protocol:?}");
-        let world = World::with(vec![bundle.clone()], faults.clone(), |options| {
+        let fixture = Fixture::with(vec![bundle.clone()], faults.clone(), |options| {
             options.protocol = protocol;
         });
-        check_world(name, &world, md5, end);
+        check_fixture(name, &fixture, md5, end);
         let method = match protocol {
             Protocol::Rpc => "POST",
             Protocol::Rest => "GET",
         };
-        let first = &world.server.requests_of(Side::Api)[0];
+        let first = &fixture.server.requests_of(Side::Api)[0];
         assert_eq!(first.method, method, "{name}");
     }
 }
 
-fn check_world(name: &str, world: &World, md5: Option<&str>, end: &End) {
-    let result = world.run(md5);
+fn check_fixture(name: &str, fixture: &Fixture, md5: Option<&str>, end: &End) {
+    let result = fixture.run(md5);
     let bytes = content(LENGTH, 1);
-    for request in world.server.requests_of(Side::Store) {
+    for request in fixture.server.requests_of(Side::Store) {
         assert!(
             !request.authorization,
             "{name}: credentials reached the store"
@@ -66,35 +68,35 @@ fn check_world(name: &str, world: &World, md5: Option<&str>, end: &End) {
     match end {
         End::Right { api, extra } => {
             result.unwrap_or_else(|error| panic!("{name}: {error}"));
-            world.assert_complete(&bytes);
-            let calls = world.server.requests_of(Side::Api).len();
+            fixture.assert_complete(&bytes);
+            let calls = fixture.server.requests_of(Side::Api).len();
             assert!(calls <= *api, "{name}: {calls} API calls");
-            let sent = world.server.sent();
+            let sent = fixture.server.sent();
             let most = LENGTH as u64 + extra;
             assert!(sent <= most, "{name}: {sent} bytes sent, {most} allowed");
         }
         End::Other => {
             result.unwrap_or_else(|error| panic!("{name}: {error}"));
-            world.assert_complete(&content(LENGTH, 2));
+            fixture.assert_complete(&content(LENGTH, 2));
         }
         End::Error(expected) => {
             let error = result.expect_err(name);
             let shown = format!("{error} {:?}", error.remedy());
             assert!(shown.contains(expected), "{name}: {shown}");
-            assert!(!world.target().exists(), "{name}");
+            assert!(!fixture.target().exists(), "{name}");
         }
     }
 }
 
 #[test]
-fn faults_at_a_byte() {
+fn downloads_survive_or_report_faults_at_any_byte() {
     let stall = Kind::Stall(Duration::from_secs(60));
     let replace = Kind::Replace(content(LENGTH, 2).into());
     let right = |api, ranges| End::Right {
         api,
         extra: ranges * RANGE,
     };
-    // Kind, how often (0: always), whether the server sends the MD5, result.
+    // The columns are name, kind, number of times (0: always), and result.
     let table: Vec<(&str, Kind, usize, End)> = vec![
         ("drop", Kind::Drop, 1, right(1, 1)),
         ("drop three times", Kind::Drop, 3, right(1, 3)),
@@ -168,19 +170,19 @@ fn faults_at_a_byte() {
             End::Error("got HTML, 93 B"),
         ),
         ("replace", replace, 1, End::Other),
-        ("another range", Kind::OtherRange, 1, right(1, 1)),
+        ("a different range", Kind::OtherRange, 1, right(1, 1)),
         (
             "other ranges",
             Kind::OtherRange,
             0,
-            End::Error("other bytes than requested"),
+            End::Error("different bytes than requested"),
         ),
         ("no content range", Kind::NoContentRange, 1, right(1, 1)),
         (
             "no content ranges",
             Kind::NoContentRange,
             0,
-            End::Error("other bytes than requested"),
+            End::Error("different bytes than requested"),
         ),
         ("416", Kind::status(416), 1, right(1, 20)),
         ("416 always", Kind::status(416), 0, End::Error("")),
@@ -207,7 +209,7 @@ fn faults_at_a_byte() {
 }
 
 #[test]
-fn corrupted_bytes() {
+fn corrupted_bytes_are_detected() {
     let bundle = || Bundle::new(ID, content(LENGTH, 1));
     for offset in OFFSETS.map(|offset| offset.max(2)) {
         let fault = Fault::at_byte(offset, Kind::Corrupt);
@@ -219,14 +221,14 @@ fn corrupted_bytes() {
         let error = End::Error("arrived damaged 2 times");
         check("always", bundle(), vec![fault.always()], None, &error);
     }
-    // Data that do not begin like a zip archive is not fetched to its end.
+    // A download whose first bytes are not those of a zip archive stops early.
     let fault = Fault::at_byte(0, Kind::Corrupt);
     let error = End::Error("got unknown binary data, 1.00 MB, expected a zip archive");
     check("first byte", bundle(), vec![fault], None, &error);
 }
 
 #[test]
-fn faults_of_the_api() {
+fn api_faults_are_retried_or_reported() {
     let right = |api| End::Right { api, extra: 0 };
     let refusal = |code: u16, message: &str| Kind::Status {
         code,
@@ -261,7 +263,7 @@ fn faults_of_the_api() {
             "404",
             refusal(404, "Not found"),
             0,
-            End::Error("knows no competition"),
+            End::Error("has no competition"),
         ),
         // If one protocol does not know a competition, the other one is tried once.
         (
@@ -305,7 +307,7 @@ fn faults_of_the_api() {
                 body: "PK\u{3}\u{4}\0\0".into(),
             },
             1,
-            End::Error("refuses the bundle of spooky-author-identification (403)"),
+            End::Error("denies access to the bundle of spooky-author-identification (403)"),
         ),
         (
             "login page",
@@ -313,7 +315,7 @@ fn faults_of_the_api() {
             1,
             End::Error("its login page"),
         ),
-        // Each range is a call then, and the first call may send all of it.
+        // In this case, each range is an API call, and the first call may send the entire bundle.
         (
             "the bundle itself",
             Kind::SendBundle,
@@ -324,7 +326,7 @@ fn faults_of_the_api() {
             },
         ),
         (
-            "429 without a wish",
+            "429 without a pause",
             Kind::status(429),
             0,
             End::Error("accepts no more for now (429)"),
@@ -379,43 +381,43 @@ fn faults_of_the_api() {
 fn a_bundle_without_faults_is_fetched_once() -> Outcome {
     let bundle = Bundle::new(ID, content(LENGTH, 1));
     let md5 = bundle.md5.clone();
-    let world = World::new(bundle, Vec::new());
-    let value = world.run(Some(&md5))?;
-    world.assert_complete(&content(LENGTH, 1));
-    assert_eq!(world.server.sent(), LENGTH as u64);
-    assert_eq!(world.server.requests_of(Side::Api).len(), 1);
-    // Afterwards it is known without a request.
-    assert_eq!(world.run(Some(&md5))?.digest(), value.digest());
-    assert_eq!(world.server.requests_of(Side::Api).len(), 1);
+    let fixture = Fixture::new(bundle, Vec::new());
+    let value = fixture.run(Some(&md5))?;
+    fixture.assert_complete(&content(LENGTH, 1));
+    assert_eq!(fixture.server.sent(), LENGTH as u64);
+    assert_eq!(fixture.server.requests_of(Side::Api).len(), 1);
+    // Afterwards, the bundle is known without a request.
+    assert_eq!(fixture.run(Some(&md5))?.digest(), value.digest());
+    assert_eq!(fixture.server.requests_of(Side::Api).len(), 1);
     Ok(())
 }
 
 #[test]
-fn another_md5_than_the_published_one_is_refused_before_it_is_fetched() {
+fn a_wrong_md5_is_reported_before_the_download_if_possible() {
     let published = "0123456789abcdef0123456789abcdef";
-    let world = World::new(Bundle::new(ID, content(LENGTH, 1)), Vec::new());
-    let error = world
+    let fixture = Fixture::new(Bundle::new(ID, content(LENGTH, 1)), Vec::new());
+    let error = fixture
         .run(Some(published))
         .expect_err("another MD5")
         .to_string();
     assert!(error.contains("Kaggle changed it"), "{error}");
-    assert!(world.server.requests_of(Side::Store).len() <= 1);
-    assert!(!world.target().exists());
-    // If the server does not send it, after the download.
+    assert!(fixture.server.requests_of(Side::Store).len() <= 1);
+    assert!(!fixture.target().exists());
+    // If the server does not send its MD5, the MD5 is checked after the download.
     let silent = Bundle::new(ID, content(LENGTH, 1)).without_hash();
     let end = End::Error("arrived damaged");
     check("silent", silent, Vec::new(), Some(published), &end);
 }
 
 #[test]
-fn without_any_checksum_a_cut_off_archive_is_still_refused() {
+fn a_truncated_archive_is_rejected_even_without_a_checksum() {
     let silent = Bundle::new(ID, content(LENGTH, 1)).without_hash();
     let end = End::Error("not a complete zip archive");
     check("silent", silent, Vec::new(), None, &end);
 }
 
 #[test]
-fn a_server_without_ranges_that_drops_starts_at_the_front() {
+fn a_broken_download_without_ranges_starts_over() {
     let bundle = Bundle::new(ID, content(LENGTH, 1));
     let faults = vec![
         Fault::at(At::Store, Kind::IgnoreRange).always(),
@@ -425,59 +427,60 @@ fn a_server_without_ranges_that_drops_starts_at_the_front() {
     check("drop", bundle, faults, None, &End::Right { api: 1, extra });
 }
 
-/// Each address serves one request: each range gets another address, in any order of the responses.
+/// Each address serves a single request, so each range needs a new address, in any order of the responses.
 #[test]
-fn addresses_that_serve_one_request_each() {
+fn addresses_that_serve_only_one_request_are_renewed() {
     let bytes = content(LENGTH, 1);
     thread::scope(|scope| {
         for _ in 0..4 {
             scope.spawn(|| {
                 for _ in 0..RUNS {
                     let bundle = Bundle::new(ID, bytes.clone());
-                    // Slow enough that several addresses are rejected before a piece is complete.
+                    // The download is slow enough that several addresses are rejected before a piece is complete.
                     let faults = [Kind::SingleUse, Kind::Throttle(500_000)];
                     let faults = faults.map(|kind| Fault::at(At::Store, kind).always());
-                    let world = World::with(vec![bundle], faults.to_vec(), |options| {
+                    let fixture = Fixture::with(vec![bundle], faults.to_vec(), |options| {
                         options.connections = 8;
                         options.first_connections = 8;
                     });
-                    world
+                    fixture
                         .run(None)
                         .unwrap_or_else(|error| panic!("single use: {error}"));
-                    world.assert_complete(&bytes);
+                    fixture.assert_complete(&bytes);
                 }
             });
         }
     });
 }
 
-/// An address that never serves a request is a failure.
+/// New addresses that never serve a request are failures.
 #[test]
-fn addresses_that_serve_nothing_end_the_download() {
+fn a_download_fails_if_new_addresses_serve_no_request() {
     let refused = Fault::at(At::Store, Kind::status(403)).after(1).always();
-    let world = World::new(Bundle::new(ID, content(LENGTH, 1)), vec![refused]);
-    let error = world.run(None).expect_err("refused").to_string();
+    let fixture = Fixture::new(Bundle::new(ID, content(LENGTH, 1)), vec![refused]);
+    let error = fixture.run(None).expect_err("refused").to_string();
     assert!(
         error.contains("does not accept the signed address"),
         "{error}"
     );
     assert!(error.contains("after 3 attempts in a row"), "{error}");
-    // The first address has served a request, so it is not one of the three; each of its pieces starts the count again.
-    let calls = world.server.requests_of(Side::Api).len();
+    // The first address has served a request, so it is not one of the three attempts. Each of its pieces resets the
+    // count.
+    let calls = fixture.server.requests_of(Side::Api).len();
     assert!((4..16).contains(&calls), "{calls}");
 }
 
-/// An error whose text never ends does not hold the download beyond the stall timer.
+/// An error whose text never ends does not block the download for longer than the stall timeout.
 #[test]
-fn a_slow_refusal_is_cut_off() {
+fn a_slow_error_response_is_cut_off() {
     let slow = Kind::SlowStatus {
         code: 418,
         pause: Duration::from_millis(200),
     };
     let bundle = Bundle::new(ID, content(LENGTH, 1));
-    let world = World::new(bundle, vec![Fault::at(At::Api, slow)]);
+    let fixture = Fixture::new(bundle, vec![Fault::at(At::Api, slow)]);
     let begun = std::time::Instant::now();
-    let error = world.run(None).expect_err("slow").to_string();
+    let error = fixture.run(None).expect_err("slow").to_string();
     assert!(error.contains("answered 418"), "{error}");
     assert!(
         begun.elapsed() < Duration::from_secs(5),

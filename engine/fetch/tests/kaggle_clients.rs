@@ -1,9 +1,9 @@
-//! Whether the server of the tests is like Kaggle, and prep like Kaggle's own clients: `kaggle` 1.6.17, `kaggle` 2.2.5 and
-//! `kagglehub` 1.0.3, unchanged from PyPI, download from the server, and prep makes the same requests with the same
-//! credentials.
+//! Verifies that the test server behaves like Kaggle, and prep like Kaggle's own clients. `kaggle` 1.6.17, `kaggle`
+//! 2.2.5 and `kagglehub` 1.0.3, unchanged from PyPI, download from the server. prep must send the same requests with
+//! the same credentials.
 //!
-//! The clients are installed below `target`, once. Where there is no Python or PyPI cannot be reached, the tests print that and
-//! are skipped.
+//! The clients are installed once, below `target`. If Python is missing or PyPI cannot be reached, the tests print that
+//! and are skipped.
 
 use crate::common;
 use std::fs;
@@ -20,16 +20,16 @@ use prep_fetch::{CredentialVariables, Network, find_credentials};
 use prep_formats::zip::{ZipMethod, ZipWriter};
 use tempfile::TempDir;
 
-/// The clients of today, and the last one of the older protocol.
-const PRESENT: [&str; 4] = [
+/// The current clients, and the last client of the older protocol.
+const CURRENT_CLIENTS: [&str; 4] = [
     "kaggle==2.2.5",
     "kagglehub==1.0.3",
     "kagglesdk==0.1.38",
     "six",
 ];
-const FORMER: [&str; 1] = ["kaggle==1.6.17"];
+const OLDER_CLIENT: [&str; 1] = ["kaggle==1.6.17"];
 
-/// A virtual environment with these packages; `None` if they cannot be installed.
+/// Returns a virtual environment with these packages. `None` if they cannot be installed.
 fn environment(name: &str, packages: &[&str]) -> Option<PathBuf> {
     let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     let complete = dir.join("complete");
@@ -58,19 +58,19 @@ fn environment(name: &str, packages: &[&str]) -> Option<PathBuf> {
     Some(dir)
 }
 
-fn present() -> Option<&'static Path> {
+fn current_clients() -> Option<&'static Path> {
     static DIR: OnceLock<Option<PathBuf>> = OnceLock::new();
-    DIR.get_or_init(|| environment("kaggle-present", &PRESENT))
+    DIR.get_or_init(|| environment("kaggle-current", &CURRENT_CLIENTS))
         .as_deref()
 }
 
-fn former() -> Option<&'static Path> {
+fn older_client() -> Option<&'static Path> {
     static DIR: OnceLock<Option<PathBuf>> = OnceLock::new();
-    DIR.get_or_init(|| environment("kaggle-former", &FORMER))
+    DIR.get_or_init(|| environment("kaggle-older", &OLDER_CLIENT))
         .as_deref()
 }
 
-/// A bundle that can be unpacked, and its files for the API.
+/// Returns a bundle that can be unpacked, with its files for the API.
 fn bundle() -> Bundle {
     let table = content(5_000, 3);
     let files = ["train.csv", "images/a b.png"];
@@ -89,17 +89,17 @@ fn bundle() -> Bundle {
     Bundle::new(ID, all.finish().unwrap()).with_files(files.to_vec())
 }
 
-/// A server, and a home directory.
-struct World {
+/// A server and a home directory.
+struct Fixture {
     server: FaultServer,
     home: TempDir,
 }
 
-impl World {
-    fn new(bundle: Bundle) -> World {
+impl Fixture {
+    fn new(bundle: Bundle) -> Fixture {
         let home = tempfile::tempdir().unwrap();
         fs::create_dir(home.path().join(".kaggle")).unwrap();
-        World {
+        Fixture {
             server: FaultServer::start(vec![bundle], Vec::new()).unwrap(),
             home,
         }
@@ -116,8 +116,8 @@ impl World {
         );
     }
 
-    /// A client whose Kaggle is the server: for the clients of today it is `http://localhost`, which the server answers as a
-    /// proxy.
+    /// Returns a command that runs a client with the server instead of Kaggle. The current clients use
+    /// `http://localhost`, for which the server acts as a proxy.
     fn command(&self, dir: &Path, program: &str) -> Command {
         let proxy = format!("http://{}", self.server.api_host());
         let mut command = Command::new(dir.join("bin").join(program));
@@ -137,14 +137,14 @@ impl World {
         command
     }
 
-    /// `kaggle competitions ...`, with user and key unless other credentials are there.
+    /// Returns a command `kaggle competitions ...`, with user and key unless other credentials exist.
     fn kaggle(&self, dir: &Path, arguments: &[&str]) -> Command {
         let mut command = self.command(dir, "kaggle");
         command.arg("competitions").args(arguments);
         command
     }
 
-    /// A call of `kagglehub.competition_download`.
+    /// Returns a command that calls `kagglehub.competition_download`.
     fn hub(&self, dir: &Path, arguments: &str) -> Command {
         let script = format!(
             "import kagglehub; print(kagglehub.competition_download('{ID}'{arguments}), end='')"
@@ -166,24 +166,24 @@ fn login(token: &str, expires: &str) -> String {
     )
 }
 
-/// Runs a client and returns its output.
+/// Runs a client that must succeed, and returns its output.
 #[track_caller]
 fn succeed(command: &mut Command) -> String {
     let output = command.output().unwrap();
-    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
     let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{command:?}: {said}{errors}");
-    said
+    assert!(output.status.success(), "{command:?}: {text}{errors}");
+    text
 }
 
 /// Runs a client that must fail, and returns its output.
 #[track_caller]
 fn fail(command: &mut Command) -> String {
     let output = command.output().unwrap();
-    let said = [output.stdout, output.stderr].concat();
-    let said = String::from_utf8_lossy(&said).into_owned();
-    assert!(!output.status.success(), "{command:?}: {said}");
-    said
+    let text = [output.stdout, output.stderr].concat();
+    let text = String::from_utf8_lossy(&text).into_owned();
+    assert!(!output.status.success(), "{command:?}: {text}");
+    text
 }
 
 fn with_key(mut command: Command) -> Command {
@@ -200,104 +200,110 @@ fn with_token(mut command: Command) -> Command {
 
 #[test]
 fn kaggle_1_6_17_downloads() -> Outcome {
-    let Some(dir) = former() else { return Ok(()) };
-    let world = World::new(bundle());
+    let Some(dir) = older_client() else {
+        return Ok(());
+    };
+    let fixture = Fixture::new(bundle());
     succeed(&mut with_key(
-        world.kaggle(dir, &["download", "-c", ID, "-p", "out"]),
+        fixture.kaggle(dir, &["download", "-c", ID, "-p", "out"]),
     ));
-    let got = fs::read(world.home.path().join(format!("out/{ID}.zip")))?;
+    let got = fs::read(fixture.home.path().join(format!("out/{ID}.zip")))?;
     assert!(got == bundle().content.read(0, usize::MAX));
-    assert_eq!(world.api().len(), 1);
+    assert_eq!(fixture.api().len(), 1);
     let file = ["download", "-c", ID, "-f", "images/a b.png", "-p", "out"];
-    succeed(&mut with_key(world.kaggle(dir, &file)));
-    let said = succeed(&mut with_key(world.kaggle(dir, &["files", ID])));
-    assert!(said.contains("train.csv"), "{said}");
+    succeed(&mut with_key(fixture.kaggle(dir, &file)));
+    let text = succeed(&mut with_key(fixture.kaggle(dir, &["files", ID])));
+    assert!(text.contains("train.csv"), "{text}");
     Ok(())
 }
 
 #[test]
 fn kaggle_2_2_5_downloads() -> Outcome {
-    let Some(dir) = present() else { return Ok(()) };
+    let Some(dir) = current_clients() else {
+        return Ok(());
+    };
     let download = ["download", "-c", ID, "-p", "out", "-o"];
-    type Prepare = fn(&World, Command) -> Command;
+    type Prepare = fn(&Fixture, Command) -> Command;
     let credentials: [Prepare; 3] = [
         |_, command| with_key(command),
         |_, command| with_token(command),
-        |world, command| {
-            world.login("expired");
+        |fixture, command| {
+            fixture.login("expired");
             command
         },
     ];
     for prepare in credentials {
-        let world = World::new(bundle());
-        succeed(&mut prepare(&world, world.kaggle(dir, &download)));
-        let got = fs::read(world.home.path().join(format!("out/{ID}.zip")))?;
+        let fixture = Fixture::new(bundle());
+        succeed(&mut prepare(&fixture, fixture.kaggle(dir, &download)));
+        let got = fs::read(fixture.home.path().join(format!("out/{ID}.zip")))?;
         assert!(got == bundle().content.read(0, usize::MAX));
-        // It sends the same requests as prep.
-        let last = world.api().pop().ok_or("no request")?;
+        // The client sends the same requests as prep.
+        let last = fixture.api().pop().ok_or("no request")?;
         let body: serde_json::Value = serde_json::from_str(&last.body)?;
-        let network = Network::new(options(&world.server.endpoint()), common::key())?;
+        let network = Network::new(options(&fixture.server.endpoint()), common::key())?;
         network.check_access(ID, &Cancel::default())?;
-        let own = world.api().pop().ok_or("no request")?;
+        let own = fixture.api().pop().ok_or("no request")?;
         assert_eq!((&last.method, &last.path), (&own.method, &own.path));
         assert_eq!(body, serde_json::from_str::<serde_json::Value>(&own.body)?);
     }
-    let world = World::new(bundle());
+    let fixture = Fixture::new(bundle());
     let file = ["download", "-c", ID, "-f", "train.csv", "-p", "out"];
-    succeed(&mut with_token(world.kaggle(dir, &file)));
-    let said = succeed(&mut with_token(world.kaggle(dir, &["files", ID])));
-    assert!(said.contains("train.csv"), "{said}");
-    let refused = World::new(bundle().without_consent());
-    let said = fail(&mut with_token(refused.kaggle(dir, &download)));
+    succeed(&mut with_token(fixture.kaggle(dir, &file)));
+    let text = succeed(&mut with_token(fixture.kaggle(dir, &["files", ID])));
+    assert!(text.contains("train.csv"), "{text}");
+    let refused = Fixture::new(bundle().without_consent());
+    let text = fail(&mut with_token(refused.kaggle(dir, &download)));
     assert!(
-        said.contains("You must accept this competition's rules"),
-        "{said}"
+        text.contains("You must accept this competition's rules"),
+        "{text}"
     );
     Ok(())
 }
 
 #[test]
 fn kagglehub_1_0_3_downloads() -> Outcome {
-    let Some(dir) = present() else { return Ok(()) };
-    let world = World::new(bundle());
-    let path = succeed(&mut with_token(world.hub(dir, "")));
+    let Some(dir) = current_clients() else {
+        return Ok(());
+    };
+    let fixture = Fixture::new(bundle());
+    let path = succeed(&mut with_token(fixture.hub(dir, "")));
     let path = path.lines().last().ok_or("no path")?;
     assert!(fs::read(Path::new(path).join("images/a b.png"))? == content(5_000, 3));
-    // A table comes within a zip archive, and the rest as it is.
+    // The API sends a table within a zip archive, and other files as they are.
     for file in ["train.csv", "images/a b.png"] {
-        let world = World::new(bundle());
-        let path = succeed(&mut with_key(world.hub(dir, &format!(", path='{file}'"))));
+        let fixture = Fixture::new(bundle());
+        let path = succeed(&mut with_key(fixture.hub(dir, &format!(", path='{file}'"))));
         let path = path.lines().last().ok_or("no path")?;
         assert!(fs::read(path)? == content(5_000, 3), "{file}");
     }
-    let refused = World::new(bundle().without_consent());
-    let said = fail(&mut with_token(refused.hub(dir, "")));
+    let refused = Fixture::new(bundle().without_consent());
+    let text = fail(&mut with_token(refused.hub(dir, "")));
     assert!(
-        said.contains("You must accept this competition's rules"),
-        "{said}"
+        text.contains("You must accept this competition's rules"),
+        "{text}"
     );
     Ok(())
 }
 
-/// A place of credentials, and its content.
-type Fill = (&'static str, fn(&World) -> Vec<(&'static str, String)>);
+/// A place of credentials, and a function that fills it and returns the variables to set.
+type Fill = (&'static str, fn(&Fixture) -> Vec<(&'static str, String)>);
 
-/// All places that the clients know outside of Kaggle's notebooks.
+/// All places that the clients support outside of Kaggle's notebooks.
 const PLACES: [Fill; 7] = [
     ("KAGGLE_API_TOKEN", |_| {
         vec![("KAGGLE_API_TOKEN", "in-env".into())]
     }),
-    ("path of a token", |world| {
-        world.file("mine", "in-file");
-        let path = world.home.path().join(".kaggle/mine");
+    ("path of a token", |fixture| {
+        fixture.file("mine", "in-file");
+        let path = fixture.home.path().join(".kaggle/mine");
         vec![("KAGGLE_API_TOKEN", path.display().to_string())]
     }),
-    ("access_token", |world| {
-        world.file("access_token", "saved\n");
+    ("access_token", |fixture| {
+        fixture.file("access_token", "saved\n");
         vec![]
     }),
-    ("access_token.txt", |world| {
-        world.file("access_token.txt", "saved-as-text\r\n");
+    ("access_token.txt", |fixture| {
+        fixture.file("access_token.txt", "saved-as-text\r\n");
         vec![]
     }),
     ("variables", |_| {
@@ -306,12 +312,12 @@ const PLACES: [Fill; 7] = [
             ("KAGGLE_KEY", "in-env".into()),
         ]
     }),
-    ("kaggle.json", |world| {
-        world.file("kaggle.json", r#"{"username":"filed","key":"in-json"}"#);
+    ("kaggle.json", |fixture| {
+        fixture.file("kaggle.json", r#"{"username":"filed","key":"in-json"}"#);
         vec![]
     }),
-    ("credentials.json", |world| {
-        world.file(
+    ("credentials.json", |fixture| {
+        fixture.file(
             "credentials.json",
             &login("logged-in", "2999-01-01T00:00:00+00:00"),
         );
@@ -319,9 +325,9 @@ const PLACES: [Fill; 7] = [
     }),
 ];
 
-/// The requests of Kaggle's SDK for a list of environments, computed by its own code. A login is read like `kaggle` does;
-/// `kagglehub` does not support logins.
-const DECIDE: &str = r#"
+/// A script that prints the authentication of Kaggle's SDK for a list of environments, computed by the SDK's own code.
+/// It reads a login like `kaggle`, because `kagglehub` does not support logins.
+const SDK_SCRIPT: &str = r#"
 import json, os, sys
 from kagglesdk import KaggleClient, KaggleCredentials
 from kagglesdk.kaggle_env import KaggleEnv
@@ -344,22 +350,24 @@ for variables in json.load(sys.stdin):
 json.dump(found, sys.stdout)
 "#;
 
-/// For every two places, prep takes the credentials that Kaggle's SDK takes.
+/// For every two places, prep uses the same credentials as Kaggle's SDK.
 #[test]
-fn the_sdk_takes_the_same_of_two_places() -> Outcome {
-    let Some(dir) = present() else { return Ok(()) };
+fn prep_and_kaggles_sdk_use_the_same_credentials() -> Outcome {
+    let Some(dir) = current_clients() else {
+        return Ok(());
+    };
     let mut cases = Vec::new();
     for (number, (first, fill)) in PLACES.iter().enumerate() {
         for (second, fill_other) in &PLACES[number..] {
-            let world = World::new(bundle());
-            let mut variables = fill(&world);
-            for (name, value) in fill_other(&world) {
+            let fixture = Fixture::new(bundle());
+            let mut variables = fill(&fixture);
+            for (name, value) in fill_other(&fixture) {
                 if !variables.iter().any(|(known, _)| *known == name) {
                     variables.push((name, value));
                 }
             }
-            variables.push(("HOME", world.home.path().display().to_string()));
-            cases.push((format!("{first} and {second}"), world, variables));
+            variables.push(("HOME", fixture.home.path().display().to_string()));
+            cases.push((format!("{first} and {second}"), fixture, variables));
         }
     }
     let surroundings: Vec<serde_json::Map<String, serde_json::Value>> = cases
@@ -374,10 +382,14 @@ fn the_sdk_takes_the_same_of_two_places() -> Outcome {
     let input = cases[0].1.home.path().join("cases.json");
     fs::write(&input, serde_json::to_vec(&surroundings)?)?;
     let mut command = cases[0].1.command(dir, "python3");
-    let decided = succeed(command.args(["-c", DECIDE]).stdin(fs::File::open(&input)?));
+    let decided = succeed(
+        command
+            .args(["-c", SDK_SCRIPT])
+            .stdin(fs::File::open(&input)?),
+    );
     let decided: Vec<String> = serde_json::from_str(&decided)?;
     assert_eq!(decided.len(), 28);
-    for ((name, world, variables), expected) in cases.iter().zip(decided) {
+    for ((name, fixture, variables), expected) in cases.iter().zip(decided) {
         let found = find_credentials(&CredentialVariables {
             variable: &|name| {
                 let mut known = variables.iter();
@@ -385,24 +397,24 @@ fn the_sdk_takes_the_same_of_two_places() -> Outcome {
                     .find(|(known, _)| *known == name)
                     .map(|(_, value)| value.clone())
             },
-            home: Some(world.home.path()),
-            config_dirs: &[world.home.path().join(".kaggle")],
+            home: Some(fixture.home.path()),
+            config_dirs: &[fixture.home.path().join(".kaggle")],
         })?;
-        assert_eq!(sent(world, found)?, expected, "{name}");
+        assert_eq!(sent(fixture, found)?, expected, "{name}");
     }
     Ok(())
 }
 
-/// The headers that prep sends for credentials: a token, or user and key with a colon between.
+/// Returns the credentials that prep sends: a token, or user and key with a colon between them.
 fn sent(
-    world: &World,
+    fixture: &Fixture,
     found: prep_fetch::FoundCredentials,
 ) -> Result<String, Box<dyn std::error::Error>> {
     use base64::Engine as _;
-    let network = Network::new(options(&world.server.endpoint()), found)?;
-    // The server refuses them; a login is renewed then, which does not matter here.
+    let network = Network::new(options(&fixture.server.endpoint()), found)?;
+    // The server rejects the credentials. prep then renews a login, which does not matter for this test.
     let _ = network.check_access(ID, &Cancel::default());
-    let request = world
+    let request = fixture
         .api()
         .into_iter()
         .find(|request| !request.body.contains("refreshToken"));

@@ -1,4 +1,4 @@
-//! A login expires, and is renewed before it does.
+//! A login expires, and prep renews it before that.
 
 use crate::common;
 use std::fs;
@@ -16,29 +16,29 @@ use prep_fetch::{
 };
 use tempfile::TempDir;
 
-/// A login in a file, a server that knows it, and a clock that the test sets.
-struct World {
+/// A login in a file, a server that knows the login, and a clock that the test sets.
+struct Fixture {
     server: FaultServer,
     dir: TempDir,
-    /// Seconds since the start.
+    /// Seconds since the start of the test.
     now: Arc<AtomicU64>,
 }
 
-/// When the tests begin: 2026-11-25T00:00:00Z.
+/// The time at which the tests begin: 2026-11-25T00:00:00Z.
 const START: u64 = 1_795_564_800;
 
-impl World {
-    /// A login whose token expires after some seconds.
-    fn new(seconds: u64) -> World {
+impl Fixture {
+    /// Creates a login whose token expires after some seconds.
+    fn new(seconds: u64) -> Fixture {
         let bundle = Bundle::new(ID, content(20_000, 1));
-        let world = World {
+        let fixture = Fixture {
             server: FaultServer::start(vec![bundle], Vec::new()).unwrap(),
             dir: tempfile::tempdir().unwrap(),
             now: Arc::default(),
         };
-        let token = world.server.issue_access_token(seconds);
-        world.write(REFRESH_TOKEN, &token, seconds);
-        world
+        let token = fixture.server.issue_access_token(seconds);
+        fixture.write(REFRESH_TOKEN, &token, seconds);
+        fixture
     }
 
     fn path(&self) -> PathBuf {
@@ -60,7 +60,7 @@ impl World {
         self.server.set_time(Duration::from_secs(seconds));
     }
 
-    /// A new process.
+    /// Returns a network handle like that of a new process.
     fn network(&self, protocol: Protocol) -> Network {
         let dirs = [self.dir.path().to_path_buf()];
         let places = CredentialVariables {
@@ -92,12 +92,12 @@ impl World {
         self.count(|request| request.body.contains("refreshToken"))
     }
 
-    fn refusals(&self) -> usize {
+    fn rejected_calls(&self) -> usize {
         self.count(|request| request.status == 401)
     }
 }
 
-/// A time as Python's `isoformat` has it, without the help of the code under test.
+/// Formats a time like Python's `isoformat`, without the code under test.
 fn isoformat(seconds: u64) -> String {
     let day = seconds / 86_400 - START / 86_400 + 25;
     let second = seconds % 86_400;
@@ -113,47 +113,51 @@ fn access(network: &Network) -> Result<u64, FetchError> {
     network.check_access(ID, &Cancel::default())
 }
 
-/// Checks each minute, in one process and in a new process for each request.
+/// Requests access each minute for an hour, in a single process and in a new process for each request.
 #[test]
-fn an_hour_in_which_a_token_expires() {
+fn a_token_is_renewed_before_it_expires() {
     for protocol in [Protocol::Rpc, Protocol::Rest] {
         for is_new_process in [false, true] {
-            let world = World::new(40 * 60);
-            let mut network = world.network(protocol);
+            let fixture = Fixture::new(40 * 60);
+            let mut network = fixture.network(protocol);
             let mut renewed_at = None;
             for minute in 0..=60 {
-                world.set_time(minute * 60);
+                fixture.set_time(minute * 60);
                 if is_new_process {
-                    network = world.network(protocol);
+                    network = fixture.network(protocol);
                 }
                 access(&network).unwrap();
-                if world.renewals() == 1 {
+                if fixture.renewals() == 1 {
                     renewed_at.get_or_insert(minute);
                 }
             }
-            assert_eq!(world.refusals(), 0, "no call with a token that has expired");
             assert_eq!(
-                world.renewals(),
-                1,
-                "the new token is kept, also for other processes"
+                fixture.rejected_calls(),
+                0,
+                "no call with a token that has expired"
             );
-            assert_eq!(renewed_at, Some(30), "ten minutes before its end");
-            // Twelve hours later it is renewed again.
-            world.set_time((30 + 12 * 60) * 60);
-            access(&world.network(protocol)).unwrap();
-            assert_eq!((world.renewals(), world.refusals()), (2, 0));
+            assert_eq!(
+                fixture.renewals(),
+                1,
+                "the new token is kept, including in other processes"
+            );
+            assert_eq!(renewed_at, Some(30), "ten minutes before it expires");
+            // Twelve hours later, the token is renewed again.
+            fixture.set_time((30 + 12 * 60) * 60);
+            access(&fixture.network(protocol)).unwrap();
+            assert_eq!((fixture.renewals(), fixture.rejected_calls()), (2, 0));
         }
     }
 }
 
 #[test]
-fn the_file_is_written_as_kaggles_sdk_writes_it() {
-    let world = World::new(0);
-    let link = world.dir.path().join("real.json");
-    fs::rename(world.path(), &link).unwrap();
-    std::os::unix::fs::symlink(&link, world.path()).unwrap();
-    access(&world.network(Protocol::Rpc)).unwrap();
-    let text = fs::read_to_string(world.path()).unwrap();
+fn the_login_file_is_written_in_the_format_of_kaggles_sdk() {
+    let fixture = Fixture::new(0);
+    let link = fixture.dir.path().join("real.json");
+    fs::rename(fixture.path(), &link).unwrap();
+    std::os::unix::fs::symlink(&link, fixture.path()).unwrap();
+    access(&fixture.network(Protocol::Rpc)).unwrap();
+    let text = fs::read_to_string(fixture.path()).unwrap();
     let json: serde_json::Value = serde_json::from_str(&text).unwrap();
     assert_eq!(json["refresh_token"], REFRESH_TOKEN);
     assert_eq!(json["access_token"], format!("{ACCESS_TOKEN}1"));
@@ -163,19 +167,19 @@ fn the_file_is_written_as_kaggles_sdk_writes_it() {
     );
     assert_eq!(json["username"], "somebody");
     assert_eq!(json["scopes"][0], "resources.admin:*");
-    assert_eq!(json["added_later"], 1, "what prep does not know is kept");
+    assert_eq!(json["added_later"], 1, "unknown fields are kept");
     assert!(text.starts_with("{\n  \"refresh_token\""), "{text}");
     assert_eq!(link.metadata().unwrap().permissions().mode() & 0o777, 0o600);
-    assert!(world.path().is_symlink());
-    assert_eq!(world.dir.path().read_dir().unwrap().count(), 2);
+    assert!(fixture.path().is_symlink());
+    assert_eq!(fixture.dir.path().read_dir().unwrap().count(), 2);
 }
 
-/// The request is the one that Kaggle's SDK sends.
+/// The request is the same as that of Kaggle's SDK.
 #[test]
-fn a_token_is_renewed_as_kaggles_sdk_does() {
-    let world = World::new(0);
-    access(&world.network(Protocol::Rpc)).unwrap();
-    let requests = world.server.requests_of(Side::Api);
+fn a_renewal_request_equals_that_of_kaggles_sdk() {
+    let fixture = Fixture::new(0);
+    access(&fixture.network(Protocol::Rpc)).unwrap();
+    let requests = fixture.server.requests_of(Side::Api);
     let renewal = &requests[0];
     assert_eq!(
         renewal.path,
@@ -192,22 +196,22 @@ fn a_token_is_renewed_as_kaggles_sdk_does() {
 }
 
 #[test]
-fn a_clock_that_is_slow_or_a_revoked_token_costs_one_call() {
-    let world = World::new(3600);
-    let network = world.network(Protocol::Rpc);
+fn a_slow_clock_costs_one_call() {
+    let fixture = Fixture::new(3600);
+    let network = fixture.network(Protocol::Rpc);
     // Only the server's clock advances.
-    world.server.set_time(Duration::from_secs(3601));
+    fixture.server.set_time(Duration::from_secs(3601));
     access(&network).unwrap();
-    assert_eq!((world.refusals(), world.renewals()), (1, 1));
+    assert_eq!((fixture.rejected_calls(), fixture.renewals()), (1, 1));
     access(&network).unwrap();
-    assert_eq!((world.refusals(), world.renewals()), (1, 1));
+    assert_eq!((fixture.rejected_calls(), fixture.renewals()), (1, 1));
 }
 
 #[test]
-fn a_login_that_was_ended_is_said_to_be_one() {
-    let world = World::new(0);
-    world.write("revoked", "access-token-of-somebody-9", 0);
-    let error = access(&world.network(Protocol::Rpc)).unwrap_err();
+fn a_revoked_login_is_reported_without_showing_its_tokens() {
+    let fixture = Fixture::new(0);
+    fixture.write("revoked", "access-token-of-somebody-9", 0);
+    let error = access(&fixture.network(Protocol::Rpc)).unwrap_err();
     let shown = format!("{error}\n{error:?}\n{:?}", error.remedy());
     assert!(
         shown.contains("cannot be renewed: Invalid refresh token"),
@@ -217,39 +221,39 @@ fn a_login_that_was_ended_is_said_to_be_one() {
     for secret in ["revoked", "access-token-of-somebody-9"] {
         assert!(!shown.contains(secret), "{shown}");
     }
-    // The file is the user's: it is not removed.
-    assert!(world.path().exists());
+    // The file belongs to the user, so it is not removed.
+    assert!(fixture.path().exists());
 }
 
 #[test]
-fn a_renewal_is_tried_again_and_by_the_other_protocol() {
+fn a_renewal_is_retried_with_both_protocols() {
     for (kind, at, times) in [
         (Kind::status(503), At::Api, 2),
         (Kind::status(404), At::Rpc, 1),
         (Kind::Drop, At::Api, 1),
     ] {
-        let world = World::new(0);
+        let fixture = Fixture::new(0);
         let fault = Fault::at(at, kind.clone()).times(times);
-        world.server.set_faults(vec![fault]);
-        access(&world.network(Protocol::Rpc)).unwrap_or_else(|error| panic!("{kind:?}: {error}"));
+        fixture.server.set_faults(vec![fault]);
+        access(&fixture.network(Protocol::Rpc)).unwrap_or_else(|error| panic!("{kind:?}: {error}"));
     }
 }
 
 #[test]
-fn a_file_that_cannot_be_written_does_no_harm() {
-    let world = World::new(0);
-    let network = world.network(Protocol::Rpc);
-    fs::remove_file(world.path()).unwrap();
+fn a_login_file_that_cannot_be_written_is_not_an_error() {
+    let fixture = Fixture::new(0);
+    let network = fixture.network(Protocol::Rpc);
+    fs::remove_file(fixture.path()).unwrap();
     for _ in 0..3 {
         access(&network).unwrap();
     }
-    assert_eq!(world.renewals(), 1);
-    assert!(!Path::new(&world.path()).exists());
+    assert_eq!(fixture.renewals(), 1);
+    assert!(!Path::new(&fixture.path()).exists());
 }
 
-/// A server that sends invalid data does not damage anything.
+/// Invalid data from a server causes errors and no damage.
 #[test]
-fn strange_answers_to_a_renewal_are_errors() {
+fn invalid_answers_to_a_renewal_are_errors() {
     for body in [
         "",
         "[]",
@@ -259,29 +263,29 @@ fn strange_answers_to_a_renewal_are_errors() {
         "{\"token\":\"line\\nbreak\",\"expiresIn\":1}",
         "{\"token\":\"t\",\"expiresIn\":-1}",
     ] {
-        let world = World::new(0);
+        let fixture = Fixture::new(0);
         let kind = Kind::Status {
             code: 200,
             retry_after: None,
             body: body.into(),
         };
-        world.server.set_faults(vec![Fault::at(At::Api, kind)]);
-        let error = access(&world.network(Protocol::Rpc)).unwrap_err();
+        fixture.server.set_faults(vec![Fault::at(At::Api, kind)]);
+        let error = access(&fixture.network(Protocol::Rpc)).unwrap_err();
         assert!(
             matches!(error, FetchError::LoginExpired { .. }),
             "{body}: {error}"
         );
     }
-    // A time beyond the range of clocks.
-    let world = World::new(0);
-    let token = world.server.issue_access_token(1_000_000);
+    // The expiration time exceeds the range of clocks.
+    let fixture = Fixture::new(0);
+    let token = fixture.server.issue_access_token(1_000_000);
     let kind = Kind::Status {
         code: 200,
         retry_after: None,
         body: format!("{{\"token\":\"{token}\",\"expiresIn\":{}}}", u64::MAX),
     };
-    world.server.set_faults(vec![Fault::at(At::Api, kind)]);
-    let _ = access(&world.network(Protocol::Rpc));
-    let text = fs::read_to_string(world.path()).unwrap();
+    fixture.server.set_faults(vec![Fault::at(At::Api, kind)]);
+    let _ = access(&fixture.network(Protocol::Rpc));
+    let text = fs::read_to_string(fixture.path()).unwrap();
     assert!(text.contains("2026-12-25T00:00:00.000000+00:00"), "{text}");
 }

@@ -8,17 +8,17 @@
     reason = "a test that panics has failed"
 )]
 
-mod absent;
 mod common;
 mod conformance;
 mod credentials;
+mod deleted_bundle;
+mod extracted_source;
 mod faults;
 mod kaggle_clients;
 mod limits;
 mod login;
 mod part;
-mod plain;
+mod plain_http;
 mod protocols;
 mod resume;
 mod secrets;
-mod taken;

@@ -1,24 +1,24 @@
-//! Listing a bundle at the server, and fetching some of its members.
+//! Lists a bundle on the server, and fetches some of its members.
 
 use crate::common;
 use std::fs;
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use common::{ID, Outcome, World, content};
+use common::{Fixture, ID, Outcome, content};
 use prep_core::{FileValue, Source};
 use prep_fault_server::{At, Bundle, Fault, Kind, MemberFile, Side};
 use prep_fetch::{FetchError, Members, PartOfBundle, Protocol};
 use prep_formats::limits::DecodingLimits;
 use prep_formats::zip::{ZipListing, ZipMethod, ZipWriter};
 
-/// Ten members of a million bytes: `a/0.bin` to `a/4.bin`, `b/5.bin` to `b/9.bin`.
+/// Returns an archive of ten members of a million bytes each: `a/0.bin` to `a/4.bin` and `b/5.bin` to `b/9.bin`.
 fn archive() -> Vec<u8> {
     static ARCHIVE: OnceLock<Vec<u8>> = OnceLock::new();
-    ARCHIVE.get_or_init(make).clone()
+    ARCHIVE.get_or_init(create_archive).clone()
 }
 
-fn make() -> Vec<u8> {
+fn create_archive() -> Vec<u8> {
     let mut zip = ZipWriter::new(Vec::new());
     for member in 0..10 {
         let directory = if member < 5 { "a" } else { "b" };
@@ -34,15 +34,15 @@ fn make() -> Vec<u8> {
     zip.finish().unwrap()
 }
 
-fn named(patterns: &[&str]) -> Members {
+fn members(patterns: &[&str]) -> Members {
     Members::new(patterns.iter().map(|&pattern| pattern.to_owned())).unwrap()
 }
 
-fn part(world: &World, members: &[&str]) -> PartOfBundle {
-    PartOfBundle::new(world.source(None), named(members))
+fn part(fixture: &Fixture, members: &[&str]) -> PartOfBundle {
+    PartOfBundle::new(fixture.source(None), members(members))
 }
 
-/// Path and content of the members of an archive.
+/// Returns the path and content of each member of an archive.
 fn unpack(bytes: &[u8]) -> Vec<(String, Vec<u8>)> {
     let range = 0..bytes.len() as u64;
     let listing =
@@ -56,12 +56,12 @@ fn unpack(bytes: &[u8]) -> Vec<(String, Vec<u8>)> {
 }
 
 #[test]
-fn a_listing_moves_little() -> Outcome {
+fn a_listing_transfers_few_bytes() -> Outcome {
     let bytes = archive();
     let bundle = Bundle::new(ID, bytes.clone());
     let md5 = bundle.md5.clone();
-    let world = World::new(bundle, Vec::new());
-    let remote = world.list(ID)?;
+    let fixture = Fixture::new(bundle, Vec::new());
+    let remote = fixture.list(ID)?;
     let local = ZipListing::read(
         &bytes,
         0..bytes.len() as u64,
@@ -70,14 +70,14 @@ fn a_listing_moves_little() -> Outcome {
     assert_eq!(remote.entries, local.entries);
     assert_eq!(remote.bytes, bytes.len() as u64);
     assert_eq!(remote.md5, Some(md5));
-    assert_eq!(world.server.sent(), remote.moved);
+    assert_eq!(fixture.server.sent(), remote.moved);
     assert!(remote.moved <= 3 * (16 << 10), "{}", remote.moved);
-    assert!(!world.data().exists());
+    assert!(!fixture.data().exists());
     Ok(())
 }
 
 #[test]
-fn a_tenth_costs_a_tenth() -> Outcome {
+fn a_tenth_of_the_members_needs_a_tenth_of_the_bytes() -> Outcome {
     let bytes = archive();
     let all = unpack(&bytes);
     let table: [(&[&str], &[usize]); 4] = [
@@ -87,60 +87,60 @@ fn a_tenth_costs_a_tenth() -> Outcome {
         (&["a/0.bin", "b/5.bin"], &[0, 5]),
     ];
     for (members, expected) in table {
-        let world = World::new(Bundle::new(ID, bytes.clone()), Vec::new());
-        let source = part(&world, members);
-        let value = source.run(&world.context)?;
+        let fixture = Fixture::new(Bundle::new(ID, bytes.clone()), Vec::new());
+        let source = part(&fixture, members);
+        let value = source.run(&fixture.context)?;
         let path = source.location().ok_or("no location")?;
         let got = unpack(&fs::read(&path)?);
         let expected: Vec<_> = expected.iter().map(|&member| all[member].clone()).collect();
         assert!(got == expected, "{members:?}");
         let used: usize = expected.iter().map(|(_, bytes)| bytes.len()).sum();
-        let sent = world.server.sent();
+        let sent = fixture.server.sent();
         assert!(
             sent < used as u64 * 11 / 10,
             "{members:?}: {sent} for {used}"
         );
-        // The listing and the members come from the same address.
-        assert_eq!(world.server.requests_of(Side::Api).len(), 1);
+        // The listing and the members use the same signed address.
+        assert_eq!(fixture.server.requests_of(Side::Api).len(), 1);
         assert!(FileValue::from_value(&value)?.outside);
         // No other file remains, and nothing is fetched again.
         assert_eq!(path.parent().unwrap().read_dir()?.count(), 1);
         assert_eq!(
-            part(&world, members).run(&world.context)?.digest(),
+            part(&fixture, members).run(&fixture.context)?.digest(),
             value.digest()
         );
-        assert_eq!(world.server.sent(), sent);
-        assert!(!world.target().exists());
+        assert_eq!(fixture.server.sent(), sent);
+        assert!(!fixture.target().exists());
     }
     Ok(())
 }
 
 #[test]
-fn bytes_of_a_part_are_told_beforehand() -> Outcome {
-    let world = World::new(Bundle::new(ID, archive()), Vec::new());
-    let remote = world.list(ID)?;
-    let all = named(&["**"]).bytes(&remote.entries);
-    let one = named(&["a/0.bin"]).bytes(&remote.entries);
+fn the_size_of_a_part_is_known_before_it_is_fetched() -> Outcome {
+    let fixture = Fixture::new(Bundle::new(ID, archive()), Vec::new());
+    let remote = fixture.list(ID)?;
+    let all = members(&["**"]).bytes(&remote.entries);
+    let one = members(&["a/0.bin"]).bytes(&remote.entries);
     assert!(all < remote.bytes && all > remote.bytes - 2000, "{all}");
     assert!((1_000_000..1_000_200).contains(&one), "{one}");
     Ok(())
 }
 
 #[test]
-fn an_interrupted_part_goes_on() -> Outcome {
+fn an_interrupted_fetch_of_a_part_continues() -> Outcome {
     let drop = Fault::at_byte(3_900_000, Kind::Drop).always();
-    let world = World::new(Bundle::new(ID, archive()), vec![drop]);
-    assert!(part(&world, &["a/3.bin"]).run(&world.context).is_err());
-    let before = world.server.sent();
-    world.server.set_faults(Vec::new());
-    part(&world, &["a/3.bin"]).run(&world.context)?;
-    let after = world.server.sent() - before;
+    let fixture = Fixture::new(Bundle::new(ID, archive()), vec![drop]);
+    assert!(part(&fixture, &["a/3.bin"]).run(&fixture.context).is_err());
+    let before = fixture.server.sent();
+    fixture.server.set_faults(Vec::new());
+    part(&fixture, &["a/3.bin"]).run(&fixture.context)?;
+    let after = fixture.server.sent() - before;
     assert!(after < 250_000, "{after}");
     Ok(())
 }
 
 #[test]
-fn what_is_wrong_with_a_part_is_said() {
+fn errors_of_a_part_name_the_cause() {
     let replace = Kind::Replace(content(500_000, 3).into());
     let table: Vec<(&[&str], Vec<Fault>, &str)> = vec![
         (&["a/7.bin"], vec![], "has no member a/7.bin"),
@@ -172,43 +172,43 @@ fn what_is_wrong_with_a_part_is_said() {
         ),
     ];
     for (members, faults, expected) in table {
-        let world = World::new(Bundle::new(ID, archive()), faults);
-        let error = part(&world, members)
-            .run(&world.context)
+        let fixture = Fixture::new(Bundle::new(ID, archive()), faults);
+        let error = part(&fixture, members)
+            .run(&fixture.context)
             .unwrap_err()
             .to_string();
         let first = error.lines().next().unwrap_or_default();
         assert!(first.contains(expected), "{error}");
-        assert_eq!(part(&world, members).location(), None);
+        assert_eq!(part(&fixture, members).location(), None);
     }
 }
 
 #[test]
-fn a_server_that_fails_now_and_then_is_still_listed() -> Outcome {
+fn a_listing_survives_temporary_failures() -> Outcome {
     let faults = vec![
         Fault::at(At::Store, Kind::Drop),
         Fault::at(At::Store, Kind::status(503)).after(1),
         Fault::at(At::Store, Kind::Expire).after(3),
     ];
-    let world = World::new(Bundle::new(ID, archive()), faults);
-    assert_eq!(world.list(ID)?.entries.len(), 10);
-    assert_eq!(world.server.requests_of(Side::Api).len(), 2);
-    let gone = world.list("unknown");
+    let fixture = Fixture::new(Bundle::new(ID, archive()), faults);
+    assert_eq!(fixture.list(ID)?.entries.len(), 10);
+    assert_eq!(fixture.server.requests_of(Side::Api).len(), 2);
+    let gone = fixture.list("unknown");
     assert!(matches!(gone, Err(FetchError::NoSuchCompetition { .. })));
     Ok(())
 }
 
 #[test]
-fn a_listing_can_be_stopped() {
+fn a_listing_can_be_cancelled() {
     let stall = Fault::at(At::Store, Kind::Stall(Duration::from_secs(60))).always();
-    let world = World::with(vec![Bundle::new(ID, archive())], vec![stall], |options| {
+    let fixture = Fixture::with(vec![Bundle::new(ID, archive())], vec![stall], |options| {
         options.stall = Duration::from_secs(60);
     });
-    world.context.cancel.cancel();
-    assert!(matches!(world.list(ID), Err(FetchError::Cancelled)));
+    fixture.context.cancel.cancel();
+    assert!(matches!(fixture.list(ID), Err(FetchError::Cancelled)));
 }
 
-/// A bundle that cannot be read by ranges, whose files the API lists and sends one by one.
+/// Returns a bundle that cannot be read by ranges. The API lists its files and sends them one by one.
 fn listed(bytes: Vec<u8>, files: &[(&str, &[u8])]) -> Bundle {
     let files = files.iter().map(|(path, bytes)| {
         let name = path.rsplit('/').next().unwrap();
@@ -224,10 +224,10 @@ fn listed(bytes: Vec<u8>, files: &[(&str, &[u8])]) -> Bundle {
 }
 
 #[test]
-fn members_are_fetched_one_by_one_where_ranges_do_not_work() -> Outcome {
+fn members_are_fetched_one_by_one_if_ranges_do_not_work() -> Outcome {
     let table = content(40_000, 7);
     let picture = content(30_000, 8);
-    // Tables come within a zip archive, the rest as it is. An archive that is a member stays one.
+    // The API sends tables within a zip archive, and other files as they are. A member that is an archive remains one.
     let mut inner = ZipWriter::new(Vec::new());
     for name in ["one.csv", "two.csv"] {
         inner.add_file(name, ZipMethod::Deflate, &*table)?;
@@ -247,11 +247,11 @@ fn members_are_fetched_one_by_one_where_ranges_do_not_work() -> Outcome {
     ] {
         for protocol in [Protocol::Rpc, Protocol::Rest] {
             let bundle = listed(bundle.clone(), &files);
-            let world = World::with(vec![bundle], faults.clone(), |options| {
+            let fixture = Fixture::with(vec![bundle], faults.clone(), |options| {
                 options.protocol = protocol
             });
-            let source = part(&world, &["train.csv", "a/*.png", "inner.zip"]);
-            source.run(&world.context)?;
+            let source = part(&fixture, &["train.csv", "a/*.png", "inner.zip"]);
+            source.run(&fixture.context)?;
             let path = source.location().ok_or("no location")?;
             let got = unpack(&fs::read(&path)?);
             let expected = [
@@ -272,33 +272,33 @@ fn members_are_fetched_one_by_one_where_ranges_do_not_work() -> Outcome {
     Ok(())
 }
 
-/// Files that the API does not list are not fetched, and the message has the reason why ranges do not work.
+/// If the API does not list the files, they are not fetched, and the message contains the reason why ranges failed.
 #[test]
-fn members_that_are_not_listed_leave_the_first_error() {
+fn unlisted_members_report_why_ranges_failed() {
     let faults = vec![Fault::at(At::Store, Kind::IgnoreRange).always()];
     let bundle = listed(archive(), &[("train.csv", b"a")]);
-    let world = World::with(vec![bundle], faults, |_| {});
-    let error = part(&world, &["train.csv", "test.csv"]).run(&world.context);
+    let fixture = Fixture::with(vec![bundle], faults, |_| {});
+    let error = part(&fixture, &["train.csv", "test.csv"]).run(&fixture.context);
     let error = error.unwrap_err().to_string();
     assert!(error.contains("the whole bundle"), "{error}");
 }
 
 #[test]
-fn sizes_are_listed_without_the_rules() -> Outcome {
+fn sizes_are_listed_before_the_rules_are_accepted() -> Outcome {
     let files: [(&str, &[u8]); 4] = [("a", b"1"), ("b", b"22"), ("c", b"333"), ("d", b"4444")];
     for protocol in [Protocol::Rpc, Protocol::Rest] {
         let bundle = listed(archive(), &files).without_consent();
-        let world = World::with(vec![bundle], Vec::new(), |options| {
+        let fixture = Fixture::with(vec![bundle], Vec::new(), |options| {
             options.protocol = protocol
         });
-        let cancel = &world.context.cancel;
-        let listed = world.network.files(ID, cancel)?;
+        let cancel = &fixture.context.cancel;
+        let listed = fixture.network.files(ID, cancel)?;
         let listed: Vec<_> = listed
             .iter()
             .map(|file| (file.path.as_str(), file.bytes))
             .collect();
         assert_eq!(listed, [("a", 1), ("b", 2), ("c", 3), ("d", 4)]);
-        let summary = world.network.summary(ID, cancel)?;
+        let summary = fixture.network.summary(ID, cancel)?;
         assert_eq!((summary.files, summary.bytes), (4, 10));
     }
     Ok(())

@@ -1,41 +1,42 @@
-//! Bundles can be fetched with two protocols. The one that works is remembered, and only Kaggle's hosts get credentials.
+//! Bundles can be fetched with two protocols. prep remembers the protocol that works, and sends credentials only to
+//! Kaggle's hosts.
 
 use crate::common;
 use std::time::{Duration, Instant};
 
-use common::{ID, Outcome, World, content, key, options};
+use common::{Fixture, ID, Outcome, content, key, options};
 use prep_core::{Cancel, Remedy, Source};
 use prep_fault_server::{At, Bundle, Fault, FaultServer, Kind, Request, Side};
 use prep_fetch::{FetchError, KaggleBundle, Network, Protocol};
 
-const OTHER: &str = "another";
+const OTHER_ID: &str = "another";
 
 fn bundles() -> Vec<Bundle> {
     vec![
         Bundle::new(ID, content(50_000, 1)),
-        Bundle::new(OTHER, content(50_000, 2)),
+        Bundle::new(OTHER_ID, content(50_000, 2)),
     ]
 }
 
-fn world(faults: Vec<Fault>) -> World {
-    World::with(bundles(), faults, |_| {})
+fn fixture(faults: Vec<Fault>) -> Fixture {
+    Fixture::with(bundles(), faults, |_| {})
 }
 
 fn access(network: &Network, id: &str) -> Result<u64, FetchError> {
     network.check_access(id, &Cancel::default())
 }
 
-/// Methods of the API's requests.
-fn methods(world: &World) -> Vec<String> {
-    let requests = world.server.requests_of(Side::Api);
+/// Returns the HTTP methods of the requests to the API.
+fn methods(fixture: &Fixture) -> Vec<String> {
+    let requests = fixture.server.requests_of(Side::Api);
     requests.into_iter().map(|request| request.method).collect()
 }
 
 #[test]
-fn the_request_is_that_of_kaggles_present_tools() -> Outcome {
-    let world = world(Vec::new());
-    world.run(None)?;
-    let requests = world.server.requests_of(Side::Api);
+fn requests_equal_those_of_kaggles_current_tools() -> Outcome {
+    let fixture = fixture(Vec::new());
+    fixture.run(None)?;
+    let requests = fixture.server.requests_of(Side::Api);
     assert_eq!(requests.len(), 1);
     assert_eq!(
         requests[0].path,
@@ -49,7 +50,7 @@ fn the_request_is_that_of_kaggles_present_tools() -> Outcome {
 }
 
 #[test]
-fn a_protocol_that_is_gone_is_tried_once() {
+fn a_missing_protocol_is_tried_once() {
     for kind in [
         Kind::status(404),
         Kind::status(405),
@@ -62,43 +63,45 @@ fn a_protocol_that_is_gone_is_tried_once() {
             (At::Rest, Protocol::Rest, "GET", "POST"),
         ] {
             let faults = vec![Fault::at(at, kind.clone()).always()];
-            let world = World::with(bundles(), faults, |options| options.protocol = protocol);
-            for id in [ID, OTHER] {
-                access(&world.network, id).unwrap_or_else(|error| panic!("{kind:?}: {error}"));
+            let fixture = Fixture::with(bundles(), faults, |options| options.protocol = protocol);
+            for id in [ID, OTHER_ID] {
+                access(&fixture.network, id).unwrap_or_else(|error| panic!("{kind:?}: {error}"));
             }
-            assert_eq!(methods(&world), [gone, good, good], "{kind:?}");
-            // A competition that the working protocol does not know is unknown. The other one is tried in case it works again.
-            let error = access(&world.network, "unknown").unwrap_err();
+            assert_eq!(methods(&fixture), [gone, good, good], "{kind:?}");
+            // A competition that the working protocol does not know is unknown. The other protocol is tried in case it
+            // works again.
+            let error = access(&fixture.network, "unknown").unwrap_err();
             let text = error.to_string();
-            assert!(
-                text.contains("knows no competition unknown (404)"),
-                "{text}"
+            assert!(text.contains("has no competition unknown (404)"), "{text}");
+            assert_eq!(
+                methods(&fixture),
+                [gone, good, good, good, gone],
+                "{kind:?}"
             );
-            assert_eq!(methods(&world), [gone, good, good, good, gone], "{kind:?}");
         }
     }
 }
 
-/// A rejected request is not repeated in the other protocol, because that would cost a request, and may lock an account out.
+/// A rejected request is not repeated with the other protocol. That would cost a request, and might lock the account.
 #[test]
-fn a_refusal_is_not_asked_of_the_other_protocol() {
+fn a_rejected_request_is_not_repeated_with_the_other_protocol() {
     for code in [401, 403, 429, 500, 503] {
         let fault = Fault::at(At::Rpc, Kind::status(code)).always();
-        let world = world(vec![fault]);
-        assert!(access(&world.network, ID).is_err(), "{code}");
+        let fixture = fixture(vec![fault]);
+        assert!(access(&fixture.network, ID).is_err(), "{code}");
         assert!(
-            methods(&world).iter().all(|method| method == "POST"),
+            methods(&fixture).iter().all(|method| method == "POST"),
             "{code}"
         );
     }
 }
 
 #[test]
-fn rules_that_one_protocol_knows_are_told() {
+fn unaccepted_rules_are_reported_if_only_one_protocol_exists() {
     let refused = Bundle::new(ID, content(1000, 1)).without_consent();
     let gone = Fault::at(At::Rpc, Kind::status(404)).always();
-    let world = World::with(vec![refused], vec![gone], |_| {});
-    let error = access(&world.network, ID).unwrap_err();
+    let fixture = Fixture::with(vec![refused], vec![gone], |_| {});
+    let error = access(&fixture.network, ID).unwrap_err();
     assert!(
         matches!(error, FetchError::RulesNotAccepted { .. }),
         "{error}"
@@ -106,13 +109,13 @@ fn rules_that_one_protocol_knows_are_told() {
 }
 
 #[test]
-fn a_host_that_cannot_be_reached_is_replaced_by_the_other() -> Outcome {
+fn an_unreachable_host_is_replaced_with_the_other_host() -> Outcome {
     let server = FaultServer::start(bundles(), Vec::new())?;
     for (endpoint, rpc) in [
-        // Nobody listens on port 9.
+        // No server listens on port 9.
         (server.endpoint(), "http://127.0.0.1:9/v1".to_owned()),
         ("http://127.0.0.1:9/api/v1".to_owned(), server.endpoint()),
-        // An address without the path of the API.
+        // This address does not contain the path of the API.
         (format!("http://{}", server.api_host()), server.endpoint()),
     ] {
         let mut options = options(&endpoint);
@@ -126,22 +129,22 @@ fn a_host_that_cannot_be_reached_is_replaced_by_the_other() -> Outcome {
     Ok(())
 }
 
-/// A signed address does not prove that the bundle can be fetched.
+/// A signed address does not prove that the bundle can be downloaded.
 #[test]
-fn a_redirect_to_another_api_is_not_access() -> Outcome {
+fn a_redirect_to_a_foreign_api_does_not_prove_access() -> Outcome {
     let stranger = FaultServer::start(Vec::new(), Vec::new())?;
     let base = format!("http://{}", stranger.api_host());
     for code in [301, 302, 303, 307, 308] {
         let base = base.clone();
-        let world = world(vec![
+        let fixture = fixture(vec![
             Fault::at(At::Api, Kind::RedirectTo { code, base }).always(),
         ]);
-        let error = access(&world.network, ID).unwrap_err().to_string();
+        let error = access(&fixture.network, ID).unwrap_err().to_string();
         assert!(
             error.contains("does not accept the signed address"),
             "{error}"
         );
-        let error = world.run(None).unwrap_err().to_string();
+        let error = fixture.run(None).unwrap_err().to_string();
         assert!(
             error.contains("does not accept the signed address"),
             "{error}"
@@ -150,14 +153,14 @@ fn a_redirect_to_another_api_is_not_access() -> Outcome {
     let requests = stranger.requests();
     assert!(
         requests.iter().all(|request| !request.authorization),
-        "credentials went astray"
+        "credentials were sent to a foreign host"
     );
     Ok(())
 }
 
 /// Redirects between Kaggle's hosts keep the credentials.
 #[test]
-fn a_redirect_between_the_hosts_of_the_api_is_followed() -> Outcome {
+fn a_redirect_between_api_hosts_is_followed() -> Outcome {
     let moved = FaultServer::start(bundles(), Vec::new())?;
     let base = format!("http://{}", moved.api_host());
     for (code, method) in [
@@ -193,11 +196,11 @@ fn a_redirect_between_the_hosts_of_the_api_is_followed() -> Outcome {
 #[test]
 fn a_login_page_gets_no_credentials() {
     for at in [At::Api, At::Rpc] {
-        let world = world(vec![Fault::at(at, Kind::RedirectToLogin).always()]);
-        let error = access(&world.network, ID).unwrap_err().to_string();
-        assert!(error.contains("answers with its login page"), "{error}");
+        let fixture = fixture(vec![Fault::at(at, Kind::RedirectToLogin).always()]);
+        let error = access(&fixture.network, ID).unwrap_err().to_string();
+        assert!(error.contains("returned its login page"), "{error}");
         assert_eq!(
-            world.server.requests().len(),
+            fixture.server.requests().len(),
             1,
             "the page is not requested"
         );
@@ -205,32 +208,32 @@ fn a_login_page_gets_no_credentials() {
 }
 
 #[test]
-fn a_bundle_that_the_api_sends_itself_is_taken() -> Outcome {
+fn a_bundle_sent_by_the_api_itself_is_accepted() -> Outcome {
     for protocol in [Protocol::Rpc, Protocol::Rest] {
         let faults = vec![Fault::at(At::Api, Kind::SendBundle).always()];
         let bundle = Bundle::new(ID, content(300_000, 1));
         let md5 = bundle.md5.clone();
-        let world = World::with(vec![bundle], faults, |options| options.protocol = protocol);
-        assert_eq!(access(&world.network, ID)?, 300_000);
-        world.run(Some(&md5))?;
-        world.assert_complete(&content(300_000, 1));
-        assert!(world.server.requests_of(Side::Store).is_empty());
-        let requests = world.server.requests_of(Side::Api);
+        let fixture = Fixture::with(vec![bundle], faults, |options| options.protocol = protocol);
+        assert_eq!(access(&fixture.network, ID)?, 300_000);
+        fixture.run(Some(&md5))?;
+        fixture.assert_complete(&content(300_000, 1));
+        assert!(fixture.server.requests_of(Side::Store).is_empty());
+        let requests = fixture.server.requests_of(Side::Api);
         assert!(requests.iter().all(|request| request.authorization));
     }
     Ok(())
 }
 
 #[test]
-fn something_else_that_the_api_sends_is_not_a_bundle() {
+fn an_api_answer_that_is_not_a_bundle_is_an_error() {
     for (body, got) in [("{\"url\":\"x\"}", "JSON"), ("GIF89a", "something else")] {
         let kind = Kind::Status {
             code: 200,
             retry_after: None,
             body: body.into(),
         };
-        let world = world(vec![Fault::at(At::Api, kind).always()]);
-        let error = world.run(None).unwrap_err().to_string();
+        let fixture = fixture(vec![Fault::at(At::Api, kind).always()]);
+        let error = fixture.run(None).unwrap_err().to_string();
         let first = error.lines().next().unwrap();
         assert!(
             first.contains(&format!("got {got}, expected a redirect")),
@@ -240,7 +243,7 @@ fn something_else_that_the_api_sends_is_not_a_bundle() {
 }
 
 #[test]
-fn refused_credentials_are_named_with_the_others() {
+fn rejected_credentials_are_reported_with_the_unused_ones() {
     let found = prep_fetch::FoundCredentials {
         others: vec![prep_fetch::Origin::File(
             "/home/u/.kaggle/access_token".into(),
@@ -248,8 +251,8 @@ fn refused_credentials_are_named_with_the_others() {
         origin: prep_fetch::Origin::Variables("KAGGLE_API_TOKEN"),
         ..key().into()
     };
-    let world = world(vec![Fault::at(At::Api, Kind::status(401)).always()]);
-    let network = Network::new(options(&world.server.endpoint()), found).unwrap();
+    let fixture = fixture(vec![Fault::at(At::Api, Kind::status(401)).always()]);
+    let network = Network::new(options(&fixture.server.endpoint()), found).unwrap();
     let error = access(&network, ID).unwrap_err();
     assert_eq!(
         error.to_string(),
@@ -259,54 +262,57 @@ fn refused_credentials_are_named_with_the_others() {
     let Some(Remedy::Words(help)) = error.remedy() else {
         panic!("{error:?}");
     };
-    assert!(help.starts_with("make a new API token"), "{help}");
+    assert!(help.starts_with("create a new API token"), "{help}");
 }
 
-/// A query stops at the first response 429 (too many requests); a download waits.
+/// A query fails at the first response 429 (too many requests), while a download waits.
 #[test]
-fn a_question_ends_at_the_first_limit() {
-    let world = world(vec![Fault::at(At::Api, Kind::status(429))]);
-    let error = access(&world.network, ID).unwrap_err();
+fn a_query_fails_at_the_first_rate_limit() {
+    let fixture = fixture(vec![Fault::at(At::Api, Kind::status(429))]);
+    let error = access(&fixture.network, ID).unwrap_err();
     let wait = matches!(error, FetchError::Quota { wait: None, .. });
-    assert!(wait, "no waiting time is invented: {error}");
-    assert_eq!(world.server.requests().len(), 1);
-    world
+    assert!(
+        wait,
+        "the error contains a pause that the server did not send: {error}"
+    );
+    assert_eq!(fixture.server.requests().len(), 1);
+    fixture
         .server
         .set_faults(vec![Fault::at(At::Api, Kind::status(429))]);
-    world.run(None).unwrap();
+    fixture.run(None).unwrap();
 }
 
 #[test]
-fn an_account_is_asked_for() -> Outcome {
-    let world = world(Vec::new());
-    let account = world.network.account(&Cancel::default())?;
+fn the_owner_of_the_credentials_is_returned() -> Outcome {
+    let fixture = fixture(Vec::new());
+    let account = fixture.network.account(&Cancel::default())?;
     assert_eq!(account.user.as_deref(), Some("somebody"));
     assert!(account.server_time.is_some());
     // The older protocol does not return the user's name, but rejects unknown users.
-    world
+    fixture
         .server
         .set_faults(vec![Fault::at(At::Rpc, Kind::status(404)).always()]);
-    let account = world.network.account(&Cancel::default())?;
+    let account = fixture.network.account(&Cancel::default())?;
     assert_eq!(account.user, None);
     let stranger = prep_fetch::KaggleCredentials::Token(prep_fetch::Secret::new("unknown"));
     for faults in [
         Vec::new(),
         vec![Fault::at(At::Rpc, Kind::status(404)).always()],
     ] {
-        world.server.set_faults(faults);
-        let network = Network::new(options(&world.server.endpoint()), stranger.clone())?;
+        fixture.server.set_faults(faults);
+        let network = Network::new(options(&fixture.server.endpoint()), stranger.clone())?;
         let error = network.account(&Cancel::default()).unwrap_err();
         assert!(matches!(error, FetchError::Unauthorised { .. }), "{error}");
     }
     Ok(())
 }
 
-/// An unreachable server is reported at once, with the next action.
+/// An unreachable server is reported immediately, with the time until the next attempt.
 #[test]
-fn waiting_is_reported() {
+fn waiting_for_a_retry_is_reported() {
     let reports = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
     let seen = reports.clone();
-    let world = World::with(Vec::new(), Vec::new(), |options| {
+    let fixture = Fixture::with(Vec::new(), Vec::new(), |options| {
         options.endpoint = "http://127.0.0.1:9".into();
         options.backoff = Duration::from_millis(50);
         options.watcher = prep_fetch::Watcher::new(move |waiting| {
@@ -316,9 +322,9 @@ fn waiting_is_reported() {
         });
     });
     let begun = Instant::now();
-    let data = world.data();
-    let source = KaggleBundle::new(ID, ID, &data, &[], None, world.network.clone());
-    source.run(&world.context).unwrap_err();
+    let data = fixture.data();
+    let source = KaggleBundle::new(ID, ID, &data, &[], None, fixture.network.clone());
+    source.run(&fixture.context).unwrap_err();
     let reports = reports.lock().unwrap();
     assert_eq!(reports.len(), 3, "{reports:?}");
     let (time, text) = &reports[0];
@@ -332,10 +338,10 @@ fn waiting_is_reported() {
 
 /// A server that accepts a connection and sends nothing is reported after some seconds.
 #[test]
-fn silence_is_reported() {
+fn a_silent_server_is_reported() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let (sender, reports) = std::sync::mpsc::channel();
-    let world = World::with(Vec::new(), Vec::new(), |options| {
+    let fixture = Fixture::with(Vec::new(), Vec::new(), |options| {
         options.endpoint = format!("http://{}", listener.local_addr().unwrap());
         options.stall = Duration::from_secs(5);
         options.attempts = 1;
@@ -344,7 +350,7 @@ fn silence_is_reported() {
         });
     });
     let begun = Instant::now();
-    assert!(access(&world.network, ID).is_err());
+    assert!(access(&fixture.network, ID).is_err());
     let first = reports.recv().unwrap();
     assert!(first.starts_with("no answer from 127.0.0.1:"), "{first}");
     assert!(begun.elapsed() < Duration::from_secs(20));

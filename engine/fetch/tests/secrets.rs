@@ -1,4 +1,5 @@
-//! No key, token or signature in any message, debug form or file; no credentials to the store.
+//! No message, debug output or file contains a key, a token or a signature, and the object store receives no
+//! credentials.
 
 use crate::common;
 use std::error::Error;
@@ -6,7 +7,7 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use base64::Engine as _;
-use common::{ID, World, content, key};
+use common::{Fixture, ID, content, key};
 use prep_core::Cancel;
 use prep_fault_server::{At, Bundle, Fault, KEY, Kind, SIGNATURE, Side, TOKEN, USERNAME};
 use prep_fetch::{KaggleCredentials, Network, Secret};
@@ -16,13 +17,13 @@ fn secrets() -> [String; 4] {
     [KEY.into(), TOKEN.into(), SIGNATURE.into(), pair]
 }
 
-fn assert_silent(place: &str, text: &str) {
+fn assert_no_secret(place: &str, text: &str) {
     for secret in secrets() {
         assert!(!text.contains(&secret), "{place} shows {secret}: {text}");
     }
 }
 
-/// A server that sends back what it was sent.
+/// Returns a fault that sends the secrets of the request back.
 fn echo(code: u16) -> Kind {
     let [key, token, signature, pair] = secrets();
     Kind::Status {
@@ -56,58 +57,58 @@ fn no_error_shows_a_secret() {
     }
     for fault in table {
         let place = format!("{fault:?}");
-        let world = World::new(Bundle::new(ID, content(200_000, 1)), vec![fault]);
-        let Err(error) = world.run(None) else {
-            // The store does not send to a login page.
+        let fixture = Fixture::new(Bundle::new(ID, content(200_000, 1)), vec![fault]);
+        let Err(error) = fixture.run(None) else {
+            // The object store does not redirect to a login page.
             assert!(place.contains("RedirectToLogin"), "{place}");
             continue;
         };
         let mut shown = format!(
             "{error}\n{error:?}\n{:?}\n{:?}",
-            world.source(None),
-            world.network
+            fixture.source(None),
+            fixture.network
         );
         let mut cause = error.source();
         while let Some(error) = cause {
             write!(shown, "\n{error}\n{error:?}").unwrap();
             cause = error.source();
         }
-        // The server's message contains a token that this client never had, so it cannot recognise it.
+        // The server's message contains a token that this client never had, so the client cannot recognize it.
         let shown = shown.replace(TOKEN, "");
         let shown = if place.contains("Status") && place.contains("Api") {
             shown.replace(SIGNATURE, "")
         } else {
             shown
         };
-        assert_silent(&place, &shown);
-        for request in world.server.requests_of(Side::Store) {
+        assert_no_secret(&place, &shown);
+        for request in fixture.server.requests_of(Side::Store) {
             assert!(!request.authorization, "{place}");
         }
-        let directory = world.target().parent().unwrap().to_path_buf();
+        let directory = fixture.target().parent().unwrap().to_path_buf();
         for entry in directory.read_dir().into_iter().flatten() {
             let path = entry.unwrap().path();
             let text = std::fs::read(&path).unwrap();
-            assert_silent(&place, &String::from_utf8_lossy(&text));
+            assert_no_secret(&place, &String::from_utf8_lossy(&text));
         }
     }
 }
 
 #[test]
-fn an_unreachable_store_or_api_shows_no_address() {
+fn errors_of_unreachable_servers_show_no_signed_address() {
     // No server listens on this port.
-    let world = World::with(Vec::new(), Vec::new(), |options| {
+    let fixture = Fixture::with(Vec::new(), Vec::new(), |options| {
         options.endpoint = "http://127.0.0.1:9/api/v1".into();
     });
-    let error = world.run(None).unwrap_err().to_string();
+    let error = fixture.run(None).unwrap_err().to_string();
     assert!(
         error.starts_with("no connection to 127.0.0.1:9: "),
         "{error}"
     );
-    assert_silent("api", &error);
+    assert_no_secret("api", &error);
 }
 
 #[test]
-fn an_endpoint_is_an_address_without_credentials() {
+fn an_invalid_endpoint_is_reported_without_its_credentials() {
     for endpoint in [
         "",
         "kaggle.com",
@@ -128,8 +129,8 @@ fn an_endpoint_is_an_address_without_credentials() {
 
 #[test]
 fn a_token_is_accepted_and_not_shown() {
-    let world = World::new(Bundle::new(ID, content(1000, 1)), Vec::new());
-    let options = common::options(&world.server.endpoint());
+    let fixture = Fixture::new(Bundle::new(ID, content(1000, 1)), Vec::new());
+    let options = common::options(&fixture.server.endpoint());
     for (credentials, accepted) in [
         (KaggleCredentials::Token(Secret::new(TOKEN)), true),
         (key(), true),
@@ -140,7 +141,7 @@ fn a_token_is_accepted_and_not_shown() {
             network.check_access(ID, &Cancel::default()).is_ok(),
             accepted
         );
-        assert_silent("debug", &format!("{network:?}{credentials:?}"));
+        assert_no_secret("debug", &format!("{network:?}{credentials:?}"));
     }
 }
 
@@ -150,26 +151,26 @@ fn rules_are_checked_without_a_download() {
         Bundle::new("accepted", content(1000, 1)),
         Bundle::new("not-accepted", content(1000, 1)).without_consent(),
     ];
-    let world = World::with(bundles, Vec::new(), |_| {});
-    let access = |id: &str| world.network.check_access(id, &Cancel::default());
+    let fixture = Fixture::with(bundles, Vec::new(), |_| {});
+    let access = |id: &str| fixture.network.check_access(id, &Cancel::default());
     assert_eq!(access("accepted").unwrap(), 1000);
-    // An address does not prove access, but one byte does.
-    let requests = world.server.requests_of(Side::Store);
+    // An address does not prove access, but a byte of the bundle does.
+    let requests = fixture.server.requests_of(Side::Store);
     let ranges: Vec<_> = requests
         .iter()
         .map(|request| request.range.clone())
         .collect();
-    assert_eq!((ranges, world.server.sent()), (vec![Some(0..1)], 1));
+    assert_eq!((ranges, fixture.server.sent()), (vec![Some(0..1)], 1));
     for (id, expected) in [
         (
             "not-accepted",
             "https://www.kaggle.com/competitions/not-accepted/rules",
         ),
-        ("unknown", "knows no competition unknown"),
+        ("unknown", "has no competition unknown"),
     ] {
         let error = access(id).unwrap_err();
         let shown = format!("{error} {:?}", error.remedy());
         assert!(shown.contains(expected), "{shown}");
     }
-    assert_eq!(world.server.requests_of(Side::Store).len(), 1);
+    assert_eq!(fixture.server.requests_of(Side::Store).len(), 1);
 }

@@ -1,4 +1,4 @@
-//! Opens the object store at a remote's address, with credentials.
+//! Opens the object store at a remote's address with the given credentials.
 //!
 //! | address | store |
 //! |---|---|
@@ -9,7 +9,7 @@
 //! | `file:///DIRECTORY` | a directory that all machines share |
 //!
 //! Plain http is accepted only for a web server or S3 server on this machine. Otherwise everybody on the network could
-//! see session tokens and private objects. `AWS_ALLOW_HTTP=true` permits plain http for any S3 server.
+//! read session tokens and private objects. `AWS_ALLOW_HTTP=true` permits plain http for any S3 server.
 
 use std::fmt;
 use std::sync::Arc;
@@ -30,13 +30,13 @@ use url::Url;
 
 use crate::error::{NoCredentials, RemoteError};
 
-/// Settings and credentials of cloud stores: the values of environment variables by their names
-/// (`AWS_SECRET_ACCESS_KEY`). They are never printed.
+/// Settings and credentials of cloud stores: environment variables by name, for example `AWS_SECRET_ACCESS_KEY`. The
+/// values are never printed.
 #[derive(Clone, Default)]
 pub struct CloudCredentials(Vec<(String, String)>);
 
 impl CloudCredentials {
-    /// Takes variables by name and value. Names that mean nothing to a cloud are ignored.
+    /// Stores variables by name and value. Variables that no cloud store uses are ignored.
     pub fn new(variables: impl IntoIterator<Item = (String, String)>) -> CloudCredentials {
         CloudCredentials(variables.into_iter().collect())
     }
@@ -66,12 +66,12 @@ impl Address {
     /// If the text is not a URL or its scheme is not supported.
     pub fn parse(text: &str) -> Result<Address, RemoteError> {
         let wrong = |cause: &str| RemoteError::Address {
-            // Secrets may follow these characters.
+            // Secrets may follow these characters, so the rest of the text is not shown.
             remote: text.split(['?', '@']).next().unwrap_or_default().to_owned(),
             cause: cause.to_owned(),
         };
         let url = Url::parse(text).map_err(|_| {
-            wrong("not an address; write one like s3://bucket/prefix or file:///directory")
+            wrong("not an address; use one such as s3://bucket/prefix or file:///directory")
         })?;
         if ObjectStoreScheme::parse(&url).is_err() || url.scheme() == "memory" {
             return Err(wrong(
@@ -84,7 +84,7 @@ impl Address {
     /// Returns the address without user, password and query, which may be secrets.
     pub fn without_secrets(&self) -> String {
         let mut url = self.0.clone();
-        // Both calls fail for addresses that cannot have these parts.
+        // These calls fail for addresses that cannot contain a user or password, so their errors are ignored.
         let _ = url.set_username("");
         let _ = url.set_password(None);
         url.set_query(None);
@@ -92,18 +92,18 @@ impl Address {
         url.to_string()
     }
 
-    /// Whether the remote can only be read.
+    /// Returns whether the remote can only be read.
     pub fn is_read_only(&self) -> bool {
         let scheme = ObjectStoreScheme::parse(&self.0);
         matches!(scheme, Ok((ObjectStoreScheme::Http, _)))
     }
 
-    /// Opens the store and returns it with the path of the remote in it. Makes no request.
+    /// Opens the store without a request. Returns it with the path of the remote in it.
     pub(crate) fn open(
         &self,
         credentials: &CloudCredentials,
     ) -> Result<(Arc<dyn ObjectStore>, Path), RemoteError> {
-        // The library's HTTP client uses the process's default provider.
+        // The HTTP client of the `object_store` library uses the default provider of the process.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let shown = self.without_secrets();
         let wrong = |cause: &str| RemoteError::Address {
@@ -196,7 +196,7 @@ impl Address {
                     ));
                 }
                 let base = &self.0[..url::Position::BeforePath];
-                // Otherwise a redirect could lead from https to http.
+                // If plain http were allowed, a redirect could lead from https to http.
                 let options = client_options().with_allow_http(plain(&self.0));
                 let builder = HttpBuilder::new()
                     .with_url(base)
@@ -216,8 +216,8 @@ impl fmt::Debug for Address {
     }
 }
 
-/// Wraps a cloud's credential provider so that missing credentials get an error type of their own. The library's errors
-/// do not distinguish them from an unreachable network.
+/// Wraps a cloud's credential provider, so that missing credentials get a separate error type. The library's errors do
+/// not distinguish missing credentials from an unreachable network.
 #[derive(Debug)]
 struct DebugCredentials<C>(Arc<dyn CredentialProvider<Credential = C>>);
 
@@ -234,7 +234,8 @@ impl<C: fmt::Debug + Send + Sync> CredentialProvider for DebugCredentials<C> {
     }
 }
 
-/// Returns the options of HTTP clients. A large object may take any time; a connection without data for 30 s is closed.
+/// Returns the options of HTTP clients. The transfer of a large object may take any time, but a connection that
+/// receives no data for 30 s is closed.
 fn client_options() -> ClientOptions {
     ClientOptions::default()
         .with_connect_timeout(Duration::from_secs(5))
@@ -242,7 +243,7 @@ fn client_options() -> ClientOptions {
         .with_read_timeout(Duration::from_secs(30))
 }
 
-/// Returns the retry settings. The times are short, because a run can continue without the remote.
+/// Returns the settings for retries. The times are short, because a run can continue without the remote.
 fn retry_config() -> RetryConfig {
     RetryConfig {
         backoff: BackoffConfig {
@@ -277,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn every_kind_opens_without_asking_anybody() {
+    fn all_kinds_of_stores_open_without_a_request() {
         let aws = [
             ("AWS_ENDPOINT_URL", "http://localhost:1"),
             ("AWS_ACCESS_KEY_ID", "a"),
@@ -309,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn a_plain_endpoint_is_on_this_machine_or_allowed() {
+    fn a_plain_http_endpoint_must_be_local_or_allowed() {
         for (endpoint, allow, is_good) in [
             ("http://127.0.0.1:8333", None, true),
             ("http://[::1]:8333", None, true),

@@ -1,7 +1,7 @@
 //! Errors of a remote, classified by meaning.
 //!
-//! A message never contains text of a server or library, because such text may include signed URLs. This module finds
-//! the meaning of an error and describes it in its own words.
+//! A message never contains text from a server or library, because such text may include signed URLs. This module
+//! determines the meaning of an error and describes it in its own words.
 
 use std::io::ErrorKind;
 
@@ -15,12 +15,12 @@ pub enum RemoteError {
     #[error("the remote `{remote}`: {cause}")]
     Address { remote: String, cause: String },
 
-    /// The remote does not accept connections.
+    /// The remote cannot be reached.
     #[error("the remote {remote} cannot be reached")]
     Unreachable { remote: String },
 
     /// The remote is overloaded.
-    #[error("the remote {remote} does not respond in time, or asks for fewer requests")]
+    #[error("the remote {remote} does not respond in time, or limits requests")]
     Overloaded { remote: String },
 
     /// The remote has no space left.
@@ -32,7 +32,7 @@ pub enum RemoteError {
     ReadOnly { remote: String },
 
     /// A write needs a signing key.
-    #[error("nothing is sent to the remote {remote}, because no key signs it")]
+    #[error("no result is sent to the remote {remote}, because there is no signing key")]
     NoKey { remote: String },
 
     /// The remote rejects the credentials.
@@ -61,10 +61,10 @@ impl RemoteError {
     pub fn help(&self) -> Option<&'static str> {
         match self {
             RemoteError::Unreachable { .. } => Some("check the network and the address"),
-            RemoteError::Full { .. } => Some("make room in it, or raise its quota"),
+            RemoteError::Full { .. } => Some("free space in the remote, or raise its quota"),
             RemoteError::ReadOnly { .. } => Some("use credentials that may write"),
             RemoteError::NoKey { .. } => Some(
-                "`prep remote key new NAME` makes one, `[remote] key` in prep.toml names one of several",
+                "run `prep remote key new NAME` to create one, or select one of several with `[remote] key` in prep.toml",
             ),
             RemoteError::Clock { .. } => Some("set the clock (NTP)"),
             RemoteError::NoBucket { .. } => Some("create it, or correct the address"),
@@ -75,13 +75,13 @@ impl RemoteError {
         }
     }
 
-    /// Returns the kind of the error. Each kind is reported once.
+    /// Returns the kind of the error. Each kind is reported only once.
     pub(crate) fn kind(&self) -> std::mem::Discriminant<RemoteError> {
         std::mem::discriminant(self)
     }
 
-    /// Whether the problem may be temporary.
-    pub(crate) fn may_pass(&self) -> bool {
+    /// Returns whether the problem may be temporary.
+    pub(crate) fn is_temporary(&self) -> bool {
         matches!(
             self,
             RemoteError::Unreachable { .. }
@@ -90,7 +90,7 @@ impl RemoteError {
         )
     }
 
-    /// Whether the remote may still be readable.
+    /// Returns whether the error concerns only writing, so that the remote may still be readable.
     pub(crate) fn is_about_writing(&self) -> bool {
         matches!(
             self,
@@ -118,26 +118,27 @@ const CREDENTIAL_CODES: [&str; 6] = [
 const OVERLOAD_CODES: [&str; 3] = ["SlowDown", "ServerBusy", "RequestTimeout"];
 const NO_BUCKET_CODES: [&str; 2] = ["NoSuchBucket", "ContainerNotFound"];
 
-/// Texts in responses of servers that have no code for a full disk.
+/// Phrases in responses of servers that have no code for a full disk.
 const FULL_PHRASES: [&str; 3] = ["no free volumes", "no writable volumes", "no space left"];
 
-/// No credentials are available; holds the library's error.
+/// The library's error for missing credentials.
 #[derive(Debug, thiserror::Error)]
 #[error("no credentials")]
 pub(crate) struct NoCredentials(#[source] pub(crate) object_store::Error);
 
-/// The response of a server.
+/// The response of a server, as far as an error of the library contains it.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Answer<'a> {
     status: Option<u16>,
-    /// The provider's code, from the body.
+    /// The provider's error code, which the body contains.
     code: Option<&'a str>,
     body: &'a str,
 }
 
 impl<'a> Answer<'a> {
     /// Parses the response from an error of the library. The library keeps the type of this error private, so only its
-    /// text is available. The text contains the status and the body, but no address and nothing that the user named.
+    /// text is available. This text contains the status and the body, but neither an address nor a name that the user
+    /// chose.
     fn parse(text: &'a str) -> Option<Answer<'a>> {
         if let Some(rest) = text.strip_prefix("Server returned non-2xx status code: ") {
             let status = rest.get(..3)?.parse().ok()?;
@@ -168,7 +169,7 @@ impl<'a> Answer<'a> {
     }
 }
 
-/// Returns the code: `<Code>X</Code>` as S3 and Azure write it, `"reason": "X"` as Google does.
+/// Returns the error code in a body: `<Code>X</Code>` from S3 and Azure, `"reason": "X"` from Google.
 fn code(body: &str) -> Option<&str> {
     let xml = || Some(body.split_once("<Code>")?.1.split_once("</Code>")?.0);
     let json = || {
@@ -179,7 +180,7 @@ fn code(body: &str) -> Option<&str> {
     xml().or_else(json).map(str::trim)
 }
 
-/// The classified causes of a library error.
+/// The information that the causes of a library error contain.
 struct ErrorParts {
     texts: Vec<String>,
     transport: Option<HttpErrorKind>,
@@ -216,7 +217,7 @@ impl ErrorParts {
     }
 }
 
-/// Whether the store knows the caller and denies access.
+/// Returns whether the store accepts the credentials but denies access.
 pub(crate) fn is_forbidden(error: &object_store::Error) -> bool {
     let parts = ErrorParts::new(error);
     let answer = parts.answer();
@@ -224,8 +225,8 @@ pub(crate) fn is_forbidden(error: &object_store::Error) -> bool {
     is_denied && !answer.has_code(&CLOCK_CODES) && !answer.has_code(&CREDENTIAL_CODES)
 }
 
-/// Returns the meaning of a library error while reading or writing, from its type, the status of the response, and the
-/// provider's code in the body.
+/// Returns the meaning of a library error that occurred while reading or writing. It depends on the error's type, the
+/// status of the response, and the provider's code in the body.
 pub(crate) fn classify(remote: &str, error: &object_store::Error, writing: bool) -> RemoteError {
     use object_store::Error as Library;
 
@@ -266,7 +267,7 @@ pub(crate) fn classify(remote: &str, error: &object_store::Error, writing: bool)
     }
     if let Some(status) = answer.status {
         let cause = match status {
-            // Not all servers that cannot write report the reason.
+            // Some servers that cannot write do not report the reason.
             500 if writing => {
                 "it responded to a write with HTTP status 500; its disk may be full".to_owned()
             }
@@ -277,7 +278,7 @@ pub(crate) fn classify(remote: &str, error: &object_store::Error, writing: bool)
     from_io_error(remote, &parts, writing)
 }
 
-/// Returns the meaning of an error without a response: of the operating system or the connection.
+/// Returns the meaning of an error without a response: an error of the operating system or of the connection.
 fn from_io_error(remote: String, parts: &ErrorParts, writing: bool) -> RemoteError {
     match (parts.io, parts.transport) {
         (Some(ErrorKind::StorageFull | ErrorKind::QuotaExceeded), _) => {
@@ -321,7 +322,8 @@ fn from_io_error(remote: String, parts: &ErrorParts, writing: bool) -> RemoteErr
 mod tests {
     use super::*;
 
-    /// An error of the library as its client creates it: the response is a separate cause, below one with the address.
+    /// Returns an error as the library's client creates it. The response is a separate cause, below a cause that
+    /// contains the address.
     fn answered(text: &str) -> object_store::Error {
         #[derive(Debug, thiserror::Error)]
         #[error(
@@ -339,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn meanings_are_told_without_what_was_said() {
+    fn errors_are_classified_without_showing_the_response() {
         for (text, writing, expected) in [
             (
                 "403 Forbidden: <Code>RequestTimeTooSkewed</Code>",
@@ -383,9 +385,9 @@ mod tests {
         }
     }
 
-    /// Neither the address nor what a body repeats of it has a meaning.
+    /// The classification ignores the address, and the parts of a body that repeat it.
     #[test]
-    fn numbers_and_codes_in_names_mean_nothing() {
+    fn numbers_and_codes_in_names_are_ignored() {
         for text in [
             "400 Bad Request: ",
             "400 Bad Request: <Error><Code>InvalidRequest</Code><Resource>/team507/503 429 SlowDown</Resource></Error>",
@@ -400,7 +402,7 @@ mod tests {
     }
 
     #[test]
-    fn a_transport_error_is_told_by_its_type() {
+    fn a_transport_error_is_classified_by_its_type() {
         for (kind, expected) in [
             (HttpErrorKind::Connect, "cannot be reached"),
             (HttpErrorKind::Interrupted, "cannot be reached"),
@@ -418,7 +420,7 @@ mod tests {
     }
 
     #[test]
-    fn the_operating_systems_reason_is_found() {
+    fn the_error_of_the_operating_system_is_found() {
         let full = std::io::Error::from_raw_os_error(28);
         let error = object_store::Error::Generic {
             store: "LocalFileSystem",

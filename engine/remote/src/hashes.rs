@@ -1,12 +1,12 @@
-//! Hash lists of bundles, with which a part of a bundle can be verified without the rest.
+//! Hash lists of bundles. They allow a part of a bundle to be verified without the rest.
 //!
-//! The digest of a bundle is its BLAKE3 hash, the root of a hash tree over its bytes. Next to the bundle, the remote
-//! stores a list of nodes of that tree, 32 bytes each: first the nodes of its blocks of 4 KiB (*stretches*), then the
-//! nodes of its regions of 32 MiB. Nodes between and above them are computed. A reader fetches the region nodes once,
-//! and the stretch nodes only of regions that it reads from.
+//! The digest of a bundle is its BLAKE3 hash, which is the root of a hash tree over its bytes. Next to the bundle, the
+//! remote stores a list of nodes of that tree, 32 bytes each: first the nodes of its *blocks* of 4 KiB, then the nodes
+//! of its *regions* of 32 MiB. The nodes between and above them are computed. A reader fetches all region nodes once.
+//! It fetches block nodes only for the regions that it reads.
 //!
 //! If every tenth member of 100 kB is read from a bundle, 12 % more bytes are transferred: 8 % for the list, and 4 %
-//! for stretches of which only a part is needed. With pairs of hashes for blocks of 16 KiB, as in bao, it is 20 %.
+//! for blocks of which only a part is needed. With pairs of hashes for blocks of 16 KiB, as in bao, it is 20 %.
 
 use std::fs::File;
 use std::io;
@@ -19,19 +19,19 @@ use blake3::hazmat::{
 };
 use prep_cache::Digest;
 
-/// Size in bytes of the smallest part that can be verified.
-pub(crate) const STRETCH_BYTES: u64 = 4 << 10;
-/// Size in bytes of the part of a bundle whose hashes are fetched together.
+/// Size in bytes of a block, the smallest part that can be verified.
+pub(crate) const BLOCK_BYTES: u64 = 4 << 10;
+/// Size in bytes of a region. The hashes of its blocks are fetched together.
 pub(crate) const REGION_BYTES: u64 = 32 << 20;
 /// Size in bytes of one hash in the list.
 const HASH_BYTES: u64 = 32;
-/// Maximum number of stretches that are hashed in one call and compared with their common parent node.
-const MAX_QUEUED_REGIONS: usize = 64;
-/// Bytes per read.
+/// Maximum number of blocks that are hashed in one call and compared with their common parent node.
+const MAX_BATCH_BLOCKS: usize = 64;
+/// Number of bytes per read.
 const READ_BYTES: usize = 1 << 20;
 
-fn stretches(bytes: u64) -> u64 {
-    bytes.div_ceil(STRETCH_BYTES)
+fn blocks(bytes: u64) -> u64 {
+    bytes.div_ceil(BLOCK_BYTES)
 }
 
 /// Returns the number of regions of a bundle of `bytes` bytes.
@@ -41,29 +41,29 @@ pub(crate) fn regions(bytes: u64) -> u64 {
 
 /// Returns the length of the list in bytes, for a bundle of `bytes` bytes.
 pub(crate) fn list_bytes(bytes: u64) -> u64 {
-    HASH_BYTES * (stretches(bytes) + regions(bytes))
+    HASH_BYTES * (blocks(bytes) + regions(bytes))
 }
 
-/// Returns the position of the region hashes in the list.
+/// Returns the byte range of the region hashes in the list.
 pub(crate) fn region_hash_range(bytes: u64) -> Range<u64> {
-    HASH_BYTES * stretches(bytes)..list_bytes(bytes)
+    HASH_BYTES * blocks(bytes)..list_bytes(bytes)
 }
 
-/// Returns the position of the hashes of a region's stretches in the list.
-pub(crate) fn stretch_hash_range(bytes: u64, region: u64) -> Range<u64> {
-    let all = stretches(bytes);
-    let first = (region * (REGION_BYTES / STRETCH_BYTES)).min(all);
-    let end = (first + REGION_BYTES / STRETCH_BYTES).min(all);
+/// Returns the byte range of the hashes of a region's blocks in the list.
+pub(crate) fn block_hash_range(bytes: u64, region: u64) -> Range<u64> {
+    let all = blocks(bytes);
+    let first = (region * (REGION_BYTES / BLOCK_BYTES)).min(all);
+    let end = (first + REGION_BYTES / BLOCK_BYTES).min(all);
     HASH_BYTES * first..HASH_BYTES * end
 }
 
-/// Splits a list into nodes. All nodes cover parts of the same length, except the last.
+/// Splits a list into nodes. All nodes cover parts of the same length, except possibly the last one.
 fn nodes(list: &[u8]) -> Vec<ChainingValue> {
     let (nodes, _) = list.as_chunks::<{ HASH_BYTES as usize }>();
     nodes.to_vec()
 }
 
-/// Computes the common parent of neighbouring nodes. `None` if there are no nodes.
+/// Computes the common parent of adjacent nodes. `None` if there are no nodes.
 fn parent(nodes: &[ChainingValue]) -> Option<ChainingValue> {
     match nodes {
         [] => None,
@@ -76,70 +76,70 @@ fn parent(nodes: &[ChainingValue]) -> Option<ChainingValue> {
     }
 }
 
-/// Computes the root above these nodes. `None` for a single node, from which the root cannot be computed.
+/// Computes the root above these nodes. `None` for a single node, because the root cannot be computed from it.
 fn root(nodes: &[ChainingValue]) -> Option<Digest> {
     let (left, right) = halves(nodes)?;
     let (left, right) = (parent(left)?, parent(right)?);
     Some(merge_subtrees_root(&left, &right, Mode::Hash).into())
 }
 
-/// Splits nodes into the children of their parent. The left one is a full tree.
+/// Splits nodes into the children of their parent. The left child is a complete tree.
 fn halves(nodes: &[ChainingValue]) -> Option<(&[ChainingValue], &[ChainingValue])> {
     if nodes.len() < 2 {
         return None;
     }
-    // Computed as if the parts were single chunks; the tree has the same shape for longer parts.
+    // The computation treats the parts as single chunks. The tree has the same shape for longer parts.
     let chunk = blake3::CHUNK_LEN as u64;
     let left = left_subtree_len(nodes.len() as u64 * chunk) / chunk;
     nodes.split_at_checked(usize::try_from(left).ok()?)
 }
 
-/// Computes the node of `bytes` that begin at `offset`.
+/// Computes the node of `bytes`, which begin at `offset` in the bundle.
 fn node(offset: u64, bytes: &[u8]) -> ChainingValue {
     let mut hasher = blake3::Hasher::new();
     hasher.set_input_offset(offset).update(bytes);
     hasher.finalize_non_root()
 }
 
-/// The hashes of a bundle's regions, verified against its digest.
+/// The hashes of all regions of a bundle, verified against its digest.
 #[derive(Debug)]
-pub(crate) struct Regions {
+pub(crate) struct RegionHashes {
     digest: Digest,
     bytes: u64,
     nodes: Vec<ChainingValue>,
 }
 
-impl Regions {
-    /// Verifies a list of region hashes. Returns `None` if they do not belong to the bundle. For a bundle with one
-    /// region, the list is ignored.
-    pub(crate) fn open(digest: Digest, bytes: u64, list: &[u8]) -> Option<Regions> {
+impl RegionHashes {
+    /// Verifies a list of region hashes. Returns `None` if they do not match the bundle's digest. For a bundle with a
+    /// single region, the list is ignored.
+    pub(crate) fn open(digest: Digest, bytes: u64, list: &[u8]) -> Option<RegionHashes> {
         let count = regions(bytes);
         let nodes = match count {
             0 | 1 => Vec::new(),
             _ => nodes(list),
         };
         let fits = count < 2 || (nodes.len() as u64 == count && root(&nodes)? == digest);
-        fits.then_some(Regions {
+        fits.then_some(RegionHashes {
             digest,
             bytes,
             nodes,
         })
     }
 
-    /// Verifies the hashes of a region's stretches. Returns `None` if they do not belong to the region.
-    pub(crate) fn stretches(&self, region: u64, list: &[u8]) -> Option<Stretches> {
-        let place = stretch_hash_range(self.bytes, region);
+    /// Verifies the hashes of a region's blocks. Returns `None` if they do not match the region's hash.
+    pub(crate) fn blocks(&self, region: u64, list: &[u8]) -> Option<BlockHashes> {
+        let place = block_hash_range(self.bytes, region);
         let nodes = nodes(list);
         if list.len() as u64 != place.end - place.start {
             return None;
         }
         let fits = match regions(self.bytes) {
-            // A single stretch is compared with the digest itself.
+            // The hash of a single block is not used: the bytes are compared with the digest itself.
             1 => nodes.len() < 2 || root(&nodes)? == self.digest,
             _ => parent(&nodes)? == *self.nodes.get(usize::try_from(region).ok()?)?,
         };
-        let whole = (stretches(self.bytes) == 1).then_some(self.digest);
-        fits.then_some(Stretches {
+        let whole = (blocks(self.bytes) == 1).then_some(self.digest);
+        fits.then_some(BlockHashes {
             start: region * REGION_BYTES,
             nodes,
             whole,
@@ -147,42 +147,42 @@ impl Regions {
     }
 }
 
-/// The hashes of a region's stretches, verified against the region's hash.
+/// The hashes of a region's blocks, verified against the region's hash.
 #[derive(Debug)]
-pub(crate) struct Stretches {
+pub(crate) struct BlockHashes {
     start: u64,
     nodes: Vec<ChainingValue>,
-    /// The digest of the bundle, if it is a single stretch.
+    /// The digest of the bundle, if the bundle is a single block.
     whole: Option<Digest>,
 }
 
-impl Stretches {
-    /// Whether `bytes` are the bundle's bytes at `offset`. They must begin at the start of a stretch, end at the end of
-    /// one, and be inside this region.
-    pub(crate) fn fit(&self, offset: u64, bytes: &[u8]) -> bool {
+impl BlockHashes {
+    /// Returns whether `bytes` are the bundle's bytes at `offset`. They must start and end at the boundaries of blocks
+    /// and be inside this region.
+    pub(crate) fn verifies(&self, offset: u64, bytes: &[u8]) -> bool {
         if let Some(whole) = self.whole {
             return offset == 0 && Digest::of_bytes(bytes) == whole;
         }
-        self.agree(offset, bytes).unwrap_or(false)
+        self.verifies_blocks(offset, bytes).unwrap_or(false)
     }
 
-    fn agree(&self, offset: u64, mut bytes: &[u8]) -> Option<bool> {
+    fn verifies_blocks(&self, offset: u64, mut bytes: &[u8]) -> Option<bool> {
         let inside = offset.checked_sub(self.start)?;
-        if inside % STRETCH_BYTES != 0 {
+        if inside % BLOCK_BYTES != 0 {
             return None;
         }
-        let mut at = usize::try_from(inside / STRETCH_BYTES).ok()?;
-        let end = at + bytes.len().div_ceil(STRETCH_BYTES as usize);
+        let mut at = usize::try_from(inside / BLOCK_BYTES).ok()?;
+        let end = at + bytes.len().div_ceil(BLOCK_BYTES as usize);
         while at < end {
             let aligned = match at {
-                0 => MAX_QUEUED_REGIONS,
-                _ => MAX_QUEUED_REGIONS.min(1 << at.trailing_zeros()),
+                0 => MAX_BATCH_BLOCKS,
+                _ => MAX_BATCH_BLOCKS.min(1 << at.trailing_zeros()),
             };
             let left = end - at;
             let count = aligned.min(1 << left.ilog2());
-            let length = (count * STRETCH_BYTES as usize).min(bytes.len());
+            let length = (count * BLOCK_BYTES as usize).min(bytes.len());
             let (these, rest) = bytes.split_at_checked(length)?;
-            let place = self.start + at as u64 * STRETCH_BYTES;
+            let place = self.start + at as u64 * BLOCK_BYTES;
             if parent(self.nodes.get(at..at + count)?)? != node(place, these) {
                 return Some(false);
             }
@@ -211,7 +211,7 @@ impl Hashing {
         }
     }
 
-    /// Computes the hashes of the next region's stretches.
+    /// Computes the hashes of the next region's blocks.
     ///
     /// # Errors
     /// If the file cannot be read or has become shorter.
@@ -227,11 +227,11 @@ impl Hashing {
                 .min(READ_BYTES);
             let piece = piece.get_mut(..length).unwrap_or_default();
             self.file.read_exact_at(piece, at)?;
-            for stretch in piece.chunks(STRETCH_BYTES as usize) {
-                nodes.push(node(at, stretch));
-                at += stretch.len() as u64;
+            for block in piece.chunks(BLOCK_BYTES as usize) {
+                nodes.push(node(at, block));
+                at += block.len() as u64;
             }
-            if self.bytes <= STRETCH_BYTES {
+            if self.bytes <= BLOCK_BYTES {
                 self.whole = Some(Digest::of_bytes(piece));
             }
         }
@@ -242,7 +242,7 @@ impl Hashing {
         Ok(nodes.concat())
     }
 
-    /// Returns the hashes of all regions, and the digest of the bytes that were read.
+    /// Returns the hashes of all regions, and the digest of all bytes that were read.
     pub(crate) fn finish(self) -> (Vec<u8>, Digest) {
         let root = root(&self.regions).or(self.whole);
         let root = root.unwrap_or_else(|| Digest::of_bytes(b""));
@@ -281,18 +281,18 @@ mod tests {
     }
 
     #[test]
-    fn every_length_has_its_name_as_root_and_all_its_stretches_fit() {
+    fn the_root_is_the_digest_and_all_blocks_verify_for_any_length() {
         for bytes in [
             0,
             1,
-            STRETCH_BYTES - 1,
-            STRETCH_BYTES,
-            STRETCH_BYTES + 1,
-            5 * STRETCH_BYTES - 3,
+            BLOCK_BYTES - 1,
+            BLOCK_BYTES,
+            BLOCK_BYTES + 1,
+            5 * BLOCK_BYTES - 3,
             REGION_BYTES - 1,
             REGION_BYTES,
             REGION_BYTES + 1,
-            2 * REGION_BYTES + 77 * STRETCH_BYTES + 13,
+            2 * REGION_BYTES + 77 * BLOCK_BYTES + 13,
         ] {
             let (file, content) = bundle(bytes);
             let (list, root) = list_of(&file, bytes);
@@ -300,30 +300,33 @@ mod tests {
             assert_eq!(root, digest, "{bytes}");
             assert_eq!(list.len() as u64, list_bytes(bytes));
             let regions_list = part(&list, region_hash_range(bytes));
-            let all = Regions::open(digest, bytes, regions_list).unwrap();
+            let all = RegionHashes::open(digest, bytes, regions_list).unwrap();
             for region in 0..regions(bytes) {
-                let place = stretch_hash_range(bytes, region);
-                let own = all.stretches(region, part(&list, place)).unwrap();
+                let place = block_hash_range(bytes, region);
+                let own = all.blocks(region, part(&list, place)).unwrap();
                 let (start, end) = (
                     region * REGION_BYTES,
                     ((region + 1) * REGION_BYTES).min(bytes),
                 );
                 for (from, to) in [
                     (0, REGION_BYTES),
-                    (STRETCH_BYTES, 7 * STRETCH_BYTES),
-                    (3 * STRETCH_BYTES, REGION_BYTES),
-                    (63 * STRETCH_BYTES, 200 * STRETCH_BYTES),
+                    (BLOCK_BYTES, 7 * BLOCK_BYTES),
+                    (3 * BLOCK_BYTES, REGION_BYTES),
+                    (63 * BLOCK_BYTES, 200 * BLOCK_BYTES),
                 ] {
                     let (from, to) = ((start + from).min(end), (start + to).min(end));
                     let piece = part(&content, from..to);
-                    assert!(piece.is_empty() || own.fit(from, piece), "{bytes} {from}");
+                    assert!(
+                        piece.is_empty() || own.verifies(from, piece),
+                        "{bytes} {from}"
+                    );
                 }
             }
         }
     }
 
     #[test]
-    fn every_changed_byte_is_noticed() {
+    fn any_changed_byte_is_detected() {
         let bytes = REGION_BYTES + 500_003;
         let (file, content) = bundle(bytes);
         let (list, digest) = list_of(&file, bytes);
@@ -331,35 +334,38 @@ mod tests {
         for at in 0..top.len() {
             let mut changed = top.clone();
             changed[at] ^= 1;
-            assert!(Regions::open(digest, bytes, &changed).is_none(), "{at}");
+            assert!(
+                RegionHashes::open(digest, bytes, &changed).is_none(),
+                "{at}"
+            );
         }
-        assert!(Regions::open(digest, bytes, &top[32..]).is_none());
-        let all = Regions::open(digest, bytes, &top).unwrap();
-        let own = part(&list, stretch_hash_range(bytes, 1)).to_vec();
+        assert!(RegionHashes::open(digest, bytes, &top[32..]).is_none());
+        let all = RegionHashes::open(digest, bytes, &top).unwrap();
+        let own = part(&list, block_hash_range(bytes, 1)).to_vec();
         for at in (0..own.len()).step_by(97) {
             let mut changed = own.clone();
             changed[at] ^= 1;
-            assert!(all.stretches(1, &changed).is_none(), "{at}");
+            assert!(all.blocks(1, &changed).is_none(), "{at}");
         }
-        // Another region's, and a list that is too short.
-        assert!(all.stretches(0, &own).is_none());
-        assert!(all.stretches(1, &own[32..]).is_none());
-        let own = all.stretches(1, &own).unwrap();
-        let start = REGION_BYTES + 3 * STRETCH_BYTES;
-        let mut piece = part(&content, start..start + 90 * STRETCH_BYTES).to_vec();
-        assert!(own.fit(start, &piece));
-        assert!(!own.fit(start + STRETCH_BYTES, &piece));
-        assert!(!own.fit(start + 1, &piece));
-        assert!(!own.fit(start, &piece[1..]));
+        // These are the hashes of a different region, and a list that is too short.
+        assert!(all.blocks(0, &own).is_none());
+        assert!(all.blocks(1, &own[32..]).is_none());
+        let own = all.blocks(1, &own).unwrap();
+        let start = REGION_BYTES + 3 * BLOCK_BYTES;
+        let mut piece = part(&content, start..start + 90 * BLOCK_BYTES).to_vec();
+        assert!(own.verifies(start, &piece));
+        assert!(!own.verifies(start + BLOCK_BYTES, &piece));
+        assert!(!own.verifies(start + 1, &piece));
+        assert!(!own.verifies(start, &piece[1..]));
         for at in (0..piece.len()).step_by(997) {
             piece[at] ^= 1;
-            assert!(!own.fit(start, &piece), "{at}");
+            assert!(!own.verifies(start, &piece), "{at}");
             piece[at] ^= 1;
         }
-        // More than there is.
+        // These bytes exceed the end of the bundle.
         let mut tail = part(&content, start..bytes).to_vec();
-        assert!(own.fit(start, &tail));
+        assert!(own.verifies(start, &tail));
         tail.push(0);
-        assert!(!own.fit(start, &tail));
+        assert!(!own.verifies(start, &tail));
     }
 }

@@ -1,7 +1,7 @@
 //! Ed25519 keys that sign and verify records.
 //!
-//! A key file is one line: `prep-key-v1`, the key's name, and its seed in base64. Everybody who can read the file can
-//! sign, so only its owner may read it.
+//! A key file contains one line: `prep-key-v1`, the key's name, and its seed in base64. Everybody who can read the file
+//! can sign, so only its owner may read it.
 
 use std::fmt;
 use std::fs::{self, OpenOptions};
@@ -25,14 +25,14 @@ const FILE_EXTENSION: &str = "key";
 pub enum KeyError {
     /// The text is not a public key.
     #[error(
-        "`{0}` is not a public key; one looks like `ed25519:` and 44 characters of base64, as `prep remote key list` prints it"
+        "`{0}` is not a public key: it must be `ed25519:` and 44 characters of base64, as `prep remote key list` prints it"
     )]
     Public(String),
-    /// The text cannot be a key's name.
+    /// The text is not a valid name for a key.
     #[error("`{0}` cannot be the name of a key: use letters, digits, `-` and `_`")]
     Name(String),
     /// The file does not contain a key.
-    #[error("{path} is not a key file; make a new one with `prep remote key new NAME`")]
+    #[error("{path} is not a key file; create a new one with `prep remote key new NAME`")]
     File { path: PathBuf },
     /// Other users may read the key's file.
     #[error(
@@ -43,7 +43,9 @@ pub enum KeyError {
     #[error("the key {path} already exists; choose another name")]
     Exists { path: PathBuf },
     /// The key does not exist.
-    #[error("there is no key `{name}` in {directory}; `prep remote key new {name}` makes it")]
+    #[error(
+        "there is no key `{name}` in {directory}; run `prep remote key new {name}` to create it"
+    )]
     Missing { name: String, directory: PathBuf },
     /// The system's random number generator failed.
     #[error("the system's random number generator failed")]
@@ -112,8 +114,8 @@ impl SigningKey {
     /// Generates a key.
     ///
     /// # Errors
-    /// If the name is not valid, or there are no random numbers.
-    pub fn make(name: &str) -> Result<SigningKey, KeyError> {
+    /// If the name is not valid, or the system provides no random numbers.
+    pub fn generate(name: &str) -> Result<SigningKey, KeyError> {
         check_name(name)?;
         let mut seed = [0; 32];
         let filled = SystemRandom::new().fill(&mut seed);
@@ -146,7 +148,7 @@ impl SigningKey {
         self.pair.sign(message).as_ref().to_vec()
     }
 
-    /// Writes the key to `FOLDER/NAME.key`, readable only by its owner. Returns the path.
+    /// Writes the key to `DIRECTORY/NAME.key`, which only its owner can read. Returns the path.
     ///
     /// # Errors
     /// If a key with this name exists, or the file cannot be written.
@@ -175,10 +177,10 @@ impl SigningKey {
         Ok(path)
     }
 
-    /// Reads `FOLDER/NAME.key`.
+    /// Reads `DIRECTORY/NAME.key`.
     ///
     /// # Errors
-    /// If the file does not exist, is not a key, or may be read by others.
+    /// If the file does not exist, does not contain a key, or can be read by other users.
     pub fn load(directory: &Path, name: &str) -> Result<SigningKey, KeyError> {
         check_name(name)?;
         let path = key_path(directory, name);
@@ -211,7 +213,7 @@ impl SigningKey {
             .ok_or(KeyError::File { path })
     }
 
-    /// Reads all keys in a directory, sorted by name. Keys that cannot be read are errors.
+    /// Reads all keys in a directory, sorted by name. A key that cannot be read is returned as an error.
     pub fn all(directory: &Path) -> Vec<Result<SigningKey, KeyError>> {
         let Ok(entries) = directory.read_dir() else {
             return Vec::new();
@@ -247,9 +249,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_key_is_kept_for_its_owner() {
+    fn a_key_file_is_readable_only_by_its_owner() {
         let dir = tempfile::tempdir().unwrap();
-        let key = SigningKey::make("laptop").unwrap();
+        let key = SigningKey::generate("laptop").unwrap();
         let path = key.save(dir.path()).unwrap();
         assert_eq!(
             fs::metadata(&path).unwrap().permissions().mode() & 0o777,
@@ -268,14 +270,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_key_is_refused() {
-        let key = SigningKey::make("a").unwrap().public();
+    fn invalid_keys_and_names_are_rejected() {
+        let key = SigningKey::generate("a").unwrap().public();
         assert_eq!(key.to_string().parse::<PublicKey>().unwrap(), key);
         for wrong in ["", "ed25519:", "ed25519:AAAA", "rsa:AAAA"] {
             assert!(wrong.parse::<PublicKey>().is_err(), "{wrong}");
         }
         for name in ["", "../a", "a b"] {
-            assert!(SigningKey::make(name).is_err(), "{name}");
+            assert!(SigningKey::generate(name).is_err(), "{name}");
         }
     }
 }

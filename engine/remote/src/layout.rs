@@ -1,25 +1,25 @@
-//! Names of files in a remote.
+//! The names of files in a remote.
 //!
 //! ```text
 //! v1/ledger/KEY                    outputs of a step key, signed
 //! v1/sources/NAME                  content of a competition's bundle, signed
-//! v1/objects/ab/cdef...            objects for everybody who may see prepared public data
-//! private/v1/objects/ab/cdef...    all other objects: answers, and what outputs were made from
+//! v1/objects/ab/cdef...            objects for everybody who may read prepared public data
+//! private/v1/objects/ab/cdef...    all other objects: answers, and data from which outputs were computed
 //! private/v1/bundles/DIGEST        bundles as Kaggle serves them
 //! private/v1/bundles/DIGEST.hashes hash list of a bundle
 //! ```
 //!
-//! A role that may read everything except `private/` therefore sees no answers. `v1` is the version of the format.
-//! Another format uses another name, so no version misreads the files of another one.
+//! Therefore a role that may read everything except `private/` cannot read answers. `v1` is the version of the format.
+//! Each version uses a different name, so no version misreads the files of another.
 
 use prep_cache::Digest;
 
-/// The audience of an object.
+/// The users who may read an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Area {
-    /// Everybody who may see prepared public data.
+    /// Everybody who may read prepared public data.
     Open,
-    /// Users who prepare and grade.
+    /// Only users who prepare and grade.
     Private,
 }
 
@@ -34,7 +34,7 @@ impl Area {
     }
 }
 
-/// Whether the file `name` is in the private area.
+/// Returns whether the file `name` is in the private area.
 pub(crate) fn is_private(name: &str) -> bool {
     name.starts_with(Area::Private.prefix())
 }
@@ -51,8 +51,8 @@ pub(crate) fn entry(key: &Digest) -> String {
     format!("v1/ledger/{key}")
 }
 
-/// Returns the file of a source's record. Slashes would become directories in a file system, so they are written as
-/// `+`. A `+` or `~` in the name is escaped, so that different names have different files.
+/// Returns the file name of a source's record. Slashes would become directories in a file system, so they are replaced
+/// with `+`. A `+` or `~` in the name is escaped, so that different names have different files.
 pub(crate) fn source(name: &str) -> String {
     let mut file = String::with_capacity(name.len());
     for letter in name.chars() {
@@ -66,7 +66,7 @@ pub(crate) fn source(name: &str) -> String {
     format!("{SOURCES}/{file}")
 }
 
-/// Returns the source whose record has this file name; `None` for other files.
+/// Returns the name of the source whose record has this file name. `None` for other files.
 pub(crate) fn source_of(file: &str) -> Option<String> {
     let mut name = String::with_capacity(file.len());
     let mut letters = file.chars();
@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn different_sources_have_different_places() {
+    fn different_sources_have_different_file_names() {
         let names = ["a/b", "a+b", "a~pb", "a~b", "a~tb", "a", "a/b+c~d"];
         let mut places: Vec<String> = names.map(source).to_vec();
         for (name, place) in names.iter().zip(&places) {
@@ -113,7 +113,7 @@ mod tests {
         places.sort();
         places.dedup();
         assert_eq!(places.len(), names.len());
-        // Where records of older versions are.
+        // Older versions store their records under these names.
         assert_eq!(source("a-1/b_2/c.csv"), "v1/sources/a-1+b_2+c.csv");
         assert_eq!(source_of("a~x"), None);
         assert_eq!(competition_of("a/b/c"), "a");

@@ -1,16 +1,16 @@
-//! A remote cache that machines share: results of steps, bundles, and the keys that are trusted for them.
+//! A remote cache that several machines use: results of steps, bundles, and the keys that are trusted for them.
 //!
 //! ```text
-//! address    URL and credentials -> a store       layout     names of files in it
-//! key        signing keys                         signed     signed records
+//! address    URL and credentials -> object store   layout     names of files in the store
+//! key        signing keys                          signed     signed records
 //! trust      which keys are trusted, and for what
-//! remote     single operations with errors        error      errors by meaning, without secrets
+//! remote     single operations that return errors  error      errors by meaning, without secrets
 //! link       the remote as a run uses it: errors are reported once, and the run continues
-//! queue      results waiting to be sent           tier       the remote as the local store's second level
-//! send       sends files in parts and verifies them on the way
+//! queue      results that wait to be sent          tier       the remote as the second level of the local cache
+//! send       sends files in parts and verifies them while they are sent
 //! hashes     hash lists of bundles, for verifying parts
-//! mirror     bundles that are read in place       requests   combines ranges into requests
-//! source     takes a bundle from the mirror instead of downloading it
+//! mirror     bundles that are read in place        requests   combines ranges into requests
+//! source     reads a bundle from the mirror instead of downloading it
 //! ```
 //!
 //! # Guarantees
@@ -18,21 +18,21 @@
 //! | Guarantee | Mechanism |
 //! |---|---|
 //! | No wrong bytes are used | objects are compared with their digest, ranges of bundles with the bundle's digest |
-//! | No forged result is trusted | entries are signed (Ed25519), bound to their name and their step; other signers are ignored |
+//! | No forged result is trusted | entries are signed (Ed25519) together with their name and their step; other signers are ignored |
 //! | A key is trusted only for its purpose | a trusted key may be limited to competitions and to a date |
-//! | An old record cannot replace a newer one | records of sources have a serial number and their remote's address; the highest number is stored locally |
-//! | The remote cannot fill the disk | entries hold the lengths of their objects, which limit each fetch |
-//! | An entry's objects exist | objects are sent first, the entry last |
-//! | No result replaces another | an entry is created only if none exists; a different one is reported |
-//! | A remote error never fails a run | any error is treated as a cache miss, reported once, and followed by a pause |
-//! | No secret is printed | messages contain only our own words, the remote's name, and status codes |
+//! | An old record cannot replace a newer one | records of sources contain a serial number and their remote's address; the highest number is stored locally |
+//! | The remote cannot fill the disk | entries contain the lengths of their objects, which limit each fetch |
+//! | An entry's objects exist | objects are sent first, and the entry last |
+//! | No result replaces a different one | an entry is created only if none exists; a different one is reported |
+//! | An error of the remote never fails a run | any error is treated as a cache miss, reported once, and followed by a pause |
+//! | No secret is printed | messages contain only prep's own words, the remote's name, and status codes |
 //!
-//! An entry is as trustworthy as its signer. Therefore results of checks are never taken from a remote, and published
-//! checksums are computed where the data are used.
+//! An entry is only as trustworthy as its signer. Therefore results of checks are never read from a remote, and
+//! published checksums are computed on the machine that uses the data.
 //!
 //! # Example
 //!
-//! A remote in a directory, without a key, can be read but not written:
+//! A remote in a directory that is opened without a key can be read but not written:
 //!
 //! ```
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {

@@ -1,7 +1,8 @@
-//! The remote as a run uses it: from ordinary threads, and without failing the run.
+//! The remote as a run uses it: callable from ordinary threads, and without failing the run.
 //!
-//! Any error is treated as a cache miss or a result that is not sent. Each kind of error is reported once. After an
-//! error that may be temporary, the remote is skipped for a minute; after any other, for the rest of the run.
+//! Any read error is treated as a cache miss, and after a write error the result is not sent. Each kind of error is
+//! reported once. After an error that may be temporary, the remote is skipped for a minute. After any other error, it
+//! is skipped for the rest of the run.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -27,14 +28,14 @@ use crate::trust::{TrustedSigner, unix_seconds};
 /// Receives messages for the user. It is called from several threads.
 pub type MessageSink = Arc<dyn Fn(&str) + Send + Sync>;
 
-/// How long a remote is skipped after an error that may be temporary.
+/// Time for which a remote is skipped after an error that may be temporary.
 const PAUSE_AFTER_ERROR: Duration = Duration::from_secs(60);
-/// Maximum number of objects whose presence is remembered, about 60 MB.
+/// Maximum number of objects whose presence is remembered. They need about 60 MB.
 const MAX_SEEN: usize = 1 << 20;
 
-/// Threads of the asynchronous runtime.
+/// Number of threads of the asynchronous runtime.
 const RUNTIME_THREADS: usize = 2;
-/// Keep-alive of the thread for blocking work: ten years, so that it never ends.
+/// Keep-alive of the thread for blocking work. It is ten years, so that the thread never ends.
 const THREAD_KEEP_ALIVE: Duration = Duration::from_secs(10 * 365 * 24 * 3600);
 
 /// Settings of a link.
@@ -44,17 +45,17 @@ pub struct LinkConfig {
     pub address: Address,
     /// Credentials of the store.
     pub credentials: CloudCredentials,
-    /// The key that signs offered results. Without a key, nothing is offered.
+    /// The key that signs results that are sent. Without a key, no result is sent.
     pub key: Option<SigningKey>,
     /// Keys whose results are trusted, in addition to `key`.
     pub trusted: Vec<TrustedSigner>,
-    /// Other addresses of the same remote.
+    /// Further addresses of the same remote.
     pub same_as: Vec<Address>,
     /// Whether downloaded bundles are sent to the mirror.
     pub mirror: bool,
 }
 
-/// Whether the remote is used.
+/// Whether the remote can be used at present.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Availability {
     Usable,
@@ -62,7 +63,7 @@ enum Availability {
     Unusable,
 }
 
-/// A connection of a run to a remote. Cheap to clone.
+/// The connection of a run to a remote. Cloning it is cheap.
 #[derive(Clone)]
 pub struct Link(Arc<Inner>);
 
@@ -74,19 +75,19 @@ pub(crate) struct Inner {
     reported: Mutex<HashSet<Topic>>,
     reads: Mutex<Availability>,
     writes: Mutex<Availability>,
-    /// Objects that the remote does not have, or has damaged.
+    /// Objects that the remote does not have, or that are damaged in it.
     absent: Mutex<BoundedSet<Digest>>,
-    /// Objects that are damaged in the remote. They are sent again.
+    /// Objects that are damaged in the remote. They are sent again if this machine has them.
     damaged: Mutex<HashSet<Digest>>,
-    /// Objects that are known to be in the area where they belong.
+    /// Objects that are known to be in the right area of the remote.
     pub(crate) present: Mutex<BoundedSet<(Area, Digest)>>,
     pub(crate) queue: Queue,
     pub(crate) mirror: bool,
-    /// Stores the serial numbers of records that were read.
+    /// The cache that stores the serial numbers of records that were read.
     memory: OnceLock<Store>,
 }
 
-/// A bounded set of objects. It is cleared when it is full; then the remote is queried again.
+/// A bounded set of objects. It is cleared when it is full, and the remote is then queried again.
 pub(crate) struct BoundedSet<T>(HashSet<T>);
 
 impl<T> Default for BoundedSet<T> {
@@ -112,7 +113,7 @@ impl<T: Eq + Hash> BoundedSet<T> {
     }
 }
 
-/// The subject of a message; each is reported once.
+/// The subject of a message. Each subject is reported once.
 #[derive(PartialEq, Eq, Hash)]
 enum Topic {
     Error(Discriminant<RemoteError>),
@@ -127,7 +128,7 @@ enum Topic {
 impl Drop for Inner {
     fn drop(&mut self) {
         if let Some(runtime) = self.runtime.take() {
-            // The link may be dropped by a thread of another runtime, which must not block.
+            // The link may be dropped on a thread of a different runtime, which must not block.
             runtime.shutdown_background();
         }
     }
@@ -140,7 +141,7 @@ impl fmt::Debug for Link {
 }
 
 impl Link {
-    /// Creates a link. Makes no request.
+    /// Creates a link without a request.
     ///
     /// # Errors
     /// If the address cannot be used, or no threads can be started.
@@ -157,7 +158,7 @@ impl Link {
         Link::with_remote(remote.same_as(&same_as), mirror, sink)
     }
 
-    /// Creates a link to an open remote.
+    /// Creates a link to a remote that is already open.
     ///
     /// # Errors
     /// If no threads can be started.
@@ -178,7 +179,7 @@ impl Link {
             remote: remote.name().to_owned(),
             cause: format!("no threads can be started: {}", error.kind()),
         })?;
-        // Starts the thread for blocking work now, so that it is available even if the system runs out of threads
+        // This starts the thread for blocking work now, so that it is available even if the system runs out of threads
         // later.
         drop(runtime.spawn_blocking(|| ()));
         let inner = Inner {
@@ -207,12 +208,12 @@ impl Link {
         &self.0.remote
     }
 
-    /// Whether bundles are sent to the mirror.
+    /// Returns whether bundles are sent to the mirror.
     pub fn mirrors(&self) -> bool {
         self.0.mirror
     }
 
-    /// Returns the remote's record of a source, if it can be trusted.
+    /// Returns the remote's record of a source, if it is trusted.
     ///
     /// # Errors
     /// If the remote cannot be read.
@@ -221,9 +222,9 @@ impl Link {
         self.0.wait(async move { inner.source(&name).await })
     }
 
-    /// Stores the serial numbers of records in this store, so that a record older than one seen before is rejected.
+    /// Stores the serial numbers of records in this cache, so that a record older than one read before is rejected.
     pub fn remember_in(&self, store: &Store) {
-        // The first store is kept, because all stores of a process are the same.
+        // Only the first call has an effect, because a process uses a single cache.
         let _ = self.0.memory.set(store.clone());
     }
 
@@ -255,7 +256,7 @@ impl Inner {
     ) -> Result<T, RemoteError> {
         let (sender, receiver) = sync_channel(1);
         self.spawn(async move {
-            // If the receiver was dropped, the result is not needed any more.
+            // If the receiver was dropped, the result is no longer needed.
             let _ = sender.send(work.await);
         });
         receiver.recv().unwrap_or_else(|_| {
@@ -266,8 +267,8 @@ impl Inner {
         })
     }
 
-    /// Runs a query and waits for its result. Returns `None` if the remote is being skipped, or if the query fails,
-    /// which is reported.
+    /// Runs a query and waits for its result. Returns `None` if the remote is being skipped or if the query fails. A
+    /// failure is reported.
     pub(crate) fn ask<T: Send + 'static>(
         &self,
         work: impl Future<Output = Result<T, RemoteError>> + Send + 'static,
@@ -294,7 +295,7 @@ impl Inner {
 
     /// Reports an error, unless its kind was reported before, and skips the remote from now on.
     pub(crate) fn report_error(&self, error: &RemoteError, writing: bool) {
-        let next = match error.may_pass() {
+        let next = match error.is_temporary() {
             true => Availability::PausedUntil(Instant::now() + PAUSE_AFTER_ERROR),
             false => Availability::Unusable,
         };
@@ -304,7 +305,7 @@ impl Inner {
         if !error.is_about_writing() {
             *lock(&self.reads) = next;
         }
-        let consequence = match (writing, error.may_pass()) {
+        let consequence = match (writing, error.is_temporary()) {
             (true, _) => "results stay on this machine; `prep remote push` sends them later",
             (false, true) => "the run continues without it and tries again in a minute",
             (false, false) => "the run continues without it",
@@ -321,18 +322,18 @@ impl Inner {
     pub(crate) fn report_rejection(&self, what: &str, rejected: &Rejection) {
         let topic = Topic::Rejected(std::mem::discriminant(rejected));
         self.report_once(topic, || {
-            let way_out = match rejected {
+            let help = match rejected {
                 Rejection::UntrustedKey(_) | Rejection::OutOfScope { .. } | Rejection::Expired(_) => {
                     "; `[remote] trusted` in prep.toml lists the trusted keys"
                 }
                 Rejection::OtherRemote(_) => {
                     "; if it is the same remote, add that address to `[remote] same_as` in prep.toml"
                 }
-                Rejection::Outdated { .. } => "; `prep remote push` from a machine with the results writes a new one",
+                Rejection::Outdated { .. } => "; run `prep remote push` on a machine with the results to write a new record",
                 _ => "",
             };
             format!(
-                "{what} in the remote {} is ignored: {rejected}{way_out} (more of this kind are not reported)",
+                "{what} in the remote {} is ignored: {rejected}{help} (further records of this kind are not reported)",
                 self.remote.name()
             )
         });
@@ -341,7 +342,7 @@ impl Inner {
     pub(crate) fn report_dropped(&self) {
         self.report_once(Topic::Dropped, || {
             format!(
-                "the remote {} is slower than the run: some results stay on this machine, `prep remote push` sends them later",
+                "the remote {} is slower than the run: some results stay on this machine; `prep remote push` sends them later",
                 self.remote.name()
             )
         });
@@ -349,7 +350,7 @@ impl Inner {
 
     pub(crate) fn report_no_key(&self) {
         self.report_once(Topic::NoKey, || {
-            "results are not offered to the remote, because no key signs them; `prep remote key new NAME` makes one, `[remote] key` in prep.toml names one of several"
+            "results are not sent to the remote, because there is no signing key; run `prep remote key new NAME` to create one, or select one of several with `[remote] key` in prep.toml"
                 .to_owned()
         });
     }
@@ -364,7 +365,7 @@ impl Inner {
         }
     }
 
-    /// Returns the remote's record of a source, if it can be trusted. Otherwise reports why it cannot.
+    /// Returns the remote's record of a source, if it is trusted. Otherwise reports the reason.
     pub(crate) async fn source(&self, name: &str) -> Result<Option<RemoteSource>, RemoteError> {
         let found = self.remote.source(name).await?;
         let fresh = found.map(|known| self.check_serial(name, known?));
@@ -377,7 +378,7 @@ impl Inner {
         }))
     }
 
-    /// Checks that a record is not older than one that was read before.
+    /// Returns an error if a record is older than one that was read before.
     fn check_serial(&self, name: &str, known: RemoteSource) -> Result<RemoteSource, Rejection> {
         let highest = self.highest_serial(name);
         if known.serial < highest {
@@ -404,7 +405,8 @@ impl Inner {
         }
     }
 
-    /// Writes the record of a source as the successor of `before` and of all records that were read here.
+    /// Writes the record of a source with a serial number above that of `before` and of all records that this machine
+    /// has read.
     pub(crate) async fn put_source(
         &self,
         name: &str,
@@ -412,8 +414,8 @@ impl Inner {
         mirrored: bool,
         before: Option<&RemoteSource>,
     ) -> Result<(), RemoteError> {
-        // The clock gives a higher number even if this machine has not read, or does not trust, the record that it
-        // replaces.
+        // The clock ensures a higher number even if this machine has not read, or does not trust, the record that is
+        // replaced.
         let before = before.map_or(0, |known| known.serial);
         let next = before.max(self.highest_serial(name)).saturating_add(1);
         let known = RemoteSource {
@@ -427,14 +429,14 @@ impl Inner {
         Ok(())
     }
 
-    /// Whether the remote may have an object, as far as known.
+    /// Returns whether the remote may have an object, as far as this machine knows.
     pub(crate) fn may_have(&self, object: &Digest) -> bool {
         !lock(&self.absent).contains(object) && self.is_read()
     }
 
-    /// Records that the remote does not have an object. If the credentials cannot read the private area, reports that.
+    /// Records that the remote does not have an object. Also reports if the credentials cannot read the private area.
     pub(crate) fn record_absent(&self, object: Digest) {
-        if self.remote.hides() {
+        if self.remote.denies_private_reads() {
             self.report_once(Topic::Hidden, || {
                 format!(
                     "the credentials do not permit reading `private/` in the remote {}; objects in it are treated as missing",
@@ -460,14 +462,14 @@ impl Inner {
         lock(&self.damaged).insert(object);
         self.report_once(Topic::Damaged, || {
             format!(
-                "the object {} in the remote {} is damaged; it is computed here and sent again (further damaged objects are not reported)",
+                "the object {} in the remote {} is damaged; it is computed on this machine and sent again (further damaged objects are not reported)",
                 object.short(),
                 self.remote.name()
             )
         });
     }
 
-    /// Records that a bundle is damaged in the mirror; the caller has reported it.
+    /// Records that a bundle is damaged in the mirror. The caller reports it.
     pub(crate) fn mark_bundle_damaged(&self, bundle: Digest) {
         lock(&self.damaged).insert(bundle);
     }
@@ -481,7 +483,7 @@ impl Inner {
         lock(&self.present).insert((area, object));
     }
 
-    /// Records that an object or bundle was sent, which repairs a damaged one.
+    /// Records that an object or bundle was sent. This repairs a damaged copy.
     pub(crate) fn mark_sent(&self, object: Digest) {
         lock(&self.absent).remove(&object);
         lock(&self.damaged).remove(&object);
@@ -501,10 +503,10 @@ mod tests {
     use object_store::memory::InMemory;
     use object_store::{ObjectStore, ObjectStoreExt};
 
-    /// Records of versions before serial numbers are believed until a newer one was seen.
+    /// Records of versions without serial numbers are accepted until a record with a serial number was read.
     #[test]
-    fn records_without_a_serial_number() {
-        let key = SigningKey::make("a").unwrap();
+    fn records_without_a_serial_number_are_accepted_until_a_newer_one() {
+        let key = SigningKey::generate("a").unwrap();
         let public = key.public();
         let dir = tempfile::tempdir().unwrap();
         let cache = Store::open(&dir.path().join("store")).unwrap();
@@ -541,7 +543,7 @@ mod tests {
             (known.serial, known.mirrored, known.remote),
             (0, true, String::new())
         );
-        // The same content is not written again, another one is, with a number.
+        // The same content is not written again. A different content is written, with a serial number.
         let writer = link(Some(key));
         writer.send_source("c", &content, None).unwrap();
         assert_eq!(reader.source("c").unwrap().unwrap().serial, 0);
@@ -559,10 +561,10 @@ mod tests {
     }
 
     #[test]
-    fn other_addresses_of_the_same_remote_are_known() {
+    fn records_for_further_addresses_of_a_remote_are_accepted() {
         let addresses = ["https://host/team/"].map(|text| Address::parse(text).unwrap());
         let store: Arc<dyn ObjectStore> = Arc::new(InMemory::new());
-        let key = SigningKey::make("a").unwrap();
+        let key = SigningKey::generate("a").unwrap();
         let public = key.public();
         let sink: MessageSink = Arc::new(|_: &str| {});
         let writer = Link::with_remote(

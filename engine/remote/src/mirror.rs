@@ -1,11 +1,12 @@
-//! Bundles in the mirror, read in place.
+//! Reads bundles in the mirror without downloading them completely.
 //!
-//! A reader that will read many members announces them ([`Ranges::expect`]). Adjacent ones are then fetched together,
-//! in requests of up to 8 MiB, several of them ahead of the reader. Bytes between them are not fetched, except for
-//! small gaps. Reads that were not announced are fetched on demand, and further ahead the longer a reader continues.
+//! A reader that will read many members announces their ranges ([`Ranges::expect`]). Adjacent ranges are then fetched
+//! together, in requests of up to 8 MiB, several of them ahead of the reader. Bytes between the ranges are not fetched,
+//! except for small gaps. Reads that were not announced are fetched on demand. The longer such a reader reads
+//! sequentially, the longer its requests become.
 //!
-//! The bytes of each request are verified against the bundle's digest before they are returned. The hashes needed for
-//! that are fetched with the first request of their region and then kept.
+//! The bytes of each request are verified against the bundle's digest before they are returned. The required hashes are
+//! fetched with the first request of their region and then kept.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
@@ -19,22 +20,23 @@ use prep_core::Ranges;
 use tokio::sync::OnceCell;
 
 use crate::error::RemoteError;
-use crate::hashes::{self, REGION_BYTES, Regions, STRETCH_BYTES, Stretches};
+use crate::hashes::{self, BLOCK_BYTES, BlockHashes, REGION_BYTES, RegionHashes};
 use crate::link::{Inner, Link, lock};
 use crate::requests::{REQUEST_BYTES, combine};
 
-/// Maximum number of requests ahead of the reader, and of their bytes.
+/// Maximum number of requests ahead of the reader, and maximum number of their bytes.
 const MAX_REQUESTS_AHEAD: usize = 32;
 const MAX_BYTES_AHEAD: u64 = 64 << 20;
-/// Number of requests whose bytes are kept, and their bytes. Several threads may read at different positions.
+/// Maximum number of requests whose bytes are kept, and maximum number of these bytes. Several threads may read at
+/// different positions.
 const MAX_KEPT_REQUESTS: usize = 64;
 const MAX_KEPT_BYTES: u64 = 128 << 20;
-/// Number of regions whose hashes are kept.
+/// Maximum number of regions whose hashes are kept.
 const MAX_KEPT_REGIONS: usize = 64;
-/// Size in bytes of the first request that was not announced.
+/// Size in bytes of the first request for bytes that were not announced.
 const FIRST_REQUEST_BYTES: u64 = 64 << 10;
 
-/// A bundle that is read in place. Cheap to create: the first request is made when it is first read.
+/// A bundle in the mirror. Creating it is cheap, because the first request is made by the first read.
 pub struct MirroredBundle {
     shared: Arc<BundleReader>,
 }
@@ -43,41 +45,41 @@ struct BundleReader {
     link: Arc<Inner>,
     digest: Digest,
     bytes: u64,
-    regions: OnceCell<Regions>,
-    stretches: Mutex<BTreeMap<u64, Arc<OnceCell<Stretches>>>>,
+    regions: OnceCell<RegionHashes>,
+    blocks: Mutex<BTreeMap<u64, Arc<OnceCell<BlockHashes>>>>,
     state: Mutex<ReaderState>,
     arrived: Condvar,
 }
 
 #[derive(Default)]
 struct ReaderState {
-    /// Announced requests by their ends, disjoint, with the number of announced bytes in each.
+    /// Announced requests that do not overlap, by their ends. Each has the number of its announced bytes.
     expected: BTreeMap<u64, (Range<u64>, u64)>,
     /// Requests in the order in which they were made.
     requests: VecDeque<Request>,
-    /// The end of the furthest announced request so far.
+    /// The end of the furthest announced range that was requested so far.
     front: u64,
-    /// Number of reads so far, used as a clock for the last use of requests.
+    /// Number of reads so far. It serves as a clock for the last use of requests.
     reads: u64,
-    /// The range of the last request that was not announced.
+    /// The range of the last request for bytes that were not announced.
     last: Range<u64>,
-    /// The bundle cannot be read any more.
+    /// Whether the bundle can no longer be read.
     broken: bool,
 }
 
 struct Request {
     range: Range<u64>,
-    /// `None` while the request is on its way.
+    /// The received bytes. `None` until the response has arrived.
     bytes: Option<Bytes>,
-    /// The time of the last use; 0 if nobody has read from it yet.
+    /// The number of the read that last used the request. 0 if no read has used it.
     used: u64,
-    /// Announced bytes that nobody has read yet.
+    /// Number of announced bytes that no read has used yet.
     left: u64,
 }
 
 impl ReaderState {
-    /// Drops the least recently used requests. A request that was fetched ahead stays until all of its announced bytes
-    /// are read, unless there are too many requests.
+    /// Drops the least recently used requests. A request that was fetched ahead is kept until all of its announced
+    /// bytes are read, unless there are too many requests.
     fn make_room(&mut self) {
         loop {
             let lengths = self.requests.iter();
@@ -102,14 +104,14 @@ impl ReaderState {
 }
 
 impl Link {
-    /// Returns the bundle with this digest and length in the mirror.
+    /// Returns the bundle in the mirror with this digest and length.
     pub fn bundle(&self, digest: Digest, bytes: u64) -> Arc<MirroredBundle> {
         let shared = BundleReader {
             link: self.inner().clone(),
             digest,
             bytes,
             regions: OnceCell::new(),
-            stretches: Mutex::default(),
+            blocks: Mutex::default(),
             state: Mutex::default(),
             arrived: Condvar::new(),
         };
@@ -119,7 +121,7 @@ impl Link {
     }
 }
 
-/// The reason why a part of a bundle is not available.
+/// The reason why a part of a bundle cannot be read.
 enum ReadError {
     Absent,
     Damaged,
@@ -138,7 +140,7 @@ impl BundleReader {
         io::Error::other(StoreError::Missing { digest })
     }
 
-    /// Reports the reason, unless that was done before.
+    /// Reports the reason, unless it was reported before.
     fn report(&self, error: &ReadError) {
         match error {
             ReadError::Absent => self.link.record_absent(self.digest),
@@ -153,10 +155,10 @@ impl BundleReader {
         }
     }
 
-    /// Extends a range to whole stretches.
+    /// Extends a range to the boundaries of blocks.
     fn aligned(&self, range: Range<u64>) -> Range<u64> {
-        let start = range.start / STRETCH_BYTES * STRETCH_BYTES;
-        start..range.end.next_multiple_of(STRETCH_BYTES).min(self.bytes)
+        let start = range.start / BLOCK_BYTES * BLOCK_BYTES;
+        start..range.end.next_multiple_of(BLOCK_BYTES).min(self.bytes)
     }
 
     async fn list(&self, place: Range<u64>) -> Result<Bytes, ReadError> {
@@ -164,28 +166,28 @@ impl BundleReader {
         list.ok_or(ReadError::Absent)
     }
 
-    async fn regions(&self) -> Result<&Regions, ReadError> {
+    async fn regions(&self) -> Result<&RegionHashes, ReadError> {
         let open = async || {
-            // After an error the remote is skipped. A bundle that is being read continues.
+            // After an error, the remote is skipped. A bundle that is already being read continues.
             if !self.link.is_read() {
                 return Err(ReadError::Absent);
             }
-            // For a single region, the list is not needed.
+            // The list is not needed for a single region.
             let list = match hashes::regions(self.bytes) {
                 0 | 1 => Bytes::new(),
                 _ => self.list(hashes::region_hash_range(self.bytes)).await?,
             };
-            Regions::open(self.digest, self.bytes, &list).ok_or(ReadError::Damaged)
+            RegionHashes::open(self.digest, self.bytes, &list).ok_or(ReadError::Damaged)
         };
         self.regions.get_or_try_init(open).await
     }
 
-    /// Returns the hashes of a region's stretches.
-    async fn stretches(&self, region: u64) -> Result<Arc<OnceCell<Stretches>>, ReadError> {
+    /// Returns the hashes of a region's blocks.
+    async fn blocks(&self, region: u64) -> Result<Arc<OnceCell<BlockHashes>>, ReadError> {
         let cell = {
-            let mut kept = lock(&self.stretches);
+            let mut kept = lock(&self.blocks);
             let cell = kept.entry(region).or_default().clone();
-            // Readers move from the beginning to the end, so the regions behind are dropped first.
+            // Readers move from the beginning to the end, so the regions before the current one are dropped first.
             if kept.len() > MAX_KEPT_REGIONS {
                 match kept
                     .first_key_value()
@@ -198,26 +200,26 @@ impl BundleReader {
             cell
         };
         let open = async || {
-            let place = hashes::stretch_hash_range(self.bytes, region);
+            let place = hashes::block_hash_range(self.bytes, region);
             let (regions, list) = try_join(self.regions(), self.list(place)).await?;
-            regions.stretches(region, &list).ok_or(ReadError::Damaged)
+            regions.blocks(region, &list).ok_or(ReadError::Damaged)
         };
         cell.get_or_try_init(open).await?;
         Ok(cell)
     }
 
-    /// Fetches and verifies a range, which begins and ends with stretches.
+    /// Fetches and verifies a range that starts and ends at the boundaries of blocks.
     async fn fetch(&self, range: Range<u64>) -> Result<Bytes, ReadError> {
         let bytes = async {
             let got = self
                 .link
                 .remote
-                .stretch(&self.digest, range.clone())
+                .bundle_range(&self.digest, range.clone())
                 .await?;
             got.ok_or(ReadError::Absent)
         };
         let regions = range.start / REGION_BYTES..range.end.div_ceil(REGION_BYTES);
-        let hashes = try_join_all(regions.map(|region| self.stretches(region)));
+        let hashes = try_join_all(regions.map(|region| self.blocks(region)));
         let (bytes, hashes) = try_join(bytes, hashes).await?;
         if bytes.len() as u64 != range.end - range.start {
             return Err(ReadError::Damaged);
@@ -230,7 +232,7 @@ impl BundleReader {
                 return Err(ReadError::Damaged);
             };
             let piece = bytes.get(from..to).ok_or(ReadError::Damaged)?;
-            if !own.get().is_some_and(|own| own.fit(at, piece)) {
+            if !own.get().is_some_and(|own| own.verifies(at, piece)) {
                 return Err(ReadError::Damaged);
             }
             at = end;
@@ -238,7 +240,7 @@ impl BundleReader {
         Ok(bytes)
     }
 
-    /// Requests a range unless it is present or on its way.
+    /// Requests a range, unless it is present or has already been requested.
     fn request(self: &Arc<Self>, state: &mut ReaderState, range: Range<u64>) {
         if state.requests.iter().any(|one| one.range == range) {
             return;
@@ -312,7 +314,7 @@ impl BundleReader {
             state.reads += 1;
             let now = state.reads;
             let here = state.requests.iter_mut().find(|one| one.range == wanted);
-            // Only mark the request as used once its bytes have arrived; otherwise it could be evicted before this
+            // A request is marked as used only after its bytes have arrived. Otherwise it could be evicted before this
             // thread wakes up.
             let bytes = here.and_then(|one| {
                 let bytes = one.bytes.clone()?;
@@ -352,7 +354,7 @@ impl BundleReader {
             bytes += range.end - range.start;
             bytes <= MAX_BYTES_AHEAD
         });
-        // Ranges that were requested before have been read or are being read. A slow reader must not fetch them again.
+        // Ranges before `front` have been read or are being read. A slow reader must not fetch them again.
         let next = next.filter(|range| range.end > state.front);
         let next: Vec<Range<u64>> = next.cloned().collect();
         state.front = state.front.max(from.end);

@@ -1,9 +1,9 @@
 //! The queue of results and bundles to send to the remote.
 //!
-//! They are sent one after the other, for each result the objects first and then the entry that names them. Callers
-//! never wait: a result that does not fit into the queue is not sent, and that is reported. The queue holds names, not
-//! objects, which stay in the store until they are sent. A result may name a million files, so the limit of the queue
-//! is in bytes and not a number of results.
+//! Jobs are sent one after the other. For a result, the objects are sent first and then the entry that names them.
+//! Callers never wait: a result that does not fit into the queue is not sent, which is reported. The queue contains
+//! names instead of objects, which stay in the cache until they are sent. A result may name a million files, so the
+//! limit of the queue is a number of bytes instead of a number of results.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -21,32 +21,32 @@ use crate::layout::Area;
 use crate::link::{Inner, Link, lock};
 use crate::remote::PutOutcome;
 
-/// Maximum memory of waiting jobs in bytes. A larger single job is accepted when the queue is empty.
+/// Maximum memory of waiting jobs in bytes. A single job that is larger is accepted if the queue is empty.
 const MAX_QUEUED_BYTES: u64 = 128 << 20;
 /// Estimated memory in bytes of a name, a number or a short text, including the allocator's overhead.
 const ENTRY_BYTES: u64 = 64;
-/// Objects of a result that are sent concurrently.
+/// Number of objects of a result that are sent concurrently.
 const CONCURRENT_OBJECTS: usize = 4;
-/// Pause between two checks of whether everything was sent.
+/// Pause between two checks of whether all jobs were sent.
 const CHECK_INTERVAL: Duration = Duration::from_millis(20);
 
-/// Name prefix of steps whose outputs everybody may see.
+/// Name prefix of steps whose outputs everybody may read.
 const PUBLIC_PREFIX: &str = "public/";
 
 #[derive(Default)]
 pub(crate) struct Queue {
     sender: OnceLock<UnboundedSender<(Job, u64)>>,
     pending: AtomicUsize,
-    /// Memory of all jobs in bytes, including the one that is being sent.
+    /// Memory of all jobs in bytes, including the job that is being sent.
     bytes: AtomicU64,
 }
 
 impl Queue {
-    /// Reserves `bytes` bytes; returns `false` if the queue is full.
+    /// Reserves `bytes` bytes. Returns `false` if the queue is full.
     fn enter(&self, bytes: u64) -> bool {
-        let fits = |held: u64| match held {
+        let fits = |used: u64| match used {
             0 => Some(bytes),
-            _ => held
+            _ => used
                 .checked_add(bytes)
                 .filter(|sum| *sum <= MAX_QUEUED_BYTES),
         };
@@ -66,7 +66,7 @@ impl Queue {
     }
 }
 
-/// Something to send.
+/// A job of the queue.
 pub(crate) enum Job {
     Result {
         offer: Box<Offer>,
@@ -77,7 +77,7 @@ pub(crate) enum Job {
         content: Content,
         file: File,
     },
-    /// The content of a source from which results were made.
+    /// The content of a source from which results were computed.
     Source {
         name: String,
         content: Content,
@@ -119,17 +119,17 @@ fn weight(value: &Value) -> u64 {
         }
 }
 
-/// The result of sending a result.
+/// The outcome of sending a result.
 #[derive(Debug, Clone, PartialEq)]
 pub enum SendOutcome {
-    /// The result was sent. Contains the outcome for its record.
+    /// The result was sent. Contains the outcome for its entry.
     Recorded(PutOutcome),
     /// The result was not sent, because this object is neither on this machine nor in the remote.
     Incomplete(Digest),
 }
 
 impl Link {
-    /// Queues a job, unless the remote cannot be written.
+    /// Adds a job to the queue, unless the remote cannot be written.
     pub(crate) fn enqueue(&self, job: Job) {
         let inner = self.inner();
         if !inner.remote.is_writable() {
@@ -151,7 +151,7 @@ impl Link {
         }
     }
 
-    /// Queues the record of a source, after everything that was queued before. Results must have been made from this
+    /// Queues the record of a source, after all jobs that were queued before. Results must have been computed from this
     /// content, because readers of the record rely on it.
     pub fn offer_source(&self, name: &str, content: &Content) {
         let (name, content) = (name.to_owned(), content.clone());
@@ -163,14 +163,14 @@ impl Link {
         self.inner().queue.pending.load(Ordering::Relaxed)
     }
 
-    /// Waits until everything was sent or has failed, or until `stop` returns true.
+    /// Waits until all jobs were sent or have failed, or until `stop` returns true.
     pub fn finish(&self, stop: impl Fn() -> bool) {
         while self.pending() > 0 && !stop() {
             std::thread::sleep(CHECK_INTERVAL);
         }
     }
 
-    /// Sends a result now.
+    /// Sends a result immediately.
     ///
     /// # Errors
     /// If the remote does not accept it.
@@ -180,11 +180,11 @@ impl Link {
             .wait(async move { result(&inner, &offer, &store).await })
     }
 
-    /// Sends the record of a source now, and its bytes if there is a `file`. Returns whether the bytes are in the
-    /// mirror. Results must have been made from this content, because readers of the record rely on it.
+    /// Sends the record of a source immediately, and the source's bytes if `file` is given. Returns whether the bytes
+    /// are in the mirror. Results must have been computed from this content, because readers of the record rely on it.
     ///
     /// # Errors
-    /// If the remote does not accept it.
+    /// If the remote does not accept them.
     pub fn send_source(
         &self,
         name: &str,
@@ -221,7 +221,7 @@ fn start(inner: &Arc<Inner>) -> UnboundedSender<(Job, u64)> {
     sender
 }
 
-/// Sends the objects of a result, then its entry with their lengths.
+/// Sends the objects of a result, and then its entry with the lengths of the objects.
 async fn result(
     inner: &Arc<Inner>,
     offer: &Offer,
@@ -231,7 +231,8 @@ async fn result(
     let mut objects: Vec<Digest> = offer.entry.objects().copied().collect();
     objects.sort_unstable();
     objects.dedup();
-    // If one object of the result is damaged in the remote, others may be damaged as well, so all are sent again.
+    // If one object of the result is damaged in the remote, others may be damaged as well. So all objects are sent
+    // again.
     let replace = objects.iter().any(|digest| inner.is_damaged(digest));
     let sent = stream::iter(objects)
         .map(|digest| async move {
@@ -256,7 +257,8 @@ async fn result(
         _ => None,
     };
     let mut entry = offer.entry.clone();
-    // Only lengths of objects seen on this machine are signed. An entry that came from a trusted one keeps its lengths.
+    // Only lengths of objects that this machine has are signed. An entry that was read from a trusted entry keeps its
+    // lengths.
     match offer.entry.objects().map(length).collect() {
         Some(lengths) => entry.lengths = lengths,
         None if entry.lengths.len() == entry.objects().count() => {}
@@ -284,19 +286,19 @@ async fn result(
                 (ours.short(), other.unwrap_or_default())
             });
             inner.report_other(format!(
-                "`{competition}/{step}` is not deterministic: for the same inputs, this machine produced {ours} and the remote has {other}; please report it"
+                "`{competition}/{step}` is not deterministic: for the same inputs, this machine produced {ours} and the remote has {other}; report this as a bug"
             ));
         }
     }
     Ok(SendOutcome::Recorded(put))
 }
 
-/// Location of an object that a result needs.
+/// The location of an object that a result needs.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ObjectLocation {
-    /// On this machine, with this length, and now also in the remote.
+    /// The object is on this machine, with this length, and now also in the remote.
     Local(u64),
-    /// Only in the remote.
+    /// The object is only in the remote.
     Remote,
     Missing,
 }
@@ -327,9 +329,9 @@ async fn object(
     });
     let (length, file) = match opened.await {
         Ok(Ok(found)) => found,
-        // The copy in the remote is known to be damaged.
+        // The copy in the remote is known to be damaged, so it cannot be used.
         _ if inner.is_damaged(&digest) => return Ok(ObjectLocation::Missing),
-        // The object may have come from the remote.
+        // The object may have been fetched from the remote.
         _ => return in_remote(inner, area, digest).await,
     };
     let file = Arc::new(file);
@@ -342,8 +344,8 @@ async fn object(
     Ok(ObjectLocation::Local(length))
 }
 
-/// Checks whether the remote has an object that is not on this machine. For a public object, a copy in the private area
-/// is not enough, because public readers cannot read that area.
+/// Returns whether the remote has an object that is not on this machine. For a public object, a copy in the private
+/// area is not sufficient, because public readers cannot read that area.
 async fn in_remote(
     inner: &Arc<Inner>,
     area: Area,
@@ -355,11 +357,11 @@ async fn in_remote(
         Ok::<_, RemoteError>(length.is_some())
     };
     let is_there = match area {
-        // Everybody may read the public area, so an object in it also serves as private.
+        // Everybody may read the public area, so a private object may also be in it.
         Area::Private => is_in(Area::Private).await? || is_in(Area::Open).await?,
         Area::Open if is_in(Area::Open).await? => true,
         Area::Open if is_in(Area::Private).await? => {
-            remote.open_up(&digest).await?;
+            remote.copy_to_public(&digest).await?;
             true
         }
         Area::Open => false,
@@ -371,7 +373,7 @@ async fn in_remote(
     Ok(ObjectLocation::Remote)
 }
 
-/// Sends a bundle to the mirror unless it is there. Replaces it if it was found damaged.
+/// Sends a bundle to the mirror, unless it exists there. Replaces a damaged bundle.
 async fn bundle(inner: &Arc<Inner>, content: &Content, file: File) -> Result<(), RemoteError> {
     let replace = inner.is_damaged(&content.digest);
     let remote = &inner.remote;
@@ -381,7 +383,7 @@ async fn bundle(inner: &Arc<Inner>, content: &Content, file: File) -> Result<(),
     Ok(())
 }
 
-/// Writes the record of a source, unless the remote has the same one. Returns whether the bytes are in the mirror.
+/// Writes the record of a source, unless the remote has the same record. Returns whether the bytes are in the mirror.
 async fn source(
     inner: &Arc<Inner>,
     name: &str,
@@ -403,7 +405,7 @@ async fn source(
     };
     let mut content = content.clone();
     if let Some(known) = same {
-        // A machine that does not compare checksums does not compute all of them, so known ones are kept.
+        // A machine that does not verify checksums does not compute all of them, so known checksums are kept.
         content.md5 = content.md5.or_else(|| known.content.md5.clone());
         content.sha256 = content.sha256.or_else(|| known.content.sha256.clone());
         if known.content == content && known.mirrored == mirrored {
@@ -447,7 +449,7 @@ mod tests {
     }
 
     #[test]
-    fn many_small_results_wait_and_few_large_ones() {
+    fn the_queue_is_limited_by_the_size_of_its_jobs() {
         let dir = tempfile::tempdir().unwrap();
         let store = Store::open(&dir.path().join("store")).unwrap();
         for (files, record, at_least, at_most) in [
@@ -455,7 +457,7 @@ mod tests {
             (0, Value::from("x".repeat(1_000_000)), 100, 140),
             (0, Value::from(vec![1; 10_000]), 100, 1_000),
             (1_000_000, Value::Null, 3, 5),
-            // More than there is room for, and alone.
+            // This job exceeds the limit of the queue, so it is accepted only if the queue is empty.
             (10_000_000, Value::Null, 1, 1),
         ] {
             let bytes = job(files, record, &store).bytes();
@@ -466,7 +468,7 @@ mod tests {
             }
             assert!((at_least..=at_most).contains(&count), "{files}: {count}");
             assert_eq!(queue.pending.load(Ordering::Relaxed), count);
-            // Sent objects free space in the queue.
+            // Jobs that were sent free their space in the queue.
             queue.leave(bytes);
             assert!(queue.enter(bytes), "{files}");
         }

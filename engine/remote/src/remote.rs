@@ -22,39 +22,40 @@ use crate::layout::{self, Area};
 use crate::signed::{self, Rejection};
 use crate::trust::TrustedSigner;
 
-/// Maximum length of a record in bytes. Longer ones are never written.
+/// Maximum length of a record in bytes. Longer records are never written.
 const MAX_RECORD_BYTES: u64 = 256 << 20;
-/// Minimum transfer rate of a response in bytes per second, checked after [`RATE_CHECK_AFTER`].
+/// Minimum transfer rate of a response in bytes per second. It is checked after [`RATE_CHECK_AFTER`].
 const MIN_BYTES_PER_SECOND: u64 = 4 << 10;
 const RATE_CHECK_AFTER: Duration = Duration::from_secs(60);
 
-/// The result of creating an entry.
+/// The outcome of creating an entry.
 #[derive(Debug, Clone, PartialEq)]
 pub enum PutOutcome {
     /// The entry was created.
     New,
-    /// The same entry existed.
+    /// The same entry already existed.
     Same,
-    /// The entry of the same step and inputs has other outputs.
+    /// An entry of the same step and inputs existed, with different outputs.
     Different(Box<LedgerEntry>),
     /// An entry existed that is not trusted. It was left unchanged.
     Rejected(Rejection),
 }
 
-/// The record of a source, shared by all machines.
+/// The record of a source, which all machines read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RemoteSource {
     /// Digests and length of the source.
     #[serde(flatten)]
     pub content: Content,
-    /// Whether its bytes are in the mirror.
+    /// Whether the source's bytes are in the mirror.
     #[serde(default)]
     pub mirrored: bool,
-    /// Serial number. It is higher than that of the record that this one replaces. 0 in records of versions without
-    /// serial numbers.
+    /// Serial number. It is higher than the serial number of the record that this record replaces. It is 0 in records
+    /// of versions without serial numbers.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub serial: u64,
-    /// Address of the remote that the record was written for. Empty in records of versions without serial numbers.
+    /// Address of the remote for which the record was written. It is empty in records of versions without serial
+    /// numbers.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub remote: String,
 }
@@ -67,7 +68,7 @@ fn is_zero(serial: &u64) -> bool {
     *serial == 0
 }
 
-/// The bytes of an object as they arrive.
+/// The bytes of an object in the order in which they arrive.
 pub(crate) type ByteChunks = BoxStream<'static, Result<Bytes, RemoteError>>;
 
 /// A remote cache.
@@ -79,21 +80,22 @@ pub struct Remote {
     pub(crate) read_only: bool,
     key: Option<SigningKey>,
     trusted: Vec<TrustedSigner>,
-    /// Other addresses of the same remote.
+    /// Further addresses of the same remote.
     same_as: Vec<String>,
-    /// Whether reading something in the private area was denied.
+    /// Whether reading a file in the private area was denied.
     hidden: AtomicBool,
-    /// Bytes of contents received from the remote.
+    /// Number of bytes of objects and bundles that were received from the remote.
     received: AtomicU64,
-    /// Bytes of contents sent to the remote.
+    /// Number of bytes of objects and bundles that were sent to the remote.
     pub(crate) sent: AtomicU64,
 }
 
 impl Remote {
-    /// Opens the remote at an address. `key` signs the records that are written; its signatures are trusted, as are
-    /// those of `trusted`.
+    /// Opens the remote at an address. `key` signs the records that are written. Signatures by `key` and by the keys in
+    /// `trusted` are trusted.
     ///
     /// # Errors
+    /// If the address cannot be used.
     /// If the address cannot be used.
     pub fn open(
         address: &Address,
@@ -111,21 +113,21 @@ impl Remote {
         })
     }
 
-    /// Returns the same remote, which also trusts these keys within their limits.
+    /// Returns the same remote, which in addition trusts these keys within their limits.
     #[must_use]
     pub fn trusting(mut self, trusted: &[TrustedSigner]) -> Remote {
         self.trusted.extend_from_slice(trusted);
         self
     }
 
-    /// Returns the same remote, which is also known by these addresses. Records that were written for them are valid.
+    /// Returns the same remote with further addresses. Records that were written for these addresses are valid.
     #[must_use]
     pub fn same_as(self, addresses: &[Address]) -> Remote {
         let same_as = addresses.iter().map(Address::without_secrets).collect();
         Remote { same_as, ..self }
     }
 
-    /// Creates a remote in an existing store; messages call it `name`.
+    /// Creates a remote in an existing store. Messages refer to it as `name`.
     pub fn with_store(
         store: Arc<dyn ObjectStore>,
         name: &str,
@@ -154,23 +156,23 @@ impl Remote {
         &self.name
     }
 
-    /// Whether the remote can be written: it is writable and there is a key.
+    /// Returns whether the remote can be written: it is not read-only, and there is a key.
     pub fn is_writable(&self) -> bool {
         !self.read_only && self.key.is_some()
     }
 
-    /// Returns the number of bytes of contents received so far.
+    /// Returns the number of bytes of objects and bundles received so far.
     pub fn received(&self) -> u64 {
         self.received.load(Ordering::Relaxed)
     }
 
-    /// Returns the number of bytes of contents sent so far.
+    /// Returns the number of bytes of objects and bundles sent so far.
     pub fn sent(&self) -> u64 {
         self.sent.load(Ordering::Relaxed)
     }
 
-    /// Whether reading something in the private area was denied.
-    pub(crate) fn hides(&self) -> bool {
+    /// Returns whether reading a file in the private area was denied.
+    pub(crate) fn denies_private_reads(&self) -> bool {
         self.hidden.load(Ordering::Relaxed)
     }
 
@@ -190,8 +192,8 @@ impl Remote {
         classify(&self.name, error, true)
     }
 
-    /// Turns "not found" into `None`; a missing bucket remains an error. In the private area, a denied read is also
-    /// `None`, because some roles may only read the rest.
+    /// Converts "not found" into `None`, but not for a missing bucket. In the private area, a denied read also becomes
+    /// `None`, because some roles may read only the other areas.
     fn none_if_missing<T>(
         &self,
         name: &str,
@@ -237,7 +239,7 @@ impl Remote {
     /// Creates the entry of a step key, unless one exists.
     ///
     /// # Errors
-    /// If the entry cannot be written, or the existing one cannot be read.
+    /// If the entry cannot be written, or the existing entry cannot be read.
     pub async fn put_entry(
         &self,
         key: &Digest,
@@ -253,7 +255,7 @@ impl Remote {
             Some(Ok(theirs)) if theirs.outputs == entry.outputs => PutOutcome::Same,
             Some(Ok(theirs)) => PutOutcome::Different(Box::new(theirs)),
             Some(Err(rejected)) => PutOutcome::Rejected(rejected),
-            // The existing entry was removed just now; it will be created again when needed.
+            // The existing entry has just been removed. It will be created again when it is needed.
             None => PutOutcome::Same,
         })
     }
@@ -277,8 +279,8 @@ impl Remote {
         }))
     }
 
-    /// Whether a record that was written for the address `remote` is valid here. Records of versions without addresses
-    /// are valid everywhere.
+    /// Returns whether a record that was written for the address `remote` is valid in this remote. Records of versions
+    /// without addresses are valid in every remote.
     fn is_this_remote(&self, remote: &str) -> bool {
         let same = |address: &str| address.trim_end_matches('/') == remote.trim_end_matches('/');
         remote.is_empty() || same(&self.name) || self.same_as.iter().any(|one| same(one))
@@ -303,7 +305,7 @@ impl Remote {
     /// Returns the names of all sources in the remote.
     ///
     /// # Errors
-    /// If the remote cannot be listed. A plain web server cannot.
+    /// If the remote cannot be listed. A plain web server cannot be listed.
     pub async fn sources(&self) -> Result<Vec<String>, RemoteError> {
         let directory = self.path(layout::SOURCES);
         let listed = self
@@ -353,8 +355,8 @@ impl Remote {
         Ok(Some(signed::open(&self.trusted, competition, name, &bytes)))
     }
 
-    /// Returns the bytes of a response as they arrive. Fails if the server sends too few bytes for a long time. The
-    /// timeout of a single read does not notice a server that sends one byte now and then.
+    /// Returns the bytes of a response as they arrive. Fails if the server sends too few bytes over a long time. The
+    /// timeout of a single read would not detect a server that sends one byte now and then.
     fn pieces(&self, got: GetResult) -> ByteChunks {
         let name = self.name.clone();
         let (mut waited, mut bytes) = (Duration::ZERO, 0);
@@ -377,7 +379,7 @@ impl Remote {
         pieces.boxed()
     }
 
-    /// Creates a small file; returns `false` if it exists.
+    /// Creates a small file. Returns `false` if the file exists.
     async fn create(&self, name: &str, bytes: Vec<u8>) -> Result<bool, RemoteError> {
         let path = self.path(name);
         let payload = PutPayload::from(bytes);
@@ -392,7 +394,8 @@ impl Remote {
                 object_store::Error::AlreadyExists { .. }
                 | object_store::Error::Precondition { .. },
             ) => Ok(false),
-            // The store cannot create files exclusively. If two machines write the same entry, the result is the same.
+            // The store cannot create files exclusively. If two machines write the same entry, they write the same
+            // content.
             Err(object_store::Error::NotImplemented { .. }) => {
                 if self.length(name).await?.is_some() {
                     return Ok(false);
@@ -409,7 +412,7 @@ impl Remote {
         Ok(self.none_if_missing(name, head)?.map(|meta| meta.size))
     }
 
-    /// Returns the length of an object, `None` if it does not exist.
+    /// Returns the length of an object, or `None` if it does not exist.
     ///
     /// # Errors
     /// If the remote cannot be read.
@@ -421,17 +424,17 @@ impl Remote {
         self.length(&layout::object(area, digest)).await
     }
 
-    /// Copies an object from the private area to the public one, within the remote.
+    /// Copies an object from the private area to the public area, within the remote.
     ///
     /// # Errors
-    /// If the remote does not support it.
-    pub(crate) async fn open_up(&self, digest: &Digest) -> Result<(), RemoteError> {
+    /// If the remote does not support copying.
+    pub(crate) async fn copy_to_public(&self, digest: &Digest) -> Result<(), RemoteError> {
         let [from, to] = [Area::Private, Area::Open].map(|area| layout::object(area, digest));
         let copied = self.store.copy(&self.path(&from), &self.path(&to)).await;
         copied.map_err(|error| self.write_error(&error))
     }
 
-    /// Returns the length of a bundle in the mirror, `None` if it does not exist.
+    /// Returns the length of a bundle in the mirror, or `None` if it does not exist.
     ///
     /// # Errors
     /// If the remote cannot be read.
@@ -439,7 +442,7 @@ impl Remote {
         self.length(&layout::bundle(digest)).await
     }
 
-    /// Opens an object. Returns its length and its bytes as they arrive, not verified.
+    /// Opens an object. Returns its length and its bytes as they arrive, which are not verified.
     ///
     /// # Errors
     /// If the remote cannot be read.
@@ -462,7 +465,7 @@ impl Remote {
         Ok(None)
     }
 
-    /// Reads a range of a bundle's hash list, not verified.
+    /// Reads a range of a bundle's hash list. The bytes are not verified.
     pub(crate) async fn hashes(
         &self,
         digest: &Digest,
@@ -471,8 +474,8 @@ impl Remote {
         self.part(&layout::hashes(digest), range).await
     }
 
-    /// Reads a range of a bundle, not verified.
-    pub(crate) async fn stretch(
+    /// Reads a range of a bundle. The bytes are not verified.
+    pub(crate) async fn bundle_range(
         &self,
         digest: &Digest,
         range: Range<u64>,
@@ -492,8 +495,8 @@ impl Remote {
     }
 }
 
-/// Whether a record contains a number of more than 15 digits. The parser may round such a number, so the hash of the
-/// parsed record is meaningless.
+/// Returns whether a record contains a number of more than 15 digits. The parser may round such a number, so the hash
+/// of the parsed record would be meaningless.
 fn has_long_number(record: &serde_json::Value) -> bool {
     use serde_json::Value;
 
@@ -508,7 +511,7 @@ fn has_long_number(record: &serde_json::Value) -> bool {
     }
 }
 
-/// Whether `bytes` is too little for the waiting time.
+/// Returns whether `bytes` is too small a number for the time that has passed.
 fn is_too_slow(waited: Duration, bytes: u64) -> bool {
     waited > RATE_CHECK_AFTER && bytes / waited.as_secs().max(1) < MIN_BYTES_PER_SECOND
 }
@@ -518,7 +521,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_answer_that_drips_is_too_slow() {
+    fn a_response_below_the_minimum_rate_is_too_slow() {
         for (seconds, bytes, expected) in [
             (0, 0, false),
             (60, 0, false),

@@ -13,15 +13,15 @@ use crate::hashes::{Hashing, list_bytes, regions};
 use crate::layout::{self, Area};
 use crate::remote::Remote;
 
-/// Files longer than this are sent in parts of at least this size, in bytes.
+/// Files longer than this are sent in parts. It is also the minimum size of a part, in bytes.
 const PART_BYTES: u64 = 8 << 20;
-/// Maximum number of parts of a file; stores allow a little more.
+/// Maximum number of parts of a file. Object stores allow slightly more.
 const MAX_PARTS: u64 = 9_000;
-/// Parts of a file that are sent concurrently.
+/// Number of parts of a file that are sent concurrently.
 const PARTS_IN_FLIGHT: usize = 4;
 
 impl Remote {
-    /// Sends an object, unless it exists. With `replace`, replaces an existing one.
+    /// Sends an object, unless it exists. If `replace` is true, replaces an existing object.
     ///
     /// # Errors
     /// If the object cannot be written, or the file does not contain the object.
@@ -36,10 +36,10 @@ impl Remote {
         self.put_file(&name, digest, file, replace).await
     }
 
-    /// Sends a bundle's hash list and then the bundle, unless they exist. With `replace`, replaces them.
+    /// Sends a bundle's hash list and then the bundle, unless they exist. If `replace` is true, replaces them.
     ///
     /// # Errors
-    /// As [`put_object`](Self::put_object).
+    /// Same as for [`put_object`](Self::put_object).
     pub async fn put_bundle(
         &self,
         digest: &Digest,
@@ -100,8 +100,8 @@ impl Remote {
         }
     }
 
-    /// Sends a file and computes its digest on the way. A file that does not match its digest never gets its final
-    /// name.
+    /// Sends a file and computes its digest while it is sent. A file that does not match its digest never gets its
+    /// final name.
     async fn put_file(
         &self,
         name: &str,
@@ -174,7 +174,7 @@ impl Remote {
         }
     }
 
-    /// Completes an upload that succeeded; aborts one that failed.
+    /// Completes an upload that succeeded, and aborts an upload that failed.
     async fn end(
         &self,
         upload: WriteMultipart,
@@ -186,7 +186,7 @@ impl Remote {
                 finished.map(drop).map_err(|error| self.write_error(&error))
             }
             Err(error) => {
-                // Parts of an incomplete upload are not visible; the store removes them eventually.
+                // Parts of an incomplete upload are not visible. The store removes them eventually.
                 let _ = upload.abort().await;
                 Err(error)
             }

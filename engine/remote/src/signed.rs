@@ -1,7 +1,7 @@
 //! Signed records.
 //!
 //! A file consists of one line (format, key, signature) and the JSON that was signed. The signature covers the name of
-//! the file, so a record that is copied to another name is not valid there.
+//! the file, so a record that is copied to a different name is not valid there.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
@@ -23,25 +23,25 @@ pub enum Rejection {
     /// The signer is not trusted.
     #[error("it is signed by {0}, which is not trusted")]
     UntrustedKey(PublicKey),
-    /// The signature is not valid for these bytes and this name.
-    #[error("its signature is not valid: it was modified, or copied from another place")]
+    /// The signature does not match these bytes and this name.
+    #[error("its signature is not valid: the record was modified, or copied from a different name")]
     Forged,
     /// The signer is not trusted for this competition.
     #[error("it is signed by {key}, which is not trusted for `{competition}`")]
     OutOfScope { key: PublicKey, competition: String },
-    /// The trust in the signer has ended.
+    /// The time until which the signer was trusted has passed.
     #[error("it is signed by {0}, which is not trusted any more (`until` has passed)")]
     Expired(PublicKey),
-    /// The JSON does not have the expected form.
-    #[error("it is signed, but does not have the expected form")]
+    /// The JSON does not have the expected structure.
+    #[error("it is signed, but does not have the expected structure")]
     Malformed,
-    /// The record belongs to another step.
-    #[error("it is signed, but describes another step than the one it is stored for")]
+    /// The record belongs to a different step.
+    #[error("it is signed, but describes a different step than the one it is stored for")]
     OtherStep,
-    /// The record belongs to another remote.
-    #[error("it was written for the remote {0}, and copied here")]
+    /// The record belongs to a different remote.
+    #[error("it was written for the remote {0} and copied to this one")]
     OtherRemote(String),
-    /// A newer record was seen before.
+    /// A newer record was read before.
     #[error(
         "it has serial number {found}, but a record with {highest} was seen before: an old record was restored"
     )]
@@ -67,7 +67,8 @@ pub(crate) fn seal<T: Serialize>(
     Ok(bytes)
 }
 
-/// Parses the record of the file `name`, if it is signed by a key that is trusted for `competition`.
+/// Parses the record of the file `name`. Returns an error if it is not signed by a key that is trusted for
+/// `competition`.
 pub(crate) fn open<T: DeserializeOwned>(
     trusted: &[TrustedSigner],
     competition: &str,
@@ -101,10 +102,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_a_trusted_key_signed_under_this_name_holds() {
+    fn only_records_signed_for_this_name_by_a_trusted_key_are_accepted() {
         let (ours, theirs) = (
-            SigningKey::make("a").unwrap(),
-            SigningKey::make("b").unwrap(),
+            SigningKey::generate("a").unwrap(),
+            SigningKey::generate("b").unwrap(),
         );
         let trusted = [TrustedSigner::from(ours.public())];
         let sealed = seal(&ours, "v1/ledger/x", &vec![1, 2]).unwrap();

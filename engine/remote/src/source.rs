@@ -1,4 +1,4 @@
-//! A source that uses the mirror: it reads a bundle from the mirror if the bundle is not on this machine.
+//! A source that reads a bundle from the mirror if the bundle is not on this machine.
 
 use std::fs::File;
 use std::path::PathBuf;
@@ -10,12 +10,12 @@ use prep_core::{Context, FileValue, Source, SourceState, StepError, Value};
 use crate::link::Link;
 use crate::queue::Job;
 
-/// A source with a mirror in front of it.
+/// A source that uses the mirror before it downloads a bundle.
 pub struct MirroredSource {
     inner: Box<dyn Source>,
-    /// The name under which the store records the source's content.
+    /// The name under which the cache records the source's content.
     name: String,
-    /// The published checksums. A record of the mirror with other checksums is ignored.
+    /// The published checksums. A record of the mirror with different checksums is ignored.
     md5: Option<String>,
     sha256: Option<String>,
     link: Link,
@@ -23,7 +23,7 @@ pub struct MirroredSource {
 }
 
 impl MirroredSource {
-    /// Wraps `inner`, whose content the store records under `name`.
+    /// Wraps `inner`. The cache records its content under `name`.
     pub fn new(
         inner: Box<dyn Source>,
         name: &str,
@@ -73,8 +73,8 @@ impl MirroredSource {
         })
     }
 
-    /// Returns the content that can be read from the mirror: the source is not on this machine, and the content was not
-    /// found lost.
+    /// Returns the content, if it can be read from the mirror: the source is not on this machine, and the content was
+    /// not found to be missing in the mirror.
     fn mirrored_content(&self, context: &Context) -> Result<Option<Content>, StepError> {
         if self.inner.location().is_some() {
             return Ok(None);
@@ -91,7 +91,7 @@ impl MirroredSource {
         context.outside.set_ranges(content.digest, bundle);
     }
 
-    /// Sends the fetched bundle to the mirror. Its record is only written once results were made from it
+    /// Sends the fetched bundle to the mirror. Its record is written only after results were computed from the bundle
     /// ([`Link::offer_source`]).
     fn offer(&self, context: &Context, value: &Value) -> Result<(), StepError> {
         if !self.link.mirrors() {
@@ -99,7 +99,7 @@ impl MirroredSource {
         }
         let digest = FileValue::from_value(value)?.digest;
         let mut records = context.store.named_sources(&self.name)?.into_iter();
-        // A part of a bundle is recorded under another name.
+        // A part of a bundle is recorded under a different name.
         let record = records.find(|record| record.digest == digest);
         let file = self.inner.location().and_then(|path| File::open(path).ok());
         if let (Some(record), Some(file)) = (record, file) {
@@ -131,7 +131,7 @@ impl Source for MirroredSource {
             }
             (SourceState::Missing, Some(content)) => {
                 self.read_from_mirror(context, &content);
-                // From now on, the content is known without the remote.
+                // This records the content locally, so that it is known without the remote from now on.
                 if !context.store.is_read_only() {
                     context.store.name_content(&self.name, &content)?;
                 }

@@ -1,4 +1,4 @@
-//! The remote as the second level of the local store.
+//! The remote as the second level of the local cache.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -14,17 +14,17 @@ use crate::link::{Link, lock};
 use crate::queue::Job;
 use crate::remote::Remote;
 
-/// Chunks of an object that are buffered between network and disk.
+/// Maximum number of chunks of an object that are buffered between the network and the disk.
 const MAX_QUEUED_CHUNKS: usize = 8;
 
-/// Maximum number of remembered lengths, about 60 MB. Objects whose length was dropped are treated like those of
-/// entries without lengths.
+/// Maximum number of remembered lengths. They need about 60 MB. Objects whose length was dropped are treated like
+/// objects of entries without lengths.
 const MAX_LENGTHS: usize = 1 << 20;
 
-/// A link as the tier of a store.
+/// A link as the second level of a cache.
 struct LinkTier {
     link: Link,
-    /// The store without the tier.
+    /// The local cache without the second level.
     store: Store,
     /// Lengths of objects that are not on this machine, from trusted entries.
     expected: Mutex<HashMap<Digest, u64>>,
@@ -34,7 +34,7 @@ impl LinkTier {
     fn limit(&self, object: &Digest) -> LengthLimit {
         match lock(&self.expected).get(object) {
             Some(length) => LengthLimit::Exactly(*length),
-            None => LengthLimit::Room(self.store.free_space()),
+            None => LengthLimit::FreeSpace(self.store.free_space()),
         }
     }
 }
@@ -46,8 +46,8 @@ impl fmt::Debug for LinkTier {
 }
 
 impl Link {
-    /// Returns the store with the remote as its second level: it fetches results that it does not have, and offers new
-    /// ones.
+    /// Returns the cache with the remote as its second level. It fetches results that are missing locally, and sends
+    /// new ones.
     pub fn attach(&self, store: &Store) -> Store {
         self.remember_in(store);
         store.with_tier(Arc::new(LinkTier {
@@ -95,13 +95,13 @@ impl Tier for LinkTier {
         let (remote, digest) = (inner.remote.clone(), *object);
         let limit = self.limit(object);
         inner.spawn(async move {
-            // A dropped receiver does not need the rest.
+            // If the receiver was dropped, it does not need the remaining bytes.
             let _ = sender
                 .send(receive(&remote, &digest, limit, &sender).await)
                 .await;
         });
         loop {
-            // Works on threads of any runtime, unlike the channel's own blocking call.
+            // This works on threads of any runtime, unlike the channel's own blocking call.
             match futures::executor::block_on(receiver.recv()) {
                 Some(Chunk::Bytes(bytes)) => to.write_all(&bytes)?,
                 Some(Chunk::End) => return Ok(true),
@@ -110,7 +110,7 @@ impl Tier for LinkTier {
                     inner.mark_absent(*object);
                     return Ok(false);
                 }
-                Some(Chunk::OtherLength) => {
+                Some(Chunk::WrongLength) => {
                     inner.mark_damaged(*object);
                     return Ok(false);
                 }
@@ -143,28 +143,28 @@ impl Tier for LinkTier {
     }
 }
 
-/// Messages while an object is being fetched.
+/// Messages from the task that fetches an object.
 enum Chunk {
     Bytes(bytes::Bytes),
     End,
     Absent,
-    /// The length of the object differs from that in its entry.
-    OtherLength,
-    /// The object is longer than the free disk space.
+    /// The length of the object differs from the length in its entry.
+    WrongLength,
+    /// The object is larger than the free disk space.
     NoRoom(u64),
     Failed(RemoteError),
 }
 
-/// Limit on the bytes that are fetched of an object.
+/// The limit on the number of bytes that are fetched of an object.
 #[derive(Clone, Copy)]
 enum LengthLimit {
-    /// The exact length, from a trusted entry.
+    /// The exact length of the object, from a trusted entry.
     Exactly(u64),
-    /// The entry has no lengths. The announced length must fit into the free space, if known.
-    Room(Option<u64>),
+    /// The entry contains no lengths. The announced length must not exceed the free space, if that is known.
+    FreeSpace(Option<u64>),
 }
 
-/// Fetches an object, at most `limit` bytes. Returns how that ended.
+/// Fetches an object, at most `limit` bytes. Returns the message about its end.
 async fn receive(
     remote: &Arc<Remote>,
     digest: &Digest,
@@ -177,9 +177,9 @@ async fn receive(
         Err(error) => return Chunk::Failed(error),
     };
     match limit {
-        LengthLimit::Exactly(expected) if expected != length => return Chunk::OtherLength,
-        LengthLimit::Room(Some(free)) if length > free => return Chunk::NoRoom(length),
-        LengthLimit::Exactly(_) | LengthLimit::Room(_) => {}
+        LengthLimit::Exactly(expected) if expected != length => return Chunk::WrongLength,
+        LengthLimit::FreeSpace(Some(free)) if length > free => return Chunk::NoRoom(length),
+        LengthLimit::Exactly(_) | LengthLimit::FreeSpace(_) => {}
     }
     let mut left = length;
     while let Some(piece) = pieces.next().await {
@@ -187,9 +187,9 @@ async fn receive(
             Ok(bytes) => bytes,
             Err(error) => return Chunk::Failed(error),
         };
-        // The server may send more than it announced.
+        // The server may send more bytes than it announced.
         let Some(rest) = left.checked_sub(bytes.len() as u64) else {
-            return Chunk::OtherLength;
+            return Chunk::WrongLength;
         };
         left = rest;
         if sender.send(Chunk::Bytes(bytes)).await.is_err() {

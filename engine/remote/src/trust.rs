@@ -11,15 +11,15 @@ use crate::signed::Rejection;
 pub struct TrustedSigner {
     /// The key.
     pub key: PublicKey,
-    /// The competitions for which it is trusted; `None` for all.
+    /// The competitions for which the key is trusted. `None` for all competitions.
     pub competitions: Option<BTreeSet<String>>,
-    /// End of the trust in seconds since 1970; `None` for never. It is compared with the reader's clock, because a
-    /// leaked key could sign any date.
+    /// Time until which the key is trusted, in seconds since 1970. `None` if there is no limit. It is compared with the
+    /// reader's clock, because a leaked key could sign any date.
     pub until: Option<u64>,
 }
 
 impl From<PublicKey> for TrustedSigner {
-    /// Trusts the key for all competitions, without end.
+    /// Trusts the key for all competitions, without a time limit.
     fn from(key: PublicKey) -> TrustedSigner {
         TrustedSigner {
             key,
@@ -29,8 +29,8 @@ impl From<PublicKey> for TrustedSigner {
     }
 }
 
-/// Checks whether a signature by `key` on a record of `competition` is trusted now. If a key is listed several times,
-/// one entry that allows it is enough.
+/// Returns an error unless a signature by `key` on a record of `competition` is trusted now. If a key is listed several
+/// times, it is sufficient that one of the entries allows it.
 pub(crate) fn check(
     trusted: &[TrustedSigner],
     key: PublicKey,
@@ -75,7 +75,7 @@ mod tests {
     use crate::key::SigningKey;
 
     #[test]
-    fn a_key_is_believed_for_its_competitions_until_its_end() {
+    fn a_key_is_trusted_for_its_competitions_until_its_end() {
         let key = |name| SigningKey::make(name).unwrap().public();
         let (all, some, old, stranger) = (key("a"), key("b"), key("c"), key("d"));
         let limited = |key, ids: &[&str], until| TrustedSigner {

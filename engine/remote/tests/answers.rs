@@ -1,5 +1,5 @@
-//! Classification of a server's responses, received through the library's own client, because `error` parses the
-//! library's texts.
+//! Responses of a server are classified correctly. The responses pass through the library's own client, because `error`
+//! parses the library's texts.
 
 use std::io::{Read, Write};
 use std::net::TcpListener;
@@ -7,7 +7,7 @@ use std::net::TcpListener;
 use prep_cache::{Content, Digest};
 use prep_remote::{Address, CloudCredentials, Remote, RemoteError, RemoteSource, SigningKey};
 
-/// A server that gives the same answer to every request. Its thread ends with the process.
+/// Starts a server that sends the same response to every request. Its thread ends with the process.
 fn server(status: &str, body: &str) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -18,7 +18,7 @@ fn server(status: &str, body: &str) -> String {
     std::thread::spawn(move || {
         for stream in listener.incoming() {
             let Ok(mut stream) = stream else { return };
-            // Requests of this test fit into one read.
+            // The requests of this test fit into a single read.
             let _ = stream.read(&mut [0; 65536]);
             let _ = stream.write_all(answer.as_bytes());
         }
@@ -35,7 +35,7 @@ fn remote(endpoint: &str, url: &str) -> Remote {
     ];
     let variables = variables.map(|(name, value)| (name.to_owned(), value.to_owned()));
     let address = Address::parse(url).unwrap();
-    let key = SigningKey::make("a").unwrap();
+    let key = SigningKey::generate("a").unwrap();
     Remote::open(&address, &CloudCredentials::new(variables), Some(key), &[]).unwrap()
 }
 
@@ -58,7 +58,7 @@ fn put(remote: &Remote) -> RemoteError {
 }
 
 #[test]
-fn an_answer_has_the_meaning_of_its_status_and_code() {
+fn a_response_is_classified_by_its_status_and_code() {
     type Is = fn(&RemoteError) -> bool;
     let table: [(&str, &str, Is); 7] = [
         ("507 Insufficient Storage", "", |error| {
@@ -105,7 +105,7 @@ fn an_answer_has_the_meaning_of_its_status_and_code() {
 }
 
 #[test]
-fn a_server_that_is_not_there_cannot_be_reached() {
+fn a_missing_server_is_reported_as_unreachable() {
     let free = TcpListener::bind("127.0.0.1:0").unwrap();
     let endpoint = format!("http://{}", free.local_addr().unwrap());
     drop(free);

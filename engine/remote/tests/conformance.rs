@@ -1,4 +1,4 @@
-//! The guarantees of a remote, tested with stores in memory and in a directory, and with every kind of fault.
+//! The guarantees of a remote, tested with stores in memory and in a directory, and with faults of all kinds.
 
 use crate::common;
 use std::collections::BTreeMap;
@@ -22,34 +22,34 @@ use prep_remote::{
 struct Machine {
     store: Store,
     link: Link,
-    said: Arc<Mutex<Vec<String>>>,
+    messages: Arc<Mutex<Vec<String>>>,
     _dir: tempfile::TempDir,
 }
 
 impl Machine {
     fn new(remote: Remote) -> Machine {
         let dir = tempfile::tempdir().unwrap();
-        let said: Arc<Mutex<Vec<String>>> = Arc::default();
+        let messages: Arc<Mutex<Vec<String>>> = Arc::default();
         let sink: MessageSink = {
-            let said = said.clone();
-            Arc::new(move |text: &str| said.lock().unwrap().push(text.to_owned()))
+            let messages = messages.clone();
+            Arc::new(move |text: &str| messages.lock().unwrap().push(text.to_owned()))
         };
         let link = Link::with_remote(remote, true, sink).unwrap();
         let store = link.attach(&Store::open(&dir.path().join("store")).unwrap());
         Machine {
             store,
             link,
-            said,
+            messages,
             _dir: dir,
         }
     }
 
-    fn said(&self) -> String {
-        self.said.lock().unwrap().join("\n")
+    fn messages(&self) -> String {
+        self.messages.lock().unwrap().join("\n")
     }
 
-    /// Creates a result like a step does, and offers it.
-    fn make(&self, step: &str, content: &[u8], given: &[Digest]) -> (Digest, LedgerEntry) {
+    /// Creates a result like a step does, and offers it to the remote.
+    fn create_result(&self, step: &str, content: &[u8], given: &[Digest]) -> (Digest, LedgerEntry) {
         let object = self.store.put(content).unwrap();
         let record = serde_json::json!({ "step": step });
         let key = Digest::of_bytes(prep_core::canonical(&record).as_bytes());
@@ -78,11 +78,11 @@ impl Machine {
 }
 
 fn key(seed: &str) -> SigningKey {
-    SigningKey::make(seed).unwrap()
+    SigningKey::generate(seed).unwrap()
 }
 
-/// Runs a test over every kind of store.
-fn over_all(test: impl Fn(Arc<dyn ObjectStore>)) {
+/// Runs a test with each kind of store.
+fn for_each_store(test: impl Fn(Arc<dyn ObjectStore>)) {
     test(Arc::new(InMemory::new()));
     let dir = tempfile::tempdir().unwrap();
     test(Arc::new(
@@ -99,16 +99,16 @@ fn names(store: &Arc<dyn ObjectStore>) -> Vec<String> {
 }
 
 #[test]
-fn what_one_machine_made_the_other_finds() {
-    over_all(|store| {
+fn a_machine_fetches_the_results_of_another() {
+    for_each_store(|store| {
         let key = key("a");
         let public = key.public();
         let one = Machine::new(Remote::with_store(store.clone(), "r", Some(key), &[]));
-        let (secret, _) = one.make("table/train", b"answers", &[]);
+        let (secret, _) = one.create_result("table/train", b"answers", &[]);
         let base = Digest::of_bytes(b"answers");
         let long = vec![7u8; 20 << 20];
-        let (open, entry) = one.make("public/train.csv", &long, &[base]);
-        assert_eq!(one.said(), "");
+        let (open, entry) = one.create_result("public/train.csv", &long, &[base]);
+        assert_eq!(one.messages(), "");
 
         let two = Machine::new(Remote::with_store(store.clone(), "r", None, &[public]));
         for key in [secret, open] {
@@ -120,10 +120,10 @@ fn what_one_machine_made_the_other_finds() {
         for object in entry.objects() {
             two.store.open_object(object).unwrap();
         }
-        // The second time, no request is sent, because the object is in the cache.
+        // The second lookup sends no request, because the object is now in the local cache.
         let found = two.store.lookup(&open).unwrap().unwrap();
         assert_eq!(two.store.missing_locally(&found), []);
-        assert_eq!(two.said(), "");
+        assert_eq!(two.messages(), "");
 
         // A user without access to `private/` can read the output, but not its inputs.
         let names = names(&store);
@@ -139,34 +139,34 @@ fn what_one_machine_made_the_other_finds() {
     });
 }
 
-/// A role that can read everything except `private/` gets everything except the answers.
+/// A role that can read everything except `private/` can fetch everything except the answers.
 #[test]
-fn agents_see_what_is_for_everybody() {
+fn public_readers_can_fetch_everything_except_answers() {
     let faulty = Faulty::new(Arc::new(InMemory::new()));
     let key = key("a");
     let public = key.public();
     let one = Machine::new(Remote::with_store(faulty.clone(), "r", Some(key), &[]));
-    let (_, secret) = one.make("private/test.csv", b"answers", &[]);
-    let (_, open) = one.make("public/train.csv", b"rows", &[]);
+    let (_, secret) = one.create_result("private/test.csv", b"answers", &[]);
+    let (_, open) = one.create_result("public/train.csv", b"rows", &[]);
     faulty.set(Fault::Forbids);
     let two = Machine::new(Remote::with_store(faulty, "r", None, &[public]));
     let opened = |entry: &LedgerEntry| two.store.open_object(entry.objects().next().unwrap());
     assert!(opened(&open).is_ok());
-    assert_eq!(two.said(), "");
+    assert_eq!(two.messages(), "");
     assert!(opened(&secret).is_err());
     assert!(opened(&open).is_ok());
     assert!(
-        two.said().contains("do not permit reading `private/`"),
+        two.messages().contains("do not permit reading `private/`"),
         "{}",
-        two.said()
+        two.messages()
     );
-    assert_eq!(two.said().lines().count(), 1);
-    assert!(!two.said().contains("s3cr3t"));
+    assert_eq!(two.messages().lines().count(), 1);
+    assert!(!two.messages().contains("s3cr3t"));
 }
 
 #[test]
-fn an_entry_is_made_once_and_another_result_is_reported() {
-    over_all(|store| {
+fn an_entry_is_created_once_and_a_different_result_is_reported() {
+    for_each_store(|store| {
         let trusted = key("a");
         let public = trusted.public();
         let one = Machine::new(Remote::with_store(store.clone(), "r", Some(trusted), &[]));
@@ -176,14 +176,14 @@ fn an_entry_is_made_once_and_another_result_is_reported() {
             Some(key("b")),
             &[public],
         ));
-        let (id, first) = one.make("s", b"1", &[]);
-        two.make("s", b"1", &[]);
-        assert_eq!(two.said(), "", "an equal result is not sent");
-        two.make("s", b"2", &[]);
+        let (id, first) = one.create_result("s", b"1", &[]);
+        two.create_result("s", b"1", &[]);
+        assert_eq!(two.messages(), "", "an equal result is not sent");
+        two.create_result("s", b"2", &[]);
         assert!(
-            two.said().contains("`c/s` is not deterministic"),
+            two.messages().contains("`c/s` is not deterministic"),
             "{}",
-            two.said()
+            two.messages()
         );
         let there = futures::executor::block_on(one.link.remote().entry(&id, "c"));
         assert_eq!(there.unwrap().unwrap().unwrap().outputs, first.outputs);
@@ -191,16 +191,16 @@ fn an_entry_is_made_once_and_another_result_is_reported() {
 }
 
 #[test]
-fn unsigned_foreign_and_forged_entries_are_ignored_and_said_once() {
-    over_all(|store| {
+fn untrusted_entries_are_ignored_and_reported_once() {
+    for_each_store(|store| {
         let one = Machine::new(Remote::with_store(
             store.clone(),
             "r",
             Some(key("theirs")),
             &[],
         ));
-        let (foreign, _) = one.make("s", b"1", &[]);
-        let (other, _) = one.make("t", b"1", &[]);
+        let (foreign, _) = one.create_result("s", b"1", &[]);
+        let (other, _) = one.create_result("t", b"1", &[]);
         let two = Machine::new(Remote::with_store(
             store.clone(),
             "r",
@@ -210,10 +210,10 @@ fn unsigned_foreign_and_forged_entries_are_ignored_and_said_once() {
         assert!(two.store.find(&foreign, "c").unwrap().is_none());
         assert!(two.store.find(&other, "c").unwrap().is_none());
         assert_eq!(
-            two.said().matches("which is not trusted").count(),
+            two.messages().matches("which is not trusted").count(),
             1,
             "{}",
-            two.said()
+            two.messages()
         );
 
         let path = |key: &Digest| Path::from(format!("v1/ledger/{key}"));
@@ -223,10 +223,14 @@ fn unsigned_foreign_and_forged_entries_are_ignored_and_said_once() {
         let unsigned = Digest::of_bytes(b"unsigned");
         put(&unsigned, b"{\"outputs\":{}}".to_vec());
         assert!(two.store.find(&unsigned, "c").unwrap().is_none());
-        assert!(two.said().contains("it is not signed"), "{}", two.said());
+        assert!(
+            two.messages().contains("it is not signed"),
+            "{}",
+            two.messages()
+        );
 
-        // A valid entry, copied to another key.
-        let (good, _) = two.make("u", b"3", &[]);
+        // This is a valid entry that was copied to a different key.
+        let (good, _) = two.create_result("u", b"3", &[]);
         let sealed = futures::executor::block_on(async {
             store
                 .get(&path(&good))
@@ -242,9 +246,9 @@ fn unsigned_foreign_and_forged_entries_are_ignored_and_said_once() {
         assert!(three.store.find(&good, "c").unwrap().is_none());
         assert!(two.store.find(&copied, "c").unwrap().is_none());
         assert!(
-            two.said().contains("its signature is not valid"),
+            two.messages().contains("its signature is not valid"),
             "{}",
-            two.said()
+            two.messages()
         );
         // An offer does not replace an untrusted entry.
         let put = futures::executor::block_on(two.link.remote().put_entry(
@@ -256,13 +260,14 @@ fn unsigned_foreign_and_forged_entries_are_ignored_and_said_once() {
     });
 }
 
-/// A machine that has made a result, and one that requests it, with a faulty store in between.
-fn beside(fault: Fault) -> (Arc<Faulty>, Machine, Digest, Digest) {
+/// Returns a faulty store, a machine that uses it, and the key and object of a result that a different machine has
+/// stored in it.
+fn machine_with_fault(fault: Fault) -> (Arc<Faulty>, Machine, Digest, Digest) {
     let faulty = Faulty::new(Arc::new(InMemory::new()));
     let signing = key("a");
     let public = signing.public();
     let one = Machine::new(Remote::with_store(faulty.clone(), "r", Some(signing), &[]));
-    let (id, entry) = one.make("s", &[5; 100_000], &[]);
+    let (id, entry) = one.create_result("s", &[5; 100_000], &[]);
     let two = Machine::new(Remote::with_store(
         faulty.clone(),
         "r",
@@ -274,7 +279,7 @@ fn beside(fault: Fault) -> (Arc<Faulty>, Machine, Digest, Digest) {
 }
 
 #[test]
-fn trouble_while_reading_means_that_nothing_is_there_and_is_said_once() {
+fn read_errors_are_cache_misses_and_reported_once() {
     for (fault, says) in [
         (Fault::Away, "cannot be reached"),
         (Fault::Slow, "does not respond in time"),
@@ -282,7 +287,7 @@ fn trouble_while_reading_means_that_nothing_is_there_and_is_said_once() {
         (Fault::Refuses, "rejects the credentials"),
         (Fault::Clock, "set the clock"),
     ] {
-        let (faulty, two, id, object) = beside(fault);
+        let (faulty, two, id, object) = machine_with_fault(fault);
         assert!(two.store.find(&id, "c").unwrap().is_none(), "{fault:?}");
         let asked = faulty.requests.load(std::sync::atomic::Ordering::Relaxed);
         for _ in 0..20 {
@@ -290,36 +295,36 @@ fn trouble_while_reading_means_that_nothing_is_there_and_is_said_once() {
             assert!(two.store.open_object(&object).is_err());
         }
         let again = faulty.requests.load(std::sync::atomic::Ordering::Relaxed);
-        assert_eq!(asked, again, "{fault:?}: it is left alone");
-        let said = two.said();
-        assert!(said.contains(says), "{fault:?}: {said}");
-        assert_eq!(said.lines().count(), 1, "{said}");
-        assert!(!said.contains("s3cr3t"), "{said}");
+        assert_eq!(asked, again, "{fault:?}: the remote is skipped");
+        let messages = two.messages();
+        assert!(messages.contains(says), "{fault:?}: {messages}");
+        assert_eq!(messages.lines().count(), 1, "{messages}");
+        assert!(!messages.contains("s3cr3t"), "{messages}");
     }
 }
 
 #[test]
-fn trouble_while_writing_loses_nothing_and_does_not_hinder_reading() {
+fn write_errors_lose_no_result_and_do_not_affect_reads() {
     for (fault, says) in [
         (Fault::Full, "is full"),
         (Fault::ReadOnly, "may only be read"),
     ] {
-        let (faulty, two, id, object) = beside(fault);
+        let (faulty, two, id, object) = machine_with_fault(fault);
         let began = Instant::now();
-        let (mine, entry) = two.make("t", b"mine", &[]);
-        two.make("v", b"more", &[]);
+        let (mine, entry) = two.create_result("t", b"mine", &[]);
+        two.create_result("v", b"more", &[]);
         assert!(began.elapsed().as_secs() < 5);
-        let said = two.said();
+        let messages = two.messages();
         assert!(
-            said.contains(says) && said.contains("prep remote push"),
-            "{said}"
+            messages.contains(says) && messages.contains("prep remote push"),
+            "{messages}"
         );
-        assert_eq!(said.lines().count(), 1, "{said}");
-        assert!(!said.contains("s3cr3t"), "{said}");
+        assert_eq!(messages.lines().count(), 1, "{messages}");
+        assert!(!messages.contains("s3cr3t"), "{messages}");
         assert!(two.store.find(&id, "c").unwrap().is_some(), "{fault:?}");
         two.store.open_object(&object).unwrap();
         assert_eq!(two.store.lookup(&mine).unwrap().unwrap(), entry);
-        // Unsent results are sent later.
+        // Results that could not be sent can be sent later.
         faulty.set(Fault::None);
         let offer = Offer {
             key: mine,
@@ -335,9 +340,9 @@ fn trouble_while_writing_loses_nothing_and_does_not_hinder_reading() {
 }
 
 #[test]
-fn wrong_bytes_are_never_kept() {
+fn wrong_bytes_are_never_stored() {
     for fault in [Fault::Corrupt, Fault::Partial] {
-        let (faulty, two, id, object) = beside(fault);
+        let (faulty, two, id, object) = machine_with_fault(fault);
         faulty
             .spares_records
             .store(true, std::sync::atomic::Ordering::Relaxed);
@@ -347,51 +352,51 @@ fn wrong_bytes_are_never_kept() {
         assert_eq!(
             two.store.missing(&entry),
             [object],
-            "it has to be made again"
+            "it has to be created again"
         );
-        assert!(two.said().contains("is damaged"), "{}", two.said());
-        // The object that is made again replaces the damaged one.
-        two.make("s", &[5; 100_000], &[]);
+        assert!(two.messages().contains("is damaged"), "{}", two.messages());
+        // The object that is created again replaces the damaged object.
+        two.create_result("s", &[5; 100_000], &[]);
         faulty.set(Fault::None);
         let three = Machine::new(Remote::with_store(faulty.clone(), "r", None, &[]));
         three.store.open_object(&object).unwrap();
     }
 }
 
-/// A result that needs an object that is damaged in the remote does not mark the object as intact.
+/// If a result needs an object that is damaged in the remote, sending this result does not mark the object as intact.
 #[test]
-fn a_damaged_object_stays_lost_until_it_is_sent_anew() {
-    let (faulty, two, id, object) = beside(Fault::Corrupt);
+fn a_damaged_object_is_missing_until_it_is_sent_again() {
+    let (faulty, two, id, object) = machine_with_fault(Fault::Corrupt);
     faulty
         .spares_records
         .store(true, std::sync::atomic::Ordering::Relaxed);
     let entry = two.store.find(&id, "c").unwrap().unwrap();
     assert!(two.store.open_object(&object).is_err());
-    two.make("after", b"made of it", &[object]);
+    two.create_result("after", b"made of it", &[object]);
     assert_eq!(two.store.missing(&entry), [object]);
 }
 
 #[test]
-fn a_record_that_is_not_whole_is_not_believed() {
+fn an_incomplete_record_is_rejected() {
     for fault in [Fault::Corrupt, Fault::Partial] {
-        let (_, two, id, _) = beside(fault);
+        let (_, two, id, _) = machine_with_fault(fault);
         assert!(two.store.find(&id, "c").unwrap().is_none(), "{fault:?}");
-        assert_eq!(two.said().lines().count(), 1, "{}", two.said());
+        assert_eq!(two.messages().lines().count(), 1, "{}", two.messages());
     }
 }
 
 #[test]
-fn an_entry_never_stands_there_without_its_objects() {
-    over_all(|store| {
+fn an_entry_is_sent_only_after_its_objects() {
+    for_each_store(|store| {
         let one = Machine::new(Remote::with_store(store.clone(), "r", Some(key("a")), &[]));
-        one.make("s", b"1", &[Digest::of_bytes(b"nowhere")]);
+        one.create_result("s", b"1", &[Digest::of_bytes(b"nowhere")]);
         assert!(!names(&store).iter().any(|name| name.contains("ledger")));
     });
 }
 
 #[test]
-fn a_bundle_is_read_where_it_lies() {
-    over_all(|store| {
+fn a_bundle_is_read_from_the_mirror() {
+    for_each_store(|store| {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("b.zip");
         let bytes: Vec<u8> = (0..10_000_000u32).flat_map(u32::to_le_bytes).collect();
@@ -407,7 +412,7 @@ fn a_bundle_is_read_where_it_lies() {
         let one = Machine::new(Remote::with_store(store.clone(), "r", Some(signing), &[]));
         let file = File::open(&path).unwrap();
         one.link.send_source("c", &content, Some(file)).unwrap();
-        // The second time, nothing is transferred.
+        // The second call transfers no bytes.
         let sent = one.link.remote().sent();
         let file = File::open(&path).unwrap();
         one.link.send_source("c", &content, Some(file)).unwrap();
@@ -416,7 +421,7 @@ fn a_bundle_is_read_where_it_lies() {
         let two = Machine::new(Remote::with_store(store.clone(), "r", None, &[public]));
         assert_eq!(two.link.sources().unwrap(), ["c"]);
         let bundle = two.link.bundle(content.digest, content.bytes);
-        // A tenth of the bundle, in scattered members.
+        // These members are scattered and amount to a tenth of the bundle.
         let members: Vec<_> = (0..40u64)
             .map(|n| n * 1_000_000 + 5..n * 1_000_000 + 100_005)
             .collect();
@@ -436,10 +441,10 @@ fn a_bundle_is_read_where_it_lies() {
             useful += at as u64;
         }
         let moved = two.link.remote().received();
-        // Stretches of 4 KiB, and the list of hashes.
+        // In addition, complete blocks of 4 KiB and the list of hashes are transferred.
         let list = content.bytes / 128 + 1024;
         assert!(moved - list <= useful + 40 * 8192, "{moved} for {useful}");
-        // Reads unannounced ranges up to the end.
+        // Ranges up to the end of the bundle are read without being announced.
         let mut rest = vec![0; 3_000_000];
         let start = content.bytes - 2_999_999;
         let mut at = 0;
@@ -451,13 +456,13 @@ fn a_bundle_is_read_where_it_lies() {
             at += count;
         }
         assert_eq!(rest[..at], bytes[start as usize..]);
-        assert_eq!(two.said(), "");
+        assert_eq!(two.messages(), "");
     });
 }
 
-/// Concurrent readers do not request a range twice.
+/// Concurrent readers request each range only once.
 #[test]
-fn many_readers_move_nothing_twice() {
+fn concurrent_readers_transfer_each_range_once() {
     let store: Arc<dyn ObjectStore> = Arc::new(InMemory::new());
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("b.zip");
@@ -497,7 +502,7 @@ fn many_readers_move_nothing_twice() {
 }
 
 #[test]
-fn a_damaged_bundle_is_lost_not_wrong() {
+fn a_damaged_bundle_is_reported_as_missing() {
     for fault in [Fault::Corrupt, Fault::Partial, Fault::Away] {
         let faulty = Faulty::new(Arc::new(InMemory::new()));
         let dir = tempfile::tempdir().unwrap();
@@ -518,13 +523,13 @@ fn a_damaged_bundle_is_lost_not_wrong() {
         let error = bundle.read_at(&mut [0; 100], 5000).unwrap_err();
         let error = prep_core::StepError::input(error);
         assert_eq!(error.lost_object(), Some(content.digest), "{fault:?}");
-        assert_eq!(one.said().lines().count(), 1, "{}", one.said());
+        assert_eq!(one.messages().lines().count(), 1, "{}", one.messages());
     }
 }
 
-/// A machine that has the bundle replaces an object that is damaged in the mirror.
+/// A machine that has the bundle replaces a bundle that is damaged in the mirror.
 #[test]
-fn a_damaged_bundle_is_sent_anew() {
+fn a_damaged_bundle_is_sent_again() {
     let store: Arc<dyn ObjectStore> = Arc::new(InMemory::new());
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("b.zip");
@@ -568,8 +573,8 @@ fn a_damaged_bundle_is_sent_anew() {
 }
 
 #[test]
-fn what_is_sent_is_held_against_its_name() {
-    over_all(|store| {
+fn a_sent_file_is_compared_with_its_digest() {
+    for_each_store(|store| {
         let remote = Remote::with_store(store.clone(), "r", Some(key("a")), &[]);
         let mut file = tempfile::tempfile().unwrap();
         let runtime = tokio::runtime::Runtime::new().unwrap();
@@ -585,8 +590,8 @@ fn what_is_sent_is_held_against_its_name() {
     });
 }
 
-/// The path of an object in a store.
-fn place_of(store: &Arc<dyn ObjectStore>, digest: &Digest) -> Vec<Path> {
+/// Returns the paths of an object in a store.
+fn paths_of_object(store: &Arc<dyn ObjectStore>, digest: &Digest) -> Vec<Path> {
     let rest = &digest.to_string()[2..];
     let names = names(store).into_iter();
     names
@@ -595,16 +600,16 @@ fn place_of(store: &Arc<dyn ObjectStore>, digest: &Digest) -> Vec<Path> {
         .collect()
 }
 
-/// A user who can write the bucket cannot make a reader fetch more than the entry declares.
+/// A user who can write to the bucket cannot make a reader fetch more bytes than the entry declares.
 #[test]
-fn no_more_is_fetched_than_the_entry_says() {
-    over_all(|store| {
+fn a_fetch_is_limited_by_the_length_in_the_entry() {
+    for_each_store(|store| {
         let signing = key("a");
         let public = signing.public();
         let one = Machine::new(Remote::with_store(store.clone(), "r", Some(signing), &[]));
-        let (id, entry) = one.make("s", b"short", &[]);
+        let (id, entry) = one.create_result("s", b"short", &[]);
         let object = entry.outputs["value"];
-        let [place] = &place_of(&store, &object)[..] else {
+        let [place] = &paths_of_object(&store, &object)[..] else {
             panic!("one place");
         };
         let long = vec![1; 8 << 20];
@@ -613,9 +618,9 @@ fn no_more_is_fetched_than_the_entry_says() {
         let found = two.store.find(&id, "c").unwrap().unwrap();
         assert_eq!(found.lengths, [5]);
         assert!(two.store.open_object(&object).is_err());
-        assert!(two.said().contains("is damaged"), "{}", two.said());
+        assert!(two.messages().contains("is damaged"), "{}", two.messages());
         assert_eq!(two.link.remote().received(), 0);
-        // A later process, which finds the entry locally, also knows the length.
+        // A later process that finds the entry in the local cache also knows the length.
         let again = two.link.attach(&Store::open(two.store.root()).unwrap());
         assert!(again.lookup(&id).unwrap().is_some());
         assert!(again.open_object(&object).is_err());
@@ -623,14 +628,14 @@ fn no_more_is_fetched_than_the_entry_says() {
     });
 }
 
-/// Entries of versions that did not write lengths are used as before.
+/// Entries of versions that did not write lengths can still be used.
 #[test]
-fn an_entry_without_lengths_is_used() {
+fn an_entry_without_lengths_is_accepted() {
     let store: Arc<dyn ObjectStore> = Arc::new(InMemory::new());
     let signing = key("a");
     let public = signing.public();
     let one = Machine::new(Remote::with_store(store.clone(), "r", Some(signing), &[]));
-    let (id, entry) = one.make("s", b"content", &[]);
+    let (id, entry) = one.create_result("s", b"content", &[]);
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let path = Path::from(format!("v1/ledger/{id}"));
     runtime.block_on(store.delete(&path)).unwrap();
@@ -640,36 +645,36 @@ fn an_entry_without_lengths_is_used() {
     let two = Machine::new(Remote::with_store(store, "r", None, &[public]));
     assert!(two.store.find(&id, "c").unwrap().is_some());
     two.store.open_object(&entry.outputs["value"]).unwrap();
-    assert_eq!(two.said(), "");
+    assert_eq!(two.messages(), "");
 }
 
-/// A result of one step is not accepted for another step, even if a trusted key signed it.
+/// A result of one step is not accepted for a different step, even if a trusted key signed it.
 #[test]
-fn an_entry_describes_the_step_that_it_is_stored_for() {
+fn an_entry_of_a_different_step_is_rejected() {
     let store: Arc<dyn ObjectStore> = Arc::new(InMemory::new());
     let signing = key("a");
     let public = signing.public();
     let one = Machine::new(Remote::with_store(store.clone(), "r", Some(signing), &[]));
-    let (_, entry) = one.make("s", b"content", &[]);
+    let (_, entry) = one.create_result("s", b"content", &[]);
     let other = Digest::of_bytes(b"another step");
     let put = one.link.remote().put_entry(&other, &entry, "c");
     futures::executor::block_on(put).unwrap();
     let two = Machine::new(Remote::with_store(store, "r", None, &[public]));
     assert!(two.store.find(&other, "c").unwrap().is_none());
     assert!(
-        two.said().contains("describes another step"),
+        two.messages().contains("describes a different step"),
         "{}",
-        two.said()
+        two.messages()
     );
 }
 
 #[test]
-fn a_key_counts_for_its_competitions_and_until_its_end() {
+fn a_key_is_trusted_for_its_competitions_until_its_end() {
     let store: Arc<dyn ObjectStore> = Arc::new(InMemory::new());
     let signing = key("a");
     let public = signing.public();
     let one = Machine::new(Remote::with_store(store.clone(), "r", Some(signing), &[]));
-    let (id, _) = one.make("s", b"content", &[]);
+    let (id, _) = one.create_result("s", b"content", &[]);
     let limited = |competition: &str, until| TrustedSigner {
         competitions: Some([competition.to_owned()].into()),
         until,
@@ -688,25 +693,26 @@ fn a_key_counts_for_its_competitions_and_until_its_end() {
             is_found,
             "{says}"
         );
-        assert!(two.said().contains(says), "{}", two.said());
-        assert_eq!(two.said().is_empty(), is_found, "{}", two.said());
+        assert!(two.messages().contains(says), "{}", two.messages());
+        assert_eq!(two.messages().is_empty(), is_found, "{}", two.messages());
     }
 }
 
-/// A public object that is also part of answers is in both areas: a user who can read only one of them finds it there.
+/// A public object that is also part of the answers is stored in both areas. So users who can read only one of the
+/// areas find it.
 #[test]
 fn a_public_object_reaches_the_public_area() {
-    over_all(|store| {
+    for_each_store(|store| {
         let signing = key("a");
         let public = signing.public();
         let one = Machine::new(Remote::with_store(store.clone(), "r", Some(signing), &[]));
-        let (_, entry) = one.make("table/train", b"rows", &[]);
+        let (_, entry) = one.create_result("table/train", b"rows", &[]);
         let object = entry.outputs["value"];
-        assert_eq!(place_of(&store, &object).len(), 1);
-        one.make("public/train.csv", b"rows", &[]);
-        assert_eq!(place_of(&store, &object).len(), 2);
+        assert_eq!(paths_of_object(&store, &object).len(), 1);
+        one.create_result("public/train.csv", b"rows", &[]);
+        assert_eq!(paths_of_object(&store, &object).len(), 2);
         // If the machine that offers the result does not have the object, the remote copies it.
-        let (_, entry) = one.make("table/test", b"more rows", &[]);
+        let (_, entry) = one.create_result("table/test", b"more rows", &[]);
         let object = entry.outputs["value"];
         let two = Machine::new(Remote::with_store(
             store.clone(),
@@ -722,15 +728,15 @@ fn a_public_object_reaches_the_public_area() {
             given: Vec::new(),
         };
         two.link.send(offer, &two.store).unwrap();
-        assert_eq!(place_of(&store, &object).len(), 2);
-        assert_eq!(two.said(), "");
+        assert_eq!(paths_of_object(&store, &object).len(), 2);
+        assert_eq!(two.messages(), "");
     });
 }
 
-/// Only the latest record of a source is valid. Older records and records from another remote are rejected.
+/// Only the latest record of a source is valid. Older records and records from a different remote are rejected.
 #[test]
-fn an_old_record_of_a_source_is_not_believed() {
-    over_all(|store| {
+fn an_old_record_of_a_source_is_rejected() {
+    for_each_store(|store| {
         let content = |bytes: &[u8]| Content {
             digest: Digest::of_bytes(bytes),
             bytes: bytes.len() as u64,
@@ -744,41 +750,41 @@ fn an_old_record_of_a_source_is_not_believed() {
         let reader =
             |shown: &str| Machine::new(Remote::with_store(store.clone(), shown, None, &[public]));
         let two = reader("r");
-        let told = |machine: &Machine| {
+        let recorded_digest = |machine: &Machine| {
             let known = machine.link.source("c/s/f.csv").unwrap();
             known.map(|known| known.content.digest)
         };
-        assert_eq!(told(&two), None);
+        assert_eq!(recorded_digest(&two), None);
         let path = Path::from("v1/sources/c+s+f.csv");
         one.link.send_source("c/s/f.csv", &wrong, None).unwrap();
-        assert_eq!(told(&two), Some(wrong.digest));
+        assert_eq!(recorded_digest(&two), Some(wrong.digest));
         let old = futures::executor::block_on(async {
             store.get(&path).await.unwrap().bytes().await.unwrap()
         });
         // A valid record replaces a wrong one.
         one.link.send_source("c/s/f.csv", &right, None).unwrap();
-        assert_eq!(told(&two), Some(right.digest));
-        assert_eq!(two.said(), "");
+        assert_eq!(recorded_digest(&two), Some(right.digest));
+        assert_eq!(two.messages(), "");
         let new = futures::executor::block_on(async {
             store.get(&path).await.unwrap().bytes().await.unwrap()
         });
         futures::executor::block_on(store.put(&path, old.into())).unwrap();
-        assert_eq!(told(&two), None);
+        assert_eq!(recorded_digest(&two), None);
         assert!(
-            two.said().contains("an old record was restored"),
+            two.messages().contains("an old record was restored"),
             "{}",
-            two.said()
+            two.messages()
         );
-        // A machine that never saw the newer record accepts the older one.
-        assert_eq!(told(&reader("r")), Some(wrong.digest));
+        // A machine that never read the newer record accepts the older one.
+        assert_eq!(recorded_digest(&reader("r")), Some(wrong.digest));
         futures::executor::block_on(store.put(&path, new.into())).unwrap();
-        assert_eq!(told(&two), Some(right.digest));
+        assert_eq!(recorded_digest(&two), Some(right.digest));
         let other = reader("q");
-        assert_eq!(told(&other), None);
+        assert_eq!(recorded_digest(&other), None);
         assert!(
-            other.said().contains("was written for the remote r"),
+            other.messages().contains("was written for the remote r"),
             "{}",
-            other.said()
+            other.messages()
         );
     });
 }

@@ -1,4 +1,4 @@
-//! The guarantees of a tier, for a remote in memory.
+//! A remote in memory meets the requirements that hold for every tier of a cache.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -11,9 +11,9 @@ use prep_conformance::{TierCase, check_tier};
 use prep_remote::{Link, Remote, SigningKey};
 
 #[test]
-fn a_remote_keeps_the_guarantees_of_a_tier() {
+fn a_remote_meets_the_requirements_of_a_tier() {
     let shared: Arc<dyn ObjectStore> = Arc::new(InMemory::new());
-    let key = SigningKey::make("a").unwrap();
+    let key = SigningKey::generate("a").unwrap();
     let public = key.public();
     let key = RefCell::new(Some(key));
     let links: RefCell<Vec<Link>> = RefCell::default();

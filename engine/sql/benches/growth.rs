@@ -1,5 +1,5 @@
-//! Measures queries of growing size: `cargo bench -p prep-sql --bench growth [NAME]`. The time should double from line
-//! to line.
+//! Measures queries of growing size: `cargo bench -p prep-sql --bench growth [NAME]`. The size doubles from line to
+//! line, and the time should double too.
 
 #![allow(
     clippy::expect_used,
@@ -28,7 +28,7 @@ fn measure() {
     for growing in wide::GROWING.iter().filter(chosen) {
         println!("{}", growing.name);
         for doubled in 0..4 {
-            let size = growing.least << doubled;
+            let size = growing.min_size << doubled;
             let time = runtime.block_on(growing.time(&session, size, 3));
             println!("  {size:>6} {time:>10.1?}");
         }

@@ -1,8 +1,8 @@
 //! Checks the function calls of a query: known functions, and clauses that have an effect on them.
 //!
-//! DataFusion's planner ignores clauses that a kind of function does not have. For example, it would plan `upper(name)
-//! FILTER (WHERE ...)` as `upper(name)`. This check runs before planning and reports such clauses with their place in
-//! the query.
+//! DataFusion's planner ignores clauses that a function does not support. For example, it would plan `upper(name)
+//! FILTER (WHERE ...)` as `upper(name)`. This check runs before planning and reports such clauses with their position
+//! in the query.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -18,7 +18,8 @@ use prep_spec::{construct, nearest};
 use crate::functions::{AGGREGATE, NON_DETERMINISTIC, SCALAR, WINDOW};
 use crate::{QueryError, Session};
 
-/// Makes a row of each element of a list. The planner handles it itself, so it is not in the list of functions.
+/// `unnest` creates a row for each element of a list. The planner handles it itself, so it is not in the list of
+/// functions.
 const UNNEST: &str = "unnest";
 
 /// Aggregates whose result depends on the order of the rows. `ORDER BY` in the parentheses of other aggregates has no
@@ -45,25 +46,25 @@ pub(crate) fn check(session: &Session, query: &Ast) -> Result<(), QueryError> {
     }
 }
 
-/// Returns the scalar function `name`, in any case, if queries may call it.
+/// Returns the scalar function `name` if queries may call it. Ignores the case of `name`.
 pub(crate) fn scalar(state: &SessionState, name: &str) -> Option<Arc<ScalarUDF>> {
     let found = state.scalar_functions().get(&name.to_lowercase())?;
     SCALAR.contains(&found.name()).then(|| found.clone())
 }
 
-/// Returns the aggregate `name`, in any case, if queries may call it.
+/// Returns the aggregate `name` if queries may call it. Ignores the case of `name`.
 pub(crate) fn aggregate(state: &SessionState, name: &str) -> Option<Arc<AggregateUDF>> {
     let found = state.aggregate_functions().get(&name.to_lowercase())?;
     AGGREGATE.contains(&found.name()).then(|| found.clone())
 }
 
-/// Returns the window function `name`, in any case, if queries may call it.
+/// Returns the window function `name` if queries may call it. Ignores the case of `name`.
 pub(crate) fn window(state: &SessionState, name: &str) -> Option<Arc<WindowUDF>> {
     let found = state.window_functions().get(&name.to_lowercase())?;
     WINDOW.contains(&found.name()).then(|| found.clone())
 }
 
-/// Names of all functions that queries may call, sorted. They are candidates for suggestions.
+/// Returns the sorted names of all functions that queries may call. They are candidates for suggestions.
 fn names(state: &SessionState) -> Vec<String> {
     let scalar_names = state.scalar_functions().keys();
     let scalar_names = scalar_names.filter(|name| scalar(state, name).is_some());
@@ -127,7 +128,7 @@ impl CallChecker<'_> {
         let name = call.name;
         if NON_DETERMINISTIC.contains(&name) {
             let message = format!(
-                "{name}() returns another value each time, but results must be reproducible"
+                "{name}() returns a different value each time, but results must be reproducible"
             );
             let help = "use a seeded split or `draws` for random numbers";
             return call.rejected(message, Some(help.to_owned()));
@@ -152,7 +153,7 @@ impl CallChecker<'_> {
     }
 }
 
-/// A call of a function.
+/// A function call, with its position in the query.
 struct Call<'a> {
     name: &'a str,
     place: Option<(u64, u64)>,
@@ -210,7 +211,7 @@ impl Call<'_> {
         Ok(())
     }
 
-    /// `IGNORE NULLS` is written inside the parentheses or after them.
+    /// Checks `IGNORE NULLS`, which may be written inside the parentheses or after them.
     fn null_treatment(&self) -> Result<(), QueryError> {
         let inside = self.list().is_some_and(|list| {
             let treatment = |clause: &FunctionArgumentClause| {
@@ -228,7 +229,7 @@ impl Call<'_> {
         self.reject_clause(list.args.iter().any(is_wildcard), "*")
     }
 
-    /// Returns an error if the clause is present.
+    /// Returns an error if the clause is present in the call.
     fn reject_clause(&self, is_present: bool, clause: &str) -> Result<(), QueryError> {
         if !is_present {
             return Ok(());

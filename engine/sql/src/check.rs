@@ -1,4 +1,4 @@
-//! Checks all queries of a pipeline when it is loaded: names, row order, and types as far as they are declared.
+//! Checks all queries of a pipeline when it is loaded: names, row order, and types, as far as they are declared.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::plan::{RowOrder, plan_unread};
 use crate::relation::{RelationBatch, RelationColumn, ScanError};
 use crate::{QueryError, Relation, Session, VALUE_COLUMN, constants, types};
 
-/// Placeholder column of a table without declared columns. It gives `*` a column to pass on.
+/// Placeholder column of a table without declared columns, so that `*` selects at least one column.
 const UNDECLARED: &str = "*";
 
 /// Columns of a table, as far as they are known before the table exists.
@@ -25,7 +25,7 @@ struct TableColumns(Vec<TableColumn>);
 struct TableColumn {
     name: String,
     content: ColumnContent,
-    /// Not part of `*`.
+    /// True if `*` does not include the column.
     hidden: bool,
 }
 
@@ -34,7 +34,7 @@ struct TableColumn {
 enum ColumnContent {
     /// Values of this type.
     Typed(DataType),
-    /// Entries of an array. They can only be passed on, to an output that is an array.
+    /// Entries of an array. A query can only pass them on to an output that is an array.
     Entries,
 }
 
@@ -92,7 +92,7 @@ pub fn known_columns(
         .collect()
 }
 
-/// Names a type like the types of the language.
+/// Returns the name that the pipeline language uses for a type.
 fn type_name(data_type: &DataType) -> &'static str {
     match data_type {
         DataType::Boolean => ColumnKind::Boolean.name(),
@@ -107,7 +107,8 @@ fn type_name(data_type: &DataType) -> &'static str {
 struct PipelineChecker<'a> {
     session: &'a Session,
     pipeline: &'a Pipeline,
-    /// Columns of the tables checked so far. `None` for a table in error, whose users are not checked.
+    /// Columns of the tables checked so far. `None` for a table with an error. Queries that use such a table are not
+    /// checked.
     known: BTreeMap<String, Option<TableColumns>>,
     diagnostics: Vec<Diagnostic>,
     /// Whether a query over files may name columns that are not declared.
@@ -158,7 +159,7 @@ impl<'a> PipelineChecker<'a> {
         let columns = match &table.made {
             TableOrigin::Query(query) => {
                 let columns = self.query(query, RowOrder::Ordered)?;
-                return self.has_names(query).then_some(columns);
+                return self.check_names(query).then_some(columns);
             }
             TableOrigin::List(_) => vec![ProducedColumn::text(VALUE_COLUMN)],
             TableOrigin::Declared(declaration) => {
@@ -195,7 +196,7 @@ impl<'a> PipelineChecker<'a> {
     /// Checks the tables, columns and queries that a declaration names. Returns whether all are correct.
     fn declared(&mut self, declaration: &Declaration) -> bool {
         let mut is_valid = true;
-        // A key that names columns means the table that is named first.
+        // A key that names columns refers to the first table that the declaration names.
         let mut table: Option<&str> = None;
         for (key, setting) in declaration.settings() {
             match (&key.value, &setting.value) {
@@ -208,7 +209,7 @@ impl<'a> PipelineChecker<'a> {
                         value: name.clone(),
                         span: setting.span,
                     };
-                    is_valid &= self.has_file(&name).is_some();
+                    is_valid &= self.require_file(&name).is_some();
                 }
                 (KeyType::Column, Setting::Text(column)) => {
                     let columns = table.and_then(|table| self.table(table));
@@ -249,7 +250,7 @@ impl<'a> PipelineChecker<'a> {
                         is_valid &= self.query(query, RowOrder::Ordered).is_some();
                     }
                 }
-                (kind, Setting::Query(query)) => is_valid &= self.fits(kind, query),
+                (kind, Setting::Query(query)) => is_valid &= self.query_fits(kind, query),
                 (_, Setting::Outputs(outputs)) => {
                     for output in outputs {
                         is_valid &= self.declared(&output.declaration);
@@ -262,7 +263,7 @@ impl<'a> PipelineChecker<'a> {
     }
 
     /// Reports an error if the table has no column `file`, which a table of files must have.
-    fn has_file(&mut self, files: &Spanned<String>) -> Option<()> {
+    fn require_file(&mut self, files: &Spanned<String>) -> Option<()> {
         let columns = self.table(&files.value)?;
         if columns.has("file") {
             return Some(());
@@ -275,8 +276,8 @@ impl<'a> PipelineChecker<'a> {
         None
     }
 
-    /// Plans a query and compares its columns with those that its place in the pipeline needs.
-    fn fits(&mut self, key_type: &KeyType, query: &Query) -> bool {
+    /// Plans a query and compares its columns with those that the pipeline key requires.
+    fn query_fits(&mut self, key_type: &KeyType, query: &Query) -> bool {
         let (message, help) = match key_type {
             KeyType::Lines => {
                 let is_text = |known: &ColumnContent| match known {
@@ -293,9 +294,9 @@ impl<'a> PipelineChecker<'a> {
                 match self.query(query, RowOrder::Ordered) {
                     Some(columns) if is_text(&columns) => return true,
                     Some(_) => (
-                        "a query for lines must return one column of texts, and optionally one of booleans"
+                        "a query for lines must return one text column, and optionally one boolean column"
                             .to_owned(),
-                        "join the columns to one text: SELECT a || ',' || b AS line",
+                        "join the columns into one text: SELECT a || ',' || b AS line",
                     ),
                     None => return false,
                 }
@@ -311,7 +312,7 @@ impl<'a> PipelineChecker<'a> {
                     None => return false,
                 }
             }
-            // A tree has no order.
+            // The files of a directory have no order.
             KeyType::Placed => {
                 let Some(columns) = self.query(query, RowOrder::AnyOrder) else {
                     return false;
@@ -328,7 +329,7 @@ impl<'a> PipelineChecker<'a> {
             KeyType::Set | KeyType::Size => return self.query(query, RowOrder::AnyOrder).is_some(),
             _ => {
                 let is_valid = self.query(query, RowOrder::Ordered).is_some();
-                return self.has_names(query) && is_valid;
+                return self.check_names(query) && is_valid;
             }
         };
         let code = match key_type {
@@ -341,7 +342,7 @@ impl<'a> PipelineChecker<'a> {
     }
 
     /// Reports computed columns without a name, because published files contain the names of columns.
-    fn has_names(&mut self, query: &Query) -> bool {
+    fn check_names(&mut self, query: &Query) -> bool {
         let unnamed = query.unnamed();
         for (line, column, text) in &unnamed {
             let span = query.locate(&self.pipeline.source, *line, *column);
@@ -365,8 +366,9 @@ impl<'a> PipelineChecker<'a> {
             return Some(columns);
         };
         let name = &column.name;
-        let message =
-            format!("`{name}` holds entries of an array, which only an output `npy` can contain");
+        let message = format!(
+            "`{name}` contains entries of an array, which only an output `npy` can contain"
+        );
         self.diagnostics.push(
             Diagnostic::error("wrong-columns", query.span, message).help(
                 "keep `_row` instead, and join with the array's table where the output is written",
@@ -405,7 +407,7 @@ impl<'a> PipelineChecker<'a> {
                 }
                 let name = &column.name;
                 let message = format!(
-                    "column `{name}` of table `{table}` holds entries of an array, so queries cannot compute with it"
+                    "column `{name}` of table `{table}` contains entries of an array, so queries cannot compute with it"
                 );
                 let help = "for an array with one axis, use its column `value`: `columns: { value: text }`";
                 is_valid = false;

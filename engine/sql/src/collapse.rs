@@ -1,9 +1,10 @@
-//! Plans runs of columns that a query does not name as a single column, which makes planning of wide tables fast.
+//! Plans each run of columns that a query does not name as a single column, which makes the planning of wide tables
+//! fast.
 //!
-//! `SELECT *` over a wide table names none of its columns. The planner still visits each column in every pass and looks
-//! each up among the others, so its time grows with the square of their number. A column that does not occur in the
-//! query's text can only be passed on by `*`, together with its neighbours. Therefore each run of such neighbours is
-//! planned as one column, and the result is expanded again.
+//! `SELECT *` over a wide table names none of its columns. The planner still visits each column in every pass and
+//! searches for it among the others, so its time grows with the square of the number of columns. A column that does not
+//! occur in the query's text can only be passed on by `*`, together with its neighbors. Therefore each run of such
+//! neighbors is planned as one column, and the result is expanded again.
 //!
 //! There are two exceptions. A query that counts columns (`ORDER BY 2`, `AS t(a, b)`) is never collapsed. If the query
 //! compares entire rows (DISTINCT, UNION), the plan shows that the collapsed columns are used, and the caller plans
@@ -25,10 +26,11 @@ use crate::plan::Tables;
 use crate::relation::{RelationBatch, RelationColumn, ScanError};
 use crate::usage::UsedColumns;
 
-/// For each table, and each column that is planned: the range of the table's columns that it represents.
+/// For each table and each of its planned columns, the range of original columns that the planned column represents.
 pub(crate) type ColumnGroups = BTreeMap<String, Vec<Range<usize>>>;
 
-/// Returns the tables with collapsed columns. `None` if nothing can be collapsed or the query counts columns.
+/// Returns the tables with collapsed columns. `None` if nothing can be collapsed or the query refers to columns by
+/// position.
 pub(crate) fn collapse(query: &Query, tables: &Tables) -> Option<(Tables, ColumnGroups)> {
     let mut counts: HashMap<&str, usize> = HashMap::new();
     for relation in tables.values() {
@@ -36,7 +38,7 @@ pub(crate) fn collapse(query: &Query, tables: &Tables) -> Option<(Tables, Column
             *counts.entry(&column.name).or_default() += 1;
         }
     }
-    let named = words_of_query(&query.normal)?;
+    let named = query_words(&query.normal)?;
     if refers_by_position(query.statement()) {
         return None;
     }
@@ -63,7 +65,8 @@ pub(crate) fn collapse(query: &Query, tables: &Tables) -> Option<(Tables, Column
     is_useful.then_some((collapsed, groups))
 }
 
-/// Ranges of columns: one for each column that must stay alone, and one for each run of the others.
+/// Groups the columns of a table into ranges: one for each column for which `is_alone` is true, and one for each run of
+/// other columns.
 fn group(relation: &dyn Relation, is_alone: impl Fn(&RelationColumn) -> bool) -> Vec<Range<usize>> {
     let mut groups: Vec<Range<usize>> = Vec::new();
     let mut open = false;
@@ -78,7 +81,7 @@ fn group(relation: &dyn Relation, is_alone: impl Fn(&RelationColumn) -> bool) ->
     groups
 }
 
-/// Returns whether the query computes with a column that represents several.
+/// Returns whether the query computes with a column that represents several columns.
 pub(crate) fn uses_collapsed(used: &UsedColumns, groups: &ColumnGroups) -> bool {
     used.iter().any(|(table, columns)| {
         let groups = groups.get(table);
@@ -89,22 +92,22 @@ pub(crate) fn uses_collapsed(used: &UsedColumns, groups: &ColumnGroups) -> bool 
     })
 }
 
-/// Translates positions of used columns from the collapsed tables to the original ones.
+/// Translates the positions of used columns from the collapsed tables to the original tables.
 pub(crate) fn expand_used(used: UsedColumns, groups: &ColumnGroups) -> UsedColumns {
     let table = |(table, columns): (String, BTreeSet<usize>)| {
         let Some(groups) = groups.get(&table) else {
             return (table, columns);
         };
         let start = |index: usize| groups.get(index).map_or(usize::MAX, |group| group.start);
-        // A position after the columns is the one of `_row`.
+        // A position after the relation's columns is the position of `_row`.
         let columns = columns.into_iter().map(start).collect();
         (table, columns)
     };
     used.into_iter().map(table).collect()
 }
 
-/// All words of a query, quoted or not. This includes all columns that it names.
-fn words_of_query(text: &str) -> Option<HashSet<String>> {
+/// Returns all words of a query, quoted or not. They include all columns that the query names.
+fn query_words(text: &str) -> Option<HashSet<String>> {
     let tokens = Tokenizer::new(&GenericDialect {}, text).tokenize().ok()?;
     let word = |token| match token {
         Token::Word(word) => Some(word.value),
@@ -147,7 +150,7 @@ impl Visitor for PositionFinder {
     fn pre_visit_table_factor(&mut self, factor: &TableFactor) -> ControlFlow<()> {
         let alias = match factor {
             TableFactor::Table { alias, .. } | TableFactor::Derived { alias, .. } => alias.as_ref(),
-            // The other factors have their own columns.
+            // Other items of FROM define their own columns.
             _ => None,
         };
         stop_if(alias.is_some_and(|alias| !alias.columns.is_empty()))
@@ -166,12 +169,12 @@ fn stop_if(stop: bool) -> ControlFlow<()> {
     }
 }
 
-/// A table in which a column may represent several.
+/// A table in which one column may represent several columns of the original table.
 #[derive(Debug)]
 struct CollapsedTable {
     relation: Arc<dyn Relation>,
     columns: Vec<RelationColumn>,
-    /// For each column, the first of the table's columns that it represents.
+    /// For each column, the position of the first original column that it represents.
     starts: Vec<usize>,
 }
 

@@ -1,4 +1,4 @@
-//! Rejects constant expressions that would fail at run time, when the pipeline is loaded.
+//! Rejects constant expressions that would fail at run time. This check runs when the pipeline is loaded.
 //!
 //! It finds constants that fail (`CAST('x' AS BIGINT)`), integer division by a constant zero, and invalid regular
 //! expressions. It also rejects ORDER BY and PARTITION BY keys without a column, because they have no effect.
@@ -54,7 +54,7 @@ fn in_node(state: &SessionState, node: &LogicalPlan) -> Result<Option<QueryError
             if found.is_none() {
                 found = in_expr(state, inner, &schema)?;
             }
-            // A constant has been computed entirely, so its parts need no check.
+            // The entire constant has been computed, so its parts need no check.
             Ok(if is_plain_constant(inner) {
                 TreeNodeRecursion::Jump
             } else {
@@ -90,7 +90,7 @@ fn in_expr(state: &SessionState, expr: &Expr, schema: &DFSchema) -> Result<Optio
             };
             let is_whole = divisor.data_type().is_integer();
             let zero = ScalarValue::new_zero(&divisor.data_type());
-            // The quotient of a number that is not an integer is infinite, as in pandas.
+            // Division by a zero that is not an integer returns infinity, as in pandas.
             let is_integer = left.get_type(schema)?.is_integer();
             if is_whole && is_integer && zero.is_ok_and(|zero| zero == divisor) {
                 return Ok(Some(QueryError::Rejected {
@@ -132,8 +132,8 @@ fn in_expr(state: &SessionState, expr: &Expr, schema: &DFSchema) -> Result<Optio
     }
 }
 
-/// Position of a function's argument with flags. The flags of `regexp_replace` are not checked, because `g` is valid
-/// only there.
+/// Position of the flags among a function's arguments. The flags of `regexp_replace` are not checked, because the flag
+/// `g` is valid only there.
 fn flags_at(function: &str) -> Option<usize> {
     match function {
         "regexp_like" | "regexp_match" => Some(2),
@@ -143,7 +143,7 @@ fn flags_at(function: &str) -> Option<usize> {
     }
 }
 
-/// Tries a constant pattern on an empty text.
+/// Compiles a constant pattern by matching it with an empty text. Returns the error if the pattern is invalid.
 fn pattern(state: &SessionState, text: &Expr, flags: Option<&Expr>) -> Option<QueryError> {
     let Expr::Literal(value, _) = text else {
         return None;
@@ -156,7 +156,7 @@ fn pattern(state: &SessionState, text: &Expr, flags: Option<&Expr>) -> Option<Qu
     let trial = Expr::ScalarFunction(ScalarFunction::new_udf(Arc::clone(function), args));
     let error = computed(state, &trial).err()?;
     let message = error.strip_backtrace();
-    // DataFusion's message has the pattern, a mark below the error in it, and a line with the reason.
+    // DataFusion's message consists of the pattern, a mark below the error in the pattern, and a line with the reason.
     let why = message
         .lines()
         .rev()
@@ -169,7 +169,7 @@ fn pattern(state: &SessionState, text: &Expr, flags: Option<&Expr>) -> Option<Qu
     })
 }
 
-/// The reason of an error, without the names of DataFusion's components.
+/// Returns the reason for an error, without the names of DataFusion's components.
 fn cause(error: &datafusion::error::DataFusionError) -> String {
     let message = error.find_root().strip_backtrace();
     let last = first_line(&message).rsplit(" error: ").next();
@@ -191,7 +191,7 @@ fn useless_key_error(clause: &str, key: &Expr) -> QueryError {
     }
 }
 
-/// Returns whether an expression has neither a column nor a part that is computed from other rows.
+/// Returns whether an expression contains neither a column nor a part that is computed from other rows.
 fn is_without_column(expr: &Expr) -> bool {
     let depends = |inner: &Expr| {
         Ok(matches!(

@@ -31,7 +31,7 @@ pub enum QueryError {
         /// The column that does not exist, if that is the error.
         column: Option<String>,
     },
-    /// Rejected before it is planned or run.
+    /// A query that is rejected before it is planned or run.
     #[error("{message}")]
     Rejected {
         /// The message.
@@ -44,7 +44,7 @@ pub enum QueryError {
     /// The query does not determine the order of its rows.
     #[error("the order of the rows is not determined: {0}")]
     Order(String),
-    /// Valid SQL that the language of pipelines does not have.
+    /// Valid SQL that the pipeline language does not support.
     #[error("{0}")]
     Unsupported(String),
     /// A value could not be computed while the query ran.
@@ -83,12 +83,12 @@ impl FunctionError {
     }
 }
 
-/// The query was cancelled.
+/// The error of a cancelled query.
 #[derive(Debug, Error)]
 #[error("stopped")]
 pub(crate) struct QueryCancelled;
 
-/// A relation could not be read.
+/// The error of a relation that could not be read.
 #[derive(Debug, Error)]
 #[error("{0}")]
 pub(crate) struct UnreadableRelation(#[source] pub ScanError);
@@ -121,7 +121,8 @@ impl Error for RelationError {
 }
 
 impl QueryError {
-    /// Returns the class of the error. The relation's own error, if there is one, may have a more precise class.
+    /// Returns the class of the error. If a relation's own error is the cause, that error may have a more precise
+    /// class.
     pub fn failure(&self) -> Failure {
         match self {
             QueryError::Run { failure, .. } => *failure,
@@ -129,7 +130,7 @@ impl QueryError {
         }
     }
 
-    /// Line and column in the query's text, from 1.
+    /// Returns the line and column in the query's text, both from 1.
     pub fn place(&self) -> Option<(u64, u64)> {
         match self {
             QueryError::Plan { place, .. }
@@ -149,7 +150,7 @@ impl QueryError {
         }
     }
 
-    /// One action that the author of the query can take.
+    /// Returns one action that the author of the query can take.
     pub fn help(&self) -> Option<&str> {
         match self {
             QueryError::Rejected { help, .. } | QueryError::Run { help, .. } => help.as_deref(),
@@ -186,7 +187,7 @@ impl QueryError {
         let has_cause = causes(&error).any(|cause| cause.is::<UnreadableRelation>());
         let needs_memory = causes(&error).any(|cause| {
             let of_function = cause.downcast_ref::<FunctionError>();
-            // The only lack that a function reports.
+            // Memory is the only resource whose lack a function reports.
             of_function.is_some_and(|error| error.failure == Failure::Machine)
                 || matches!(
                     cause.downcast_ref(),
@@ -203,8 +204,8 @@ impl QueryError {
         }
     }
 
-    /// Converts an error of the optimizer. Because the optimizer computes constants, it is an error of the plan or of a
-    /// value.
+    /// Converts an error of the optimizer. The optimizer computes constants, so this is an error of either the plan or
+    /// a value.
     pub(crate) fn prepare(error: DataFusionError, pool: &QueryPool) -> QueryError {
         let is_value = causes(&error).any(|cause| {
             cause.is::<ArrowError>() || cause.is::<FunctionError>() || cause.is::<QueryCancelled>()
@@ -218,7 +219,7 @@ impl QueryError {
     }
 }
 
-/// Returns an error and its causes, outermost first. Operators that wait for the same result share its error by an
+/// Returns an error and its causes, outermost first. Operators that wait for the same result share its error in an
 /// `Arc`.
 fn causes(error: &DataFusionError) -> impl Iterator<Item = &(dyn Error + 'static)> {
     prep_failure::causes(error).map(|cause| match cause.downcast_ref::<Arc<DataFusionError>>() {
@@ -239,8 +240,8 @@ fn classify(error: &DataFusionError, pool: Option<&QueryPool>) -> (Failure, Stri
         if let Some(UnreadableRelation(error)) = cause.downcast_ref::<UnreadableRelation>() {
             return (Failure::Input, error.to_string());
         }
-        // A query reads through relations, whose errors have their own type. All other I/O errors concern temporary
-        // files.
+        // A query reads tables through relations, whose errors have their own type. All other I/O errors concern
+        // temporary files.
         if let Some(error) = cause.downcast_ref::<io::Error>()
             && is_from_system(error)
         {
@@ -270,14 +271,14 @@ pub(crate) fn message_of(error: &DataFusionError) -> String {
     classify(error, None).1
 }
 
-/// Suggests how to correct a query that fails on a value.
+/// Suggests how to correct a query that fails because of a value.
 fn help_for(error: &DataFusionError, message: &str) -> Option<String> {
     let mut arrays = causes(error).filter_map(|cause| cause.downcast_ref::<ArrowError>());
     let is_cast = arrays.any(|error| matches!(error, ArrowError::CastError(_)));
     let help = if is_cast {
         "use TRY_CAST to make such values missing, or WHERE to leave their rows out"
     } else if message.starts_with("division by zero") {
-        "use NULLIF(x, 0) in place of the divisor x to make the result missing"
+        "use NULLIF(x, 0) as the divisor to make the result missing"
     } else if message.starts_with("the result exceeds 64-bit integers") {
         "use CAST(x AS DOUBLE) to compute with doubles, which have no such limit"
     } else {
@@ -286,7 +287,7 @@ fn help_for(error: &DataFusionError, message: &str) -> Option<String> {
     Some(help.to_owned())
 }
 
-/// Translates DataFusion's message about a failed cast into the names of SQL.
+/// Rewrites DataFusion's message about a failed cast with SQL's type names.
 fn cast_message(text: &str) -> String {
     let parts = text
         .strip_prefix("Cannot cast string '")
@@ -304,7 +305,7 @@ fn cast_message(text: &str) -> String {
     format!("'{value}' cannot be cast to {data_type}")
 }
 
-/// Classifies an Arrow error. `None` for an error that only wraps another.
+/// Classifies an Arrow error. `None` for an error that only wraps another error.
 fn classify_arrow(error: &ArrowError) -> Option<(Failure, String)> {
     Some(match error {
         ArrowError::ExternalError(_) | ArrowError::IoError(..) => return None,
@@ -325,7 +326,7 @@ fn classify_arrow(error: &ArrowError) -> Option<(Failure, String)> {
     })
 }
 
-/// Message for a lack of memory.
+/// Returns the message for insufficient memory.
 fn out_of_memory(text: &str, pool: Option<&QueryPool>) -> String {
     match pool.map(QueryPool::required_bytes) {
         Some(bytes) if bytes > 0 => {
@@ -346,7 +347,7 @@ fn missing_column(error: &DataFusionError) -> Option<&Column> {
     }
 }
 
-/// The innermost message, without DataFusion's prefixes and its advice to file a bug.
+/// Returns the innermost message, without DataFusion's prefixes and its advice to file a bug.
 fn root_message(error: &DataFusionError) -> String {
     let root = error.find_root();
     let text = root.strip_backtrace();
@@ -380,15 +381,15 @@ mod tests {
 
     use super::*;
 
-    /// An error as the library for temporary files returns it: with kind and path, but without the number of the
-    /// system.
+    /// An error as the library for temporary files returns it: with kind and path, but without the system's error
+    /// number.
     fn with_path(error: &io::Error) -> DataFusionError {
         let named = io::Error::new(error.kind(), format!("{error} at path \"/spill\""));
         DataFusionError::IoError(named)
     }
 
     #[test]
-    fn a_failed_temporary_file_is_a_machine_error() {
+    fn a_temporary_file_error_is_a_system_failure() {
         // EIO and ESTALE have no stable `ErrorKind`.
         for number in [5, 13, 28, 30, 116] {
             let error = io::Error::from_raw_os_error(number);
@@ -398,7 +399,7 @@ mod tests {
     }
 
     #[test]
-    fn library_messages_in_this_form_are_not_locations() {
+    fn io_errors_without_a_system_cause_are_pipeline_failures() {
         for kind in [
             ErrorKind::Other,
             ErrorKind::InvalidData,

@@ -1,9 +1,8 @@
 //! Casts the results of functions to signed 64-bit integers.
 //!
-//! Some of DataFusion's functions return 32-bit or unsigned integers. Arithmetic on 32-bit integers overflows early,
-//! and an operation on an unsigned and a signed number returns a decimal, which prints as `1.0000`. Therefore every
-//! call that returns such integers, alone or in lists, is cast to BIGINT. A CAST that is written in a query keeps its
-//! type.
+//! Some of DataFusion's functions return 32-bit or unsigned integers. Arithmetic on 32-bit integers overflows early. An
+//! operation on an unsigned and a signed number returns a decimal, which prints as `1.0000`. Therefore every call that
+//! returns such integers, alone or in lists, is cast to BIGINT. An explicit CAST in a query keeps its type.
 
 use std::mem::replace;
 use std::ops::ControlFlow;
@@ -24,13 +23,13 @@ use datafusion::sql::sqlparser::ast::{
 
 use crate::QueryError;
 
-/// Casts the results of calls in a plan of the planner.
+/// Casts the results of function calls in a logical plan.
 pub(crate) fn widen(plan: LogicalPlan) -> std::result::Result<LogicalPlan, QueryError> {
     let widened = plan.transform_up_with_subqueries(node);
     Ok(widened.map_err(|error| QueryError::plan(&error))?.data)
 }
 
-/// Returns the type with 64-bit integers in place of others. `None` if it has no others.
+/// Returns the type with 64-bit integers in place of other integer types. `None` if it contains no other integer types.
 fn widened_type(data_type: &DataType) -> Option<DataType> {
     let element = |field: &Arc<Field>| {
         let wide = widened_type(field.data_type())?;
@@ -76,7 +75,7 @@ fn call(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
     })
 }
 
-/// Casts the results of aggregates and window functions, which are plan nodes of their own.
+/// Casts the results of aggregates and window functions, which are separate plan nodes.
 fn returned(plan: LogicalPlan) -> Result<LogicalPlan> {
     let inner = match &plan {
         LogicalPlan::Window(window) => window.input.schema().fields().len(),
@@ -104,7 +103,8 @@ fn returned(plan: LogicalPlan) -> Result<LogicalPlan> {
     Ok(LogicalPlan::Projection(projection))
 }
 
-/// Updates the types of outer columns that a subquery refers to, because it has its own copy of them.
+/// Updates the types of outer columns in a subquery. A subquery stores a copy of the types of the outer columns that it
+/// refers to.
 fn outer_columns(subquery: LogicalPlan, schema: &DFSchema) -> Result<Transformed<LogicalPlan>> {
     let retyped = |expr: Expr| {
         expr.transform_up(|expr| match expr {
@@ -137,9 +137,9 @@ fn outer_columns(subquery: LogicalPlan, schema: &DFSchema) -> Result<Transformed
     Ok(Transformed::yes(LogicalPlan::Subquery(subquery)))
 }
 
-/// Functions with results that are not BIGINT, by all their names. The planner checks types while it plans, so it
-/// rejects `words[2:cardinality(words)]` unless the call is cast in the text. Calls of all other functions are cast
-/// after planning.
+/// Functions with integer results that are not BIGINT, under all their names. The planner checks types while it plans,
+/// so it rejects `words[2:cardinality(words)]` unless the call is cast in the query's text. Calls of all other
+/// functions are cast after planning.
 const COUNTING: [&str; 26] = [
     "array_length",
     "array_ndims",

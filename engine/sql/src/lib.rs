@@ -3,13 +3,13 @@
 //! Two rewrites of the logical plan adapt SQL to pipelines:
 //!
 //! * `order`: SQL tables have no row order, but published files must have the row order of pandas. Therefore every
-//!   table has the hidden column `_row`, and the rows of a query come in the order of its tables in FROM, the first
-//!   table first. The rewrite carries `_row` through the plan and sorts by it where a join loses the order. A query
-//!   whose row order is not determined is an error when the pipeline is loaded, not a wrong checksum later.
-//! * `usage`: most columns of a preparation are only copied. A column that a query passes on without computing with it
-//!   is *opaque*. The query is planned a second time with each opaque column replaced by its *origins*, the numbers of
-//!   the stored rows. DataFusion then joins and filters integers, and the writer copies the bytes of the cells. All
-//!   other columns are read as typed values.
+//!   table has the hidden column `_row`, and the rows of a query are sorted by the rows of its tables in FROM, the
+//!   first table first. The rewrite carries `_row` through the plan and sorts by it where a join loses the order. A
+//!   query whose row order is not determined is an error when the pipeline is loaded, not a wrong checksum later.
+//! * `usage`: most columns of a pipeline are only copied. A column that a query passes on without computing with it is
+//!   *opaque*. The query is planned a second time with each opaque column replaced by its *origins*, the numbers of the
+//!   stored rows. DataFusion then joins and filters integers, and the writer copies the bytes of the cells. All other
+//!   columns are read as typed values.
 //!
 //! ```text
 //! relation   a table as queries see it (trait)         session    DataFusion, configured once
@@ -112,7 +112,7 @@ pub use relation::{Relation, RelationBatch, RelationColumn, ScanError};
 pub use run::{ColumnSource, QueryRows, ResultColumn};
 pub use session::Session;
 
-/// Name of the hidden column with an entire row: the record of a JSON table, or the entry of an array.
+/// Name of the hidden column that contains an entire row: the record of a JSON table, or the entry of an array.
 pub const RECORD_COLUMN: &str = "record";
-/// Name of the column with the values of a one-dimensional array.
+/// Name of the column that contains the values of a one-dimensional array.
 pub const VALUE_COLUMN: &str = "value";

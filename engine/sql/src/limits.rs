@@ -1,4 +1,4 @@
-//! Limits of a running query: how much memory it may use, and whether it is cancelled.
+//! Limits of a running query: its memory, and its cancellation.
 
 use std::any::Any;
 use std::fmt;
@@ -17,14 +17,14 @@ use crate::error::QueryCancelled;
 /// Limits of a running query.
 #[derive(Clone)]
 pub struct QueryLimits {
-    /// Bytes of memory. Sorts, groups and joins that need more write to temporary files.
+    /// Memory in bytes. Sorts, groups and joins that need more write to temporary files.
     pub memory: u64,
-    /// Returns true if the query is cancelled. Called for every batch that passes between operators.
+    /// Returns true if the query has been cancelled. Called for every batch that passes between operators.
     pub stop: Arc<dyn Fn() -> bool + Send + Sync>,
 }
 
 impl QueryLimits {
-    /// Limits of `memory` bytes, without cancellation.
+    /// Returns limits with `memory` bytes and without cancellation.
     pub fn with_memory(memory: u64) -> QueryLimits {
         QueryLimits {
             memory,
@@ -32,7 +32,7 @@ impl QueryLimits {
         }
     }
 
-    /// Returns an error if the query is cancelled.
+    /// Returns an error if the query has been cancelled.
     pub(crate) fn check(&self) -> Result<()> {
         if (self.stop)() {
             return Err(DataFusionError::External(Box::new(QueryCancelled)));
@@ -40,18 +40,18 @@ impl QueryLimits {
         Ok(())
     }
 
-    /// Bytes that operators may account for: half of the memory. Operators copy their data when they merge, concatenate
-    /// or emit it, and these copies are not accounted for.
+    /// Returns the number of bytes that operators may account for: half of the memory. Operators copy their data when
+    /// they merge, concatenate or emit it, and these copies are not accounted for.
     pub(crate) fn accounted_bytes(&self) -> usize {
         usize::try_from(self.memory / 2).unwrap_or(usize::MAX)
     }
 
-    /// Largest estimated size in bytes of a join side that is kept in memory. Larger sides are sorted.
+    /// Returns the maximum estimated size in bytes of a join side that is kept in memory. Larger sides are sorted.
     pub(crate) fn max_build_side_bytes(&self) -> usize {
         self.accounted_bytes() / 2
     }
 
-    /// Bytes that one call of a function may return.
+    /// Returns the maximum number of bytes that one function call may return.
     pub(crate) fn max_call_bytes(&self) -> u64 {
         (self.memory / 8).max(1 << 20)
     }
@@ -65,7 +65,7 @@ impl fmt::Debug for QueryLimits {
     }
 }
 
-/// Functions and operators find the limits among the options of their session.
+/// Functions and operators read the limits from the options of their session.
 impl ConfigExtension for QueryLimits {
     const PREFIX: &'static str = "query_limits";
 }
@@ -92,11 +92,11 @@ impl ExtensionOptions for QueryLimits {
     }
 }
 
-/// A memory pool that records the largest total that it could not provide.
+/// A memory pool that records the largest total that was requested from it and exceeded its limit.
 #[derive(Debug)]
 pub(crate) struct QueryPool {
     inner: FairSpillPool,
-    /// The largest number of bytes that would have been reserved if a request had not failed.
+    /// The largest total, in bytes, of the reserved memory and a request that failed.
     failed_total: AtomicUsize,
 }
 
@@ -108,7 +108,7 @@ impl QueryPool {
         }
     }
 
-    /// The memory limit in bytes with which the failed requests would have succeeded, 0 if none failed.
+    /// Returns the memory limit in bytes with which the failed requests would have succeeded. 0 if no request failed.
     pub(crate) fn required_bytes(&self) -> u64 {
         2 * self.failed_total.load(Ordering::Relaxed) as u64
     }

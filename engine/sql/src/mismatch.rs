@@ -1,6 +1,6 @@
-//! Translates DataFusion's messages about types into the words of the language.
+//! Rewrites DataFusion's messages about types in the terms of the pipeline language.
 //!
-//! `types` finds most type errors itself. The planner finds some of them first and reports them with its own types and
+//! `types` finds most type errors. The planner finds some of them first and reports them with its own types and
 //! signatures.
 
 use std::ops::ControlFlow;
@@ -13,7 +13,7 @@ use crate::QueryError;
 
 const HELP: &str = "convert the value: CAST(x AS VARCHAR), CAST(x AS BIGINT), CAST(x AS DOUBLE)";
 
-/// Translates an error of the planner if it is about types. Returns other errors unchanged.
+/// Rewrites an error of the planner if it is about types. Returns other errors unchanged.
 pub(crate) fn explain_mismatch(query: &Ast, error: QueryError) -> QueryError {
     let QueryError::Plan {
         message,
@@ -61,7 +61,7 @@ fn text_between<'a>(message: &'a str, before: &str, after: &str) -> Option<&'a s
     Some(rest.split_once(after)?.0)
 }
 
-/// The kinds of a call's arguments, such as `text` or `an integer and text`. Empty if one is unknown.
+/// Returns the kinds of a call's arguments, such as `text` or `an integer and text`. Empty if a kind is unknown.
 fn argument_kinds(message: &str) -> String {
     let types = text_between(message, "argument types '", "'")
         .and_then(|call| call.split_once('(')?.1.strip_suffix(')'))
@@ -87,7 +87,7 @@ fn argument_kinds(message: &str) -> String {
     kinds.join(" and ")
 }
 
-/// Replaces the names of DataFusion's types.
+/// Replaces the names of DataFusion's types with those of the pipeline language.
 fn rename_types(message: &str) -> String {
     [
         ("Utf8", "text"),
@@ -102,7 +102,7 @@ fn rename_types(message: &str) -> String {
     })
 }
 
-/// Line and column of the first call of a function.
+/// Returns the line and column of the first call of a function.
 fn call_location(query: &Ast, function: &str) -> Option<(u64, u64)> {
     struct CallFinder<'a>(&'a str);
 

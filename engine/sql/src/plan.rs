@@ -1,4 +1,4 @@
-//! Turns a parsed query into a logical plan with a determined row order.
+//! Converts a parsed query into a logical plan with a determined row order.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -21,7 +21,7 @@ use crate::usage::{UsedColumns, origin, used};
 use crate::wildcard::{HiddenColumns, hide_columns};
 use crate::{QueryError, Relation, Session, calls};
 
-/// Tables by the name that the query uses.
+/// Tables by the name that the query uses for them.
 pub(crate) type Tables = BTreeMap<String, Arc<dyn Relation>>;
 
 /// Whether the caller needs the rows of a query in order.
@@ -31,7 +31,7 @@ pub(crate) enum RowOrder {
     AnyOrder,
 }
 
-/// A plan, the used columns of the tables that it reads, and the columns of its result.
+/// A plan, the used columns of the tables that it reads, and its result columns.
 pub(crate) struct PlannedQuery {
     pub plan: LogicalPlan,
     pub used: UsedColumns,
@@ -43,13 +43,13 @@ pub(crate) struct PlannedQuery {
 pub(crate) struct PlannedColumn {
     pub name: String,
     pub data_type: DataType,
-    /// Index among the plan's columns. Several result columns share it if the plan's column represents them all.
+    /// Index of the plan's column. Several result columns have the same index if a collapsed column represents them.
     pub field: usize,
-    /// The table and column that it passes on unchanged, if it does.
+    /// The table and the index of the column in it, if the query passes that column on unchanged.
     pub from: Option<(String, usize)>,
 }
 
-/// Plans a query with every column as a value.
+/// Plans a query that reads every column as values.
 pub(crate) fn plan_typed(
     session: &Session,
     query: &Query,
@@ -65,7 +65,7 @@ pub(crate) fn plan_typed(
     })
 }
 
-/// Plans a query to find its result columns and the columns that it computes with, but not to run it.
+/// Plans a query without running it, to determine its result columns and the columns that it computes with.
 pub(crate) fn plan_unread(
     session: &Session,
     query: &Query,
@@ -80,7 +80,7 @@ pub(crate) fn plan_unread(
     })
 }
 
-/// Plans a query with the columns that it only passes on as row numbers.
+/// Plans a query that reads each column it only passes on as row numbers.
 pub(crate) fn plan_opaque(
     session: &Session,
     query: &Query,
@@ -105,7 +105,7 @@ pub(crate) fn plan_opaque(
     })
 }
 
-/// Plans a query with collapsed columns if possible. Returns the plan, the groups of columns, and the tables that it
+/// Plans a query with collapsed columns if possible. Returns the plan, the column groups, and the tables that the plan
 /// reads.
 fn plan_collapsed(
     session: &Session,
@@ -114,7 +114,7 @@ fn plan_collapsed(
     order: RowOrder,
 ) -> Result<(PlannedQuery, ColumnGroups, Tables), QueryError> {
     if let Some((collapsed, groups)) = collapse(query, tables)
-        // An error is reported for the original tables, so a failure here only ends the attempt.
+        // If the collapsed plan fails, the query is planned with the original tables, which reports any error.
         && let Ok(planned) = plan_typed(session, query, &collapsed, order)
         && !uses_collapsed(&planned.used, &groups)
     {
@@ -124,7 +124,7 @@ fn plan_collapsed(
     Ok((planned, ColumnGroups::new(), tables.clone()))
 }
 
-/// The columns of a plan's result, after expanding those that represent several.
+/// Returns the columns of a plan's result. Each collapsed column is expanded into the columns that it represents.
 fn columns(plan: &LogicalPlan, tables: &Tables, groups: &ColumnGroups) -> Vec<PlannedColumn> {
     let mut columns = Vec::new();
     for (field, shown) in plan.schema().fields().iter().enumerate() {
@@ -132,7 +132,7 @@ fn columns(plan: &LogicalPlan, tables: &Tables, groups: &ColumnGroups) -> Vec<Pl
         let group = found
             .as_ref()
             .and_then(|(table, index)| groups.get(table)?.get(*index).cloned());
-        // `_row` follows the relation's columns and is not one of them.
+        // `_row` follows the relation's columns and is not part of any group.
         let from = found.filter(|(table, _)| group.is_some() || !groups.contains_key(table));
         let column = PlannedColumn {
             name: shown.name().clone(),

@@ -1,7 +1,7 @@
 //! Presents a [`Relation`] as a DataFusion table.
 //!
-//! The schema has the relation's columns, typed or opaque, and `_row`. An opaque column has the type `UInt64` and holds
-//! the origin of each row. Only projected columns are read.
+//! The schema contains the relation's columns, typed or opaque, and `_row`. An opaque column has the type `UInt64` and
+//! contains the origin of each row. Only projected columns are read.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use crate::relation::Relation;
 /// Name of the hidden column with a row's position, from 0.
 pub(crate) const ROW: &str = "_row";
 
-/// A relation, and the columns of it that are opaque to a query.
+/// A relation, and the set of its columns that are opaque to a query.
 #[derive(Debug)]
 pub(crate) struct RelationProvider {
     relation: Arc<dyn Relation>,

@@ -1,4 +1,4 @@
-//! Tables as queries see them.
+//! The interface of tables that queries read.
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -6,10 +6,10 @@ use std::sync::Arc;
 use arrow::array::ArrayRef;
 use arrow::datatypes::DataType;
 
-/// The error of a relation that could not be read while a query ran.
+/// The error from a relation that could not be read while a query ran.
 pub type ScanError = Box<dyn std::error::Error + Send + Sync + 'static>;
 
-/// A column's name, and the type in which queries compute with it.
+/// The name of a column, and the type of its values in queries.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RelationColumn {
     /// The name in queries.
@@ -40,18 +40,19 @@ pub trait Relation: Debug + Send + Sync {
     /// Returns the number of rows.
     fn rows(&self) -> u64;
 
-    /// Returns whether a writer can copy the cells of `column` by origin. If not, queries read the column as values.
+    /// Returns whether a writer can copy the cells of `column` from their origins. If not, queries read the column as
+    /// values.
     fn has_cells(&self, column: usize) -> bool;
 
     /// Returns the values of `columns` (positions in [`Relation::columns`]) for all rows, in order, in batches of about
-    /// `batch` rows. The arrays have the declared types, with nulls for missing values.
+    /// `batch` rows. The arrays have the types in [`RelationColumn::data_type`], with nulls for missing values.
     fn scan(
         self: Arc<Self>,
         columns: Vec<usize>,
         batch: usize,
     ) -> Box<dyn Iterator<Item = Result<RelationBatch, ScanError>> + Send>;
 
-    /// Returns the same values in the fastest order, for queries whose result does not depend on it.
+    /// Returns the same values in the fastest order, for queries whose result does not depend on the row order.
     fn scan_unordered(
         self: Arc<Self>,
         columns: Vec<usize>,
@@ -60,7 +61,7 @@ pub trait Relation: Debug + Send + Sync {
         self.scan(columns, batch)
     }
 
-    /// Returns the origins of `len` rows from `first`: for each, the number of the stored row, by which a writer finds
-    /// its cells.
+    /// Returns the origins of `len` rows from `first`. The origin of a row is the number of the stored row, in which a
+    /// writer finds the row's cells.
     fn origins(&self, first: u64, len: usize) -> Vec<u64>;
 }

@@ -11,8 +11,8 @@ use datafusion::sql::sqlparser::ast::{
     VisitMut, VisitorMut,
 };
 
-/// Returns the query with every replaced column replaced by itself, and the names of these columns. `None` without
-/// REPLACE.
+/// Returns the query with every replaced column replaced by itself, and the names of these columns. `None` if the query
+/// does not use REPLACE.
 pub(crate) fn replaced_columns(query: &Ast) -> Option<(Ast, Vec<String>)> {
     let mut query = query.clone();
     let mut replacer = Replacer { names: Vec::new() };

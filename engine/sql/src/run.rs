@@ -1,8 +1,8 @@
 //! Runs queries and returns their rows in batches.
 //!
-//! A query runs within [`QueryLimits`]. A join keeps its smaller side in memory if the side's estimated size allows
-//! that, and sorts both sides otherwise. The estimate may be too low. If memory runs out before the first batch was
-//! returned, the query starts again and sorts the sides of all joins.
+//! A query runs within [`QueryLimits`]. A join keeps its smaller side in memory if the estimated size of that side is
+//! small enough, and sorts both sides otherwise. The estimate may be too low. If memory runs out before the first batch
+//! was returned, the query starts again and sorts the sides of all joins.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -28,10 +28,11 @@ use crate::{QueryError, Relation, Session, constants, physical, types};
 /// Memory that a sort reserves for merging its temporary files, in bytes.
 const MERGE_BYTES: usize = 10 << 20;
 
-/// Where the cells of a result column come from.
+/// The origin of a result column's cells.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ColumnSource {
-    /// Cells of a table, unchanged. The column in a batch holds origins (`UInt64`), null for no row.
+    /// Cells of a table, unchanged. The column in a batch contains origins (`UInt64`), with null for a row without an
+    /// origin.
     Cells {
         /// Name of the table.
         table: String,
@@ -45,7 +46,7 @@ pub enum ColumnSource {
 /// A column of a result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ResultColumn {
-    /// The name.
+    /// The name of the column.
     pub name: String,
     /// The source of the column's cells.
     pub source: ColumnSource,
@@ -54,7 +55,7 @@ pub struct ResultColumn {
 /// The rows of a result, batch by batch, in the query's order.
 pub struct QueryRows {
     columns: Vec<ResultColumn>,
-    /// For each result column, its position in the stream's batches. `None` if they are the same.
+    /// For each result column, its position in the stream's batches. `None` if the positions are the same.
     fields: Option<Vec<usize>>,
     /// True if all origins of a row are equal.
     single: bool,
@@ -73,14 +74,12 @@ struct QueryExecution {
     pool: Arc<QueryPool>,
 }
 
-/// How a join treats its sides.
+/// How joins treat their sides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Sides {
-    /// The smaller side is kept in memory if its estimated size allows it.
-    ///
-    /// Both sides are sorted.
+    /// The smaller side is kept in memory if its estimated size is small enough. Otherwise both sides are sorted.
     InMemory,
-    /// Sorts both sides.
+    /// Both sides are always sorted.
     Sorted,
 }
 
@@ -88,7 +87,7 @@ impl Session {
     /// Runs a query and returns passed-on columns as origins, for writers that copy cells.
     ///
     /// # Errors
-    /// If the query is invalid for these tables, or fails at its start.
+    /// If the query is invalid for these tables, or fails when it starts.
     pub async fn rows(
         &self,
         query: &Query,
@@ -102,7 +101,7 @@ impl Session {
     /// Runs a query and returns all columns as values.
     ///
     /// # Errors
-    /// As for [`Session::rows`].
+    /// Same as for [`Session::rows`].
     pub async fn values(
         &self,
         query: &Query,
@@ -116,7 +115,7 @@ impl Session {
     /// Runs a query and returns all columns as values, with the rows in any order.
     ///
     /// # Errors
-    /// As for [`Session::rows`].
+    /// Same as for [`Session::rows`].
     pub async fn values_unordered(
         &self,
         query: &Query,
@@ -207,7 +206,8 @@ impl Session {
         let physical = match state.create_physical_plan(plan).await {
             Ok(physical) => physical,
             Err(error) => {
-                // DataFusion rejects some of its own plans, because it relied on an order that is not in them.
+                // DataFusion rejects some of its own plans because they rely on an order that the plan does not
+                // provide.
                 let plain = SessionStateBuilder::new_from_existing(state.clone())
                     .with_physical_optimizer_rules(physical::rules_without_equalities())
                     .build();
@@ -220,7 +220,7 @@ impl Session {
         Ok((physical, context, pool))
     }
 
-    /// The session's state with the options for a query within these limits.
+    /// Returns the session's state with the options for running a query within these limits.
     fn state_for(&self, plan: &LogicalPlan, limits: &QueryLimits, sides: Sides) -> SessionState {
         let mut state = SessionState::clone(&self.state);
         let options = state.config_mut().options_mut();
@@ -235,7 +235,7 @@ impl Session {
             Sides::Sorted => 0,
         };
         options.extensions.insert(limits.clone());
-        // Functions get the options of this moment.
+        // Functions read the options that are set when execution starts.
         state.mark_start_execution();
         state
     }
@@ -278,8 +278,8 @@ impl QueryRows {
         &self.columns
     }
 
-    /// Returns true if each row of the result comes from one row of a single table that is scanned once. All origins of
-    /// a row are then equal, and none is missing.
+    /// Returns true if each row of the result comes from one row of a single table that is scanned once. In that case,
+    /// all origins of a row are equal and none is missing.
     pub fn has_single_origin(&self) -> bool {
         self.single
     }
@@ -294,7 +294,7 @@ impl QueryRows {
         Ok(Some(batch))
     }
 
-    /// Returns the next batch, and `None` at the end.
+    /// Returns the next batch, or `None` at the end.
     ///
     /// # Errors
     /// If a value cannot be computed, a table cannot be read, memory or disk space is insufficient, or the query is
@@ -321,7 +321,7 @@ impl QueryRows {
         }
     }
 
-    /// Adds the failing row to an error about a value, if the row can be found.
+    /// Adds the failing row to an error caused by a value, if the row can be found.
     async fn with_row(&self, error: QueryError) -> QueryError {
         let QueryError::Run {
             failure: failure @ (Failure::Input | Failure::Pipeline),
@@ -350,8 +350,8 @@ impl QueryRows {
     }
 }
 
-/// Returns whether every row of a plan comes from a row of the only table that it scans. Outer joins have rows without
-/// an origin.
+/// Returns whether every row of a plan comes from a row of the only table that the plan scans. Outer joins may return
+/// rows without an origin.
 fn has_single_origin(plan: &LogicalPlan) -> bool {
     let (mut scans, mut is_outer) = (0, false);
     // The closure does not fail.

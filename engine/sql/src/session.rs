@@ -19,10 +19,10 @@ use crate::limits::QueryPool;
 use crate::spill::SpillDirectory;
 use crate::{QueryError, calls, functions, physical, rewrite};
 
-/// The query engine. Cheap to clone.
+/// The query engine. Cloning it is cheap.
 #[derive(Clone)]
 pub struct Session {
-    /// Created when the first query is planned, because a run without pending steps plans no query.
+    /// Created when the first query is planned, because a run without pending steps does not plan any query.
     pub(crate) state: Arc<LazyLock<SessionState>>,
     /// Directory for temporary files. `None` for a session that only plans.
     temp: Option<Arc<Path>>,
@@ -31,7 +31,7 @@ pub struct Session {
 }
 
 impl Session {
-    /// Creates a session that writes temporary files to `temp` when a query exceeds its memory.
+    /// Creates a session that writes temporary files to `temp` if a query exceeds its memory limit.
     pub fn new(temp: &Path) -> Session {
         Session {
             temp: Some(Arc::from(temp)),
@@ -48,7 +48,7 @@ impl Session {
         }
     }
 
-    /// Limits batches to `rows` rows. No result depends on the limit, which tests check with small batches.
+    /// Sets the maximum number of rows in a batch. No result depends on it; tests verify that with small batches.
     #[must_use]
     pub fn with_batch_rows(self, rows: usize) -> Session {
         Session {
@@ -57,7 +57,7 @@ impl Session {
         }
     }
 
-    /// The memory pool and the temporary files of a query.
+    /// Returns the memory pool and the temporary files of a query.
     pub(crate) fn runtime(
         &self,
         pool: Arc<QueryPool>,
@@ -78,7 +78,8 @@ impl Session {
 }
 
 fn state() -> SessionState {
-    // A stream of one partition keeps its order. Several steps already run in parallel.
+    // A plan with a single partition keeps the order of its rows. Queries need no internal parallelism, because several
+    // steps already run in parallel.
     let mut config = SessionConfig::new()
         .with_target_partitions(1)
         .with_collect_statistics(false);
@@ -86,15 +87,16 @@ fn state() -> SessionState {
     options.sql_parser.enable_ident_normalization = false;
     options.sql_parser.map_string_types_to_utf8view = false;
     options.sql_parser.collect_spans = true;
-    // Sorts stay above the point where the partitions of a UNION ALL meet. Below it, DataFusion can derive an order from the
-    // constants of a partition that a join above no longer reports, and then rejects its own plan.
+    // Sorts stay above the operator that merges the partitions of a UNION ALL. Below it, DataFusion can derive an order
+    // from constants of a partition. A join above does not report this order, and DataFusion then rejects its own plan.
     options.optimizer.repartition_sorts = false;
-    // A limit stays above window functions and aggregates. DataFusion also moves it below a window whose frames need the
-    // removed rows, for example from `ORDER BY k LIMIT 1` to the DISTINCT below a running sum in descending order.
+    // A limit stays above window functions and aggregates. DataFusion would also move it below a window whose frames
+    // need the removed rows, for example from `ORDER BY k LIMIT 1` to the DISTINCT below a running sum in descending
+    // order.
     options.optimizer.enable_window_limits = false;
     options.optimizer.enable_topk_aggregation = false;
     options.optimizer.enable_distinct_aggregation_soft_limit = false;
-    // An ORDER BY in a subquery is kept. If it has no effect, `order` reports it.
+    // DataFusion does not remove an ORDER BY in a subquery. If it has no effect, `order` reports it.
     options.sql_parser.enable_subquery_sort_elimination = false;
     SessionStateBuilder::new()
         .with_config(config)
@@ -148,7 +150,7 @@ impl ContextProvider for QueryCatalog<'_> {
         self.state.config_options()
     }
 
-    // The planner uses the names of functions for suggestions. `calls` has already checked all names.
+    // The planner uses the names of functions only for suggestions. `calls` has already checked all function names.
     fn udf_names(&self) -> Vec<String> {
         Vec::new()
     }

@@ -1,7 +1,7 @@
 //! Temporary files for query data that exceeds the memory limit.
 //!
-//! DataFusion reads its own temporary files through a thread pool. If the system cannot start another thread, that
-//! fails or waits forever. The files here are read on the thread of the query's step.
+//! DataFusion reads its own temporary files through a thread pool. If the system cannot start another thread, such a
+//! read fails or waits forever. The files in this module are read on the thread of the query's step.
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Write};
@@ -16,10 +16,10 @@ use datafusion::error::{DataFusionError, Result};
 use datafusion::execution::spill_file::{SpillFile, SpillWriter, TempFileFactory};
 use futures::{Stream, stream};
 
-/// Bytes per read.
+/// Maximum number of bytes per read.
 const CHUNK_BYTES: usize = 128 << 10;
 
-/// Creates unlinked files in a directory. The system removes them when they are closed.
+/// Creates unlinked files in a directory. The operating system deletes them when they are closed.
 pub(crate) struct SpillDirectory(pub Arc<Path>);
 
 impl TempFileFactory for SpillDirectory {
@@ -38,7 +38,7 @@ struct SpillFileData {
     bytes: AtomicU64,
 }
 
-/// A file that is written once from its beginning and read any number of times.
+/// A file that is written once, sequentially, and can be read any number of times.
 struct QuerySpillFile(Arc<SpillFileData>);
 
 impl SpillFile for QuerySpillFile {
@@ -68,7 +68,7 @@ impl SpillFile for QuerySpillFile {
     }
 }
 
-/// Reads the next bytes at `offset`. Empty at the end.
+/// Reads the next bytes at `offset`. Returns no bytes at the end of the file.
 fn read_at(file: &File, offset: u64) -> io::Result<Bytes> {
     let mut chunk = vec![0; CHUNK_BYTES];
     let count = loop {
@@ -121,7 +121,10 @@ mod tests {
         };
         let mut writer = file.open_writer().unwrap();
         writer.write_all(first).unwrap();
-        assert!(read() == first, "the bytes written so far");
+        assert!(
+            read() == first,
+            "the content differs from the bytes written so far"
+        );
         writer.write_all(rest).unwrap();
         writer.finish().unwrap();
         assert_eq!(file.size(), Some(bytes.len() as u64));

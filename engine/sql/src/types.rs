@@ -1,12 +1,12 @@
 //! Rejects implicit conversions between text and numbers.
 //!
-//! DataFusion compares a text with a number by converting one of them, and does the same for joins, unions and
-//! arguments of functions. The result then depends on the cells, and a cell that is not a number stops the query while
-//! it runs. Therefore every place where DataFusion would convert between text and numbers is an error when the pipeline
-//! is loaded. The author adds a CAST.
+//! DataFusion compares a text with a number by converting one of them. It does the same for joins, unions and arguments
+//! of functions. The result then depends on the cells, and a cell that is not a number makes the query fail while it
+//! runs. Therefore every implicit conversion between text and numbers is an error when the pipeline is loaded. The
+//! author of the pipeline adds a CAST.
 //!
-//! `||`, `concat` and `concat_ws` accept all types, because their purpose is to make text. A date may be compared with
-//! a literal text.
+//! `||`, `concat` and `concat_ws` accept all types, because their purpose is to build text. A date may be compared with
+//! a text literal.
 
 use arrow::datatypes::{DataType, Field, FieldRef};
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
@@ -17,10 +17,10 @@ use datafusion::logical_expr::{BinaryExpr, Expr, ExprSchemable, LogicalPlan, Ope
 
 use crate::QueryError;
 
-/// Functions that accept values of any type as text.
+/// Functions that accept arguments of any type and convert them to text.
 const TEXT_OF_ANY: [&str; 2] = ["concat", "concat_ws"];
 
-/// The kind of a type, as far as comparisons are concerned.
+/// The class of a type. Values of different classes cannot be compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum TypeClass {
     Text,
@@ -58,7 +58,7 @@ impl TypeClass {
     }
 }
 
-/// Returns an error if an expression in the planner's plan mixes text and numbers.
+/// Returns an error if an expression in the logical plan mixes text and numbers.
 pub(crate) fn check(plan: &LogicalPlan) -> std::result::Result<(), QueryError> {
     let mut found = None;
     let walk = plan.apply_with_subqueries(|node| {
@@ -98,7 +98,7 @@ fn in_node(node: &LogicalPlan) -> Result<Option<QueryError>> {
         LogicalPlan::Values(values) => {
             let mut found = None;
             for expr in values.values.iter().flatten() {
-                // The planner has added casts to literals if the types of a VALUES column differ.
+                // The planner adds casts to literals if the types in a VALUES column differ.
                 if let Expr::Cast(cast) = expr
                     && let Expr::Literal(value, _) = cast.expr.as_ref()
                 {
@@ -108,7 +108,7 @@ fn in_node(node: &LogicalPlan) -> Result<Option<QueryError>> {
                         found = Some(rejected(
                             expr,
                             None,
-                            "VALUES holds text and numbers in one column".to_owned(),
+                            "VALUES contains text and numbers in one column".to_owned(),
                         ));
                     }
                 }
@@ -138,7 +138,7 @@ fn in_node(node: &LogicalPlan) -> Result<Option<QueryError>> {
     Ok(found)
 }
 
-/// The columns that a node's expressions can refer to. `None` for a node without expressions.
+/// Returns the columns that a node's expressions can refer to. `None` for a node without expressions.
 pub(crate) fn input_schema(node: &LogicalPlan) -> Result<Option<DFSchema>> {
     Ok(match node.inputs().as_slice() {
         [] => Some(node.schema().as_ref().clone()),
@@ -157,7 +157,7 @@ fn columns(left: &LogicalPlan, right: &LogicalPlan) -> Option<QueryError> {
         let classes = (TypeClass::new(a.data_type()), TypeClass::new(b.data_type()));
         if differ(classes.0, classes.1) {
             let message = format!(
-                "column `{}` is {} in one SELECT and {} in another one",
+                "column `{}` is {}in one SELECT and {} in another",
                 a.name(),
                 classes.0.name(),
                 classes.1.name()
@@ -246,7 +246,7 @@ fn in_expr(expr: &Expr, schema: &DFSchema) -> Result<Option<QueryError>> {
                 in_call(function.as_ref(), &call.params.args, schema)?
             }
             WindowFunctionDefinition::WindowUDF(function) => {
-                // In `lag(a, 1, b)`, `b` is used in place of `a`.
+                // `lag(a, 1, b)` returns `b` where there is no earlier row.
                 if let [value, _, default] = call.params.args.as_slice()
                     && let Some(found) = check_pair(value, default, "values of one column")?
                 {
@@ -308,7 +308,7 @@ fn in_call<F: UDFCoercionExt>(
         })
         .collect();
     let fields = fields?;
-    // The planner reports arguments that cannot be converted at all.
+    // The planner itself reports arguments that cannot be converted at all.
     let Ok(taken) = fields_with_udf(&fields, function) else {
         return Ok(None);
     };
@@ -329,7 +329,7 @@ fn in_call<F: UDFCoercionExt>(
     Ok(None)
 }
 
-/// The type of a list's innermost elements, or the type itself.
+/// Returns the type of a list's innermost elements, or the type itself if it is not a list.
 fn innermost(data_type: &DataType) -> &DataType {
     match data_type {
         DataType::List(field) | DataType::LargeList(field) | DataType::FixedSizeList(field, _) => {
@@ -343,12 +343,12 @@ fn differ(a: TypeClass, b: TypeClass) -> bool {
     a != b && ![a, b].contains(&TypeClass::Missing) && ![a, b].contains(&TypeClass::Nested)
 }
 
-/// A literal text in place of a time: `day < '2020-01-31'`.
+/// Returns whether an expression is a text literal where a time is expected, as in `day < '2020-01-31'`.
 fn is_time_literal(expr: &Expr, given: TypeClass, wanted: TypeClass) -> bool {
     given == TypeClass::Text && wanted == TypeClass::Time && matches!(expr, Expr::Literal(..))
 }
 
-/// Returns an error if two values that meet have different classes.
+/// Returns an error if two values that are compared or combined have different classes.
 fn mixed(a: &Expr, of_a: &DataType, b: &Expr, of_b: &DataType, what: &str) -> Option<QueryError> {
     let (left, right) = (TypeClass::new(of_a), TypeClass::new(of_b));
     if !differ(left, right) || is_time_literal(a, left, right) || is_time_literal(b, right, left) {
@@ -404,12 +404,12 @@ fn help(a: TypeClass, b: TypeClass) -> &'static str {
     }
 }
 
-/// An expression as messages show it.
+/// Formats an expression for a message.
 fn expression_text(expr: &Expr) -> String {
     match expr {
         Expr::Column(column) | Expr::OuterReferenceColumn(_, column) => column.name.clone(),
         Expr::Alias(alias) => expression_text(&alias.expr),
-        // With quotes, to distinguish it from a column.
+        // Quotes distinguish a text from a column.
         Expr::Literal(value, _) => match value.try_as_str().flatten() {
             Some(text) => format!("'{}'", text.replace('\'', "''")),
             None => value.to_string(),
@@ -424,7 +424,8 @@ fn expression_text(expr: &Expr) -> String {
     }
 }
 
-/// Line and column of the first column in an expression. The planner keeps no places of other expressions.
+/// Returns the line and column of the first column in an expression. The planner does not record the positions of other
+/// expressions.
 pub(crate) fn span(expr: &Expr) -> Option<(u64, u64)> {
     let first = |spans: &Spans| {
         let span = spans.first()?;

@@ -1,8 +1,8 @@
 //! Determines the columns that a query computes with, as opposed to those that it only passes on.
 //!
 //! A column is *used* if it is part of any expression other than the column itself: a condition, a join key, a sort or
-//! group key, or an argument of a function. It is also used where DataFusion compares entire rows (DISTINCT, UNION,
-//! aggregates). All other columns are opaque: the query moves them from a table to its result unchanged.
+//! group key, or an argument of a function. It is also used if DataFusion compares entire rows (DISTINCT, UNION,
+//! aggregates). All other columns are opaque: the query only moves them from a table to its result.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,7 +13,7 @@ use datafusion::logical_expr::{Expr, JoinType, LogicalPlan};
 
 use crate::order::bare;
 
-/// Used columns by table, as positions in the scan's schema.
+/// The used columns of each table, as positions in the scan's schema.
 pub(crate) type UsedColumns = BTreeMap<String, BTreeSet<usize>>;
 
 /// Returns the used columns of every table that the plan scans.
@@ -23,7 +23,7 @@ pub(crate) fn used(plan: &LogicalPlan) -> UsedColumns {
     used
 }
 
-/// Returns the table and column that an output column passes on unchanged, if it does.
+/// Returns the table and column that an output column passes on unchanged. `None` if the output column is computed.
 pub(crate) fn origin(plan: &LogicalPlan, index: usize) -> Option<(String, usize)> {
     let through = |input: &LogicalPlan, column: &Column| {
         let position = input.schema().index_of_column(column).ok()?;
@@ -62,7 +62,8 @@ pub(crate) fn origin(plan: &LogicalPlan, index: usize) -> Option<(String, usize)
     }
 }
 
-/// Adds the columns that `plan` uses to `used`. `above` are its output columns that are used above it.
+/// Adds the columns that `plan` uses to `used`. `above` contains the output columns of `plan` that the nodes above it
+/// use.
 fn trace(plan: &LogicalPlan, above: &BTreeSet<usize>, used: &mut UsedColumns) {
     let all: BTreeSet<usize> = (0..plan.schema().fields().len()).collect();
     match plan {

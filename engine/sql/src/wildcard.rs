@@ -1,6 +1,6 @@
 //! Removes hidden columns (`_row`, and `record` of a JSON table) from `*`.
 //!
-//! For each `*` and `t.*` over a table of the pipeline, the hidden columns are added to its EXCLUDE list. An
+//! For each `*` and `t.*` over a table of the pipeline, this module adds the hidden columns to the EXCLUDE list. An
 //! unqualified `*` over a join first becomes one qualified `*` per table, because EXCLUDE is ambiguous if several
 //! tables have the column.
 
@@ -15,11 +15,11 @@ use datafusion::sql::sqlparser::ast::{
 
 use crate::QueryError;
 
-/// Hidden columns of the pipeline's tables, by table.
+/// Hidden columns of each table of the pipeline.
 pub(crate) type HiddenColumns = BTreeMap<String, Vec<String>>;
 
-/// Rewrites all wildcards of a query. `tables` are the tables of the pipeline. All other names are defined by the query
-/// (`WITH`).
+/// Rewrites all wildcards of a query. `tables` contains the tables of the pipeline. All other table names are defined
+/// by the query itself (`WITH`).
 pub(crate) fn hide_columns(query: &mut Query, tables: &HiddenColumns) -> Result<(), QueryError> {
     let mut rewriter = WildcardRewriter { tables };
     match query.visit(&mut rewriter) {
@@ -121,7 +121,7 @@ impl WildcardRewriter<'_> {
         ControlFlow::Continue(())
     }
 
-    /// The items of FROM in order, and whether a join merges columns.
+    /// Returns the items of FROM in order, and whether a join merges columns.
     fn sources(&self, select: &Select) -> (Vec<FromItem>, bool) {
         let mut sources = Vec::new();
         let mut merged = false;
@@ -133,7 +133,7 @@ impl WildcardRewriter<'_> {
                     Some(JoinConstraint::Using(_) | JoinConstraint::Natural)
                 );
                 match &join.join_operator {
-                    // The result of these joins has only the columns of the left side.
+                    // These joins return only the columns of one side.
                     JoinOperator::LeftSemi(_) | JoinOperator::LeftAnti(_) => continue,
                     JoinOperator::RightSemi(_) | JoinOperator::RightAnti(_) => sources.clear(),
                     _ => {}

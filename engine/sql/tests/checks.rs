@@ -1,4 +1,4 @@
-//! Errors in a pipeline's queries that are found when it is loaded, before any file exists.
+//! Errors in a pipeline's queries that are output_errors when the pipeline is loaded, before any file exists.
 
 use prep_sql::Session;
 
@@ -14,15 +14,15 @@ tables:
   lines: { text_lines: texts }
 ";
 
-/// The errors of an output's query, as `code: message`.
-fn found(output: &str) -> Vec<String> {
+/// Returns the errors of an output's query, as `code: message`.
+fn output_errors(output: &str) -> Vec<String> {
     let text = format!(
         "{TABLES}public:\n  {output}\n  all.csv: SELECT n.frame FROM numbered n, lines, frames\n"
     );
-    faults(&text)
+    pipeline_errors(&text)
 }
 
-fn faults(text: &str) -> Vec<String> {
+fn pipeline_errors(text: &str) -> Vec<String> {
     let draft = prep_spec::read(prep_steps::vocabulary(), "x", "x.yaml", text);
     let [reading] = draft.readings() else {
         panic!("{text} has {} variants", draft.readings().len());
@@ -35,16 +35,16 @@ fn faults(text: &str) -> Vec<String> {
     diagnostics.iter().map(line).collect()
 }
 
-fn is_found(output: &str, wanted: &str) {
-    let found = found(output);
+fn assert_error(output: &str, expected: &str) {
+    let output_errors = output_errors(output);
     assert!(
-        found.iter().any(|one| one.contains(wanted)),
-        "{output}: {found:?}"
+        output_errors.iter().any(|one| one.contains(expected)),
+        "{output}: {output_errors:?}"
     );
 }
 
 #[test]
-fn entries_of_an_array_go_into_an_array() {
+fn array_entries_can_be_written_to_an_array() {
     for output in [
         "a.npy: SELECT record FROM frames",
         "a.npy: SELECT f.record FROM numbered n JOIN frames f ON f._row = n.frame WHERE n.value <> 'x'",
@@ -52,21 +52,21 @@ fn entries_of_an_array_go_into_an_array() {
         "a.csv: SELECT * FROM frames f JOIN numbered n ON n.frame = f._row",
         "a.csv: SELECT * FROM labels",
     ] {
-        assert_eq!(found(output), Vec::<String>::new(), "{output}");
+        assert_eq!(output_errors(output), Vec::<String>::new(), "{output}");
     }
 }
 
 #[test]
-fn entries_of_an_array_are_rejected_elsewhere() {
+fn array_entries_are_rejected_in_other_outputs_and_in_expressions() {
     for output in [
         "a.csv: SELECT record FROM frames",
         "a.json: SELECT record FROM frames",
         "a.parquet: SELECT _row AS n, record FROM frames",
         "a.txt: { lines: SELECT record FROM frames }",
     ] {
-        is_found(
+        assert_error(
             output,
-            "wrong-columns: `record` holds entries of an array, which only an output `npy` can contain",
+            "wrong-columns: `record` contains entries of an array, which only an output `npy` can contain",
         );
     }
     for output in [
@@ -74,21 +74,21 @@ fn entries_of_an_array_are_rejected_elsewhere() {
         "a.csv: SELECT length(record) AS n FROM frames",
         "a.npy: SELECT record FROM frames ORDER BY record",
     ] {
-        is_found(
+        assert_error(
             output,
-            "array-entries: column `record` of table `frames` holds entries of an array, so queries cannot compute with it",
+            "array-entries: column `record` of table `frames` contains entries of an array, so queries cannot compute with it",
         );
     }
 }
 
 #[test]
-fn an_array_consists_of_its_entries() {
+fn an_array_output_accepts_only_array_entries() {
     for output in [
         "a.npy: SELECT value FROM labels",
         "a.npy: SELECT record, record AS again FROM labels",
         "a.npy: SELECT line FROM lines",
     ] {
-        is_found(
+        assert_error(
             output,
             "wrong-columns: a query for an array must return only the column",
         );
@@ -96,24 +96,24 @@ fn an_array_consists_of_its_entries() {
 }
 
 #[test]
-fn lines_are_a_single_text_column() {
+fn a_lines_output_needs_a_single_text_column() {
     for output in [
         "a.txt: { lines: SELECT line FROM lines }",
         "a.txt: { lines: 'SELECT number || stem FROM lines WHERE number > 1' }",
         "a.txt: { lines: \"SELECT 'x,[y]' AS line UNION ALL SELECT line FROM lines\" }",
     ] {
-        assert_eq!(found(output), Vec::<String>::new(), "{output}");
+        assert_eq!(output_errors(output), Vec::<String>::new(), "{output}");
     }
     for output in [
         "a.txt: { lines: SELECT number FROM lines }",
         "a.txt: { lines: SELECT * FROM lines }",
     ] {
-        is_found(
+        assert_error(
             output,
-            "wrong-columns: a query for lines must return one column of texts, and optionally one of booleans",
+            "wrong-columns: a query for lines must return one text column, and optionally one boolean column",
         );
     }
-    is_found(
+    assert_error(
         "a.csv: SELECT text FROM lines",
         "query: there is no column `text`",
     );
@@ -132,7 +132,7 @@ public:
   a.csv: SELECT line FROM lines
 ";
     assert_eq!(
-        faults(text),
+        pipeline_errors(text),
         ["missing-column: table `words` has no column `file`"]
     );
 }

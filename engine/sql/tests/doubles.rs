@@ -1,4 +1,5 @@
-//! Aggregates of doubles return the nearest double, and the same one for every row order, memory limit and batch size.
+//! Aggregates of doubles return the double nearest to the exact result, for every row order, memory limit and batch
+//! size.
 
 use crate::support;
 use std::collections::BTreeMap;
@@ -27,7 +28,7 @@ async fn cells(text: &str, tables: &Tables, memory: u64) -> Vec<Option<f64>> {
     column.as_primitive::<Float64Type>().iter().collect()
 }
 
-/// Expected values were computed with Python's `fractions` and rounded once.
+/// The expected values were computed with Python's `fractions` and rounded once.
 const STATISTICS: [(&str, f64); 17] = [
     ("sum(x)", 724999999.0),
     ("avg(x)", 90624999.875),
@@ -60,7 +61,7 @@ async fn statistics_are_exact_fractions() {
             format!("SELECT {call} AS v FROM t"),
             format!("SELECT {call} AS v FROM t GROUP BY g"),
             format!("SELECT {call} OVER () AS v FROM t LIMIT 1"),
-            // A window that slides over all values, and over values that have left it again.
+            // A window that slides over all values, including values that have left it again.
             format!(
                 "SELECT v FROM (SELECT n, {call} OVER (ORDER BY n ROWS BETWEEN 7 PRECEDING AND CURRENT ROW) AS v FROM \
                  (SELECT 1000 + _row AS n, x, y FROM t UNION ALL SELECT _row AS n, x * 1e300 AS x, y / 0.0 AS y FROM t)) WHERE n = 1007"
@@ -73,7 +74,7 @@ async fn statistics_are_exact_fractions() {
 }
 
 #[tokio::test]
-async fn few_rows_and_non_finite_values() {
+async fn statistics_of_few_rows_and_of_non_finite_values_are_defined() {
     let none = vec![("x", doubles(&[])), ("y", doubles(&[]))];
     let one = vec![("x", doubles(&[2.5])), ("y", doubles(&[0.5]))];
     let flat = vec![("x", doubles(&[1.0, 2.0])), ("y", doubles(&[3.0, 3.0]))];
@@ -128,14 +129,14 @@ async fn few_rows_and_non_finite_values() {
         for (tables, expected) in tables.iter().zip(expected) {
             let text = format!("SELECT {call} AS v FROM t");
             let found = cells(&text, tables, 64 * MB).await;
-            // Compared as texts, because NaN is not equal to NaN, and 0.0 is equal to -0.0.
+            // The values are compared as texts, because NaN is not equal to NaN, and 0.0 is equal to -0.0.
             assert_eq!(format!("{found:?}"), format!("{:?}", [expected]), "{text}");
         }
     }
 }
 
-/// Values of all magnitudes in 100,000 groups have the same sums with every memory limit. With the smallest one, groups
-/// are written to disk.
+/// In 100,000 groups with values of all magnitudes, the sums are the same with every memory limit. With the smallest
+/// limit, groups are written to disk.
 #[tokio::test]
 async fn sums_of_groups_do_not_depend_on_memory() {
     let mut state = 1_u64;
@@ -176,7 +177,7 @@ async fn sums_of_groups_do_not_depend_on_memory() {
     }
 }
 
-/// Zeros and NaN are distinguished in every order of the rows.
+/// `min` and `max` distinguish -0.0, 0.0 and NaN for every order of the rows.
 #[tokio::test]
 async fn extremes_follow_the_total_order() {
     let odd = [f64::NEG_INFINITY, -0.0, 0.0, 1.5, f64::INFINITY, f64::NAN];
@@ -200,7 +201,7 @@ async fn extremes_follow_the_total_order() {
     }
 }
 
-/// Expected values are those of NumPy.
+/// The expected values are the results of NumPy.
 #[tokio::test]
 async fn rounding_keeps_the_sign_of_zero() {
     let columns = vec![("x", doubles(&[-0.0, -0.3, 0.0, -1.5]))];
@@ -221,7 +222,7 @@ async fn rounding_keeps_the_sign_of_zero() {
     }
 }
 
-/// The keys of a join's side are the same whether it is kept in memory or sorted.
+/// A join finds the same keys whether its side is kept in memory or sorted.
 #[tokio::test]
 async fn join_keys_do_not_depend_on_memory() {
     let odd = [f64::NEG_INFINITY, -0.0, 0.0, 1.5, f64::INFINITY, f64::NAN];

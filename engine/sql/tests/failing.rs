@@ -1,4 +1,4 @@
-//! Messages name the row at which a query fails. The queries are random and read a table with one bad cell.
+//! Error messages name the row for which a query fails. The queries are random, and the table contains one bad cell.
 
 use crate::support;
 use std::collections::BTreeMap;
@@ -38,7 +38,8 @@ fn tables(bad: i64) -> Tables {
     BTreeMap::from([("t".to_owned(), t), ("u".to_owned(), u)])
 }
 
-/// The row is found for each kind of expression around the failing one, and for each clause.
+/// Queries with one placeholder for an expression that fails. They cover the clauses, and the operators that can be
+/// above the failing one.
 const QUERIES: [&str; 12] = [
     "SELECT {} AS x FROM t",
     "SELECT a FROM t WHERE {} > 0",
@@ -55,7 +56,7 @@ const QUERIES: [&str; 12] = [
 ];
 
 #[tokio::test]
-async fn the_error_names_the_row() {
+async fn an_error_names_the_row_that_failed() {
     let limits = QueryLimits::with_memory(256 << 20);
     for (number, query) in QUERIES.iter().enumerate() {
         let bad = 1 + (number as i64 * 7919 + 4242) % ROWS;
@@ -82,10 +83,10 @@ async fn the_error_names_the_row() {
     }
 }
 
-/// A row of a join belongs to one row of each table. A row of groups belongs to none, so the message has its values
-/// only.
+/// A row of a join corresponds to one row of each table. A group does not correspond to a row, so the message contains
+/// only the values of the group.
 #[tokio::test]
-async fn joins_name_both_rows_and_groups_their_values() {
+async fn an_error_after_a_join_names_both_rows_and_after_group_by_the_values() {
     let tables = tables(100);
     let limits = QueryLimits::with_memory(256 << 20);
     for (text, parts) in [
@@ -115,15 +116,16 @@ async fn joins_name_both_rows_and_groups_their_values() {
             assert!(message.contains(part), "{text}: {message}");
         }
         assert!(!message.contains("Int64"), "{text}: {message}");
-        // The planner does not keep the places of group columns. In that case the error has the place of the query.
+        // The planner does not record the positions of group columns. In that case, the error has the position of the
+        // query.
         assert!(place.is_none_or(|(line, _)| line == 1), "{text}: {place:?}");
         assert!(help.is_some_and(|help| help.contains("NULLIF")), "{text}");
     }
 }
 
-/// If a condition protects a cast from bad rows, the message does not blame these rows.
+/// A condition can protect a cast from bad rows. In that case, the message does not name these rows.
 #[tokio::test]
-async fn expressions_never_evaluated_raise_no_error() {
+async fn expressions_that_are_not_evaluated_raise_no_error() {
     let tables = tables(100);
     let limits = QueryLimits::with_memory(256 << 20);
     let text = "SELECT CASE WHEN b <> 'x' THEN CAST(b AS BIGINT) ELSE a / (d * 2) END AS x FROM t";

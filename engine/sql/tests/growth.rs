@@ -1,7 +1,7 @@
-//! The time of a query grows linearly with the size of the query and of its tables.
+//! The time of a query grows linearly with the size of the query and with the size of its tables.
 //!
-//! A query of four times the size may take ten times as long. Quadratic growth would take sixteen times as long, and
-//! the margin below that allows for a busy machine.
+//! If the size grows by a factor of four, the time may grow by a factor of ten. Quadratic growth would be a factor of
+//! sixteen, so there is a margin for a busy machine.
 
 #![allow(
     clippy::expect_used,
@@ -15,12 +15,12 @@ mod wide;
 
 use prep_sql::Session;
 
-/// Stack size in bytes for the deepest plans. The program uses the same.
-const STACK: usize = 64 << 20;
+/// Stack size in bytes that the deepest plans need. The program uses the same size.
+const STACK_BYTES: usize = 64 << 20;
 
 #[test]
-fn time_grows_with_the_size() {
-    let thread = std::thread::Builder::new().stack_size(STACK);
+fn query_time_grows_linearly_with_the_size() {
+    let thread = std::thread::Builder::new().stack_size(STACK_BYTES);
     let measured = thread.spawn(|| {
         let runtime = tokio::runtime::Builder::new_current_thread().build();
         runtime.expect("a runtime").block_on(measure());
@@ -33,9 +33,9 @@ async fn measure() {
     for growing in &wide::GROWING {
         let mut tries = 3;
         loop {
-            let small = growing.time(&session, growing.least, tries).await;
-            let large = growing.time(&session, growing.least * 4, tries).await;
-            if large < small * growing.most {
+            let small = growing.time(&session, growing.min_size, tries).await;
+            let large = growing.time(&session, growing.min_size * 4, tries).await;
+            if large < small * growing.max_ratio {
                 break;
             }
             assert!(tries < 20, "{}: {small:?}, then {large:?}", growing.name);

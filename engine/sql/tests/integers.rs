@@ -1,6 +1,6 @@
 //! Compares random arithmetic with exact evaluation.
 //!
-//! Integers are evaluated here in 128 bits. A query must return the same value, or fail if a step exceeds 64 bits.
+//! This test evaluates integers in 128 bits. A query must return the same value, or fail if a step exceeds 64 bits.
 //! Other numbers are doubles.
 
 use crate::support;
@@ -14,7 +14,7 @@ use prep_failure::Failure;
 use prep_sql::{QueryError, QueryLimits};
 use support::{Tables, table, values};
 
-/// Number of random expressions. They take a few seconds.
+/// Number of random expressions. The test takes a few seconds.
 const EXPRESSIONS: usize = 600;
 const ROWS: usize = 6;
 
@@ -33,7 +33,7 @@ impl Random {
         self.next() % limit
     }
 
-    /// Small integers, and integers close to the limits.
+    /// Returns a small integer, or an integer close to the limits of 64 bits.
     fn integer(&mut self) -> i64 {
         let small = self.below(21) as i64 - 10;
         match self.below(8) {
@@ -85,7 +85,7 @@ impl Expression {
         }
     }
 
-    /// `None` if a step exceeds 64 bits or divides by zero.
+    /// Returns the exact value. `None` if a step exceeds 64 bits or divides by zero.
     fn exact(&self, a: i64, b: i64) -> Option<i64> {
         let wide = |inner: &Expression| inner.exact(a, b).map(i128::from);
         let value = match self {
@@ -137,7 +137,8 @@ impl Expression {
         }
     }
 
-    /// Returns whether all operands of every operator contain columns. SQL treats a literal on its own as an integer.
+    /// Returns whether all operands of every operator contain columns. SQL treats a literal without a column as an
+    /// integer.
     fn is_of_columns(&self) -> bool {
         match self {
             A | B | Literal(_) => true,
@@ -178,8 +179,8 @@ async fn column(text: &str, tables: &Tables) -> Result<ArrayRef, QueryError> {
         .clone())
 }
 
-/// An overflow is an error of the pipeline, and the message has the operands.
-fn assert_refused(text: &str, error: &QueryError) {
+/// Asserts that an overflow is an error of the pipeline and that the message contains the operands.
+fn assert_overflow_error(text: &str, error: &QueryError) {
     let message = match error {
         // Constants are computed before the query runs.
         QueryError::Rejected { message, .. } => message,
@@ -208,7 +209,7 @@ fn assert_refused(text: &str, error: &QueryError) {
 #[tokio::test]
 async fn random_expressions_are_exact_or_rejected() {
     let mut random = Random(0x9E37_79B9_7F4A_7C15);
-    let (mut exact, mut refused) = (0, 0);
+    let (mut exact, mut rejected) = (0, 0);
     for _ in 0..EXPRESSIONS {
         let expression = Expression::random(&mut random, 3);
         let draw = |random: &mut Random| (0..ROWS).map(|_| random.integer()).collect::<Vec<_>>();
@@ -224,8 +225,8 @@ async fn random_expressions_are_exact_or_rejected() {
                 exact += 1;
             }
             (Err(error), None) => {
-                assert_refused(&text, &error);
-                refused += 1;
+                assert_overflow_error(&text, &error);
+                rejected += 1;
             }
             (found, expected) => panic!("{text} of {a:?}, {b:?}: {found:?}, not {expected:?}"),
         }
@@ -247,12 +248,12 @@ async fn random_expressions_are_exact_or_rejected() {
         }
     }
     assert!(
-        exact > EXPRESSIONS / 4 && refused > EXPRESSIONS / 10,
-        "{exact}, {refused}"
+        exact > EXPRESSIONS / 4 && rejected > EXPRESSIONS / 10,
+        "{exact}, {rejected}"
     );
 }
 
-/// Sums of all forms: of all rows, of groups, with DISTINCT, in a sliding window, and merged from temporary files.
+/// Tests sums of all rows, of groups, with DISTINCT, in a sliding window, and merged from temporary files.
 #[tokio::test]
 async fn random_sums_are_exact_or_rejected() {
     let mut random = Random(77);
@@ -299,7 +300,7 @@ async fn random_sums_are_exact_or_rejected() {
                     let found = found.as_primitive::<Int64Type>().values().to_vec();
                     assert_eq!(found, expected, "{round}: {text} of {a:?}, {b:?}");
                 }
-                (Err(error), None) => assert_refused(text, &error),
+                (Err(error), None) => assert_overflow_error(text, &error),
                 (found, expected) => panic!("{text} of {a:?}, {b:?}: {found:?}, not {expected:?}"),
             }
         }

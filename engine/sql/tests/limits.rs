@@ -25,7 +25,7 @@ use support::{Tables, table, used, values};
 
 const MB: u64 = 1 << 20;
 
-/// `small` has 1000 rows and `large` 400,000. The texts have the length of a file name.
+/// The table `small` has 1000 rows and `large` has 400,000. The texts are as long as typical file names.
 fn tables() -> Tables {
     let rows = |count: i64| {
         let ids = Arc::new(Int64Array::from_iter_values((0..count).rev())) as ArrayRef;
@@ -39,7 +39,7 @@ fn tables() -> Tables {
     ])
 }
 
-/// Peak resident memory of this process so far, in bytes.
+/// Returns the peak resident memory of this process so far, in bytes.
 fn peak() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find(|line| line.starts_with("VmHWM:"));
@@ -47,7 +47,7 @@ fn peak() -> u64 {
     kilobytes.unwrap_or(0) * 1024
 }
 
-/// The number of rows of a query, and a sum over them that does not depend on their order.
+/// Returns the number of rows of a query, and a checksum of the rows that does not depend on their order.
 async fn rows(text: &str, limits: &QueryLimits) -> Result<(usize, u64), QueryError> {
     let query = Query::parse(text).expect(text);
     let session = Session::new(&std::env::temp_dir());
@@ -71,10 +71,10 @@ async fn rows(text: &str, limits: &QueryLimits) -> Result<(usize, u64), QueryErr
     Ok((count, sum))
 }
 
-/// A query either stays within its memory limit, by using temporary files or parts, or reports how much memory it
-/// needs. It never uses more.
+/// A query either stays within its memory limit, by using temporary files or by computing in parts, or reports how much
+/// memory it needs. It never uses more than the limit.
 #[tokio::test]
-async fn memory_is_bounded() {
+async fn queries_stay_within_the_memory_limit() {
     let cases = [
         (
             "SELECT unnest(range(0, 1000000000)) AS x FROM small",
@@ -199,13 +199,13 @@ async fn memory_is_bounded() {
         ),
     ];
     let before = peak();
-    let mut held = Vec::new();
+    let mut completed = Vec::new();
     for (text, expected) in cases {
         let found = rows(text, &QueryLimits::with_memory(64 * MB)).await;
         match (&found, &expected) {
             (Ok(found), Ok(expected)) => {
                 assert_eq!(found.0, *expected, "{text}");
-                held.push((text, *found));
+                completed.push((text, *found));
             }
             (
                 Err(QueryError::Run {
@@ -214,20 +214,20 @@ async fn memory_is_bounded() {
                 Err(expected),
             ) => {
                 assert_eq!(failure, expected, "{text}: {message}");
-                let says = *failure != Failure::Machine
+                let explains_memory = *failure != Failure::Machine
                     || message.contains("needs")
                     || message.contains("memory");
-                assert!(says, "{text}: {message}");
+                assert!(explains_memory, "{text}: {message}");
             }
-            // Reported before the query runs.
+            // The error was reported before the query ran.
             (Err(QueryError::Rejected { .. }), Err(Failure::Pipeline)) => {}
             _ => panic!("{text}: {found:?}, not {expected:?}"),
         }
         let taken = peak().saturating_sub(before) / MB;
         assert!(taken < 64 + 150, "{text}: {taken} MB");
     }
-    // The rows are the same with sufficient memory and, if a smaller limit suffices, with that limit.
-    for (text, expected) in held {
+    // The rows are the same with sufficient memory and, if it suffices, with a smaller limit.
+    for (text, expected) in completed {
         for memory in [1024, 8] {
             match rows(text, &QueryLimits::with_memory(memory * MB)).await {
                 Err(QueryError::Run { failure, .. }) if memory == 8 => {
@@ -239,9 +239,9 @@ async fn memory_is_bounded() {
     }
 }
 
-/// A join keeps the small side in memory, whether it is the left or the right one.
+/// A join keeps its small side in memory, whether it is the left or the right one.
 #[tokio::test]
-async fn checks_keep_the_small_side_in_memory() {
+async fn joins_keep_the_small_side_in_memory() {
     for text in [
         "SELECT name FROM large INTERSECT SELECT name FROM small",
         "SELECT name FROM small INTERSECT SELECT name FROM large",
@@ -261,14 +261,17 @@ async fn checks_keep_the_small_side_in_memory() {
             .expect(text);
         let join = plan.find("HashJoinExec").expect("a hash join");
         let scans: Vec<_> = plan[join..].match_indices("Scan: rows=").collect();
-        let held = &plan[join + scans[0].0..];
-        assert!(held.starts_with("Scan: rows=1000,"), "{text}:\n{plan}");
+        let memory_side = &plan[join + scans[0].0..];
+        assert!(
+            memory_side.starts_with("Scan: rows=1000,"),
+            "{text}:\n{plan}"
+        );
     }
 }
 
-/// Queries that would run for minutes stop within a moment.
+/// Queries that would run for minutes stop shortly after they are cancelled.
 #[tokio::test]
-async fn a_cancelled_query_stops() {
+async fn a_cancelled_query_stops_soon() {
     let cross: Vec<String> = (0..30).map(|number| format!("small t{number}")).collect();
     let cases = [
         format!("SELECT count(*) AS n FROM {}", cross.join(", ")),
@@ -289,18 +292,18 @@ async fn a_cancelled_query_stops() {
             Instant::now()
         });
         let ended = values(&text, &tables(), &limits).await.expect_err(&text);
-        let late = timer.join().expect("the timer").elapsed();
+        let elapsed = timer.join().expect("the timer").elapsed();
         let QueryError::Run { failure, .. } = &ended else {
             panic!("{text}: {ended:?}");
         };
         assert_eq!(*failure, Failure::Cancelled, "{text}: {ended}");
         // A cancelled query stops after about 20 ms, or after one or two seconds on a busy machine. Without
         // cancellation it runs forever.
-        assert!(late < Duration::from_secs(20), "{text}: {late:?}");
+        assert!(elapsed < Duration::from_secs(20), "{text}: {elapsed:?}");
     }
 }
 
-/// Compares `NOT IN`, with and without missing values on either side, with its definition.
+/// `NOT IN` returns the rows that its definition requires, with and without missing values on either side.
 #[tokio::test]
 async fn not_in_handles_missing_values() {
     let numbers = |cells: &[Option<i64>]| {
@@ -350,8 +353,8 @@ async fn not_in_handles_missing_values() {
     }
 }
 
-/// Window functions on parts have the same results as on all rows at once. Partitions have one row, some rows, or most
-/// of the rows.
+/// Window functions that are evaluated on a few partitions at a time return the same results as on all rows at once.
+/// Partitions contain one row, some rows, or most of the rows.
 #[tokio::test]
 async fn windows_are_computed_partition_by_partition() {
     let tables = tables();

@@ -15,6 +15,6 @@ mod failing;
 mod integers;
 mod queries;
 mod random;
-mod refusals;
+mod rejected_queries;
 mod same_rows;
 mod support;

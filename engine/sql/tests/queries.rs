@@ -1,11 +1,12 @@
 //! Queries and their results, recorded in `tests/queries/*.txt`.
 //!
-//! A case is a query, a line of dashes, and the rows (cells separated by ` | `) or `refused: ...`. The rows are in the
-//! query's own order, so these files specify the row order. Every query runs three times: for values, with passed-on
-//! columns as origins, and for values in any order. The results must be equal. `UPDATE=1` records the current results. Read the difference.
+//! A case consists of a query, a line of dashes, and the rows (cells separated by ` | `) or `rejected: ...`. The rows
+//! are recorded in the query's own order, so these files specify the row order. Every query runs three times: for
+//! values, with passed-on columns as origins, and for values in any order. The results must be equal. `UPDATE=1`
+//! records the current results. Review the diff before you commit it.
 //!
-//! Tables: `t` (id, name, score: integer, text, number; 5 rows), `u` (id, tag; 4 rows, id 2 twice, not sorted), `e`
-//! (id, name; no rows), `j` (key; hidden `record`). Cells of all tables can be copied.
+//! The tables are `t` (id, name, score: integer, text, number; 5 rows), `u` (id, tag; 4 rows, id 2 twice, not sorted),
+//! `e` (id, name; no rows) and `j` (key; hidden `record`). The cells of all tables can be copied.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -61,7 +62,7 @@ impl Relation for Memory {
         true
     }
 
-    /// Batches of two rows, to find code that relies on a single batch.
+    /// Returns batches of two rows, to find code that relies on a single batch.
     fn scan(
         self: Arc<Self>,
         columns: Vec<usize>,
@@ -82,7 +83,7 @@ impl Relation for Memory {
         }))
     }
 
-    /// Origins differ from positions: row n is stored at 100 - n.
+    /// Returns origins that differ from positions: row n is stored at 100 - n.
     fn origins(&self, first: u64, len: usize) -> Vec<u64> {
         (first..first + len as u64).map(|row| 100 - row).collect()
     }
@@ -139,16 +140,16 @@ fn tables() -> BTreeMap<String, Arc<dyn Relation>> {
         .collect()
 }
 
-/// How a query is run.
+/// The form in which a query's rows are requested.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Wanted {
+enum RequestedRows {
     Values,
     Origins,
     AnyOrder,
 }
 
-/// Returns the rows of a query, which must be equal for all ways of running it.
-async fn rows(session: &Session, text: &str, wanted: Wanted) -> Result<String, String> {
+/// Returns the rows of a query as text. They must be equal for all forms.
+async fn rows(session: &Session, text: &str, requested: RequestedRows) -> Result<String, String> {
     let query = Query::parse(text)?;
     let all = tables();
     let used: BTreeMap<String, Arc<dyn Relation>> = query
@@ -157,10 +158,10 @@ async fn rows(session: &Session, text: &str, wanted: Wanted) -> Result<String, S
         .filter_map(|name| Some((name.clone(), all.get(name)?.clone())))
         .collect();
     let limits = QueryLimits::with_memory(64 << 20);
-    let result = match wanted {
-        Wanted::Values => session.values(&query, used, &limits).await,
-        Wanted::Origins => session.rows(&query, used, &limits).await,
-        Wanted::AnyOrder => session.values_unordered(&query, used, &limits).await,
+    let result = match requested {
+        RequestedRows::Values => session.values(&query, used, &limits).await,
+        RequestedRows::Origins => session.rows(&query, used, &limits).await,
+        RequestedRows::AnyOrder => session.values_unordered(&query, used, &limits).await,
     };
     let mut result = result.map_err(|error| error.to_string())?;
     let columns = result.columns().to_vec();
@@ -220,11 +221,11 @@ fn cell(array: &ArrayRef, row: usize) -> String {
 }
 
 async fn outcome(session: &Session, query: &str) -> String {
-    let values = rows(session, query, Wanted::Values).await;
-    let origins = rows(session, query, Wanted::Origins).await;
+    let values = rows(session, query, RequestedRows::Values).await;
+    let origins = rows(session, query, RequestedRows::Origins).await;
     assert_eq!(values, origins, "values and origins differ for:\n{query}");
     if let Ok(rows_in_order) = &values {
-        let any_order = rows(session, query, Wanted::AnyOrder).await;
+        let any_order = rows(session, query, RequestedRows::AnyOrder).await;
         let any_order = any_order.as_ref().map(|rows| sorted(rows));
         assert_eq!(
             any_order,
@@ -234,12 +235,12 @@ async fn outcome(session: &Session, query: &str) -> String {
     }
     match values {
         Ok(rows) => rows,
-        Err(message) => format!("refused: {}\n", message.lines().next().unwrap_or_default()),
+        Err(message) => format!("rejected: {}\n", message.lines().next().unwrap_or_default()),
     }
 }
 
 #[tokio::test]
-async fn queries_give_the_recorded_rows() {
+async fn queries_return_the_recorded_rows() {
     let temp = std::env::temp_dir();
     let session = Session::new(&temp);
     let update = std::env::var_os("UPDATE").is_some();
@@ -273,7 +274,7 @@ async fn queries_give_the_recorded_rows() {
     assert!(count > 40, "only {count} queries were found");
     assert!(
         failed.is_empty(),
-        "other rows than recorded in\n{}",
+        "the rows differ from those recorded in\n{}",
         failed.join("\n")
     );
 }

@@ -1,4 +1,4 @@
-//! `EXCEPT` of tables with the same rows, with nearly the same rows, and with different rows.
+//! `EXCEPT` of tables with the same rows, with almost the same rows, and with different rows.
 
 use crate::support;
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,10 +21,10 @@ fn relation(rows: &[Row]) -> Arc<dyn Relation> {
     table(vec![("name", names), ("number", numbers)])
 }
 
-/// Pseudo-random numbers.
-struct Draw(u64);
+/// A generator of pseudo-random numbers.
+struct Random(u64);
 
-impl Draw {
+impl Random {
     fn below(&mut self, end: u64) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
@@ -32,7 +32,7 @@ impl Draw {
         self.0 % end
     }
 
-    /// A value out of few, so that rows repeat, or out of many.
+    /// Returns a row with one of `values` names. If there are few names, rows repeat.
     fn row(&mut self, values: u64) -> Row {
         let name = self.below(values);
         let number = self.below(values);
@@ -42,7 +42,7 @@ impl Draw {
         )
     }
 
-    /// Two tables, of which one consists mostly of rows of the other.
+    /// Returns two tables. One of them consists mostly of rows of the other.
     fn tables(&mut self) -> [Vec<Row>; 2] {
         let values = [2, 5, 1 << 40][self.below(3) as usize];
         let count = [0, 1, 7, 9_000][self.below(4) as usize];
@@ -78,16 +78,16 @@ fn found(batches: &[RecordBatch]) -> Vec<Row> {
 
 #[tokio::test]
 async fn except_keeps_the_rows_missing_from_the_other_side() {
-    let mut draw = Draw(88_172_645_463_325_252);
+    let mut random = Random(88_172_645_463_325_252);
     for turn in 0..120 {
-        let sides = draw.tables();
+        let sides = random.tables();
         let tables: Tables = ["one", "other"]
             .into_iter()
             .zip(&sides)
             .map(|(name, rows)| (name.to_owned(), relation(rows)))
             .collect();
         let sets = sides.map(|rows| rows.into_iter().collect::<BTreeSet<Row>>());
-        // With the first limit, some sides are sorted. With the second, all are kept in memory.
+        // With the first limit, some sides are sorted. With the second limit, all sides are kept in memory.
         let limits = QueryLimits::with_memory([4 << 20, 1 << 30][turn % 2]);
         for (first, second, [kept, dropped]) in [
             ("one", "other", [&sets[0], &sets[1]]),
@@ -140,15 +140,15 @@ impl Relation for Counted {
     }
 }
 
-/// Equal sides are read once and not kept in memory. Only different ones are joined.
+/// Sides with equal rows are read once and not kept in memory. Sides with different rows are read again and joined.
 #[tokio::test]
-async fn only_rows_that_differ_are_joined() {
+async fn sides_with_equal_rows_are_not_joined() {
     let row = |number: i64| (Some(format!("images/train/{number:012}.png")), Some(number));
     let rows: Vec<Row> = (0..100_000).map(row).collect();
-    let mut turned = rows.clone();
-    turned.swap(99_998, 99_999);
-    let more: Vec<Row> = (0..100_001).map(row).collect();
-    for (others, expected) in [(&rows, [1, 1]), (&turned, [2, 2]), (&more, [1, 1])] {
+    let mut swapped = rows.clone();
+    swapped.swap(99_998, 99_999);
+    let one_row_more: Vec<Row> = (0..100_001).map(row).collect();
+    for (others, expected) in [(&rows, [1, 1]), (&swapped, [2, 2]), (&one_row_more, [1, 1])] {
         let tables = [&rows, others].map(|rows| {
             let scans = AtomicUsize::new(0);
             let inner = relation(rows);
@@ -159,7 +159,7 @@ async fn only_rows_that_differ_are_joined() {
             .map(|(name, table)| (name.to_owned(), table.clone() as Arc<dyn Relation>))
             .collect();
         let text = "SELECT name FROM one EXCEPT SELECT name FROM other";
-        // The rows do not fit into this limit.
+        // The rows of equal sides do not fit into the smaller limit.
         let memory = if expected == [1, 1] && others.len() == rows.len() {
             1 << 20
         } else {

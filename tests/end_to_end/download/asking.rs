@@ -52,7 +52,7 @@ fn bundle_without_a_pipeline_can_be_listed() {
         .competition();
     assert_eq!(listing["used_bytes"], json!(null));
     let unknown = world.prep(&["fetch", "--list", "nobody-knows-it"]).code(4);
-    unknown.says(&["knows no competition nobody-knows-it (404)"]);
+    unknown.says(&["has no competition nobody-knows-it (404)"]);
 }
 
 #[test]

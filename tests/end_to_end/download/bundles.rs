@@ -183,7 +183,7 @@ fn credentials_of_kaggles_tools_are_found() {
         let shown = path.display().to_string();
         ended.says(&[
             &format!("Kaggle credentials: {shown}"),
-            &format!("{shown} can be read by other users"),
+            &format!("{shown} is readable by other users"),
         ]);
     }
 }

@@ -370,7 +370,7 @@ fn doctor_reports_problems_with_help() {
     let ended = world.end(&mut command).code(4);
     ended.shows(&[
         "Kaggle does not accept the credentials of KAGGLE_API_TOKEN (401)",
-        "kaggle: make a new API token",
+        "kaggle: create a new API token",
     ]);
     // The server cannot be reached.
     let mut command = world.command(&["doctor", "--json"]);

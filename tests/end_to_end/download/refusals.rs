@@ -76,7 +76,7 @@ fn unknown_competition_on_kaggle_is_reported() {
     let world = World::new(Vec::new(), Vec::new());
     world.sandbox.pipeline(Harbour::ID, Harbour::PIPELINE);
     let ended = world.run(Harbour::ID, &[]);
-    assert_refused(&world, ended, 4, &["knows no competition harbour (404)"]);
+    assert_refused(&world, ended, 4, &["has no competition harbour (404)"]);
 }
 
 #[test]
@@ -156,7 +156,7 @@ fn unpublished_bundle_is_used_only_on_request() {
     world.prep(&run).code(0);
     // A local bundle is also compared with the published checksum.
     let ended = world.prep(&["run", "-c", Harbour::ID]).code(5);
-    ended.says(&["published is 00000000000000000000000000000000"]);
+    ended.says(&["the published MD5 is 00000000000000000000000000000000"]);
 }
 
 #[test]

@@ -198,7 +198,10 @@ fn source_with_wrong_checksum_is_an_error() {
         // A local file with a wrong checksum is also an error.
         let path = world.sandbox.write("source/labels.zip", &file);
         let ended = run(&world, &["--source", "source"]).code(5);
-        ended.says(&[&format!("labels.zip has {sum}"), "published is 000"]);
+        ended.says(&[
+            &format!("labels.zip has {sum}"),
+            &format!("the published {sum} is 000"),
+        ]);
         assert!(path.exists());
         run(&world, &["--skip-bundle-verification"]).code(0);
         assert_prepared(&world);
@@ -264,7 +267,7 @@ fn missing_sources_are_reported() {
     gone.sandbox.pipeline(Harbour::ID, &text);
     run(&gone, &[]).code(4).says(&[
         "has no file /files/labels.zip (404)",
-        "correct its address in the pipeline",
+        "correct the address of the file in the pipeline",
     ]);
     assert_eq!(file_requests(&gone), 1, "asked once");
 

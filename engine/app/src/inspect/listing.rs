@@ -130,7 +130,7 @@ fn bytes(task: &Task, source: &FurtherSource) -> Option<u64> {
         (None, Some((url, file))) => {
             let network = task.network.any().ok();
             let length =
-                network.and_then(|network| network.length(file, url, &Cancel::default()).ok());
+                network.and_then(|network| network.file_length(file, url, &Cancel::default()).ok());
             length.or(source.published_bytes)
         }
         _ => None,

@@ -133,7 +133,7 @@ impl Plan {
             },
             Some(source) => match (&network, source.remote()) {
                 (Ok(network), Some((url, file))) => {
-                    match network.length(file, url, &Cancel::default()) {
+                    match network.file_length(file, url, &Cancel::default()) {
                         Ok(bytes) => Download {
                             bytes: Some(bytes),
                             partial_bytes: Some(bytes),

@@ -1,7 +1,7 @@
-//! A directory of the user as a source: all files below it, identified by content.
+//! A directory of the user as a source. It consists of all files below the directory, identified by content.
 //!
-//! Each file is read once. Its digest stays valid as long as its length, inode, modification time and change time are
-//! the same. Links to files are followed. A link to a directory is an error, because it may lead anywhere.
+//! Each file is read once. Its digest remains valid while its length, inode, modification time and change time do not
+//! change. Links to files are followed. A link to a directory is an error, because it may lead anywhere.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -64,7 +64,7 @@ impl LocalDirectory {
         })
     }
 
-    fn odd(&self, path: &Path, what: &'static str) -> StepError {
+    fn unsupported(&self, path: &Path, what: &'static str) -> StepError {
         StepError::input(DirectoryError::Odd {
             name: self.name.clone(),
             path: path.to_path_buf(),
@@ -72,7 +72,7 @@ impl LocalDirectory {
         })
     }
 
-    /// Returns all files by their paths in the directory, with their absolute paths and lengths in bytes.
+    /// Returns all files: the path of each in the directory, with its absolute path and its length in bytes.
     fn files(&self) -> Result<BTreeMap<String, (PathBuf, u64)>, StepError> {
         let mut files = BTreeMap::new();
         let mut open = vec![(String::new(), self.path.clone())];
@@ -84,7 +84,7 @@ impl LocalDirectory {
                 let path = entry.path();
                 let name = entry.file_name();
                 let Some(name) = name.to_str() else {
-                    return Err(self.odd(&path, "has a name that is not UTF-8"));
+                    return Err(self.unsupported(&path, "has a name that is not UTF-8"));
                 };
                 let failed = |cause| self.failed(&path, cause);
                 let is_link = entry.file_type().map_err(failed)?.is_symlink();
@@ -92,9 +92,9 @@ impl LocalDirectory {
                 if metadata.is_file() {
                     files.insert(format!("{inner}{name}"), (path, metadata.len()));
                 } else if !metadata.is_dir() {
-                    return Err(self.odd(&path, "is neither a file nor a directory"));
+                    return Err(self.unsupported(&path, "is neither a file nor a directory"));
                 } else if is_link {
-                    return Err(self.odd(&path, "is a link to a directory"));
+                    return Err(self.unsupported(&path, "is a link to a directory"));
                 } else {
                     open.push((format!("{inner}{name}/"), path));
                 }

@@ -1,24 +1,25 @@
-//! Files that downloads leave in the data directory.
+//! The files that downloads leave in the data directory.
 //!
 //! ```text
-//! DATA/ID/ID.zip            the bundle
-//! DATA/ID/ID.part-KEY.zip   some members of it
-//! DATA/ID/ID.part-KEY.zip.files/  its members, while they are fetched one by one
-//! DATA/ID/sources/FILE      the file of another source
-//! DATA/ID/*.partial         an incomplete download, interrupted or running
-//! DATA/ID/*.partial.map     the pieces that it has
-//! DATA/ID/*.partial.holders/    the lease of a downloading process, if other machines share the directory
+//! DATA/ID/ID.zip                    the bundle
+//! DATA/ID/ID.part-KEY.zip           some members of the bundle
+//! DATA/ID/ID.part-KEY.zip.files/    these members while they are fetched one by one
+//! DATA/ID/sources/FILE              the file of another source
+//! DATA/ID/*.partial                 an incomplete download, interrupted or running
+//! DATA/ID/*.partial.map             the map of the pieces that the incomplete download contains
+//! DATA/ID/*.partial.holders/        the lease of the downloading process, if several machines share the directory
 //! ```
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// Returns the file name, without `.zip`, of a part of a bundle. `key` identifies the selection of members.
+/// Returns the file name, without `.zip`, of an archive with some members of a bundle. `key` identifies the selection
+/// of members.
 pub(crate) fn part_name(id: &str, key: &str) -> String {
     format!("{id}.part-{key}")
 }
 
-/// Name of the directory for files of other sources.
+/// Name of the directory that contains the files of other sources.
 const SOURCES: &str = "sources";
 
 /// Returns the path to which the file of another source is fetched.
@@ -26,7 +27,7 @@ pub(crate) fn source_path(data: &Path, id: &str, file: &str) -> PathBuf {
     data.join(id).join(SOURCES).join(file)
 }
 
-/// Returns the disk space in bytes of an interrupted download of `ID.zip`, or of the file of another source.
+/// Returns the disk space in bytes that an interrupted download uses: of `ID.zip`, or of the file of another source.
 pub fn partial_bytes(data: &Path, id: &str, file: Option<&str>) -> u64 {
     let partial = match file {
         None => data.join(id).join(format!("{id}.zip.partial")),
@@ -35,7 +36,8 @@ pub fn partial_bytes(data: &Path, id: &str, file: Option<&str>) -> u64 {
     partial.metadata().map_or(0, |file| file.blocks() * 512)
 }
 
-/// Removes `DATA/ID/ID.zip`, parts of it, and files of other sources. Files elsewhere belong to the user and are kept.
+/// Removes `DATA/ID/ID.zip`, parts of it, and the files of other sources. Files outside of the data directory belong to
+/// the user and are kept.
 pub fn discard(data_dir: &Path, id: &str) {
     let directory = data_dir.join(id);
     discard_sources(&directory.join(SOURCES));
@@ -53,7 +55,7 @@ pub fn discard(data_dir: &Path, id: &str) {
                     .is_some_and(|key| !key.contains('.'))
         });
         let is_of_part = name.starts_with(&part) && name.ends_with(".zip.files");
-        // Errors are ignored: the files only take space, and the next run removes them.
+        // Errors are ignored: a file that remains only uses disk space, and the next run removes it.
         let _ = match (is_bundle, is_of_part) {
             (true, _) => std::fs::remove_file(entry.path()),
             (_, true) => std::fs::remove_dir_all(entry.path()),
@@ -77,7 +79,7 @@ fn discard_sources(directory: &Path) {
             let _ = std::fs::remove_file(entry.path());
         }
     }
-    // Fails if the directory is not empty.
+    // This call fails, and the directory remains, if it is not empty.
     let _ = std::fs::remove_dir(directory);
 }
 
@@ -86,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_bundle_and_its_parts_go() {
+    fn discard_removes_only_the_bundle_and_its_parts() {
         let dir = tempfile::tempdir().unwrap();
         let directory = dir.path().join("a");
         std::fs::create_dir(&directory).unwrap();

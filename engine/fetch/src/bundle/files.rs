@@ -1,9 +1,9 @@
-//! Fetches the members of a part one by one. Used if the bundle is not a zip archive, or if its server does not support
-//! ranges.
+//! Fetches members of a bundle one by one. This is used if the bundle is not a zip archive, or if its server does not
+//! support ranges.
 //!
-//! The API lists the files of a competition and sends each one, either as it is or in a zip archive of its own. They
-//! are kept in `ID.part-KEY.zip.files/` until all of them are complete, so that an interrupted fetch can continue. Then
-//! they are combined into the same archive that ranges would have produced.
+//! The API lists the files of a competition and sends each one, either as it is or in a separate zip archive. They are
+//! kept in `ID.part-KEY.zip.files/` until all of them are complete, so that an interrupted fetch can continue. Then
+//! they are combined into the same archive that range requests would have produced.
 
 use std::fs::File;
 use std::io::{self, BufWriter};
@@ -22,11 +22,12 @@ use crate::resume::partial::Partial;
 use crate::trouble::Trouble;
 use crate::wire::item::Item;
 
-/// Maximum number of files that are fetched one by one. Each is an API call, and the API limits calls.
+/// Maximum number of files that are fetched one by one. Each file needs an API call, and the API limits the number of
+/// calls.
 const MAX_FILES: usize = 100;
 
-/// Whether fetching the files one by one may succeed after this error of reading by ranges.
-pub(crate) fn may_help(error: &FetchError) -> bool {
+/// Returns whether fetching the files one by one may succeed after range requests failed with this error.
+pub(crate) fn may_succeed_one_by_one(error: &FetchError) -> bool {
     match error {
         FetchError::Listing { .. } | FetchError::NotZip { .. } | FetchError::NoLength { .. } => {
             true
@@ -36,8 +37,8 @@ pub(crate) fn may_help(error: &FetchError) -> bool {
     }
 }
 
-/// Fetches the members of the competition `kaggle` one by one and writes them into the archive `target`, which is
-/// locked by `partial`. Returns `false` if the API does not list the files, or if there are too many.
+/// Fetches the members of the competition `kaggle` one by one and writes them into the archive `target`, which
+/// `partial` has locked. Returns `false` if the API does not list the files, or if there are too many.
 pub(crate) fn fetch(
     network: &Network,
     kaggle: &str,
@@ -46,14 +47,14 @@ pub(crate) fn fetch(
     target: &Path,
     context: &Context,
 ) -> Result<bool, StepError> {
-    // The caller's error, why ranges do not work, is more useful than this one.
+    // This error is dropped: the caller's error, which explains why range requests failed, is more useful.
     let Ok(listed) = network.files(kaggle, &context.cancel) else {
         context.check()?;
         return Ok(false);
     };
     let mut paths: Vec<String> = listed.into_iter().map(|file| file.path).collect();
-    let is_complete = members.all_name_one_of(&paths);
-    paths.retain(|path| members.names(path));
+    let is_complete = members.match_all_patterns(&paths);
+    paths.retain(|path| members.matches_path(path));
     paths.sort();
     paths.dedup();
     if !is_complete || paths.len() > MAX_FILES {
@@ -67,7 +68,7 @@ pub(crate) fn fetch(
             id: kaggle.to_owned(),
             file: path.clone(),
         };
-        // No other process works in this directory, because the part is locked.
+        // No other process uses this directory, because the archive is locked.
         if let Some(file) = lock(&place, context)? {
             fill(network, item, None, &file, None, context)?;
             file.finish()?;
@@ -75,12 +76,12 @@ pub(crate) fn fetch(
         files.push((path, place));
     }
     write(&files, partial, target, context)?;
-    // Errors are ignored: the remaining files only take space.
+    // Errors are ignored: files that remain only use disk space.
     let _ = std::fs::remove_dir_all(&dir);
     Ok(true)
 }
 
-/// Returns the directory for the files of a part.
+/// Returns the directory in which the files of the archive `target` are collected.
 fn files_directory(target: &Path) -> PathBuf {
     let mut name = target.as_os_str().to_owned();
     name.push(".files");
@@ -128,7 +129,7 @@ fn add(zip: &mut ZipWriter<BufWriter<File>>, path: &str, place: &Path) -> io::Re
         if let [entry] = entries.as_slice()
             && (entry.path == name || entry.path == path)
         {
-            // Copying does not check the CRC, so the member is read once.
+            // Copying does not check the CRC, so the member is first read completely.
             let mut reader = entry.open(&file).map_err(io::Error::other)?;
             io::copy(&mut reader, &mut io::sink())?;
             return zip

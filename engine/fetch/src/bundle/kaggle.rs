@@ -15,10 +15,10 @@ use crate::resume::hashing::Digests;
 use crate::resume::partial::{LockOutcome, Partial};
 use crate::wire::item::Item;
 
-/// Pause between two checks of another process's lock.
+/// Pause between two checks of a lock that another process has.
 const LOCK_CHECK_INTERVAL: Duration = Duration::from_millis(100);
 
-/// The bundle of one competition.
+/// A source for the bundle of one competition.
 #[derive(Debug, Clone)]
 pub struct KaggleBundle {
     /// Kaggle's name of the competition.
@@ -30,9 +30,9 @@ pub struct KaggleBundle {
 }
 
 impl KaggleBundle {
-    /// Creates the source. It looks for `ID.zip` and `ID/ID.zip` in `directories`, then in the data directory `data`. If
-    /// there is none, it downloads the bundle of the competition `kaggle` to `DATA/ID/ID.zip`. With `md5`, a file with
-    /// another MD5 is an error.
+    /// Creates the source. It searches for `ID.zip` and `ID/ID.zip` in `directories`, then in the data directory
+    /// `data`. If the file is in none of them, the source downloads the bundle of the competition `kaggle` to
+    /// `DATA/ID/ID.zip`. If `md5` is given, a file with a different MD5 is an error.
     pub fn new(
         id: &str,
         kaggle: &str,
@@ -57,18 +57,18 @@ impl KaggleBundle {
         &self.kaggle
     }
 
-    /// Returns the path of the download.
+    /// Returns the path of the downloaded bundle.
     pub(crate) fn target(&self) -> &Path {
         &self.target
     }
 
-    /// Returns the network. If there is none, the error lists the places where the bundle was looked for.
+    /// Returns the network. If there is no network, the error lists the paths at which the bundle was searched.
     pub(crate) fn network(&self) -> Result<Network, StepError> {
         let network = self.network.get();
         network.map_err(|cause| self.local.not_fetched(cause))
     }
 
-    /// Downloads the bundle. Returns `None` if another process has just done so.
+    /// Downloads the bundle. Returns `None` if another process has just downloaded it.
     fn fetch(&self, context: &Context) -> Result<Option<Value>, StepError> {
         let network = self.network()?;
         let Some(partial) = lock(&self.target, context)? else {
@@ -87,7 +87,7 @@ impl KaggleBundle {
     }
 }
 
-/// Locks the partial file of `target`; waits while another process has the lock. Returns `None` if the target exists.
+/// Locks the partial file of `target`, and waits while another process has the lock. Returns `None` if `target` exists.
 pub(crate) fn lock(target: &Path, context: &Context) -> Result<Option<Arc<Partial>>, StepError> {
     loop {
         context.check()?;

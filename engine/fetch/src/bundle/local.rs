@@ -1,7 +1,7 @@
 //! A bundle on local disk: `DIR/ID.zip` or `DIR/ID/ID.zip`.
 //!
-//! The content of a bundle is recorded, so results made from it remain valid after the file is deleted. Only a step
-//! that reads the bytes then fails to find it.
+//! The content of a bundle is recorded, so results computed from it remain valid after the file is deleted. Only a step
+//! that needs the bundle's bytes then fails.
 
 use std::path::{Path, PathBuf};
 
@@ -13,24 +13,24 @@ use thiserror::Error;
 
 use crate::error::FetchError;
 
-/// The bundle of one competition, or the file of another source, at one of several paths.
+/// The bundle of one competition, or the file of another source, at one of several possible paths.
 #[derive(Debug, Clone)]
 pub struct LocalBundle {
     what: FileLabel,
-    /// The name under which the store records the content.
+    /// The name under which the cache records the content.
     name: String,
     candidates: Vec<PathBuf>,
     sums: BundleChecksums,
 }
 
-/// Names of the file and its owner in messages.
+/// The name of a file, and of its owner, for messages.
 #[derive(Debug, Clone)]
 pub(crate) struct FileLabel {
     pub(crate) title: String,
     pub(crate) owner: String,
 }
 
-/// Published checksums in hexadecimal. `None`: not checked.
+/// Published checksums in hexadecimal. A checksum that is `None` is not verified.
 #[derive(Debug, Clone, Default)]
 pub struct BundleChecksums {
     /// MD5.
@@ -54,11 +54,11 @@ pub enum BundleError {
         #[source]
         cause: Box<FetchError>,
     },
-    /// The file does not have the published checksum.
+    /// The file has a checksum that differs from the published one.
     #[error(
-        "{path} has {sum} {found}, published is {expected}: the file is damaged, or {owner} changed it"
+        "{path} has {sum} {found}, but the published {sum} is {expected}: the file is damaged, or {owner} changed it"
     )]
-    OtherSum {
+    WrongChecksum {
         path: PathBuf,
         owner: String,
         sum: &'static str,
@@ -76,8 +76,8 @@ fn list(paths: &[PathBuf]) -> String {
 }
 
 impl LocalBundle {
-    /// Creates a source that looks for the bundle of `id` in `directories`, in this order. With `md5`, a file with another
-    /// MD5 is an error.
+    /// Creates a source that searches for the bundle of `id` in `directories`, in this order. If `md5` is given, a file
+    /// with a different MD5 is an error.
     pub fn new(id: &str, directories: &[&Path], md5: Option<&str>) -> LocalBundle {
         let name = format!("{id}.zip");
         let candidates = directories
@@ -95,7 +95,7 @@ impl LocalBundle {
         LocalBundle::of_file(what, id, candidates, sums)
     }
 
-    /// Creates a source that looks for a file at `candidates`, in this order.
+    /// Creates a source that searches for a file at `candidates`, in this order.
     pub(crate) fn of_file(
         what: FileLabel,
         name: &str,
@@ -118,7 +118,7 @@ impl LocalBundle {
             .map(PathBuf::as_path)
     }
 
-    /// Returns the error for a file that exists nowhere and cannot be downloaded because of `cause`.
+    /// Returns the error for a file that exists at none of the paths and cannot be downloaded because of `cause`.
     pub fn not_fetched(&self, cause: FetchError) -> StepError {
         let failure = cause.failure();
         let remedy = match cause.remedy() {
@@ -133,7 +133,7 @@ impl LocalBundle {
         StepError::new(failure, WithRemedy::new(error, remedy))
     }
 
-    /// Records the bundle's content, so that it is known after its file is deleted.
+    /// Records the bundle's content, so that it remains known after the file is deleted.
     pub(crate) fn remember(
         &self,
         context: &Context,
@@ -145,7 +145,7 @@ impl LocalBundle {
         Ok(value(record))
     }
 
-    /// Returns the state if the file does not exist.
+    /// Returns the state of the source if the file does not exist.
     fn absent(&self, context: &Context) -> Result<SourceState, StepError> {
         let Some(path) = self.candidates.last() else {
             return Ok(SourceState::Missing);
@@ -164,7 +164,7 @@ impl LocalBundle {
         })
     }
 
-    /// Returns an error if the checksums of a file differ from the published ones.
+    /// Returns an error if a checksum of the file differs from the published one.
     fn check(&self, path: &Path, record: &SourceRecord) -> Result<(), StepError> {
         let sums = [
             ("MD5", &self.sums.md5, &record.md5),
@@ -175,7 +175,7 @@ impl LocalBundle {
             if let Some(expected) = expected
                 && !expected.eq_ignore_ascii_case(found)
             {
-                let error = BundleError::OtherSum {
+                let error = BundleError::WrongChecksum {
                     path: path.to_path_buf(),
                     owner: self.what.owner.clone(),
                     sum,
@@ -230,7 +230,7 @@ impl Source for LocalBundle {
         let progress = |bytes| context.progress.add_bytes(bytes);
         let store = &context.store;
         let mut record = match store.source(path)? {
-            // A download has already recorded the digests.
+            // The download has already recorded the digests.
             Some(record) if self.sums.md5.is_none() || record.md5.is_some() => record,
             _ => store.ingest(path, self.sums.md5.is_some(), &progress)?,
         };

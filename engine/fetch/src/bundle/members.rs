@@ -52,40 +52,41 @@ impl Members {
         &self.patterns
     }
 
-    /// Whether the entry is a selected file.
+    /// Returns whether the entry is a selected file.
     pub fn selects(&self, entry: &ZipEntry) -> bool {
         let matches = |matcher: &GlobMatcher| matcher.is_match(&entry.path);
         entry.kind == EntryKind::File && self.matchers().iter().any(matches)
     }
 
-    /// Whether a pattern matches this path.
-    pub(crate) fn names(&self, path: &str) -> bool {
+    /// Returns whether a pattern matches this path.
+    pub(crate) fn matches_path(&self, path: &str) -> bool {
         self.matchers().iter().any(|matcher| matcher.is_match(path))
     }
 
-    /// Whether each pattern matches at least one of these paths.
-    pub(crate) fn all_name_one_of(&self, paths: &[String]) -> bool {
-        let names_one = |matcher: &GlobMatcher| paths.iter().any(|path| matcher.is_match(path));
-        self.matchers().iter().all(names_one)
+    /// Returns whether each pattern matches at least one of these paths.
+    pub(crate) fn match_all_patterns(&self, paths: &[String]) -> bool {
+        let matches_one = |matcher: &GlobMatcher| paths.iter().any(|path| matcher.is_match(path));
+        self.matchers().iter().all(matches_one)
     }
 
-    /// Returns a pattern that matches none of the entries. That is a mistake in the pipeline.
+    /// Returns a pattern that matches none of the entries, if there is one. Such a pattern is a mistake in the
+    /// pipeline.
     pub fn missing(&self, entries: &[ZipEntry]) -> Option<&str> {
-        let names_one = |matcher: &GlobMatcher| {
+        let matches_one = |matcher: &GlobMatcher| {
             let files = entries.iter().filter(|entry| entry.kind == EntryKind::File);
             files
                 .map(|entry| &entry.path)
                 .any(|path| matcher.is_match(path))
         };
         let mut matchers = self.matchers().iter();
-        let position = matchers.position(|matcher| !names_one(matcher))?;
+        let position = matchers.position(|matcher| !matches_one(matcher))?;
         self.patterns.get(position).map(String::as_str)
     }
 
-    /// Returns the number of bytes to transfer for the selected members, without the listing.
+    /// Returns the number of bytes to transfer for the selected members, without the central directory.
     pub fn bytes(&self, entries: &[ZipEntry]) -> u64 {
-        let wanted = entries.iter().filter(|entry| self.selects(entry));
-        wanted
+        let selected = entries.iter().filter(|entry| self.selects(entry));
+        selected
             .map(|entry| entry.limit.saturating_sub(entry.header_offset))
             .sum()
     }

@@ -1,10 +1,10 @@
-//! A part of a bundle: an archive with the required members only.
+//! A part of a bundle: an archive that contains only the required members.
 //!
-//! The central directory and then the required members are read by ranges of whole pieces, so adjacent members are one
-//! range. The bytes are stored at their own offsets in a sparse file with a piece map, so an interrupted fetch
-//! continues like a full download. Then the members are checked by their CRC-32 and copied, still compressed, into
-//! `ID.part-KEY.zip`. Later steps read that file like a bundle. The MD5 of the bundle cannot be checked in this way;
-//! the published checksums of the outputs still can.
+//! The central directory and then the required members are read by range requests. Ranges are extended to complete
+//! pieces, so adjacent members are one range. The bytes are stored at their original offsets in a sparse file with a
+//! piece map, so an interrupted fetch continues like a full download. Then each member is verified by its CRC-32 and
+//! copied, still compressed, into `ID.part-KEY.zip`. Later steps read that file like a bundle. The MD5 of the bundle
+//! cannot be verified in this way, but the published checksums of the outputs can.
 //!
 //! If the bundle cannot be read by ranges, the members are fetched one by one (`files`).
 
@@ -27,7 +27,7 @@ use crate::resume::commit::commit;
 use crate::resume::partial::Partial;
 use crate::wire::item::Item;
 
-/// Some members of a competition's bundle, unless the whole bundle exists.
+/// A source for some members of a competition's bundle. If the entire bundle exists, the source uses it.
 #[derive(Debug, Clone)]
 pub struct PartOfBundle {
     whole: KaggleBundle,
@@ -37,7 +37,7 @@ pub struct PartOfBundle {
 }
 
 impl PartOfBundle {
-    /// Creates the source of the `members` of the bundle `whole`. The part is stored next to the bundle's path.
+    /// Creates the source for the `members` of the bundle `whole`. The part is stored next to the bundle's path.
     pub fn new(whole: KaggleBundle, members: Members) -> PartOfBundle {
         let key = Digest::of_bytes(members.patterns().join("\n").as_bytes()).to_string();
         let key = key.get(..12).unwrap_or(&key);
@@ -52,7 +52,7 @@ impl PartOfBundle {
         }
     }
 
-    /// Whether only a part exists.
+    /// Returns true if the part exists and the entire bundle does not.
     pub fn is_part(&self) -> bool {
         self.whole.location().is_none() && self.local.path().is_some()
     }
@@ -67,7 +67,7 @@ impl PartOfBundle {
             Ok(zip) => zip.entries,
             Err(error) => {
                 let (members, target) = (&self.members, &self.target);
-                let is_fetched = files::may_help(&error)
+                let is_fetched = files::may_succeed_one_by_one(&error)
                     && files::fetch(&network, id, members, &partial, target, context)?;
                 return match is_fetched {
                     true => Ok(()),
@@ -91,7 +91,7 @@ impl PartOfBundle {
         Ok(())
     }
 
-    /// Checks the members and copies them into the archive under its final name.
+    /// Verifies the members and copies them into the archive under its final name.
     fn write(
         &self,
         partial: &Partial,
@@ -129,7 +129,7 @@ impl PartOfBundle {
         match checked {
             Ok(_) => Ok(()),
             Err(cause) => {
-                // The check cannot show which piece is wrong, so all pieces are fetched again.
+                // The CRC does not show which piece is wrong, so all pieces are fetched again.
                 partial.clear()?;
                 Err(FetchError::DamagedMember {
                     id: self.whole.kaggle().to_owned(),

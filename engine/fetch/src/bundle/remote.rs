@@ -29,11 +29,11 @@ use crate::wire::shared::Shared;
 pub struct RemoteZip {
     /// The members, in the order of the central directory.
     pub entries: Vec<ZipEntry>,
-    /// Length of the bundle in bytes.
+    /// Length of the entire bundle in bytes.
     pub bytes: u64,
-    /// Its MD5 in hexadecimal, if the server sends it.
+    /// The bundle's MD5 in hexadecimal, if the server sends it.
     pub md5: Option<String>,
-    /// Bytes transferred for the listing itself.
+    /// Number of bytes that the listing transferred.
     pub moved: u64,
 }
 
@@ -42,31 +42,31 @@ pub struct RemoteZip {
 pub struct BundlePreview {
     /// The member list.
     pub zip: RemoteZip,
-    /// Paths and first bytes of members.
+    /// Paths of members, each with the member's first bytes.
     pub fronts: Vec<(String, Vec<u8>)>,
 }
 
 impl Network {
-    /// Lists the bundle of `id`, and reads up to `most` bytes of each member for which `wanted` is true. Members that
-    /// cannot be read are left out.
+    /// Lists the bundle of `id`, and reads up to `max_bytes` bytes of each member for which `is_selected` is true.
+    /// Members that cannot be read are left out.
     ///
     /// # Errors
-    /// As [`list`](Self::list).
-    pub fn look(
+    /// Same as for [`list`](Self::list).
+    pub fn preview(
         &self,
         id: &str,
-        most: usize,
-        wanted: impl Fn(&str) -> bool,
+        max_bytes: usize,
+        is_selected: impl Fn(&str) -> bool,
         cancel: &Cancel,
     ) -> Result<BundlePreview, FetchError> {
         let zip = self.list(id, cancel)?;
         let remote = Remote::open(self, id, cancel)?;
         let mut fronts = Vec::new();
-        for entry in zip.entries.iter().filter(|entry| wanted(&entry.path)) {
+        for entry in zip.entries.iter().filter(|entry| is_selected(&entry.path)) {
             let mut front = Vec::new();
             let read = entry
                 .open(&remote)
-                .map(|member| member.take(most as u64).read_to_end(&mut front));
+                .map(|member| member.take(max_bytes as u64).read_to_end(&mut front));
             if let Some(error) = remote.state().failed.take() {
                 return Err(error);
             }
@@ -77,16 +77,17 @@ impl Network {
         Ok(BundlePreview { zip, fronts })
     }
 
-    /// Lists the bundle of `id` with one API call; reads the central directory by ranges.
+    /// Lists the bundle of `id` with one API call. Reads the central directory by range requests.
     ///
     /// # Errors
-    /// [`FetchError::Listing`] if the file is not a zip archive that can be read. [`FetchError::Cancelled`] soon after
-    /// `cancel` is set. Otherwise the errors of the network.
+    /// - [`FetchError::Listing`] if the file is not a readable zip archive.
+    /// - [`FetchError::Cancelled`] soon after `cancel` is set.
+    /// - Other variants for errors of the network.
     pub fn list(&self, id: &str, cancel: &Cancel) -> Result<RemoteZip, FetchError> {
         let remote = Remote::open(self, id, cancel)?;
         let total = remote.object()?.total;
         let listing = ZipListing::read(&remote, 0..total, &DecodingLimits::default().budget(total));
-        // A failed read is reported with its own cause, not as a defect of the archive.
+        // A failed request is reported with its own error, not as a defect of the archive.
         if let Some(error) = remote.state().failed.take() {
             return Err(error);
         }
@@ -104,7 +105,7 @@ impl Network {
     }
 }
 
-/// Reads a bundle at any offset over the network, and keeps the bytes that it has read.
+/// Reads a bundle at any offset over the network, and keeps the bytes that it has read in memory.
 struct Remote<'a> {
     network: &'a Network,
     item: Item,
@@ -116,9 +117,9 @@ struct Remote<'a> {
 struct State {
     location: Option<Location>,
     object: Option<Identity>,
-    /// Blocks by the offset of their first byte.
+    /// The blocks read so far, by the offset of their first byte.
     blocks: BTreeMap<u64, Vec<u8>>,
-    /// Range of the last read. Sequential reads become longer.
+    /// Range of the last read. Reads become longer while they are sequential.
     last: Range<u64>,
     moved: u64,
     failed: Option<FetchError>,
@@ -167,7 +168,7 @@ impl<'a> Remote<'a> {
 }
 
 impl State {
-    /// Returns the available bytes that begin at `offset`.
+    /// Returns the bytes from `offset` that have already been read.
     fn read(&self, offset: u64) -> Option<&[u8]> {
         let (start, block) = self.blocks.range(..=offset).next_back()?;
         let rest = block.get(usize::try_from(offset - start).ok()?..)?;
@@ -189,7 +190,7 @@ impl ReadAt for Remote<'_> {
             } else {
                 options.piece
             };
-            // A reader that starts at the end usually needs the bytes before it as well.
+            // A reader that starts at the end usually needs the preceding bytes as well, so they are read too.
             let start = offset.min(total.saturating_sub(options.piece));
             let start = if state.read(start).is_some() {
                 offset
@@ -212,7 +213,7 @@ impl ReadAt for Remote<'_> {
     }
 }
 
-/// Reads one range into memory, with as many attempts as the options allow.
+/// Reads one range into memory. Makes as many attempts as the options allow.
 async fn fetch(
     shared: &Shared,
     item: &Item,
@@ -243,7 +244,7 @@ async fn fetch(
         match retry.next(&shared.options, trouble, kept)? {
             RetryAction::After(pause) => sleep(pause).await,
             RetryAction::NewAddress => {}
-            // A listing needs ranges.
+            // A listing is impossible without ranges.
             RetryAction::WithoutRanges(cause) => {
                 return Err(FetchError::GaveUp {
                     cause,

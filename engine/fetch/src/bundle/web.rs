@@ -1,5 +1,5 @@
-//! The file of another source: in a directory of the user, in the local bundle, in the data directory, or downloaded
-//! from its URL.
+//! A file of another source. It is read from a directory of the user, from the local bundle or from the data directory,
+//! or downloaded from its URL.
 
 use std::fs::File;
 use std::io;
@@ -16,7 +16,7 @@ use crate::error::FetchError;
 use crate::network::LazyNetwork;
 use crate::wire::item::Item;
 
-/// A file at a URL, as described in a pipeline.
+/// A file at a URL, as a pipeline describes it.
 #[derive(Debug, Clone, Copy)]
 pub struct WebAddress<'a> {
     /// Name of the source.
@@ -33,18 +33,18 @@ pub struct WebFile {
     item: Item,
     file: String,
     local: LocalBundle,
-    /// Bundles that may contain the file.
+    /// Bundles that may contain the file as a member.
     bundles: LocalBundle,
     target: PathBuf,
     md5: Option<String>,
-    /// Whether encryption or a checksum protects the download.
+    /// Whether the download is allowed, because encryption or a checksum protects it.
     may_fetch: bool,
     network: LazyNetwork,
 }
 
 impl WebFile {
-    /// Creates the source. It looks for `FILE` and `ID/FILE` in `directories`, then in the data directory, then in the
-    /// local bundle. If there is none, it downloads the file to `DATA/ID/sources/FILE`.
+    /// Creates the source. It searches for `FILE` and `ID/FILE` in `directories`, then in the data directory, then in
+    /// the local bundle. If the file is in none of them, the source downloads it to `DATA/ID/sources/FILE`.
     ///
     /// # Errors
     /// If the URL is not valid.
@@ -70,7 +70,7 @@ impl WebFile {
         };
         let mut bundles = directories.to_vec();
         bundles.push(data);
-        // Names of bundles contain no slash.
+        // Names of bundles contain no slash, so this name cannot be that of a bundle.
         let name = format!("{id}/{source}/{file}");
         let md5 = sums.md5.clone();
         let may_fetch = sums.md5.is_some() || sums.sha256.is_some() || item.is_private();
@@ -86,11 +86,11 @@ impl WebFile {
         })
     }
 
-    /// Returns the file in the local bundle, if there is one.
+    /// Returns the local bundle and the file's entry in it, if the bundle contains the file.
     fn member(&self) -> Option<(File, ZipEntry)> {
         let file = File::open(self.bundles.path()?).ok()?;
         let bytes = file.metadata().ok()?.len();
-        // Defects of the bundle are reported by the step that reads it.
+        // The step that reads the bundle reports defects of the bundle.
         let listing =
             ZipListing::read(&file, 0..bytes, &DecodingLimits::default().budget(bytes)).ok()?;
         let mut entries = listing.entries.into_iter();
@@ -99,12 +99,12 @@ impl WebFile {
         Some((file, entry))
     }
 
-    /// Copies the file out of the bundle, unless another process has just done so.
+    /// Extracts the file from the bundle, unless another process has just done so.
     fn take(&self, bundle: &File, entry: &ZipEntry, context: &Context) -> Result<(), StepError> {
         let Some(partial) = lock(&self.target, context)? else {
             return Ok(());
         };
-        // Data of an incomplete download are of no use here.
+        // Bytes of an incomplete download cannot be used for the extraction.
         partial.clear()?;
         context.progress.set_total_bytes(entry.size);
         let reader = entry.open(bundle).map_err(StepError::input)?;
@@ -112,7 +112,7 @@ impl WebFile {
         let copied = io::copy(&mut context.cancel.reader(reader), &mut &*partial.file);
         let finished = copied.map_err(failed).and_then(|_| partial.finish());
         if finished.is_err() {
-            // This is not a download that could continue.
+            // A failed extraction cannot be continued.
             let _ = partial.remove();
         }
         finished?;
@@ -166,7 +166,7 @@ impl Source for WebFile {
         }
         let value = self.local.run(context);
         if value.is_err() && self.local.path() == Some(&self.target) {
-            // A file with the wrong checksum that was just fetched is useless.
+            // The file was just fetched and has the wrong checksum, so it is removed.
             let _ = std::fs::remove_file(&self.target);
         }
         value

@@ -1,4 +1,4 @@
-//! Finds credentials in the places of Kaggle's SDK, in the same order:
+//! Searches for credentials in the same places, and in the same order, as Kaggle's SDK:
 //!
 //! 1. in a Kaggle notebook, the file that `KAGGLE_API_V1_TOKEN` names
 //! 2. `KAGGLE_API_TOKEN`: a token, or the path of a file with a token
@@ -9,27 +9,29 @@
 //!
 //! The first place with credentials is used. A place without credentials, such as a `kaggle.json` without a key, is
 //! skipped. Kaggle's tools read tokens and logins only in `~/.kaggle`, and `kaggle.json` in `KAGGLE_CONFIG_DIR` first.
-//! prep reads all of them in every directory, in the order in which the tools prefer the directories.
+//! prep reads all files in every directory, in the order in which Kaggle's tools prefer the directories.
 
 use std::path::{Path, PathBuf};
 
 use crate::credentials::parts::{self, ParsedCredentials};
 use crate::credentials::{CredentialsError, FoundCredentials, KaggleCredentials, Origin};
 
-/// The environment of the process. The caller reads it, because this library does not.
+/// The environment variables and directories of the process. The caller provides them, because this library does not
+/// read the environment.
 pub struct CredentialVariables<'a> {
     /// Returns the value of an environment variable.
     pub variable: &'a dyn Fn(&str) -> Option<String>,
-    /// The user's home directory, for `~/` in a path.
+    /// The user's home directory, which replaces `~` in a path.
     pub home: Option<&'a Path>,
-    /// Directories with Kaggle's files, `~/.kaggle` first.
+    /// Directories that may contain Kaggle's files, with `~/.kaggle` first.
     pub config_dirs: &'a [PathBuf],
 }
 
-/// Looks for credentials in all places.
+/// Searches for credentials in all places.
 ///
 /// # Errors
-/// If there are no credentials: the error of the first place that should have some, or [`CredentialsError::Missing`].
+/// If no place contains credentials. If a place should contain credentials but is defective, the error describes the
+/// first such place. Otherwise the error is [`CredentialsError::Missing`].
 pub fn find_credentials(
     environment: &CredentialVariables<'_>,
 ) -> Result<FoundCredentials, CredentialsError> {
@@ -74,7 +76,7 @@ pub fn find_credentials(
     let of_tools = config_dir.iter().chain(environment.config_dirs);
     for dir in of_tools {
         let path = dir.join("kaggle.json");
-        // A user or key in a variable completes the other one in the file.
+        // If a variable contains only the user or only the key, the file completes the pair.
         match (is_pair, &username, &key) {
             (true, ..) | (_, None, None) => {
                 search.file(&path, |text| parts::json(text, None, None))
@@ -88,19 +90,19 @@ pub fn find_credentials(
     }
     for dir in &dirs {
         let path = dir.join("credentials.json");
-        let held = |text: &str| parts::login(&path, text);
-        search.file(&path, held);
+        let parsed = |text: &str| parts::login(&path, text);
+        search.file(&path, parsed);
     }
     search.end(username.is_some(), key.is_some(), dirs)
 }
 
-/// Returns the path in `KAGGLE_API_TOKEN`, if it is not a token.
+/// Returns the path in `KAGGLE_API_TOKEN`, if its value is a path instead of a token.
 fn token_file(text: &str, home: Option<&Path>) -> Option<PathBuf> {
     let path = match (text.strip_prefix("~/"), home) {
         (Some(rest), Some(home)) => home.join(rest),
         _ => PathBuf::from(text),
     };
-    // A path of a missing file is reported as such; it must not be sent as a token.
+    // A path to a missing file must not be sent as a token. The missing file is reported instead.
     let looks_like_path = ["/", "./", "../", "~/"]
         .iter()
         .any(|start| text.starts_with(start));
@@ -139,8 +141,8 @@ impl Search {
         }
     }
 
-    fn add(&mut self, origin: Origin, held: Result<ParsedCredentials, &'static str>) {
-        match held {
+    fn add(&mut self, origin: Origin, parsed: Result<ParsedCredentials, &'static str>) {
+        match parsed {
             Ok(ParsedCredentials::Nothing) => {}
             Ok(ParsedCredentials::Credentials(_)) if self.found.is_some() => {
                 self.others.push(origin)
@@ -171,7 +173,7 @@ impl Search {
         };
         match self.found {
             Some((credentials, origin)) => {
-                // Skipped places are reported, because the user may expect them to be used.
+                // Skipped places are reported, because the user may expect prep to use them.
                 let skipped = self.defect.map(|defect| format!("skipped: {defect}"));
                 self.warnings.extend(skipped);
                 Ok(FoundCredentials {

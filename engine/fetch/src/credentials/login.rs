@@ -1,8 +1,8 @@
-//! The file `credentials.json` that `kaggle auth login` writes: an access token for some hours, and a refresh token to
-//! get new ones.
+//! The file `credentials.json` that `kaggle auth login` writes. It contains an access token that is valid for some
+//! hours, and a refresh token with which new access tokens are requested.
 //!
 //! Kaggle's tools and prep may use the file at the same time. A refresh token remains valid after its use, so two
-//! processes may both renew the access token. The file is replaced atomically, so no reader sees a part of it.
+//! processes may both renew the access token. The file is replaced atomically, so no reader sees an incomplete file.
 
 use std::fmt;
 use std::io::{self, Write as _};
@@ -17,25 +17,25 @@ use tokio::sync::{Mutex as AsyncMutex, MutexGuard as AsyncMutexGuard};
 use crate::credentials::parts;
 use crate::secret::Secret;
 
-/// An access token is renewed when it expires within this time, so that it outlives the request, and because the clock
-/// may be slow by some minutes.
-const MARGIN: Duration = Duration::from_secs(10 * 60);
+/// An access token is renewed if it expires within this time. So it remains valid during the request, even if the local
+/// clock is slow by some minutes.
+const RENEWAL_MARGIN: Duration = Duration::from_secs(10 * 60);
 
-/// Maximum validity of a new token, whatever the server sends.
+/// Maximum validity of a new token. It applies even if the server sends a longer validity.
 const MAX_VALIDITY: Duration = Duration::from_secs(30 * 24 * 3600);
 
-/// The tokens of a login file. Clones share them.
+/// The tokens of a login file. Clones refer to the same tokens.
 #[derive(Clone)]
 pub struct Login(Arc<Shared>);
 
 struct Shared {
     path: PathBuf,
     tokens: Mutex<Tokens>,
-    /// Locked by the task that renews the token.
+    /// The task that renews the token holds this lock.
     renewing: AsyncMutex<()>,
 }
 
-/// The content of the file. Unknown fields are kept.
+/// The content of the file. Unknown fields are preserved.
 #[derive(Clone, Serialize, Deserialize)]
 struct Tokens {
     refresh_token: Option<String>,
@@ -48,7 +48,7 @@ struct Tokens {
 }
 
 impl Login {
-    /// Parses the text of a login file; `None` if it is not one.
+    /// Parses the text of a login file. Returns `None` if it is not a valid login file.
     pub(crate) fn parse(path: &Path, text: &str) -> Option<Login> {
         let tokens = serde_json::from_str(text).ok()?;
         Some(Login(Arc::new(Shared {
@@ -92,10 +92,11 @@ impl Login {
             .clone()
             .filter(|token| parts::is_sendable(token))?;
         let expires = expiration(tokens.access_token_expiration.as_deref()?)?;
-        (expires > now + MARGIN).then(|| Secret::new(token))
+        (expires > now + RENEWAL_MARGIN).then(|| Secret::new(token))
     }
 
-    /// Waits until no other task renews the token, and reads the file again, since another process may have renewed it.
+    /// Waits until no other task is renewing the token. Then reads the file again, because another process may have
+    /// renewed the token.
     pub(crate) async fn renewing(&self) -> AsyncMutexGuard<'_, ()> {
         let guard = self.0.renewing.lock().await;
         let text = std::fs::read_to_string(&self.0.path).unwrap_or_default();
@@ -105,23 +106,23 @@ impl Login {
         guard
     }
 
-    /// Stores a new access token that is valid for `valid_for` from `now` on, and writes it to the file. If the file
-    /// cannot be written, the token is still used.
+    /// Stores a new access token that is valid for the duration `valid_for` from `now`, and writes it to the file. If
+    /// the file cannot be written, the token is still used.
     pub(crate) fn renew(&self, token: String, now: SystemTime, valid_for: Duration) {
         let expires = Timestamp::try_from(now + valid_for.min(MAX_VALIDITY)).unwrap_or_default();
         let tokens = {
             let mut tokens = self.tokens();
             tokens.access_token = Some(token);
-            // In the format that Python writes and Kaggle's SDK reads.
+            // This is the format that Python writes and Kaggle's SDK reads.
             tokens.access_token_expiration =
                 Some(expires.strftime("%Y-%m-%dT%H:%M:%S.%6f+00:00").to_string());
             tokens.clone()
         };
-        // If this fails, the next process renews the token again.
+        // If the file cannot be written, the next process renews the token again.
         let _ = write(&self.0.path, &tokens);
     }
 
-    /// Removes the tokens from `text`.
+    /// Replaces the tokens in `text` with a placeholder.
     pub(crate) fn scrub(&self, text: &str) -> String {
         let tokens = self.tokens();
         let secrets = [&tokens.refresh_token, &tokens.access_token]
@@ -133,18 +134,19 @@ impl Login {
     }
 }
 
-/// Parses an expiration time as Python's `isoformat` writes it. A time without a zone is UTC.
+/// Parses an expiration time in the format of Python's `isoformat`. A time without a zone is UTC.
 fn expiration(text: &str) -> Option<SystemTime> {
     let text = text.trim();
     let timestamp: Timestamp = text.parse().or_else(|_| format!("{text}Z").parse()).ok()?;
     Some(timestamp.into())
 }
 
-/// Replaces the file, readable by the user only. If the path is a symbolic link, the link is kept.
+/// Replaces the content of the file, which only the user can read. If the path is a symbolic link, the link is kept and
+/// its target is replaced.
 fn write(path: &Path, tokens: &Tokens) -> io::Result<()> {
     let path = path.canonicalize()?;
     let dir = path.parent().unwrap_or(Path::new("."));
-    // Temporary files have mode 600.
+    // Temporary files are created with mode 600.
     let mut file = tempfile::NamedTempFile::new_in(dir)?;
     file.write_all(serde_json::to_string_pretty(tokens)?.as_bytes())?;
     file.as_file().sync_all()?;
@@ -171,7 +173,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn expirations_are_read_as_python_writes_them() {
+    fn expiration_times_are_parsed_in_the_format_of_python() {
         let time = "2026-11-25T14:53:08Z".parse::<Timestamp>().unwrap();
         for text in [
             "2026-11-25T14:53:08+00:00",

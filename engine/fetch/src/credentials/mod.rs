@@ -1,9 +1,9 @@
-//! Credentials for Kaggle's API ([`KaggleCredentials`]), and their origin ([`FoundCredentials`]).
+//! Credentials for Kaggle's API ([`KaggleCredentials`]), and the place where they were found ([`FoundCredentials`]).
 //!
 //! ```text
-//! find    searches the places in which Kaggle's own tools keep credentials
-//! parts   parses a variable or file
-//! login   the token of `kaggle auth login`, which expires and is renewed
+//! find    searches the places in which Kaggle's own tools store credentials
+//! parts   parses the content of a variable or file
+//! login   the tokens of `kaggle auth login`: they expire and are renewed
 //! ```
 
 mod find;
@@ -39,7 +39,8 @@ pub enum KaggleCredentials {
 }
 
 impl KaggleCredentials {
-    /// Removes the secrets from `text`, in each form in which they are sent, because a server may send them back.
+    /// Replaces the secrets in `text` with a placeholder, in each form in which they are sent, because a server may
+    /// send them back.
     pub(crate) fn scrub(&self, text: &str) -> String {
         match self {
             KaggleCredentials::Key { username, key } => {
@@ -52,7 +53,7 @@ impl KaggleCredentials {
         }
     }
 
-    /// Returns an account name without secrets: the user, or a digest of the token.
+    /// Returns a name of the account that contains no secret: the user's name, or a digest of the token.
     pub fn account(&self) -> String {
         match self {
             KaggleCredentials::Key { username, .. } => username.clone(),
@@ -69,14 +70,14 @@ impl KaggleCredentials {
     }
 }
 
-/// The origin of credentials.
+/// The place where credentials were found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Origin {
     /// Environment variables.
     Variables(&'static str),
     /// A file.
     File(PathBuf),
-    /// The program that links this library.
+    /// The program that uses this library.
     Program,
 }
 
@@ -90,16 +91,16 @@ impl fmt::Display for Origin {
     }
 }
 
-/// Credentials, with the places where they were found.
+/// Credentials, and the place where they were found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FoundCredentials {
     /// The credentials.
     pub credentials: KaggleCredentials,
-    /// Origin.
+    /// The place where they were found.
     pub origin: Origin,
-    /// Later places that also contain credentials. They are not used.
+    /// Places of lower priority that also contain credentials. They are not used.
     pub others: Vec<Origin>,
-    /// Warnings for the user, such as a file that others can read. One line each.
+    /// Warnings for the user, for example about a file that other users can read. Each is one line.
     pub warnings: Vec<String>,
 }
 
@@ -114,14 +115,14 @@ impl From<KaggleCredentials> for FoundCredentials {
     }
 }
 
-/// The reason why there are no credentials.
+/// The reason why no credentials can be used.
 #[derive(Debug, Error)]
 #[allow(missing_docs, reason = "the messages describe the fields")]
 pub enum CredentialsError {
-    /// No place contains credentials; holds the directories that were searched.
+    /// No place contains credentials. The field lists the directories that were searched.
     #[error("no Kaggle credentials")]
     Missing(Vec<PathBuf>),
-    /// Only one of two variables is set.
+    /// Only one of two variables that belong together is set.
     #[error("{set} is set, but {missing} is not")]
     Half {
         set: &'static str,
@@ -134,7 +135,7 @@ pub enum CredentialsError {
         #[source]
         cause: std::io::Error,
     },
-    /// A place contains something other than credentials.
+    /// A variable or file contains something other than credentials.
     #[error("the credentials {origin} {reason}")]
     Malformed {
         origin: Origin,
@@ -143,25 +144,25 @@ pub enum CredentialsError {
 }
 
 impl CredentialsError {
-    /// Returns what the user can do.
+    /// Returns an action that the user can take.
     pub fn remedy(&self) -> Option<Remedy> {
         Some(match self {
             CredentialsError::Missing(dirs) => format!(
-                "make an API token at https://www.kaggle.com/settings/api, then set KAGGLE_API_TOKEN, or KAGGLE_USERNAME and \
+                "create an API token at https://www.kaggle.com/settings/api, then set KAGGLE_API_TOKEN, or KAGGLE_USERNAME and \
                  KAGGLE_KEY, or save it as {}",
                 files(dirs)
             )
             .into(),
             CredentialsError::Half { .. } => "set both, or neither".into(),
             CredentialsError::Malformed { .. } => {
-                "make an API token at https://www.kaggle.com/settings/api".into()
+                "create an API token at https://www.kaggle.com/settings/api".into()
             }
             CredentialsError::Unreadable { .. } => return None,
         })
     }
 }
 
-/// Lists `access_token` and `kaggle.json` in each directory.
+/// Returns a phrase that names the possible files in each directory.
 fn files(dirs: &[PathBuf]) -> String {
     let dirs: Vec<String> = dirs.iter().map(|dir| dir.display().to_string()).collect();
     let dirs = match dirs.split_last() {

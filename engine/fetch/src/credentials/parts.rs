@@ -1,4 +1,4 @@
-//! Parses credentials in variables and files.
+//! Parses the credentials in variables and files.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -8,17 +8,17 @@ use serde::Deserialize;
 use crate::credentials::{KaggleCredentials, Login};
 use crate::secret::Secret;
 
-/// The content of a place.
+/// The content of a variable or file.
 pub(crate) enum ParsedCredentials {
     Credentials(KaggleCredentials),
-    /// No credentials, for example a file with other settings only.
+    /// No credentials, for example a file that contains only other settings.
     Nothing,
 }
 
-/// Prefix of Kaggle's tokens. A key with this prefix is a token.
+/// Prefix of Kaggle's tokens. A key with this prefix is treated as a token.
 const TOKEN_PREFIX: &str = "KGAT_";
 
-/// Parses a token; ignores white space around it.
+/// Parses a token. Ignores white space around it.
 pub(crate) fn token(text: &str) -> Result<ParsedCredentials, &'static str> {
     let text = text.trim();
     match text.is_empty() {
@@ -28,7 +28,7 @@ pub(crate) fn token(text: &str) -> Result<ParsedCredentials, &'static str> {
     }
 }
 
-/// Combines a user and a key. A token in place of the key needs no user.
+/// Combines a user and a key. If the key is a token, no user is needed.
 pub(crate) fn pair(
     username: Option<&str>,
     key: Option<&str>,
@@ -51,7 +51,7 @@ pub(crate) fn pair(
     }
 }
 
-/// Whether a text can be sent in a header.
+/// Returns whether a text can be sent in a header.
 pub(crate) fn is_sendable(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_graphic())
 }
@@ -60,7 +60,7 @@ pub(crate) fn is_sendable(text: &str) -> bool {
 fn sendable(text: &str) -> Result<Secret, &'static str> {
     match is_sendable(text) {
         true => Ok(Secret::new(text)),
-        false => Err("hold spaces or characters that no key or token has"),
+        false => Err("contain spaces or other characters that are not valid in keys and tokens"),
     }
 }
 
@@ -70,8 +70,8 @@ struct KaggleJson {
     key: Option<String>,
 }
 
-/// Parses `kaggle.json`, which may contain other settings only. A key from a variable takes precedence over the key in
-/// the file; a user from a variable is used if the file has none.
+/// Parses `kaggle.json`, which may contain only other settings. A key from a variable takes precedence over the key in
+/// the file. A user from a variable is used only if the file has no user.
 pub(crate) fn json(
     text: &str,
     username: Option<&str>,
@@ -80,7 +80,7 @@ pub(crate) fn json(
     if text.trim().is_empty() {
         return Ok(ParsedCredentials::Nothing);
     }
-    // The parser's message may quote the file, so it is dropped.
+    // The parser's message is dropped, because it may quote the file.
     let file: KaggleJson =
         serde_json::from_str(text).map_err(|_| "are not JSON with `username` and `key`")?;
     pair(
@@ -89,12 +89,13 @@ pub(crate) fn json(
     )
 }
 
-/// Parses `credentials.json`.
+/// Parses the login file `credentials.json`.
 pub(crate) fn login(path: &Path, text: &str) -> Result<ParsedCredentials, &'static str> {
     if text.trim().is_empty() {
         return Ok(ParsedCredentials::Nothing);
     }
-    let login = Login::parse(path, text).ok_or("are not JSON as `kaggle auth login` writes it")?;
+    let login =
+        Login::parse(path, text).ok_or("are not the JSON that `kaggle auth login` writes")?;
     Ok(match login.can_renew() {
         true => ParsedCredentials::Credentials(KaggleCredentials::Login(login)),
         false => ParsedCredentials::Nothing,
@@ -106,7 +107,7 @@ pub(crate) fn readable_by_others(path: &Path) -> Option<String> {
     let mode = path.metadata().ok()?.permissions().mode();
     (mode & 0o077 != 0).then(|| {
         format!(
-            "{path} can be read by other users; `chmod 600 {path}` prevents that",
+            "{path} is readable by other users; run `chmod 600 {path}`",
             path = path.display()
         )
     })

@@ -1,4 +1,4 @@
-//! One connection: requests one range and passes its bytes to the session.
+//! A connection requests one range and passes its bytes to the session.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,7 +17,7 @@ use crate::wire::shared::Shared;
 pub(crate) enum ConnectionError {
     /// The request can be repeated.
     Trouble(Trouble),
-    /// The object on the server has changed.
+    /// The object on the server changed during the download.
     Changed,
     Fatal(FetchError),
 }
@@ -26,12 +26,12 @@ pub(crate) enum ConnectionError {
 pub(crate) struct Request<'a> {
     pub(crate) object: &'a Identity,
     pub(crate) location: Option<Location>,
-    /// Set when the location has sent bytes.
+    /// Set to true once the location has sent bytes.
     pub(crate) has_served: &'a AtomicBool,
 }
 
-/// Requests `range` of an object and passes its bytes to `sink`. If a `ready` answer is given, uses that instead of a
-/// request.
+/// Requests `range` of an object and passes its bytes to `sink`. If a `ready` answer is given, uses it instead of
+/// sending a request.
 pub(crate) async fn connection(
     shared: &Shared,
     sink: &Sink,
@@ -55,7 +55,7 @@ pub(crate) async fn connection(
                 }
             }
         }
-        // A connection is never started without a location.
+        // This case does not occur, because a connection is never started without a location.
         (None, None) => return Ok(()),
     };
     let (host, end) = (answer.host.clone(), answer.range.end);

@@ -1,4 +1,4 @@
-//! The first answer of a session, which identifies the object on the server.
+//! Requests the first answer of a session, which identifies the object on the server.
 
 use std::ops::Range;
 
@@ -16,13 +16,13 @@ use crate::wire::location::Location;
 use crate::wire::retry::{Retry, RetryAction};
 use crate::wire::shared::Shared;
 
-/// How a session ended.
+/// The outcome of a session that ended without an error.
 pub(crate) enum SessionEnd {
-    /// All bytes were fetched. The digests are `Some` if the whole object was fetched.
+    /// All requested bytes were fetched. The digests are `Some` if the entire object was fetched.
     Complete(Option<Digests>, Identity),
-    /// The object on the server has changed.
+    /// The object on the server changed during the session.
     Changed,
-    /// The server does not support ranges and the connection broke.
+    /// The connection broke, and the server does not support ranges, so the download has to start over.
     StartOver(Trouble),
 }
 
@@ -40,8 +40,8 @@ impl From<FetchError> for SessionStop {
     }
 }
 
-/// Requests `range` until there is an answer, which identifies the object. Counts failures in `retry`, which the caller
-/// continues to use.
+/// Requests `range` until the server sends an answer, which identifies the object. Failures are counted in `retry`. The
+/// caller continues to use this counter.
 pub(crate) async fn first_answer(
     shared: &Shared,
     item: &Item,
@@ -63,7 +63,7 @@ pub(crate) async fn first_answer(
             Err(AnswerFailure::Trouble(trouble)) => trouble,
         };
         drop(permit);
-        let kept = || "nothing was lost, run again to go on".into();
+        let kept = || "no data was lost; run again to continue".into();
         match retry.next(&shared.options, trouble, kept)? {
             RetryAction::After(pause) => sleep(pause).await,
             RetryAction::NewAddress => {

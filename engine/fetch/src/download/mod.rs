@@ -1,4 +1,4 @@
-//! Downloads one file completely: runs sessions until one completes, then checks the digests.
+//! Downloads one file: runs sessions until one completes, then verifies the digests.
 
 mod connection;
 pub(crate) mod first;
@@ -21,14 +21,14 @@ use session::Session;
 
 pub(crate) use order::Order;
 
-/// Number of replacements of the object on the server after which a download gives up.
+/// Number of times that the object on the server may be replaced before a download fails.
 const MAX_REPLACEMENTS: u32 = 3;
 
-/// Number of complete downloads with a wrong MD5 after which a download gives up.
+/// Number of complete downloads with a wrong MD5 before a download fails.
 const MAX_DAMAGED: u32 = 2;
 
-/// Fills and checks the partial file of an order, which keeps its partial name. Returns `None` if only some ranges were
-/// requested, because those are not checked here.
+/// Fills and verifies the partial file of an order. The file keeps its partial name. Returns `None` if the order has
+/// ranges, because the parts of a file are not verified here.
 pub(crate) async fn download(order: &Order) -> Result<Option<Digests>, FetchError> {
     let mut location = None;
     let mut ranges = true;
@@ -64,10 +64,11 @@ pub(crate) async fn download(order: &Order) -> Result<Option<Digests>, FetchErro
             SessionEnd::StartOver(cause) => {
                 order.partial.clear()?;
                 let kept = || {
-                    "this server sends no ranges, so each attempt starts at the front".to_owned()
+                    "this server does not support ranges, so each attempt starts from the beginning"
+                        .to_owned()
                 };
                 if matches!(cause, Trouble::RangeIgnored { .. }) {
-                    // Not a failure: from now on, the whole file is requested.
+                    // This is not counted as a failure. From now on, the entire file is requested.
                     ranges = false;
                 } else if let RetryAction::After(pause) =
                     retry.next(&order.shared.options, cause, kept)?
@@ -83,7 +84,7 @@ pub(crate) async fn download(order: &Order) -> Result<Option<Digests>, FetchErro
     }
 }
 
-/// Checks the digests. Returns `None` if they are right, otherwise the expected MD5.
+/// Verifies the digests. Returns `None` if they are correct, otherwise the expected MD5.
 fn verdict(
     order: &Order,
     digests: &Digests,
@@ -101,7 +102,8 @@ fn verdict(
     }
 }
 
-/// Checks for a zip directory. If there is no checksum, its absence still reveals a truncated archive.
+/// Verifies that the file has a zip directory. It is at the end of an archive, so this detects truncated archives that
+/// have no checksum.
 fn complete_zip(order: &Order, total: u64) -> Result<(), FetchError> {
     let listing = ZipDirectory::read(
         &*order.partial.file,

@@ -1,4 +1,4 @@
-//! Describes a download.
+//! The description of a download: its source, target and ranges.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -18,17 +18,17 @@ use crate::wire::shared::Shared;
 pub(crate) struct Order {
     pub(crate) shared: Arc<Shared>,
     pub(crate) item: Item,
-    /// The published MD5 in hexadecimal. `None`: any content is accepted.
+    /// The published MD5 in hexadecimal. If it is `None`, any content is accepted.
     pub(crate) md5: Option<String>,
     pub(crate) partial: Arc<Partial>,
-    /// The ranges to fetch. `None`: everything.
+    /// The ranges to fetch. If it is `None`, the entire file is fetched.
     pub(crate) ranges: Option<Vec<Range<u64>>>,
     pub(crate) progress: Arc<Progress>,
 }
 
 impl Order {
-    /// Returns the disk space in bytes of a new download. Members of a part are counted twice, because they are copied
-    /// at the end.
+    /// Returns the disk space in bytes that the download needs. Members of a part are counted twice, because they are
+    /// copied at the end.
     pub(crate) fn needed(&self, object: &Identity) -> u64 {
         match &self.ranges {
             None => object.total,
@@ -38,8 +38,8 @@ impl Order {
         }
     }
 
-    /// Returns an error if the file is so long that its piece map would not fit into memory. For a part, the required
-    /// disk space does not limit the length of the whole file.
+    /// Returns an error if the file is so long that its piece map would not fit into memory. This check is needed for
+    /// parts of a bundle, whose required disk space does not depend on the length of the entire file.
     pub(crate) fn require_map(&self, object: &Identity) -> Result<(), FetchError> {
         match object.total <= max_bytes(self.shared.options.piece.max(1)) {
             true => Ok(()),

@@ -1,14 +1,14 @@
-//! Chooses the number of connections of a download: as many as make it faster.
+//! Chooses the number of connections of a download. It increases the number as long as this makes the download faster.
 //!
-//! Each tick compares the throughput with the one before the last increase. If the throughput rose by at least a
-//! twentieth, the number is increased again. Otherwise the increase is undone and tried again some time later, because
-//! networks change. A response "too many requests" halves the number.
+//! At each tick, the throughput is compared with the throughput before the last increase. If it rose by at least 5
+//! percent, the number is increased again. Otherwise the increase is undone. It is tried again later, because networks
+//! change. After a response "too many requests", the number is halved.
 
-/// Factor by which the throughput has to rise.
-const GAIN: f64 = 1.05;
+/// Minimum ratio of the throughput after an increase to the throughput before it.
+const MIN_THROUGHPUT_RATIO: f64 = 1.05;
 
-/// Ticks before an increase is tried again.
-const PACES_TO_HOLD: u32 = 20;
+/// Number of ticks after an unsuccessful increase before the next one.
+const HOLD_TICKS: u32 = 20;
 
 #[derive(Debug)]
 pub(crate) struct Pace {
@@ -44,9 +44,9 @@ impl Pace {
             return;
         }
         match self.before.take() {
-            Some((connections, earlier)) if rate < earlier * GAIN => {
+            Some((connections, earlier)) if rate < earlier * MIN_THROUGHPUT_RATIO => {
                 self.connections = connections;
-                self.hold = PACES_TO_HOLD;
+                self.hold = HOLD_TICKS;
             }
             _ if self.connections < self.most => {
                 self.before = Some((self.connections, rate));
@@ -57,11 +57,11 @@ impl Pace {
         }
     }
 
-    /// Reports that the server is overloaded or limits connections.
+    /// Halves the number of connections, because the server is overloaded or limits connections.
     pub(crate) fn slow_down(&mut self) {
         self.connections = (self.connections / 2).max(1);
         self.before = None;
-        self.hold = PACES_TO_HOLD;
+        self.hold = HOLD_TICKS;
     }
 }
 
@@ -78,8 +78,9 @@ mod tests {
     }
 
     #[test]
-    fn connections_grow_only_while_they_bring_more() {
-        // Each connection is throttled; the line is full from the start; it is full from ten connections on.
+    fn connections_increase_only_while_the_throughput_rises() {
+        // In these cases, each connection is throttled; the line is saturated from the start; the line is saturated by
+        // ten connections.
         assert_eq!(
             final_connections(|connections| connections as u64 * 1000),
             32
@@ -92,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn an_overloaded_server_gets_fewer() {
+    fn an_overloaded_server_gets_fewer_connections() {
         let mut pace = Pace::new(8, 32);
         for expected in [4, 2, 1, 1] {
             pace.slow_down();

@@ -16,19 +16,19 @@ use crate::wire::location::Expected;
 use crate::wire::shared::Shared;
 use prep_core::units;
 
-/// A piece of which all bytes arrived.
+/// A piece that has arrived completely.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct CompletePiece {
     pub(crate) piece: usize,
     pub(crate) crc: u32,
 }
 
-/// Bytes that arrived.
+/// Consecutive bytes of the file that have arrived.
 #[derive(Debug)]
 pub(crate) struct Chunk {
     pub(crate) offset: u64,
     pub(crate) bytes: Bytes,
-    /// The piece whose last bytes these are.
+    /// The piece that this chunk completes.
     pub(crate) completes: Option<CompletePiece>,
 }
 
@@ -39,19 +39,19 @@ pub(crate) enum AnswerError {
     Fatal(FetchError),
 }
 
-/// The destination of the bytes.
+/// The queue that passes received bytes to the session.
 #[derive(Debug, Clone)]
 pub(crate) struct Sink {
     /// Length of a piece in bytes.
     pub(crate) size: u64,
-    /// Full while the disk is slower than the network; connections then wait.
+    /// The queue is full if the disk is slower than the network. Connections then wait.
     pub(crate) chunks: Sender<Chunk>,
-    /// Number of bytes that arrived, including those of pieces that never became complete.
+    /// Number of bytes that arrived, including bytes of pieces that were never completed.
     pub(crate) received: Arc<AtomicU64>,
 }
 
-/// Passes on the bytes of an answer with their offsets. The answer must begin at the start of a piece. This runs on a
-/// thread of the runtime, which also serves all other downloads and timers, so it never accesses the disk.
+/// Passes on the bytes of an answer with their offsets. The answer must begin at the start of a piece. This function
+/// runs on a thread of the runtime, which also serves all other downloads and timers. So it never accesses the disk.
 pub(crate) async fn receive(
     shared: &Shared,
     sink: &Sink,
@@ -79,7 +79,7 @@ pub(crate) async fn receive(
     Ok(())
 }
 
-/// A position in the file, and the CRC of the current piece up to it.
+/// A position in the file, with the CRC of the current piece up to this position.
 struct Cursor<'a> {
     sink: &'a Sink,
     offset: u64,
@@ -116,7 +116,7 @@ impl<'a> Cursor<'a> {
                 bytes: part,
                 completes,
             };
-            // Fails if the download was given up.
+            // Sending fails only if the download was given up, so the error is ignored.
             let _ = self.sink.chunks.send(chunk).await;
         }
     }

@@ -1,14 +1,14 @@
 //! A download session: an object on the server, its partial file, and the connections that fill it.
 //!
 //! One task owns all state. It runs on the thread of the downloading step, so it may write to the disk and compute
-//! digests, one piece at a time. Connections are tasks on the runtime's threads. Each fetches one range, passes on the
-//! bytes, and ends. Pieces that were taken and not written are then missing again, and the next connection takes them.
-//! Failures are counted in rounds: failures of several connections at the same time count once, and a completed piece
+//! digests, one piece at a time. Connections are tasks on the runtime's threads. Each connection fetches one range,
+//! passes on the bytes, and ends. Pieces of the range that it did not complete become missing again, and the next
+//! connection takes them. Failures of several connections at the same time are counted once, and a completed piece
 //! resets the count.
 //!
-//! A rejected address is treated as a failure only if it never served a request. After a rejection, one connection tries
-//! the new address, and the others wait for its answer. So an address that has expired, or that serves only one
-//! request, costs an API call but is not treated as a permanent failure.
+//! A rejected address is treated as a failure only if it never served a request. After a rejection, one connection
+//! tries the new address, and the other connections wait for its answer. So if an address has expired, or serves only
+//! one request, the download only needs another API call.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -39,15 +39,15 @@ use crate::wire::retry::{Retry, RetryAction};
 use prep_core::units;
 
 /// Interval between two adjustments of the number of connections.
-const TICK: Duration = Duration::from_millis(500);
+const ADJUSTMENT_INTERVAL: Duration = Duration::from_millis(500);
 
-/// Maximum number of chunks that wait to be written. A chunk has at most some hundred kilobytes.
+/// Maximum number of chunks that wait to be written. A chunk has at most a few hundred kilobytes.
 const MAX_QUEUED_CHUNKS: usize = 16;
 
-/// Number of times that pieces may be read back with other bytes than were written.
-const REREADS: u32 = 3;
+/// Number of times that pieces may be read back with different bytes than were written.
+const MAX_REREADS: u32 = 3;
 
-/// The task and the result of a connection.
+/// A connection that has ended: its task, its range and its result.
 struct ConnectionEnd {
     range: Range<u64>,
     round: u64,
@@ -59,11 +59,11 @@ pub(crate) struct Session<'a> {
     order: &'a Order,
     location: &'a mut Option<Location>,
     object: Identity,
-    /// Whether the server does not support ranges.
+    /// True if the server does not support ranges.
     whole: bool,
     pieces: Pieces,
     map: Map,
-    /// `None` if only some ranges are requested.
+    /// `None` if the order has ranges.
     digester: Option<Digester>,
     sink: Sink,
     connections: JoinSet<ConnectionEnd>,
@@ -71,8 +71,8 @@ pub(crate) struct Session<'a> {
     /// Failures since the last completed piece.
     retry: Retry,
     rereads: u32,
-    /// Numbers of the current round of failures and of the current address. Failures of connections that started
-    /// earlier are already counted.
+    /// The number of the current round of failures, and the number of the current address. A failure of a connection
+    /// with smaller numbers has already been counted.
     round: u64,
     address: u64,
     /// Whether the current address has served a request.
@@ -84,7 +84,7 @@ pub(crate) struct Session<'a> {
 }
 
 impl<'a> Session<'a> {
-    /// Continues the work of an earlier session, or starts from the beginning. Without `ranges`, requests the whole
+    /// Continues the download of an earlier session, or starts a new one. If `ranges` is false, requests the entire
     /// file.
     pub(crate) async fn run(
         order: &'a Order,
@@ -181,12 +181,12 @@ impl<'a> Session<'a> {
             session.use_first(ready);
         }
         let end = session.serve(receiver).await;
-        // No connection may write when the file is truncated or renamed.
+        // All connections must have ended before the file is truncated or renamed.
         session.connections.shutdown().await;
         end
     }
 
-    /// Uses the first answer for the first connection.
+    /// Passes the first answer to the first connection.
     fn use_first(&mut self, (answer, permit): (Answer, OwnedSemaphorePermit)) {
         let most = answer.range.end - answer.range.start;
         if let Some(range) = self.pieces.take(most.next_multiple_of(self.sink.size)) {
@@ -195,7 +195,7 @@ impl<'a> Session<'a> {
     }
 
     async fn serve(&mut self, mut chunks: Receiver<Chunk>) -> SessionResult<SessionEnd> {
-        let mut ticks = interval(TICK);
+        let mut ticks = interval(ADJUSTMENT_INTERVAL);
         let mut before = 0;
         loop {
             if self.digester.is_none() && self.pieces.is_complete() {
@@ -207,19 +207,19 @@ impl<'a> Session<'a> {
             tokio::select! {
                 Some(chunk) = chunks.recv() => self.write(chunk)?,
                 Some(ended) = self.connections.join_next() => {
-                    // By now, the channel contains everything that the connection passed on.
+                    // By now, the channel contains all bytes that the connection passed on.
                     while let Ok(chunk) = chunks.try_recv() {
                         self.write(chunk)?;
                     }
                     match ended {
                         Ok(ended) => self.ended(ended)?,
                         Err(error) => {
-                            let cause = format!("a connection's task died: {error}");
+                            let cause = format!("the task of a connection failed: {error}");
                             return Err(FetchError::Setup { cause }.into());
                         }
                     }
                 }
-                // Yields first, so that a task that watches for Ctrl-C can run.
+                // This yields before each piece, so that a task that watches for Ctrl-C can run.
                 () = yield_now(), if can_follow => match self.follow()? {
                     Some(DigestProgress::Digests(digests)) => {
                         return Ok(SessionEnd::Complete(Some(digests), self.object.clone()));
@@ -239,7 +239,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Starts connections up to the current limit, as far as there are missing pieces.
+    /// Starts connections for missing pieces, up to the current limit of connections.
     async fn connect(&mut self) -> SessionResult<()> {
         if self.whole || self.pause.is_some() {
             return Ok(());
@@ -250,7 +250,7 @@ impl<'a> Session<'a> {
             if self.is_tried && !has_served {
                 return Ok(());
             }
-            // Ranges become shorter towards the end, so that all connections end at about the same time.
+            // Ranges become shorter toward the end of the download, so that all connections end at about the same time.
             let share = self.pieces.missing_bytes() / (2 * self.pace.connections() as u64);
             let Some(range) = self.pieces.take(share.min(options.range)) else {
                 return Ok(());
@@ -287,7 +287,7 @@ impl<'a> Session<'a> {
         });
     }
 
-    /// Writes bytes that arrived.
+    /// Writes a chunk to the partial file.
     fn write(&mut self, chunk: Chunk) -> SessionResult<()> {
         let written = self.order.partial.write(&chunk.bytes, chunk.offset);
         written.map_err(|error| error.needing(self.pieces.missing_bytes()))?;
@@ -306,7 +306,7 @@ impl<'a> Session<'a> {
         digester.follow().map_err(failed)
     }
 
-    /// Records a piece that was written.
+    /// Records that a piece was written.
     fn record(&mut self, written: CompletePiece) -> SessionResult<()> {
         let CompletePiece { piece, crc } = written;
         let error = |cause| FetchError::io("write", &self.order.partial.map, cause);
@@ -323,11 +323,11 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    /// Handles a piece whose bytes on disk do not match its record.
+    /// Handles a piece whose bytes on disk do not match its CRC.
     fn reread(&mut self, piece: usize) -> SessionResult<()> {
         let range = self.pieces.range(piece);
         self.rereads += 1;
-        if self.rereads > REREADS && self.pieces.missing_bytes() == 0 {
+        if self.rereads > MAX_REREADS && self.pieces.missing_bytes() == 0 {
             let path = self.order.partial.path.clone();
             return Err(FetchError::Disk {
                 path,
@@ -393,19 +393,19 @@ impl<'a> Session<'a> {
     }
 }
 
-/// Describes the state of a download that is given up.
+/// Describes how much of a failed download was kept.
 fn describe_state(order: &Order, pieces: &Pieces) -> String {
     let wanted = pieces.requested_bytes();
-    let there = wanted - pieces.missing_bytes();
+    let existing = wanted - pieces.missing_bytes();
     format!(
-        "{} of {} are kept in {}: run again to go on",
-        units::bytes(there),
+        "{} of {} are kept in {}; run again to continue",
+        units::bytes(existing),
         units::bytes(wanted),
         order.partial.path.display()
     )
 }
 
-/// Returns the first range to request before anything is known about the object.
+/// Returns the range of the first request, before the object's length is known.
 fn front(order: &Order, most: u64) -> Range<u64> {
     let size = order.shared.options.piece.max(1);
     match order.ranges.as_ref().and_then(|wanted| wanted.first()) {
@@ -418,7 +418,7 @@ fn front(order: &Order, most: u64) -> Range<u64> {
     }
 }
 
-/// Compares the MD5 that the server sent with the published one, before any bytes are downloaded.
+/// Compares the MD5 that the server sent with the published one before more bytes are downloaded.
 fn check_md5(order: &Order, object: &Identity) -> Result<(), FetchError> {
     match (&order.md5, &object.md5) {
         (Some(expected), Some(found)) if !expected.eq_ignore_ascii_case(found) => {

@@ -1,15 +1,15 @@
-//! Gives a complete download its final name, for everything that is fetched.
+//! Gives a completely downloaded file its final name.
 //!
-//! The bytes are on the disk before the file gets its name, and the name is on the disk when this returns. So after a
-//! power failure there is a complete file or none. Results of steps are not flushed, because they can be computed
-//! again; a download may take hours.
+//! The bytes are flushed to disk before the file gets its name, and the name is flushed before this function returns.
+//! So after a power failure, the file is either complete or missing. Results of steps are not flushed, because they can
+//! be computed again. A download may take hours.
 
 use std::fs::{self, File};
 use std::path::Path;
 
 use crate::error::FetchError;
 
-/// Renames `from`, the open `file`, to `to` in the same directory.
+/// Renames the file at `from` to `to` in the same directory. `file` is the open file at `from`.
 pub(crate) fn commit(file: &File, from: &Path, to: &Path) -> Result<(), FetchError> {
     let error = |action, path: &Path| {
         let path = path.to_path_buf();

@@ -1,4 +1,4 @@
-//! Continues the download of an earlier process, or starts a new one.
+//! Continues a download that another process started, or starts a new one.
 
 use crate::error::FetchError;
 use crate::resume::map::{Map, MapContent};
@@ -19,12 +19,12 @@ pub(crate) struct State {
     pub(crate) pieces: Pieces,
     /// Length of a piece in bytes.
     pub(crate) size: u64,
-    /// Existing pieces with their CRC-32.
+    /// Existing pieces, each with its CRC-32.
     pub(crate) records: Vec<(u32, u32)>,
 }
 
-/// Returns the state of an earlier session if it can be used: its map is valid, the file has the length that the map
-/// records, and the server can confirm that the object is still the same.
+/// Returns the state of an earlier session if it can be used. Its map must be valid, the file must have the length that
+/// the map records, and the server must be able to confirm that the object is still the same.
 pub(crate) fn load(partial: &Partial) -> Result<Option<EarlierDownload>, FetchError> {
     let error = |cause| FetchError::io("read", &partial.map, cause);
     let Some((map, known)) = Map::open(&partial.map).map_err(error)? else {
@@ -36,7 +36,7 @@ pub(crate) fn load(partial: &Partial) -> Result<Option<EarlierDownload>, FetchEr
         .map_err(|cause| FetchError::io("examine", &partial.path, cause))?
         .len();
     let total = known.object.total;
-    let fits = length == total && total <= max_bytes(known.piece) && known.object.is_telling();
+    let fits = length == total && total <= max_bytes(known.piece) && known.object.can_be_verified();
     Ok(fits.then(|| EarlierDownload {
         object: known.object.clone(),
         map,

@@ -1,9 +1,9 @@
-//! Computes the digests of a bundle while it arrives.
+//! Computes the digests of a file while it is downloaded.
 //!
-//! Pieces are processed in order. Once the next one is written, it is read back (usually from the page cache, because
-//! it was just written), checked against the CRC-32 of the received bytes, and added to BLAKE3 and MD5. So the digests
-//! are ready a moment after the last piece was written. Pieces of an earlier process are checked in the same way; a
-//! piece that does not match its record is fetched again.
+//! Pieces are processed in order. Once the next piece is written, it is read back (usually from the page cache, because
+//! it was just written), verified against the CRC-32 of the received bytes, and added to BLAKE3 and MD5. So the digests
+//! are ready shortly after the last piece was written. Pieces that an earlier process wrote are verified in the same
+//! way. A piece that does not match its record is fetched again.
 
 use std::fs::File;
 use std::io;
@@ -13,7 +13,7 @@ use std::sync::Arc;
 use md5::{Digest as _, Md5};
 use prep_cache::{Digest, hex};
 
-/// The digests of the whole file.
+/// The digests of the entire file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Digests {
     pub(crate) digest: Digest,
@@ -26,19 +26,20 @@ pub(crate) struct Digests {
 pub(crate) enum DigestProgress {
     /// All pieces were processed.
     Digests(Digests),
-    /// The piece does not match its CRC. It has to be written again.
+    /// The piece with this number does not match its CRC and has to be fetched again.
     Bad(usize),
 }
 
-/// Processes the pieces of a file. It only works during its calls, so the caller decides on which thread and when.
+/// Adds the pieces of a file to the digests. It only works during its calls, so the caller decides when and on which
+/// thread.
 #[derive(Debug)]
 pub(crate) struct Digester {
     file: Arc<File>,
     total: u64,
     size: u64,
-    /// CRC-32 of the pieces that were written.
+    /// The CRC-32 of each piece. `None` for a piece that has not been written.
     crcs: Vec<Option<u32>>,
-    /// The next piece and its offset.
+    /// Number and offset of the next piece.
     piece: usize,
     offset: u64,
     blake3: blake3::Hasher,
@@ -47,8 +48,8 @@ pub(crate) struct Digester {
 }
 
 impl Digester {
-    /// Creates a digester for a file of `total` bytes in pieces of `size` bytes. `records` are the pieces that exist
-    /// already, with their CRC-32.
+    /// Creates a digester for a file of `total` bytes in pieces of `size` bytes. `records` contains the pieces that
+    /// already exist, with their CRC-32.
     pub(crate) fn new(file: Arc<File>, total: u64, size: u64, records: &[(u32, u32)]) -> Digester {
         let pieces = usize::try_from(total.div_ceil(size)).unwrap_or(usize::MAX);
         let mut digester = Digester {
@@ -68,19 +69,19 @@ impl Digester {
         digester
     }
 
-    /// Reports that a piece was written.
+    /// Records that a piece was written.
     pub(crate) fn add_piece(&mut self, piece: usize, crc: u32) {
         if let Some(place) = self.crcs.get_mut(piece) {
             *place = Some(crc);
         }
     }
 
-    /// Whether the next piece can be processed.
+    /// Returns whether the next piece can be processed.
     pub(crate) fn is_ready(&self) -> bool {
         self.offset >= self.total || self.crcs.get(self.piece).is_some_and(Option::is_some)
     }
 
-    /// Processes the next piece, if it was written.
+    /// Processes the next piece, if it has been written.
     ///
     /// # Errors
     /// If the file cannot be read.

@@ -1,10 +1,10 @@
-//! The piece map: a file next to the partial file that records which pieces it contains, and their CRC-32.
+//! The piece map: a file next to the partial file that records the pieces in it, each with its CRC-32.
 //!
-//! The first line is JSON and identifies the object. It is followed by records of twelve bytes: number of the piece,
-//! CRC-32 of its bytes, and a checksum of both that includes the first line. A record is appended after its piece was
-//! written, so after a kill every recorded piece exists. After a power failure, records and bytes may be incomplete: an
-//! incomplete record fails its checksum, and an incomplete piece fails its CRC when the file is read back for its
-//! digest.
+//! The first line is JSON and identifies the object. It is followed by records of twelve bytes: the number of the
+//! piece, the CRC-32 of its bytes, and a checksum of both that also depends on the first line. A record is appended
+//! after its piece was written, so after a crash of the process every recorded piece exists. After a power failure,
+//! records and pieces may be incomplete. An incomplete record fails its checksum. An incomplete piece fails its CRC
+//! when the file is read back for its digest.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -25,7 +25,7 @@ struct Header {
 
 const FORMAT_VERSION: u32 = 1;
 
-/// An open map to which records are appended.
+/// An open map, to which records are appended.
 #[derive(Debug)]
 pub(crate) struct Map {
     file: File,
@@ -33,17 +33,17 @@ pub(crate) struct Map {
     seed: u32,
 }
 
-/// The content of a map.
+/// The content of a map file.
 #[derive(Debug)]
 pub(crate) struct MapContent {
     pub(crate) object: Identity,
     pub(crate) piece: u64,
-    /// Pieces and their CRC-32; later records replace earlier ones.
+    /// Pieces and their CRC-32. Later records replace earlier ones of the same piece.
     pub(crate) records: Vec<(u32, u32)>,
 }
 
 impl Map {
-    /// Creates a new map, replacing an existing one.
+    /// Creates a new map and replaces an existing one.
     pub(crate) fn create(path: &Path, object: &Identity, piece: u64) -> io::Result<Map> {
         let header = Header {
             format: FORMAT_VERSION,
@@ -60,7 +60,7 @@ impl Map {
         })
     }
 
-    /// Opens a map to continue it. Returns `None` if there is no usable map.
+    /// Opens an existing map. Returns `None` if there is no usable map.
     pub(crate) fn open(path: &Path) -> io::Result<Option<(Map, MapContent)>> {
         let mut file = match OpenOptions::new().read(true).write(true).open(path) {
             Ok(file) => file,
@@ -98,7 +98,7 @@ impl Map {
         Ok(Some((Map { file, seed }, known)))
     }
 
-    /// Records a piece.
+    /// Appends the record of a piece.
     pub(crate) fn append(&mut self, piece: u32, crc: u32) -> io::Result<()> {
         self.file.write_all(&encode(self.seed, piece, crc))
     }
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn a_torn_map_says_what_was_whole() -> io::Result<()> {
+    fn a_truncated_map_returns_its_complete_records() -> io::Result<()> {
         let dir = tempfile::tempdir()?;
         let path = dir.path().join("map");
         let mut map = Map::create(&path, &identity("\"a\""), 10)?;
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn zeros_and_records_of_another_object_do_not_count() -> io::Result<()> {
+    fn zeros_and_records_of_a_different_object_are_ignored() -> io::Result<()> {
         let dir = tempfile::tempdir()?;
         let path = dir.path().join("map");
         let mut map = Map::create(&path, &identity("\"a\""), 10)?;

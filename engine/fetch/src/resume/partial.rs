@@ -1,4 +1,4 @@
-//! The partial file of a download (`ID.zip.partial`), locked by the process that fills it.
+//! The partial file of a download (`ID.zip.partial`). The process that fills it has locked it.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -16,7 +16,7 @@ use crate::resume::commit::commit;
 pub(crate) struct Partial {
     pub(crate) file: Arc<File>,
     pub(crate) path: PathBuf,
-    /// The path of its piece map.
+    /// The path of the file's piece map.
     pub(crate) map: PathBuf,
     target: PathBuf,
     /// `None` after the lock was released.
@@ -63,7 +63,7 @@ impl Partial {
             .truncate(false)
             .open(&path)
             .map_err(error("open"))?;
-        // Another process may have renamed the file before it was locked.
+        // Another process may have renamed the file before this process locked it.
         if !is_file_at(&file, &path).map_err(error("examine"))? {
             return Ok(LockOutcome::Busy);
         }
@@ -84,13 +84,13 @@ impl Partial {
     pub(crate) fn finish(&self) -> Result<Arc<File>, FetchError> {
         self.check_lock()?;
         commit(&self.file, &self.path, &self.target)?;
-        // The map is useless without its partial file.
+        // The map is useless without the partial file.
         let _ = std::fs::remove_file(&self.map);
         self.unlock();
         Ok(Arc::clone(&self.file))
     }
 
-    /// Returns an error if another process took over the lock because it saw no heartbeat of this one.
+    /// Returns an error if another process took over the lock because it saw no heartbeat of this process.
     pub(crate) fn check_lock(&self) -> Result<(), FetchError> {
         match &*self.lock.lock().unwrap_or_else(PoisonError::into_inner) {
             Some(lock) => Ok(lock.check()?),
@@ -98,7 +98,7 @@ impl Partial {
         }
     }
 
-    /// Removes the file and its map after their content was used.
+    /// Removes the file and its map. Called after their content was used.
     pub(crate) fn remove(&self) -> Result<(), FetchError> {
         self.clear()?;
         std::fs::remove_file(&self.path)
@@ -111,7 +111,7 @@ impl Partial {
         *self.lock.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
-    /// Discards the content. The file remains, and remains locked.
+    /// Discards the content. The file remains and stays locked.
     pub(crate) fn clear(&self) -> Result<(), FetchError> {
         self.check_lock()?;
         match std::fs::remove_file(&self.map) {

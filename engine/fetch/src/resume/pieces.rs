@@ -1,9 +1,9 @@
-//! Tracks which pieces of a file exist, which are being fetched, and which to request next.
+//! Tracks the pieces of a file: which ones exist, which ones are being fetched, and which ones to request next.
 
 use std::ops::Range;
 
-/// Maximum number of pieces of a file: 8 TiB with pieces of 256 KiB. Each piece takes some bytes of memory, and the
-/// server determines their number.
+/// Maximum number of pieces of a file. With pieces of 256 KiB, this allows 8 TiB. Each piece takes some bytes of
+/// memory, and the server determines the number of pieces.
 const MAX_PIECES: u64 = 1 << 25;
 
 /// Returns the maximum length in bytes of a file with pieces of `size` bytes.
@@ -16,21 +16,21 @@ enum Piece {
     Missing,
     Taken,
     Done,
-    /// Not required.
-    Unwanted,
+    /// The piece is not required.
+    NotRequired,
 }
 
-/// The pieces of a file of `total` bytes. All have `size` bytes, except possibly the last.
+/// The pieces of a file of `total` bytes. All pieces have `size` bytes, except possibly the last one.
 #[derive(Debug)]
 pub(crate) struct Pieces {
     total: u64,
     size: u64,
     pieces: Vec<Piece>,
-    /// Pieces before this one are not missing.
+    /// No piece before this one is missing.
     first: usize,
     /// Number of required pieces that are not done.
     open: usize,
-    wanted: usize,
+    required: usize,
 }
 
 impl Pieces {
@@ -42,29 +42,29 @@ impl Pieces {
             pieces: vec![Piece::Missing; count],
             first: 0,
             open: count,
-            wanted: count,
+            required: count,
         }
     }
 
-    /// Requires only the pieces that contain some of these bytes.
+    /// Restricts the required pieces to those that contain bytes of `ranges`.
     pub(crate) fn restrict(&mut self, ranges: &[Range<u64>]) {
-        let mut wanted = vec![false; self.pieces.len()];
+        let mut required = vec![false; self.pieces.len()];
         for range in ranges {
             let (start, end) = self.numbers(range);
-            wanted.get_mut(start..end).unwrap_or_default().fill(true);
+            required.get_mut(start..end).unwrap_or_default().fill(true);
         }
-        self.wanted = wanted.iter().filter(|wanted| **wanted).count();
+        self.required = required.iter().filter(|required| **required).count();
         self.open = 0;
-        for (piece, wanted) in self.pieces.iter_mut().zip(wanted) {
-            match (wanted, *piece) {
-                (false, _) => *piece = Piece::Unwanted,
+        for (piece, required) in self.pieces.iter_mut().zip(required) {
+            match (required, *piece) {
+                (false, _) => *piece = Piece::NotRequired,
                 (true, Piece::Done) => {}
                 (true, _) => self.open += 1,
             }
         }
     }
 
-    /// Returns the numbers of the pieces that contain some of these bytes.
+    /// Returns the numbers of the first piece that contains bytes of `range`, and of the piece after the last one.
     fn numbers(&self, range: &Range<u64>) -> (usize, usize) {
         let number = |at: u64| usize::try_from(at).unwrap_or(usize::MAX);
         let end = number(range.end.div_ceil(self.size)).min(self.pieces.len());
@@ -81,14 +81,14 @@ impl Pieces {
         start..start.saturating_add(self.size).min(self.total)
     }
 
-    /// Returns the number of required bytes that are missing, with an error of up to one piece.
+    /// Returns the number of required bytes that are missing. It may be wrong by up to one piece.
     pub(crate) fn missing_bytes(&self) -> u64 {
         (self.open as u64).saturating_mul(self.size).min(self.total)
     }
 
-    /// Returns the number of required bytes, with an error of up to one piece.
+    /// Returns the number of required bytes. It may be wrong by up to one piece.
     pub(crate) fn requested_bytes(&self) -> u64 {
-        (self.wanted as u64)
+        (self.required as u64)
             .saturating_mul(self.size)
             .min(self.total)
     }
@@ -113,7 +113,8 @@ impl Pieces {
         }
     }
 
-    /// Takes the first run of missing pieces, up to `most` bytes but at least one piece.
+    /// Takes the first run of adjacent missing pieces: up to `most` bytes, but at least one piece. Returns their byte
+    /// range.
     pub(crate) fn take(&mut self, most: u64) -> Option<Range<u64>> {
         let missing = |piece: &Piece| *piece == Piece::Missing;
         let rest = self.pieces.get_mut(self.first..)?;
@@ -132,7 +133,7 @@ impl Pieces {
         Some(self.range(start).start..self.range(start + taken - 1).end)
     }
 
-    /// Marks pieces that were taken and are not done as missing.
+    /// Marks the pieces in `range` that were taken and are not done as missing.
     pub(crate) fn give_back(&mut self, range: &Range<u64>) {
         let (start, end) = self.numbers(range);
         for piece in start..end {
@@ -148,7 +149,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn runs_are_taken_in_order_and_end_at_what_is_there() {
+    fn missing_pieces_are_taken_in_order_up_to_the_next_existing_piece() {
         let mut pieces = Pieces::new(95, 10);
         pieces.set_done(3);
         assert_eq!(pieces.take(25), Some(0..20));
@@ -171,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_wanted_is_not_taken() {
+    fn pieces_that_are_not_required_are_not_taken() {
         let mut pieces = Pieces::new(95, 10);
         pieces.set_done(2);
         pieces.restrict(&[5..25, 55..60, 90..95]);
@@ -188,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn the_length_that_a_server_claims_does_not_overflow() {
+    fn huge_file_lengths_do_not_overflow() {
         for total in [u64::MAX, u64::MAX - 1, (1 << 63) + 1] {
             let mut pieces = Pieces::new(total, 1 << 44);
             let last = usize::try_from(total.div_ceil(1 << 44)).unwrap() - 1;
@@ -208,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn no_bytes_are_no_pieces() {
+    fn an_empty_file_has_no_pieces() {
         let mut pieces = Pieces::new(0, 10);
         assert!(pieces.is_complete());
         assert_eq!(pieces.take(10), None);

@@ -1,11 +1,11 @@
-//! A cache of signed addresses, so that listing and then fetching a bundle takes one API call.
+//! Caches signed addresses, so that listing and then fetching a bundle needs only one API call.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::wire::location::Location;
 
-/// The last address of each bundle, until the object store rejects it.
+/// The last signed address of each bundle, until the object store rejects it.
 #[derive(Default)]
 pub(crate) struct Addresses(Mutex<HashMap<String, Location>>);
 
@@ -18,7 +18,7 @@ impl Addresses {
         self.lock().insert(id.to_owned(), location);
     }
 
-    /// Removes an address that the store rejects because it has expired.
+    /// Removes the address of a bundle. Called if the object store rejects it because it has expired.
     pub(crate) fn forget(&self, id: &str) {
         self.lock().remove(id);
     }

@@ -1,4 +1,4 @@
-//! Requests a range from the object store and checks the answer. No bytes are written before their answer was checked.
+//! Requests a range from the object store and verifies the answer. Its bytes are written only after this verification.
 
 use std::ops::Range;
 
@@ -7,7 +7,7 @@ use reqwest::{Response, StatusCode};
 
 use crate::error::FetchError;
 use crate::trouble::Trouble;
-use crate::wire::api::{self, CallError, Message, REDIRECTS};
+use crate::wire::api::{self, CallError, MAX_REDIRECTS, Message};
 use crate::wire::identity::{Identity, content_range};
 use crate::wire::location::{Expected, Location, follow};
 use crate::wire::send::send;
@@ -23,9 +23,9 @@ pub(crate) struct Answer {
     pub(crate) expected: Expected,
     /// The object that the bytes belong to.
     pub(crate) object: Identity,
-    /// The range of the bytes. It starts as requested but may end earlier.
+    /// The range of the bytes. It starts at the requested offset but may end earlier than requested.
     pub(crate) range: Range<u64>,
-    /// Whether the answer contains the whole object (200) although a range was requested.
+    /// Whether the server sent the entire object (200) although a range was requested.
     pub(crate) is_complete: bool,
 }
 
@@ -46,7 +46,8 @@ impl From<Trouble> for AnswerFailure {
     }
 }
 
-/// Requests `range`, whose end may be beyond the end of the object. With `expected`, other objects are rejected.
+/// Requests `range`, whose end may exceed the length of the object. If `expected` is given, a different object is an
+/// error.
 pub(crate) async fn ask(
     shared: &Shared,
     location: &Location,
@@ -54,9 +55,9 @@ pub(crate) async fn ask(
     expected: Option<&Identity>,
 ) -> Result<Answer, AnswerFailure> {
     let mut message = location.message().clone();
-    // The store must not see anything but the signature.
+    // The object store must not receive anything but the signature.
     let mut with_credentials = location.is_api();
-    for _ in 0..=REDIRECTS {
+    for _ in 0..=MAX_REDIRECTS {
         let host = crate::wire::location::host(&message.url);
         let mut request = message
             .request(&shared.client)
@@ -80,11 +81,11 @@ pub(crate) async fn ask(
     Err(AnswerFailure::Refused(FetchError::Redirect {
         from: location.host(),
         to: crate::wire::location::host(&message.url),
-        reason: "there are too many of them",
+        reason: "there are too many redirects",
     }))
 }
 
-/// Adds credentials to a request for the API.
+/// Adds credentials to a request, if it goes to the API.
 async fn authorized(
     shared: &Shared,
     request: reqwest::RequestBuilder,
@@ -98,7 +99,7 @@ async fn authorized(
     }
 }
 
-/// Returns the value of the `Range` header. An end of `u64::MAX` means until the end of the object.
+/// Returns the value of the `Range` header. An end of `u64::MAX` requests everything up to the end of the object.
 fn header(range: &Range<u64>) -> String {
     match range.end {
         u64::MAX => format!("bytes={}-", range.start),
@@ -111,7 +112,7 @@ async fn judge(
     location: &Location,
     response: Response,
     host: String,
-    asked: &Range<u64>,
+    requested: &Range<u64>,
     expected: Option<&Identity>,
 ) -> Result<Answer, AnswerFailure> {
     let status = response.status();
@@ -132,10 +133,10 @@ async fn judge(
         ..answer
     };
     match status {
-        StatusCode::PARTIAL_CONTENT => part(response, host, asked, expected).map(usable),
+        StatusCode::PARTIAL_CONTENT => part(response, host, requested, expected).map(usable),
         StatusCode::OK => whole(response, host, expected).map(usable),
         StatusCode::RANGE_NOT_SATISFIABLE if expected.is_some() => Err(AnswerFailure::Changed),
-        // A new address may help: different stores answer requests with an expired address with any of these.
+        // A new address may help: object stores answer requests with an expired address with any of these status codes.
         StatusCode::BAD_REQUEST
         | StatusCode::UNAUTHORIZED
         | StatusCode::FORBIDDEN
@@ -152,7 +153,7 @@ async fn judge(
                 code,
             }))
         }
-        _ if api::is_passing(status) || status == StatusCode::RANGE_NOT_SATISFIABLE => {
+        _ if api::is_temporary(status) || status == StatusCode::RANGE_NOT_SATISFIABLE => {
             let retry_after = api::requested_pause(&response);
             Err(Trouble::Status {
                 host,
@@ -161,7 +162,7 @@ async fn judge(
             }
             .into())
         }
-        // The body may quote the signed request, so it is not shown.
+        // The body is not shown, because it may quote the signed request.
         _ => Err(AnswerFailure::Refused(FetchError::Refused {
             host,
             code,
@@ -185,7 +186,7 @@ pub(crate) fn in_words(kind: Expected, expected: Option<&Identity>) -> String {
 fn part(
     response: Response,
     host: String,
-    asked: &Range<u64>,
+    requested: &Range<u64>,
     expected: Option<&Identity>,
 ) -> Result<Answer, AnswerFailure> {
     let other = |what: String| {
@@ -203,18 +204,20 @@ fn part(
     if expected.is_some_and(|expected| !expected.agrees(&object)) {
         return Err(AnswerFailure::Changed);
     }
-    if range.start != asked.start || range.end > asked.end {
+    if range.start != requested.start || range.end > requested.end {
         return Err(other(format!(
             "bytes {}-{} for bytes {}-{}",
             range.start,
             range.end - 1,
-            asked.start,
-            asked.end - 1
+            requested.start,
+            requested.end - 1
         )));
     }
     let length = range.end - range.start;
     match response.content_length() {
-        Some(told) if told != length => Err(other(format!("{told} bytes for {length}"))),
+        Some(announced) if announced != length => {
+            Err(other(format!("{announced} bytes for {length}")))
+        }
         _ => Ok(Answer {
             response,
             host,

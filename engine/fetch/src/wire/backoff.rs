@@ -6,15 +6,15 @@ use std::time::{Duration, SystemTime};
 
 use crate::options::DownloadOptions;
 
-/// Maximum pause, unless the server requests a longer one. A connection that works again is found within a minute.
+/// Maximum pause, unless the server requests a longer one. So a server that works again is noticed within a minute.
 const MAX_PAUSE: Duration = Duration::from_secs(60);
 
-/// Returns the pause after `failures` failures in a row, by the options.
+/// Returns the pause after `failures` failures in a row, with the limits of `options`.
 pub(crate) fn pause_after(failures: u32, options: &DownloadOptions) -> Duration {
     pause(failures, options.backoff, options.patience.min(MAX_PAUSE))
 }
 
-/// Returns the approximate sum of all later pauses after `failures` failures in a row, if every attempt fails.
+/// Returns the approximate sum of the pauses that follow `failures` failures in a row, if every further attempt fails.
 pub(crate) fn later_pauses(failures: u32, options: &DownloadOptions) -> Duration {
     let most = options.patience.min(MAX_PAUSE);
     let later = (failures + 1)..options.attempts;
@@ -24,18 +24,19 @@ pub(crate) fn later_pauses(failures: u32, options: &DownloadOptions) -> Duration
         .sum()
 }
 
-/// Returns a pause that doubles with every failure, up to `most`.
+/// Returns the maximum pause after `failures` failures in a row. It doubles with every failure, up to `most`.
 fn doubled(failures: u32, first: Duration, most: Duration) -> Duration {
     first
         .saturating_mul(1 << failures.saturating_sub(1).min(20))
         .min(most)
 }
 
-/// Returns the pause after `failures` failures in a row (1 or more): it doubles from `first` up to `most`. Of that, a
-/// random part between one half and all is used, so that clients that failed together do not return together.
+/// Returns the pause after `failures` failures in a row (1 or more). Its maximum doubles from `first` up to `most`. The
+/// pause is a random value between half of the maximum and the maximum, so that clients that failed together do not
+/// retry together.
 fn pause(failures: u32, first: Duration, most: Duration) -> Duration {
     let full = doubled(failures, first, most);
-    // Seeds of hash maps are random enough here.
+    // The random seed of a hash map is sufficient for this purpose.
     let random = RandomState::new().build_hasher().finish();
     let part = f64::from(u32::try_from(random >> 32).unwrap_or(0)) / f64::from(u32::MAX);
     full.mul_f64(0.5 + part / 2.0)
@@ -56,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pauses_double_up_to_the_limit_and_differ() {
+    fn pauses_double_up_to_the_limit_and_are_random() {
         let first = Duration::from_millis(100);
         let most = Duration::from_millis(450);
         for (failures, full) in [(1, 100), (2, 200), (3, 400), (4, 450), (99, 450)] {

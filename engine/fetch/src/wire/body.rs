@@ -1,4 +1,4 @@
-//! Reads the bytes of an answer, with a stall timeout and a rate limit, and checks that exactly the announced number of
+//! Reads the bytes of an answer with a stall timeout and a rate limit. Verifies that exactly the announced number of
 //! bytes arrives.
 
 use bytes::Bytes;
@@ -30,7 +30,7 @@ impl Body {
         &self.host
     }
 
-    /// Returns the next bytes; `None` at the announced end.
+    /// Returns the next bytes. `None` after the announced number of bytes.
     pub(crate) async fn next(&mut self, shared: &Shared) -> Result<Option<Bytes>, Trouble> {
         let stall = shared.options.stall;
         let (host, offset) = (self.host.clone(), self.offset);
@@ -63,7 +63,7 @@ impl Body {
         };
         let bytes = chunk.len() as u64;
         if bytes > missing {
-            let what = "more than it announced".into();
+            let what = "more bytes than it announced".into();
             return Err(Trouble::OtherRange { host, what });
         }
         shared.rate.take(bytes).await;

@@ -1,14 +1,14 @@
-//! Identifies the object that an answer belongs to.
+//! Identifies the object that an answer contains.
 
 use base64::Engine as _;
 use reqwest::header::{CONTENT_RANGE, ETAG, HeaderMap};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
-/// Properties that distinguish versions of an object.
+/// The properties by which versions of an object are distinguished.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Identity {
-    /// Length of the whole object in bytes.
+    /// Length of the entire object in bytes.
     pub(crate) total: u64,
     /// A strong ETag, quoted as in the header.
     pub(crate) etag: Option<String>,
@@ -29,7 +29,7 @@ impl Identity {
         }
     }
 
-    /// Whether both may be the same object: no property that both have differs.
+    /// Returns whether both may be the same object: no property that is known for both differs.
     pub(crate) fn agrees(&self, other: &Identity) -> bool {
         let same = |one: &Option<String>, other: &Option<String>| {
             one.is_none() || other.is_none() || one == other
@@ -37,13 +37,13 @@ impl Identity {
         self.total == other.total && same(&self.etag, &other.etag) && same(&self.md5, &other.md5)
     }
 
-    /// Whether a later process can check that the object is still the same.
-    pub(crate) fn is_telling(&self) -> bool {
+    /// Returns whether a later process can verify that the object is still the same.
+    pub(crate) fn can_be_verified(&self) -> bool {
         self.etag.is_some() || self.md5.is_some()
     }
 }
 
-/// Parses the MD5 of `x-goog-hash: crc32c=...,md5=...`, which may be one header or two.
+/// Parses the MD5 of `x-goog-hash: crc32c=...,md5=...`. The server may send one header or two.
 fn md5(headers: &HeaderMap) -> Option<String> {
     let encoded = headers
         .get_all("x-goog-hash")
@@ -58,7 +58,8 @@ fn md5(headers: &HeaderMap) -> Option<String> {
     Some(sum.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
-/// Parses `Content-Range: bytes 0-99/1000` into a range with exclusive end and the length of the whole object.
+/// Parses `Content-Range: bytes 0-99/1000`. Returns the range with an exclusive end, and the length of the entire
+/// object.
 pub(crate) fn content_range(headers: &HeaderMap) -> Option<(Range<u64>, u64)> {
     let value = headers.get(CONTENT_RANGE)?.to_str().ok()?;
     let (range, total) = value.trim().strip_prefix("bytes ")?.split_once('/')?;
@@ -74,7 +75,7 @@ mod tests {
     use reqwest::header::HeaderValue;
 
     #[test]
-    fn content_ranges_are_read_strictly() {
+    fn content_ranges_are_parsed_strictly() {
         for (text, expected) in [
             ("bytes 0-99/1000", Some((0..100, 1000))),
             ("bytes 999-999/1000", Some((999..1000, 1000))),
@@ -117,14 +118,14 @@ mod tests {
     }
 
     #[test]
-    fn a_weak_etag_does_not_tell_contents_apart() {
+    fn a_weak_etag_is_ignored() {
         let mut headers = HeaderMap::new();
         headers.insert(ETAG, HeaderValue::from_static("W/\"1\""));
-        assert!(!Identity::from_headers(&headers, 3).is_telling());
+        assert!(!Identity::from_headers(&headers, 3).can_be_verified());
         headers.insert(ETAG, HeaderValue::from_static("\"1\""));
         let one = Identity::from_headers(&headers, 3);
         headers.insert(ETAG, HeaderValue::from_static("\"2\""));
-        assert!(one.is_telling() && !one.agrees(&Identity::from_headers(&headers, 3)));
+        assert!(one.can_be_verified() && !one.agrees(&Identity::from_headers(&headers, 3)));
         assert!(!one.agrees(&Identity {
             total: 4,
             ..one.clone()

@@ -7,7 +7,7 @@ use reqwest::Url;
 use crate::error::FetchError;
 use crate::wire::location::{Expected, Location, host, is_private};
 
-/// A bundle of Kaggle, a member of one, or a file at a URL.
+/// A bundle of Kaggle, a file of a competition, or a file at a URL.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) enum Item {
     /// The bundle of the competition with this name on Kaggle. The API returns its address.
@@ -44,11 +44,11 @@ impl Item {
         })
     }
 
-    /// Returns the key of the item in the cache of addresses.
+    /// Returns the item's key in the cache of addresses.
     pub(crate) fn key(&self) -> String {
         match self {
             Item::Bundle(id) => id.clone(),
-            // Names of competitions contain no slash, and URLs do not begin with one.
+            // Names of competitions contain no slash, and URLs do not begin with a slash, so this key is unique.
             Item::Member { id, file } => format!("/{id}/{file}"),
             Item::File { location, .. } => location.url().to_string(),
         }
@@ -62,7 +62,8 @@ impl Item {
         }
     }
 
-    /// Whether nobody between the server and this machine can read or change the file.
+    /// Returns whether the connection protects the file, so that nobody between the server and this machine can read or
+    /// change it.
     pub(crate) fn is_private(&self) -> bool {
         match self {
             Item::Bundle(_) | Item::Member { .. } => true,
@@ -70,7 +71,7 @@ impl Item {
         }
     }
 
-    /// Whether the file must be a zip archive.
+    /// Returns whether the file must be a zip archive.
     pub(crate) fn is_zip(&self) -> bool {
         self.expected() == Expected::Zip
     }

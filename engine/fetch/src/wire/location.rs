@@ -12,7 +12,7 @@ use crate::wire::api::Message;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Expected {
     Zip,
-    /// A web page. Otherwise, a web page is usually the answer of a login or a proxy.
+    /// A web page. If another type is expected, a web page usually comes from a login or a proxy.
     Page,
     Anything,
 }
@@ -31,8 +31,8 @@ impl Expected {
     }
 }
 
-/// The location of a file; that of a bundle is temporary. The query may be a signature, so only the host is ever
-/// printed.
+/// The location of a file. The location of a bundle is temporary. The query of the URL may be a signature, so only the
+/// host is ever printed.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Location {
     message: Message,
@@ -40,15 +40,15 @@ pub(crate) struct Location {
     kind: Kind,
 }
 
-/// The origin of a location.
+/// The source of a location.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    /// From the API, which signs a new one when this one is rejected.
+    /// An address that the API signed. If it is rejected, the API signs a new one.
     Signed,
     /// The API itself, which sends the bytes to authenticated users.
     Api,
-    /// From a pipeline.
-    Lasting,
+    /// A permanent address from a pipeline.
+    Permanent,
 }
 
 impl Location {
@@ -61,7 +61,7 @@ impl Location {
         }
     }
 
-    /// Creates the location of an API call that is answered with the bytes.
+    /// Creates the location of an API call whose response is the file itself.
     pub(crate) fn of_api(message: Message, expected: Expected) -> Location {
         Location {
             message,
@@ -75,7 +75,7 @@ impl Location {
         Location {
             message: Message::get(url),
             expected,
-            kind: Kind::Lasting,
+            kind: Kind::Permanent,
         }
     }
 
@@ -92,12 +92,12 @@ impl Location {
         self.expected
     }
 
-    /// Whether the API returns another address if this one is rejected.
+    /// Returns whether the API can provide a new address if this one is rejected.
     pub(crate) fn is_renewable(&self) -> bool {
-        self.kind != Kind::Lasting
+        self.kind != Kind::Permanent
     }
 
-    /// Whether the request needs credentials.
+    /// Returns whether the request needs credentials.
     pub(crate) fn is_api(&self) -> bool {
         self.kind == Kind::Api
     }
@@ -113,7 +113,7 @@ impl fmt::Debug for Location {
     }
 }
 
-/// Returns host and port, for messages.
+/// Returns the host and port, for messages.
 pub(crate) fn host(url: &Url) -> String {
     let host = url.host_str().unwrap_or("?");
     match url.port() {
@@ -122,8 +122,8 @@ pub(crate) fn host(url: &Url) -> String {
     }
 }
 
-/// Whether nobody between here and the server can read or change the bytes: they are encrypted, or stay on this
-/// machine.
+/// Returns whether nobody between the server and this machine can read or change the bytes. Either they are encrypted,
+/// or they do not leave this machine.
 pub(crate) fn is_private(url: &Url) -> bool {
     url.scheme() == "https" || url.host_str().is_some_and(is_loopback)
 }
@@ -157,7 +157,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn redirects_stay_encrypted_and_show_no_signature() {
+    fn redirects_to_plain_http_are_rejected_without_showing_the_signature() {
         let from: Url = "https://a.example/x?Signature=first".parse().unwrap();
         for (to, expected) in [
             (

@@ -1,8 +1,8 @@
-//! Decides what to do after a failure: repeat the request after a pause, get a new address, stop using ranges, or give
-//! up.
+//! Decides what happens after a failure: repeat the request after a pause, request a new address, stop using ranges, or
+//! give up.
 //!
-//! There is one policy. API calls, listings, connections and downloads that start again each have a [`Retry`] and
-//! follow it.
+//! There is a single policy. API calls, listings, connections and restarted downloads each have a [`Retry`] and follow
+//! it.
 
 use std::time::Duration;
 
@@ -12,35 +12,36 @@ use crate::trouble::Trouble;
 use crate::waiting::WaitReport;
 use crate::wire::backoff;
 
-/// Number of rejected new addresses in a row after which to give up.
+/// Number of rejected new addresses in a row after which the request fails.
 const MAX_NEW_ADDRESSES: u32 = 3;
 
 /// Number of answers in a row that ignore the range after which the server is treated as not supporting ranges.
 const MAX_IGNORED_RANGES: u32 = 2;
 
-/// Counts failures in a row.
+/// Counts failures in a row, by kind.
 #[derive(Debug, Default)]
 pub(crate) struct Retry {
     failures: u32,
     addresses: u32,
     ignored: u32,
-    /// Whether the first response "too many requests" is final.
+    /// Whether the first response "too many requests" is an error.
     stops_when_limited: bool,
 }
 
-/// The next action.
+/// The action after a failure.
 #[derive(Debug)]
 pub(crate) enum RetryAction {
     /// Repeat the request after this pause.
     After(Duration),
     /// Repeat the request with a new address.
     NewAddress,
-    /// The server does not support ranges: request the whole file, or give up.
+    /// The server does not support ranges: request the entire file, or give up.
     WithoutRanges(Trouble),
 }
 
 impl Retry {
-    /// Creates a counter for which the first response "too many requests" is final, for the first of several calls.
+    /// Creates a counter for which the first response "too many requests" is an error. It is used for the first of
+    /// several calls.
     pub(crate) fn until_limited() -> Retry {
         Retry {
             stops_when_limited: true,
@@ -61,8 +62,8 @@ impl Retry {
         self.failures
     }
 
-    /// Counts a failure and returns what to do next. If this was the last attempt, `kept` describes what was kept of
-    /// the download.
+    /// Counts a failure and returns the next action. After the last attempt, the error contains the result of `kept`,
+    /// which describes the part of the download that was kept.
     ///
     /// # Errors
     /// If there were too many failures, or the server requests a longer pause than the options allow.
@@ -151,8 +152,8 @@ mod tests {
         Trouble::RangeIgnored { host: "h".into() }
     }
 
-    /// The reactions to a sequence of troubles, one word each.
-    fn course(troubles: Vec<Trouble>) -> Vec<&'static str> {
+    /// Returns the names of the actions after a sequence of failures.
+    fn actions(troubles: Vec<Trouble>) -> Vec<&'static str> {
         let mut retry = Retry::default();
         let word = |trouble| match retry.next(&options(), trouble, String::new) {
             Ok(RetryAction::After(_)) => "again",
@@ -165,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn each_trouble_has_its_own_count() {
+    fn each_kind_of_failure_has_its_own_counter() {
         for (troubles, expected) in [
             (
                 vec![status(503, None), status(500, None), status(503, None)],
@@ -183,12 +184,12 @@ mod tests {
             ),
             (vec![ignored(), ignored()], vec!["again", "whole"]),
         ] {
-            assert_eq!(course(troubles), expected);
+            assert_eq!(actions(troubles), expected);
         }
     }
 
     #[test]
-    fn success_starts_the_count_anew() {
+    fn a_success_resets_the_counters() {
         let mut retry = Retry::default();
         for _ in 0..10 {
             assert!(

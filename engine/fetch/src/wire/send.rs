@@ -1,14 +1,14 @@
-//! Sends one request. Every request of this crate uses this function.
+//! Sends a single request. All requests of this crate are sent by this function.
 
 use reqwest::{RequestBuilder, Response};
 use tokio::time::{sleep, timeout};
 
 use crate::trouble::{self, Trouble};
-use crate::waiting::{SLOW_AFTER, WaitReport};
+use crate::waiting::{REPORT_SILENCE_AFTER, WaitReport};
 use crate::wire::shared::Shared;
 
-/// Sends a request and waits for the header of the answer, at most for the stall timeout. Reports a silence of some
-/// seconds. `offset` is that of the requested bytes, for messages.
+/// Sends a request and waits for the header of the answer, for at most the stall timeout. Reports silence that lasts
+/// some seconds. `offset` is the offset of the requested bytes, for messages.
 pub(crate) async fn send(
     shared: &Shared,
     request: RequestBuilder,
@@ -18,7 +18,7 @@ pub(crate) async fn send(
     let stall = shared.options.stall;
     let answer = timeout(stall, request.send());
     let report = async {
-        sleep(SLOW_AFTER).await;
+        sleep(REPORT_SILENCE_AFTER).await;
         let host = host.clone();
         shared
             .options

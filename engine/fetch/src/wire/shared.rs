@@ -1,4 +1,4 @@
-//! State that all downloads of a process share: HTTP client, runtime, and limits of connections and rate.
+//! State that all downloads of a process have in common: HTTP client, runtime, and limits on connections and rate.
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
@@ -16,20 +16,21 @@ use crate::wire::addresses::Addresses;
 use crate::wire::api::endpoint::Endpoint;
 use crate::wire::rate::RateLimit;
 
-/// Timeout of connecting. An unreachable host is reported soon, and the other protocol is tried.
+/// Timeout for opening a connection. It is short, so that an unreachable host is reported soon and the other protocol
+/// is tried.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Threads of the asynchronous runtime.
-const THREADS: usize = 2;
+/// Number of threads of the asynchronous runtime.
+const RUNTIME_THREADS: usize = 2;
 
-/// Keep-alive of the thread for blocking work: ten years, so that it never ends.
+/// Keep-alive of the thread for blocking work. It is ten years, so that the thread never ends.
 const THREAD_KEEP_ALIVE: Duration = Duration::from_secs(10 * 365 * 24 * 3600);
 
 pub(crate) struct Shared {
     pub(crate) client: Client,
     pub(crate) options: DownloadOptions,
     pub(crate) endpoint: Endpoint,
-    /// Found on the first API call.
+    /// The credentials, after the first API call has found them.
     credentials: OnceLock<FoundCredentials>,
     find: Box<CredentialsFinder>,
     finding: Mutex<()>,
@@ -39,11 +40,11 @@ pub(crate) struct Shared {
     runtime: Option<Runtime>,
 }
 
-/// A function that finds credentials.
+/// A function that searches for credentials.
 pub(crate) type CredentialsFinder = dyn Fn() -> Result<FoundCredentials, FetchError> + Send + Sync;
 
 impl Shared {
-    /// Creates the shared state. Makes no connection.
+    /// Creates the shared state without opening a connection.
     pub(crate) fn new(
         options: DownloadOptions,
         find: Box<CredentialsFinder>,
@@ -53,20 +54,20 @@ impl Shared {
         let endpoint = Endpoint::parse(&options.endpoint, rpc, options.protocol).map_err(setup)?;
         let no_threads = |error: std::io::Error| {
             setup(format!(
-                "the system starts no further thread: {}",
+                "the system cannot start another thread: {}",
                 error.kind()
             ))
         };
-        prep_cache::check_threads(THREADS + 1).map_err(no_threads)?;
+        prep_cache::check_threads(RUNTIME_THREADS + 1).map_err(no_threads)?;
         let runtime = tokio::runtime::Builder::new_multi_thread()
-            .worker_threads(THREADS)
+            .worker_threads(RUNTIME_THREADS)
             .thread_name("fetch")
             .thread_keep_alive(THREAD_KEEP_ALIVE)
             .enable_all()
             .build()
             .map_err(no_threads)?;
-        // Host names are resolved on threads for blocking work. Starting one now ensures that it exists even if the
-        // system runs out of threads later.
+        // Host names are resolved on threads for blocking work. Starting such a thread now ensures that it exists even
+        // if the system cannot start threads later.
         drop(runtime.spawn_blocking(|| ()));
         let client = client(&options).map_err(setup)?;
         Ok(Shared {
@@ -83,7 +84,7 @@ impl Shared {
         })
     }
 
-    /// Returns the credentials for the API. They are searched for until they are found once.
+    /// Returns the credentials for the API. They are searched for on each call until they are found.
     pub(crate) fn credentials(&self) -> Result<&FoundCredentials, FetchError> {
         if let Some(found) = self.credentials.get() {
             return Ok(found);
@@ -96,12 +97,12 @@ impl Shared {
         Ok(self.credentials.get_or_init(|| found))
     }
 
-    /// Returns the credentials if they were already needed.
+    /// Returns the credentials if they have already been found.
     pub(crate) fn known_credentials(&self) -> Option<&FoundCredentials> {
         self.credentials.get()
     }
 
-    /// Returns the runtime; `None` after the last handle was dropped.
+    /// Returns the runtime. `None` after the last handle was dropped.
     pub(crate) fn runtime(&self) -> Option<&Runtime> {
         self.runtime.as_ref()
     }
@@ -120,15 +121,15 @@ impl Shared {
 
 impl Drop for Shared {
     fn drop(&mut self) {
-        // The last handle may be dropped on one of the runtime's own threads.
+        // The last handle may be dropped on one of the runtime's threads.
         if let Some(runtime) = self.runtime.take() {
             runtime.shutdown_background();
         }
     }
 }
 
-/// Creates the HTTP client. It uses HTTP/1.1 only, because with HTTP/2 all ranges would share one TCP connection and
-/// its throttling. Redirects are followed by hand, because only the API may receive the credentials.
+/// Creates the HTTP client. It uses only HTTP/1.1, because HTTP/2 would send all ranges over a single TCP connection,
+/// with its throttling. The client does not follow redirects itself, because only the API may receive the credentials.
 fn client(options: &DownloadOptions) -> Result<Client, String> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let tls = rustls::ClientConfig::builder_with_provider(provider)

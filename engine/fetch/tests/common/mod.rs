@@ -1,4 +1,4 @@
-//! A server, a directory and a store for a test.
+//! A fixture for tests: a server, a directory and a cache.
 #![allow(dead_code, reason = "each test file uses a part")]
 #![allow(clippy::unwrap_used, reason = "helpers of tests may panic")]
 
@@ -17,7 +17,7 @@ pub type Outcome = Result<(), Box<dyn std::error::Error>>;
 
 pub const ID: &str = "spooky-author-identification";
 
-/// Bytes that begin like a zip archive, the same for the same seed.
+/// Returns bytes that begin like a zip archive. They depend only on the length and the seed.
 pub fn content(length: usize, seed: u64) -> Vec<u8> {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     let mut bytes: Vec<u8> = std::iter::repeat_with(|| {
@@ -32,7 +32,7 @@ pub fn content(length: usize, seed: u64) -> Vec<u8> {
     bytes
 }
 
-/// Small pieces and little patience.
+/// Returns options with small pieces, short timeouts and few attempts.
 pub fn options(endpoint: &str) -> DownloadOptions {
     DownloadOptions {
         endpoint: endpoint.to_owned(),
@@ -56,28 +56,28 @@ pub fn key() -> KaggleCredentials {
     }
 }
 
-pub struct World {
+pub struct Fixture {
     pub server: FaultServer,
     pub dir: TempDir,
     pub context: Context,
     pub network: Network,
 }
 
-impl World {
-    pub fn new(bundle: Bundle, faults: Vec<Fault>) -> World {
-        World::with(vec![bundle], faults, |_| {})
+impl Fixture {
+    pub fn new(bundle: Bundle, faults: Vec<Fault>) -> Fixture {
+        Fixture::with(vec![bundle], faults, |_| {})
     }
 
     pub fn with(
         bundles: Vec<Bundle>,
         faults: Vec<Fault>,
         change: impl FnOnce(&mut DownloadOptions),
-    ) -> World {
+    ) -> Fixture {
         let server = FaultServer::start(bundles, faults).unwrap();
         let dir = tempfile::tempdir().unwrap();
         let mut options = options(&server.endpoint());
         change(&mut options);
-        World {
+        Fixture {
             network: Network::new(options, key()).unwrap(),
             context: context(&dir),
             server,
@@ -101,7 +101,7 @@ impl World {
         self.network.list(id, &self.context.cancel)
     }
 
-    /// The path of `ID.zip`. Its partial files are in the same directory.
+    /// Returns the path of `ID.zip`. Its partial files are in the same directory.
     pub fn target(&self) -> PathBuf {
         self.data().join(ID).join(format!("{ID}.zip"))
     }
@@ -110,11 +110,11 @@ impl World {
         self.target().with_extension("zip.partial")
     }
 
-    /// Asserts that the bundle exists, is correct and known to the store, and that no other file exists.
+    /// Asserts that the bundle exists and is correct, that the cache knows it, and that no other file exists.
     pub fn assert_complete(&self, bytes: &[u8]) {
         assert!(
             std::fs::read(self.target()).unwrap() == bytes,
-            "other bytes"
+            "the bytes differ"
         );
         let record = self.context.store.source(&self.target()).unwrap().unwrap();
         assert_eq!(record.digest, Digest::of_bytes(bytes));

@@ -1,4 +1,4 @@
-//! A store with faults.
+//! An object store that simulates faults.
 
 use std::fmt;
 use std::ops::Range;
@@ -17,7 +17,7 @@ use object_store::{
     ObjectMeta, ObjectStore, PutMultipartOptions, PutOptions, PutPayload, PutResult, Result,
 };
 
-/// The fault of the store.
+/// A fault that the store simulates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
     None,
@@ -36,7 +36,7 @@ pub enum Fault {
     Forbids,
 }
 
-/// A wrapper around another store that adds the fault.
+/// A wrapper around a different store that simulates a fault.
 #[derive(Debug)]
 pub struct Faulty {
     pub inner: Arc<dyn ObjectStore>,
@@ -69,7 +69,7 @@ impl Faulty {
             let end = "https://h/?X-Amz-Signature=s3cr3t";
             format!("Server returned non-2xx status code: {text} {end}")
         };
-        let says = |text: &str| Error::Generic {
+        let error = |text: &str| Error::Generic {
             store: "faulty",
             source: answer(text).into(),
         };
@@ -81,9 +81,9 @@ impl Faulty {
                     std::io::Error::other("https://h/?X-Amz-Signature=s3cr3t"),
                 )),
             },
-            (Fault::Slow, _) => says("503 Service Unavailable: <Code>SlowDown</Code>"),
-            (Fault::Fails, _) => says("500 Internal Server Error: "),
-            (Fault::Full, true) => says("507 Insufficient Storage: "),
+            (Fault::Slow, _) => error("503 Service Unavailable: <Code>SlowDown</Code>"),
+            (Fault::Fails, _) => error("500 Internal Server Error: "),
+            (Fault::Full, true) => error("507 Insufficient Storage: "),
             (Fault::ReadOnly, true) => Error::PermissionDenied {
                 path: "p".into(),
                 source: "AccessDenied s3cr3t".into(),

@@ -1,13 +1,13 @@
-//! Finds the row at which a query failed.
+//! Finds the row for which a query failed.
 //!
-//! Operators compute a batch at a time, and their errors contain neither the row in the batch nor its origin. Therefore
-//! a query that failed on a value is searched, from the leaves of its plan upwards. For each operator, its input runs
-//! again with the row numbers of the tables added (`trace`). The operator's expressions are evaluated on each batch of
-//! this input. If one fails, the search narrows the batch to one row by bisection, and then the expression to its
-//! smallest failing part. This costs nothing for a query that succeeds.
+//! Operators compute one batch at a time, and their errors contain neither the row in the batch nor its origin.
+//! Therefore, after a query failed because of a value, this module searches its plan from the leaves upward. For each
+//! operator, the operator's input runs again with the tables' row numbers added (`trace`). The operator's expressions
+//! are evaluated on each batch of this input. If one fails, the search narrows the batch to one row by bisection, and
+//! then the expression to its smallest failing part. Queries that succeed have no extra cost.
 //!
-//! After GROUP BY, UNION and `unnest`, a row does not belong to a row of a table. The message then shows the values
-//! only.
+//! After GROUP BY, UNION and `unnest`, a row does not correspond to a row of a table. The message then shows only the
+//! values.
 
 mod trace;
 
@@ -34,20 +34,20 @@ use crate::limits::{QueryLimits, QueryPool};
 use crate::{QueryError, Session};
 use trace::{TracedPlan, trace};
 
-/// Maximum number of values that a message shows, and of characters of each.
+/// Maximum number of values that a message shows, and maximum number of characters of each value.
 const MAX_SHOWN_VALUES: usize = 3;
 const MAX_SHOWN_CHARACTERS: usize = 60;
 
-/// A failing expression, described for the user.
+/// A failing expression, described for the author of the query.
 #[derive(Debug)]
 pub(crate) struct FailedRow {
-    /// The cause, the row, and its values.
+    /// The cause, the row, and the row's values.
     pub message: String,
-    /// Line and column in the query's text of a column in the expression.
+    /// Line and column in the query's text of the first column in the expression.
     pub place: Option<(u64, u64)>,
 }
 
-/// Searches for the row at which `plan` fails. `None` if it cannot be found.
+/// Searches for the row for which `plan` fails. `None` if it cannot be found.
 pub(crate) async fn find(
     session: &Session,
     state: &SessionState,
@@ -82,7 +82,7 @@ pub(crate) async fn find(
     None
 }
 
-/// The expressions that an operator computes, grouped by the input on which it evaluates them.
+/// Returns the expressions that an operator computes, grouped by the input on which it evaluates them.
 fn expressions_by_input(node: &LogicalPlan) -> Vec<(Vec<Expr>, &LogicalPlan)> {
     match node {
         LogicalPlan::Join(join) => {
@@ -99,8 +99,8 @@ fn expressions_by_input(node: &LogicalPlan) -> Vec<(Vec<Expr>, &LogicalPlan)> {
     }
 }
 
-/// The parts of an expression that are computed row by row. For an aggregate or a window function, these are its
-/// arguments.
+/// Returns the parts of an expression that are computed row by row. For an aggregate or a window function, these are
+/// its arguments.
 fn arguments(expr: &Expr) -> Vec<Expr> {
     let mut found = Vec::new();
     let mut is_row_expression = true;
@@ -129,7 +129,7 @@ fn arguments(expr: &Expr) -> Vec<Expr> {
     found
 }
 
-/// Returns whether an expression computes something, and needs only its own row for it.
+/// Returns whether an expression computes something from its own row alone.
 fn can_fail(expr: &Expr) -> bool {
     let is_plain =
         |expr: &Expr| matches!(expr, Expr::Column(_) | Expr::Literal(..) | Expr::Alias(_));
@@ -153,7 +153,7 @@ struct Search<'s> {
 }
 
 impl Search<'_> {
-    /// Runs `traced` and searches for a row at which one of the expressions fails.
+    /// Runs `traced` and searches for a row for which one of the expressions fails.
     async fn first_failure(
         &self,
         traced: &TracedPlan,
@@ -184,7 +184,7 @@ impl Search<'_> {
         create_physical_expr(expr, schema, self.state.execution_props(), &context)
     }
 
-    /// Reduces `expr` and `batch` to the smallest part that fails, and to its row.
+    /// Reduces `expr` to its smallest failing part, and `batch` to the row for which it fails.
     fn narrow(
         &self,
         expr: &Expr,
@@ -226,7 +226,7 @@ impl Search<'_> {
     }
 }
 
-/// The first row of a batch at which an expression fails even if only this row is evaluated.
+/// Returns the first row of a batch for which an expression fails even if only this row is evaluated.
 fn first_failing_row(expr: &Arc<dyn PhysicalExpr>, batch: &RecordBatch) -> Option<usize> {
     let (mut start, mut length) = (0, batch.num_rows());
     let fails = |start, length| expr.evaluate(&batch.slice(start, length)).is_err();
@@ -241,7 +241,7 @@ fn first_failing_row(expr: &Arc<dyn PhysicalExpr>, batch: &RecordBatch) -> Optio
     (length == 1 && fails(start, 1)).then_some(start)
 }
 
-/// The message: the cause, the row, and the values in it.
+/// Builds the message from the cause, the row, and the row's values.
 fn describe(
     expr: &Expr,
     error: &DataFusionError,
@@ -268,9 +268,9 @@ fn describe(
     columns.sort_by_key(|column| schema.maybe_index_of_column(column));
     let values = columns.into_iter().filter_map(|column| {
         let array = cell(schema.maybe_index_of_column(column)?)?;
-        // Columns that DataFusion generated have no name that a user knows.
-        let is_made = column.name.starts_with("__") || column.name.contains('(');
-        (!is_made).then(|| format!("`{}` is {}", column.name, value_text(array)))
+        // Users do not know the names of columns that DataFusion generated.
+        let is_generated = column.name.starts_with("__") || column.name.contains('(');
+        (!is_generated).then(|| format!("`{}` is {}", column.name, value_text(array)))
     });
     let values: Vec<String> = values.take(MAX_SHOWN_VALUES).collect();
     if !values.is_empty() {
@@ -279,7 +279,7 @@ fn describe(
     text
 }
 
-/// The first value of an array, as messages show it.
+/// Formats the first value of an array for a message.
 fn value_text(array: &Arc<dyn Array>) -> String {
     if array.is_null(0) {
         return "missing".to_owned();
@@ -295,7 +295,7 @@ fn value_text(array: &Arc<dyn Array>) -> String {
     }
 }
 
-/// Line and column in the query of the first column in the expression.
+/// Returns the line and column in the query of the expression's first column.
 fn place(expr: &Expr) -> Option<(u64, u64)> {
     let mut found = None;
     // The closure does not fail.

@@ -1,4 +1,4 @@
-//! Adds the row numbers of the scanned tables to a plan.
+//! Adds the row numbers of the scanned tables to a plan as columns.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::provider::ROW;
 /// A plan with additional columns.
 pub(super) struct TracedPlan {
     pub plan: LogicalPlan,
-    /// For each table, the column with the number of its row, from 0.
+    /// For each table, the column that contains the row's number in the table, from 0.
     pub rows: Vec<(String, Column)>,
 }
 
@@ -67,7 +67,7 @@ fn carry(plan: &LogicalPlan, number: &mut usize) -> Result<TracedPlan> {
     }
 }
 
-/// Rebuilds an operator that passes on all columns of those inputs for which `keeps` returns true.
+/// Rebuilds an operator that passes on all columns of the inputs for which `keeps` returns true.
 fn pass_columns(
     plan: &LogicalPlan,
     number: &mut usize,
@@ -112,7 +112,7 @@ fn scan(plan: &LogicalPlan, table: &TableScan, number: &mut usize) -> Result<Tra
         .build()?;
     let columns = table.projected_schema.columns().into_iter();
     let mut exprs: Vec<Expr> = columns.map(Expr::Column).collect();
-    // A unique name, so that joins and aliases cannot make it ambiguous.
+    // The name is unique, so that joins and aliases cannot make it ambiguous.
     let name = format!("__row_{number}");
     *number += 1;
     let own = Column::new(Some(table.table_name.clone()), ROW);

@@ -1,12 +1,14 @@
-//! Lists the functions that queries may call, from DataFusion and from this directory.
+//! Lists the functions that queries may call: functions of DataFusion and functions of this directory.
 //!
 //! Functions are listed one by one, so that a function of a later DataFusion version is unavailable until a developer
-//! has reviewed it. A result must depend on the query's tables alone. Therefore these are excluded: functions that
-//! depend on the clock, randomness, the system or DataFusion's version (`random`, `uuid`, `version`,
-//! `input_file_name`), functions whose result depends on the boundaries of batches (`approx_*`, `any_value`), and
-//! functions that return DataFusion's internal types (`arrow_cast`).
+//! has reviewed it. A result must depend on the query's tables alone. Therefore the list excludes:
+//!
+//! - functions that depend on the clock, randomness, the system or DataFusion's version (`random`, `uuid`, `version`,
+//!   `input_file_name`);
+//! - functions whose result depends on the boundaries of batches (`approx_*`, `any_value`);
+//! - functions that return DataFusion's internal types (`arrow_cast`).
 
-/// Functions of one row. In addition, `unnest` makes rows of a list.
+/// Scalar functions. In addition, the planner supports `unnest`, which creates a row for each element of a list.
 pub(crate) const SCALAR: &[&str] = &[
     "abs",
     "acos",
@@ -160,7 +162,7 @@ pub(crate) const SCALAR: &[&str] = &[
     "upper",
 ];
 
-/// Aggregates of groups or windows.
+/// Aggregate functions, over groups or windows.
 pub(crate) const AGGREGATE: &[&str] = &[
     "array_agg",
     "avg",
@@ -197,7 +199,7 @@ pub(crate) const AGGREGATE: &[&str] = &[
     "var_pop",
 ];
 
-/// Functions of a row's position in a window.
+/// Window functions that depend on a row's position in the window.
 pub(crate) const WINDOW: &[&str] = &[
     "cume_dist",
     "dense_rank",
@@ -213,7 +215,7 @@ pub(crate) const WINDOW: &[&str] = &[
     "row_number",
 ];
 
-/// Functions that depend on the clock, randomness or the system, whether DataFusion has them or not.
+/// Functions that depend on the clock, randomness or the system. Some of them do not exist in DataFusion.
 pub(crate) const NON_DETERMINISTIC: &[&str] = &[
     "current_date",
     "current_time",

@@ -1,4 +1,5 @@
-//! Integer arithmetic that fails beyond 64 bits with the operands in the message, and a bounded `||`.
+//! Integer arithmetic that fails if the result exceeds 64 bits and shows the operands in the message, and a `||` of
+//! limited size.
 
 use std::sync::Arc;
 
@@ -66,8 +67,8 @@ impl ScalarUDFImpl for CheckedArithmetic {
         Ok(arguments.first().cloned().unwrap_or(DataType::Null))
     }
 
-    /// The optimizer calls operators with untyped nulls, to find out whether a predicate holds for missing values.
-    /// These get the type of the other operand. All text types become the usual one.
+    /// The optimizer calls operators with untyped nulls to find out whether a predicate is true for missing values.
+    /// Such nulls get the type of the other operand. All text types become the default text type.
     fn coerce_types(&self, types: &[DataType]) -> Result<Vec<DataType>> {
         let typed = types.iter().find(|operand| !operand.is_null());
         let missing = match self.kind {
@@ -104,7 +105,7 @@ impl ScalarUDFImpl for CheckedArithmetic {
                 result(Arc::new(joined), &[left, right])
             }
             [left, right] => self.binary(left, right, args.number_rows),
-            _ => internal_err!("an operator has one operand or two"),
+            _ => internal_err!("an operator has one or two operands"),
         }
     }
 }
@@ -136,7 +137,7 @@ impl CheckedArithmetic {
         }
     }
 
-    /// Returns the error with the operands of the first row that fails.
+    /// Returns the error for the first row that fails, with its operands.
     fn failed(
         &self,
         error: ArrowError,
@@ -205,7 +206,7 @@ fn datum(value: &ColumnarValue) -> Result<Box<dyn Datum>> {
     })
 }
 
-/// A scalar if all operands are scalars.
+/// Returns the result as a scalar if all operands are scalars, and as an array otherwise.
 fn result(array: ArrayRef, operands: &[&ColumnarValue]) -> Result<ColumnarValue> {
     let is_scalar = operands
         .iter()

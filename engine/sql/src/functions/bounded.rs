@@ -1,8 +1,8 @@
 //! Limits the size of results that can be much larger than the arguments.
 //!
-//! `repeat(x, 1000000000)` would allocate all memory before any check could run. Each function of this kind computes
-//! the size of its result before the call. If this exceeds the limit derived from the query's memory, the call is an
-//! error.
+//! `repeat(x, 1000000000)` would allocate all memory before any check could run. Each function in this module computes
+//! the size of its result before the call. If the size exceeds the limit derived from the query's memory, the call is
+//! an error.
 
 use std::sync::Arc;
 
@@ -22,10 +22,10 @@ use prep_failure::Failure;
 use crate::QueryLimits;
 use crate::error::FunctionError;
 
-/// Limit in bytes for calls outside of a running query, for example while constants are folded.
+/// Limit in bytes for calls outside of a running query, for example during constant folding.
 const FOLDING_CALL_BYTES: u64 = 64 << 20;
 
-/// Returns the number of bytes that a call may return.
+/// Returns the maximum number of bytes that a call may return.
 pub(super) fn allowed(args: &ScalarFunctionArgs) -> Result<u64> {
     let Some(limits) = args.config_options.extensions.get::<QueryLimits>() else {
         return Ok(FOLDING_CALL_BYTES);
@@ -34,15 +34,15 @@ pub(super) fn allowed(args: &ScalarFunctionArgs) -> Result<u64> {
     Ok(limits.max_call_bytes())
 }
 
-/// Limit in bytes of a text or list in one row, and of all rows of a batch together.
+/// Maximum size in bytes of a text or list in one row, and of all rows of a batch together.
 const MAX_VALUE_BYTES: u64 = i32::MAX as u64;
 
-/// The size of a call's result.
+/// The size of the result of a call.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct ResultSize {
-    /// Bytes of all rows together.
+    /// Size of all rows together, in bytes.
     total: u64,
-    /// Bytes of the largest row.
+    /// Size of the largest row, in bytes.
     largest: u64,
 }
 
@@ -53,7 +53,7 @@ impl ResultSize {
     }
 }
 
-/// Returns an error if a call would return too much.
+/// Returns an error if the result of a call would be too large.
 pub(super) fn check_size(name: &str, size: ResultSize, allowed: u64) -> Result<()> {
     if size.largest > MAX_VALUE_BYTES {
         let message = format!(
@@ -74,27 +74,27 @@ pub(super) fn check_size(name: &str, size: ResultSize, allowed: u64) -> Result<(
     Ok(())
 }
 
-/// How the size of a result depends on the arguments.
+/// Describes how the size of a result depends on the arguments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Growth {
-    /// The first argument, repeated as often as the second argument states.
+    /// The first argument is repeated the number of times that the second argument states.
     Times,
-    /// The number of characters is the second argument.
+    /// The second argument is the number of characters.
     Padded,
-    /// The numbers between two arguments.
+    /// The result lists the numbers between two arguments.
     Series,
-    /// The number of elements is the second argument.
+    /// The second argument is the number of elements.
     Resized,
-    /// All arguments together.
+    /// The result contains all arguments.
     Together,
-    /// The third argument in place of each occurrence of the second argument in the first.
+    /// The third argument replaces each occurrence of the second argument in the first one.
     Replaced,
-    /// Unknown before the call: the function is called for a few rows at a time.
+    /// The size is unknown before the call, so the function is called for a few rows at a time.
     Unknown,
 }
 
 impl Growth {
-    /// The size of a call's result, or 0 if it is unknown before the call.
+    /// Returns the size of a call's result, or 0 if it is unknown before the call.
     fn size(self, args: &[ColumnarValue], rows: usize) -> Result<ResultSize> {
         match self {
             Growth::Times => times(args, rows),
@@ -122,7 +122,7 @@ fn growth(name: &str) -> Option<Growth> {
     })
 }
 
-/// Returns the bounded form of a function. `None` if the function needs no bound.
+/// Returns the function with a limit on the size of its result. `None` if the function needs no limit.
 pub(crate) fn bounded(function: &Arc<ScalarUDF>) -> Option<Arc<ScalarUDF>> {
     if function.inner().is::<BoundedFunction>() {
         return None;
@@ -132,12 +132,12 @@ pub(crate) fn bounded(function: &Arc<ScalarUDF>) -> Option<Arc<ScalarUDF>> {
     Some(Arc::new(ScalarUDF::from(BoundedFunction { inner, growth })))
 }
 
-/// Rows per batch.
+/// Default number of rows per batch.
 const BATCH_ROWS: usize = 8192;
-/// Rows per batch if a value determines the size of a result.
+/// Number of rows per batch if the value of an argument determines the size of a result.
 const GROWING_BATCH_ROWS: usize = 256;
 
-/// Returns the number of rows per batch for a query. It is smaller if the query computes large values.
+/// Returns the number of rows per batch for a query. It is smaller if results of functions may be large.
 pub(crate) fn rows_per_batch(plan: &LogicalPlan, limits: &QueryLimits) -> usize {
     let mut rows = BATCH_ROWS;
     // The closures do not fail.
@@ -160,7 +160,7 @@ fn rows_for(growth: Growth, args: &[Expr], limits: &QueryLimits) -> usize {
     let text = ScalarValue::Utf8(Some("x".repeat(64)));
     let known = args.iter().enumerate().map(|(index, arg)| match arg {
         Expr::Literal(value, _) => Some(ColumnarValue::Scalar(value.clone())),
-        // A text of typical length.
+        // The first argument is assumed to be a text of typical length.
         _ if index == 0 && growth != Growth::Series => Some(ColumnarValue::Scalar(text.clone())),
         _ => None,
     });
@@ -235,7 +235,7 @@ impl ScalarUDFImpl for BoundedFunction {
 const MAX_PIECE_ROWS: usize = 64;
 
 impl BoundedFunction {
-    /// Calls the function for a few rows at a time, and stops when the results together are too large.
+    /// Calls the function for a few rows at a time, and stops if the results together are too large.
     fn piecewise(
         &self,
         name: &str,
@@ -270,7 +270,7 @@ impl BoundedFunction {
             check_size(name, ResultSize { largest: 0, ..size }, allowed)?;
             pieces.push(piece);
             first += count;
-            // Number of rows whose results probably take an eighth of the limit.
+            // The number of rows whose results probably use an eighth of the limit.
             let row = (bytes / count as u64).max(1);
             count = usize::try_from(allowed / 8 / row)
                 .unwrap_or(MAX_PIECE_ROWS)
@@ -284,7 +284,7 @@ impl BoundedFunction {
     }
 }
 
-/// Bytes of the value in each row.
+/// Returns the size in bytes of the value in each row.
 fn lengths(value: &ColumnarValue, rows: usize) -> Vec<u64> {
     match value {
         ColumnarValue::Scalar(scalar) => {
@@ -318,7 +318,7 @@ fn length(array: &ArrayRef, row: usize) -> u64 {
     bytes as u64
 }
 
-/// The size of all arguments together.
+/// Returns the size of all arguments together.
 pub(super) fn sum_of_lengths(args: &[ColumnarValue], rows: usize) -> ResultSize {
     let mut sums = vec![0_u64; rows];
     for arg in args {
@@ -337,7 +337,7 @@ fn collect(sizes: impl IntoIterator<Item = u64>) -> ResultSize {
     size
 }
 
-/// The integer in each row, with 0 for missing and negative numbers.
+/// Returns the integer in each row, with 0 for missing and negative numbers.
 fn counts(args: &[ColumnarValue], index: usize, rows: usize) -> Result<Vec<u64>> {
     let Some(arg) = args.get(index) else {
         return Ok(vec![0; rows]);
@@ -359,7 +359,7 @@ fn times(args: &[ColumnarValue], rows: usize) -> Result<ResultSize> {
     ))
 }
 
-/// A character of the padding takes up to four bytes.
+/// Computes the size of a padded text. A character of the padding takes up to four bytes.
 fn padded(args: &[ColumnarValue], rows: usize) -> Result<ResultSize> {
     let is_wide = args.get(2).is_some_and(|fill| match fill {
         ColumnarValue::Scalar(fill) => !fill.to_string().is_ascii(),

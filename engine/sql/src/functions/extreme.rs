@@ -1,8 +1,8 @@
-//! `min` and `max` of doubles by their total order.
+//! `min` and `max` of doubles in their total order.
 //!
-//! DataFusion compares doubles of groups with `<`, which distinguishes neither zeros nor NaN, so that the result
-//! depends on the order of the rows. It also starts `max` with the smallest finite double, which is greater than
-//! -infinity. Here, -0.0 is less than 0.0, and NaN is greater than all other numbers.
+//! DataFusion's grouped `min` and `max` compare doubles with `<`, which does not order -0.0 and 0.0 or NaN, so the
+//! result depends on the order of the rows. Its `max` also starts with the smallest finite double, which is greater
+//! than -infinity. In this module, -0.0 is less than 0.0, and NaN is greater than all other numbers.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use datafusion::logical_expr::{
 };
 use datafusion_functions_aggregate_common::aggregate::groups_accumulator::prim_op::PrimitiveGroupsAccumulator;
 
-/// Returns the form of `min` or `max` that uses the total order. `None` for other functions.
+/// Returns the version of `min` or `max` that uses the total order. `None` for other functions.
 pub(super) fn ordered(plain: &Arc<AggregateUDF>) -> Option<Arc<AggregateUDF>> {
     let is_max = match plain.name() {
         "max" => true,
@@ -32,7 +32,7 @@ struct Extreme {
     is_max: bool,
 }
 
-/// A groups accumulator for one type of doubles. It starts with the value at the opposite end of the order.
+/// Creates a groups accumulator for a floating-point type. It starts with the value at the opposite end of the order.
 macro_rules! groups {
     ($self:ident, $type:ty, $native:ty, $data_type:expr) => {{
         let is_max = $self.is_max;

@@ -1,7 +1,7 @@
-//! `first_seen(x) OVER (...)`: the number of `x` in the order of first appearance, from 0.
+//! `first_seen(x) OVER (...)`: numbers the distinct values of `x` in order of first appearance, from 0.
 //!
-//! It replaces pandas' `factorize` and loops that renumber values in order of appearance. All missing values are one
-//! value.
+//! It replaces pandas' `factorize` and loops that renumber values in order of appearance. Missing values are treated as
+//! one value.
 
 use std::collections::HashMap;
 use std::sync::Arc;

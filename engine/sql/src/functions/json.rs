@@ -1,4 +1,4 @@
-//! JSON in cells: the parts that the functions on records share.
+//! JSON in cells: shared by the functions on records.
 
 use arrow::array::{Array, ArrayRef, AsArray, ListArray, StringArray};
 use arrow::compute::cast;
@@ -36,7 +36,7 @@ pub(super) fn object(function: &str, text: &str) -> Result<json::JsonObject> {
     }
 }
 
-/// Cells as JSON values: numbers, booleans and lists keep their type, everything else becomes a text.
+/// Converts cells to JSON values. Numbers, booleans and lists keep their type, and everything else becomes a text.
 pub(super) enum JsonCells {
     Lists(ListArray),
     Integers(arrow::array::Int64Array),

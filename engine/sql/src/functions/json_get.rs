@@ -1,7 +1,7 @@
 //! `json_get(record, 'path')`: the value at a path inside a JSON value.
 //!
-//! A path consists of keys of objects and indices of lists (from 0), separated by dots. A text is returned as it is,
-//! any other value as JSON. The result is missing if the path does not exist or leads to null.
+//! A path consists of object keys and list indices (from 0), separated by dots. A text is returned as it is, and any
+//! other value as JSON. The result is missing if the path does not exist or leads to null.
 
 use arrow::array::{Array, ArrayRef};
 use datafusion::error::Result;

@@ -1,5 +1,5 @@
-//! `json_project(record, template)`: the members of the object `record` that the object `template` also has, in the
-//! order of `template`. A member that `record` lacks is an error.
+//! `json_project(record, template)`: the members of the object `record` whose keys also occur in the object `template`,
+//! in the order of `template`. A key of `template` that `record` lacks is an error.
 
 use arrow::array::{Array, ArrayRef};
 use arrow::datatypes::DataType;
@@ -25,7 +25,7 @@ fn call(columns: &[ArrayRef]) -> Result<ArrayRef> {
         if templates.is_null(row) {
             return Ok(None);
         }
-        // The template is the same in almost every row.
+        // The template is the same in almost every row, so the last parsed one is reused.
         let template = templates.value(row);
         if last.as_ref().is_none_or(|(text, _)| text != template) {
             let parsed = object("json_project", template)?;

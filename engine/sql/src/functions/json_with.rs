@@ -1,7 +1,7 @@
-//! `json_with(record, 'key', value, ...)`: the object with these members set.
+//! `json_with(record, 'key', value, ...)`: the object `record` with these members set.
 //!
-//! An existing member keeps its place, and a new one is added at the end. Numbers, booleans and lists keep their type,
-//! a missing value becomes null, and everything else becomes a text.
+//! An existing member keeps its position, and a new one is added at the end. Numbers, booleans and lists keep their
+//! type, a missing value becomes null, and everything else becomes a text.
 
 use arrow::array::{Array, ArrayRef};
 use arrow::datatypes::DataType;

@@ -1,4 +1,4 @@
-//! `json_without(record, 'key', ...)`: the object without these members.
+//! `json_without(record, 'key', ...)`: the object `record` without the members with these keys.
 
 use arrow::array::{Array, ArrayRef};
 use arrow::datatypes::DataType;

@@ -1,5 +1,4 @@
-//! Functions of the query language in addition to, or in place of, those of DataFusion. One file per function or kind
-//! of function.
+//! SQL functions that extend or replace DataFusion's. There is one file per function or group of functions.
 
 mod allowed;
 mod arithmetic;
@@ -27,7 +26,7 @@ pub(crate) use allowed::{AGGREGATE, NON_DETERMINISTIC, SCALAR, WINDOW};
 pub(crate) use arithmetic::{Arithmetic, checked_function};
 pub(crate) use bounded::{bounded, rows_per_batch};
 
-/// All scalar functions.
+/// Returns all scalar functions.
 pub(crate) fn scalar() -> Vec<Arc<ScalarUDF>> {
     let mut functions = SessionStateDefaults::default_scalar_functions();
     let added = [
@@ -43,7 +42,7 @@ pub(crate) fn scalar() -> Vec<Arc<ScalarUDF>> {
     functions
 }
 
-/// All aggregates. If two have the same name, DataFusion uses the last one.
+/// Returns all aggregates. If two have the same name, DataFusion uses the last one.
 pub(crate) fn aggregate() -> Vec<Arc<AggregateUDF>> {
     let mut functions = SessionStateDefaults::default_aggregate_functions();
     functions.push(Arc::new(AggregateUDF::from(sum::Sum::default())));
@@ -56,7 +55,7 @@ pub(crate) fn aggregate() -> Vec<Arc<AggregateUDF>> {
         .collect()
 }
 
-/// All window functions.
+/// Returns all window functions.
 pub(crate) fn window() -> Vec<Arc<WindowUDF>> {
     let mut functions = SessionStateDefaults::default_window_functions();
     functions.push(Arc::new(WindowUDF::from(first_seen::FirstSeen::default())));

@@ -29,7 +29,7 @@ fn call(columns: &[ArrayRef]) -> Result<ArrayRef> {
         if cells.contains(&JsonValue::Null) {
             return Ok(None);
         }
-        // The format is the same in almost every row.
+        // The format is the same in almost every row, so the last parsed one is reused.
         if last.as_ref().is_none_or(|(text, _)| text != spelled) {
             last = Some((
                 spelled.to_owned(),

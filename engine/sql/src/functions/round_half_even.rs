@@ -1,7 +1,7 @@
-//! `round_half_even(x, digits)`: a number rounded to a number of decimals like NumPy's `round`.
+//! `round_half_even(x, digits)`: rounds a number to a number of decimals like NumPy's `round`.
 //!
-//! The number is scaled by a power of ten, rounded to the nearest integer, with halves to the even one, and scaled
-//! back. Negative digits round to tens, hundreds and so on. The result is missing if an argument is missing.
+//! The number is scaled by a power of ten, rounded to the nearest integer with ties to even, and scaled back. Negative
+//! `digits` round to tens, hundreds and so on. The result is missing if an argument is missing.
 
 use std::sync::Arc;
 

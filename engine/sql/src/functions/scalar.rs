@@ -1,4 +1,4 @@
-//! Scalar functions of this crate: the shared implementation of DataFusion's trait.
+//! The shared implementation of DataFusion's trait for this crate's scalar functions.
 
 use std::hash::{Hash, Hasher};
 
@@ -16,14 +16,14 @@ pub(crate) struct SimpleFunction {
     pub name: &'static str,
     /// Types of the arguments.
     pub signature: Signature,
-    /// Returns the type of the result, given the types of the arguments.
+    /// Returns the type of the result for arguments of these types.
     pub returns: fn(&[DataType]) -> Result<DataType>,
     /// Computes the result, with one cell per row of the arguments.
     pub call: fn(&[ArrayRef]) -> Result<ArrayRef>,
 }
 
 impl SimpleFunction {
-    /// A function that returns text.
+    /// Creates a function that returns text.
     pub fn text(
         name: &'static str,
         signature: fn(Volatility) -> Signature,
@@ -73,8 +73,8 @@ impl ScalarUDFImpl for SimpleFunction {
     }
 }
 
-/// Builds a column from `text(row, cell)` for each row of `texts`. The result is missing where the cell is missing or
-/// `text` returns `None`.
+/// Builds a column from the result of `text(row, cell)` for each row of `texts`. The result is missing if the cell is
+/// missing or `text` returns `None`.
 pub(super) fn map_texts(
     texts: &StringArray,
     mut text: impl FnMut(usize, &str) -> Result<Option<String>>,

@@ -1,6 +1,7 @@
 //! `split_words(text)`: the words of a text as a list, like Python's `str.split()`.
 //!
-//! Words are separated by any white space, and none is empty. The result is missing if the text is missing.
+//! Words are separated by white space of any length, and empty words are dropped. The result is missing if the text is
+//! missing.
 
 use std::sync::Arc;
 
@@ -41,8 +42,8 @@ fn call(columns: &[ArrayRef]) -> Result<ArrayRef> {
     Ok(Arc::new(lists.finish()))
 }
 
-/// White space according to Python: that of Unicode, and the separators of files, groups, records and units (U+001C to
-/// U+001F).
+/// Returns whether Python treats a character as white space: Unicode white space, and the separators of files, groups,
+/// records and units (U+001C to U+001F).
 fn is_python_space(c: char) -> bool {
     c.is_whitespace() || matches!(c, '\u{1c}'..='\u{1f}')
 }

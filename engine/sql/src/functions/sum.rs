@@ -1,5 +1,5 @@
-//! `sum` of integers that fails beyond 64 bits. It adds in 128 bits, so that only the final result can overflow, in any
-//! order of the rows.
+//! A `sum` of integers that fails if the result exceeds 64 bits. It adds in 128 bits, so that only the final result can
+//! overflow, whatever the order of the rows.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -24,7 +24,7 @@ use prep_failure::Failure;
 
 use crate::error::FunctionError;
 
-/// DataFusion's `sum` for floats, and the checked sum for integers.
+/// The aggregate `sum`: DataFusion's implementation for floats, and the checked sum for integers.
 #[derive(Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Sum {
     plain: Plain,
@@ -114,7 +114,8 @@ where
     T::Native::try_from(sum).map_err(|_| beyond())
 }
 
-/// One sum. DISTINCT values are kept with their number of occurrences, so that a sliding window can remove them again.
+/// The accumulator of one sum. It stores DISTINCT values with their number of occurrences, so that a sliding window can
+/// remove values again.
 #[derive(Debug)]
 struct Total<T: ArrowPrimitiveType> {
     sum: i128,
@@ -218,7 +219,7 @@ where
     }
 }
 
-/// A sum for each group, `None` if nothing was added.
+/// A sum for each group. `None` if no value was added.
 #[derive(Debug)]
 struct Totals<T> {
     sums: Vec<Option<i128>>,

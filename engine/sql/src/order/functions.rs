@@ -1,8 +1,8 @@
-//! Makes functions that depend on row order deterministic, by extending their ORDER BY with the order of the rows.
+//! Makes functions that depend on row order deterministic by appending the order of the rows to their ORDER BY.
 //!
-//! Ties of an ORDER BY are resolved by the order of the table. This applies to window functions that number or pick
+//! Ties of an ORDER BY are resolved by the row order of the table. This applies to window functions that number or pick
 //! rows, to frames that count rows, and to ORDER BY inside the parentheses of aggregates. Above GROUP BY and DISTINCT,
-//! the keys take the place of the table's order. If neither order is known, the query is an error.
+//! their keys are used instead of the table's row order. If neither is known, the query is an error.
 
 use std::sync::Arc;
 
@@ -24,13 +24,15 @@ use crate::calls::ORDER_SENSITIVE;
 /// Window functions whose result depends on the position of each row.
 const POSITIONAL: [&str; 5] = ["row_number", "lag", "lead", "ntile", "first_seen"];
 
-/// How the result of a window function depends on rows that are equal in its ORDER BY.
+/// Describes how the result of a window function depends on rows that are equal in its ORDER BY.
 enum TieHandling {
     /// The result does not depend on their order.
     Free,
-    /// The function sees them one by one, so their order matters. It is extended by the order of the table.
+    /// The function processes equal rows one by one, so their order matters. The order of the table is appended to the
+    /// ORDER BY.
     Broken,
-    /// The frame always contains all of them, and their order matters. An extended ORDER BY would change the frame.
+    /// The frame always contains all equal rows, and their order matters. Appending to the ORDER BY would change the
+    /// frame.
     Together,
 }
 
@@ -87,13 +89,13 @@ fn is_determined(args: &[Expr], order_by: &[SortExpr]) -> bool {
     })
 }
 
-/// The columns of `order` that are missing in `order_by`.
+/// Returns the columns of `order` that `order_by` does not contain.
 fn tie_breakers(order: &PlanOrder, order_by: &[SortExpr]) -> Result<Vec<SortExpr>, QueryError> {
     let columns = match order {
         PlanOrder::Columns { columns, .. } | PlanOrder::Keys(columns) => columns,
         PlanOrder::Stream => {
             return Err(QueryError::Order(
-                "window functions, first_value() and their like cannot follow ORDER BY or unnest of an inner query; make a table of the inner query".to_owned(),
+                "window functions and functions such as first_value() cannot follow ORDER BY or unnest of an inner query; make a table of the inner query".to_owned(),
             ));
         }
         PlanOrder::Lost(why) => return Err(QueryError::Order((*why).to_owned())),
@@ -110,8 +112,8 @@ pub(super) fn windowed(
 ) -> Result<(LogicalPlan, PlanOrder), QueryError> {
     let (input, order) = carry_order(&window.input, names)?;
     let inner = window.input.schema().fields().len();
-    // DataFusion's operator uses the ORDER BY of its first function for all. Therefore extended functions get an
-    // operator of their own.
+    // DataFusion's operator uses the ORDER BY of its first function for all functions. Therefore each function with an
+    // extended ORDER BY gets its own operator.
     let (mut unchanged, mut extended) = (Vec::new(), Vec::new());
     for (index, expr) in window.window_expr.iter().enumerate() {
         let Some(function) = window_function(expr) else {
@@ -131,7 +133,7 @@ pub(super) fn windowed(
         }
         if matches!(ties, TieHandling::Together) {
             return Err(QueryError::Order(format!(
-                "{}() over a frame of RANGE or GROUPS treats rows with equal ORDER BY values as one; write ROWS BETWEEN ..., or end its ORDER BY with `_row`",
+                "{}() over a frame of RANGE or GROUPS treats rows with equal ORDER BY values as one; write ROWS BETWEEN ..., or end the ORDER BY with `_row`",
                 function_name(function)
             )));
         }
@@ -146,7 +148,7 @@ pub(super) fn windowed(
             plan = build(LogicalPlanBuilder::from(plan).window(exprs))?;
         }
     }
-    // DataFusion sorts by the window's ORDER BY, so the rows no longer arrive in their own order.
+    // DataFusion sorts by the window's ORDER BY, so the rows no longer arrive in the input's order.
     let order = order.shuffled(
         "ORDER BY or unnest of an inner query has no effect below a window function; order the whole query",
     );
@@ -161,7 +163,7 @@ fn window_function(expr: &Expr) -> Option<&WindowFunction> {
     }
 }
 
-/// Rewrites an aggregate. Its rows have no order, but its functions may depend on the order of the input.
+/// Rewrites an aggregate. Its output rows have no order, but its functions may depend on the order of the input.
 pub(super) fn aggregated(
     aggregate: &Aggregate,
     names: &mut OrderColumnNames,
@@ -183,10 +185,10 @@ pub(super) fn aggregated(
     Ok(LogicalPlan::Aggregate(rebuilt))
 }
 
-/// Aggregates for which DataFusion sorts the input, once for all of them.
+/// Aggregates for which DataFusion sorts the input. It sorts once for all aggregates of a SELECT.
 const SORTED_BY_ENGINE: [&str; 2] = ["string_agg", "nth_value"];
 
-/// Returns an error if such aggregates need the rows sorted in different ways.
+/// Returns an error if such aggregates need different sort orders.
 fn check_sorting(exprs: &[Expr]) -> Result<(), QueryError> {
     let mut finest: &[SortExpr] = &[];
     for expr in exprs {
@@ -205,14 +207,14 @@ fn check_sorting(exprs: &[Expr]) -> Result<(), QueryError> {
             finest = order;
         } else if !finest.starts_with(order) {
             return Err(QueryError::Unsupported(
-                "string_agg() and nth_value() of one SELECT need the same ORDER BY; make tables of them and join these".to_owned(),
+                "string_agg() and nth_value() of one SELECT need the same ORDER BY; compute them in separate tables and join these".to_owned(),
             ));
         }
     }
     Ok(())
 }
 
-/// Returns the same aggregate under the same name, with an ORDER BY that ends with the order of the rows.
+/// Returns the same aggregate under the same name. Its ORDER BY ends with the order of the rows.
 fn with_ties_broken(expr: &Expr, order: &PlanOrder) -> Result<Expr, QueryError> {
     let mut failure = None;
     let rewritten = expr.clone().transform_down(|inner| {
@@ -223,7 +225,7 @@ fn with_ties_broken(expr: &Expr, order: &PlanOrder) -> Result<Expr, QueryError> 
             return Ok(Transformed::no(Expr::AggregateFunction(function)));
         }
         let params = &mut function.params;
-        // DataFusion is inconsistent about keys that are named twice. Some of its parts count them once, others twice.
+        // DataFusion is inconsistent about a key that is named twice: some of its code counts it once, and some twice.
         let mut named: Vec<Expr> = Vec::new();
         params.order_by.retain(|key| {
             let is_new = !named.contains(&key.expr);
@@ -271,7 +273,7 @@ pub(super) fn has_ordered_call(expr: &Expr) -> bool {
     expr.exists(is_call).unwrap_or(true)
 }
 
-/// The name of an aggregate that depends on the order of rows and has no ORDER BY.
+/// Returns the name of an aggregate that depends on the order of rows and has no ORDER BY.
 pub(super) fn unordered_call(aggregate: &Aggregate) -> Option<String> {
     let mut found = None;
     for expr in &aggregate.aggr_expr {

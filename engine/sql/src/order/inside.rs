@@ -1,7 +1,7 @@
-//! Determines the results of plan parts whose own row order is not visible.
+//! Makes the results of plan parts deterministic whose own row order is not visible.
 //!
-//! LIMIT, window functions and `first_value(x ORDER BY y)` depend on the order of the rows below them. They also occur
-//! in parts of a plan whose own order does not matter: subqueries of expressions, inputs of GROUP BY and DISTINCT, and
+//! LIMIT, window functions and `first_value(x ORDER BY y)` depend on the order of their input rows. They also occur in
+//! parts of a plan whose own order does not matter: subqueries of expressions, inputs of GROUP BY and DISTINCT, and
 //! queries without order. These parts are rewritten like the rest of the plan, but only if they contain something that
 //! depends on an order.
 
@@ -14,8 +14,8 @@ use super::functions::has_ordered_call;
 use super::{OrderColumnNames, carry_order, columns_of};
 use crate::QueryError;
 
-/// Returns `plan` with the same columns, in which no result depends on an undetermined order. Its rows may come in any
-/// order.
+/// Rewrites `plan` so that none of its results depends on an undetermined order. Keeps its columns. Its rows may come
+/// in any order.
 pub(super) fn determine_inside(
     plan: &LogicalPlan,
     names: &mut OrderColumnNames,
@@ -27,7 +27,7 @@ pub(super) fn determine_inside(
     without_carried(carried, plan)
 }
 
-/// Determines the subqueries of all expressions in `plan`, recursively.
+/// Rewrites the subqueries of all expressions in `plan`, recursively.
 pub(super) fn determine_subqueries(
     plan: LogicalPlan,
     names: &mut OrderColumnNames,

@@ -9,7 +9,9 @@
 //! * `unnest`: the elements of a row in the order of their list;
 //! * ORDER BY: its ties keep the order of the rows below.
 //!
-//! GROUP BY and DISTINCT lose the order until an ORDER BY names all their keys. Anything else is an error.
+//! GROUP BY and DISTINCT lose the order until an ORDER BY names all their keys. Any other node is an error.
+//!
+//! The submodules rewrite the parts of a plan that depend on an order:
 //!
 //! * `functions`: window functions and aggregates that depend on the order.
 //! * `inside`: subqueries, and inputs of GROUP BY and DISTINCT.
@@ -38,13 +40,13 @@ use inside::{determine_inside, determine_subqueries, without_carried};
 /// The order of a node's rows.
 #[derive(Debug, Clone)]
 enum PlanOrder {
-    /// By these columns, ascending. `natural` is true if the rows already arrive in this order.
+    /// The rows are ordered by these columns, ascending. `natural` is true if the rows already arrive in this order.
     Columns { columns: Vec<Column>, natural: bool },
-    /// The rows arrive in a determined order that no column expresses, for example below an ORDER BY.
+    /// The rows arrive in a determined order that no column expresses, for example after an inner ORDER BY.
     Stream,
-    /// Unordered, but no two rows are equal in all of these columns.
+    /// The rows have no order, but no two rows are equal in all of these columns.
     Keys(Vec<Column>),
-    /// Undetermined, for this reason.
+    /// The order is undetermined, for this reason.
     Lost(&'static str),
 }
 
@@ -73,8 +75,9 @@ pub(crate) fn determine(plan: LogicalPlan, rows: RowOrder) -> Result<LogicalPlan
 }
 
 /// Returns an error for functions with undetermined results. These are functions that depend on an order that the query
-/// does not state, and functions with another value at each call (`random`, `now`). Results are cached and not computed
-/// again, so they must be reproducible. Queries whose own order does not matter (checks) need only this check.
+/// does not specify, and functions that return a different value at each call (`random`, `now`). Results are cached and
+/// not computed again, so they must be reproducible. Queries whose own order does not matter (checks) need only this
+/// check.
 pub(crate) fn check_functions(plan: &LogicalPlan) -> Result<(), QueryError> {
     let mut found = None;
     let walk = plan.apply_with_subqueries(|node| {
@@ -85,7 +88,7 @@ pub(crate) fn check_functions(plan: &LogicalPlan) -> Result<(), QueryError> {
         if let LogicalPlan::Projection(projection) = node
             && projection.expr.iter().any(is_membership)
         {
-            let message = "IN (SELECT ...) and EXISTS are only supported in WHERE; join with the table to select them";
+            let message = "IN (SELECT ...) and EXISTS are only supported in WHERE; use a join to select their result";
             found.get_or_insert(QueryError::Unsupported(message.to_owned()));
         }
         node.apply_expressions(|expr| {
@@ -94,7 +97,7 @@ pub(crate) fn check_functions(plan: &LogicalPlan) -> Result<(), QueryError> {
                     && function.func.signature().volatility != Volatility::Immutable
                 {
                     let name = function.name();
-                    let message = format!("{name}() returns another value each time, but results must be reproducible");
+                    let message = format!("{name}() returns a different value each time, but results must be reproducible");
                     found.get_or_insert(QueryError::Unsupported(message));
                 }
                 Ok(TreeNodeRecursion::Continue)
@@ -105,17 +108,17 @@ pub(crate) fn check_functions(plan: &LogicalPlan) -> Result<(), QueryError> {
     found.map_or(Ok(()), Err)
 }
 
-/// Returns whether an expression looks up a value in another query. DataFusion supports this only in a filter.
+/// Returns whether an expression tests a value for membership in another query. DataFusion supports this only in a
+/// filter.
 fn is_membership(expr: &Expr) -> bool {
     let is_lookup = |inner: &Expr| Ok(matches!(inner, Expr::InSubquery(_) | Expr::Exists(_)));
     // The closure does not fail.
     expr.exists(is_lookup).unwrap_or_default()
 }
 
-const UNORDERED_KEYS: &str =
-    "GROUP BY and DISTINCT lose the order of the rows; add an ORDER BY over all their columns";
+const UNORDERED_KEYS: &str = "GROUP BY and DISTINCT lose the order of the rows; add an ORDER BY that names all their columns";
 
-/// Generates unique names for the carried columns.
+/// Generates unique names for the columns that carry the order.
 struct OrderColumnNames {
     count: usize,
     /// True if tables are read in the order of their rows.
@@ -233,12 +236,12 @@ fn carry_order(
         )),
         LogicalPlan::Values(_) => Ok((
             plan.clone(),
-            PlanOrder::Lost("VALUES has no order; number its rows and use ORDER BY"),
+            PlanOrder::Lost("VALUES has no order; add a column with row numbers and use ORDER BY"),
         )),
         _ => Ok((
             plan.clone(),
             PlanOrder::Lost(
-                "this kind of query has no determined order; add an ORDER BY over all its columns",
+                "this kind of query has no determined order; add an ORDER BY that names all its columns",
             ),
         )),
     }
@@ -256,8 +259,8 @@ impl PlanOrder {
         }
     }
 
-    /// Returns the same order for rows that no longer arrive in it. `why` is the reason reported if a stream loses its
-    /// order here.
+    /// Returns the same order for rows that no longer arrive in it. `why` is the reason to report if the rows were a
+    /// [`Stream`](PlanOrder::Stream), whose order is lost.
     fn shuffled(self, why: &'static str) -> PlanOrder {
         match self {
             PlanOrder::Columns { columns, .. } => PlanOrder::Columns {
@@ -319,7 +322,8 @@ fn project(
     Ok((columns_of(input, exprs)?, order))
 }
 
-/// A projection. The builder's own method would search the entire plan for each column, which takes quadratic time.
+/// Builds a projection. The plan builder's own method would search the entire plan for each column, which takes
+/// quadratic time.
 fn columns_of(input: LogicalPlan, exprs: Vec<Expr>) -> Result<LogicalPlan, QueryError> {
     let projection = Projection::try_new(exprs, Arc::new(input));
     let projection = projection.map_err(|error| QueryError::plan(&error))?;
@@ -346,7 +350,7 @@ fn joined(
                     natural: false,
                 }
             }
-            // The right rows are distinct in their keys, and each left row is joined with each of them at most once.
+            // The keys of the right rows are distinct, and each left row is joined with each right row at most once.
             (
                 PlanOrder::Columns {
                     columns: mut left, ..
@@ -393,7 +397,7 @@ fn joined(
     ))
 }
 
-/// ORDER BY: ties keep the order below, and the rows then arrive in a determined order.
+/// Sorts the rows. Ties keep the order of the input, and the rows then arrive in a determined order.
 fn sorted(
     inner: &Sort,
     names: &mut OrderColumnNames,
@@ -426,9 +430,9 @@ fn sorted(
     Ok((LogicalPlan::Sort(sort), PlanOrder::Stream))
 }
 
-/// `unnest`: the elements of a row follow each other in its place, and no column expresses their order. DataFusion
-/// keeps the order in which the rows arrive, but it would drop a sort below, so the rows must arrive in order by
-/// themselves.
+/// Replaces each row by the elements of its list, in the order of the list. No column expresses this order. DataFusion
+/// keeps the order in which the rows arrive, but it would drop a sort below the `unnest`. So the rows must already
+/// arrive in order.
 fn unnested(
     unnest: &Unnest,
     names: &mut OrderColumnNames,
@@ -446,8 +450,8 @@ fn unnested(
     Ok((build(plan)?, order))
 }
 
-/// Collects the branches of a UNION ALL. The planner nests unions of two, but the order has to be carried through one
-/// union only.
+/// Collects the branches of a UNION ALL. The planner nests unions of two branches, but the order has to be carried
+/// through a single union.
 fn flatten<'a>(union: &'a Union, branches: &mut Vec<&'a LogicalPlan>) {
     for input in &union.inputs {
         match input.as_ref() {
@@ -457,8 +461,8 @@ fn flatten<'a>(union: &'a Union, branches: &mut Vec<&'a LogicalPlan>) {
     }
 }
 
-/// UNION ALL: branch by branch. Every branch gets its number and its carried columns, padded with zeros to the longest
-/// branch.
+/// Orders a UNION ALL branch by branch. Every branch gets its number and its order columns. Branches with fewer order
+/// columns are padded with zeros.
 fn order_union(
     branches: Vec<(LogicalPlan, PlanOrder)>,
     width: usize,
@@ -541,7 +545,7 @@ fn ascending(column: Column) -> SortExpr {
     SortExpr::new(Expr::Column(column), true, false)
 }
 
-/// The column that an expression passes on unchanged, if it does.
+/// Returns the column that an expression passes on unchanged. `None` if the expression computes something.
 pub(crate) fn bare(expr: &Expr) -> Option<&Column> {
     match expr {
         Expr::Column(column) => Some(column),

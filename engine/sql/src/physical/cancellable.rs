@@ -1,7 +1,7 @@
 //! Join conditions that check for cancellation.
 //!
-//! A join may compare very many pairs before it produces a row. During that time, no guard between operators runs, so
-//! the condition itself must check.
+//! A join may compare a large number of pairs before it produces a row. During that time, no guard between operators
+//! runs, so the condition itself must check.
 
 use std::fmt;
 use std::hash::{Hash, Hasher};

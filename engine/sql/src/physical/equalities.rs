@@ -1,9 +1,9 @@
-//! Plans without the equalities that DataFusion derives from joins, unions and filters.
+//! Hides the column equalities that DataFusion derives from joins, unions and filters.
 //!
-//! After a join on `a = id`, DataFusion treats an order by `a` also as one by `id`. In rare cases it relies on such an
-//! order and then does not find it in its own plan, for example after a projection has removed `a`. It rejects such a plan
-//! with an error. The query is then planned again with this rule, which hides the equalities, so that all sorts that the
-//! plan needs are inserted.
+//! After a join on `a = id`, DataFusion treats rows ordered by `a` as also ordered by `id`. In rare cases it relies on
+//! such an order and then does not find it in its own plan, for example after a projection removed `a`. It rejects such
+//! a plan with an error. The query is then planned again with this rule. The rule hides the equalities, so that
+//! DataFusion inserts all sorts that the plan needs.
 
 use std::sync::Arc;
 
@@ -33,7 +33,7 @@ pub(super) const HIDE_EQUALITIES: Rule = Rule {
     },
 };
 
-/// Passes rows on, and reports only their order.
+/// Passes its input rows on, and reports only their order.
 #[derive(Debug)]
 struct HiddenEqualities {
     input: Plan,

@@ -1,4 +1,4 @@
-//! Operators between all other operators that check for cancellation, account for memory, and split batches.
+//! Guards: operators between all other operators that check for cancellation, account for memory, and split batches.
 
 use std::collections::VecDeque;
 use std::pin::Pin;
@@ -25,10 +25,11 @@ use super::operator::{Node, Operator, Plan, Rule};
 use super::rows;
 use crate::QueryLimits;
 
-/// Maximum number of list elements that are unnested at once.
+/// Maximum number of list elements in a batch that is passed to `unnest`.
 const MAX_ELEMENTS: usize = 1 << 14;
 
-/// Maximum size in bytes of these elements with the copies of the other columns. Each element gets a copy of its row.
+/// Maximum size in bytes of the unnested rows of such a batch. Each list element gets a copy of the other columns of
+/// its row.
 const MAX_ELEMENT_BYTES: usize = 8 << 20;
 
 /// Assumed size in bytes of a batch without columns or without data.
@@ -69,13 +70,13 @@ impl PhysicalOptimizerRule for GuardAbove {
     }
 }
 
-/// The task of a guard, in addition to checking for cancellation.
+/// The action of a guard, in addition to checking for cancellation.
 #[derive(Debug, Clone, PartialEq)]
 enum GuardAction {
     Pass,
-    /// Accounts for the rows that pass, because the operator above keeps them in memory and does not account for them.
+    /// Accounts for the memory of the rows that pass. The operator above stores them without accounting for them.
     Count {
-        /// True if the operator keeps them twice.
+        /// True if the operator stores each row twice.
         copied: bool,
         /// The expected number of rows, if known.
         rows: Option<usize>,
@@ -84,7 +85,7 @@ enum GuardAction {
     Cut(Arc<[usize]>),
 }
 
-/// The actions of the guards below an operator, one per child.
+/// Returns the actions of the guards below an operator, one per child.
 fn actions(plan: &dyn ExecutionPlan) -> Vec<GuardAction> {
     if plan.is::<WindowAggExec>() {
         let rows = plan
@@ -179,11 +180,11 @@ struct GuardStream {
     limits: Option<QueryLimits>,
     input: SendableRecordBatchStream,
     action: GuardAction,
-    /// Memory that the operator above uses.
+    /// Memory accounted for the operator above.
     reservation: Option<MemoryReservation>,
-    /// Number of rows that passed.
+    /// Number of rows that have passed.
     passed: usize,
-    /// Pieces of the last batch that have not been returned yet.
+    /// Parts of the last batch that have not been returned yet.
     cut: VecDeque<BatchPart>,
 }
 
@@ -197,8 +198,8 @@ impl GuardStream {
                 if let Some(reservation) = &self.reservation
                     && let Err(error) = reservation.try_grow(bytes)
                 {
-                    // A request for all remaining rows at once, so that the error reports the memory that the query
-                    // needs in total.
+                    // Requests the memory for all remaining rows at once, so that the error reports the memory that the
+                    // query needs in total.
                     let left = rows.unwrap_or(0).saturating_sub(self.passed);
                     let all = bytes.saturating_mul(left) / batch.num_rows().max(1);
                     if reservation.try_grow(all).is_ok() {
@@ -256,7 +257,7 @@ impl RecordBatchStream for GuardStream {
 struct BatchPart {
     batch: RecordBatch,
     rows: (usize, usize),
-    /// Columns with lists, the first element to take from each list, and the number of elements.
+    /// The columns with lists, the index of the first element to take from each list, and the number of elements.
     elements: Option<(Arc<[usize]>, usize, usize)>,
 }
 
@@ -283,7 +284,7 @@ impl BatchPart {
     }
 }
 
-/// Divides a batch so that no piece has many more than [`MAX_ELEMENTS`] list elements.
+/// Divides a batch into parts with at most about [`MAX_ELEMENTS`] list elements.
 fn pieces(batch: &RecordBatch, lists: &Arc<[usize]>) -> VecDeque<BatchPart> {
     let mut pieces = VecDeque::new();
     let other_columns = batch.columns().iter().enumerate();
@@ -323,7 +324,7 @@ fn pieces(batch: &RecordBatch, lists: &Arc<[usize]>) -> VecDeque<BatchPart> {
     pieces
 }
 
-/// Number of elements of the list in a row.
+/// Returns the number of elements of the list in a row.
 fn length(column: &ArrayRef, row: usize) -> usize {
     if column.is_null(row) {
         return 0;
@@ -339,7 +340,8 @@ fn length(column: &ArrayRef, row: usize) -> usize {
     }
 }
 
-/// The elements from `first` on of the list in the only row of `column`. Null if the list has no such elements.
+/// Returns `count` elements, starting at `first`, of the list in the only row of `column`. Null if the list has no such
+/// elements.
 fn element_range(column: &ArrayRef, first: usize, count: usize) -> Result<ArrayRef> {
     let length = length(column, 0);
     let data_type = column.data_type();

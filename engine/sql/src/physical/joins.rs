@@ -1,4 +1,4 @@
-//! Replaces hash joins whose in-memory side is too large by sort-merge joins.
+//! Replaces hash joins whose in-memory side is too large with sort-merge joins.
 //!
 //! A hash join keeps one side in memory and cannot write it to disk. If the estimated size of this side exceeds the
 //! limit, both sides are sorted instead, and sorts can use temporary files. The limit is DataFusion's option
@@ -14,7 +14,7 @@ use datafusion::physical_plan::statistics::{StatisticsArgs, StatisticsContext};
 use super::operator::Rule;
 use super::scan::row_bytes;
 
-/// Bytes that a hash table needs per row, in addition to the row itself.
+/// Size in bytes of a row's entry in a hash table, in addition to the row itself.
 const HASH_ENTRY_BYTES: usize = 24;
 
 pub(super) const SORT_LARGE_SIDES: Rule = Rule {
@@ -42,7 +42,7 @@ pub(super) const SORT_LARGE_SIDES: Rule = Rule {
     },
 };
 
-/// Estimated bytes of the plan's rows in a hash table, 0 if the number of rows is unknown.
+/// Returns the estimated size in bytes of the plan's rows in a hash table. 0 if the number of rows is unknown.
 fn bytes(plan: &dyn ExecutionPlan) -> Option<usize> {
     let statistics = StatisticsContext::new()
         .compute(plan, &StatisticsArgs::new())

@@ -29,10 +29,10 @@ use datafusion::physical_plan::statistics::{StatisticsArgs, StatisticsContext};
 
 pub(crate) use scan::{Scan, ScanColumn};
 
-/// DataFusion's rules with those of this module at their places.
+/// Returns DataFusion's rules with the rules of this module inserted.
 pub(crate) fn rules() -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> {
     let mut rules = PhysicalOptimizer::new().rules;
-    // After the choice of join sides, and before the sorts that joins need are inserted.
+    // These rules run after the join sides are chosen, and before the sorts that joins need are inserted.
     let after = rules
         .iter()
         .position(|rule| rule.name() == "join_selection")
@@ -45,7 +45,7 @@ pub(crate) fn rules() -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> {
     rules
 }
 
-/// The rules of [`rules`] with one that hides equalities before sorts are inserted.
+/// Returns the rules of [`rules`] with a rule that hides equalities before sorts are inserted.
 pub(crate) fn rules_without_equalities() -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> {
     let mut rules = rules();
     let after = rules
@@ -56,7 +56,7 @@ pub(crate) fn rules_without_equalities() -> Vec<Arc<dyn PhysicalOptimizerRule + 
     rules
 }
 
-/// The exact or estimated number of rows of a plan, if known.
+/// Returns the exact or estimated number of rows of a plan, if known.
 fn rows(plan: &dyn ExecutionPlan) -> Option<usize> {
     let statistics = StatisticsContext::new().compute(plan, &StatisticsArgs::new());
     statistics.ok()?.num_rows.get_value().copied()

@@ -1,7 +1,7 @@
 //! Shared implementation of this crate's physical operators.
 //!
-//! DataFusion's [`ExecutionPlan`] has many methods with the same implementation in all operators of this crate.
-//! [`Operator`] has the methods that differ, and [`Node`] implements `ExecutionPlan` for any operator.
+//! DataFusion's [`ExecutionPlan`] has many methods that are implemented in the same way by all operators of this crate.
+//! [`Operator`] contains the methods that differ, and [`Node`] implements `ExecutionPlan` for any operator.
 
 use std::fmt;
 use std::sync::Arc;
@@ -29,10 +29,10 @@ pub(super) trait Operator: fmt::Debug + Send + Sync + Sized + 'static {
     /// Schema, ordering and partitioning of the output.
     fn properties(&self) -> &Arc<PlanProperties>;
 
-    /// The plans that it reads.
+    /// Returns the plans that the operator reads.
     fn inputs(&self) -> Vec<&Plan>;
 
-    /// Returns the same operator with other inputs. `None` if their number is wrong.
+    /// Returns the same operator with different inputs. `None` if their number is wrong.
     fn with_inputs(&self, inputs: Vec<Plan>) -> Option<Self>;
 
     /// Starts to produce the output.
@@ -42,19 +42,19 @@ pub(super) trait Operator: fmt::Debug + Send + Sync + Sized + 'static {
         context: Arc<TaskContext>,
     ) -> Result<SendableRecordBatchStream>;
 
-    /// The operator's parameters in a printed plan.
+    /// Returns the operator's parameters, for a printed plan.
     fn details(&self) -> String;
 
-    /// Whether [`statistics`](Operator::statistics) depend on those of the inputs.
+    /// Whether the result of [`statistics`](Operator::statistics) depends on the statistics of the inputs.
     const READS_STATISTICS: bool = false;
 
-    /// Statistics of the output.
+    /// Returns the statistics of the output.
     fn statistics(&self, _inputs: &[Arc<Statistics>]) -> Arc<Statistics> {
         let schema = self.properties().equivalence_properties().schema();
         Arc::new(Statistics::new_unknown(schema))
     }
 
-    /// Number of rows after which the operator stops.
+    /// Returns the number of rows after which the operator stops, if it has a limit.
     fn limit(&self) -> Option<usize> {
         None
     }
@@ -65,7 +65,7 @@ pub(super) trait Operator: fmt::Debug + Send + Sync + Sized + 'static {
     }
 }
 
-/// The plan node of an operator.
+/// A plan node that contains an operator.
 #[derive(Debug)]
 pub(crate) struct Node<T>(T);
 
@@ -159,7 +159,7 @@ impl<T: Operator> ExecutionPlan for Node<T> {
     }
 }
 
-/// An optimizer rule that replaces operators of a plan, from the leaves up.
+/// An optimizer rule that replaces operators of a plan, from the leaves upward.
 pub(super) struct Rule {
     pub name: &'static str,
     /// Returns the replacement of an operator, or `None` to keep it.

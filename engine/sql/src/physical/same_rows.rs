@@ -2,7 +2,7 @@
 //!
 //! Most checks of pipelines verify that two files list the same identifiers, and the files usually have the same order.
 //! In that case a lookup is unnecessary: both sides are read in parallel and compared. At the first difference, the
-//! comparison ends and the join runs. The rows before that difference are then read twice.
+//! comparison ends and the join runs, which reads both sides again.
 
 use std::sync::Arc;
 
@@ -21,7 +21,8 @@ use futures::{StreamExt, TryStreamExt};
 use super::operator::{Node, Operator, Plan, Rule};
 use super::{Scan, rows};
 
-/// Replaces joins that search for rows without a partner by [`SameRows`], if both sides have the same number of rows.
+/// Replaces a join that searches for rows without a matching row with [`SameRows`], if both sides have the same number
+/// of rows.
 pub(super) const COMPARE_FIRST: Rule = Rule {
     name: "compare_first",
     replace: |plan, _| {
@@ -33,12 +34,12 @@ pub(super) const COMPARE_FIRST: Rule = Rule {
     },
 };
 
-/// The sides of a join whose result is empty if both sides have the same keys in the same order. `None` if this does
-/// not hold for the join, or if the numbers of rows differ.
+/// Returns the sides of a join whose result is empty if both sides have the same keys in the same order. `None` if the
+/// join has no such property, or if the numbers of rows differ.
 fn compared_sides(join: &HashJoinExec) -> Option<[JoinSide; 2]> {
     let is_difference = matches!(join.join_type(), JoinType::LeftAnti | JoinType::RightAnti);
     let is_plain = join.filter().is_none() && !join.null_aware && !join.contains_projection();
-    // Otherwise missing values have no partner.
+    // Missing values must be equal to each other. Otherwise they would match no row.
     let is_equal = join.null_equality() == NullEquality::NullEqualsNull;
     if !is_difference || !is_plain || !is_equal {
         return None;
@@ -85,7 +86,7 @@ impl JoinSide {
     }
 }
 
-/// Returns no rows if both sides have the same rows. Otherwise returns the rows of the join.
+/// Returns no rows if both sides have the same rows, and the result of the join otherwise.
 #[derive(Debug)]
 struct SameRows {
     one: JoinSide,
@@ -144,7 +145,7 @@ impl Operator for SameRows {
     }
 }
 
-/// Reads one side batch by batch.
+/// Reads one side of the join batch by batch.
 struct SideReader {
     input: SendableRecordBatchStream,
     keys: Vec<usize>,

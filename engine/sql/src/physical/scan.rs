@@ -23,10 +23,10 @@ use crate::error::UnreadableRelation;
 use crate::provider::ROW;
 use crate::relation::{Relation, RelationBatch};
 
-/// Assumed size in bytes of a text, for estimates.
+/// Assumed size of a text in bytes, for estimates.
 const ASSUMED_TEXT_BYTES: usize = 48;
 
-/// The content of a column of the scan: values of a column of the relation, origins, or row numbers.
+/// The content of a column of the scan: values of one of the relation's columns, origins, or row numbers.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum ScanColumn {
     Value(usize),
@@ -34,7 +34,7 @@ pub(crate) enum ScanColumn {
     Position,
 }
 
-/// Reads the columns `scanned` of a relation, in the order of its rows.
+/// Reads the columns `scanned` of a relation in row order.
 #[derive(Clone)]
 pub(crate) struct Scan {
     relation: Arc<dyn Relation>,
@@ -55,7 +55,8 @@ impl Scan {
         any_order: bool,
         limit: Option<usize>,
     ) -> Plan {
-        // Rows arrive by position. The declared ordering makes a sort by `_row` free.
+        // The rows arrive in the order of their positions. Because this order is declared, a sort by `_row` costs
+        // nothing.
         let row = scanned
             .iter()
             .position(|kind| *kind == ScanColumn::Position);
@@ -83,8 +84,7 @@ impl Scan {
             scanned: scanned.into(),
             schema,
             limit,
-            // The relation's batches are separated by checks for cancellation in the guards, so DataFusion need not add
-            // its own.
+            // Guards check for cancellation between the relation's batches, so DataFusion need not add its own checks.
             properties: Arc::new(properties.with_scheduling_type(SchedulingType::Cooperative)),
         })
     }
@@ -123,7 +123,7 @@ impl Scan {
         }))
     }
 
-    /// Builds a batch from the values, with origins and row numbers between them.
+    /// Builds a batch from the values, and inserts the columns with origins and row numbers.
     fn assemble(&self, first: u64, len: usize, values: Vec<ArrayRef>) -> Result<RecordBatch> {
         let mut values = values.into_iter();
         let mut origins: Option<ArrayRef> = None;
@@ -159,7 +159,7 @@ impl Scan {
     }
 }
 
-/// Estimated bytes per row of these columns.
+/// Returns the estimated number of bytes per row of these columns.
 pub(super) fn row_bytes(schema: &SchemaRef) -> usize {
     let width = |data_type: &DataType| data_type.primitive_width().unwrap_or(ASSUMED_TEXT_BYTES);
     let fields = schema.fields().iter();

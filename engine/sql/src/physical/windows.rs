@@ -1,9 +1,9 @@
 //! Evaluates window functions on a few partitions at a time.
 //!
 //! DataFusion's operator keeps all rows in memory. With PARTITION BY, its input is sorted by the partition keys, and
-//! the result for a partition does not depend on other partitions. Therefore complete partitions are collected until
-//! there are enough rows, and then evaluated. The sort before it can use temporary files. Only a few partitions, or one
-//! large one, are in memory.
+//! the result for a partition does not depend on other partitions. Therefore this operator collects complete partitions
+//! until there are enough rows, and then evaluates them. The sort below it can use temporary files. Only a few
+//! partitions, or one large partition, are in memory at a time.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ use futures::StreamExt;
 
 use super::operator::{Node, Operator, Plan, Rule};
 
-/// Minimum number of rows that are collected before evaluation, if partitions are small.
+/// Minimum number of collected rows before evaluation, if partitions are small.
 const MIN_PART_ROWS: usize = 1 << 16;
 
 pub(super) const WINDOWS_IN_PARTS: Rule = Rule {
@@ -86,7 +86,7 @@ impl Operator for WindowsInParts {
             input: self.input.execute(partition, context.clone())?,
             parts: self.clone(),
             context,
-            held: Vec::new(),
+            pending: Vec::new(),
             rows: 0,
             computing: None,
             is_at_end: false,
@@ -100,15 +100,15 @@ impl Operator for WindowsInParts {
     }
 }
 
-/// The stream of results.
+/// The stream of results of all partitions.
 struct PartitionStream {
     input: SendableRecordBatchStream,
     parts: WindowsInParts,
     context: Arc<TaskContext>,
-    /// Rows of partitions that may be incomplete.
-    held: Vec<RecordBatch>,
+    /// The latest rows. Their last partition may be incomplete.
+    pending: Vec<RecordBatch>,
     rows: usize,
-    /// Results of complete partitions.
+    /// The results of complete partitions that are being computed.
     computing: Option<SendableRecordBatchStream>,
     is_at_end: bool,
     reservation: MemoryReservation,
@@ -122,13 +122,13 @@ impl PartitionStream {
                     return Ok(Some((batch?, self)));
                 }
                 self.computing = None;
-                let held: usize = self.held.iter().map(accounted_bytes).sum();
-                self.reservation.try_resize(held)?;
+                let pending: usize = self.pending.iter().map(accounted_bytes).sum();
+                self.reservation.try_resize(pending)?;
             } else if self.is_at_end {
-                if self.held.is_empty() {
+                if self.pending.is_empty() {
                     return Ok(None);
                 }
-                let last = std::mem::take(&mut self.held);
+                let last = std::mem::take(&mut self.pending);
                 self.compute(last)?;
             } else {
                 match self.input.next().await {
@@ -152,31 +152,31 @@ impl PartitionStream {
         match start {
             None => {
                 self.rows += batch.num_rows();
-                self.held.push(batch);
+                self.pending.push(batch);
             }
             Some(start) => {
                 let rest = batch.slice(start, batch.num_rows() - start);
-                let mut complete = std::mem::take(&mut self.held);
+                let mut complete = std::mem::take(&mut self.pending);
                 if start > 0 {
                     complete.push(batch.slice(0, start));
                 }
                 self.rows = rest.num_rows();
-                self.held = vec![rest];
+                self.pending = vec![rest];
                 self.compute(complete)?;
             }
         }
         Ok(())
     }
 
-    /// Index in `batch` of the first row of its last partition, if rows of another partition precede it in the batch or
-    /// in `held`.
+    /// Returns the index in `batch` of the first row of its last partition. `None` if no row of a different partition
+    /// precedes it in the batch or in `pending`.
     fn last_partition(&self, batch: &RecordBatch) -> Result<Option<usize>> {
         let keys = self.keys(batch)?;
         let last = partition(&keys)?.ranges().last().map_or(0, |one| one.start);
         if last > 0 {
             return Ok(Some(last));
         }
-        let Some(before) = self.held.last() else {
+        let Some(before) = self.pending.last() else {
             return Ok(None);
         };
         let before = self.keys(&before.slice(before.num_rows() - 1, 1))?;
@@ -204,12 +204,12 @@ impl PartitionStream {
     }
 }
 
-/// Bytes accounted for a batch. It is copied during evaluation.
+/// Returns the number of bytes to account for a batch. The batch is copied during evaluation.
 fn accounted_bytes(batch: &RecordBatch) -> usize {
     2 * batch.get_array_memory_size()
 }
 
-/// Complete partitions as an input with the properties of the original input.
+/// Provides complete partitions as an input with the properties of the original input.
 #[derive(Debug, Clone)]
 struct CompletePartitions {
     properties: Arc<PlanProperties>,

@@ -1,8 +1,8 @@
-//! Runs the lookup of INTERSECT and EXCEPT before removing duplicates, to save memory.
+//! Moves the lookup of INTERSECT and EXCEPT before the removal of duplicates, to save memory.
 //!
 //! DataFusion plans `SELECT a FROM t INTERSECT SELECT a FROM u` as the distinct rows of `t`, followed by a semi join
-//! with `u`. The distinct rows, which may be nearly all of `t`, would be kept in memory. In the opposite order only the
-//! matching rows are.
+//! with `u`. The distinct rows, which may be nearly all of `t`, would be kept in memory. In the opposite order, only
+//! the matching rows are kept in memory.
 
 use std::sync::Arc;
 

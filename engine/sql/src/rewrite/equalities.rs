@@ -1,12 +1,12 @@
 //! Hides conditions that compare a column with an expression.
 //!
-//! From a condition such as `a / 3 = a`, DataFusion derives that rows that are sorted by one side are also sorted by the
-//! other side. For window functions, it then replaces the partition key by the expression, does not find the key in the
-//! order any more, and rejects its own plan ("Expects PARTITION BY expression to be ordered"). This rule writes such a
-//! condition as `(a / 3 = a) IS TRUE`, from which DataFusion derives nothing, and which keeps the same rows.
+//! From a condition such as `a / 3 = a`, DataFusion derives that rows sorted by one side are also sorted by the other
+//! side. For window functions, it then replaces the partition key with the expression, does not find the key in the
+//! order any more, and rejects its own plan ("Expects PARTITION BY expression to be ordered"). This rule rewrites the
+//! condition as `(a / 3 = a) IS TRUE`. It keeps the same rows, but DataFusion derives nothing from it.
 //!
-//! Conditions between two columns, or between a column and a constant, stay as they are. The rule is the last one, so
-//! conditions have already become keys of joins.
+//! Conditions between two columns, or between a column and a constant, do not change. The rule is the last one, so join
+//! conditions have already become join keys.
 
 use datafusion::common::tree_node::Transformed;
 use datafusion::error::Result;
@@ -53,8 +53,8 @@ impl OptimizerRule for HideEqualities {
     }
 }
 
-/// Returns whether DataFusion would derive an order from a condition, which is not just one between columns and
-/// constants.
+/// Returns whether DataFusion would derive an order from an equality. Equalities of two columns, or of a column and a
+/// constant, are excluded.
 fn is_derived_from(condition: &Expr) -> bool {
     let Expr::BinaryExpr(BinaryExpr {
         left,

@@ -1,9 +1,9 @@
 //! Rules for logical plans that change how DataFusion computes values or uses memory.
 //!
-//! * `values`: integers beyond 64 bits are an error instead of a wrapped number. Calls whose result grows with a value
-//!   are bounded.
-//! * `distinct`: INTERSECT and EXCEPT look up first and remove duplicates afterwards.
-//! * `totals`: a condition stays above an aggregate of all rows.
+//! * `values`: integer results beyond 64 bits are an error instead of a wrapped number. Calls whose result size depends
+//!   on a value are bounded.
+//! * `distinct`: INTERSECT and EXCEPT look up rows first and remove duplicates afterwards.
+//! * `totals`: a condition above an aggregate of all rows is not moved below it.
 //! * `equalities`: no order is derived from a condition that compares a column with an expression.
 //! * `not_in`: `NOT IN` keeps its smaller side in memory, as other joins do.
 
@@ -20,17 +20,18 @@ use datafusion::optimizer::{AnalyzerRule, Optimizer, OptimizerRule};
 
 pub(crate) use values::checked_form;
 
-/// DataFusion's analyzer rules, followed by those of this module, which rely on the types that DataFusion's rules set.
+/// Returns DataFusion's analyzer rules, followed by the rules of this module, which rely on the types that DataFusion's
+/// rules set.
 pub(crate) fn analyzer_rules() -> Vec<Arc<dyn AnalyzerRule + Send + Sync>> {
     let mut rules = Analyzer::new().rules;
     rules.push(Arc::new(values::CheckValues));
     rules
 }
 
-/// DataFusion's optimizer rules with those of this module at their places.
+/// Returns DataFusion's optimizer rules with the rules of this module inserted.
 pub(crate) fn optimizer_rules() -> Vec<Arc<dyn OptimizerRule + Send + Sync>> {
     let mut rules = Optimizer::new().rules;
-    // After this rule, conditions of subqueries have become joins with keys.
+    // After this rule has run, conditions of subqueries are joins with keys.
     let after = rules
         .iter()
         .position(|rule| rule.name() == "extract_equijoin_predicate")

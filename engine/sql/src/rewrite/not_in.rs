@@ -1,9 +1,9 @@
-//! Replaces the null-aware join of `x NOT IN (SELECT y ...)` by an ordinary anti join.
+//! Replaces the null-aware join of `x NOT IN (SELECT y ...)` with an ordinary anti join.
 //!
 //! `NOT IN` keeps a row if no `y` equals its `x`. If some `y` is missing, it keeps no row. If `x` is missing, it keeps
-//! the row only if there is no `y` at all. DataFusion implements this with a join that keeps its left side in memory,
-//! regardless of its size. The ordinary anti join keeps the smaller side in memory or sorts both. The rows of the
-//! subquery and its missing values are counted separately and checked by a filter.
+//! the row only if the subquery is empty. DataFusion implements this with a join that keeps its left side in memory,
+//! regardless of its size. The ordinary anti join keeps the smaller side in memory or sorts both. The subquery's rows
+//! and its missing values are counted separately, and a filter checks the counts.
 
 use std::sync::Arc;
 
@@ -15,7 +15,8 @@ use datafusion::logical_expr::{Expr, JoinType, LogicalPlan, LogicalPlanBuilder, 
 use datafusion::optimizer::optimizer::ApplyOrder;
 use datafusion::optimizer::{OptimizerConfig, OptimizerRule};
 
-/// Columns with the number of rows of the subquery, and of those that are not missing.
+/// Names of the columns that contain the number of rows of the subquery, and the number of its values that are not
+/// missing.
 const ROW_COUNT: &str = "__all";
 const VALUE_COUNT: &str = "__known";
 

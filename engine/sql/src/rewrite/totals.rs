@@ -1,8 +1,9 @@
 //! Keeps conditions above aggregates without GROUP BY.
 //!
-//! DataFusion moves a condition without columns below any aggregate. An aggregate without GROUP BY always has one row,
-//! so a false condition below it leaves that row, although it should remove it. This rule inserts a limit of one row
-//! above such an aggregate, because DataFusion does not move conditions below a limit.
+//! DataFusion moves a condition without columns below any aggregate. An aggregate without GROUP BY always returns one
+//! row. So it would return that row even if the condition below it is false, although the condition should remove the
+//! row. This rule inserts a limit of one row above such an aggregate, because DataFusion does not move conditions below
+//! a limit.
 
 use std::sync::Arc;
 
@@ -29,7 +30,8 @@ impl OptimizerRule for KeepConditionsAbove {
     }
 }
 
-/// `is_limited` is true if the parent is a limit, which an earlier pass of this rule may have inserted.
+/// Inserts the limit, unless `is_limited` is true: then the parent is already a limit, possibly from an earlier pass of
+/// this rule.
 fn limited(plan: LogicalPlan, is_limited: bool) -> Result<Transformed<LogicalPlan>> {
     let is_limit = matches!(plan, LogicalPlan::Limit(_));
     let needs_limit = is_total(&plan) && !is_limited;
@@ -44,7 +46,7 @@ fn limited(plan: LogicalPlan, is_limited: bool) -> Result<Transformed<LogicalPla
     })))
 }
 
-/// Returns whether a plan is an aggregate of all rows, which has one row.
+/// Returns whether a plan is an aggregate without GROUP BY, which returns one row.
 fn is_total(plan: &LogicalPlan) -> bool {
     matches!(plan, LogicalPlan::Aggregate(aggregate) if aggregate.group_expr.is_empty())
 }

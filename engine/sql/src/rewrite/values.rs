@@ -1,4 +1,4 @@
-//! Replaces expressions that would overflow or take unbounded memory by checked functions.
+//! Replaces expressions that could overflow or use unbounded memory with checked functions.
 
 use std::sync::Arc;
 
@@ -15,8 +15,8 @@ use datafusion::optimizer::AnalyzerRule;
 
 use crate::functions::{Arithmetic, bounded, checked_function};
 
-/// Replaces integer arithmetic by functions that fail beyond 64 bits, and functions whose result grows with a value by
-/// bounded ones. Keeps the names of columns.
+/// Replaces integer arithmetic with functions that fail if the result exceeds 64 bits, and functions whose result size
+/// depends on a value with bounded ones. Keeps the names of columns.
 #[derive(Debug)]
 pub(super) struct CheckValues;
 
@@ -41,7 +41,7 @@ fn rewrite(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
     .map_data(LogicalPlan::recompute_schema)
 }
 
-/// Returns the checked form of a single expression.
+/// Returns an expression with the same replacements.
 pub(crate) fn checked_form(expr: Expr, schema: &DFSchema) -> Result<Expr> {
     Ok(expr.transform_up(|expr| rewrite_expr(expr, schema))?.data)
 }
@@ -72,7 +72,7 @@ fn rewrite_expr(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
             .get_type(schema)?
             .is_integer()
             .then_some(Arithmetic::Negate),
-        // With one argument, `trunc` returns 0.0 for -0.0.
+        // With one argument, `trunc` returns 0.0 for -0.0. With two, it keeps the sign.
         Expr::ScalarFunction(ScalarFunction { func, args })
             if func.name() == "trunc" && args.len() == 1 =>
         {

@@ -12,14 +12,14 @@ type Compare = dyn Fn(&Row, &Row) -> Ordering;
 /// Computes the value of a group of rows.
 type Evaluate = dyn Fn(&[&Row]) -> Value;
 
-/// An ORDER BY: its text, and the comparison of two rows. Ties are equal.
+/// An ORDER BY: its text, and a comparison of two rows. Tied rows compare as equal.
 #[derive(Clone)]
 pub struct Order {
     pub text: String,
     pub compare: Rc<Compare>,
 }
 
-/// An aggregate: its text, and its value for some rows in their order.
+/// An aggregate: its text, and a function that computes its value from rows in their order.
 pub struct Aggregate {
     pub text: String,
     pub kind: Kind,
@@ -37,13 +37,13 @@ impl Aggregate {
     }
 }
 
-/// Rows by key, in the order of the key's first appearance.
+/// Groups rows by key, in the order of the key's first appearance.
 pub fn groups<'a>(rows: &'a [Row], key: &Expr) -> Vec<(Value, Vec<&'a Row>)> {
-    let mut places: HashMap<String, usize> = HashMap::new();
+    let mut positions: HashMap<String, usize> = HashMap::new();
     let mut groups: Vec<(Value, Vec<&Row>)> = Vec::new();
     for row in rows {
         let value = key.of(row);
-        let place = *places.entry(value.key()).or_insert(groups.len());
+        let place = *positions.entry(value.key()).or_insert(groups.len());
         if place == groups.len() {
             groups.push((value, Vec::new()));
         }
@@ -52,7 +52,7 @@ pub fn groups<'a>(rows: &'a [Row], key: &Expr) -> Vec<(Value, Vec<&'a Row>)> {
     groups
 }
 
-fn there(value: &Expr, rows: &[&Row]) -> Vec<Value> {
+fn present_values(value: &Expr, rows: &[&Row]) -> Vec<Value> {
     let values = rows.iter().map(|row| value.of(row));
     values.filter(|value| *value != Value::Missing).collect()
 }
@@ -73,7 +73,7 @@ fn joined(values: &[Value], separator: &str, missing: &str) -> Value {
 }
 
 impl Generator {
-    /// One or two columns, each with a direction and a place for missing values.
+    /// Generates an ORDER BY of one or two columns, each with a direction and a position for missing values.
     pub fn ordering(&mut self, scope: &[Column]) -> Order {
         let mut texts = Vec::new();
         let mut keys = Vec::new();
@@ -112,7 +112,7 @@ impl Generator {
 
     pub fn aggregate(&mut self, scope: &[Column]) -> Aggregate {
         let aggregate = self.aggregate_of_all(scope);
-        // FILTER follows the aggregate itself, not a function around it.
+        // FILTER must follow the aggregate itself, not a function around it.
         if aggregate.text.starts_with("array_to_string") || !self.chance(20) {
             return aggregate;
         }
@@ -137,14 +137,14 @@ impl Generator {
                 Aggregate::new(
                     format!("count({})", value.text),
                     Kind::Integer,
-                    move |rows| Value::from(there(&value, rows).len()),
+                    move |rows| Value::from(present_values(&value, rows).len()),
                 )
             }
             1 => {
                 let value = self.expr(kind, scope, 1);
                 let text = format!("count(DISTINCT {})", value.text);
                 Aggregate::new(text, Kind::Integer, move |rows| {
-                    Value::from(distinct(there(&value, rows)).len())
+                    Value::from(distinct(present_values(&value, rows)).len())
                 })
             }
             2 | 3 => self.sum_of(Kind::Integer, scope),
@@ -153,7 +153,7 @@ impl Generator {
                 let value = self.expr(Kind::Number, scope, 1);
                 let text = format!("avg({})", value.text);
                 Aggregate::new(text, Kind::Number, move |rows| {
-                    average(&there(&value, rows))
+                    average(&present_values(&value, rows))
                 })
             }
             7 => {
@@ -162,7 +162,7 @@ impl Generator {
                 let is_max = self.chance(50);
                 let name = if is_max { "max" } else { "min" };
                 Aggregate::new(format!("{name}({})", value.text), kind, move |rows| {
-                    let values = there(&value, rows).into_iter();
+                    let values = present_values(&value, rows).into_iter();
                     let found = match is_max {
                         true => values.max_by(|a, b| a.compare(b).unwrap()),
                         false => values.min_by(|a, b| a.compare(b).unwrap()),
@@ -178,13 +178,15 @@ impl Generator {
         let value = self.expr(kind, scope, 1);
         if self.chance(25) {
             let text = format!("sum(DISTINCT {})", value.text);
-            return Aggregate::new(text, kind, move |rows| sum(&distinct(there(&value, rows))));
+            return Aggregate::new(text, kind, move |rows| {
+                sum(&distinct(present_values(&value, rows)))
+            });
         }
         let text = format!("sum({})", value.text);
-        Aggregate::new(text, kind, move |rows| sum(&there(&value, rows)))
+        Aggregate::new(text, kind, move |rows| sum(&present_values(&value, rows)))
     }
 
-    /// Ties of its ORDER BY are in the order of the rows.
+    /// Generates an aggregate with an ORDER BY. Its tied rows are in the order of the rows.
     fn ordered_aggregate(&mut self, kind: Kind, scope: &[Column]) -> Aggregate {
         let Order { text: by, compare } = self.ordering(scope);
         let sorted = move |rows: &[&Row], value: &Expr| {
@@ -192,7 +194,7 @@ impl Generator {
             rows.sort_by(|a, b| compare(a, b));
             rows.iter().map(|row| value.of(row)).collect::<Vec<Value>>()
         };
-        // DataFusion sorts the rows once for all of these.
+        // DataFusion sorts the rows once for all aggregates of this kind.
         let which = match std::mem::replace(&mut self.has_sorting_call, true) {
             true => [1, 3][self.below(2)],
             false => self.below(4),
@@ -318,7 +320,7 @@ impl Generator {
         }
     }
 
-    /// All rows as one group.
+    /// Generates aggregates without GROUP BY, over all rows as one group.
     pub fn totalled(&mut self, clauses: &str, scope: &[Column], rows: &[Row]) -> Table {
         let all: Vec<&Row> = rows.iter().collect();
         self.has_sorting_call = false;

@@ -1,4 +1,4 @@
-//! Generates queries and evaluates them at the same time, clause by clause.
+//! Generates queries and computes their rows at the same time, clause by clause.
 
 use std::cmp::Ordering;
 use std::rc::Rc;
@@ -9,7 +9,7 @@ use super::value::{Kind, Value, and, in_order, or};
 pub type Row = Vec<Value>;
 type Compute = Rc<dyn Fn(&[Value]) -> Value>;
 
-/// An expression: its text, and its value for a row of the scope.
+/// An expression: its text, and a function that computes its value for a row of the scope.
 #[derive(Clone)]
 pub struct Expr {
     pub text: String,
@@ -27,7 +27,7 @@ impl Expr {
     }
 }
 
-/// A column that expressions can refer to, at an index of the row.
+/// A column that expressions can refer to, at an index in a row of the scope.
 #[derive(Clone)]
 pub struct Column {
     pub text: String,
@@ -41,20 +41,20 @@ pub struct Table {
     pub text: String,
     pub columns: Vec<(String, Kind)>,
     pub rows: Vec<Row>,
-    /// True if the rows are ordered by ORDER BY and not by the rows of tables. Such a query cannot be joined or ordered
-    /// again.
+    /// True if the rows are sorted by ORDER BY instead of in the order of the tables. Such a query cannot be joined or
+    /// sorted again.
     pub sorted: bool,
 }
 
-/// A query, the invalid clause in it if there is one, and its rows.
-pub struct Made {
+/// A query, the invalid clauses in it, and the rows that it must return.
+pub struct GeneratedQuery {
     pub text: String,
     pub foreign: Vec<String>,
     names: Vec<String>,
     rows: Vec<Row>,
 }
 
-impl Made {
+impl GeneratedQuery {
     pub fn printed(&self) -> Vec<String> {
         let line = |row: &Row| {
             let cells: Vec<String> = row.iter().map(ToString::to_string).collect();
@@ -72,7 +72,7 @@ pub struct Generator {
     tables: Vec<Data>,
     aliases: usize,
     foreign: Vec<String>,
-    /// Probability of an invalid clause at a place, in thousandths.
+    /// Probability that an invalid clause is inserted at a position that allows one, in thousandths.
     rate: u64,
     /// True if the first table has so many rows that operators need temporary files.
     pub is_large: bool,
@@ -96,7 +96,7 @@ impl Generator {
         generator
     }
 
-    pub fn query(mut self) -> Made {
+    pub fn query(mut self) -> GeneratedQuery {
         let table = match self.below(20) {
             0 | 1 => self.union(),
             2 => self.set_operation(),
@@ -113,7 +113,7 @@ impl Generator {
             "FOR XML RAW",
         ]);
         text.push_str(&suffix);
-        Made {
+        GeneratedQuery {
             text,
             foreign: self.foreign,
             names: table.columns.into_iter().map(|(name, _)| name).collect(),
@@ -141,7 +141,7 @@ impl Generator {
         of[self.below(of.len())]
     }
 
-    /// Sometimes an invalid clause, with a space before it. Otherwise an empty text.
+    /// Returns an invalid clause after a space with the probability `rate`, and an empty text otherwise.
     pub fn foreign(&mut self, of: &[&str]) -> String {
         if self.next() % 1000 >= self.rate {
             return String::new();
@@ -155,7 +155,7 @@ impl Generator {
         self.foreign.len()
     }
 
-    /// Forgets invalid parts of an expression that the query does not use.
+    /// Removes the invalid parts of expressions that the query does not use.
     pub fn forget_foreign(&mut self, count: usize) {
         self.foreign.truncate(count);
     }
@@ -198,9 +198,9 @@ impl Generator {
         }
     }
 
-    /// A table of the pipeline with an alias.
+    /// Picks a table of the pipeline, with an alias.
     pub fn table(&mut self) -> (String, Vec<Column>, Vec<Row>) {
-        // `e` is empty, and so are most queries over it. Therefore it is rare.
+        // The table `e` is empty, and so are the results of most queries over it. Therefore it is rarely used.
         let which = match self.below(12) {
             0 => 2,
             _ if self.is_large => 0,
@@ -224,7 +224,7 @@ impl Generator {
             "WITH ORDINALITY",
             "SAMPLE 0.5",
         ]);
-        // Before the alias, where the parser accepts some of them.
+        // The sample clause comes before the alias, where the parser accepts some variants.
         let text = if suffix.contains("SAMPLE") {
             format!("{name} AS {alias}{suffix}")
         } else {
@@ -233,7 +233,7 @@ impl Generator {
         (text, scope, rows)
     }
 
-    /// The content of FROM: a table or subquery, alone or joined with a table.
+    /// Generates the content of FROM: a table or subquery, alone or joined with a table.
     fn from(&mut self, depth: usize) -> (String, Vec<Column>, Vec<Row>, bool) {
         let is_constant = self.chance(8);
         let (mut text, mut scope, mut rows, sorted) = if is_constant {
@@ -256,7 +256,7 @@ impl Generator {
         if sorted || !(is_constant || self.chance(35)) {
             return (text, scope, rows, sorted);
         }
-        // A join of two large tables would compare all pairs.
+        // A join of two large tables would compare too many pairs.
         let (other, right, right_rows) = match self.is_large && !is_constant {
             true => self.table_of(1),
             false => self.table(),
@@ -317,7 +317,7 @@ impl Generator {
         (text, scope, rows, false)
     }
 
-    /// Rows that are written in the query, without a table.
+    /// Generates rows that are written in the query itself, without a table.
     fn constants(&mut self) -> (String, Vec<Column>, Vec<Row>) {
         let kinds = [Kind::Integer, Kind::Text];
         let mut rows: Vec<Row> = Vec::new();
@@ -406,7 +406,7 @@ impl Generator {
         table
     }
 
-    /// A condition of WHERE, sometimes with a lookup in another table.
+    /// Generates a condition of WHERE, sometimes with a lookup in another table.
     fn condition(&mut self, scope: &[Column], sorted: bool) -> Expr {
         let integers: Vec<&Column> = scope
             .iter()
@@ -479,7 +479,7 @@ impl Generator {
         }
     }
 
-    /// `*`, with EXCLUDE and REPLACE.
+    /// Generates `*`, with EXCLUDE and REPLACE.
     fn everything(&mut self, clauses: &str, scope: &[Column], rows: &[Row]) -> Table {
         let mut kept: Vec<(String, Kind, Expr)> = scope
             .iter()
@@ -615,7 +615,7 @@ impl Generator {
         }
     }
 
-    /// CASE and coalesce.
+    /// Generates CASE and coalesce.
     fn choice(&mut self, kind: Kind, scope: &[Column], depth: usize) -> Expr {
         let (a, b) = (
             self.expr(kind, scope, depth - 1),
@@ -794,7 +794,7 @@ impl Generator {
     }
 }
 
-/// The columns of a table by its alias, starting at an index of the row.
+/// Returns the columns of a table under its alias, starting at an index in the row.
 pub fn scope(
     alias: &str,
     columns: impl Iterator<Item = (String, Kind)>,

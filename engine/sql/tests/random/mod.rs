@@ -1,16 +1,16 @@
 //! Compares random queries with an independent evaluation.
 //!
-//! A query is generated from a grammar, clause by clause. At the same time its rows are computed, row by row and
+//! Each query is generated from a grammar, clause by clause. At the same time its rows are computed, row by row and
 //! without DataFusion (`grammar`, `value`). There are two cases:
 //!
 //! - The query has an invalid clause, or text in place of a number. Then it must be rejected when the pipeline is
-//!   loaded, at a place in its text.
-//! - Otherwise it must be accepted and return these rows in this order, and so must its normal form.
+//!   loaded, at a position in its text.
+//! - Otherwise the query must be accepted and return the computed rows in this order, and so must its normal form.
 //!
-//! The rows must be the same with every memory limit and batch size, as values and as origins of cells, and, apart from
-//! their order, if no order is requested. Every fiftieth query reads a table with more rows than fit into the smallest
-//! memory limit, so that sorts, groups and joins use temporary files. Only these queries may fail because they need
-//! more memory.
+//! The rows must be the same for every memory limit and batch size, as values and as origins of cells. If no order is
+//! requested, they must be the same apart from their order. Every fiftieth query reads a table with more rows than fit
+//! into the smallest memory limit, so that sorts, groups and joins use temporary files. Only these queries may fail
+//! because they need more memory.
 //!
 //! The seeds and the number of queries are fixed. `QUERIES=n` changes the number, and `SEED=n` the first seed.
 
@@ -25,24 +25,25 @@ use prep_spec::model::Query;
 use prep_sql::{QueryError, Session};
 
 use grammar::Generator;
-use table::{HEAD, Memories, Wanted, memories, rows};
+use table::{HEAD, Memories, RequestedRows, memories, rows};
 
 const QUERIES: u64 = 160;
-/// One query out of this number reads a large table.
-const LARGE: u64 = 50;
+/// One query out of this number reads the large table.
+const LARGE_TABLE_INTERVAL: u64 = 50;
 
 const MB: u64 = 1 << 20;
 const MEMORIES: [u64; 3] = [8 * MB, 64 * MB, 1024 * MB];
 const BATCHES: [usize; 3] = [1, 100, 8192];
-/// Batch sizes for the large table. DataFusion takes minutes to merge 20,000 batches of one row.
+/// Batch sizes for the large table. Smaller batches are too slow: DataFusion takes minutes to merge 20,000 batches of
+/// one row.
 const LARGE_BATCHES: [usize; 3] = [16, 100, 8192];
 
-fn number(name: &str, default: u64) -> u64 {
+fn number_from_env(name: &str, default: u64) -> u64 {
     let value = std::env::var(name).ok();
     value.map_or(default, |value| value.parse().expect("a number"))
 }
 
-/// The errors of a query when its pipeline is loaded. Their places must be within the query.
+/// Returns the errors that loading a pipeline with this query reports. Their positions must be within the query.
 fn findings(session: &Session, query: &str) -> Vec<String> {
     let text = format!("{HEAD}    {query}\n");
     let start = HEAD.len();
@@ -51,8 +52,8 @@ fn findings(session: &Session, query: &str) -> Vec<String> {
     for reading in draft.readings() {
         found.extend(prep_sql::check(session, reading));
     }
-    if let Err(refused) = draft.clone().finish("v1") {
-        found.extend(refused.iter().cloned());
+    if let Err(rejected) = draft.clone().finish("v1") {
+        found.extend(rejected.iter().cloned());
     }
     for one in &found {
         assert!(
@@ -65,7 +66,7 @@ fn findings(session: &Session, query: &str) -> Vec<String> {
     found.into_iter().map(|one| one.message).collect()
 }
 
-/// How often a query returned the expected rows, and how often it needed more memory.
+/// Counts the runs that returned the expected rows, and those that needed more memory.
 struct Runs {
     session: Session,
     right: u64,
@@ -73,7 +74,7 @@ struct Runs {
 }
 
 impl Runs {
-    /// Runs a query with every memory limit and batch size.
+    /// Runs a query with every memory limit and batch size, and compares the rows with the expected ones.
     async fn compare(
         &mut self,
         query: &Query,
@@ -81,20 +82,24 @@ impl Runs {
         expected: &[String],
         seed: u64,
     ) {
-        let is_large = seed.is_multiple_of(LARGE);
+        let is_large = seed.is_multiple_of(LARGE_TABLE_INTERVAL);
         let mut sorted = expected.to_vec();
         sorted[1..].sort();
-        let wanted = [Wanted::Values, Wanted::Origins, Wanted::AnyOrder];
-        let mut wanted = wanted.into_iter().cycle().skip(seed as usize % 3);
+        let requested = [
+            RequestedRows::Values,
+            RequestedRows::Origins,
+            RequestedRows::AnyOrder,
+        ];
+        let mut requested = requested.into_iter().cycle().skip(seed as usize % 3);
         for memory in MEMORIES {
-            // The requirement differs between batch sizes.
-            wanted.next();
+            // The memory that a query needs depends on the batch size.
+            requested.next();
             for batch in if is_large { LARGE_BATCHES } else { BATCHES } {
-                if let Some(wanted) = wanted.next() {
+                if let Some(requested) = requested.next() {
                     let session = self.session.clone().with_batch_rows(batch);
-                    let found = rows(&session, query, memories, wanted, memory).await;
-                    let expected = match wanted {
-                        Wanted::AnyOrder => &sorted,
+                    let found = rows(&session, query, memories, requested, memory).await;
+                    let expected = match requested {
+                        RequestedRows::AnyOrder => &sorted,
                         _ => expected,
                     };
                     if let Err(QueryError::Run { failure, .. }) = &found
@@ -105,7 +110,7 @@ impl Runs {
                         continue;
                     }
                     let setting = format!(
-                        "seed {seed}, {wanted:?}, {} MB, batches of {batch}",
+                        "seed {seed}, {requested:?}, {} MB, batches of {batch}",
                         memory / MB
                     );
                     let found = found
@@ -127,10 +132,10 @@ impl Runs {
     }
 }
 
-/// Prints the query for which DataFusion panicked.
-struct Shown<'a>(u64, &'a str);
+/// Prints the query if DataFusion panics.
+struct PrintOnPanic<'a>(u64, &'a str);
 
-impl Drop for Shown<'_> {
+impl Drop for PrintOnPanic<'_> {
     fn drop(&mut self) {
         if std::thread::panicking() {
             println!("seed {}\n{}", self.0, self.1);
@@ -141,41 +146,45 @@ impl Drop for Shown<'_> {
 #[tokio::test]
 async fn queries_return_the_expected_rows_or_are_rejected() {
     let session = Session::new(&std::env::temp_dir());
-    let first = number("SEED", 1);
-    let (mut refused, mut accepted) = (0, 0);
+    let first = number_from_env("SEED", 1);
+    let (mut rejected, mut accepted) = (0, 0);
     let mut runs = Runs {
         session: session.clone(),
         right: 0,
         short_of_memory: 0,
     };
     let tables = [memories(false), memories(true)];
-    for seed in first..first + number("QUERIES", QUERIES) {
-        let is_large = seed.is_multiple_of(LARGE);
-        let made = Generator::new(seed, is_large).query();
-        let _shown = Shown(seed, &made.text);
-        let found = findings(&session, &made.text);
-        if made.foreign.is_empty() {
-            assert!(found.is_empty(), "seed {seed}\n{}\n{found:?}", made.text);
-            let query = Query::parse(&made.text).unwrap();
+    for seed in first..first + number_from_env("QUERIES", QUERIES) {
+        let is_large = seed.is_multiple_of(LARGE_TABLE_INTERVAL);
+        let generated = Generator::new(seed, is_large).query();
+        let _print_on_panic = PrintOnPanic(seed, &generated.text);
+        let found = findings(&session, &generated.text);
+        if generated.foreign.is_empty() {
+            assert!(
+                found.is_empty(),
+                "seed {seed}\n{}\n{found:?}",
+                generated.text
+            );
+            let query = Query::parse(&generated.text).unwrap();
             let again = Query::parse(&query.normal).expect(&query.normal);
             assert_eq!(again.normal, query.normal, "seed {seed}");
-            let expected = made.printed();
+            let expected = generated.printed();
             runs.compare(&query, &tables[usize::from(is_large)], &expected, seed)
                 .await;
             accepted += 1;
         } else {
             assert!(
                 !found.is_empty(),
-                "seed {seed}: {:?} is not refused\n{}",
-                made.foreign,
-                made.text
+                "seed {seed}: {:?} is not rejected\n{}",
+                generated.foreign,
+                generated.text
             );
-            refused += 1;
+            rejected += 1;
         }
     }
     let (right, short) = (runs.right, runs.short_of_memory);
-    println!("{accepted} queries, {refused} refused; {right} runs, {short} short of memory");
-    assert!(refused > 0 && accepted > refused, "{refused} {accepted}");
+    println!("{accepted} queries, {rejected} rejected; {right} runs, {short} short of memory");
+    assert!(rejected > 0 && accepted > rejected, "{rejected} {accepted}");
     assert!(
         short * 20 < right,
         "{short} of {right} runs were short of memory"

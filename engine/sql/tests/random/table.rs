@@ -1,4 +1,4 @@
-//! The tables that random queries read, for DataFusion and for the evaluation.
+//! The tables that random queries read, in one form for DataFusion and one for the independent evaluation.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -34,11 +34,11 @@ pub struct Data {
     pub rows: Vec<Vec<Value>>,
 }
 
-/// Number of rows of the large table. One column of texts exceeds the smallest memory limit.
+/// Number of rows of the large table. A single text column exceeds the smallest memory limit.
 const ROWS: usize = 20_000;
 
-/// The tables `t`, `u` and `e`. The numbers of `t` differ in magnitude, so that a floating-point sum would depend on
-/// their order.
+/// Returns the tables `t`, `u` and `e`. The numbers of `t` differ in magnitude, so that a floating-point sum would
+/// depend on their order.
 pub fn data(is_large: bool) -> Vec<Data> {
     let text = |text: &str| {
         if text.is_empty() {
@@ -112,7 +112,7 @@ pub fn data(is_large: bool) -> Vec<Data> {
     ]
 }
 
-/// Unordered rows with ties in every column.
+/// Generates unordered rows with ties in every column.
 fn large() -> impl Iterator<Item = Vec<Value>> {
     let mut state = 1_u64;
     let mut below = move |limit: u64| {
@@ -137,8 +137,8 @@ fn large() -> impl Iterator<Item = Vec<Value>> {
     })
 }
 
-/// Origin of row 0. The origin of row n is smaller by n.
-const LAST: u64 = 1 << 20;
+/// Origin of row 0. The origin of row n is `FIRST_ORIGIN - n`.
+const FIRST_ORIGIN: u64 = 1 << 20;
 
 #[derive(Debug)]
 pub struct Memory {
@@ -215,13 +215,15 @@ impl Relation for Memory {
         }))
     }
 
-    /// Origins differ from positions.
+    /// Returns origins that differ from positions.
     fn origins(&self, first: u64, len: usize) -> Vec<u64> {
-        (first..first + len as u64).map(|row| LAST - row).collect()
+        (first..first + len as u64)
+            .map(|row| FIRST_ORIGIN - row)
+            .collect()
     }
 }
 
-/// Tables as DataFusion reads them, by name.
+/// Tables by name, in the form that DataFusion reads.
 pub type Memories = BTreeMap<&'static str, Arc<Memory>>;
 
 pub fn memories(is_large: bool) -> Memories {
@@ -234,19 +236,19 @@ pub fn memories(is_large: bool) -> Memories {
 
 /// The form in which the rows of a query are requested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Wanted {
+pub enum RequestedRows {
     Values,
-    /// With passed-on columns as origins.
+    /// Values, except that passed-on columns are origins.
     Origins,
     AnyOrder,
 }
 
-/// The rows of the engine. Rows in any order are sorted.
+/// Returns the rows that the engine computes. Rows in any order are sorted.
 pub async fn rows(
     session: &Session,
     query: &Query,
     memories: &Memories,
-    wanted: Wanted,
+    requested: RequestedRows,
     memory: u64,
 ) -> Result<Vec<String>, QueryError> {
     let names = query.tables.iter();
@@ -255,10 +257,10 @@ pub async fn rows(
         (name.clone(), table as Arc<dyn Relation>)
     });
     let (tables, limits) = (tables.collect(), QueryLimits::with_memory(memory));
-    let mut result = match wanted {
-        Wanted::Values => session.values(query, tables, &limits).await?,
-        Wanted::Origins => session.rows(query, tables, &limits).await?,
-        Wanted::AnyOrder => session.values_unordered(query, tables, &limits).await?,
+    let mut result = match requested {
+        RequestedRows::Values => session.values(query, tables, &limits).await?,
+        RequestedRows::Origins => session.rows(query, tables, &limits).await?,
+        RequestedRows::AnyOrder => session.values_unordered(query, tables, &limits).await?,
     };
     let columns = result.columns().to_vec();
     let names = columns.iter().map(|column| column.name.as_str());
@@ -281,7 +283,7 @@ pub async fn rows(
                     if origins.is_null(row) {
                         return String::new();
                     }
-                    let place = usize::try_from(LAST - origins.value(row)).unwrap();
+                    let place = usize::try_from(FIRST_ORIGIN - origins.value(row)).unwrap();
                     cell(&memories[table.as_str()].arrays[*column], place)
                 }
                 ColumnSource::Values(_) => cell(array, row),
@@ -289,7 +291,7 @@ pub async fn rows(
             lines.push(cells.collect::<Vec<_>>().join(" | "));
         }
     }
-    if wanted == Wanted::AnyOrder {
+    if requested == RequestedRows::AnyOrder {
         lines.sort();
     }
     lines.insert(0, head);

@@ -40,7 +40,7 @@ impl Value {
         }
     }
 
-    /// The order of two values that are not missing.
+    /// Compares two values that are not missing.
     pub fn compare(&self, other: &Value) -> Option<Ordering> {
         Some(match (self, other) {
             (Value::Integer(a), Value::Integer(b)) => a.cmp(b),
@@ -64,7 +64,7 @@ impl Value {
         }
     }
 
-    /// A text that is unique for the value.
+    /// Returns a text that is unique to the value.
     pub fn key(&self) -> String {
         match self {
             Value::Missing => "-".to_owned(),
@@ -73,7 +73,7 @@ impl Value {
         }
     }
 
-    /// Equality in groups and DISTINCT, where missing values are equal.
+    /// Compares two values as GROUP BY and DISTINCT do, which treat missing values as equal.
     pub fn same(&self, other: &Value) -> bool {
         matches!((self, other), (Value::Missing, Value::Missing))
             || self.compare(other) == Some(Ordering::Equal)
@@ -98,10 +98,10 @@ impl From<usize> for Value {
     }
 }
 
-/// Numbers of the tables and results of expressions are multiples of two to the power of minus this.
+/// The numbers in the tables and the results of expressions are multiples of `2^-FRACTION_BITS`.
 const FRACTION_BITS: i32 = 30;
 
-/// The exact sum of numbers, as an integer divided by a power of two.
+/// Returns the exact sum of numbers, in units of `2^-FRACTION_BITS`.
 fn total(values: &[Value]) -> i128 {
     let whole = values.iter().map(|value| match value {
         Value::Number(value) => (value * 2_f64.powi(FRACTION_BITS)) as i128,
@@ -110,7 +110,7 @@ fn total(values: &[Value]) -> i128 {
     whole.sum()
 }
 
-/// The sum of the values that are not missing. For numbers, the double nearest to the exact sum.
+/// Returns the sum of the values that are not missing. For numbers, this is the double nearest to the exact sum.
 pub fn sum(values: &[Value]) -> Value {
     match values.first() {
         None => Value::Missing,
@@ -119,13 +119,13 @@ pub fn sum(values: &[Value]) -> Value {
     }
 }
 
-/// The double nearest to the exact average of the numbers that are not missing.
+/// Returns the double nearest to the exact average of the numbers that are not missing.
 pub fn average(values: &[Value]) -> Value {
     if values.is_empty() {
         return Value::Missing;
     }
     let (total, count) = (total(values), values.len() as u128);
-    // With this number of bits, the remainder is only needed to decide whether the value is exactly halfway.
+    // With this number of bits, the remainder only decides whether the value is exactly halfway between two doubles.
     let shift = total
         .unsigned_abs()
         .leading_zeros()
@@ -149,7 +149,8 @@ pub fn or(a: Option<bool>, b: Option<bool>) -> Option<bool> {
     and(a.map(|a| !a), b.map(|b| !b)).map(|both| !both)
 }
 
-/// `ORDER BY`: missing values come last. They come first in descending order, or if the query requests it.
+/// Compares two values of an ORDER BY. Missing values come last, but first in descending order or if the query requests
+/// it.
 pub fn in_order(a: &Value, b: &Value, descending: bool, missing_first: bool) -> Ordering {
     match (a, b) {
         (Value::Missing, Value::Missing) => Ordering::Equal,

@@ -9,21 +9,21 @@ use super::aggregates::{Order, groups};
 use super::grammar::{Column, Expr, Generator, Row, Table, scope};
 use super::value::{Kind, Value, average, in_order, sum};
 
-/// A window function: its text, and its value in each row.
+/// A window function call: its text, and its value in each row.
 struct Call {
     text: String,
     kind: Kind,
     values: Vec<Value>,
 }
 
-/// The rows of a partition in the order of the window, and for each the first and last row that is equal to it in this
-/// order.
+/// The rows of a partition in the order of the window. For each row, it also contains the first and last row that are
+/// equal to it in this order.
 struct Partition {
     rows: Vec<usize>,
     peers: Vec<(usize, usize)>,
 }
 
-/// OVER (...), evaluated.
+/// The content of OVER (...), with the partitions that it defines.
 struct Window {
     text: String,
     order: Option<Order>,
@@ -31,7 +31,7 @@ struct Window {
 }
 
 impl Window {
-    /// The value of each row, given its partition and its index there.
+    /// Computes a value for each row from its partition and its index in the partition.
     fn each(&self, count: usize, value: impl Fn(&Partition, usize) -> Value) -> Vec<Value> {
         let mut values = vec![Value::Missing; count];
         for partition in &self.partitions {
@@ -43,7 +43,7 @@ impl Window {
     }
 }
 
-/// Returns the frame of the row with an index in its partition, as a range of such indices.
+/// Returns the frame of a row as a range of indices in the partition. The row is given by its index in the partition.
 type Frame = Rc<dyn Fn(&Partition, usize) -> std::ops::Range<usize>>;
 
 fn between(start: i64, end: i64, len: usize) -> std::ops::Range<usize> {
@@ -106,20 +106,20 @@ impl Generator {
         }
     }
 
-    /// The text of a frame, and the rows in it. `with_ties` allows frames that end after all equal rows, and
-    /// `by_groups` frames that count groups of equal rows.
+    /// Generates the text of a frame, and a function that returns the rows in it. `with_ties` allows frames that end
+    /// after all equal rows, and `by_groups` allows frames that count groups of equal rows.
     fn frame(&mut self, window: &Window, with_ties: bool, by_groups: bool) -> (String, Frame) {
         let (a, b) = (self.below(3) as i64, self.below(3) as i64);
         let all: Frame = Rc::new(|partition, _| 0..partition.rows.len());
         let has_order = window.order.is_some();
-        // With many rows, only frames that contain all of them, because others take quadratic time.
+        // With many rows, only frames that contain all of them are used, because other frames take quadratic time.
         let which = match self.is_large {
             true => [0, 5, 6][self.below(3)],
             false => self.below(7),
         };
         match which {
             0 if !has_order => (String::new(), all),
-            // Up to the last row that is equal to the current one.
+            // The frame ends with the last row that is equal to the current one.
             0 | 1 if has_order && with_ties && !self.is_large => (
                 String::new(),
                 Rc::new(|partition, place| 0..partition.peers[place].1 + 1),
@@ -170,7 +170,7 @@ impl Generator {
         let value = self.expr(kind, scope, 1);
         let which = self.below(12);
         if !matches!(which, 3 | 4) {
-            // The other functions ignore the value.
+            // Some functions ignore the generated value.
             self.forget_foreign(foreign);
         }
         let (text, kind, values) = match which {
@@ -216,7 +216,7 @@ impl Generator {
         }
     }
 
-    /// An aggregate of a frame, or a value that is picked from one.
+    /// Generates an aggregate over a frame, or a function that picks a value from the frame.
     fn framed(&mut self, window: &Window, scope: &[Column], rows: &[Row]) -> Call {
         let which = self.below(6);
         let kind = match which {
@@ -229,7 +229,7 @@ impl Generator {
         let is_last = self.chance(50);
         let picks = which == 5;
         let (frame_text, frame) = self.frame(window, !(picks && is_last), !picks);
-        // Neighbours often have the same frame.
+        // Neighboring rows often have the same frame, so the last value is reused.
         let last: RefCell<Option<(usize, std::ops::Range<usize>, Value)>> = RefCell::default();
         let of_frame = |part: &Partition, frame: std::ops::Range<usize>| {
             let frame = part.rows.get(frame).unwrap_or_default();
@@ -282,7 +282,7 @@ impl Generator {
         }
     }
 
-    /// A column and window functions, sometimes limited to the first rows in the order of another one.
+    /// Generates a column and window functions, sometimes limited to the first rows in the order of another window.
     pub fn windowed(&mut self, clauses: &str, scope: &[Column], rows: &[Row]) -> Table {
         let column = scope[self.below(scope.len())].clone();
         let mut items = vec![format!("{} AS c0", column.text)];
@@ -331,7 +331,7 @@ impl Generator {
         }
     }
 
-    /// Window functions over DISTINCT or GROUP BY, whose rows have only the order of their keys.
+    /// Generates window functions over DISTINCT or GROUP BY. The order of these rows is determined only by their keys.
     pub fn keyed(&mut self, clauses: &str, from: &[Column], rows: &[Row]) -> Table {
         let kind = self.kind();
         let Some(key) = self.column_of(kind, from) else {
@@ -377,7 +377,7 @@ impl Generator {
         }
     }
 
-    /// A list from each row of a table, one row per element.
+    /// Generates an `unnest`: a list in each row of a table, and one result row per element.
     pub fn unnested(&mut self) -> Table {
         let (from, scope, rows) = self.table();
         let integer = self.expr(Kind::Integer, &scope, 1);
@@ -411,7 +411,7 @@ impl Generator {
         }
     }
 
-    /// UNION, INTERSECT and EXCEPT, whose rows are distinct.
+    /// Generates UNION, INTERSECT and EXCEPT, whose rows are distinct.
     pub fn set_operation(&mut self) -> Table {
         let kinds = [Kind::Integer, Kind::Text];
         let mut sides = Vec::new();

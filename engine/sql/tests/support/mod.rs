@@ -14,7 +14,7 @@ use prep_sql::{
 
 pub type Tables = BTreeMap<String, Arc<dyn Relation>>;
 
-/// Columns in memory.
+/// A table in memory.
 #[derive(Debug)]
 pub struct Memory {
     columns: Vec<RelationColumn>,
@@ -66,11 +66,12 @@ impl Relation for Memory {
             if rows == 0 {
                 return None;
             }
-            // Copied, as if read from a file. A slice would be accounted with its entire array.
-            let places = UInt64Array::from_iter_values(first as u64..(first + rows) as u64);
+            // The arrays are copied, as if they were read from a file. A slice would account for the memory of its
+            // entire array.
+            let positions = UInt64Array::from_iter_values(first as u64..(first + rows) as u64);
             let arrays = columns
                 .iter()
-                .map(|column| take(&self.arrays[*column], &places, None));
+                .map(|column| take(&self.arrays[*column], &positions, None));
             let columns: Result<Vec<ArrayRef>, _> = arrays.collect();
             first += rows;
             Some(
@@ -86,7 +87,7 @@ impl Relation for Memory {
     }
 }
 
-/// The tables that a query names.
+/// Returns the tables that a query names.
 pub fn used(query: &Query, all: &Tables) -> Tables {
     let names = query.tables.iter();
     names
@@ -94,7 +95,7 @@ pub fn used(query: &Query, all: &Tables) -> Tables {
         .collect()
 }
 
-/// All values of a query.
+/// Runs a query and returns all of its rows as values.
 pub async fn values(
     text: &str,
     all: &Tables,

@@ -1,4 +1,4 @@
-//! Queries of any size, to measure their time.
+//! Queries of any size, for measuring how their time grows.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -41,15 +41,15 @@ impl Relation for Wide {
     }
 }
 
-/// A kind of query that grows: its name, and its columns and text for a size.
+/// A kind of query that can have any size: its name, and its number of columns and text for a size.
 pub struct Growing {
     pub name: &'static str,
-    /// The smallest size that is measured.
-    pub least: usize,
-    /// Limit for the ratio of times between a size and four times that size. A plan of joins grows quadratically,
-    /// because each join carries the columns of all tables before it.
+    /// The smallest measured size.
+    pub min_size: usize,
+    /// The time for four times the size must be less than this multiple. A plan of joins grows quadratically, because
+    /// each join carries the columns of all tables before it.
     #[allow(dead_code, reason = "the benchmark prints times and judges none")]
-    pub most: u32,
+    pub max_ratio: u32,
     columns: fn(usize) -> usize,
     text: fn(usize) -> String,
 }
@@ -60,7 +60,7 @@ fn branches(size: usize) -> String {
     branches.join(" UNION ALL ")
 }
 
-/// `n` items with their number in place of `#`.
+/// Joins `size` copies of `item`, each with its number in place of `#`.
 fn each(size: usize, item: &str, between: &str) -> String {
     let items = (0..size).map(|number| item.replace('#', &number.to_string()));
     items.collect::<Vec<String>>().join(between)
@@ -69,15 +69,15 @@ fn each(size: usize, item: &str, between: &str) -> String {
 pub const GROWING: [Growing; 18] = [
     Growing {
         name: "SELECT * of n columns",
-        least: 2500,
-        most: 10,
+        min_size: 2500,
+        max_ratio: 10,
         columns: |size| size,
         text: |_| "SELECT * FROM w".to_owned(),
     },
     Growing {
         name: "* EXCLUDE of n columns, filtered and joined",
-        least: 2500,
-        most: 10,
+        min_size: 2500,
+        max_ratio: 10,
         columns: |size| size,
         text: |_| {
             "SELECT w.* EXCLUDE (c3) FROM w LEFT SEMI JOIN w AS v ON v.c1 = w.c2 WHERE w.c1 > 0"
@@ -86,29 +86,29 @@ pub const GROWING: [Growing; 18] = [
     },
     Growing {
         name: "* through n columns of a subquery",
-        least: 2500,
-        most: 10,
+        min_size: 2500,
+        max_ratio: 10,
         columns: |size| size,
         text: |_| "SELECT * FROM (SELECT *, c7 + 1 AS more FROM w) AS v ORDER BY c9".to_owned(),
     },
     Growing {
         name: "UNION ALL of n branches",
-        least: 40,
-        most: 10,
+        min_size: 40,
+        max_ratio: 10,
         columns: |_| 2,
         text: branches,
     },
     Growing {
         name: "count of a UNION ALL of n branches",
-        least: 40,
-        most: 10,
+        min_size: 40,
+        max_ratio: 10,
         columns: |_| 2,
         text: |size| format!("SELECT count(*) AS n FROM ({}) AS u", branches(size)),
     },
     Growing {
         name: "one_hot of n texts",
-        least: 200,
-        most: 10,
+        min_size: 200,
+        max_ratio: 10,
         columns: |_| 2,
         text: |size| {
             let texts = each(size, "'v#'", ", ");
@@ -119,8 +119,8 @@ pub const GROWING: [Growing; 18] = [
     },
     Growing {
         name: "constants of n texts",
-        least: 200,
-        most: 10,
+        min_size: 200,
+        max_ratio: 10,
         columns: |_| 2,
         text: |size| {
             format!(
@@ -131,8 +131,8 @@ pub const GROWING: [Growing; 18] = [
     },
     Growing {
         name: "n joins",
-        least: 5,
-        most: 20,
+        min_size: 5,
+        max_ratio: 20,
         columns: |_| 2,
         text: |size| {
             let joins = each(size, "JOIN w AS t# ON t#.c1 = w.c1", " ");
@@ -144,8 +144,8 @@ pub const GROWING: [Growing; 18] = [
     },
     Growing {
         name: "n left joins",
-        least: 5,
-        most: 20,
+        min_size: 5,
+        max_ratio: 20,
         columns: |_| 2,
         text: |size| {
             let joins = each(size, "LEFT JOIN w AS t# ON t#.c1 = w.c1", " ");
@@ -157,8 +157,8 @@ pub const GROWING: [Growing; 18] = [
     },
     Growing {
         name: "n anti joins",
-        least: 6,
-        most: 10,
+        min_size: 6,
+        max_ratio: 10,
         columns: |_| 2,
         text: |size| {
             let conditions = each(size, "c1 NOT IN (SELECT c1 + # + 1 AS c FROM w)", " AND ");
@@ -167,8 +167,8 @@ pub const GROWING: [Growing; 18] = [
     },
     Growing {
         name: "CASE of n branches",
-        least: 50,
-        most: 10,
+        min_size: 50,
+        max_ratio: 10,
         columns: |_| 2,
         text: |size| {
             format!(
@@ -179,15 +179,15 @@ pub const GROWING: [Growing; 18] = [
     },
     Growing {
         name: "IN of n numbers",
-        least: 200,
-        most: 10,
+        min_size: 200,
+        max_ratio: 10,
         columns: |_| 2,
         text: |size| format!("SELECT c0 FROM w WHERE c1 IN ({})", each(size, "#", ", ")),
     },
     Growing {
         name: "OR of n conditions",
-        least: 40,
-        most: 10,
+        min_size: 40,
+        max_ratio: 10,
         columns: |_| 2,
         text: |size| {
             format!(
@@ -198,15 +198,15 @@ pub const GROWING: [Growing; 18] = [
     },
     Growing {
         name: "n computed columns",
-        least: 50,
-        most: 10,
+        min_size: 50,
+        max_ratio: 10,
         columns: |_| 2,
         text: |size| format!("SELECT {} FROM w", each(size, "c1 * # + c0 AS x#", ", ")),
     },
     Growing {
         name: "n sums of groups",
-        least: 60,
-        most: 10,
+        min_size: 60,
+        max_ratio: 10,
         columns: |size| size,
         text: |size| {
             let sums = each(size, "sum(c#) AS s#", ", ");
@@ -215,8 +215,8 @@ pub const GROWING: [Growing; 18] = [
     },
     Growing {
         name: "n window functions",
-        least: 30,
-        most: 10,
+        min_size: 30,
+        max_ratio: 10,
         columns: |size| size,
         text: |size| {
             let sums = each(
@@ -228,9 +228,9 @@ pub const GROWING: [Growing; 18] = [
         },
     },
     Growing {
-        name: "n queries in WITH, one of the other",
-        least: 5,
-        most: 10,
+        name: "n queries in WITH, each of the previous one",
+        min_size: 5,
+        max_ratio: 10,
         columns: |_| 2,
         text: |size| {
             let mut text = "WITH q0 AS (SELECT c0, c1 FROM w)".to_owned();
@@ -245,8 +245,8 @@ pub const GROWING: [Growing; 18] = [
     },
     Growing {
         name: "|| of n texts",
-        least: 10,
-        most: 10,
+        min_size: 10,
+        max_ratio: 10,
         columns: |_| 2,
         text: |size| {
             format!(
@@ -258,7 +258,7 @@ pub const GROWING: [Growing; 18] = [
 ];
 
 impl Growing {
-    /// The shortest time out of several runs to parse, plan, run and read a query of a size.
+    /// Returns the shortest time out of `tries` runs that parse, plan and run a query of a size and read its rows.
     pub async fn time(&self, session: &Session, size: usize, tries: usize) -> Duration {
         let columns = (0..(self.columns)(size).max(2)).map(|number| RelationColumn {
             name: format!("c{number}"),

@@ -148,7 +148,7 @@ impl RulesArgs {
                 id,
                 name,
                 &file.url,
-                network.length(&file.file, &file.url, &Cancel::default()),
+                network.file_length(&file.file, &file.url, &Cancel::default()),
             )
         });
         if session.printer.json {

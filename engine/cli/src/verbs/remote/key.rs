@@ -45,7 +45,7 @@ impl KeyArgs {
         })?;
         match &self.verb {
             Verb::New { name } => {
-                let made = SigningKey::make(name).map_err(key)?;
+                let made = SigningKey::generate(name).map_err(key)?;
                 let path = made.save(&directory).map_err(key)?;
                 let public = made.public().to_string();
                 session

@@ -1,4 +1,4 @@
-//! Asks the API for the owner of the credentials and the server's time.
+//! Queries the API for the owner of the credentials and the server's time.
 
 use std::time::SystemTime;
 
@@ -13,12 +13,12 @@ use crate::wire::location::host;
 use crate::wire::retry::Retry;
 use crate::wire::shared::Shared;
 
-/// The account of the credentials.
+/// The account that the credentials belong to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Account {
     /// The account's name, if the API sends it.
     pub user: Option<String>,
-    /// The server's time when it answered.
+    /// The server's time at which it answered.
     pub server_time: Option<SystemTime>,
     /// The host that answered.
     pub host: String,
@@ -30,10 +30,10 @@ struct Hello {
     user_name: Option<String>,
 }
 
-/// Asks the API for the owner of the credentials.
+/// Queries the API for the owner of the credentials.
 ///
 /// # Errors
-/// The errors of [`ask`]; [`FetchError::Unauthorised`] if the credentials are rejected.
+/// Same as for [`ask`], including [`FetchError::Unauthorised`] if the credentials are rejected.
 pub(crate) async fn account(shared: &Shared) -> Result<Account, FetchError> {
     ask(
         shared,

@@ -8,7 +8,7 @@ use crate::error::FetchError;
 use crate::message;
 use crate::trouble::Trouble;
 use crate::wire::api::authorize::authorize;
-use crate::wire::api::body::{is_html, is_passing, requested_pause, text_of};
+use crate::wire::api::body::{is_html, is_temporary, requested_pause, text_of};
 use crate::wire::api::calls::{Call, Message};
 use crate::wire::api::endpoint::Protocol;
 use crate::wire::location::{follow, host};
@@ -18,8 +18,8 @@ use crate::wire::shared::Shared;
 use prep_core::units;
 use tokio::time::sleep;
 
-/// Maximum number of redirects in a row.
-pub(crate) const REDIRECTS: usize = 5;
+/// Maximum number of redirects that a request follows.
+pub(crate) const MAX_REDIRECTS: usize = 5;
 
 /// A successful answer.
 pub(crate) enum Reply {
@@ -32,15 +32,15 @@ pub(crate) enum Reply {
 /// The reason why there is no successful answer.
 #[derive(Debug)]
 pub(crate) enum CallError {
-    /// The protocol or the requested resource does not exist; the other protocol may have it.
+    /// The server does not know the protocol or the requested resource. The other protocol may know it.
     Absent(FetchError),
-    /// The request can be repeated. Also holds the server's message.
+    /// A failure after which the request can be repeated, with the server's message.
     Trouble(Trouble, String),
     Fatal(FetchError),
 }
 
 impl CallError {
-    /// Whether the other protocol may work.
+    /// Returns whether the other protocol may work.
     fn may_be_of_protocol(&self) -> bool {
         matches!(
             self,
@@ -50,11 +50,11 @@ impl CallError {
     }
 }
 
-/// Makes a call by the preferred protocol, by the other one if the first does not exist, and again after temporary
-/// failures. `read` turns an answer into a value or a problem.
+/// Makes a call with the preferred protocol. Tries the other protocol if the preferred one does not exist, and retries
+/// after temporary failures. `read` converts an answer into a value or a problem.
 ///
 /// # Errors
-/// The error of one attempt, or the last temporary failure.
+/// The error of a failed attempt, or the last temporary failure after all attempts.
 pub(crate) async fn ask<T>(
     shared: &Shared,
     call: Call<'_>,
@@ -67,16 +67,16 @@ pub(crate) async fn ask<T>(
             Err(CallError::Absent(error) | CallError::Fatal(error)) => return Err(error),
             Err(CallError::Trouble(trouble, message)) => (trouble, message),
         };
-        let next = retry.next(&shared.options, trouble, || "nothing was changed".into());
+        let next = retry.next(&shared.options, trouble, || "no file was changed".into());
         match next.map_err(|error| error.with_message(message))? {
             RetryAction::After(pause) => sleep(pause).await,
-            // The API returns addresses and does not use ranges.
+            // This does not occur, because API calls use neither signed addresses nor ranges.
             RetryAction::NewAddress | RetryAction::WithoutRanges(_) => {}
         }
     }
 }
 
-/// Makes one attempt by the preferred protocol, then by the other one if that may help.
+/// Makes one attempt with the preferred protocol, then one with the other protocol if it may work.
 async fn either<T>(
     shared: &Shared,
     call: Call<'_>,
@@ -94,7 +94,7 @@ async fn either<T>(
         Some(ended) => return ended,
     };
     match (once(first.alternative()).await, problem) {
-        // If neither protocol exists, the first problem is reported.
+        // If neither protocol exists, the error of the preferred protocol is reported.
         (Some(Err(other)), Some(problem)) if other.may_be_of_protocol() => Err(problem),
         (Some(ended), Some(_)) if is_of_api(&ended) => {
             shared.endpoint.prefer(first.alternative());
@@ -109,7 +109,7 @@ async fn either<T>(
     }
 }
 
-/// Whether the result comes from the API, and not from a page or an overloaded server in its place.
+/// Returns whether the result comes from the API, and not from a web page or an overloaded server in its place.
 fn is_of_api<T>(ended: &Result<T, CallError>) -> bool {
     match ended {
         Ok(_) => true,
@@ -124,7 +124,7 @@ fn is_of_api<T>(ended: &Result<T, CallError>) -> bool {
     }
 }
 
-/// Makes one attempt by one protocol. Returns `None` if the endpoint is not a URL with a path.
+/// Makes one attempt with one protocol. Returns `None` if the endpoint is not a URL with a path.
 async fn once(
     shared: &Shared,
     protocol: Protocol,
@@ -139,16 +139,16 @@ async fn follow_redirects(
     mut message: Message,
     call: Call<'_>,
 ) -> Result<Reply, CallError> {
-    let mut refused = None;
-    for _ in 0..=REDIRECTS {
+    let mut rejected = None;
+    for _ in 0..=MAX_REDIRECTS {
         let request = message.request(&shared.client);
-        let (request, token) = authorize(shared, request, refused.as_ref()).await?;
+        let (request, token) = authorize(shared, request, rejected.as_ref()).await?;
         let answer = send(shared, request, &message.url).await;
         let answer = answer.map_err(|trouble| CallError::Trouble(trouble, String::new()))?;
         let status = answer.status();
-        // The login may have been revoked, or the clock may be wrong. A new token may help, so it is tried once.
-        if status == StatusCode::UNAUTHORIZED && token.is_some() && refused.is_none() {
-            refused = token;
+        // The login may have been revoked, or the clock may be wrong. A new token may help, so one is requested once.
+        if status == StatusCode::UNAUTHORIZED && token.is_some() && rejected.is_none() {
+            rejected = token;
             continue;
         }
         if !status.is_redirection() {
@@ -162,12 +162,12 @@ async fn follow_redirects(
         if !shared.endpoint.is_trusted(&to) {
             return Ok(Reply::Elsewhere(to));
         }
-        // Valid credentials never lead to a login page, so they are not sent to it.
+        // Valid credentials never lead to a login page, so no request with credentials is sent to it.
         if is_login(&to) {
             let host = host(&to);
             return Err(CallError::Fatal(FetchError::LoginPage { host }));
         }
-        // As in browsers, only these two statuses keep the method.
+        // Only these two statuses keep the method, as in browsers.
         if !matches!(status.as_u16(), 307 | 308) {
             message.body = None;
         }
@@ -177,11 +177,11 @@ async fn follow_redirects(
     Err(CallError::Fatal(FetchError::Redirect {
         from: host.clone(),
         to: host,
-        reason: "there are too many of them",
+        reason: "there are too many redirects",
     }))
 }
 
-/// Whether the URL is a sign-in page.
+/// Returns whether the URL is a login page.
 fn is_login(url: &Url) -> bool {
     let mut segments = url.path_segments().into_iter().flatten();
     segments.any(|segment| matches!(segment.to_ascii_lowercase().as_str(), "login" | "signin"))
@@ -212,7 +212,7 @@ async fn judge(
     let found = shared.credentials().map_err(CallError::Fatal)?;
     let message = message::of_api(&text, &found.credentials);
     let id = call.id().to_owned();
-    let says = |part: &str| message.to_lowercase().contains(part);
+    let mentions = |part: &str| message.to_lowercase().contains(part);
     Err(CallError::Fatal(match status.as_u16() {
         401 => FetchError::Unauthorised {
             used: found.origin.to_string(),
@@ -220,8 +220,10 @@ async fn judge(
             can_log_in: matches!(found.credentials, KaggleCredentials::Login(_)),
             message,
         },
-        403 if says("competitions.participate") => FetchError::MayNotParticipate { id, message },
-        403 if says("rules") => FetchError::RulesNotAccepted { id },
+        403 if mentions("competitions.participate") => {
+            FetchError::MayNotParticipate { id, message }
+        }
+        403 if mentions("rules") => FetchError::RulesNotAccepted { id },
         403 => FetchError::Forbidden { id, message },
         404 if id.is_empty() => {
             let code = 404;
@@ -237,7 +239,7 @@ async fn judge(
                 message,
             }));
         }
-        code if is_passing(status) => {
+        code if is_temporary(status) => {
             let trouble = Trouble::Status {
                 host,
                 code,

@@ -1,4 +1,4 @@
-//! Adds credentials to requests, and renews logins.
+//! Adds credentials to requests, and renews the tokens of logins.
 
 use std::time::Duration;
 
@@ -11,19 +11,19 @@ use crate::message;
 use crate::secret::Secret;
 use crate::trouble::Trouble;
 use crate::wire::api::ask::{self, CallError};
-use crate::wire::api::body::{is_passing, requested_pause, text_of};
+use crate::wire::api::body::{is_temporary, requested_pause, text_of};
 use crate::wire::api::calls::Call;
 use crate::wire::location::host;
 use crate::wire::shared::Shared;
 
-/// Adds the credentials to a request. `refused` is a login's token that the API rejected; it is not sent again.
+/// Adds the credentials to a request. `rejected` is a login's token that the API rejected. It is not sent again.
 ///
 /// # Errors
 /// If there are no credentials, or a login cannot be renewed.
 pub(crate) async fn authorize(
     shared: &Shared,
     request: RequestBuilder,
-    refused: Option<&Secret>,
+    rejected: Option<&Secret>,
 ) -> Result<(RequestBuilder, Option<Secret>), CallError> {
     let found = shared.credentials().map_err(CallError::Fatal)?;
     Ok(match &found.credentials {
@@ -32,21 +32,21 @@ pub(crate) async fn authorize(
         }
         KaggleCredentials::Token(token) => (request.bearer_auth(token.expose()), None),
         KaggleCredentials::Login(login) => {
-            let token = token_of(shared, login, refused).await?;
+            let token = token_of(shared, login, rejected).await?;
             (request.bearer_auth(token.expose()), Some(token))
         }
     })
 }
 
-/// Returns a valid access token of a login.
+/// Returns a valid access token of a login. Renews it if necessary.
 async fn token_of(
     shared: &Shared,
     login: &Login,
-    refused: Option<&Secret>,
+    rejected: Option<&Secret>,
 ) -> Result<Secret, CallError> {
     let valid = || {
         let token = login.token(shared.options.clock.now());
-        token.filter(|token| Some(token) != refused)
+        token.filter(|token| Some(token) != rejected)
     };
     if let Some(token) = valid() {
         return Ok(token);
@@ -104,7 +104,7 @@ async fn renew(shared: &Shared, login: &Login) -> Result<Secret, CallError> {
             return Ok(Secret::new(new.token));
         }
         let message = message::of_api(&text, &KaggleCredentials::Login(login.clone()));
-        if is_passing(status) {
+        if is_temporary(status) {
             let (host, code) = (host(&url), status.as_u16());
             let trouble = Trouble::Status {
                 host,
@@ -113,13 +113,13 @@ async fn renew(shared: &Shared, login: &Login) -> Result<Secret, CallError> {
             };
             return Err(CallError::Trouble(trouble, message));
         }
-        let refused = FetchError::LoginExpired {
+        let rejected = FetchError::LoginExpired {
             path: path(),
             message,
         };
         match status.as_u16() {
-            404 | 405 | 410 | 501 => last = Some(CallError::Fatal(refused)),
-            _ => return Err(CallError::Fatal(refused)),
+            404 | 405 | 410 | 501 => last = Some(CallError::Fatal(rejected)),
+            _ => return Err(CallError::Fatal(rejected)),
         }
     }
     let message = String::new();

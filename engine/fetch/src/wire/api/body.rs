@@ -9,11 +9,11 @@ use tokio::time::timeout;
 use crate::wire::backoff;
 use crate::wire::shared::Shared;
 
-/// Maximum number of bytes that are read of a response other than a file.
+/// Maximum number of bytes that are read of a response that is not a file.
 const MAX_TEXT_BYTES: usize = 4 << 20;
 
-/// Whether the status may be temporary.
-pub(crate) fn is_passing(status: StatusCode) -> bool {
+/// Returns whether the status may be temporary.
+pub(crate) fn is_temporary(status: StatusCode) -> bool {
     let code = status.as_u16();
     matches!(code, 408 | 425 | 429) || status.is_server_error() && code != 501
 }
@@ -34,8 +34,8 @@ pub(crate) fn requested_pause(answer: &Response) -> Option<Duration> {
     backoff::retry_after(value, SystemTime::now())
 }
 
-/// Reads the beginning of a body as text, up to the stall timeout. The timeout covers the whole text, because a server
-/// that sends a byte now and then could otherwise block the download for weeks.
+/// Reads the beginning of a body as text, for at most the stall timeout. The timeout covers the entire text. Otherwise
+/// a server that sends a byte now and then could block the download for weeks.
 pub(crate) async fn text_of(shared: &Shared, mut answer: Response) -> String {
     let mut bytes = Vec::new();
     let reading = async {
@@ -45,7 +45,7 @@ pub(crate) async fn text_of(shared: &Shared, mut answer: Response) -> String {
             bytes.extend_from_slice(&chunk);
         }
     };
-    // An incomplete text may still be useful.
+    // If the text is incomplete, the part that arrived may still be useful.
     let _ = timeout(shared.options.stall, reading).await;
     String::from_utf8_lossy(&bytes).into_owned()
 }

@@ -1,4 +1,4 @@
-//! The API calls, and their form in each protocol.
+//! The API calls, and the request of each call in each protocol.
 
 use reqwest::header::{ACCEPT_ENCODING, CONTENT_TYPE};
 use reqwest::{Client, RequestBuilder, Url};
@@ -26,14 +26,14 @@ pub(crate) enum Call<'a> {
 /// Number of files on a page of the file list.
 const PAGE_SIZE: u32 = 200;
 
-/// Requested validity of a new access token: 12 hours, as in Kaggle's SDK.
-const TOKEN_LIFE: &str = "43200s";
+/// Requested validity of a new access token. It is 12 hours, as in Kaggle's SDK.
+const TOKEN_VALIDITY: &str = "43200s";
 
 /// A request without credentials, which can be repeated with another URL.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Message {
     pub(crate) url: Url,
-    /// JSON for POST; `None` for GET.
+    /// JSON body of a POST request. `None` for a GET request.
     pub(crate) body: Option<String>,
 }
 
@@ -57,7 +57,7 @@ impl Message {
 }
 
 impl Call<'_> {
-    /// Returns the request in a protocol; `None` if the endpoint is not a URL with a path.
+    /// Returns the request of the call in a protocol. `None` if the endpoint is not a URL with a path.
     pub(crate) fn message(&self, endpoint: &Endpoint, protocol: Protocol) -> Option<Message> {
         let mut url = endpoint.base(protocol).clone();
         let body = match protocol {
@@ -67,7 +67,7 @@ impl Call<'_> {
                 Some(body)
             }
             Protocol::Rest => {
-                // A slash in a file's name becomes %2F.
+                // A slash in a file's name is encoded as %2F.
                 url.path_segments_mut().ok()?.extend(self.path());
                 if let Call::Files { page, .. } = self {
                     let mut query = url.query_pairs_mut();
@@ -84,7 +84,7 @@ impl Call<'_> {
         Some(Message { url, body })
     }
 
-    /// Returns service, method and body.
+    /// Returns the service, the method, and the JSON body.
     fn method(&self) -> (&'static str, &'static str, Value) {
         let competitions = "competitions.CompetitionApiService";
         match self {
@@ -115,7 +115,7 @@ impl Call<'_> {
                 json!({
                     "refreshToken": refresh_token,
                     "apiVersion": "API_VERSION_V1",
-                    "expirationDuration": TOKEN_LIFE,
+                    "expirationDuration": TOKEN_VALIDITY,
                 }),
             ),
         }
@@ -128,13 +128,13 @@ impl Call<'_> {
             Call::File { id, file } => [&data[..], &["download", id, file]].concat(),
             Call::Files { id, .. } => [&data[..], &["list", id]].concat(),
             Call::Summary(id) => [&data[..], &["summary", id]].concat(),
-            // The older protocol has no call for the owner, but rejects invalid credentials.
+            // The older protocol has no call for the owner, but this call rejects invalid credentials.
             Call::Hello => vec!["competitions", "list"],
             Call::AccessToken { .. } => vec!["access-tokens", "generate"],
         }
     }
 
-    /// Returns the competition of the call.
+    /// Returns the competition that the call is about.
     pub(crate) fn id(&self) -> &str {
         match self {
             Call::Bundle(id) | Call::Summary(id) => id,
@@ -149,7 +149,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn calls_are_spelled_as_kaggles_tools_spell_them() {
+    fn requests_equal_those_of_kaggles_tools() {
         let endpoint = Endpoint::parse("https://www.kaggle.com", None, Protocol::Rpc).unwrap();
         let service = "https://api.kaggle.com/v1/competitions.CompetitionApiService";
         let rest = "https://www.kaggle.com/api/v1";

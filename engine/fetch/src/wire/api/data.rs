@@ -1,4 +1,5 @@
-//! Queries the API about the files of a competition. The API also answers accounts that have not accepted the rules.
+//! Queries the API about the files of a competition. The API also answers for accounts that have not accepted the
+//! rules.
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -10,10 +11,10 @@ use crate::wire::api::calls::Call;
 use crate::wire::retry::Retry;
 use crate::wire::shared::Shared;
 
-/// Maximum number of pages that are read: enough for 200,000 files.
+/// Maximum number of pages that are read. It is enough for 200,000 files.
 const MAX_PAGES: usize = 1000;
 
-/// Maximum number of files that are kept.
+/// Maximum number of files that are returned.
 const MAX_FILES: usize = 200_000;
 
 /// One file of a competition.
@@ -25,7 +26,7 @@ pub struct DataFile {
     pub bytes: u64,
 }
 
-/// Number and size of all files of a competition.
+/// Number and total length of a competition's files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct DataSummary {
     /// Number of files.
@@ -76,10 +77,10 @@ struct FileType {
     total_size: u64,
 }
 
-/// Returns the files of a competition, reading the list page by page.
+/// Returns the files of a competition. Reads the list page by page.
 ///
 /// # Errors
-/// As [`ask`].
+/// Same as for [`ask`].
 pub(crate) async fn files(shared: &Shared, id: &str) -> Result<Vec<DataFile>, FetchError> {
     let mut files = Vec::new();
     let mut page_token = String::new();
@@ -101,10 +102,10 @@ pub(crate) async fn files(shared: &Shared, id: &str) -> Result<Vec<DataFile>, Fe
     Ok(files)
 }
 
-/// Returns number and total length of a competition's files with one call.
+/// Returns the number and total length of a competition's files. Makes one API call.
 ///
 /// # Errors
-/// As [`ask`].
+/// Same as for [`ask`].
 pub(crate) async fn summary(shared: &Shared, id: &str) -> Result<DataSummary, FetchError> {
     let summary: Summary = json(shared, Call::Summary(id)).await?;
     let info = summary.file_summary_info;
@@ -123,7 +124,7 @@ pub(crate) async fn json<T: DeserializeOwned>(
     ask(shared, call, Retry::default(), async |reply| match reply {
         Reply::Answer(answer, message) => {
             let text = text_of(shared, answer).await;
-            // The parser's message may quote the response, so it is dropped.
+            // The parser's message is dropped, because it may quote the response.
             serde_json::from_str(&text).map_err(|_| {
                 CallError::Fatal(FetchError::Unexpected {
                     host: crate::wire::location::host(&message.url),

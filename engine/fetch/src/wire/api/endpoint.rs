@@ -9,10 +9,10 @@ use crate::wire::location::is_private;
 /// A protocol of the API.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Protocol {
-    /// Methods, called by POST: `DownloadDataFiles` with JSON.
+    /// Methods that are called by POST with a JSON body, for example `DownloadDataFiles`.
     #[default]
     Rpc,
-    /// Paths, read by GET: `competitions/data/download-all/ID`.
+    /// Paths that are read by GET, for example `competitions/data/download-all/ID`.
     Rest,
 }
 
@@ -25,13 +25,13 @@ impl Protocol {
     }
 }
 
-/// Path of the older protocol on Kaggle's hosts, and of both protocols on other hosts.
-const PATH: &str = "api/v1";
+/// The path of the older protocol on Kaggle's hosts, and of both protocols on other hosts.
+const API_PATH: &str = "api/v1";
 
-/// URL at which Kaggle's own tools call methods.
+/// The URL at which Kaggle's own tools call methods.
 const KAGGLE_RPC: &str = "https://api.kaggle.com/v1";
 
-/// URL of Kaggle's older protocol.
+/// The URL of Kaggle's older protocol.
 const KAGGLE_REST: &str = "https://www.kaggle.com/api/v1";
 
 /// The URLs of both protocols.
@@ -45,11 +45,11 @@ pub(crate) struct Endpoint {
 }
 
 impl Endpoint {
-    /// Parses the endpoint. `text` is a URL with or without `/api/v1`. `rpc` is the URL of the methods; if `None`, it
-    /// is derived from `text`.
+    /// Parses the endpoint. `text` is a URL with or without `/api/v1`. `rpc` is the URL of the methods. If it is
+    /// `None`, it is derived from `text`.
     ///
     /// # Errors
-    /// If one of them is not a URL to which credentials may be sent. The message contains no secret.
+    /// If a URL is not valid, or if credentials may not be sent to it. The message contains no secret.
     pub(crate) fn parse(
         text: &str,
         rpc: Option<&str>,
@@ -65,7 +65,7 @@ impl Endpoint {
         {
             rest = address(KAGGLE_REST)?;
         } else if rest.path() == "/" {
-            rest.set_path(PATH);
+            rest.set_path(API_PATH);
         }
         let rpc = match rpc {
             Some(rpc) => address(rpc)?,
@@ -99,8 +99,8 @@ impl Endpoint {
         self.preferred.store(protocol as u8, Ordering::Relaxed);
     }
 
-    /// Whether credentials may be sent to `url`: one of the API's own hosts or, if those are Kaggle's, another host of
-    /// Kaggle.
+    /// Returns whether credentials may be sent to `url`. They may be sent to the hosts of the API. If these belong to
+    /// Kaggle, credentials may also be sent to other hosts of Kaggle.
     pub(crate) fn is_trusted(&self, url: &Url) -> bool {
         let is_api = [&self.rest, &self.rpc]
             .iter()
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn an_endpoint_may_lack_the_path_of_the_api() {
+    fn the_api_path_of_an_endpoint_is_optional() {
         let kaggle = (KAGGLE_REST, KAGGLE_RPC);
         for (text, (rest, rpc)) in [
             ("https://www.kaggle.com/api/v1", kaggle),
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn credentials_go_to_the_api_and_to_kaggle_alone() {
+    fn only_the_api_and_kaggle_receive_credentials() {
         for (endpoint, url, is_trusted) in [
             ("https://www.kaggle.com", "https://api.kaggle.com/x", true),
             ("https://www.kaggle.com", "https://kaggle.com/x", true),

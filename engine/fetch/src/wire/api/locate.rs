@@ -1,4 +1,4 @@
-//! Finds the address of a bundle, or of one of its files.
+//! Finds the address of a bundle, or of a file of a competition.
 
 use reqwest::Response;
 
@@ -11,10 +11,10 @@ use crate::wire::location::{Location, host};
 use crate::wire::retry::Retry;
 use crate::wire::shared::Shared;
 
-/// Returns the location of an item. For a bundle, this is the last signed address, or a new one if there is none.
+/// Returns the location of an item. For a bundle, this is the last signed address, or a new one if none is cached.
 ///
 /// # Errors
-/// As [`locate`].
+/// Same as for [`locate`].
 pub(crate) async fn address(shared: &Shared, item: &Item) -> Result<Location, FetchError> {
     if let Item::File { location, .. } = item {
         return Ok(location.clone());
@@ -25,10 +25,10 @@ pub(crate) async fn address(shared: &Shared, item: &Item) -> Result<Location, Fe
     }
 }
 
-/// Requests a new address of a bundle or of one of its files, with as many attempts as the options allow.
+/// Requests a new address of a bundle or of a file of a competition. Makes as many attempts as the options allow.
 ///
 /// # Errors
-/// The error of one attempt, or the last temporary failure.
+/// The error of a failed attempt, or the last temporary failure after all attempts.
 pub(crate) async fn locate(
     shared: &Shared,
     item: &Item,
@@ -51,7 +51,8 @@ pub(crate) async fn locate(
     Ok(location)
 }
 
-/// Handles an API that sends the file itself. The file is then requested again by ranges from the same URL.
+/// Handles an API that sends the file itself instead of an address. The file is then requested again by ranges from the
+/// same URL.
 async fn sent_directly(
     mut answer: Response,
     message: &Message,

@@ -1,8 +1,9 @@
 //! Aggregates of doubles whose results do not depend on the order of the rows.
 //!
 //! The floating-point sum of doubles depends on the order of the additions, and the order in which DataFusion merges
-//! groups depends on the memory limit. Here, doubles are added exactly (`sum`), and the result is rounded once
-//! (`round`, `statistic`). So the result is the same in every order, and it is the double nearest to the exact value.
+//! groups depends on the memory limit. In this module, doubles are added exactly (`sum`), and the result is rounded
+//! once (`round`, `statistic`). So the result is the same in every order, and it is the double nearest to the exact
+//! value.
 
 mod moments;
 mod round;
@@ -24,14 +25,14 @@ use datafusion::logical_expr::{
 use moments::{Group, Groups};
 use statistic::Statistic;
 
-/// Returns the exact form of an aggregate if it adds doubles.
+/// Returns the exact version of an aggregate. `None` if the aggregate does not add doubles.
 pub(super) fn exact(plain: &Arc<AggregateUDF>) -> Option<Arc<AggregateUDF>> {
     let statistic = Statistic::from_function(plain)?;
     let plain = plain.clone();
     Some(Arc::new(AggregateUDF::from(Exact { plain, statistic })))
 }
 
-/// The exact aggregate if the result is a double, and the original one otherwise.
+/// Computes the exact aggregate if the result is a double, and otherwise calls the original aggregate.
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct Exact {
     plain: Arc<AggregateUDF>,

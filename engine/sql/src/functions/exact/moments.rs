@@ -1,4 +1,4 @@
-//! Accumulators of exact sums: for one group, for all groups, and for a sliding window.
+//! Accumulators of exact sums: for one group, for many groups, and for a sliding window.
 
 use std::collections::HashMap;
 
@@ -89,7 +89,7 @@ fn columns(statistic: Statistic, values: &[ArrayRef]) -> Result<Vec<Float64Array
     doubles.collect()
 }
 
-/// The values of a row. `None` if one is missing.
+/// Returns the values of a row. `None` if a value is missing.
 fn row(columns: &[Float64Array], row: usize) -> Option<[f64; 2]> {
     let mut values = [0.0; 2];
     for (value, column) in values.iter_mut().zip(columns) {
@@ -105,8 +105,8 @@ fn rows(columns: &[Float64Array]) -> usize {
     columns.first().map_or(0, Array::len)
 }
 
-/// One group. DISTINCT values are kept with their number of occurrences, so that a sliding window can remove them
-/// again.
+/// The accumulator of one group. It stores DISTINCT values with their number of occurrences, so that a sliding window
+/// can remove values again.
 #[derive(Debug)]
 pub(super) struct Group<const SUMS: usize> {
     statistic: Statistic,
@@ -135,7 +135,7 @@ impl<const SUMS: usize> Group<SUMS> {
 
     fn change_row(&mut self, row: [f64; 2], change: Change) {
         if let Some(distinct) = &mut self.distinct {
-            // 0.0 and -0.0 are one value, as in GROUP BY.
+            // 0.0 and -0.0 are the same value, as in GROUP BY.
             let value = row[0] + 0.0;
             let times = distinct.entry(value.to_bits()).or_default();
             match change {
@@ -179,7 +179,7 @@ impl<const SUMS: usize> Accumulator for Group<SUMS> {
         size_of::<Self>() + self.moments.heap() + entries * (size_of::<(u64, u64)>() + 1)
     }
 
-    /// The sums, or the distinct values.
+    /// Returns the sums, or the distinct values.
     fn state(&mut self) -> Result<Vec<ScalarValue>> {
         let mut state = Vec::new();
         match &self.distinct {
@@ -206,12 +206,12 @@ impl<const SUMS: usize> Accumulator for Group<SUMS> {
     }
 }
 
-/// All groups.
+/// The accumulator of many groups.
 #[derive(Debug)]
 pub(super) struct Groups<const SUMS: usize> {
     statistic: Statistic,
     groups: Vec<Moments<SUMS>>,
-    /// Bytes that the groups use on the heap.
+    /// Heap size of the groups, in bytes.
     heap: usize,
 }
 
@@ -299,7 +299,7 @@ impl<const SUMS: usize> GroupsAccumulator for Groups<SUMS> {
         Ok(())
     }
 
-    /// The state of each row as a group of its own.
+    /// Returns the state that results if each row is a separate group.
     fn convert_to_state(
         &self,
         values: &[ArrayRef],

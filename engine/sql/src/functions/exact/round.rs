@@ -6,10 +6,11 @@ use num_bigint::{BigInt, BigUint, Sign};
 const DOUBLE_BITS: i64 = 53;
 /// Exponent of the smallest positive double.
 const MIN_EXPONENT: i64 = -1074;
-/// Bits of a quotient that are sufficient for rounding, if it is known whether the remainder is zero.
+/// Number of bits of a quotient that suffices for rounding, if it is known whether the remainder is zero.
 const QUOTIENT_BITS: i64 = 66;
 
-/// The double nearest to `numerator / denominator * 2^exponent`, with ties to even. `denominator` is positive.
+/// Returns the double nearest to `numerator / denominator * 2^exponent`, with ties to even. `denominator` must be
+/// positive.
 pub(super) fn fraction(numerator: &BigInt, denominator: &BigInt, exponent: i64) -> f64 {
     let (sign, numerator) = (numerator.sign(), numerator.magnitude());
     let denominator = denominator.magnitude();
@@ -23,7 +24,7 @@ pub(super) fn fraction(numerator: &BigInt, denominator: &BigInt, exponent: i64) 
     signed(sign, nearest(&quotient, is_exact, exponent - shift))
 }
 
-/// The double nearest to `integer * 2^exponent`, with ties to even.
+/// Returns the double nearest to `integer * 2^exponent`, with ties to even.
 pub(super) fn rounded(integer: &BigInt, exponent: i64) -> f64 {
     signed(integer.sign(), nearest(integer.magnitude(), true, exponent))
 }
@@ -36,7 +37,8 @@ fn signed(sign: Sign, magnitude: f64) -> f64 {
     }
 }
 
-/// `is_exact` is false if the number has a remainder below its last bit.
+/// Returns the double nearest to `integer * 2^exponent`. `is_exact` is false if the number has a remainder below the
+/// last bit of `integer`.
 fn nearest(integer: &BigUint, is_exact: bool, exponent: i64) -> f64 {
     let bits = integer.bits() as i64;
     let dropped = (bits - DOUBLE_BITS).max(MIN_EXPONENT - exponent);
@@ -56,7 +58,7 @@ fn nearest(integer: &BigUint, is_exact: bool, exponent: i64) -> f64 {
                 .is_some_and(|zeros| (zeros as i64) < dropped - 1);
         is_half && (is_more || kept & 1 == 1)
     };
-    // The fields of a double are adjacent, so that a carry of the significand increments the exponent.
+    // Exponent and fraction are adjacent fields of a double, so a carry out of the fraction increments the exponent.
     let field = exponent + dropped - MIN_EXPONENT;
     let infinity = f64::INFINITY.to_bits();
     if field >= (infinity >> (DOUBLE_BITS - 1)) as i64 {

@@ -1,5 +1,5 @@
-//! Statistics of doubles, computed from exact sums as a fraction of integers that is rounded once. Standard deviation
-//! and correlation then take a root.
+//! Statistics of doubles. Each is computed from exact sums as a fraction of integers, which is rounded once. Standard
+//! deviation and correlation also take a square root.
 
 use datafusion::logical_expr::AggregateUDF;
 use num_bigint::BigInt;
@@ -25,7 +25,7 @@ pub(super) enum Statistic {
     Products,
 }
 
-/// Whether the rows are the entire population or a sample.
+/// States whether the rows are the entire population or a sample.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Population {
     All,
@@ -33,7 +33,7 @@ pub(super) enum Population {
 }
 
 impl Statistic {
-    /// The statistic that a function of DataFusion computes. `None` if it does not consist of sums.
+    /// Returns the statistic that a function of DataFusion computes. `None` if it cannot be computed from sums.
     pub(super) fn from_function(function: &AggregateUDF) -> Option<Statistic> {
         let variance = |of, root| Statistic::Variance { of, root };
         Some(match function.name() {
@@ -62,7 +62,7 @@ impl Statistic {
         })
     }
 
-    /// Number of argument columns.
+    /// Returns the number of argument columns.
     pub(super) fn columns(self) -> usize {
         match self.sums() {
             5 => 2,
@@ -70,7 +70,8 @@ impl Statistic {
         }
     }
 
-    /// Number of sums: 1 for the values, 2 with their squares, 5 for two columns with their squares and products.
+    /// Returns the number of sums: 1 for the values, 2 with their squares, 5 for two columns with their squares and
+    /// products.
     pub(super) fn sums(self) -> usize {
         match self {
             Statistic::Sum | Statistic::Average => 1,
@@ -79,8 +80,8 @@ impl Statistic {
         }
     }
 
-    /// The value of the statistic for `count` rows with these sums, in the order of [`sums`](Statistic::sums). `None`
-    /// if it is undefined.
+    /// Returns the value of the statistic for `count` rows with these sums, in the order of [`sums`](Statistic::sums).
+    /// `None` if it is undefined.
     pub(super) fn of_sums(self, count: u64, sums: &[ExactSum]) -> Option<f64> {
         if count == 0 {
             return None;
@@ -104,7 +105,7 @@ impl Statistic {
                 );
                 Some(if root { variance.sqrt() } else { variance })
             }
-            // The first argument of a regression is y.
+            // The first argument of a regression function is y.
             (_, [y, x, squares_y, squares_x, products]) => {
                 let pairs = Pairs {
                     count,
@@ -122,7 +123,7 @@ impl Statistic {
     }
 }
 
-/// The number of rows, minus one for a sample. `None` if this is zero.
+/// Returns the number of rows, minus one for a sample. `None` if the result is zero.
 fn divisor(of: Population, count: u64) -> Option<u64> {
     let divisor = match of {
         Population::All => count,
@@ -138,7 +139,7 @@ fn average(sum: &ExactSum, n: &BigInt) -> f64 {
     })
 }
 
-/// The sum as a multiple of `2^exponent`. The exponent of a sum that is not zero must not be smaller.
+/// Returns the sum as a multiple of `2^exponent`. `exponent` must not exceed the exponent of a nonzero sum.
 fn integer(sum: &ExactSum, exponent: i64) -> BigInt {
     let (integer, own) = sum.integer();
     match own - exponent {
@@ -147,14 +148,14 @@ fn integer(sum: &ExactSum, exponent: i64) -> BigInt {
     }
 }
 
-/// `n * sum(a * b) - sum(a) * sum(b)` as a multiple of `2^PRODUCT_EXPONENT`. This is n times the sum of the products of
-/// the deviations.
+/// Returns `n * sum(a * b) - sum(a) * sum(b)` as a multiple of `2^PRODUCT_EXPONENT`. This is n times the sum of the
+/// products of the deviations from the mean.
 fn deviation(a: &ExactSum, b: &ExactSum, products: &ExactSum, n: &BigInt) -> BigInt {
     integer(products, PRODUCT_EXPONENT) * n
         - integer(a, DOUBLE_EXPONENT) * integer(b, DOUBLE_EXPONENT)
 }
 
-/// Sums of two columns.
+/// The sums of two columns.
 struct Pairs<'a> {
     count: u64,
     n: BigInt,
@@ -190,7 +191,7 @@ impl Pairs<'_> {
         let xx = deviation(self.x, self.x, self.squares_x, n);
         let yy = deviation(self.y, self.y, self.squares_y, n);
         let zero = BigInt::ZERO;
-        // Vertical points have no regression line, and flat ones have no correlation.
+        // There is no regression line if all x are equal, and no correlation if all y are equal.
         let is_vertical = xx == zero;
         let is_flat = yy == zero;
         Some(match statistic {

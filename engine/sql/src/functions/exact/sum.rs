@@ -1,25 +1,26 @@
 //! Exact sums of doubles and of products of two doubles.
 //!
-//! Every double is an integer times 2^-1074, and every product of two doubles an integer times 2^-2148. So a sum is an
-//! integer, and the order of its terms does not matter. It is stored in two's complement, in the 64-bit limbs from its
-//! lowest to its highest one. Numbers of similar magnitude need two or three limbs, and the full range needs 66.
+//! Every double is an integer times 2^-1074, and every product of two doubles is an integer times 2^-2148. So a sum is
+//! an integer, and the order of its terms does not matter. It is stored in two's complement as 64-bit limbs, from the
+//! lowest nonzero limb to the highest. Numbers of similar magnitude need two or three limbs, and the full range needs
+//! 66.
 
 use num_bigint::BigInt;
 
-/// Exponent of the unit of sums.
+/// Sums and products are multiples of two to the power of this exponent.
 pub(super) const PRODUCT_EXPONENT: i64 = -2148;
-/// Exponent of the unit of doubles.
+/// Doubles are multiples of two to the power of this exponent.
 pub(super) const DOUBLE_EXPONENT: i64 = -1074;
 
 const LIMB_BITS: usize = 64;
 
-/// A sum to which numbers can be added and from which they can be removed.
+/// A sum to which numbers can be added, and from which they can be removed again.
 #[derive(Debug, Clone, Default)]
 pub(super) struct ExactSum {
     limbs: Vec<u64>,
-    /// Number of limbs below the first one, which are all zero.
+    /// Number of limbs below the first stored limb. They are all zero.
     low: usize,
-    /// How many values were NaN, +infinity and -infinity.
+    /// The numbers of values that were NaN, +infinity and -infinity.
     special: Option<Box<[u64; 3]>>,
 }
 
@@ -101,7 +102,7 @@ impl ExactSum {
         }
     }
 
-    /// Extends the limbs to the range from `first` to below `end`, plus one limb for the sign above all others.
+    /// Extends the limbs to the range from `first` to `end` (exclusive), plus one limb above all others for the sign.
     fn reach(&mut self, first: usize, end: usize) {
         if self.limbs.is_empty() {
             self.low = first;
@@ -116,13 +117,13 @@ impl ExactSum {
         self.limbs.resize(len.max(end + 1 - self.low), sign);
     }
 
-    /// The value of all limbs above the highest stored one.
+    /// Returns the value of all limbs above the highest stored one.
     fn sign(&self) -> u64 {
         let is_negative = self.limbs.last().is_some_and(|limb| limb >> 63 == 1);
         if is_negative { u64::MAX } else { 0 }
     }
 
-    /// Adds all values of another sum.
+    /// Adds another sum.
     pub(super) fn merge(&mut self, other: &ExactSum) {
         if let Some(more) = &other.special {
             let counts = self.special.get_or_insert_default();
@@ -143,7 +144,7 @@ impl ExactSum {
         }
     }
 
-    /// The sum if one of its values is not finite, `None` otherwise.
+    /// Returns the sum if at least one of its values is not finite, otherwise `None`.
     pub(super) fn non_finite(&self) -> Option<f64> {
         match self.special.as_deref()? {
             [0, 0, 0] => None,
@@ -153,7 +154,7 @@ impl ExactSum {
         }
     }
 
-    /// The sum as an integer and an exponent of two.
+    /// Returns the sum as an integer and an exponent of two.
     pub(super) fn integer(&self) -> (BigInt, i64) {
         let bytes = self.limbs.iter().flat_map(|limb| limb.to_le_bytes());
         let bytes: Vec<u8> = bytes.collect();
@@ -161,7 +162,7 @@ impl ExactSum {
         (BigInt::from_signed_bytes_le(&bytes), exponent)
     }
 
-    /// Bytes on the heap.
+    /// Returns the number of bytes on the heap.
     pub(super) fn heap(&self) -> usize {
         let special = self.special.as_ref().map_or(0, |_| size_of::<[u64; 3]>());
         self.limbs.capacity() * size_of::<u64>() + special

@@ -14,7 +14,8 @@ impl Random {
         self.0
     }
 
-    /// A double of any magnitude, of a similar magnitude, one of the largest, or one that cancels others.
+    /// Returns a double that is of any magnitude, of a similar magnitude as others, one of the largest, or one that
+    /// cancels others.
     fn double(&mut self) -> f64 {
         let bits = self.next();
         let value = match bits % 5 {
@@ -29,14 +30,15 @@ impl Random {
     }
 }
 
-/// `integer * 2^exponent`, written as decimal digits and parsed by the standard library. `exponent` is at most zero.
+/// Returns `integer * 2^exponent`: formats it as decimal digits and parses them with the standard library. `exponent`
+/// must not be positive.
 fn read(integer: &BigInt, exponent: i64) -> f64 {
     let digits = integer * BigInt::from(5).pow(-exponent as u32);
     let text = format!("{digits}e{exponent}");
     text.parse().unwrap_or(f64::NAN)
 }
 
-/// A double as a multiple of 2^-1074.
+/// Returns a double as a multiple of 2^-1074.
 fn integer(value: f64) -> BigInt {
     let bits = value.abs().to_bits();
     let (exponent, fraction) = (bits >> 52, bits & ((1 << 52) - 1));
@@ -57,7 +59,7 @@ fn value(sum: &ExactSum) -> f64 {
 }
 
 #[test]
-fn a_sum_rounds_to_the_nearest_double_for_any_grouping() {
+fn a_sum_rounds_to_the_nearest_double_however_terms_are_grouped() {
     let mut random = Random(0x9E37_79B9_7F4A_7C15);
     for round in 0..400 {
         let values: Vec<f64> = (0..1 + random.next() % 40)
@@ -69,7 +71,7 @@ fn a_sum_rounds_to_the_nearest_double_for_any_grouping() {
         for value in &values {
             let place = (random.next() % parts.len() as u64) as usize;
             parts[place].change(*value, Change::Add);
-            // A value that is added and removed leaves no trace.
+            // A value that is added and removed again does not change the sum.
             let passing = random.double();
             let other = (random.next() % parts.len() as u64) as usize;
             parts[place].change(passing, Change::Add);
@@ -134,7 +136,8 @@ fn non_finite_values_can_be_removed_again() {
     assert_eq!((read.non_finite(), value(&read)), (None, 1.5));
 }
 
-/// The fraction is checked by multiplication: no neighbour of the result is nearer.
+/// Compares the rounded fraction with the adjacent doubles: neither may be closer to the exact fraction, and ties go to
+/// even.
 #[test]
 fn a_fraction_rounds_to_the_nearest_double() {
     let mut random = Random(99);
@@ -153,9 +156,9 @@ fn a_fraction_rounds_to_the_nearest_double() {
             BigInt::from(off.magnitude().clone())
         };
         let own = distance(found);
-        for neighbour in [found.next_up(), found.next_down()] {
-            if neighbour.is_finite() {
-                let other = distance(neighbour);
+        for neighbor in [found.next_up(), found.next_down()] {
+            if neighbor.is_finite() {
+                let other = distance(neighbor);
                 assert!(
                     own < other || (own == other && found.to_bits() & 1 == 0),
                     "{numerator} / {denominator}"

@@ -1,10 +1,11 @@
-//! Queries that are rejected when a pipeline is loaded, recorded in `tests/refusals.txt`.
+//! Queries that are rejected when a pipeline is loaded, recorded in `tests/rejected_queries.txt`.
 //!
-//! A case is a query, a line of dashes, and the error: its place in the query, code, message and help. `accepted` marks
-//! a query without an error. `UPDATE=1` records the current results. Read the difference.
+//! A case consists of a query, a line of dashes, and the error: its position in the query, code, message and help.
+//! `accepted` marks a query without an error. `UPDATE=1` records the current results. Review the diff before you commit
+//! it.
 //!
-//! Tables: `t` (id, name, score, ok: integer, text, number, boolean), `u` (id, tag), `w` (no columns declared), `d`
-//! (day, in text).
+//! The tables are `t` (id, name, score, ok: integer, text, number, boolean), `u` (id, tag), `w` (no declared columns)
+//! and `d` (day, in text).
 
 use std::fmt::Write as _;
 
@@ -24,7 +25,7 @@ public:
   a.csv: |
 ";
 
-/// The errors of a query, one per line.
+/// Returns the errors of a query, one per line.
 fn outcome(session: &Session, query: &str) -> String {
     let lines = query.lines().map(|line| format!("    {line}\n"));
     let text = format!("{HEAD}{}", lines.collect::<String>());
@@ -36,8 +37,8 @@ fn outcome(session: &Session, query: &str) -> String {
         findings.extend(prep_sql::check(session, reading));
     }
     let source = prep_spec::SourceFile::new("x.yaml", text.as_str());
-    if let Err(refused) = draft.clone().finish("v1") {
-        findings.extend(refused.iter().cloned());
+    if let Err(rejected) = draft.clone().finish("v1") {
+        findings.extend(rejected.iter().cloned());
     }
     for finding in findings {
         let (line, column) = source.position(finding.span.start);
@@ -61,7 +62,7 @@ fn outcome(session: &Session, query: &str) -> String {
 #[test]
 fn queries_are_rejected_with_their_location() {
     let session = Session::planner();
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/refusals.txt");
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/rejected_queries.txt");
     let text = std::fs::read_to_string(path).unwrap();
     let mut found = String::new();
     let mut count = 0;
@@ -84,6 +85,6 @@ fn queries_are_rejected_with_their_location() {
     assert!(count > 80, "only {count} queries were found");
     assert!(
         found.trim() == text.trim(),
-        "other findings than recorded:\n{found}"
+        "the findings differ from the recorded ones:\n{found}"
     );
 }

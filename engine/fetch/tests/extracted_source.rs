@@ -1,4 +1,4 @@
-//! A file of a further source that is also in the bundle is extracted instead of downloaded.
+//! A file of another source that is also in the bundle is extracted from the bundle instead of downloaded.
 
 use crate::common;
 use std::fs;
@@ -14,7 +14,7 @@ use tempfile::TempDir;
 
 const FILE: &str = "labels.csv";
 
-/// A data directory with a bundle that has the file.
+/// Returns a data directory with a bundle that contains the file.
 fn data(dir: &TempDir, bytes: &[u8]) -> PathBuf {
     let data = dir.path().join("data");
     fs::create_dir_all(data.join(ID)).unwrap();
@@ -44,12 +44,12 @@ fn target(data: &Path) -> PathBuf {
 }
 
 #[test]
-fn a_file_is_taken_out_of_the_bundle_and_nothing_else_is_left() -> Outcome {
+fn a_file_is_extracted_from_the_bundle_without_leftovers() -> Outcome {
     let dir = tempfile::tempdir()?;
     let bytes = content(300_000, 1);
     let data = data(&dir, &bytes);
     fs::create_dir(data.join(ID).join("sources"))?;
-    // The files of an unfinished download.
+    // These are the files of an incomplete download.
     let partial = data
         .join(ID)
         .join("sources")
@@ -57,15 +57,15 @@ fn a_file_is_taken_out_of_the_bundle_and_nothing_else_is_left() -> Outcome {
     fs::write(&partial, vec![7; 400_000])?;
     fs::write(partial.with_extension("partial.map"), "{}")?;
     source(&data).run(&context(&dir))?;
-    assert!(fs::read(target(&data))? == bytes, "other bytes");
+    assert!(fs::read(target(&data))? == bytes, "the bytes differ");
     let left = fs::read_dir(data.join(ID).join("sources"))?;
     assert_eq!(left.count(), 1);
     Ok(())
 }
 
-/// Only one process at a time creates the file, by extraction or download.
+/// Only one process at a time creates the file, by extracting or downloading it.
 #[test]
-fn a_file_is_taken_under_the_lock_of_its_download() -> Outcome {
+fn an_extraction_waits_for_the_lock_of_the_download() -> Outcome {
     let dir = tempfile::tempdir()?;
     let bytes = content(300_000, 2);
     let data = data(&dir, &bytes);
@@ -77,18 +77,21 @@ fn a_file_is_taken_under_the_lock_of_its_download() -> Outcome {
     let lock = prep_cache::try_lock_file(&partial)?.ok_or("locked")?;
     let context = context(&dir);
     thread::scope(|scope| {
-        let taker = scope.spawn(|| source(&data).run(&context).is_ok());
+        let extraction = scope.spawn(|| source(&data).run(&context).is_ok());
         thread::sleep(Duration::from_millis(500));
-        assert!(!target(&data).exists(), "another process is making it");
+        assert!(
+            !target(&data).exists(),
+            "the file was created without the lock"
+        );
         drop(lock);
-        assert!(taker.join().unwrap());
+        assert!(extraction.join().unwrap());
     });
-    assert!(fs::read(target(&data))? == bytes, "other bytes");
+    assert!(fs::read(target(&data))? == bytes, "the bytes differ");
     Ok(())
 }
 
 #[test]
-fn of_a_damaged_member_nothing_is_left() -> Outcome {
+fn a_failed_extraction_leaves_no_file() -> Outcome {
     let dir = tempfile::tempdir()?;
     let data = data(&dir, &content(300_000, 3));
     let bundle = data.join(ID).join(format!("{ID}.zip"));

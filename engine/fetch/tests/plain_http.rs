@@ -1,13 +1,14 @@
-//! Plain http: never with credentials, and never for a file without a checksum, unless it stays on this machine.
+//! Plain http is never used with credentials. A file is only fetched over plain http if it has a checksum or does not
+//! leave this machine.
 
 use crate::common;
-use common::{ID, World, content, key, options};
+use common::{Fixture, ID, content, key, options};
 use prep_core::Source;
 use prep_fault_server::Bundle;
 use prep_fetch::{BundleChecksums, LazyNetwork, Network, WebAddress, WebFile};
 
 #[test]
-fn credentials_do_not_go_to_a_plain_endpoint() {
+fn credentials_are_not_sent_over_plain_http() {
     for (endpoint, is_good) in [
         ("http://127.0.0.1:1/api/v1", true),
         ("http://localhost/api/v1", true),
@@ -26,8 +27,8 @@ fn credentials_do_not_go_to_a_plain_endpoint() {
 }
 
 #[test]
-fn a_file_at_a_plain_address_needs_a_checksum() {
-    let world = World::new(Bundle::new(ID, content(50_000, 1)), Vec::new());
+fn a_file_over_plain_http_needs_a_checksum() {
+    let fixture = Fixture::new(Bundle::new(ID, content(50_000, 1)), Vec::new());
     let run = |url: &str, md5: Option<&str>| {
         let address = WebAddress {
             source: "s",
@@ -38,10 +39,10 @@ fn a_file_at_a_plain_address_needs_a_checksum() {
             md5: md5.map(str::to_owned),
             sha256: None,
         };
-        // A file that can be fetched fails with the network's own error.
+        // If the file may be fetched, the error is that of the network.
         let network = LazyNetwork::new(|| Err(prep_fetch::FetchError::NotAllowed));
-        let web = WebFile::new(ID, address, &world.data(), &[], sums, network).unwrap();
-        web.run(&world.context).unwrap_err().to_string()
+        let web = WebFile::new(ID, address, &fixture.data(), &[], sums, network).unwrap();
+        web.run(&fixture.context).unwrap_err().to_string()
     };
     let md5 = Some("00000000000000000000000000000000");
     for (url, md5, refused) in [

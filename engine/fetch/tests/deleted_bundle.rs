@@ -1,0 +1,58 @@
+//! A bundle's content remains known after its file was deleted, until a step needs the bytes.
+
+use crate::common;
+use common::{Fixture, ID, Outcome, content};
+use prep_core::{Source, SourceState};
+use prep_fault_server::Bundle;
+use prep_fetch::{CredentialsError, FetchError, KaggleBundle, LazyNetwork};
+
+#[test]
+fn the_content_of_a_deleted_bundle_is_still_known() -> Outcome {
+    let fixture = Fixture::new(Bundle::new(ID, content(50_000, 1)), Vec::new());
+    let source = fixture.source(None);
+    assert_eq!(source.state(&fixture.context)?, SourceState::Missing);
+    let value = source.run(&fixture.context)?.digest();
+    let known = SourceState::Known { value };
+    std::fs::remove_file(fixture.target())?;
+    assert_eq!(source.state(&fixture.context)?, known);
+    assert_eq!(source.location(), None);
+    // If the recorded MD5 differs from the published one, the recorded content is not used.
+    let other = fixture.source(Some("00000000000000000000000000000000"));
+    assert_eq!(other.state(&fixture.context)?, SourceState::Missing);
+    // A run fetches the bundle again.
+    let sent = fixture.server.sent();
+    assert_eq!(source.run(&fixture.context)?.digest(), value);
+    assert!(fixture.server.sent() > sent);
+    Ok(())
+}
+
+#[test]
+fn the_error_without_a_network_lists_the_searched_paths() {
+    let fixture = Fixture::new(Bundle::new(ID, content(50_000, 1)), Vec::new());
+    let network = LazyNetwork::new(|| Err(CredentialsError::Missing(Vec::new()).into()));
+    let source = KaggleBundle::new(ID, ID, &fixture.data(), &[], None, network);
+    let error = source.run(&fixture.context).unwrap_err().to_string();
+    assert!(error.starts_with("no bundle: looked for"), "{error}");
+    assert!(error.contains("no Kaggle credentials"), "{error}");
+    assert!(fixture.server.requests().is_empty());
+}
+
+#[test]
+fn a_lazy_network_is_created_once() -> Outcome {
+    let fixture = Fixture::new(Bundle::new(ID, content(50_000, 1)), Vec::new());
+    let created = std::sync::Arc::new(std::sync::atomic::AtomicUsize::new(0));
+    let (count, network) = (created.clone(), fixture.network.clone());
+    let lazy =
+        LazyNetwork::new(
+            move || match count.fetch_add(1, std::sync::atomic::Ordering::Relaxed) {
+                0 => Err(FetchError::Cancelled),
+                _ => Ok(network.clone()),
+            },
+        );
+    assert!(lazy.get().is_err());
+    for _ in 0..3 {
+        lazy.clone().get()?;
+    }
+    assert_eq!(created.load(std::sync::atomic::Ordering::Relaxed), 2);
+    Ok(())
+}
