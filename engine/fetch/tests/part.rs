@@ -38,8 +38,8 @@ fn members(patterns: &[&str]) -> Members {
     Members::new(patterns.iter().map(|&pattern| pattern.to_owned())).unwrap()
 }
 
-fn part(fixture: &Fixture, members: &[&str]) -> PartOfBundle {
-    PartOfBundle::new(fixture.source(None), members(members))
+fn part(fixture: &Fixture, patterns: &[&str]) -> PartOfBundle {
+    PartOfBundle::new(fixture.source(None), members(patterns))
 }
 
 /// Returns the path and content of each member of an archive.

@@ -76,7 +76,7 @@ mod tests {
 
     #[test]
     fn a_key_is_trusted_for_its_competitions_until_its_end() {
-        let key = |name| SigningKey::make(name).unwrap().public();
+        let key = |name| SigningKey::generate(name).unwrap().public();
         let (all, some, old, stranger) = (key("a"), key("b"), key("c"), key("d"));
         let limited = |key, ids: &[&str], until| TrustedSigner {
             key,
