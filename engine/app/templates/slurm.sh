@@ -24,7 +24,7 @@ JOB
 ids=@IDS@
 common=(--parsable --requeue --open-mode=append --time=@HOURS@:00:00@SBATCH@ --array)
 
-# The same script submitted twice: the second waits for the first, and finds everything done.
+# If the script is submitted twice, the second submission waits for the first and finds nothing left to do.
 fetch=$(job "$PREP fetch --unit @COUNT@ --remote @REMOTE@ --data-dir @DATA@ --cache-dir $PREP_SCRATCH/store --discard-bundle $ids" |
     sbatch "${common[@]}" 0-@LAST@%@DOWNLOADS@ --job-name=prep-fetch --dependency=singleton \
         --cpus-per-task=2 --mem=4096M --output=prep-fetch-%a.log)

@@ -1,13 +1,13 @@
 //! Ends the program with a message and exit code 6 if the system is out of threads or memory. Also lets writes beyond
 //! the file size limit fail with an error.
 //!
-//! * * **Threads.** This workspace can run without additional threads, but libraries panic if they cannot start one.
+//! * **Threads.** This workspace can run without additional threads, but libraries panic if they cannot start one.
 //!   The panic hook then ends the program. Unwinding is not enough, because a runtime of which only some threads were
 //!   started waits forever.
-//! * * **Memory.** After a failed allocation, the standard library prints the size and aborts. The allocator records
+//! * **Memory.** After a failed allocation, the standard library prints the size and aborts. The allocator records
 //!   the failure, and the handler of the abort signal ends the program. Libraries that handle failed allocations get an
 //!   error as usual.
-//! * * **File size.** By default, a signal ends the program if a file exceeds the limit (`ulimit -f`). The signal is
+//! * **File size.** By default, a signal ends the program if a file exceeds the limit (`ulimit -f`). The signal is
 //!   caught, so that the write fails with an error.
 
 use std::alloc::{GlobalAlloc, Layout, System};

@@ -1,4 +1,4 @@
-//! Options that every verb takes.
+//! Options that every verb has.
 
 use std::path::PathBuf;
 

@@ -135,7 +135,9 @@ impl From<ConfigValue> for TrustedKey {
 }
 
 impl TrustedKey {
-    /// Parses the key. ¶ # Errors
+    /// Parses the key.
+    ///
+    /// # Errors
     /// Returns an error if the text is not a public key.
     pub fn parse(&self) -> Result<TrustedSigner, KeyError> {
         let competitions = self.competitions.as_ref();

@@ -35,7 +35,7 @@ pub enum ExperimentsError {
     #[error("{} names no run group; expected lines `experiment_id,run_group`", path.display())]
     EmptyTable { path: PathBuf },
     #[error(
-        "{}:{line}: the run group `{}` of `{}` is listed twice, which would count as two seeds",
+        "{}:{line}: the run group `{}` of `{}` is listed twice, but a run group is only one seed",
         path.display(),
         group.run_group,
         group.experiment

@@ -70,7 +70,7 @@ impl Catalog {
         Ok(catalog)
     }
 
-    /// The built-in competitions.
+    /// Returns the built-in competitions.
     pub fn embedded() -> Catalog {
         let own = |text: Option<&'static str>| text.map(Cow::Borrowed);
         let entries = EMBEDDED.iter().map(|one| CatalogEntry {

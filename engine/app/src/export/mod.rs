@@ -97,7 +97,7 @@ pub struct CopyContent {
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ExportedFile {
-    /// Path below the competition's directory: `prepared/public/train.csv`.
+    /// Path below the competition's directory, for example `prepared/public/train.csv`.
     pub path: String,
     pub bytes: u64,
     pub md5: String,

@@ -25,7 +25,9 @@ pub(crate) struct PreparedDirectory<'a> {
 }
 
 impl<'a> PreparedDirectory<'a> {
-    /// Opens the prepared directory of a competition. ¶ # Errors
+    /// Opens the prepared directory of a competition.
+    ///
+    /// # Errors
     /// Returns an error if the record of its publication cannot be read, or if the directory is incomplete.
     pub(crate) fn open(
         settings: &'a Settings,

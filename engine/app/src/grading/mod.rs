@@ -137,7 +137,7 @@ impl Grading {
     /// verified.
     ///
     /// # Errors
-    /// Returns an error if the answers or the leaderboard cannot be read, or if the competition has no grading.
+    /// Returns an error if the answers or the leaderboard cannot be read, or if the pipeline has no section `grade`.
     pub fn with_answers(
         catalog: &Catalog,
         id: &str,
@@ -341,7 +341,7 @@ pub(crate) fn read(grader: &Grader, bytes: &[u8], place: &Path) -> Result<Frame,
     })
 }
 
-/// Returns whether the name of a typed frame (`*.frame`) is given.
+/// Returns whether a file is a typed frame, according to its name (`*.frame`).
 fn is_frame(path: &Path) -> bool {
     path.extension()
         .is_some_and(|extension| extension == "frame")

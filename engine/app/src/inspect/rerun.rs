@@ -1,4 +1,4 @@
-//! Runs steps again, with other limits and in another order, and compares their results with the cache.
+//! Runs steps again, with different limits and in a different order, and compares their results with the cache.
 //!
 //! The key of a step does not contain memory, threads or order, so its result must not depend on them. The steps of a
 //! competition run in a scratch cache: with a quarter of the memory, with a different number of jobs, and in a

@@ -14,7 +14,7 @@
 //! summary    Ended        Preparation: one summary per competition
 //! ```
 //!
-//! `plan` and `why` stop after `resolve`; `push` and `cache rerun` continue from there in their own ways.
+//! `plan` and `why` stop after `resolve`; `push` and `cache rerun` continue from there differently.
 
 pub(crate) mod assemble;
 pub(crate) mod availability;

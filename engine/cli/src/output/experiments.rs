@@ -51,7 +51,7 @@ pub fn by_set(experiments: &[Experiment]) -> PrintedTable {
     table
 }
 
-/// Returns a table with a row per experiment and competition.
+/// Returns a CSV with a row per experiment and competition.
 pub fn by_competition(experiments: &[Experiment]) -> PrintedTable {
     let right = |name| (name, Align::Right);
     let mut table = PrintedTable::new(&[
