@@ -20,8 +20,8 @@ const M: usize = 397;
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
 #[serde(into = "Saved", try_from = "Saved")]
 pub struct Mt19937 {
-    /// The outputs of the current round are a function of `state`.
     state: [u32; N],
+    /// The outputs of the current round, computed from `state`.
     outputs: [u32; N],
     /// Number of outputs of this round that have been returned.
     used: usize,
