@@ -51,10 +51,10 @@ class Node:
         self.pipelines = world.base / f"pipelines{number}"
 
     def pipeline(self, seed):
-        folder = self.pipelines / ID
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / "pipeline.yaml").write_text(PIPELINE.replace("SEED", str(seed)))
-        (folder / "leaderboard.csv").write_text("score\n0.9\n0.5\n")
+        directory = self.pipelines / ID
+        directory.mkdir(parents=True, exist_ok=True)
+        (directory / "pipeline.yaml").write_text(PIPELINE.replace("SEED", str(seed)))
+        (directory / "leaderboard.csv").write_text("score\n0.9\n0.5\n")
 
     @property
     def home(self):

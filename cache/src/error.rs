@@ -109,7 +109,7 @@ pub enum StoreError {
     },
 
     /// Any other error of the operating system.
-    #[error("cannot {action} {path}: {cause}")]
+    #[error("cannot {action} {path}")]
     Io {
         /// The action that failed.
         action: &'static str,

@@ -72,7 +72,7 @@ mod tests {
     #[cfg(target_os = "linux")]
     fn only_known_local_file_systems_are_not_shared() {
         assert!(is_shared(Path::new("/proc")));
-        assert!(is_shared(Path::new("/no/such/folder")));
+        assert!(is_shared(Path::new("/no/such/directory")));
         if Path::new("/dev/shm").is_dir() {
             assert!(!is_shared(Path::new("/dev/shm")));
         }

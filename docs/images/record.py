@@ -115,13 +115,13 @@ class Terminal:
         return rows
 
 
-def run(command, folder, prep):
+def run(command, directory, prep):
     """Yields (seconds since the start, output) of a command in a pseudo terminal."""
     leader, follower = pty.openpty()
     fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
-    names = {"HOME": str(folder), "PATH": f"{prep.parent}:{os.environ['PATH']}", "TERM": "xterm-256color", "LANG": "C.UTF-8"}
+    names = {"HOME": str(directory), "PATH": f"{prep.parent}:{os.environ['PATH']}", "TERM": "xterm-256color", "LANG": "C.UTF-8"}
     process = subprocess.Popen(
-        shlex.split(command), stdin=follower, stdout=follower, stderr=follower, cwd=folder, env=names, start_new_session=True)
+        shlex.split(command), stdin=follower, stdout=follower, stderr=follower, cwd=directory, env=names, start_new_session=True)
     os.close(follower)
     began = time.monotonic()
     while True:
@@ -142,7 +142,7 @@ def run(command, folder, prep):
 def record(commands, prep):
     """Frames: (how long it is shown, rows)."""
     terminal, frames = Terminal(), []
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as directory:
         for command in commands:
             terminal.feed("\x1b[32m$\x1b[0m ")
             for character in command:
@@ -151,12 +151,12 @@ def record(commands, prep):
             frames.append((PAUSE, terminal.frame()))
             terminal.feed("\r\n")
             before = 0.0
-            for when, text in run(command, pathlib.Path(folder), prep):
+            for when, text in run(command, pathlib.Path(directory), prep):
                 if frames:
                     shown, rows = frames[-1]
                     frames[-1] = (max(shown, min(when - before, PAUSE)), rows)
                 before = when
-                terminal.feed(text.replace(folder, "~"))
+                terminal.feed(text.replace(directory, "~"))
                 frames.append((0.02, terminal.frame()))
             frames[-1] = (REST, frames[-1][1])
     frames[-1] = (END, frames[-1][1])

@@ -68,16 +68,16 @@ def _package():
     """Path in the package -> content."""
     if (HERE / NAME).is_dir():
         return _files(HERE / NAME, lambda path: True)
-    folder = HERE.parent / NAME
+    directory = HERE.parent / NAME
     # Competitions that the program wrote into the checkout are left out, because they may be those of another version.
-    modules = _files(folder, lambda path: path.suffix in (".py", ".typed") and len(path.relative_to(folder).parts) < 3)
+    modules = _files(directory, lambda path: path.suffix in (".py", ".typed") and len(path.relative_to(directory).parts) < 3)
     return modules | {f"competitions/{name}": text.encode() for name, text in _competitions().items()}
 
 
-def _files(folder, wanted):
-    paths = (path for path in sorted(folder.rglob("*")) if path.is_file() and wanted(path))
+def _files(directory, wanted):
+    paths = (path for path in sorted(directory.rglob("*")) if path.is_file() and wanted(path))
     paths = (path for path in paths if path.parent.name != "__pycache__")
-    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}
+    return {path.relative_to(directory).as_posix(): path.read_bytes() for path in paths}
 
 
 def _competitions():
@@ -87,10 +87,10 @@ def _competitions():
     spec.loader.exec_module(files)
     definitions = json.loads((HERE / "definitions.json").read_text(encoding="utf-8"))
     for facts in definitions["competitions"]:
-        folder = HERE.parents[1] / "pipelines" / facts["id"]
-        facts["leaderboard"] = (folder / "leaderboard.csv").read_text(encoding="utf-8")
-        facts["description"] = (folder / "description.md").read_text(encoding="utf-8")
-        facts["checksums"] = json.loads((folder / "checksums.json").read_text(encoding="utf-8"))
+        directory = HERE.parents[1] / "pipelines" / facts["id"]
+        facts["leaderboard"] = (directory / "leaderboard.csv").read_text(encoding="utf-8")
+        facts["description"] = (directory / "description.md").read_text(encoding="utf-8")
+        facts["checksums"] = json.loads((directory / "checksums.json").read_text(encoding="utf-8"))
     # The file `program` shows the package that these files are complete, so it does not call the program.
     return files.rendered(definitions) | {"program": "shipped\n"}
 
@@ -134,8 +134,8 @@ def _require_no_upstream():
     """
     if os.environ.get("MLEBENCH_REPLACE") == "1":
         return
-    for folder in {sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}:
-        for metadata in Path(folder).glob(f"{NAME}-*.dist-info/METADATA"):
+    for directory in {sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}:
+        for metadata in Path(directory).glob(f"{NAME}-*.dist-info/METADATA"):
             if MARK not in metadata.read_text(encoding="utf-8", errors="replace").splitlines():
                 sys.exit(
                     f"error: MLE-bench's own package is installed here ({metadata.parent}), and this distribution would "

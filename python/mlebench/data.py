@@ -62,8 +62,8 @@ _HASHED = ["csv", "json", "jsonl", "parquet", "bson"]
 
 
 def create_prepared_dir(competition: Competition) -> None:
-    for folder in (competition.public_dir, competition.private_dir):
-        folder.mkdir(parents=True, exist_ok=True)
+    for directory in (competition.public_dir, competition.private_dir):
+        directory.mkdir(parents=True, exist_ok=True)
 
 
 def download_and_prepare_dataset(
@@ -84,16 +84,16 @@ def download_and_prepare_dataset(
 def is_dataset_prepared(competition: Competition, grading_only: bool = False) -> bool:
     """Whether the directories have files, and the required ones are among them."""
     assert isinstance(competition, Competition), f"Expected a Competition, got {type(competition).__name__}."
-    folders = [("Private", competition.private_dir)]
+    directories = [("Private", competition.private_dir)]
     files = [("Answers", competition.answers)]
     if not grading_only:
-        folders.insert(0, ("Public", competition.public_dir))
+        directories.insert(0, ("Public", competition.public_dir))
         files.append(("Sample submission", competition.sample_submission))
-    for name, folder in folders:
-        if not folder.is_dir():
+    for name, directory in directories:
+        if not directory.is_dir():
             logger.warning(f"{name} directory does not exist.")
             return False
-        if is_empty(folder):
+        if is_empty(directory):
             logger.warning(f"{name} directory is empty.")
             return False
     for name, file in files:

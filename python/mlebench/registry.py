@@ -68,8 +68,8 @@ class Registry:
         self._data_dir = Path(data_dir).resolve()
 
     def get_competition(self, competition_id: str) -> Competition:
-        folder = self.get_competitions_dir() / competition_id
-        config = load_yaml(folder / "config.yaml")
+        directory = self.get_competitions_dir() / competition_id
+        config = load_yaml(directory / "config.yaml")
         dataset = config["dataset"]
         data_dir = self.get_data_dir()
         home = data_dir / competition_id
@@ -77,7 +77,7 @@ class Registry:
         return Competition.from_dict(
             {
                 **config,
-                "description": _description(folder, config["description"], home / "prepared" / "public"),
+                "description": _description(directory, config["description"], home / "prepared" / "public"),
                 "answers": answers,
                 "sample_submission": data_dir / dataset["sample_submission"],
                 "gold_submission": data_dir / dataset["gold_submission"] if "gold_submission" in dataset else answers,
@@ -85,19 +85,19 @@ class Registry:
                 "raw_dir": home / "raw",
                 "public_dir": home / "prepared" / "public",
                 "private_dir": home / "prepared" / "private",
-                "checksums": folder / "checksums.yaml",
-                "leaderboard": folder / "leaderboard.csv",
+                "checksums": directory / "checksums.yaml",
+                "leaderboard": directory / "leaderboard.csv",
             }
         )
 
     def get_competitions_dir(self) -> Path:
         """The directory with a directory per competition."""
-        return definitions.folder()
+        return definitions.directory()
 
     def get_splits_dir(self) -> Path:
         """The directory of lists of ids: `experiments/splits` of a checkout of upstream, else a directory of ours."""
         splits = get_repo_dir() / "experiments" / "splits"
-        return splits if splits.is_dir() else definitions.folder() / "splits"
+        return splits if splits.is_dir() else definitions.directory() / "splits"
 
     def get_lite_competition_ids(self) -> list[str]:
         return (self.get_splits_dir() / "low.txt").read_text().splitlines()
@@ -114,13 +114,13 @@ class Registry:
         return [path.parent.stem for path in sorted(self.get_competitions_dir().rglob("config.yaml"))]
 
 
-def _description(folder: Path, named: str, public: Path) -> str:
+def _description(directory: Path, named: str, public: Path) -> str:
     """The published description of a competition of ours, else the text that its config names."""
     text = get_repo_dir() / named
     if not text.is_file():
         # The package cannot be written, so the files are in the cache directory.
-        text = folder / Path(named).name
-    if folder.parent == definitions.folder() and definitions.is_built_in(folder.name):
+        text = directory / Path(named).name
+    if directory.parent == definitions.directory() and definitions.is_built_in(directory.name):
         return _read(public / "description.md") or text.read_text(encoding="utf-8")
     return text.read_text(encoding="utf-8")
 

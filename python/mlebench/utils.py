@@ -140,9 +140,9 @@ def create_run_dir(
     run_id = str(uuid.uuid4())
     if competition_id and agent_id:
         run_id = generate_run_id(competition_id, agent_id, run_group)
-    folder = get_runs_dir() / run_group / run_id if run_group else get_runs_dir() / run_id
-    folder.mkdir(parents=True, exist_ok=False)
-    return folder
+    directory = get_runs_dir() / run_group / run_id if run_group else get_runs_dir() / run_id
+    directory.mkdir(parents=True, exist_ok=False)
+    return directory
 
 
 def is_empty(dir: Path) -> bool:

@@ -162,7 +162,7 @@ def _as_file(submission: pd.DataFrame | Path_) -> Iterator[Path]:
     if isinstance(submission, (str, os.PathLike)):
         yield Path(submission)
         return
-    with tempfile.TemporaryDirectory(prefix="mleprep-") as folder:
-        path = Path(folder) / "submission.csv"
+    with tempfile.TemporaryDirectory(prefix="mleprep-") as directory:
+        path = Path(directory) / "submission.csv"
         submission.to_csv(path, index=False, quoting=csv.QUOTE_NONNUMERIC)
         yield path

@@ -36,8 +36,8 @@ class ProgramNotFound(FileNotFoundError):
 def _find(named: str | None, path: str | None) -> str:
     if named:
         return named
-    for folder in (sysconfig.get_path("scripts"), os.path.dirname(sys.executable)):
-        candidate = Path(folder) / "prep"
+    for directory in (sysconfig.get_path("scripts"), os.path.dirname(sys.executable)):
+        candidate = Path(directory) / "prep"
         if candidate.is_file() and os.access(candidate, os.X_OK):
             return str(candidate)
     found = shutil.which("prep", path=path)

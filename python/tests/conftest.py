@@ -30,11 +30,11 @@ def surroundings(tmp_path_factory: pytest.TempPathFactory) -> None:
 @pytest.fixture(scope="session")
 def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A data directory with two competitions, prepared from the samples."""
-    folder = tmp_path_factory.mktemp("data")
+    directory = tmp_path_factory.mktemp("data")
     for name in (ID, "random-acts-of-pizza"):
-        command = ["run", "-c", name, "--source", str(SAMPLES), "--data-dir", str(folder), "--skip-verification"]
+        command = ["run", "-c", name, "--source", str(SAMPLES), "--data-dir", str(directory), "--skip-verification"]
         subprocess.run([os.environ["PREP_BINARY"], *command, "--quiet"], check=True, stdout=subprocess.DEVNULL)
-    return folder
+    return directory
 
 
 @pytest.fixture

@@ -75,9 +75,9 @@ def test_the_registry_names_82_competitions(tmp_path: Path) -> None:
         registry.get_competition("no-such")
     for one in ids:
         found = other.get_competition(one)
-        folder = other.get_competitions_dir() / one
+        directory = other.get_competitions_dir() / one
         assert get_leaderboard(found)["score"].dtype.kind in "fi" and len(get_leaderboard(found)) > 1
-        config = load_yaml(folder / "config.yaml")
+        config = load_yaml(directory / "config.yaml")
         assert config["id"] == one and config["name"] == found.name
         assert found.answers == tmp_path.resolve() / config["dataset"]["answers"]
         sums = load_yaml(found.checksums)
@@ -248,8 +248,8 @@ def test_what_cannot_be_ranked(competition: Competition) -> None:
 
 def test_prepare_fn_works_on_an_unpacked_bundle(data_dir: Path, competition: Competition, tmp_path: Path) -> None:
     raw, public, private = (tmp_path / name for name in ("raw", "public", "private"))
-    for folder in (raw, public, private):
-        folder.mkdir()
+    for directory in (raw, public, private):
+        directory.mkdir()
     with zipfile.ZipFile(SAMPLES / f"{ID}.zip") as archive:
         archive.extractall(raw)
     competition.prepare_fn(raw, public, private)

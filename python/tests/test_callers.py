@@ -39,9 +39,9 @@ def competition(data_dir: Path) -> Competition:
     return registry.set_data_dir(data_dir).get_competition(ID)
 
 
-def bundle(folder: Path, name: str) -> None:
-    (folder / name).mkdir(parents=True)
-    shutil.copy(SAMPLES / f"{name}.zip", folder / name)
+def bundle(directory: Path, name: str) -> None:
+    (directory / name).mkdir(parents=True)
+    shutil.copy(SAMPLES / f"{name}.zip", directory / name)
 
 
 def balanced(text: str) -> Any:
@@ -180,17 +180,17 @@ def test_kapso(competition: Competition, tmp_path: Path) -> None:
 
 
 def test_benchflow_reads_files_of_the_package() -> None:
-    folder = registry.get_competitions_dir()
-    config = load_yaml(folder / ID / "config.yaml")
+    directory = registry.get_competitions_dir()
+    config = load_yaml(directory / ID / "config.yaml")
     assert config["dataset"]["answers"] == f"{ID}/prepared/private/test.csv"
-    assert (folder.parent.parent / config["description"]).is_file()
+    assert (directory.parent.parent / config["description"]).is_file()
     assert (registry.get_splits_dir() / "low.txt").read_text().count("\n") == 21
 
 
 def test_prime_envs(competition: Competition, tmp_path: Path) -> None:
     raw, public, private = (tmp_path / name for name in ("raw", "public", "private"))
-    for folder in (raw, public, private):
-        folder.mkdir()
+    for directory in (raw, public, private):
+        directory.mkdir()
     with zipfile.ZipFile(SAMPLES / f"{ID}.zip") as archive:
         archive.extractall(raw)
     competition.prepare_fn(raw=raw, public=public, private=private)

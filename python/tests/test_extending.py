@@ -50,27 +50,27 @@ def prepare(raw: Path, public: Path, private: Path):
 """
 
 
-def add_competition(folder: Path, monkeypatch: pytest.MonkeyPatch, modules: Path) -> None:
-    (folder / "mine").mkdir(parents=True)
-    (folder / "mine" / "description.md").write_text("Predict y.")
-    (folder / "mine" / "config.yaml").write_text(CONFIG.format(description="mlebench/competitions/mine/description.md"))
-    (folder / "mine" / "leaderboard.csv").write_text("teamId,score\n1,1.0\n2,0.5\n3,0.1\n")
+def add_competition(directory: Path, monkeypatch: pytest.MonkeyPatch, modules: Path) -> None:
+    (directory / "mine").mkdir(parents=True)
+    (directory / "mine" / "description.md").write_text("Predict y.")
+    (directory / "mine" / "config.yaml").write_text(CONFIG.format(description="mlebench/competitions/mine/description.md"))
+    (directory / "mine" / "leaderboard.csv").write_text("teamId,score\n1,1.0\n2,0.5\n3,0.1\n")
     (modules / "my_rules.py").write_text(RULES)
     monkeypatch.syspath_prepend(str(modules))
 
 
 class OwnRegistry(Registry):
-    folder: Path
+    directory: Path
 
     def get_competitions_dir(self) -> Path:
-        return self.folder
+        return self.directory
 
 
 def test_a_registry_with_another_directory_has_other_competitions(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     add_competition(tmp_path / "competitions", monkeypatch, tmp_path)
-    OwnRegistry.folder = tmp_path / "competitions"
+    OwnRegistry.directory = tmp_path / "competitions"
     own = OwnRegistry(tmp_path / "data")
     assert own.list_competition_ids() == ["mine"]
     mine = own.get_competition("mine")
@@ -87,13 +87,13 @@ def test_a_registry_with_another_directory_has_other_competitions(
 
 
 def test_a_directory_in_the_package_is_a_competition(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = registry.get_competitions_dir()
+    directory = registry.get_competitions_dir()
     try:
-        add_competition(folder, monkeypatch, tmp_path)
+        add_competition(directory, monkeypatch, tmp_path)
         assert "mine" in registry.list_competition_ids() and len(registry.list_competition_ids()) == 83
         assert registry.get_competition("mine").description == "Predict y."
     finally:
-        shutil.rmtree(folder / "mine")
+        shutil.rmtree(directory / "mine")
 
 
 def test_modules_of_competitions_are_imported(data_dir: Path) -> None:

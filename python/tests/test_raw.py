@@ -74,8 +74,8 @@ def test_linked_directories_of_raw_are_read(data_dir: Path, tmp_path: Path) -> N
         archive.extractall(elsewhere)
     (elsewhere / "circle").symlink_to(elsewhere)
     (tmp_path / "raw").symlink_to(elsewhere)
-    for folder in ("public", "private"):
-        (tmp_path / folder).mkdir()
+    for directory in ("public", "private"):
+        (tmp_path / directory).mkdir()
     competition.prepare_fn(tmp_path / "raw", tmp_path / "public", tmp_path / "private")
     assert (tmp_path / "private" / "test.csv").read_bytes() == competition.answers.read_bytes()
 

@@ -126,7 +126,7 @@ pub enum SplitError {
         classes: u32,
     },
     /// A split `within` groups failed, because one of the groups cannot be split.
-    #[error("group number {group}, of {rows} rows, cannot be split: {source}")]
+    #[error("group number {group}, of {rows} rows, cannot be split")]
     InGroup {
         /// Code of the group.
         group: u32,

@@ -64,9 +64,9 @@ def json_lines(bundle, count):
 def tar_gz(bundle, count):
     """Photographs of 10 to 30 KB in a tar.gz, described by one JSON document."""
     draw = random.Random(0)
-    with tempfile.TemporaryDirectory(dir=bundle.parent) as folder, archive(bundle) as out:
+    with tempfile.TemporaryDirectory(dir=bundle.parent) as directory, archive(bundle) as out:
         images, annotations = [], []
-        packed = Path(folder) / "train_val2019.tar.gz"
+        packed = Path(directory) / "train_val2019.tar.gz"
         with tarfile.open(packed, "w:gz", compresslevel=6) as tar:
             for number in range(count):
                 species = draw.randrange(1010)
@@ -90,15 +90,15 @@ def solid_7z(bundle, count):
     """Clips of one second, 32 KB, half of it silence, in one solid block. Needs 7z."""
     draw = random.Random(0)
     labels = "yes no up down left right on off stop go bed bird cat dog happy house marvin wow".split()
-    with tempfile.TemporaryDirectory(dir=bundle.parent) as folder, archive(bundle) as out:
-        audio = Path(folder) / "train" / "audio"
+    with tempfile.TemporaryDirectory(dir=bundle.parent) as directory, archive(bundle) as out:
+        audio = Path(directory) / "train" / "audio"
         for label in labels:
             (audio / label).mkdir(parents=True)
         for number in range(count):
             content = b"RIFF" + draw.randbytes(16_000) + bytes(16_000)
             (audio / draw.choice(labels) / f"{number:08x}_nohash_0.wav").write_bytes(content)
-        subprocess.run(["7z", "a", "-bd", "-mx=1", "-ms=on", "train.7z", "train"], cwd=folder, check=True, stdout=subprocess.DEVNULL)
-        out.write(Path(folder) / "train.7z", "train.7z", zipfile.ZIP_STORED)
+        subprocess.run(["7z", "a", "-bd", "-mx=1", "-ms=on", "train.7z", "train"], cwd=directory, check=True, stdout=subprocess.DEVNULL)
+        out.write(Path(directory) / "train.7z", "train.7z", zipfile.ZIP_STORED)
 
 
 def arrays(bundle, count):
@@ -106,12 +106,12 @@ def arrays(bundle, count):
     draw = random.Random(0)
     band = npy("<f4", (256, 256, 8), 0)
     with archive(bundle) as out:
-        def record(folder, masks):
+        def record(directory, masks):
             for name in (f"band_{number:02}" for number in range(8, 17)):
                 # Half of a band is noise, and half the same: about as much as real ones shrink.
-                out.writestr(f"{folder}/{name}.npy", band[:-2**20] + draw.randbytes(2**20))
+                out.writestr(f"{directory}/{name}.npy", band[:-2**20] + draw.randbytes(2**20))
             for name in masks:
-                out.writestr(f"{folder}/{name}.npy", npy("<i4", (256, 256, 1), draw.randrange(3)))
+                out.writestr(f"{directory}/{name}.npy", npy("<i4", (256, 256, 1), draw.randrange(3)))
         numbers = [str(draw.getrandbits(60)) for _ in range(count)]
         for number in numbers:
             record(f"train/{number}", ("human_individual_masks", "human_pixel_masks"))
@@ -154,10 +154,10 @@ def nested_images(bundle, count):
     with tempfile.NamedTemporaryFile() as packed:
         with archive(packed) as inner:
             inner.writestr("competition_data/train.csv", "id,rle_mask\n" + "".join(f"{name},1 {draw.randrange(1, 9)}\n" for name in ids))
-            for folder, least, most in (("images", 6000, 14000), ("masks", 200, 400)):
+            for directory, least, most in (("images", 6000, 14000), ("masks", 200, 400)):
                 for name in ids:
                     image = b"\x89PNG\r\n\x1a\n" + draw.randbytes(draw.randrange(least, most))
-                    inner.writestr(f"competition_data/train/{folder}/{name}.png", image)
+                    inner.writestr(f"competition_data/train/{directory}/{name}.png", image)
         with archive(bundle) as out:
             out.write(packed.name, "competition_data.zip")
             out.writestr("depths.csv", "id,z\n" + "".join(f"{name},{draw.randrange(50, 960)}\n" for name in ids))
@@ -167,14 +167,14 @@ def quoted(bundle, count):
     """Questions with bodies of many lines and quotes, all cells quoted, in a zip of its own."""
     draw = random.Random(0)
     long = "".join(f'<p>{text(draw, 30)}.</p>\n\n<pre><code>    {text(draw, 1)}({n}, ""{text(draw, 1)}"");\n</code></pre>\n' for n in range(500))
-    with tempfile.TemporaryDirectory(dir=bundle.parent) as folder, archive(bundle) as out:
-        with archive(Path(folder) / "Train.zip") as inner, inner.open("Train.csv", "w", force_zip64=True) as member:
+    with tempfile.TemporaryDirectory(dir=bundle.parent) as directory, archive(bundle) as out:
+        with archive(Path(directory) / "Train.zip") as inner, inner.open("Train.csv", "w", force_zip64=True) as member:
             member.write(b'"Id","Title","Body","Tags"\n')
             for number in range(count):
                 begin = long.index("<p>", draw.randrange(len(long) - 5000))
                 body = long[begin:long.index("</p>", begin + draw.randrange(200, 3000)) + 4]
                 member.write(f'"{number + 1}","{text(draw, 8)}?","{body}\n","{text(draw, 3)}"\n'.encode())
-        out.write(Path(folder) / "Train.zip", "Train.zip", zipfile.ZIP_STORED)
+        out.write(Path(directory) / "Train.zip", "Train.zip", zipfile.ZIP_STORED)
 
 
 def integers(bundle, count):

@@ -81,8 +81,8 @@ def run(name, command, **kwargs):
 
 def prep(args, work, competition, pipelines=PIPELINES):
     """Prepares WORK/ID.zip with an empty cache and an empty data directory."""
-    for folder in ("cache", "data"):
-        shutil.rmtree(work / folder, ignore_errors=True)
+    for directory in ("cache", "data"):
+        shutil.rmtree(work / directory, ignore_errors=True)
     command = [args.prep, "run", "-c", competition, "--source", work, "--data-dir", work / "data", "--skip-verification"]
     if args.memory_limit:
         command += ["--memory", args.memory_limit]
@@ -94,8 +94,8 @@ def prep(args, work, competition, pipelines=PIPELINES):
 
 def differences(ours, theirs):
     """Names of files that differ between two directories. The description is not compared: each side has its own."""
-    def files(folder):
-        return {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file() and path.name != "description.md"}
+    def files(directory):
+        return {str(path.relative_to(directory)) for path in directory.rglob("*") if path.is_file() and path.name != "description.md"}
     here, there = files(ours), files(theirs)
     return sorted(here ^ there) + [name for name in sorted(here & there) if not same(ours / name, theirs / name)]
 

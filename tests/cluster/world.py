@@ -71,10 +71,10 @@ def declare(pipelines, id, text, **values):
     (home / "pipeline.yaml").write_text(text.format(id=id, **values))
 
 
-def competitions(folder, pipelines, scale=1):
+def competitions(directory, pipelines, scale=1):
     """Makes twelve competitions: tables, galleries, galleries in an archive inside the bundle. Returns their ids."""
     ids = []
-    folder.mkdir(parents=True, exist_ok=True)
+    directory.mkdir(parents=True, exist_ok=True)
     for n in range(12):
         kind = ("table", "gallery", "nested")[n % 3]
         id = f"{kind}-{n}" if kind == "table" else f"gallery-{n}"
@@ -84,7 +84,7 @@ def competitions(folder, pipelines, scale=1):
         else:
             declare(pipelines, id, GALLERY, seed=n, inside=inside)
         chance = random.Random(n)
-        with zipfile.ZipFile(folder / f"{id}.zip", "w", zipfile.ZIP_DEFLATED) as bundle:
+        with zipfile.ZipFile(directory / f"{id}.zip", "w", zipfile.ZIP_DEFLATED) as bundle:
             if kind == "table":
                 rows = (f"{i},g{chance.randrange(9)},{chance.random():.6f}" for i in range(2000 * scale * (n + 1)))
                 bundle.writestr("train.csv", "id,group,value\n" + "\n".join(rows) + "\n")
@@ -94,7 +94,7 @@ def competitions(folder, pipelines, scale=1):
             bundle.writestr("train.csv", "id,artist\n" + "".join(f"{i},{'ab'[i % 2]}\n" for i in range(count)))
             pictures = [(f"pictures/{i}.jpg", chance.randbytes(chance.randrange(2000 * scale))) for i in range(count)]
             if kind == "nested":
-                inner = folder / "inner.zip"
+                inner = directory / "inner.zip"
                 with zipfile.ZipFile(inner, "w") as within:
                     for name, content in pictures:
                         within.writestr(name, content)
@@ -208,8 +208,8 @@ class Machine:
         (config / "prep.toml").write_text("\n".join(lines) + "\n")
 
     def command(self, *words):
-        folders = ["--data-dir", str(self.home / "data"), "--cache-dir", str(self.home / "store")]
-        return [self.world.prep, *map(str, words), *folders]
+        directories = ["--data-dir", str(self.home / "data"), "--cache-dir", str(self.home / "store")]
+        return [self.world.prep, *map(str, words), *directories]
 
     def start(self, *words, around=None):
         return subprocess.Popen(self.command(*words), env={**self.around, **(around or {})}, text=True,

@@ -98,7 +98,7 @@ fn variables(directory: &Path, found: &mut BTreeSet<String>) {
         "AZURE_",
     ];
     const OTHERS: [&str; 6] = ["tests", "target", "benches", "fuzz", "examples", "build.rs"];
-    for entry in fs::read_dir(directory).expect("a folder") {
+    for entry in fs::read_dir(directory).expect("a directory") {
         let path = entry.expect("an entry").path();
         let name = path
             .file_name()

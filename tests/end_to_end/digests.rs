@@ -167,7 +167,7 @@ fn gradings_are_logged_unless_turned_off() {
     assert_eq!(report["digests"]["all"], all);
     // Grading works with a read-only data directory.
     fs::remove_file(&log).expect("removed");
-    fs::create_dir(&log).expect("folder");
+    fs::create_dir(&log).expect("directory");
     sandbox
         .prep(&grade)
         .code(0)

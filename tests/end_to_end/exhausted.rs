@@ -27,7 +27,7 @@ fn limited(inner: &Command, limit: &str, user: Option<u32>) -> Ended {
                 .get_envs()
                 .filter_map(|(name, value)| Some((name, value?))),
         )
-        .current_dir(inner.get_current_dir().expect("a folder"))
+        .current_dir(inner.get_current_dir().expect("a directory"))
         .stdin(std::process::Stdio::null());
     if let Some(user) = user {
         command.uid(user).gid(user);
@@ -48,7 +48,7 @@ fn has_prlimit() -> bool {
 fn give(directory: &Path, user: u32) {
     std::os::unix::fs::chown(directory, Some(user), Some(user)).expect("another owner");
     if directory.is_dir() {
-        for entry in fs::read_dir(directory).expect("a folder") {
+        for entry in fs::read_dir(directory).expect("a directory") {
             give(&entry.expect("an entry").path(), user);
         }
     }
@@ -89,7 +89,7 @@ fn missing_threads_are_replaced_or_reported() {
     let expected = both();
     expected.run_all(&BOTH).code(0);
     let sandbox = both();
-    let owner = fs::metadata(sandbox.path("")).expect("a folder").uid();
+    let owner = fs::metadata(sandbox.path("")).expect("a directory").uid();
     if owner != 0 {
         return skipped("only root can run as another user, whose threads are limited");
     }
@@ -188,7 +188,7 @@ fn dangling_link_as_data_directory_is_named() {
         ended.says(&[&format!(
             "{place} is a link to nowhere, which does not exist"
         )]);
-        fs::create_dir(sandbox.path("nowhere")).expect("a folder");
+        fs::create_dir(sandbox.path("nowhere")).expect("a directory");
         sandbox.run_well(Harbour::ID);
     }
 }

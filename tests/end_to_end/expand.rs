@@ -89,7 +89,7 @@ fn empty_archive_becomes_an_empty_directory() {
     sandbox.bundle(Harbour::ID, &bundle.bytes());
     run(&sandbox, "--expand-archives=instead").code(0);
     let names = |directory: &str| {
-        let inside = fs::read_dir(sandbox.path(directory)).expect("a folder");
+        let inside = fs::read_dir(sandbox.path(directory)).expect("a directory");
         let names = inside.map(|entry| entry.expect("an entry").file_name());
         names.collect::<Vec<_>>()
     };

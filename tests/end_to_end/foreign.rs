@@ -230,7 +230,7 @@ fn hostile_files_do_not_exhaust_inspecting_commands() {
         fs::remove_file(public.join(name)).expect("a file");
         fs::remove_file(sandbox.path(&format!("{theirs}/{name}"))).expect("a file");
         let left = fs::read_dir(sandbox.store().join("tmp"))
-            .expect("a folder")
+            .expect("a directory")
             .count();
         assert_eq!(left, 0, "{name} left something in the store");
     }
@@ -292,7 +292,7 @@ fn links_and_pipes_in_a_tree_are_errors() {
     for kind in ["link", "pipe"] {
         let _ = fs::remove_dir_all(&theirs);
         let place = theirs.join("public/train.csv");
-        fs::create_dir_all(theirs.join("public")).expect("a folder");
+        fs::create_dir_all(theirs.join("public")).expect("a directory");
         match kind {
             "link" => std::os::unix::fs::symlink(&secret, &place).expect("a link"),
             _ => {
@@ -323,7 +323,7 @@ fn differing() -> Sandbox {
             .collect();
         let write = |name: &str, content: &[u8]| {
             let path = root.join("public").join(name);
-            fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+            fs::create_dir_all(path.parent().expect("a directory")).expect("a directory");
             fs::write(path, content).expect("a file");
         };
         write("many.zip", &zip_of(&members));
@@ -358,7 +358,7 @@ fn no_verdict(note: &str, ended: &Ended, whole: &(Option<i32>, Value)) {
 fn too_few_open_files_do_not_cause_a_verdict() {
     let sandbox = differing();
     let other = sandbox.path(&format!("other/{}/prepared", Harbour::ID));
-    fs::create_dir_all(other.parent().expect("a folder")).expect("a folder");
+    fs::create_dir_all(other.parent().expect("a directory")).expect("a directory");
     fs::rename(sandbox.path("theirs"), &other).expect("renamed");
     std::os::unix::fs::symlink(&other, sandbox.path("theirs")).expect("a link");
     for look in LOOKS {
@@ -369,7 +369,7 @@ fn too_few_open_files_do_not_cause_a_verdict() {
             let mut command = Command::new("sh");
             command.args(["-c", &format!("ulimit -n {most} && exec \"$0\" \"$@\"")]);
             command.arg(program.get_program()).args(program.get_args());
-            command.current_dir(program.get_current_dir().expect("a folder"));
+            command.current_dir(program.get_current_dir().expect("a directory"));
             command.env_clear();
             command.envs(
                 program
@@ -390,8 +390,8 @@ fn too_few_open_files_do_not_cause_a_verdict() {
 #[test]
 fn bad_blocks_and_full_disks_do_not_cause_a_verdict() {
     let sandbox = differing();
-    let folder = tempfile::tempdir().expect("a folder");
-    let Some(library) = library(folder.path()) else {
+    let directory = tempfile::tempdir().expect("a directory");
+    let Some(library) = library(directory.path()) else {
         skipped("accesses cannot be made to fail");
         return;
     };
@@ -401,9 +401,9 @@ fn bad_blocks_and_full_disks_do_not_cause_a_verdict() {
         .join("other")
         .join(Harbour::ID)
         .join("prepared");
-    fs::create_dir_all(other.parent().expect("a folder")).expect("a folder");
+    fs::create_dir_all(other.parent().expect("a directory")).expect("a directory");
     fs::rename(sandbox.path("theirs"), &other).expect("renamed");
-    let root = sandbox.data().parent().expect("a folder").to_owned();
+    let root = sandbox.data().parent().expect("a directory").to_owned();
     let looks: [&[&str]; 3] = [
         &["audit", Harbour::ID, "--tree", "data/other", "--json"],
         &["leaks", Harbour::ID, "--json"],

@@ -50,7 +50,7 @@ fn bytes_beside(sandbox: &Sandbox) -> u64 {
 /// Returns inode and length of each file below the directory.
 fn files(directory: &Path) -> Vec<(u64, u64)> {
     let mut found = Vec::new();
-    for entry in fs::read_dir(directory).expect("a folder") {
+    for entry in fs::read_dir(directory).expect("a directory") {
         let entry = entry.expect("an entry");
         let metadata = entry.metadata().expect("metadata");
         match metadata.is_dir() {

@@ -9,7 +9,7 @@ use crate::support::{Archive, Member, Sandbox};
 /// Collects all files below a directory with their relative paths.
 fn files(directory: &Path, inner: &str, found: &mut Vec<(String, PathBuf)>) {
     let mut entries: Vec<PathBuf> = fs::read_dir(directory)
-        .expect("folder")
+        .expect("directory")
         .map(|entry| entry.expect("entry").path())
         .collect();
     entries.sort();

@@ -67,7 +67,7 @@ fn leaks_reads_json_answers_as_grading_does() {
     assert!(matches!(ended.code, Some(0 | 1 | 5)), "{ended:?}");
     let report = ended.competition();
     assert!(report["items"].as_u64().expect("a number") > 0, "{report}");
-    let left = fs::read_dir(sandbox.store().join("tmp")).expect("a folder");
+    let left = fs::read_dir(sandbox.store().join("tmp")).expect("a directory");
     assert_eq!(left.count(), 0);
 }
 

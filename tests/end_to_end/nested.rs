@@ -138,7 +138,7 @@ fn has_all_photos(sandbox: &Sandbox) {
 /// Returns the number of bytes of files that have no other hard link.
 fn bytes_below(directory: &Path) -> u64 {
     let mut bytes = 0;
-    for entry in fs::read_dir(directory).expect("a folder") {
+    for entry in fs::read_dir(directory).expect("a directory") {
         let entry = entry.expect("an entry");
         let found = entry.metadata().expect("its metadata");
         bytes += match found.is_dir() {

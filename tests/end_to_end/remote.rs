@@ -17,7 +17,7 @@ pub struct Lab {
 impl Lab {
     pub fn new() -> Lab {
         Lab {
-            remote: tempfile::tempdir().expect("a folder"),
+            remote: tempfile::tempdir().expect("a directory"),
         }
     }
 

@@ -43,7 +43,7 @@ fn ctrl_c_ends_the_wait_for_a_directory_being_published() {
     let sandbox = Sandbox::new();
     Harbour::install(&sandbox);
     let home = sandbox.data().join(Harbour::ID);
-    fs::create_dir_all(&home).expect("folder");
+    fs::create_dir_all(&home).expect("directory");
     let held = lock(home.join("prepared.lock"));
     interrupt(&sandbox, "publish").code(130).says(&["stopped"]);
     assert!(!sandbox.prepared(Harbour::ID).exists());
@@ -59,7 +59,7 @@ fn ctrl_c_ends_the_wait_for_a_step_of_another_process() {
     assert!(names.len() > 3, "{names:?}");
     fs::remove_dir_all(sandbox.data()).expect("removed");
     fs::remove_dir_all(sandbox.store()).expect("removed");
-    fs::create_dir_all(&locks).expect("folder");
+    fs::create_dir_all(&locks).expect("directory");
     let steps = names.iter().filter(|name| name.len() == 64);
     let held: Vec<File> = steps.map(|name| lock(locks.join(name))).collect();
     interrupt(&sandbox, "steps").code(130).says(&["stopped"]);

@@ -60,7 +60,7 @@ def smartphone():
     """The log of the reference receiver is next to the phone's, in training drives only."""
     files = case("smartphone-decimeter-2022")
     for name in [name for name in files if name.endswith("ground_truth.csv")]:
-        folder = name.rsplit("/", 1)[0]
+        directory = name.rsplit("/", 1)[0]
         lines = []
         for row in csv.DictReader(io.StringIO(files[name].decode())):
             def angle(value, digits):
@@ -72,7 +72,7 @@ def smartphone():
                 f"$GPGGA,{int(row['UnixTimeMillis']) % 86400000 / 1000:.2f},{angle(latitude, 2)},"
                 f"{'N' if float(latitude) >= 0 else 'S'},{angle(longitude, 3)},"
                 f"{'E' if float(longitude) >= 0 else 'W'},4,10,0.9,12.3,M,0,M,,*00")
-        files[f"{folder}/supplemental/span_log.nmea"] = "\n".join(lines).encode()
+        files[f"{directory}/supplemental/span_log.nmea"] = "\n".join(lines).encode()
     # Kaggle's own test part is like a training drive, without truth and log.
     files = {name: content for name, content in files.items() if not name.startswith("test/")}
     for name in list(files):

@@ -35,7 +35,7 @@ def browser_path():
 class Browser:
     """WebDriver, as far as it is needed."""
 
-    def __init__(self, folder):
+    def __init__(self, directory):
         self.driver = subprocess.Popen(
             ["chromedriver", "--port=0"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
         for line in self.driver.stdout:
@@ -45,7 +45,7 @@ class Browser:
                 break
         wanted = {
             "browserName": "chrome",
-            "goog:chromeOptions": {"binary": browser_path(), "args": FLAGS + [f"--user-data-dir={folder}"]},
+            "goog:chromeOptions": {"binary": browser_path(), "args": FLAGS + [f"--user-data-dir={directory}"]},
             "goog:loggingPrefs": {"browser": "ALL", "performance": "ALL"},
         }
         self.base += "/session/" + self.call("/session", {"capabilities": {"alwaysMatch": wanted}})["sessionId"]
@@ -162,13 +162,13 @@ def look(browser, page, pictures):
     return mistakes
 
 
-def make_page(prep, folder):
+def make_page(prep, directory):
     """The program's samples, prepared and graded; one experiment has a name that tries to be markup."""
     run = lambda *given: subprocess.run([str(prep), *map(str, given)], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    demo = folder / "demo"
+    demo = directory / "demo"
     run("demo", "-o", demo)
     report = next(demo.rglob("*grading_report*.json"))
-    page = folder / "report.html"
+    page = directory / "report.html"
     run("report", "--data-dir", demo / "data", "--cache-dir", demo / "cache", "--grading", f"mine={report}",
         "--grading", f"{EVIL}={report}", "-o", page)
     text = page.read_text()
@@ -186,11 +186,11 @@ def main():
         print("there is no chromium (apt install chromium chromium-driver)")
         return 77
     given.pictures.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory() as folder:
-        folder = pathlib.Path(folder)
-        page = (given.page or make_page(given.prep.resolve(), folder)).resolve()
+    with tempfile.TemporaryDirectory() as directory:
+        directory = pathlib.Path(directory)
+        page = (given.page or make_page(given.prep.resolve(), directory)).resolve()
         print(f"{page.name}: {page.stat().st_size / 1e6:.2f} MB")
-        browser = Browser(folder / "profile")
+        browser = Browser(directory / "profile")
         try:
             mistakes = look(browser, page, given.pictures)
         finally:

@@ -32,16 +32,16 @@ def dump(cases, data, case, out):
     registry = registry.set_data_dir(data)
     elsewhere = registry.set_data_dir(data / "nowhere")
     answers = {}
-    for folder in sorted(cases.iterdir()):
-        if not (folder / case).is_dir():
+    for directory in sorted(cases.iterdir()):
+        if not (directory / case).is_dir():
             continue
-        competition = registry.get_competition(folder.name)
+        competition = registry.get_competition(directory.name)
         one = {name: str(getattr(competition, name)).replace(str(data), "DATA") for name in FIELDS}
         one["grader"] = competition.grader.name
-        one["prepared"] = [bool(is_dataset_prepared(where.get_competition(folder.name), grading_only=only))
+        one["prepared"] = [bool(is_dataset_prepared(where.get_competition(directory.name), grading_only=only))
                            for where in (registry, elsewhere) for only in (False, True)]
         one["direction"] = bool(competition.grader.is_lower_better(__import__("pandas").read_csv(competition.leaderboard)))
-        submissions = sorted((folder / case / "submissions").iterdir()) + [pathlib.Path("None")]
+        submissions = sorted((directory / case / "submissions").iterdir()) + [pathlib.Path("None")]
         for submission in submissions:
             report = grade = None
             try:
@@ -57,7 +57,7 @@ def dump(cases, data, case, out):
             except Exception as error:
                 said = f"raises {type(error).__name__}"
             one[submission.name] = [grade, said]
-        answers[folder.name] = one
+        answers[directory.name] = one
     out.write_text(json.dumps(answers, indent=1))
 
 
@@ -77,7 +77,7 @@ def main():
         data = work / "data"
         (work / "bundles").mkdir()
         cases = given.cases.resolve()
-        ids = [folder.name for folder in sorted(cases.iterdir()) if (folder / given.case).is_dir()]
+        ids = [directory.name for directory in sorted(cases.iterdir()) if (directory / given.case).is_dir()]
         for name in ids:
             (work / "bundles" / f"{name}.zip").symlink_to(cases / name / given.case / "raw.zip")
         subprocess.run([str(given.prep.resolve()), "run", *ids, "--source", str(work / "bundles"), "--no-download", "--skip-verification",

@@ -78,10 +78,10 @@ def _defined(node: ast.stmt) -> list[str]:
 class Submissions:
     """The files that every project grades."""
 
-    def __init__(self, data: Path, folder: Path) -> None:
+    def __init__(self, data: Path, directory: Path) -> None:
         from mlebench.registry import registry
 
-        self.data, self.folder = data, folder
+        self.data, self.directory = data, directory
         self.competition = registry.set_data_dir(data).get_competition(ID)
         self.gold = self._file("gold.csv", self.competition.gold_submission.read_bytes())
         self.sample = self._file("sample.csv", self.competition.sample_submission.read_bytes())
@@ -100,7 +100,7 @@ class Submissions:
         return round(sum(sample[key] == label for key, label in answers.items()) / len(answers), 5)
 
     def _file(self, name: str, content: bytes) -> Path:
-        path = self.folder / name
+        path = self.directory / name
         path.write_bytes(content)
         return path
 
@@ -109,9 +109,9 @@ def aira_dojo(project: Project, files: Submissions) -> None:
     module = project.names("src/dojo/tasks/mlebench/evaluate.py", "evaluate_submission", "is_lower_better", "logger")
     assert module.is_lower_better(files.competition) is False
     for path, score in ((files.gold, 1.0), (files.sample, files.score), (files.broken, None)):
-        found, report = module.evaluate_submission(path, files.data, ID, files.folder / "results")
+        found, report = module.evaluate_submission(path, files.data, ID, files.directory / "results")
         assert found == score == report["score"], path
-    assert json.loads((files.folder / "results" / "grading_report.json").read_text())["valid_submission"] is False
+    assert json.loads((files.directory / "results" / "grading_report.json").read_text())["valid_submission"] is False
 
 
 def validation_server(path: str, config: str) -> Callable[[Project, Submissions], None]:
@@ -161,8 +161,8 @@ def shinka(project: Project, files: Submissions) -> None:
     }
     module = project.names("agents/shinka/evaluate.py", "grade", "write_perf", "IS_LOWER_BETTER", **space)
     module.grade.__globals__.update(space)
-    assert module.grade(str(files.gold), str(files.folder), "validation") == (True, 1.0)
-    graded, message = module.grade(str(files.broken), str(files.folder), "test")
+    assert module.grade(str(files.gold), str(files.directory), "validation") == (True, 1.0)
+    graded, message = module.grade(str(files.broken), str(files.directory), "test")
     assert graded is False and "grading function" in message
 
 
@@ -196,7 +196,7 @@ def _lazy_preparing(project: Project, files: Submissions) -> None:
 
     given = {"solver": lambda function: function, "Solver": Any, "TaskState": Any, "Generate": Any}
     module = project.names("inspect_evals/mle_bench/mle_bench.py", "_ensure_mount_dirs", "prepare_competition_data", "logger", **given)
-    data = files.folder / "lazy"
+    data = files.directory / "lazy"
     module._ensure_mount_dirs(data, ID)
     shutil.copy(_bundle(files), data / ID / f"{ID}.zip")
     competition = registry.set_data_dir(data).get_competition(ID)
@@ -263,8 +263,8 @@ def kapso(project: Project, files: Submissions) -> None:
 
     space: dict[str, Any] = {"grade_csv": grade_csv, "registry": registry.set_data_dir(files.data), "Path": Path}
     exec(compile(ast.Module([method], []), "handler.py", "exec"), space)
-    shutil.copy(files.sample, files.folder / "final_submission.csv")
-    found = space["final_evaluate"](types.SimpleNamespace(competition_id=ID), str(files.folder))
+    shutil.copy(files.sample, files.directory / "final_submission.csv")
+    found = space["final_evaluate"](types.SimpleNamespace(competition_id=ID), str(files.directory))
     assert found.startswith(f"CompetitionReport(competition_id='{ID}', score={files.score},"), found
     assert grade_csv(Path("dummy.csv"), files.competition).is_lower_better is False
 
@@ -275,10 +275,10 @@ def mle_agent(project: Project, files: Submissions) -> None:
 
     module.grade_sample.__globals__["registry"] = registry.set_data_dir(files.data)
     assert module.grade_sample(files.sample, ID).score == files.score
-    lines = files.folder / "list.jsonl"
+    lines = files.directory / "list.jsonl"
     lines.write_text(json.dumps({"competition_id": ID, "submission_path": str(files.gold)}) + "\n")
-    module.grade(lines, files.folder / "reports")
-    [report] = (files.folder / "reports").glob("*_grading_report.json")
+    module.grade(lines, files.directory / "reports")
+    [report] = (files.directory / "reports").glob("*_grading_report.json")
     assert json.loads(report.read_text())["total_gold_medals"] == 1
     init = project.names("exp/init.py", "is_init", "EXP_DIR", "LFS_SEARCH_DIR", "_LFS_SIGNATURE")
     assert init.is_init() in (True, False)
@@ -292,11 +292,11 @@ def benchflow(project: Project, files: Submissions) -> None:
     wanted += ["_copy_mlebench_package", "_copytree", "_CORE_MLEBENCH_FILES", "_SCRIPT_DIR"]
     import yaml
 
-    module = project.names("benchmarks/mle-bench/benchflow.py", *wanted, yaml=yaml, __file__=str(files.folder / "x.py"))
+    module = project.names("benchmarks/mle-bench/benchflow.py", *wanted, yaml=yaml, __file__=str(files.directory / "x.py"))
     root = Path(str(mlebench.__file__)).parents[1]
     competitions = {one.competition_id: one for one in module.load_competitions(root)}
     assert len(competitions) == 82 and competitions[ID].description
-    task = files.folder / "task"
+    task = files.directory / "task"
     module._copy_mlebench_package(root, task, competitions[ID])
     code = (
         f"from pathlib import Path\nfrom mlebench.registry import registry\nfrom mlebench.grade import grade_csv\n"
@@ -306,7 +306,7 @@ def benchflow(project: Project, files: Submissions) -> None:
     import mleprep
 
     paths = f"{task / 'tests'}:{Path(str(mleprep.__file__)).parents[1]}"
-    around = os.environ | {"PYTHONPATH": paths, "HOME": str(files.folder)}
+    around = os.environ | {"PYTHONPATH": paths, "HOME": str(files.directory)}
     done = subprocess.run([sys.executable, "-c", code], env=around, capture_output=True, text=True)
     assert done.stdout == f"{files.score}\n", done.stderr
 
@@ -314,7 +314,7 @@ def benchflow(project: Project, files: Submissions) -> None:
 def medals(project: Project, files: Submissions) -> None:
     names = ["GradeResult", "_extract_json_block", "_resolve_medal", "_coerced_api_regrade", "_api_grade", "grade"]
     module = project.names("bench/grader.py", *names)
-    commands = files.folder / "bin"
+    commands = files.directory / "bin"
     commands.mkdir()
     command = commands / "mlebench"
     command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m mlebench.cli "$@"\n')
@@ -322,7 +322,7 @@ def medals(project: Project, files: Submissions) -> None:
     path = os.environ["PATH"]
     try:
         # Without the command, it calls the package.
-        for directory in (f"{commands}:{path}", str(files.folder)):
+        for directory in (f"{commands}:{path}", str(files.directory)):
             os.environ["PATH"] = directory
             gold, sample, broken = (
                 module.grade(ID, submission, files.data) for submission in (files.gold, files.sample, files.broken)
@@ -349,9 +349,9 @@ def dslighting(project: Project, files: Submissions) -> None:
         def log_mismatch(self, **_: Any) -> None:
             pass
 
-    given = {"BaseBenchmark": Base, "TaskDefinition": types.SimpleNamespace, "yaml": yaml, "__file__": str(files.folder / "a/b/c.py")}
+    given = {"BaseBenchmark": Base, "TaskDefinition": types.SimpleNamespace, "yaml": yaml, "__file__": str(files.directory / "a/b/c.py")}
     module = project.names("dsat/benchmark/mle.py", "MLEBenchmark", "logger", **given)
-    benchmark = module.MLEBenchmark("mle", None, str(files.folder / "log"), str(files.data), [ID])
+    benchmark = module.MLEBenchmark("mle", None, str(files.directory / "log"), str(files.data), [ID])
     assert benchmark.problems == [{"competition_id": ID, "mode": "standard_ml"}]
     assert asyncio.run(benchmark.grade(files.gold)) == 1.0
 
@@ -376,12 +376,12 @@ def looplab(project: Project, files: Submissions) -> None:
         sys.modules[name] = types.ModuleType(name)
     vars(sys.modules["looplab.adapters.mlebench_real"]).update(vars(real))
 
-    def download(name: str, folder: Path, **_: Any) -> Path:
-        return Path(shutil.copy(bundle, folder / f"{name}.zip"))
+    def download(name: str, directory: Path, **_: Any) -> Path:
+        return Path(shutil.copy(bundle, directory / f"{name}.zip"))
 
     given = {"download_competition": download, "_competition": real._competition}
     prepare = project.names("looplab/adapters/mlebench_prep.py", "prepare_competition", "_verify_prepared_checksums", **given)
-    data = str(files.folder / "looplab")
+    data = str(files.directory / "looplab")
     assert real.is_prepared(ID, data) is False
     competition = prepare.prepare_competition(ID, data_dir=data)
     assert real.is_prepared(ID, data) is True
@@ -438,9 +438,9 @@ def main() -> int:
     for name, check in PROJECTS.items():
         if given.names and not any(word in name for word in given.names):
             continue
-        with tempfile.TemporaryDirectory() as folder:
+        with tempfile.TemporaryDirectory() as directory:
             try:
-                check(Project(given.checkouts.resolve(), name), Submissions(given.data.resolve(), Path(folder)))
+                check(Project(given.checkouts.resolve(), name), Submissions(given.data.resolve(), Path(directory)))
                 print(f"{name}: works")
             except Missing as error:
                 print(f"{name}: skipped, there is no {error}")

@@ -190,7 +190,7 @@ impl From<FetchError> for Error {
     fn from(error: FetchError) -> Error {
         Error {
             help: error.remedy(),
-            ..Error::new(error.failure(), error.to_string())
+            ..Error::new(error.failure(), chain(&error))
         }
     }
 }

@@ -31,11 +31,11 @@ pub fn format_pipeline(path: &Path) -> Result<Option<String>, Error> {
 
 /// Returns the settings of the pipeline in each of its variants.
 fn meaning(path: &Path, text: &str) -> Result<Vec<BTreeMap<String, String>>, Error> {
-    let folder = path.parent().unwrap_or(Path::new(""));
+    let directory = path.parent().unwrap_or(Path::new(""));
     let entry = CatalogEntry::entry_of_directory(
         "formatted".to_owned(),
         path,
-        folder,
+        directory,
         text.to_owned().into(),
     )?;
     prep_spec::variants(text)?

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use prep_core::{Context, Failure, Remedy, StepError};
+use prep_core::{Context, Failure, Remedy, StepError, chain};
 use prep_steps::{Manifest, VerifiedTree};
 
 use crate::catalog::Catalog;
@@ -16,7 +16,7 @@ use crate::settings::Settings;
 /// Returns an error if the manifest exists but cannot be read.
 pub fn manifest(data_dir: &Path, id: &str) -> Result<Option<Manifest>, Error> {
     Manifest::read(data_dir, id)
-        .map_err(|error| Error::new(Failure::Machine, format!("{id}: {error}")))
+        .map_err(|error| Error::new(Failure::Machine, format!("{id}: {}", chain(&error))))
 }
 
 /// The state of a competition in a data directory.
@@ -90,12 +90,12 @@ pub fn each_manifest<'i, T: Send>(
             return Ok(None);
         };
         let read = Manifest::read(data_dir, id);
-        let read = read.map_err(|error| StepError::machine(format!("{id}: {error}")))?;
+        let read = read.map_err(|error| StepError::machine(format!("{id}: {}", chain(&error))))?;
         let found = read.and_then(|manifest| wanted(id, manifest));
         Ok(found.map(|found| (place, id.as_str(), found)))
     };
     let found = context.map_parallel(ids.len(), 0, || (), each);
-    let found = found.map_err(|error| Error::new(error.failure(), error.to_string()))?;
+    let found = found.map_err(|error| Error::from(error))?;
     let mut found: Vec<_> = found.into_iter().flatten().collect();
     found.sort_unstable_by_key(|(place, ..)| *place);
     Ok(found.into_iter().map(|(_, id, one)| (id, one)).collect())
@@ -123,7 +123,7 @@ pub fn verify_after_restart(
     for (id, bytes) in unverified {
         notes(Note::ReadsAgain { id, bytes });
         let verified = prep_steps::verify_after_restart(context, data_dir, id)
-            .map_err(|error| Error::new(error.failure(), format!("{id}: {error}")))?;
+            .map_err(|error| Error::new(error.failure(), format!("{id}: {}", chain(&error))))?;
         if let VerifiedTree::Damaged { files } = verified {
             notes(Note::Damaged { id, files });
         }

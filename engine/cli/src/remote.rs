@@ -145,7 +145,7 @@ pub fn key(error: prep_remote::KeyError) -> CliError {
         | prep_remote::KeyError::Missing { .. } => Exit::Usage,
         _ => Exit::Machine,
     };
-    CliError::new(exit, error.to_string())
+    CliError::new(exit, prep_core::chain(&error))
 }
 
 impl CliSession {

@@ -72,12 +72,12 @@ impl Environment {
 /// Returns the digests of all files below a directory, by path.
 pub(crate) fn files(root: &Path) -> io::Result<BTreeMap<String, Digest>> {
     let mut found = BTreeMap::new();
-    let mut folders = vec![root.to_owned()];
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(&folder)? {
+    let mut directories = vec![root.to_owned()];
+    while let Some(directory) = directories.pop() {
+        for entry in fs::read_dir(&directory)? {
             let path = entry?.path();
             if path.is_dir() {
-                folders.push(path);
+                directories.push(path);
                 continue;
             }
             let inner = path.strip_prefix(root).unwrap_or(&path);

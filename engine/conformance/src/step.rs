@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use prep_cache::Digest;
-use prep_core::{Context, Failure, Inputs, Outputs, Step, StepError};
+use prep_core::{Context, Failure, Inputs, Outputs, Step, StepError, chain};
 
 use crate::Violation;
 use crate::environment::{Environment, LIMITS};
@@ -109,7 +109,7 @@ fn check_objects(context: &Context, outputs: &Outputs) -> Result<(), Violation> 
             }
             let read = context.store.open_object(object);
             read.map_err(|error| {
-                let found = format!("{object} of the output `{name}`: {error}");
+                let found = format!("{object} of the output `{name}`: {}", chain(&error));
                 Violation::new("objects of outputs are in the cache", found)
             })?;
         }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use prep_cache::{Digest, LedgerEntry, Offer, Store, StoreError};
+use prep_core::chain;
 
 use crate::Violation;
 use crate::environment::{Environment, LIMITS};
@@ -72,7 +73,7 @@ fn check_unknown(store: &Store) -> Result<(), Violation> {
     let is_missing = matches!(read, Err(StoreError::Missing { .. }));
     expect(is_missing, "an unknown object is missing", || {
         read.map_or_else(
-            |error| error.to_string(),
+            |error| chain(&error),
             |bytes| format!("{} bytes", bytes.len()),
         )
     })

@@ -262,14 +262,14 @@ mod tests {
         name: &str,
         content: &[u8],
     ) -> Result<Vec<(String, usize)>> {
-        let (folder, temp) = (tempfile::tempdir()?, tempfile::tempdir()?);
-        std::fs::write(folder.path().join(name), content)?;
+        let (directory, temp) = (tempfile::tempdir()?, tempfile::tempdir()?);
+        std::fs::write(directory.path().join(name), content)?;
         let mut found = Vec::new();
         let resources = Resources {
             limits,
             temp: temp.path(),
         };
-        let visited = of_directory(folder.path(), &resources, &mut |path, _, content| {
+        let visited = of_directory(directory.path(), &resources, &mut |path, _, content| {
             let mut bytes = Vec::new();
             content.read_to_end(&mut bytes)?;
             found.push((path.to_owned(), bytes.len()));

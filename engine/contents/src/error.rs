@@ -20,7 +20,7 @@ pub enum ContentsError {
     #[error("{} {reason}", path.display())]
     Refused { path: PathBuf, reason: &'static str },
     /// The system failed: disk full, too many open files, bad block, no permission, no such file ...
-    #[error("{}{source}", place(path.as_deref()))]
+    #[error("{}", access(path.as_deref(), source))]
     System {
         path: Option<PathBuf>,
         source: io::Error,
@@ -30,10 +30,12 @@ pub enum ContentsError {
 /// Results of reading content.
 pub type Result<T, E = ContentsError> = std::result::Result<T, E>;
 
-fn place(path: Option<&Path>) -> String {
-    path.map_or_else(String::new, |path| {
-        format!("cannot access {}: ", path.display())
-    })
+/// Without a path, the message is that of the system.
+fn access(path: Option<&Path>, source: &io::Error) -> String {
+    path.map_or_else(
+        || source.to_string(),
+        |path| format!("cannot access {}", path.display()),
+    )
 }
 
 impl ContentsError {
@@ -99,7 +101,7 @@ impl From<io::Error> for ContentsError {
 fn copy(error: &io::Error) -> io::Error {
     match error.raw_os_error() {
         Some(number) => io::Error::from_raw_os_error(number),
-        None => io::Error::new(error.kind(), error.to_string()),
+        None => io::Error::new(error.kind(), chain(error)),
     }
 }
 

@@ -388,9 +388,12 @@ mod tests {
 
     /// Names of members that differ, and the number of files in the temporary directory and of open ones during the comparison.
     fn differing(path: &str, theirs: &[u8], ours: &[u8]) -> (Vec<String>, usize, usize) {
-        let folder = tempfile::tempdir().unwrap();
+        let directory = tempfile::tempdir().unwrap();
         let temp = tempfile::tempdir().unwrap();
-        let (one, other) = (folder.path().join("theirs"), folder.path().join("ours"));
+        let (one, other) = (
+            directory.path().join("theirs"),
+            directory.path().join("ours"),
+        );
         std::fs::write(&one, theirs).unwrap();
         std::fs::write(&other, ours).unwrap();
         let resources = Resources {

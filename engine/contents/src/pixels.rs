@@ -57,7 +57,7 @@ fn jpeg(file: &[u8], limits: &DecodingLimits) -> Result<Pixels> {
         .set_max_width(MAX_JPEG_SIDE)
         .set_max_height(MAX_JPEG_SIDE);
     let mut decoder = JpegDecoder::new_with_options(ZCursor::new(file), options);
-    let failed = |error| damaged(format!("{error:?}"));
+    let failed = |error: zune_jpeg::errors::DecodeErrors| damaged(error.to_string());
     decoder.decode_headers().map_err(failed)?;
     let (width, height) = decoder.dimensions().ok_or_else(|| damaged("no size"))?;
     check(limits, width as u64, height as u64)?;

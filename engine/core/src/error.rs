@@ -17,7 +17,7 @@ pub enum StepError {
     #[error("{0}")]
     Store(#[from] StoreError),
     /// A stored value has an unexpected format.
-    #[error("the stored value {digest} cannot be read: {cause}")]
+    #[error("the stored value {digest} cannot be read")]
     Value {
         /// The digest of the value.
         digest: Digest,

@@ -141,7 +141,7 @@ pub enum ResolveError {
     #[error("{0}")]
     Graph(#[from] GraphError),
     /// A node cannot be examined.
-    #[error("{step}: {cause}")]
+    #[error("{step}")]
     Step {
         /// `competition/step`.
         step: String,

@@ -7,7 +7,7 @@ use crate::groups::Group;
 /// An error when reading a file.
 #[derive(Debug, thiserror::Error)]
 pub enum ExperimentsError {
-    #[error("cannot read {}: {source}", path.display())]
+    #[error("cannot read {}", path.display())]
     Read {
         path: PathBuf,
         source: std::io::Error,
@@ -17,7 +17,7 @@ pub enum ExperimentsError {
         path.display()
     )]
     Pointer { path: PathBuf },
-    #[error("{} is not JSON: {source}", path.display())]
+    #[error("{} is not JSON", path.display())]
     Json {
         path: PathBuf,
         source: serde_json::Error,

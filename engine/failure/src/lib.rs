@@ -78,21 +78,15 @@ pub fn causes<'a>(
     })
 }
 
-/// Returns the messages of an error and its causes on one line, separated by `: `. Skips a cause whose message is
-/// already contained in the text.
+/// Returns the messages of an error and its causes on one line, separated by `: `.
+///
+/// Errors of this workspace do not contain the messages of their causes. Some libraries append them, and an error
+/// without a message of its own, such as an [`io::Error`] around another one, has its cause's message. A message that
+/// the previous one ends with is therefore skipped.
 pub fn chain(error: &(dyn Error + 'static)) -> String {
-    let mut text = String::new();
-    for cause in causes(error) {
-        let message = cause.to_string();
-        if text.contains(&message) {
-            continue;
-        }
-        if !text.is_empty() {
-            text.push_str(": ");
-        }
-        text.push_str(&message);
-    }
-    text
+    let mut messages: Vec<String> = causes(error).map(ToString::to_string).collect();
+    messages.dedup_by(|cause, before| before.ends_with(&**cause));
+    messages.join(": ")
 }
 
 /// Whether an I/O error comes from the operating system, and not from a decoder that reports damaged data.

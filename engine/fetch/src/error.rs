@@ -105,7 +105,7 @@ pub enum FetchError {
     Incomplete { reason: String },
     #[error("the server replaced the bundle {times} times while it was fetched")]
     KeepsChanging { times: u32 },
-    #[error("{cause}; gave up after {attempts} attempts in a row")]
+    #[error("gave up after {attempts} attempts in a row")]
     GaveUp {
         #[source]
         cause: Trouble,
@@ -124,7 +124,7 @@ pub enum FetchError {
     },
     #[error("the server reports that {item} has {}, which is more than prep can fetch", units::bytes(*.bytes))]
     TooLong { item: String, bytes: u64 },
-    #[error("cannot {action} {path}: {cause}")]
+    #[error("cannot {action} {path}")]
     Io {
         action: &'static str,
         path: PathBuf,
@@ -133,7 +133,7 @@ pub enum FetchError {
     },
     #[error("the disk returns different bytes than those written to {path}, at byte {offset}")]
     Disk { path: PathBuf, offset: u64 },
-    #[error("the bundle of {id} cannot be listed: {cause}")]
+    #[error("the bundle of {id} cannot be listed")]
     Listing {
         id: String,
         #[source]

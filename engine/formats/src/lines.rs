@@ -19,7 +19,7 @@ pub enum LinesError {
         line: u64,
     },
     /// The line is longer than [`Limit::Record`].
-    #[error("line {line}: {cause}")]
+    #[error("line {line} is too long")]
     TooLong {
         /// Number of the line.
         line: u64,

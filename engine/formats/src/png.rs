@@ -36,7 +36,7 @@ pub enum PngError {
     #[error("the PNG image has 16 bits per channel; only up to 8 are converted to grey")]
     SixteenBit,
     /// The image has more pixels than [`Limit::Pixels`].
-    #[error("the PNG image has {width} x {height} pixels: {cause}")]
+    #[error("the PNG image has {width} x {height} pixels")]
     TooLarge {
         /// Pixels per row.
         width: u32,

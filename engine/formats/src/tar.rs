@@ -23,7 +23,7 @@ pub enum TarError {
         found: FileType,
     },
     /// The path of a member could lead out of the target directory.
-    #[error("member {member} has an unsafe path: {cause}", member = Quoted(.member))]
+    #[error("member {member} has an unsafe path", member = Quoted(.member))]
     UnsafePath {
         /// Path of the member.
         member: String,
@@ -49,7 +49,7 @@ pub enum TarError {
         kind: char,
     },
     /// The archive has too many members, or they declare too many bytes.
-    #[error("at member {member}, {cause}", member = Quoted(.member))]
+    #[error("at member {member}", member = Quoted(.member))]
     Limit {
         /// The first member over the limit.
         member: String,

@@ -89,9 +89,10 @@ impl Grader {
     pub fn grade_bytes(&self, answers: &Frame, bytes: &[u8]) -> GradeOutcome {
         match self.grade_content(answers, FileContent::Bytes(bytes)) {
             Ok(outcome) => outcome,
-            Err(error) => {
-                GradeOutcome::Invalid(Refusal::new(RefusalKind::Unreadable, error.to_string()))
-            }
+            Err(error) => GradeOutcome::Invalid(Refusal::new(
+                RefusalKind::Unreadable,
+                prep_failure::chain(&error),
+            )),
         }
     }
 

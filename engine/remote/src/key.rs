@@ -51,7 +51,7 @@ pub enum KeyError {
     #[error("the system's random number generator failed")]
     Random,
     /// A file cannot be read or written.
-    #[error("cannot {action} {path}: {cause}")]
+    #[error("cannot {action} {path}")]
     Io {
         action: &'static str,
         path: PathBuf,

@@ -222,7 +222,7 @@ fn upload_error(error: &UploadError) -> Handled {
         | UploadError::Broken(_)
         | UploadError::Multipart(_) => (StatusCode::BAD_REQUEST, "Bad Request"),
     };
-    answer::error(status, name, &error.to_string()).into()
+    answer::error(status, name, &prep_failure::chain(error)).into()
 }
 
 impl Shared {

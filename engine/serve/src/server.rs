@@ -53,13 +53,13 @@ pub struct ServerOptions {
 /// Errors when starting a server.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
-    #[error("cannot listen on {host}:{port}: {source}")]
+    #[error("cannot listen on {host}:{port}")]
     Listen {
         host: String,
         port: u16,
         source: std::io::Error,
     },
-    #[error("cannot serve: {0}")]
+    #[error("cannot serve")]
     Runtime(#[from] std::io::Error),
 }
 

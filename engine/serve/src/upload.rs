@@ -38,7 +38,7 @@ pub(crate) enum UploadError {
     NoFile,
     #[error("the upload cannot be read: {0}")]
     Broken(String),
-    #[error("the upload cannot be read: {0}")]
+    #[error("the upload cannot be read")]
     Multipart(#[from] MultipartError),
     #[error("the upload is larger than {0} bytes")]
     TooLarge(u64),

@@ -238,7 +238,7 @@ fn classify(error: &DataFusionError, pool: Option<&QueryPool>) -> (Failure, Stri
             return (Failure::Cancelled, "stopped".to_owned());
         }
         if let Some(UnreadableRelation(error)) = cause.downcast_ref::<UnreadableRelation>() {
-            return (Failure::Input, error.to_string());
+            return (Failure::Input, prep_failure::chain(error.as_ref()));
         }
         // A query reads tables through relations, whose errors have their own type. All other I/O errors concern
         // temporary files.

@@ -86,12 +86,7 @@ impl LocatedError {
 impl fmt::Display for LocatedError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (line, column) = self.source.position(self.diagnostic.span.start);
-        let (file, message) = (&self.source.name, &self.diagnostic.message);
-        write!(f, "{file}:{line}:{column}: {message}")?;
-        match &self.diagnostic.help {
-            Some(help) => write!(f, "; {help}"),
-            None => Ok(()),
-        }
+        write!(f, "{}:{line}:{column}", self.source.name)
     }
 }
 

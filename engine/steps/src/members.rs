@@ -50,17 +50,17 @@ fn member(path: &str, plain: fn(&str) -> String) -> String {
         end += segment.len();
         if is_archive(segment) && end < path.len() {
             let archive = &path[..end];
-            let folder = archive_suffix(archive).map_or(archive, |suffix| {
+            let directory = archive_suffix(archive).map_or(archive, |suffix| {
                 archive.strip_suffix(suffix).unwrap_or(archive)
             });
             // In a pattern, a comma separates alternatives.
             let escape = |path: &str| globset::escape(path).replace(',', "[,]");
-            return format!("{{{},{}/**}}", escape(archive), escape(folder));
+            return format!("{{{},{}/**}}", escape(archive), escape(directory));
         }
         end += 1;
     }
     match path.strip_suffix('/') {
-        Some(folder) => format!("{}/**", globset::escape(folder)),
+        Some(directory) => format!("{}/**", globset::escape(directory)),
         None => plain(path),
     }
 }

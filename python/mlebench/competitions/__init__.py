@@ -12,10 +12,10 @@ class _Folders(list[str]):
 
     def __iter__(self) -> Iterator[str]:
         yield from list(super().__iter__())
-        folder = str(definitions.folder())
-        if folder not in list(super().__iter__()):
-            self.append(folder)
-            yield folder
+        directory = str(definitions.directory())
+        if directory not in list(super().__iter__()):
+            self.append(directory)
+            yield directory
 
 
 __path__ = _Folders(__path__)

@@ -75,21 +75,21 @@ def grade(competition_id: str, submission: pd.DataFrame, answers: pd.DataFrame |
     from mlebench.grade_helpers import InvalidSubmissionError
 
     with tempfile.TemporaryDirectory(prefix="mlebench-") as name:
-        folder = Path(name)
-        table = folder / "submission.frame"
+        directory = Path(name)
+        table = directory / "submission.frame"
         write_frame(submission, table)
-        found = program.score(competition_id, table, _write_answers(folder, answers))
+        found = program.score(competition_id, table, _write_answers(directory, answers))
     if found["score"] is None:
         raise InvalidSubmissionError(found["reason"])
     return float(found["score"])
 
 
-def _write_answers(folder: Path, answers: pd.DataFrame | list[dict[str, Any]]) -> Path:
+def _write_answers(directory: Path, answers: pd.DataFrame | list[dict[str, Any]]) -> Path:
     if isinstance(answers, list):
-        path = folder / "answers.jsonl"
+        path = directory / "answers.jsonl"
         path.write_text("".join(json.dumps(row) + "\n" for row in answers), encoding="utf-8")
     else:
-        path = folder / "answers.frame"
+        path = directory / "answers.frame"
         write_frame(answers, path)
     return path
 
@@ -106,10 +106,10 @@ def prepare(competition_id: str, raw: Path, public: Path, private: Path) -> Path
     raw, public, private = Path(raw), Path(public), Path(private)
     # Next to the target, so that files are moved and not copied.
     with tempfile.TemporaryDirectory(prefix=".prepare-", dir=public.resolve().parent) as name:
-        folder = Path(name)
-        pack(raw, folder / f"{competition_id}.zip")
-        program.run_alone(competition_id, folder, folder / "data")
-        prepared = folder / "data" / competition_id / "prepared"
+        directory = Path(name)
+        pack(raw, directory / f"{competition_id}.zip")
+        program.run_alone(competition_id, directory, directory / "data")
+        prepared = directory / "data" / competition_id / "prepared"
         (prepared / "public" / "description.md").unlink(missing_ok=True)
         for found, target in ((prepared / "public", public), (prepared / "private", private)):
             target.mkdir(parents=True, exist_ok=True)

@@ -50,31 +50,31 @@ def _stamp() -> str:
     return f"{path} {found.st_size} {found.st_mtime_ns} {own}\n"
 
 
-def _holds(folder: Path, stamp: str) -> bool:
+def _holds(directory: Path, stamp: str) -> bool:
     try:
-        return (folder / STAMP).read_text() == stamp and (folder / INDEX).is_file()
+        return (directory / STAMP).read_text() == stamp and (directory / INDEX).is_file()
     except OSError:
         return False
 
 
-def _write(folder: Path, stamp: str) -> bool:
-    if _holds(folder, stamp):
+def _write(directory: Path, stamp: str) -> bool:
+    if _holds(directory, stamp):
         return True
-    if _holds(folder, SHIPPED):
+    if _holds(directory, SHIPPED):
         return False
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        if not os.access(folder, os.W_OK):
+        directory.mkdir(parents=True, exist_ok=True)
+        if not os.access(directory, os.W_OK):
             return False
-        files.write(folder, program.definitions(folder))
-        files.replace(folder / STAMP, stamp)
+        files.write(directory, program.definitions(directory))
+        files.replace(directory / STAMP, stamp)
     except OSError:
         return False
     return True
 
 
 @cache
-def _folder(stamp: str) -> Path:
+def _definitions_directory(stamp: str) -> Path:
     caches = user_cache_dir() / "mle-bench"
     own = os.environ.get("PREP_PIPELINES")
     if own:
@@ -89,11 +89,11 @@ def _folder(stamp: str) -> Path:
     return place
 
 
-def folder() -> Path:
+def directory() -> Path:
     """The directory with a directory per competition."""
     if not os.environ.get("PREP_PIPELINES") and _holds(_package(), SHIPPED):
         return _package()
-    return _folder(_stamp())
+    return _definitions_directory(_stamp())
 
 
 @cache
@@ -104,5 +104,5 @@ def _index(path: Path, stamp: str) -> dict[str, dict[str, Any]]:
 
 def is_built_in(competition_id: str) -> bool:
     """Whether the program knows a competition."""
-    place = folder()
+    place = directory()
     return competition_id in _index(place, (place / STAMP).read_text())

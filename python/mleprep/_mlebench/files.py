@@ -23,20 +23,20 @@ def replace(path: Path, text: str) -> None:
     draft.replace(path)
 
 
-def write(folder: Path, definitions: dict[str, Any]) -> None:
+def write(directory: Path, definitions: dict[str, Any]) -> None:
     """Writes a directory per competition, the lists of competitions, and last the index.
 
     Removes competitions that an earlier index names and the program does not know any more.
     """
-    for name in set(_indexed(folder)) - {one["id"] for one in definitions["competitions"]}:
-        shutil.rmtree(folder / name, ignore_errors=True)
+    for name in set(_indexed(directory)) - {one["id"] for one in definitions["competitions"]}:
+        shutil.rmtree(directory / name, ignore_errors=True)
     for name, text in rendered(definitions).items():
-        replace(folder / name, text)
+        replace(directory / name, text)
 
 
-def _indexed(folder: Path) -> list[str]:
+def _indexed(directory: Path) -> list[str]:
     try:
-        return list(json.loads((folder / "index.json").read_text(encoding="utf-8")))
+        return list(json.loads((directory / "index.json").read_text(encoding="utf-8")))
     except (OSError, ValueError):
         return []
 

@@ -45,9 +45,9 @@ class KaggleApi:
         if name != "username":
             return None
         named = os.environ.get("KAGGLE_USERNAME")
-        for folder in () if named else _config_dirs():
+        for directory in () if named else _config_dirs():
             try:
-                named = json.loads((folder / "kaggle.json").read_text(encoding="utf-8")).get("username")
+                named = json.loads((directory / "kaggle.json").read_text(encoding="utf-8")).get("username")
                 break
             except (OSError, ValueError, AttributeError):
                 continue

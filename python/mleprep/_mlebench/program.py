@@ -71,9 +71,9 @@ def validate(competition_id: str, submission: Path, answers: Path) -> tuple[bool
     return found["valid"], found["message"]
 
 
-def definitions(folder: Path) -> dict[str, Any]:
+def definitions(directory: Path) -> dict[str, Any]:
     """The definitions of all competitions."""
-    options = ("--json", "--quiet", "--data-dir", folder, "--cache-dir", folder)
+    options = ("--json", "--quiet", "--data-dir", directory, "--cache-dir", directory)
     found: dict[str, Any] = json.loads(_call("pipeline", "show", *options))
     return found
 

@@ -9,11 +9,11 @@ from pathlib import Path
 from mlebench.registry import registry
 
 PATHS = ["answers", "gold_submission", "sample_submission", "raw_dir", "private_dir", "public_dir"]
-folder = registry.get_data_dir()
+directory = registry.get_data_dir()
 found = {}
 for name in registry.list_competition_ids():
     one = registry.get_competition(name)
     found[name] = {"name": one.name, "competition_type": one.competition_type, "grader": one.grader.name}
-    found[name] |= {key: Path(getattr(one, key)).relative_to(folder).as_posix() for key in PATHS}
+    found[name] |= {key: Path(getattr(one, key)).relative_to(directory).as_posix() for key in PATHS}
 lines = ",\n".join(f"{json.dumps(name)}: {json.dumps(facts, ensure_ascii=False)}" for name, facts in found.items())
 print("{\n" + lines + "\n}")

@@ -79,7 +79,7 @@ fn full_disk_is_reported() {
     sandbox.pipeline(Gallery::ID, &Gallery::pipeline(0));
     sandbox.bundle(Gallery::ID, &Gallery::archive(400, 1).bytes());
     for full in ["data", "store"] {
-        fs::create_dir_all(sandbox.path(full)).expect("folder");
+        fs::create_dir_all(sandbox.path(full)).expect("directory");
         let command = sandbox.run_command(&[Gallery::ID]);
         let mount = format!("mount -t tmpfs -o size=40k none {full}");
         let Some(ended) = mounted(&sandbox, &mount, &command) else {
@@ -121,7 +121,7 @@ fn modes(directory: &Path, found: &mut Vec<(String, u32)>) {
         metadata.permissions().mode() & 0o777,
     ));
     if metadata.is_dir() {
-        for entry in fs::read_dir(directory).expect("a folder") {
+        for entry in fs::read_dir(directory).expect("a directory") {
             modes(&entry.expect("entry").path(), found);
         }
     }

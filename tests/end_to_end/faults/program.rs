@@ -22,7 +22,7 @@ fn run(world: &World, library: &Path, fault: &str, number: Option<usize>) -> (En
     command
         .env("LD_PRELOAD", library)
         .env("TROUBLE", fault)
-        .env("TROUBLE_ROOT", source.parent().expect("a folder"))
+        .env("TROUBLE_ROOT", source.parent().expect("a directory"))
         .env("TROUBLE_COUNT", &count);
     if let Some(number) = number {
         command.env("TROUBLE_NUMBER", number.to_string());

@@ -21,7 +21,7 @@ fn prepare_other(world: &World, pipeline: &str) {
 /// Returns the number of temporary files and directories next to `prepared`.
 fn leftovers(world: &World) -> usize {
     let prepared = world.sandbox.prepared(&world.id);
-    let home = fs::read_dir(prepared.parent().expect("a folder")).expect("read");
+    let home = fs::read_dir(prepared.parent().expect("a directory")).expect("read");
     let names = home.map(|entry| entry.expect("read").file_name());
     let of_ours = names.filter(|name| name.to_string_lossy().starts_with(".prep-"));
     of_ours.count()

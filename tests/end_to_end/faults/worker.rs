@@ -36,7 +36,7 @@ pub struct Run {
 pub fn preloaded() -> Option<&'static Path> {
     static LIBRARY: OnceLock<Option<(tempfile::TempDir, PathBuf)>> = OnceLock::new();
     let made = LIBRARY.get_or_init(|| {
-        let directory = tempfile::tempdir().expect("folder");
+        let directory = tempfile::tempdir().expect("directory");
         let made = library(directory.path())?;
         Some((directory, made))
     });

@@ -79,7 +79,7 @@ impl World {
 
     fn root(&self) -> PathBuf {
         let source = self.sandbox.source();
-        source.parent().expect("a folder").to_owned()
+        source.parent().expect("a directory").to_owned()
     }
 
     /// Prepares without faults, and returns the resulting tree.

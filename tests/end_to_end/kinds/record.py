@@ -15,7 +15,7 @@ HERE = Path(__file__).parent
 warnings.simplefilter("ignore")
 
 
-def folders(name):
+def directories(name):
     base = HERE / name
     for part in ("bundle", "expected"):
         shutil.rmtree(base / part, ignore_errors=True)
@@ -26,7 +26,7 @@ def folders(name):
 
 def shorthand():
     """Shorter forms of the language: names in patterns, columns of a list, unpivot, copies, defaults, named checks."""
-    bundle, out = folders("shorthand")
+    bundle, out = directories("shorthand")
     for case, day, number in [("a", "d1", 1), ("a", "d2", 2), ("b", "d1", 3)]:
         path = bundle / f"scans/{case}/{day}/slice_{number:03}_{number * 10}.txt"
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -42,8 +42,8 @@ def shorthand():
         _, case, day, name = file.split("/")
         _, number, size = name.removesuffix(".txt").split("_")
         rows.append((file.removeprefix("scans/"), case, day, number, size))
-        for folder, target in [("kept", file.removeprefix("scans/")), ("flat", name)]:
-            path = out / folder / target
+        for directory, target in [("kept", file.removeprefix("scans/")), ("flat", name)]:
+            path = out / directory / target
             path.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(bundle / file, path)
     pd.DataFrame(rows, columns=["path", "case", "day", "number", "size_mm"]).to_csv(out / "scans.csv", index=False, quoting=2)
@@ -58,7 +58,7 @@ def shorthand():
 
 
 def draws():
-    bundle, out = folders("draws")
+    bundle, out = directories("draws")
     rng = np.random.RandomState(7)
     words = [int(w) for w in rng.randint(0, 40, 300)]
     pd.DataFrame({"id": range(300), "words": words}).to_csv(bundle / "t.csv", index=False)
@@ -79,8 +79,8 @@ def draws():
     rows = []
     for i in order:
         cover = p.choice([0, 1])
-        folder = p.choice([0, 1, 2]) if cover == 1 else None
-        rows.append((i, cover, folder))
+        directory = p.choice([0, 1, 2]) if cover == 1 else None
+        rows.append((i, cover, directory))
     frame = pd.DataFrame(rows, columns=["id", "cover", "folder"])
     frame["folder"] = frame["folder"].astype("Int64")
     frame.to_csv(out / "python.csv", index=False)
@@ -95,7 +95,7 @@ def draws():
 
 
 def documents():
-    bundle, out = folders("documents")
+    bundle, out = directories("documents")
     whole = {
         "info": {"year": 2020, "url": "a/b", "x": [1e5, 1e16, -0.0, None, True]},
         "annotations": [{"id": i, "image_id": i % 7, "category": f"cät{i % 3}", "extra": {"b": [], "a": {}}} for i in range(20)],
@@ -126,7 +126,7 @@ def documents():
 
 
 def documents_bson():
-    bundle, out = folders("bson")
+    bundle, out = directories("bson")
     r = random.Random(1)
     docs = []
     for i in range(50):
@@ -155,7 +155,7 @@ def chunk(kind, data):
 
 
 def headers():
-    bundle, out = folders("headers")
+    bundle, out = directories("headers")
     (bundle / "files").mkdir()
     png = b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", 300, 7, 8, 0, 0, 0, 0)) + chunk(b"IDAT", zlib.compress(b"\0" * 301 * 7)) + chunk(b"IEND", b"")
     (bundle / "files/a.png").write_bytes(png)
@@ -167,7 +167,7 @@ def headers():
 
 
 def masks():
-    bundle, out = folders("masks")
+    bundle, out = directories("masks")
     rng = np.random.RandomState(3)
     (bundle / "m").mkdir()
     rows = {1: [], 2: []}
@@ -189,7 +189,7 @@ def masks():
 
 def pandas_json():
     """Records as tables of pandas, and inferred columns that become JSON."""
-    bundle, out = folders("pandas_json")
+    bundle, out = directories("pandas_json")
     lines = [
         '{"id": "7", "n": 1, "f": 0.12345678905, "w": 1.0, "t": "x/y", "m": null, "l": [1, 2.50, -0.0, 1e-12], "b": true}',
         '{"id": "008", "n": 2, "f": 1, "w": 3, "t": "é", "m": "1", "l": [], "b": false}',
@@ -273,7 +273,7 @@ def arrays_of_types(bundle, out):
 
 
 def read_each():
-    bundle, out = folders("read_each")
+    bundle, out = directories("read_each")
     r = random.Random(3)
     parts = []
     drives = [f"2021-0{d}-US-{d}" for d in range(1, 5)]
@@ -335,7 +335,7 @@ def read_each():
 
 
 def formats():
-    bundle, out = folders("formats")
+    bundle, out = directories("formats")
     r = random.Random(4)
     frame = pd.DataFrame({"id": range(40), "name": [f"u{r.randrange(9)}" for _ in range(40)], "x": [r.random() for _ in range(40)]})
     frame.to_parquet(bundle / "t.parquet", index=False)
@@ -441,7 +441,7 @@ def masked(data):
 
 def archives():
     import py7zr, tarfile, zipfile
-    bundle, out = folders("archives")
+    bundle, out = directories("archives")
     r = random.Random(5)
     (bundle / "plain").mkdir()
     for i in range(3):
@@ -475,7 +475,7 @@ def redaction():
     """The rest of a MATLAB file without a variable is the file that never had it."""
     import tarfile, zipfile
     from scipy.io import savemat
-    bundle, out = folders("redaction")
+    bundle, out = directories("redaction")
     def mat(variables, compressed=False):
         file = io.BytesIO()
         savemat(file, variables, do_compression=compressed)
@@ -497,7 +497,7 @@ def redaction():
 
 
 def functions():
-    bundle, out = folders("functions")
+    bundle, out = directories("functions")
     r = random.Random(11)
     blanks = " \t\x0b\x0c\x1c\x1d\x1e\x1f\x85\xa0\u1680\u2003\u2028\u2029\u202f\u205f\u3000"
     others = "aé\u200b\ufeff\u180e,_"

@@ -18,9 +18,9 @@ impl Sandbox {
         let dir = tempfile::Builder::new()
             .prefix("prep-test-")
             .tempdir()
-            .expect("temporary folder");
+            .expect("temporary directory");
         for name in ["source", "pipelines", "files"] {
-            fs::create_dir(dir.path().join(name)).expect("folder");
+            fs::create_dir(dir.path().join(name)).expect("directory");
         }
         Sandbox { dir }
     }
@@ -49,7 +49,7 @@ impl Sandbox {
     /// Writes a file anywhere below the sandbox and returns its path.
     pub fn write(&self, inner: &str, content: impl AsRef<[u8]>) -> PathBuf {
         let path = self.path(inner);
-        fs::create_dir_all(path.parent().expect("a parent")).expect("folder");
+        fs::create_dir_all(path.parent().expect("a parent")).expect("directory");
         fs::write(&path, content).expect("file");
         path
     }

@@ -45,7 +45,7 @@ impl Snapshot {
     pub fn files(&self) -> impl Iterator<Item = &str> {
         self.entries
             .iter()
-            .filter(|(_, entry)| entry.content != FOLDER)
+            .filter(|(_, entry)| entry.content != DIRECTORY)
             .map(|(path, _)| path.as_str())
     }
 
@@ -63,10 +63,10 @@ impl Snapshot {
     }
 }
 
-const FOLDER: &str = "folder";
+const DIRECTORY: &str = "directory";
 
 fn walk(directory: &Path, inner: &str, entries: &mut BTreeMap<String, Entry>) {
-    for item in fs::read_dir(directory).expect("folder") {
+    for item in fs::read_dir(directory).expect("directory") {
         let item = item.expect("entry");
         let path = item.path();
         let metadata = fs::symlink_metadata(&path).expect("metadata");
@@ -78,7 +78,7 @@ fn walk(directory: &Path, inner: &str, entries: &mut BTreeMap<String, Entry>) {
         };
         let content = if metadata.is_dir() {
             walk(&path, &inner, entries);
-            FOLDER.to_owned()
+            DIRECTORY.to_owned()
         } else if metadata.is_file() {
             hex_md5(&fs::read(&path).expect("file"))
         } else {

@@ -64,8 +64,8 @@ impl Catalog {
     /// Returns an error if the directory of pipelines cannot be read or contains no pipeline.
     pub fn open(settings: &Settings) -> Result<Catalog, Error> {
         let mut catalog = Catalog::embedded();
-        if let Some(folder) = &settings.pipelines {
-            catalog.add_directory(folder)?;
+        if let Some(directory) = &settings.pipelines {
+            catalog.add_directory(directory)?;
         }
         Ok(catalog)
     }
@@ -96,9 +96,9 @@ impl Catalog {
         let failed =
             |error: std::io::Error| Error::reading("read the directory of pipelines", dir, &error);
         let mut found = false;
-        for folder in std::fs::read_dir(dir).map_err(failed)? {
-            let folder = folder.map_err(failed)?.path();
-            let (Some(id), path) = (folder.file_name(), folder.join("pipeline.yaml")) else {
+        for directory in std::fs::read_dir(dir).map_err(failed)? {
+            let directory = directory.map_err(failed)?.path();
+            let (Some(id), path) = (directory.file_name(), directory.join("pipeline.yaml")) else {
                 continue;
             };
             let Some(pipeline) = read(&path)? else {
@@ -106,7 +106,7 @@ impl Catalog {
             };
             found = true;
             let id = id.to_string_lossy().into_owned();
-            let entry = CatalogEntry::entry_of_directory(id.clone(), &path, &folder, pipeline)?;
+            let entry = CatalogEntry::entry_of_directory(id.clone(), &path, &directory, pipeline)?;
             self.entries.insert(id, entry);
         }
         if found {
@@ -189,17 +189,17 @@ impl CatalogEntry {
     pub(crate) fn entry_of_directory(
         id: String,
         file: &Path,
-        folder: &Path,
+        directory: &Path,
         pipeline: Cow<'static, str>,
     ) -> Result<CatalogEntry, Error> {
         Ok(CatalogEntry {
             id,
             file_name: file.display().to_string(),
-            directory: Some(folder.to_owned()),
+            directory: Some(directory.to_owned()),
             pipeline: Some(pipeline),
-            description: read(&folder.join("description.md"))?,
-            leaderboard: read(&folder.join("leaderboard.csv"))?,
-            checksums: read(&folder.join("checksums.json"))?,
+            description: read(&directory.join("description.md"))?,
+            leaderboard: read(&directory.join("leaderboard.csv"))?,
+            checksums: read(&directory.join("checksums.json"))?,
         })
     }
 

@@ -118,7 +118,11 @@ pub fn local(path: &Path, limits: &DecodingLimits) -> Result<BundleContent, Erro
     let listing = ZipListing::read(&file, 0..bytes, &limits.budget(bytes)).map_err(|error| {
         Error::new(
             Failure::Input,
-            format!("the bundle {}: {error}", path.display()),
+            format!(
+                "the bundle {}: {}",
+                path.display(),
+                prep_core::chain(&error)
+            ),
         )
     })?;
     let mut walk = Walk {

@@ -9,7 +9,7 @@ use std::fs::{self, File};
 use std::io::{self, BufReader, Read};
 use std::path::{Path, PathBuf};
 
-use prep_core::{Cancel, Failure, Remedy};
+use prep_core::{Cancel, Failure, Remedy, chain};
 use prep_digests::digest_of_file;
 use prep_formats::archive::MemberKind;
 use prep_formats::limits::DecodingLimits;
@@ -52,7 +52,7 @@ pub fn expand(
             if cancel.is_cancelled() {
                 return super::interrupted();
             }
-            let message = format!("cannot unpack {}: {error}", archive.path);
+            let message = format!("cannot unpack {}: {}", archive.path, chain(&error));
             Error::new(Failure::Input, message).help(Remedy::KeepArchives)
         })?;
         let mut inside = CopyInputs::default();

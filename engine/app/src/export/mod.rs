@@ -6,9 +6,11 @@
 //! for programs, are next to `prepared`.
 //!
 //! ```text
-//! draft    the temporary directory                      expand      archives of `public` as directories
+//! draft       the temporary directory
+//! expand      archives of `public` as directories
 //! croissant   metadata of tables and columns
-//! directory   plain files       tar   an archive
+//! directory   plain files
+//! tar         an archive
 //! ```
 
 mod croissant;
@@ -225,10 +227,10 @@ fn interrupted() -> Error {
 }
 
 /// Adds the files below a directory, and the empty directories, to `found`.
-fn list(folder: &Path, name: &str, found: &mut CopyInputs) -> Result<(), Error> {
-    let failed = |error: io::Error| Error::reading("read", folder, &error);
+fn list(directory: &Path, name: &str, found: &mut CopyInputs) -> Result<(), Error> {
+    let failed = |error: io::Error| Error::reading("read", directory, &error);
     let mut is_empty = true;
-    for entry in fs::read_dir(folder).map_err(failed)? {
+    for entry in fs::read_dir(directory).map_err(failed)? {
         let entry = entry.map_err(failed)?;
         is_empty = false;
         let kind = entry.file_type().map_err(failed)?;

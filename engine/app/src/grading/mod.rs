@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use jiff::Zoned;
-use prep_core::Failure;
+use prep_core::{Failure, chain};
 use prep_digests::{Sha256, digest_of_file};
 use prep_formats::pandas::Frame;
 use prep_grade::metrics::Direction;
@@ -225,8 +225,10 @@ impl Grading {
         }
         let bytes =
             std::fs::read(path).map_err(|error| Error::reading("read the frame", path, &error))?;
-        let frame = typed::parse(&bytes)
-            .map_err(|error| Error::new(Failure::Input, format!("{}: {error}", path.display())))?;
+        let frame = typed::parse(&bytes).map_err(|error| {
+            let message = format!("{}: {}", path.display(), chain(&error));
+            Error::new(Failure::Input, message)
+        })?;
         Ok(Some(self.grader.grade(&self.answers, &frame)))
     }
 
@@ -330,10 +332,8 @@ pub(crate) fn grader(entry: &CatalogEntry, pipeline: &Pipeline) -> Result<(Grade
 
 pub(crate) fn read(grader: &Grader, bytes: &[u8], place: &Path) -> Result<Frame, Error> {
     let read = match is_frame(place) {
-        true => typed::parse(bytes).map_err(|error| error.to_string()),
-        false => grader
-            .read_answers(bytes)
-            .map_err(|error| error.to_string()),
+        true => typed::parse(bytes).map_err(|error| chain(&error)),
+        false => grader.read_answers(bytes).map_err(|error| chain(&error)),
     };
     read.map_err(|error| {
         let message = format!("the answers {}: {error}", place.display());

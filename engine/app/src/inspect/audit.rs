@@ -8,7 +8,7 @@ use prep_audit::published::{self, FileCheck};
 use prep_audit::tree::{self, Roles, SplitSearch};
 use prep_audit::{AuditError, AuditFinding, AuditReport, Family, Harm, Verdict};
 use prep_contents::Resources;
-use prep_core::{Failure, Remedy};
+use prep_core::{Failure, Remedy, chain};
 use prep_spec::model::TableOrigin;
 use prep_spec::{BASE_VARIANT, Pipeline};
 use prep_steps::PublishedChecksums;
@@ -163,7 +163,7 @@ fn failed(error: AuditError) -> Error {
         AuditError::Read { cause, .. } => failure_of(cause),
         AuditError::NoFolder { .. } => Failure::Input,
     };
-    Error::new(failure, error.to_string())
+    Error::new(failure, chain(&error))
 }
 
 fn audit_bundle(

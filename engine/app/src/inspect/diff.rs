@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use prep_core::Failure;
+use prep_core::{Failure, chain};
 use prep_diff::{DiffOptions, FileDifference, directories};
 use prep_spec::Pipeline;
 use serde::Serialize;
@@ -107,8 +107,8 @@ fn outputs(
     new: &Path,
     id: &str,
 ) -> Result<Option<Vec<FileDifference>>, Error> {
-    let folder = |data: &Path| data.join(id).join("prepared");
-    let (old, new) = (folder(old), folder(new));
+    let directory = |data: &Path| data.join(id).join("prepared");
+    let (old, new) = (directory(old), directory(new));
     if !old.is_dir() || !new.is_dir() {
         return Ok(None);
     }
@@ -119,9 +119,10 @@ fn outputs(
     };
     let found = directories(&old, &new, &options).map_err(|error| {
         let message = format!(
-            "cannot compare {} and {}: {error}",
+            "cannot compare {} and {}: {}",
             old.display(),
-            new.display()
+            new.display(),
+            chain(&error)
         );
         Error::new(failure_of(&error), message)
     })?;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
-use prep_core::Failure;
+use prep_core::{Failure, chain};
 use prep_formats::pandas::{ColumnData, ObjectValue};
 use prep_leaks::{LeakInput, LeakReport, LeaksError};
 use prep_spec::Pipeline;
@@ -61,7 +61,7 @@ pub fn leaks(
             LeaksError::Read { cause, .. } => failure_of(cause),
             LeaksError::NoIds(_) => Failure::Input,
         };
-        Error::new(failure, error.to_string())
+        Error::new(failure, chain(&error))
     })
 }
 
@@ -82,7 +82,7 @@ fn rows_of_records(
     }
     let limits = settings.content_limits(1);
     let bytes = prep_contents::read::read_file(answers, &limits);
-    let bytes = bytes.map_err(|error| Error::new(failure_of(&error), error.to_string()))?;
+    let bytes = bytes.map_err(|error| Error::new(failure_of(&error), chain(&error)))?;
     let frame = grading::read(&grader, &bytes, answers)?;
     let temp = settings.temp_dir();
     let write = || -> io::Result<TempPath> {

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use prep_core::{Cancel, Failure};
+use prep_core::{Cancel, Failure, chain};
 use prep_fetch::Members;
 use prep_formats::zip::{EntryKind, ZipEntry, ZipListing};
 use prep_spec::BASE_VARIANT;
@@ -116,7 +116,7 @@ fn read(task: &Task, path: &Path) -> Result<(u64, Vec<ZipEntry>), Error> {
     let bytes = file.metadata().map_err(failed)?.len();
     let budget = task.settings.content_limits(1).budget(bytes);
     let listing = ZipListing::read(&file, 0..bytes, &budget).map_err(|error| {
-        let message = format!("the bundle {}: {error}", path.display());
+        let message = format!("the bundle {}: {}", path.display(), chain(&error));
         Error::new(Failure::Input, message)
     })?;
     Ok((bytes, listing.entries))

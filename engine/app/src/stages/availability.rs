@@ -1,7 +1,7 @@
 //! Handles missing bundles before any step runs: leaves competitions out on request, and reports missing credentials as
 //! one error.
 
-use prep_core::{Remedy, units};
+use prep_core::{Remedy, chain, units};
 use prep_fetch::FetchError;
 
 use super::resolve::Plan;
@@ -84,7 +84,10 @@ fn check_credentials(task: &Task, missing: &[&str]) -> Result<(), Error> {
     };
     let count = units::count(missing.len() as u64, "bundle");
     let missing = missing.join(", ");
-    let message = format!("{count} cannot be downloaded: {error}\n  missing: {missing}");
+    let message = format!(
+        "{count} cannot be downloaded: {}\n  missing: {missing}",
+        chain(&error)
+    );
     let remedy = match error.remedy() {
         Some(remedy) => remedy.or(Remedy::PrepareAvailable),
         None => Remedy::PrepareAvailable,

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use prep_core::{Action, Cancel, Reason};
+use prep_core::{Action, Cancel, Reason, chain};
 use prep_fetch::{FetchError, Network};
 use serde::Serialize;
 
@@ -140,7 +140,7 @@ impl Plan {
                             estimated: false,
                             error: None,
                         },
-                        Err(error) => published(one, Some(error.to_string())),
+                        Err(error) => published(one, Some(chain(&error))),
                     }
                 }
                 _ => published(one, None),
@@ -228,7 +228,7 @@ fn listed_size(one: &MissingInput<'_>, network: &Network, is_limited: &AtomicBoo
             error: None,
         },
         Err(error) => {
-            let mut download = published(one, Some(error.to_string()));
+            let mut download = published(one, Some(chain(&error)));
             match error {
                 FetchError::Quota { .. } => is_limited.store(true, Ordering::Relaxed),
                 FetchError::RulesNotAccepted { .. }

@@ -142,8 +142,8 @@ impl Further {
                     let web = mirrored(&task.settings, Box::new(web), &record_name, md5, sha256);
                     (web, Some(remote))
                 }
-                SourceLocation::Folder(folder) => {
-                    let path = resolve(entry, &name, folder)?;
+                SourceLocation::Folder(directory) => {
+                    let path = resolve(entry, &name, directory)?;
                     (Box::new(LocalDirectory::new(&name, path)), None)
                 }
             };
@@ -183,23 +183,23 @@ fn web_file(
         },
         false => BundleChecksums::default(),
     };
-    let folders = task.options.source_dirs();
+    let directories = task.options.source_dirs();
     let (data, network) = (&task.settings.data_dir, task.network.clone());
-    let web = WebFile::new(&entry.id, address, data, &folders, sums, network);
+    let web = WebFile::new(&entry.id, address, data, &directories, sums, network);
     web.map_err(|error| Error::new(Failure::Pipeline, format!("{}: {error}", entry.id)))
 }
 
 /// Returns the directory of a source: absolute, or relative to the pipeline's file.
-fn resolve(entry: &CatalogEntry, name: &str, folder: &str) -> Result<PathBuf, Error> {
-    let folder = Path::new(folder);
+fn resolve(entry: &CatalogEntry, name: &str, directory: &str) -> Result<PathBuf, Error> {
+    let directory = Path::new(directory);
     match &entry.directory {
-        _ if folder.is_absolute() => Ok(folder.to_path_buf()),
-        Some(home) => Ok(home.join(folder)),
+        _ if directory.is_absolute() => Ok(directory.to_path_buf()),
+        Some(home) => Ok(home.join(directory)),
         None => {
             let message = format!(
                 "{}: the directory {} of the source `{name}` is relative, but a built-in pipeline has no directory",
                 entry.id,
-                folder.display()
+                directory.display()
             );
             Err(Error::new(Failure::Pipeline, message).help("write it as an absolute path"))
         }

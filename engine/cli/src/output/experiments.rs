@@ -185,7 +185,7 @@ pub fn markdown(experiments: &[Experiment]) -> String {
 pub fn json(experiments: &[Experiment]) -> Value {
     let experiments = experiments.iter().map(|experiment| {
         let sets = experiment.sets.iter().map(|(set, figures)| match figures {
-            Err(error) => json!({ "set": set, "error": error.to_string() }),
+            Err(error) => json!({ "set": set, "error": prep_core::chain(error) }),
             Ok(figures) => json!({
                 "set": set,
                 "num_competitions_per_seed": figures.competitions,

@@ -73,7 +73,7 @@ impl Findings {
 
     /// Adds a failed check with the error's suggested action.
     fn failed(&mut self, check: &'static str, error: &FetchError) {
-        let finding = CheckResult::new(check, Health::Error, for_people(&error.to_string()));
+        let finding = CheckResult::new(check, Health::Error, for_people(&prep_core::chain(error)));
         self.add(
             with_help(finding, error.remedy()),
             Exit::from_failure(error.failure()),

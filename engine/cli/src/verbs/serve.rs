@@ -122,5 +122,5 @@ fn line(event: &ServerEvent) -> String {
 
 #[allow(clippy::needless_pass_by_value)] // the signature is that of a function for `map_err`
 fn failed(error: ServeError) -> CliError {
-    Error::new(prep_core::Failure::Machine, error.to_string()).into()
+    Error::new(prep_core::Failure::Machine, prep_core::chain(&error)).into()
 }

@@ -8,7 +8,7 @@ use prep_experiments::{
     SkipReason, Take, reports_in, summarise,
 };
 
-use prep_core::units;
+use prep_core::{chain, units};
 
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -224,7 +224,11 @@ impl SummarizeArgs {
                     }
                     Err(error) => error,
                 };
-                let text = format!("{}: no figures for `{set}`: {error}", experiment.name);
+                let text = format!(
+                    "{}: no figures for `{set}`: {}",
+                    experiment.name,
+                    chain(error)
+                );
                 if has_no_figures || !self.set.is_empty() {
                     session.printer.error(&CliError::new(Exit::Input, text));
                     exit = Exit::Input;
@@ -269,5 +273,5 @@ fn runs(reports: &[PathBuf]) -> Result<Vec<GradedRun>, CliError> {
 /// Converts an error of a file. It ends the verb.
 #[allow(clippy::needless_pass_by_value)] // the signature is that of a function for `map_err`
 pub fn failed(error: ExperimentsError) -> CliError {
-    CliError::new(Exit::Input, error.to_string())
+    CliError::new(Exit::Input, chain(&error))
 }

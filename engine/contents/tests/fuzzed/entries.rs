@@ -8,7 +8,7 @@ use prep_contents::{DecodingLimits, Resources, entries};
 const UNPACKED: u64 = 1 << 20;
 
 pub fn check(data: &[u8]) {
-    let directory = tempfile::tempdir().expect("a folder");
+    let directory = tempfile::tempdir().expect("a directory");
     let resources = Resources {
         limits: DecodingLimits {
             unpacked: UNPACKED,

@@ -70,10 +70,10 @@ def main():
     experiments |= {f"made-up-{n}": made_up(rng, ids) for n in range(15)}
     cases = []
     for name, reports in experiments.items():
-        with tempfile.TemporaryDirectory() as folder:
+        with tempfile.TemporaryDirectory() as directory:
             paths = []
             for n, entries in enumerate(reports):
-                path = Path(folder) / f"{n}_grading_report.json"
+                path = Path(directory) / f"{n}_grading_report.json"
                 path.write_text(
                     json.dumps(
                         {
@@ -107,14 +107,14 @@ def main():
                     except ValueError:
                         case["found"] = None
                     cases.append(case)
-    folder = Path(__file__).parent
+    directory = Path(__file__).parent
     text = {
         name: [" ".join(f"{i}{f}" for i, f in entries) for entries in reports] for name, reports in experiments.items()
     }
     out = {"competitions": ids, "experiments": text}
-    (folder / "reports.json").write_text(json.dumps(out, indent=1) + "\n")
+    (directory / "reports.json").write_text(json.dumps(out, indent=1) + "\n")
     lines = ",\n".join(json.dumps(case) for case in cases)
-    (folder / "expected.json").write_text(f"[\n{lines}\n]\n")
+    (directory / "expected.json").write_text(f"[\n{lines}\n]\n")
 
 
 main()

@@ -38,7 +38,7 @@ pub enum DirectoryError {
         what: &'static str,
     },
     /// A file or directory cannot be read.
-    #[error("the source `{name}`: cannot read {path}: {cause}")]
+    #[error("the source `{name}`: cannot read {path}")]
     Io {
         name: String,
         path: PathBuf,

@@ -47,7 +47,7 @@ pub enum BundleError {
     #[error("no {what}: looked for {}", list(.looked))]
     Missing { what: String, looked: Vec<PathBuf> },
     /// The file does not exist and cannot be downloaded.
-    #[error("no {what}: looked for {}; it cannot be downloaded: {cause}", list(.looked))]
+    #[error("no {what}: looked for {}; it cannot be downloaded", list(.looked))]
     NotFetched {
         what: String,
         looked: Vec<PathBuf>,

@@ -134,7 +134,7 @@ impl PartOfBundle {
                 Err(FetchError::DamagedMember {
                     id: self.whole.kaggle().to_owned(),
                     member: entry.path.clone(),
-                    cause: cause.to_string(),
+                    cause: prep_core::chain(&cause),
                 })
             }
         }

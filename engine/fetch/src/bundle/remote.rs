@@ -199,7 +199,7 @@ impl ReadAt for Remote<'_> {
             };
             let range = start..start.saturating_add(length).max(offset + 1).min(total);
             if let Err(error) = self.fetch(&mut state, range) {
-                let text = error.to_string();
+                let text = prep_core::chain(&error);
                 state.failed.get_or_insert(error);
                 return Err(io::Error::other(text));
             }

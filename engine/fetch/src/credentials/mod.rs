@@ -129,7 +129,7 @@ pub enum CredentialsError {
         missing: &'static str,
     },
     /// A file cannot be read.
-    #[error("cannot read the credentials {path}: {cause}")]
+    #[error("cannot read the credentials {path}")]
     Unreadable {
         path: PathBuf,
         #[source]

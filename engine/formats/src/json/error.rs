@@ -121,7 +121,7 @@ pub enum JsonErrorKind {
 #[derive(Debug, thiserror::Error)]
 pub enum JsonError {
     /// The text violates the grammar.
-    #[error("{kind}, at {position}")]
+    #[error("at {position}")]
     Syntax {
         /// The violation.
         #[source]

@@ -136,9 +136,9 @@ pub enum CsvError {
         columns: usize,
     },
     /// Arrow rejected an array.
-    #[error("cannot build a record batch: {0}")]
+    #[error("cannot build a record batch")]
     Arrow(#[from] arrow::error::ArrowError),
     /// An I/O error.
-    #[error("reading or writing a table: {0}")]
+    #[error("reading or writing a table failed")]
     Io(#[from] std::io::Error),
 }

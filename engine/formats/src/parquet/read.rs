@@ -216,7 +216,7 @@ struct LastError(Arc<Mutex<Option<io::Error>>>);
 impl LastError {
     /// Stores an error and returns a copy of it.
     fn keep(&self, error: io::Error) -> io::Error {
-        let copy = io::Error::new(error.kind(), error.to_string());
+        let copy = io::Error::new(error.kind(), prep_failure::chain(&error));
         if error.kind() != io::ErrorKind::Interrupted {
             *self.slot() = Some(error);
         }

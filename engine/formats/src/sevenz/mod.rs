@@ -53,7 +53,7 @@ pub enum SevenZError {
         method: String,
     },
     /// The path of a member could lead out of the target directory.
-    #[error("member {member} has an unsafe path: {cause}", member = Quoted(.member))]
+    #[error("member {member} has an unsafe path", member = Quoted(.member))]
     UnsafePath {
         /// Path of the member.
         member: String,
@@ -290,7 +290,7 @@ fn damaged(error: io::Error) -> SevenZError {
 fn reason(error: Error) -> (String, Option<io::Error>) {
     let text = error.to_string();
     match error {
-        Error::Io(error, _) => (error.to_string(), Some(error)),
+        Error::Io(error, _) => (prep_failure::chain(&error), Some(error)),
         _ => (text, None),
     }
 }

@@ -28,7 +28,7 @@ pub enum TfRecordError {
         offset: u64,
     },
     /// The record exceeds the limit.
-    #[error("the record at byte {offset}: {cause}")]
+    #[error("the record at byte {offset} is too long")]
     TooLong {
         /// Offset of the record.
         offset: u64,

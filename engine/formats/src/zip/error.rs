@@ -55,7 +55,7 @@ pub enum ZipError {
         method: u16,
     },
     /// The path of the member could lead out of the target directory.
-    #[error("member {member} at byte {offset} has an unsafe path: {cause}", member = Quoted(.member))]
+    #[error("member {member} at byte {offset} has an unsafe path", member = Quoted(.member))]
     UnsafePath {
         /// Path of the member as in the archive.
         member: String,
@@ -148,7 +148,7 @@ pub enum ZipError {
         limit: u64,
     },
     /// The archive has too many members, or they declare too many bytes.
-    #[error("at member {member} (byte {offset}), {cause}", member = Quoted(.member))]
+    #[error("at member {member} (byte {offset})", member = Quoted(.member))]
     Limit {
         /// The first member over the limit.
         member: String,

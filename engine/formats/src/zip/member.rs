@@ -189,7 +189,7 @@ impl ZipEntry {
             | io::ErrorKind::UnexpectedEof => ZipError::Corrupt {
                 member: self.path.clone(),
                 offset: self.header_offset,
-                reason: error.to_string(),
+                reason: prep_failure::chain(&error),
             },
             _ => ZipError::Io {
                 offset: self.header_offset,

@@ -19,7 +19,7 @@ use prep_failure::Quoted;
 #[derive(Debug, thiserror::Error)]
 pub enum ZipWriteError {
     /// The path of the member would be rejected when the archive is read.
-    #[error("{path} cannot be a member of an archive: {cause}", path = Quoted(.path))]
+    #[error("{path} cannot be a member of an archive", path = Quoted(.path))]
     UnsafePath {
         /// The path as given.
         path: String,
@@ -40,7 +40,7 @@ pub enum ZipWriteError {
     #[error("a member cannot be copied into the archive")]
     Source(#[from] super::ZipError),
     /// Writing the archive failed.
-    #[error("writing member {member} of the archive failed: {source}", member = Quoted(.member))]
+    #[error("writing member {member} of the archive failed", member = Quoted(.member))]
     Write {
         /// Path of the member; empty for the central directory.
         member: String,

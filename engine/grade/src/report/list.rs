@@ -21,13 +21,9 @@ pub struct ListedSubmission {
 pub enum ListError {
     /// The line is not JSON.
     #[error(
-        "line {line} is not JSON: {}; expected {{\"competition_id\": ..., \"submission_path\": ...}}",
-        without_line(.source)
+        "line {line} is not JSON: {reason}; expected {{\"competition_id\": ..., \"submission_path\": ...}}"
     )]
-    Json {
-        line: usize,
-        source: serde_json::Error,
-    },
+    Json { line: usize, reason: String },
     /// The line is JSON but not an object.
     #[error(
         "line {line} is not a JSON object; expected {{\"competition_id\": ..., \"submission_path\": ...}}"
@@ -64,8 +60,10 @@ fn without_line(error: &serde_json::Error) -> String {
 }
 
 fn entry(line: usize, json: &str) -> Result<ListedSubmission, ListError> {
-    let value: Value =
-        serde_json::from_str(json).map_err(|source| ListError::Json { line, source })?;
+    let value: Value = serde_json::from_str(json).map_err(|error| ListError::Json {
+        line,
+        reason: without_line(&error),
+    })?;
     let Value::Object(map) = value else {
         return Err(ListError::NoObject { line });
     };

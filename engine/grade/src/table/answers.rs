@@ -23,7 +23,7 @@ pub enum AnswersError {
     #[error("{0}")]
     Csv(#[from] CsvError),
     /// A line is not JSON.
-    #[error("line {line} is not JSON: {source}")]
+    #[error("line {line} is not JSON")]
     Json {
         line: usize,
         source: serde_json::Error,

@@ -40,7 +40,10 @@ impl<'a> LazySubmission<'a> {
                 *failed = Some(error);
                 return unreadable();
             }
-            let message = format!("the file is not a valid CSV: {error}");
+            let message = format!(
+                "the file is not a valid CSV: {}",
+                prep_failure::chain(&error)
+            );
             Refusal::new(RefusalKind::Unreadable, message)
         })
     }

@@ -35,12 +35,15 @@ pub fn exists(path: &Path) -> bool {
 pub fn parse(bytes: &[u8]) -> Result<Frame, Refusal> {
     let options = ReadOptions::default();
     let scanned = scan(FileContent::Bytes(bytes), &options);
-    let scanned = scanned.unwrap_or_else(|error| Err(unreadable(error.to_string())))?;
+    let scanned = scanned.unwrap_or_else(|error| Err(unreadable(prep_failure::chain(&error))))?;
     scanned.frame().map_err(|error| invalid(&error))
 }
 
 fn invalid(error: &CsvError) -> Refusal {
-    unreadable(format!("the file is not a valid CSV: {error}"))
+    unreadable(format!(
+        "the file is not a valid CSV: {}",
+        prep_failure::chain(error)
+    ))
 }
 
 /// Makes a first pass over a submission.

@@ -35,7 +35,7 @@ pub enum TypedFrameError {
     #[error("the typed frame has two columns `{0}`")]
     Repeated(String),
     /// A cell of a column does not have the column's type.
-    #[error("the column `{name}` of the typed frame: {cause}")]
+    #[error("the column `{name}` of the typed frame has a cell of a different type")]
     Cells {
         /// The column.
         name: String,

@@ -63,7 +63,7 @@ impl LeakInput {
 /// Errors that prevent a search.
 #[derive(Debug, Error)]
 pub enum LeaksError {
-    #[error("cannot read {}: {cause}", path.display())]
+    #[error("cannot read {}", path.display())]
     Read {
         path: PathBuf,
         #[source]

@@ -68,7 +68,7 @@ pub enum ContentError {
     #[error("{0}")]
     Zip(#[from] ZipError),
     /// A read failed.
-    #[error("cannot read {subject}: {cause}")]
+    #[error("cannot read {subject}")]
     Io {
         /// The file or object.
         subject: String,

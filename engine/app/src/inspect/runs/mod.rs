@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::Timestamp;
 use prep_cache::{Digest, EarlierRun, LedgerEntry, Store};
 use prep_contents::ContentsError;
-use prep_core::{Cancel, Context, Failure, FileValue, KeyRecord, Value};
+use prep_core::{Cancel, Context, Failure, FileValue, KeyRecord, Value, chain};
 use prep_diff::{DiffOptions, FileDifference, two_files};
 use prep_steps::value::Tree;
 
@@ -177,7 +177,7 @@ fn output(
     let store = &context.store;
     let (before, after) = (value(store, old), value(store, new));
     let failed = |error: ContentsError| {
-        let message = format!("cannot compare the two runs' `{path}`: {error}");
+        let message = format!("cannot compare the two runs' `{path}`: {}", chain(&error));
         Error::new(failure_of(&error), message)
     };
     let tree = |value: &Option<Value>| Tree::load(context, value.as_ref()?).ok();

@@ -5,7 +5,7 @@ mod rerun;
 
 use clap::{Args, Subcommand};
 use prep_cache::{Amount, GcOptions, GcReport, Store, StoreStat, VerifyReport};
-use prep_core::units;
+use prep_core::{chain, units};
 use serde_json::{Value, json};
 
 use self::log::RunLogArgs;
@@ -192,7 +192,7 @@ fn verify(session: &CliSession, store: &Store, repair: bool) -> VerbResult {
 }
 
 fn texts(errors: &[prep_cache::StoreError]) -> Vec<String> {
-    errors.iter().map(ToString::to_string).collect()
+    errors.iter().map(|error| chain(error)).collect()
 }
 
 fn verify_json(report: &VerifyReport) -> Value {
@@ -234,7 +234,7 @@ fn verify_text(report: &VerifyReport) -> String {
         line("foreign file", path.display().to_string());
     }
     for error in &report.failed {
-        line("not readable", error.to_string());
+        line("not readable", chain(error));
     }
     text.push_str(match (report.is_clean(), report.repaired) {
         (true, _) => "the cache is intact\n",
@@ -273,7 +273,7 @@ fn gc(session: &CliSession, store: &Store, options: GcOptions) -> VerbResult {
     for error in &report.failed {
         session
             .printer
-            .error(&CliError::new(Exit::Machine, error.to_string()));
+            .error(&CliError::new(Exit::Machine, chain(error)));
     }
     Ok(if report.failed.is_empty() {
         Exit::Success

@@ -22,7 +22,7 @@ enum FilesError {
         "the bundle has no file `{0}`; the query's column `file` must contain paths of a `files` table"
     )]
     UnknownFile(String),
-    #[error("the path `{path}` is not usable: {cause}")]
+    #[error("the path `{path}` is not usable")]
     Path {
         path: String,
         #[source]

@@ -111,7 +111,7 @@ impl Step for Redact {
 
 /// An error in a file, which may be inside archives.
 #[derive(Debug, Error)]
-#[error("`{path}`: {cause}")]
+#[error("`{path}`")]
 struct NestedError {
     path: String,
     #[source]
@@ -315,8 +315,8 @@ mod tests {
 
     use super::*;
 
-    fn context(folder: &Path, cancel: &Cancel) -> Context {
-        let store = Store::open(folder).unwrap();
+    fn context(directory: &Path, cancel: &Cancel) -> Context {
+        let store = Store::open(directory).unwrap();
         let limits = prep_core::RunLimits {
             jobs: 1,
             memory: 1 << 30,
@@ -377,8 +377,8 @@ mod tests {
 
     #[test]
     fn errors_have_their_category_and_location() {
-        let folder = tempfile::tempdir().unwrap();
-        let context = context(folder.path(), &Cancel::default());
+        let directory = tempfile::tempdir().unwrap();
+        let context = context(directory.path(), &Cancel::default());
         for (name, archive) in archives(".mat") {
             let error = failure(&context, name, &mut archive.as_slice(), &mut Vec::new());
             assert_eq!(error.failure(), Failure::Input, "{name}: {error}");
@@ -399,8 +399,8 @@ mod tests {
     fn cancelling_stops_extraction_within_a_member() {
         for (name, archive) in archives(".txt") {
             for left in [0, 3, 9] {
-                let (folder, cancel) = (tempfile::tempdir().unwrap(), Cancel::default());
-                let context = context(folder.path(), &cancel);
+                let (directory, cancel) = (tempfile::tempdir().unwrap(), Cancel::default());
+                let context = context(directory.path(), &cancel);
                 let stopping = Stopping {
                     inner: &archive,
                     left,
@@ -412,8 +412,8 @@ mod tests {
             }
         }
         // Cancel while members are processed. At this time the input is already in a temporary file.
-        let (folder, cancel) = (tempfile::tempdir().unwrap(), Cancel::default());
-        let context = context(folder.path(), &cancel);
+        let (directory, cancel) = (tempfile::tempdir().unwrap(), Cancel::default());
+        let context = context(directory.path(), &cancel);
         let (name, archive) = archives(".txt").into_iter().next().unwrap();
         let stopping = Stopping {
             inner: &archive,

@@ -51,7 +51,7 @@ impl Changes {
 pub(super) struct Published<'a> {
     pub listing: &'a PublishedListing,
     /// Paths of directories. The parents of listed files may be missing.
-    pub folders: &'a BTreeSet<&'a str>,
+    pub directories: &'a BTreeSet<&'a str>,
 }
 
 impl Published<'_> {
@@ -62,7 +62,7 @@ impl Published<'_> {
 
     fn has_directory(&self, path: &Path) -> bool {
         path.to_str()
-            .is_some_and(|path| self.folders.contains(path) || self.listing.has_below(path))
+            .is_some_and(|path| self.directories.contains(path) || self.listing.has_below(path))
     }
 }
 
@@ -88,16 +88,16 @@ pub(super) fn compare(
         if file.index().is_multiple_of(BETWEEN_CHECKS) {
             context.check()?;
         }
-        let mut folder = match file.is_directory() {
+        let mut directory = match file.is_directory() {
             false => parent(file.path()),
             true => Some(file.path()),
         };
-        while let Some(path) = folder {
+        while let Some(path) = directory {
             if changes.directories.contains(path) {
                 break;
             }
             changes.directories.insert(path.to_owned());
-            folder = parent(path);
+            directory = parent(path);
         }
         if file.is_directory() {
             continue;

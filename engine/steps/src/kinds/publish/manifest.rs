@@ -35,7 +35,7 @@ pub enum ManifestError {
     #[error("{0}")]
     Store(#[from] prep_cache::StoreError),
     /// A file operation failed.
-    #[error("cannot {operation} `{path}`: {cause}")]
+    #[error("cannot {operation} `{path}`")]
     Io {
         /// The operation, such as `read`.
         operation: &'static str,
@@ -84,7 +84,8 @@ pub struct Manifest {
     /// Files and directories of other programs in the tree.
     #[serde(default, skip_serializing_if = "Unpublished::is_empty")]
     pub unpublished: Unpublished,
-    folders: Vec<PathStamp>,
+    #[serde(alias = "folders")]
+    directories: Vec<PathStamp>,
     singles: Vec<PathStamp>,
 }
 
@@ -151,15 +152,15 @@ impl Manifest {
 
     /// Returns whether the tree at `prepared` is complete, and unchanged according to times and sizes.
     pub fn is_intact(&self, prepared: &Path) -> bool {
-        let same = |stamp: &PathStamp, is_folder: bool| {
+        let same = |stamp: &PathStamp, is_directory: bool| {
             fs::symlink_metadata(prepared.join(&stamp.path)).is_ok_and(|metadata| {
-                metadata.is_dir() == is_folder
+                metadata.is_dir() == is_directory
                     && time(&metadata) == stamp.time
-                    && (is_folder || metadata.len() == stamp.bytes)
+                    && (is_directory || metadata.len() == stamp.bytes)
             })
         };
         self.complete
-            && self.folders.iter().all(|stamp| same(stamp, true))
+            && self.directories.iter().all(|stamp| same(stamp, true))
             && self.singles.iter().all(|stamp| same(stamp, false))
     }
 
@@ -180,8 +181,8 @@ impl Manifest {
 
     /// Returns the paths of the publication's directories, below `prepared`.
     pub(super) fn directories(&self) -> BTreeSet<&str> {
-        let folders = self.folders.iter().map(|stamp| stamp.path.as_str());
-        folders.collect()
+        let directories = self.directories.iter().map(|stamp| stamp.path.as_str());
+        directories.collect()
     }
 
     /// Returns the manifest of the same tree, marked incomplete.
@@ -226,7 +227,7 @@ impl Manifest {
         prepared: &Path,
         tree: PublishedTree,
     ) -> Result<Manifest, ManifestError> {
-        let folders = tree.stamps(prepared)?;
+        let directories = tree.stamps(prepared)?;
         let outputs = tree.outputs;
         let mut singles = Vec::new();
         for output in outputs.iter().filter(|output| !output.path.ends_with('/')) {
@@ -260,7 +261,7 @@ impl Manifest {
             outputs,
             link_mode: Sharing::default(),
             unpublished: tree.unpublished,
-            folders,
+            directories,
             singles,
         })
     }
@@ -305,8 +306,8 @@ impl Manifest {
 }
 
 /// Returns the machine to record together with its boot.
-fn writer(folder: &Path, boot: Option<&String>) -> Option<String> {
-    (boot.is_some() && prep_cache::is_shared(folder))
+fn writer(directory: &Path, boot: Option<&String>) -> Option<String> {
+    (boot.is_some() && prep_cache::is_shared(directory))
         .then(prep_cache::host)
         .flatten()
 }
@@ -348,7 +349,7 @@ impl From<LinkMode> for Sharing {
 pub(super) struct PublishedTree {
     pub outputs: Vec<PublishedOutput>,
     /// Directories, below `prepared`.
-    pub folders: BTreeSet<String>,
+    pub directories: BTreeSet<String>,
     pub unpublished: Unpublished,
 }
 
@@ -356,7 +357,7 @@ impl PublishedTree {
     /// Returns the stamps of `prepared` and of the publication's directories in it. Directories of other programs may
     /// change without making the tree incomplete.
     fn stamps(&self, prepared: &Path) -> Result<Vec<PathStamp>, ManifestError> {
-        let paths = std::iter::once("").chain(self.folders.iter().map(String::as_str));
+        let paths = std::iter::once("").chain(self.directories.iter().map(String::as_str));
         let stamps = paths.map(|inner| {
             let path = prepared.join(inner);
             let metadata = fs::symlink_metadata(&path).map_err(|cause| ManifestError::Io {

@@ -43,14 +43,14 @@ use manifest::{PublishedTree, Sharing};
 
 #[derive(Debug, Error)]
 pub(crate) enum PublishError {
-    #[error("cannot {operation} `{path}`: {cause}")]
+    #[error("cannot {operation} `{path}`")]
     Io {
         operation: &'static str,
         path: PathBuf,
         #[source]
         cause: std::io::Error,
     },
-    #[error("`{path}`: {cause}")]
+    #[error("`{path}`")]
     Content {
         path: String,
         #[source]
@@ -323,12 +323,12 @@ impl Sink for Publish {
             true => old.without_objects(),
             false => old,
         };
-        let folders = manifest
+        let directories = manifest
             .as_ref()
             .map_or_else(BTreeSet::new, Manifest::directories);
         let published = Published {
             listing: &old,
-            folders: &folders,
+            directories: &directories,
         };
         let mut changes = diff::compare(
             context,
@@ -378,7 +378,7 @@ impl Sink for Publish {
         };
         let tree = PublishedTree {
             outputs: self.summary(context, inputs)?,
-            folders: changes.directories,
+            directories: changes.directories,
             unpublished: changes.unpublished,
         };
         drop((old, changes.write, changes.remove));

@@ -24,9 +24,9 @@ impl Unpublished {
         self.count == 0
     }
 
-    pub(super) fn add(&mut self, path: &Path, is_folder: bool) {
+    pub(super) fn add(&mut self, path: &Path, is_directory: bool) {
         self.count += 1;
-        let end = if is_folder { "/" } else { "" };
+        let end = if is_directory { "/" } else { "" };
         self.paths.insert(format!("{}{end}", path.display()));
         if self.paths.len() > MAX_RECORDED_PATHS {
             self.paths.pop_last();

@@ -119,7 +119,7 @@ enum SplitTableError {
         value: String,
         row: usize,
     },
-    #[error("the {rows} rows whose `{column}` is {value} cannot be split: {cause}")]
+    #[error("the {rows} rows whose `{column}` is {value} cannot be split")]
     Group {
         column: String,
         value: String,
@@ -312,6 +312,6 @@ fn size_fault(error: &StepError) -> StepError {
     error_at(
         error.failure(),
         Subject::Key("test_size"),
-        error.to_string(),
+        prep_core::chain(error),
     )
 }

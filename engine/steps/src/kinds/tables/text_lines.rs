@@ -15,7 +15,7 @@ use crate::relation::part;
 use crate::value::{OpenContent, TableWriter};
 
 #[derive(Debug, Error)]
-#[error("`{file}`: {cause}")]
+#[error("`{file}`")]
 struct TextError {
     file: String,
     #[source]

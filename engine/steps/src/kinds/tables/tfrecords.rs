@@ -15,7 +15,7 @@ use crate::value::{OpenContent, TableWriter};
 
 #[derive(Debug, Error)]
 enum RecordError {
-    #[error("`{file}`: {cause}")]
+    #[error("`{file}`")]
     Format {
         file: String,
         #[source]

@@ -51,7 +51,7 @@ enum UnpackError {
         path: String,
         similar: Option<String>,
     },
-    #[error("`{path}`: {cause}")]
+    #[error("`{path}`")]
     Archive {
         path: String,
         #[source]

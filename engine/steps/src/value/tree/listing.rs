@@ -113,7 +113,7 @@ pub(super) fn read(input: impl Read) -> Result<Tree, ListingError> {
 pub(super) enum ListingError {
     #[error("{0}")]
     Tree(#[from] TreeError),
-    #[error("a stored listing cannot be read: {0}")]
+    #[error("a stored listing cannot be read")]
     Io(#[from] io::Error),
 }
 

@@ -278,7 +278,7 @@ fn check(declaration: &Declaration) -> Vec<Diagnostic> {
 
 #[derive(Debug, Error)]
 pub(super) enum ReadError {
-    #[error("`{path}`: {cause}")]
+    #[error("`{path}`")]
     Format {
         path: String,
         #[source]
