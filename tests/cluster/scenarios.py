@@ -190,7 +190,10 @@ def full(world):
         said = warnings(ended)
         assert said and "prep remote push" in said[0], ended.stderr
         ballast.unlink()
-        end = time.time() + 300  # SeaweedFS notices the space late
+        # After its disk was full, SeaweedFS accepts writes again only after a restart.
+        weed.stop()
+        weed.start()
+        end = time.time() + 90
         while time.time() < end:
             pushed = two.call("remote", "push", "--skip-verification", "--source", world.source, *world.ids, code=None)
             if pushed.returncode == 0:
