@@ -31,7 +31,7 @@ fn the_error_without_a_network_lists_the_searched_paths() {
     let fixture = Fixture::new(Bundle::new(ID, content(50_000, 1)), Vec::new());
     let network = LazyNetwork::new(|| Err(CredentialsError::Missing(Vec::new()).into()));
     let source = KaggleBundle::new(ID, ID, &fixture.data(), &[], None, network);
-    let error = source.run(&fixture.context).unwrap_err().to_string();
+    let error = prep_core::chain(&source.run(&fixture.context).unwrap_err());
     assert!(error.starts_with("no bundle: looked for"), "{error}");
     assert!(error.contains("no Kaggle credentials"), "{error}");
     assert!(fixture.server.requests().is_empty());

@@ -81,7 +81,7 @@ fn check_fixture(name: &str, fixture: &Fixture, md5: Option<&str>, end: &End) {
         }
         End::Error(expected) => {
             let error = result.expect_err(name);
-            let shown = format!("{error} {:?}", error.remedy());
+            let shown = format!("{} {:?}", prep_core::chain(&error), error.remedy());
             assert!(shown.contains(expected), "{name}: {shown}");
             assert!(!fixture.target().exists(), "{name}");
         }
@@ -396,10 +396,8 @@ fn a_bundle_without_faults_is_fetched_once() -> Outcome {
 fn a_wrong_md5_is_reported_before_the_download_if_possible() {
     let published = "0123456789abcdef0123456789abcdef";
     let fixture = Fixture::new(Bundle::new(ID, content(LENGTH, 1)), Vec::new());
-    let error = fixture
-        .run(Some(published))
-        .expect_err("another MD5")
-        .to_string();
+    let error = fixture.run(Some(published)).expect_err("another MD5");
+    let error = prep_core::chain(&error);
     assert!(error.contains("Kaggle changed it"), "{error}");
     assert!(fixture.server.requests_of(Side::Store).len() <= 1);
     assert!(!fixture.target().exists());
@@ -458,7 +456,7 @@ fn addresses_that_serve_only_one_request_are_renewed() {
 fn a_download_fails_if_new_addresses_serve_no_request() {
     let refused = Fault::at(At::Store, Kind::status(403)).after(1).always();
     let fixture = Fixture::new(Bundle::new(ID, content(LENGTH, 1)), vec![refused]);
-    let error = fixture.run(None).expect_err("refused").to_string();
+    let error = prep_core::chain(&fixture.run(None).expect_err("refused"));
     assert!(
         error.contains("does not accept the signed address"),
         "{error}"
@@ -480,7 +478,7 @@ fn a_slow_error_response_is_cut_off() {
     let bundle = Bundle::new(ID, content(LENGTH, 1));
     let fixture = Fixture::new(bundle, vec![Fault::at(At::Api, slow)]);
     let begun = std::time::Instant::now();
-    let error = fixture.run(None).expect_err("slow").to_string();
+    let error = prep_core::chain(&fixture.run(None).expect_err("slow"));
     assert!(error.contains("answered 418"), "{error}");
     assert!(
         begun.elapsed() < Duration::from_secs(5),

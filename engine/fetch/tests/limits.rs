@@ -31,7 +31,7 @@ fn a_bundle_larger_than_the_disk_is_not_downloaded() {
     let fixture = Fixture::with(vec![huge], Vec::new(), |options| options.piece = 1 << 40);
     let error = fixture.run(None).unwrap_err();
     assert_eq!(error.failure(), Failure::Machine);
-    let text = error.to_string();
+    let text = prep_core::chain(&error);
     assert!(text.contains("1152922 TB needed"), "{text}");
     assert_eq!(fixture.server.requests_of(Side::Store).len(), 1);
     assert!(!fixture.target().exists());

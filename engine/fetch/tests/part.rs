@@ -173,10 +173,8 @@ fn errors_of_a_part_name_the_cause() {
     ];
     for (members, faults, expected) in table {
         let fixture = Fixture::new(Bundle::new(ID, archive()), faults);
-        let error = part(&fixture, members)
-            .run(&fixture.context)
-            .unwrap_err()
-            .to_string();
+        let error = part(&fixture, members).run(&fixture.context).unwrap_err();
+        let error = prep_core::chain(&error);
         let first = error.lines().next().unwrap_or_default();
         assert!(first.contains(expected), "{error}");
         assert_eq!(part(&fixture, members).location(), None);
@@ -279,7 +277,7 @@ fn unlisted_members_report_why_ranges_failed() {
     let bundle = listed(archive(), &[("train.csv", b"a")]);
     let fixture = Fixture::with(vec![bundle], faults, |_| {});
     let error = part(&fixture, &["train.csv", "test.csv"]).run(&fixture.context);
-    let error = error.unwrap_err().to_string();
+    let error = prep_core::chain(&error.unwrap_err());
     assert!(error.contains("the whole bundle"), "{error}");
 }
 

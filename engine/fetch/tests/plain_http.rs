@@ -42,7 +42,7 @@ fn a_file_over_plain_http_needs_a_checksum() {
         // If the file may be fetched, the error is that of the network.
         let network = LazyNetwork::new(|| Err(prep_fetch::FetchError::NotAllowed));
         let web = WebFile::new(ID, address, &fixture.data(), &[], sums, network).unwrap();
-        web.run(&fixture.context).unwrap_err().to_string()
+        prep_core::chain(&web.run(&fixture.context).unwrap_err())
     };
     let md5 = Some("00000000000000000000000000000000");
     for (url, md5, refused) in [

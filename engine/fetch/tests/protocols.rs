@@ -71,7 +71,7 @@ fn a_missing_protocol_is_tried_once() {
             // A competition that the working protocol does not know is unknown. The other protocol is tried in case it
             // works again.
             let error = access(&fixture.network, "unknown").unwrap_err();
-            let text = error.to_string();
+            let text = prep_core::chain(&error);
             assert!(text.contains("has no competition unknown (404)"), "{text}");
             assert_eq!(
                 methods(&fixture),
@@ -139,12 +139,12 @@ fn a_redirect_to_a_foreign_api_does_not_prove_access() -> Outcome {
         let fixture = fixture(vec![
             Fault::at(At::Api, Kind::RedirectTo { code, base }).always(),
         ]);
-        let error = access(&fixture.network, ID).unwrap_err().to_string();
+        let error = prep_core::chain(&access(&fixture.network, ID).unwrap_err());
         assert!(
             error.contains("does not accept the signed address"),
             "{error}"
         );
-        let error = fixture.run(None).unwrap_err().to_string();
+        let error = prep_core::chain(&fixture.run(None).unwrap_err());
         assert!(
             error.contains("does not accept the signed address"),
             "{error}"
@@ -197,7 +197,7 @@ fn a_redirect_between_api_hosts_is_followed() -> Outcome {
 fn a_login_page_gets_no_credentials() {
     for at in [At::Api, At::Rpc] {
         let fixture = fixture(vec![Fault::at(at, Kind::RedirectToLogin).always()]);
-        let error = access(&fixture.network, ID).unwrap_err().to_string();
+        let error = prep_core::chain(&access(&fixture.network, ID).unwrap_err());
         assert!(error.contains("returned its login page"), "{error}");
         assert_eq!(
             fixture.server.requests().len(),
@@ -233,7 +233,7 @@ fn an_api_answer_that_is_not_a_bundle_is_an_error() {
             body: body.into(),
         };
         let fixture = fixture(vec![Fault::at(At::Api, kind).always()]);
-        let error = fixture.run(None).unwrap_err().to_string();
+        let error = prep_core::chain(&fixture.run(None).unwrap_err());
         let first = error.lines().next().unwrap();
         assert!(
             first.contains(&format!("got {got}, expected a redirect")),

@@ -99,11 +99,8 @@ fn errors_of_unreachable_servers_show_no_signed_address() {
     let fixture = Fixture::with(Vec::new(), Vec::new(), |options| {
         options.endpoint = "http://127.0.0.1:9/api/v1".into();
     });
-    let error = fixture.run(None).unwrap_err().to_string();
-    assert!(
-        error.starts_with("no connection to 127.0.0.1:9: "),
-        "{error}"
-    );
+    let error = prep_core::chain(&fixture.run(None).unwrap_err());
+    assert!(error.contains("no connection to 127.0.0.1:9: "), "{error}");
     assert_no_secret("api", &error);
 }
 
@@ -169,7 +166,7 @@ fn rules_are_checked_without_a_download() {
         ("unknown", "has no competition unknown"),
     ] {
         let error = access(id).unwrap_err();
-        let shown = format!("{error} {:?}", error.remedy());
+        let shown = format!("{} {:?}", prep_core::chain(&error), error.remedy());
         assert!(shown.contains(expected), "{shown}");
     }
     assert_eq!(fixture.server.requests_of(Side::Store).len(), 1);

@@ -9,9 +9,13 @@ use prep_formats::json::{
 fn rows(records: Vec<JsonValue>, typing: FrameFunction) -> Result<Vec<JsonValue>, String> {
     let mut frame = FrameBuilder::new(typing);
     for record in &records {
-        frame.add(record).map_err(|error| error.to_string())?;
+        frame
+            .add(record)
+            .map_err(|error| prep_failure::chain(&error))?;
     }
-    let columns = frame.finish().map_err(|error| error.to_string())?;
+    let columns = frame
+        .finish()
+        .map_err(|error| prep_failure::chain(&error))?;
     let rows = records.iter();
     Ok(rows
         .map(|record| JsonValue::Object(columns.record(record.as_object().unwrap().clone())))
@@ -21,11 +25,11 @@ fn rows(records: Vec<JsonValue>, typing: FrameFunction) -> Result<Vec<JsonValue>
 fn ujson(text: &str) -> Result<String, String> {
     let lines = JsonLines::new(text.as_bytes()).with_grammar(JsonGrammar::Ujson);
     let records: Result<Vec<JsonValue>, _> = lines.collect();
-    let records = records.map_err(|error| error.to_string())?;
+    let records = records.map_err(|error| prep_failure::chain(&error))?;
     let mut out = Vec::new();
     for row in rows(records, FrameFunction::ReadJson)? {
         row.push_pandas(&mut out)
-            .map_err(|error| error.to_string())?;
+            .map_err(|error| prep_failure::chain(&error))?;
         out.push(b'\n');
     }
     Ok(String::from_utf8(out).unwrap())
@@ -33,7 +37,7 @@ fn ujson(text: &str) -> Result<String, String> {
 
 fn dataframe(text: &str) -> Result<String, String> {
     let records: Result<Vec<JsonValue>, _> = JsonElements::list(text.as_bytes()).values().collect();
-    let records = records.map_err(|error| error.to_string())?;
+    let records = records.map_err(|error| prep_failure::chain(&error))?;
     let rows = JsonValue::List(rows(records, FrameFunction::DataFrame)?);
     Ok(String::from_utf8(rows.to_json(&WriteOptions::default()).unwrap()).unwrap())
 }

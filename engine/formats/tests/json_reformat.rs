@@ -144,12 +144,12 @@ fn lines_are_formatted_or_parsed() {
         found.push(match line {
             Ok(JsonLine::Formatted(record)) => record.text().to_owned(),
             Ok(JsonLine::Value(value)) => format!("{value:?}"),
-            Err(error) => error.to_string(),
+            Err(error) => prep_failure::chain(&error),
         });
     }
     let list = "List([Int(2)])";
     let object = format!("{:?}", parse(br#"{"a": 2}"#).unwrap());
-    let error = "expected a value, at line 6, column 1 (byte 37)";
+    let error = "at line 6, column 1 (byte 37): expected a value";
     assert_eq!(found, [r#"{"a": 1}"#, list, &object, error]);
 }
 

@@ -160,7 +160,7 @@ fn check(case: &Case) -> Result<(), String> {
         };
     }
     let out = expected["out"].as_str().unwrap();
-    let frame = frame.map_err(|error| error.to_string())?;
+    let frame = frame.map_err(|error| prep_failure::chain(&error))?;
     // A float32 is stored as a double of the same value. So only the text of the second pass can be compared.
     let narrow = case
         .options
@@ -187,7 +187,7 @@ fn check(case: &Case) -> Result<(), String> {
         }
     }
     for scan in scans {
-        let scan = scan.map_err(|error| error.to_string())?;
+        let scan = scan.map_err(|error| prep_failure::chain(&error))?;
         let nullable: String = scan
             .schema
             .columns
@@ -199,7 +199,7 @@ fn check(case: &Case) -> Result<(), String> {
         }
         let mut printed = Vec::new();
         normalise(case.raw.as_slice(), &scan, &case.options, &mut printed)
-            .map_err(|error| error.to_string())?;
+            .map_err(|error| prep_failure::chain(&error))?;
         if printed != out.as_bytes() {
             return Err(format!(
                 "normalised {:?}, wanted {out:?}",
@@ -208,8 +208,8 @@ fn check(case: &Case) -> Result<(), String> {
         }
     }
     for chunk in [1, 7, usize::MAX] {
-        let (printed, rewritten) =
-            canonical_text(&case.raw, &case.options, chunk).map_err(|error| error.to_string())?;
+        let (printed, rewritten) = canonical_text(&case.raw, &case.options, chunk)
+            .map_err(|error| prep_failure::chain(&error))?;
         if printed != out.as_bytes() {
             return Err(format!(
                 "rewritten {:?}, wanted {out:?}",

@@ -81,7 +81,7 @@ fn invalid_answers_are_reported_with_their_line() {
             .unwrap()
             .read_answers(text.as_bytes())
             .unwrap_err();
-        assert_eq!(error.to_string(), message);
+        assert_eq!(prep_failure::chain(&error), message);
     }
 }
 

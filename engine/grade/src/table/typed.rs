@@ -231,7 +231,7 @@ mod tests {
             ),
             (one(two, &[0; 4]), "two columns"),
         ] {
-            let error = parse(&bytes).unwrap_err().to_string();
+            let error = prep_failure::chain(&parse(&bytes).unwrap_err());
             assert!(error.contains(message), "{error}");
         }
         let huge = format!(
