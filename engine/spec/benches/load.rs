@@ -1,5 +1,5 @@
-//! Compares loading as many pipelines as the benchmark has with parsing only their YAML:
-//! `cargo bench -p prep-spec --bench load`.
+//! Measures the time to load as many pipelines as the benchmark has, compared with parsing only their YAML: `cargo
+//! bench -p prep-spec --bench load`.
 
 #![allow(clippy::print_stdout, reason = "a benchmark prints its results")]
 
@@ -26,7 +26,7 @@ fn main() {
     );
 }
 
-/// The shortest of several measurements, which depends least on the other load of the machine.
+/// Returns the shortest of several measurements, which other load on the machine affects least.
 fn best_of(tries: usize, mut work: impl FnMut()) -> Duration {
     let times = (0..tries).map(|_| {
         let start = Instant::now();

@@ -1,8 +1,8 @@
 //! Maps positions in a scalar's text to positions in the file.
 //!
-//! The text of a scalar differs from the source: indentation is removed, lines are folded, escapes are resolved. In
-//! every style of YAML, the characters other than white space keep their order, so one walk through both texts finds
-//! each of them. White space is found exactly within a line, and approximately elsewhere.
+//! The text of a scalar differs from the source: indentation is removed, lines are folded, and escapes are resolved. In
+//! every style of YAML, the characters other than white space keep their order. So a single pass through both texts
+//! finds each of these characters. White space is found exactly within a line, and approximately elsewhere.
 
 use std::iter::Peekable;
 use std::str::CharIndices;
@@ -10,8 +10,8 @@ use std::str::CharIndices;
 use crate::diagnostic::{SourceFile, Span};
 use crate::yaml::Style;
 
-/// Returns the byte offset in the file of the character at byte `offset` of a scalar's text, or the end of the scalar
-/// if there is no such character.
+/// Returns the byte offset in the file of the character at byte `offset` of a scalar's text. If there is no such
+/// character, returns the end of the scalar.
 pub fn place(source: &SourceFile, span: Span, style: Style, text: &str, offset: usize) -> usize {
     let written = source.slice(span);
     let quote = matches!(style, Style::SingleQuoted | Style::DoubleQuoted);
@@ -45,10 +45,10 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    /// Returns the position of the next character `wanted` and moves past it.
-    fn find(&mut self, wanted: char) -> usize {
-        if wanted.is_whitespace() {
-            return self.white_space(wanted);
+    /// Returns the position of the next character `expected` and moves past it.
+    fn find(&mut self, expected: char) -> usize {
+        if expected.is_whitespace() {
+            return self.white_space(expected);
         }
         loop {
             let Some(&(at, character)) = self.characters.peek() else {
@@ -77,11 +77,11 @@ impl Walk<'_> {
         }
     }
 
-    fn white_space(&mut self, wanted: char) -> usize {
+    fn white_space(&mut self, expected: char) -> usize {
         let Some(&(at, character)) = self.characters.peek() else {
             return self.len;
         };
-        if character == wanted || character == '\n' {
+        if character == expected || character == '\n' {
             self.characters.next();
         } else if self.style == Style::DoubleQuoted && character == '\\' {
             self.characters.next();

@@ -1,4 +1,4 @@
-//! Tables and outputs of the vocabulary's kinds, as a pipeline declares them.
+//! Tables and outputs of the vocabulary's kinds, with the values that a pipeline declares.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -10,14 +10,14 @@ use crate::diagnostic::{Diagnostic, Span};
 use crate::model::{Column, Output, Query, Spanned};
 use crate::words::{KeyType, KindSpec, Section, SectionKey};
 
-/// A kind with the values of its keys. All required keys exist, and every value has its key's type.
+/// A declared table or output. All required keys exist, and every value has the type of its key.
 #[derive(Debug, Clone)]
 pub struct Declaration {
     /// The kind.
     pub form: &'static KindSpec,
     /// The method of the kind, if it has methods.
     pub method: Option<&'static Section>,
-    /// The table's first name, or the output's path.
+    /// The first name of the table, or the path of the output.
     pub name: Spanned<String>,
     /// The position of the mapping in the file.
     pub span: Span,
@@ -27,7 +27,7 @@ pub struct Declaration {
 /// The value of a key.
 #[derive(Debug, Clone)]
 pub enum Setting {
-    /// A text, path, name or word.
+    /// A text, path, name, or word of a fixed list.
     Text(String),
     /// An integer.
     Natural(u64),
@@ -35,11 +35,11 @@ pub enum Setting {
     Share(SplitSize),
     /// A delimiter.
     Delimiter(u8),
-    /// The word `true`.
+    /// The value `true`.
     True,
     /// A query.
     Query(Query),
-    /// Queries by name.
+    /// Queries, each with a name.
     Queries(Vec<(Spanned<String>, Query)>),
     /// Declared columns.
     Columns(Vec<Column>),
@@ -51,11 +51,11 @@ pub enum Setting {
     Items(Vec<Item>),
     /// A number or a column.
     Operand(Operand),
-    /// Comparisons that must all hold.
+    /// Comparisons that must all be true.
     Condition(Vec<Comparison>),
 }
 
-/// A mapping in a list, named by its first key.
+/// A mapping in a list. The value of its first key determines its other keys.
 #[derive(Debug, Clone)]
 pub struct Item {
     /// The first key.
@@ -96,7 +96,7 @@ impl Item {
     }
 }
 
-/// A number, or a column with numbers.
+/// A number, or a column that contains numbers.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Operand {
@@ -163,7 +163,7 @@ impl fmt::Display for Operator {
 }
 
 impl Operator {
-    /// Whether the comparison of two numbers holds.
+    /// Returns whether the comparison of two numbers is true.
     pub fn holds(self, left: f64, right: f64) -> bool {
         match self {
             Operator::Equal => left == right,
@@ -193,13 +193,13 @@ impl Declaration {
         }
     }
 
-    /// Whether it draws from a generator that another table can continue.
+    /// Returns whether the table is drawn from a generator, so that a different table can continue its draws.
     pub fn is_drawn(&self) -> bool {
         let mut keys = self.form.keys(self.method);
         keys.any(|key| matches!(key.value, KeyType::Drawn))
     }
 
-    /// Whether a key is set. Accepts keys that the method does not have.
+    /// Returns whether a key is set. Accepts keys that the method does not have.
     pub fn has(&self, key: &str) -> bool {
         self.settings.contains_key(key)
     }
@@ -230,12 +230,12 @@ impl Declaration {
         }
     }
 
-    /// Returns an integer of 32 bits.
+    /// Returns a 32-bit integer.
     pub fn seed(&self, key: &str) -> Option<u32> {
         u32::try_from(self.natural(key)?).ok()
     }
 
-    /// Returns a fraction or a number of rows; `None` if a query computes it.
+    /// Returns a fraction or a number of rows. `None` if a query computes it.
     pub fn share(&self, key: &str) -> Option<SplitSize> {
         match self.get(key)?.value {
             Setting::Share(size) => Some(size),
@@ -259,7 +259,7 @@ impl Declaration {
         }
     }
 
-    /// Returns queries by name; none if the key is not set.
+    /// Returns queries by name. Empty if the key is not set.
     pub fn queries(&self, key: &str) -> &[(Spanned<String>, Query)] {
         match self.get(key).map(|setting| &setting.value) {
             Some(Setting::Queries(queries)) => queries,
@@ -267,7 +267,7 @@ impl Declaration {
         }
     }
 
-    /// Returns declared columns; none if the key is not set.
+    /// Returns declared columns. Empty if the key is not set.
     pub fn columns(&self, key: &str) -> &[Column] {
         match self.get(key).map(|setting| &setting.value) {
             Some(Setting::Columns(columns)) => columns,
@@ -275,7 +275,7 @@ impl Declaration {
         }
     }
 
-    /// Returns a list of mappings; none if the key is not set.
+    /// Returns a list of mappings. Empty if the key is not set.
     pub fn items(&self, key: &str) -> &[Item] {
         match self.get(key).map(|setting| &setting.value) {
             Some(Setting::Items(items)) => items,
@@ -283,7 +283,7 @@ impl Declaration {
         }
     }
 
-    /// Returns a list of texts; none if the key is not set.
+    /// Returns a list of texts. Empty if the key is not set.
     pub fn texts(&self, key: &str) -> &[String] {
         match self.get(key).map(|setting| &setting.value) {
             Some(Setting::Texts(texts)) => texts,
@@ -291,7 +291,7 @@ impl Declaration {
         }
     }
 
-    /// Returns the members of an archive; none if the key is not set.
+    /// Returns the members of an archive. Empty if the key is not set.
     pub fn outputs(&self, key: &str) -> &[Output] {
         match self.get(key).map(|setting| &setting.value) {
             Some(Setting::Outputs(outputs)) => outputs,
@@ -299,13 +299,13 @@ impl Declaration {
         }
     }
 
-    /// Returns a diagnostic at the value of a key.
+    /// Creates a diagnostic at the position of a key's value.
     pub fn fault(&self, key: &str, code: &'static str, message: impl Into<String>) -> Diagnostic {
         let span = self.get(key).map_or(self.span, |setting| setting.span);
         Diagnostic::error(code, span, message)
     }
 
-    /// Returns the part of a file name after its last dot, in lower case.
+    /// Returns the extension of a file name in lower case.
     pub fn extension(path: &str) -> String {
         let name = path.rsplit('/').next().unwrap_or(path);
         match name.rsplit_once('.') {
@@ -314,7 +314,7 @@ impl Declaration {
         }
     }
 
-    /// Calls `visit` for this declaration and for all outputs inside it, if it is an archive.
+    /// Calls `visit` for this declaration and, if it is an archive, for all outputs in it.
     pub fn walk<'d>(&'d self, visit: &mut dyn FnMut(&'d Declaration)) {
         visit(self);
         for (_, setting) in self.settings() {

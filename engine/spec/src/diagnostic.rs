@@ -1,16 +1,16 @@
 //! Errors in a pipeline file, with their positions.
 //!
-//! Positions are byte ranges of the file. Lines and columns, both counted from 1 and columns in characters, are
-//! computed only when a diagnostic is displayed. [`Display`](fmt::Display) of [`Diagnostics`] is plain text: one line
-//! per diagnostic, followed by indented lines with details. A terminal can show the same data next to the source.
+//! Positions are byte ranges of the file. Lines and columns are computed only when a diagnostic is displayed. Both
+//! start at 1, and columns are counted in characters. [`Display`](fmt::Display) of [`Diagnostics`] is plain text: one
+//! line per diagnostic, followed by indented lines with details. A terminal can show the same data next to the source.
 
 use std::fmt;
 use std::sync::Arc;
 
-/// A text file with the name that messages use.
+/// A text file, with the name that messages use for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SourceFile {
-    /// The name that messages use.
+    /// The name that messages use for the file.
     pub name: String,
     /// The content.
     pub text: String,
@@ -33,7 +33,7 @@ impl SourceFile {
         }
     }
 
-    /// Returns line and column of a byte offset, both from 1. An offset beyond the end is treated as the end.
+    /// Returns the line and column of a byte offset, both from 1. An offset beyond the end is treated as the end.
     pub fn position(&self, offset: usize) -> (usize, usize) {
         let offset = offset.min(self.text.len());
         let line = self.lines.partition_point(|start| *start <= offset);
@@ -43,12 +43,12 @@ impl SourceFile {
             .copied()
             .unwrap_or(0);
         let before = self.text.as_bytes().get(start..offset).unwrap_or_default();
-        // Continuation bytes of a character are not counted.
+        // Only the first byte of each character is counted.
         let column = before.iter().filter(|byte| **byte & 0xC0 != 0x80).count();
         (line, column + 1)
     }
 
-    /// Returns the text of a span, empty if the span is not valid.
+    /// Returns the text of a span. Empty if the span is not valid.
     pub fn slice(&self, span: Span) -> &str {
         self.text.get(span.start..span.end).unwrap_or("")
     }
@@ -73,7 +73,7 @@ impl Span {
     }
 }
 
-/// A second position that explains a diagnostic, for example that of the first use of a name.
+/// A further position that explains a diagnostic, for example the first use of a name.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Label {
     /// The position.
@@ -85,21 +85,21 @@ pub struct Label {
 /// An error in a pipeline. A pipeline with errors cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Diagnostic {
-    // The first field, so that diagnostics are ordered by position.
+    // This is the first field, so that diagnostics are ordered by position.
     /// The position of the error.
     pub span: Span,
     /// Short name of the rule in kebab case, for example `unknown-key`.
     pub code: &'static str,
-    /// The error.
+    /// The description of the error.
     pub message: String,
-    /// Further positions.
+    /// Further positions that explain the error.
     pub labels: Vec<Label>,
-    /// A suggestion how to correct the error.
+    /// A suggestion for correcting the error.
     pub help: Option<String>,
 }
 
 impl Diagnostic {
-    /// Creates a diagnostic without labels and help.
+    /// Creates a diagnostic without labels and without help.
     pub fn error(code: &'static str, span: Span, message: impl Into<String>) -> Self {
         Self {
             span,
@@ -125,7 +125,7 @@ impl Diagnostic {
         self
     }
 
-    /// Adds the suggestion `name`, if there is one.
+    /// Adds a "did you mean" suggestion, if `name` is given.
     #[must_use]
     pub fn suggest(self, name: Option<&str>) -> Self {
         match name {
@@ -135,7 +135,7 @@ impl Diagnostic {
     }
 }
 
-/// All diagnostics of one file. Never empty; ordered by position.
+/// The diagnostics of a file. There is at least one, and they are ordered by position.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Diagnostics {
     source: Arc<SourceFile>,
@@ -143,14 +143,14 @@ pub struct Diagnostics {
 }
 
 impl Diagnostics {
-    /// Returns the diagnostics without duplicates; `None` if there are none.
+    /// Sorts the diagnostics and removes duplicates. Returns `None` if there are none.
     pub fn new(source: Arc<SourceFile>, mut list: Vec<Diagnostic>) -> Option<Self> {
         list.sort();
         list.dedup();
         (!list.is_empty()).then_some(Self { source, list })
     }
 
-    /// Returns a single diagnostic.
+    /// Creates a list with a single diagnostic.
     pub fn single(source: Arc<SourceFile>, one: Diagnostic) -> Self {
         let list = vec![one];
         Self { source, list }

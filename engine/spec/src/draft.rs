@@ -1,8 +1,8 @@
-//! A pipeline file between its first and its last check.
+//! A parsed pipeline file before all checks are complete.
 //!
 //! The parser reads as much as it can and records errors. Checks that need more than this crate (planning a query, the
 //! rules of grading) examine the result and add their errors, so that all errors of a file are reported at once. Only
-//! [`ParsedFile::finish`] turns it into a usable [`Pipeline`].
+//! [`ParsedFile::finish`] turns the file into a usable [`Pipeline`].
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use crate::load::variant_name;
 use crate::model::Pipeline;
 use crate::variant::Corrections;
 
-/// A file that was parsed: its variants as far as they were understood, and the errors so far.
+/// A parsed file: its variants, as far as they could be parsed, and the errors found so far.
 #[derive(Debug, Clone)]
 pub struct ParsedFile {
     source: Arc<SourceFile>,
@@ -23,10 +23,10 @@ pub struct ParsedFile {
     findings: Vec<Diagnostic>,
 }
 
-/// One variant, as far as it was understood.
+/// A variant of a pipeline, as far as it could be parsed.
 #[derive(Debug, Clone)]
 pub struct Reading {
-    /// The pipeline. Parts with errors are empty or left out; the errors were reported.
+    /// The pipeline. Parts with errors are empty or left out, and the errors have been reported.
     pub pipeline: Pipeline,
     /// Tables whose content is unknown because of an error in them.
     pub unread: BTreeSet<String>,
@@ -47,22 +47,22 @@ impl ParsedFile {
         }
     }
 
-    /// Returns the variants of the file, the base first. Empty if nothing could be understood.
+    /// Returns the variants of the file, with the base first. Empty if nothing could be parsed.
     pub fn readings(&self) -> &[Reading] {
         &self.readings
     }
 
-    /// Adds the errors of another check. Duplicates are removed at the end.
+    /// Adds the errors of a further check. [`finish`](Self::finish) removes duplicates.
     pub fn report(&mut self, findings: impl IntoIterator<Item = Diagnostic>) {
         self.findings.extend(findings);
     }
 
-    /// Returns the pipeline in a variant. Corrections that the pipeline does not have are ignored, because a variant has one
-    /// name for all competitions. So a known variant may equal the base.
-    /// [`Variant::differs`](crate::model::Variant::differs) distinguishes the two.
+    /// Returns the pipeline in a variant. Corrections that the pipeline does not have are ignored, because all
+    /// competitions use the same names of variants. So a known variant may equal the base.
+    /// [`Variant::differs`](crate::model::Variant::differs) distinguishes the two cases.
     ///
     /// # Errors
-    /// All errors in all variants, and an unknown variant.
+    /// If there is an error in any variant, or the variant is unknown.
     pub fn finish(mut self, variant: &str) -> Result<Pipeline, Diagnostics> {
         let chosen = match Corrections::parse(variant) {
             Ok(corrections) => self.position(&corrections),
@@ -85,7 +85,7 @@ impl ParsedFile {
         Ok(pipeline)
     }
 
-    /// Returns the place of the reading with these corrections.
+    /// Returns the index of the reading with these corrections.
     fn position(&self, corrections: &Corrections) -> usize {
         let name = variant_name(&self.corrections, |name| corrections.has(name));
         let place = self

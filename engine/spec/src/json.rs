@@ -1,4 +1,4 @@
-//! Converts nodes to JSON by YAML's core schema, for the parts of a pipeline that another crate interprets.
+//! Converts nodes to JSON with YAML's core schema, for the parts of a pipeline that other crates interpret.
 
 use std::collections::BTreeMap;
 
@@ -50,7 +50,7 @@ fn list(context: &mut ParseState, name: &YamlNode) -> Value {
     Value::Array(Vec::new())
 }
 
-/// Collects the position of each value by its JSON pointer.
+/// Records the position of each value by its JSON pointer.
 pub fn places(node: &YamlNode, pointer: &str, places: &mut BTreeMap<String, Span>) {
     places.insert(pointer.to_owned(), node.span);
     match &node.kind {
@@ -69,7 +69,7 @@ pub fn places(node: &YamlNode, pointer: &str, places: &mut BTreeMap<String, Span
     }
 }
 
-/// Converts a scalar. Only plain scalars can be anything but a text.
+/// Converts a scalar. Only plain scalars can have a type other than text.
 fn scalar(scalar: &Scalar) -> Value {
     let text = scalar.text.as_str();
     if scalar.style != Style::Plain {
@@ -83,7 +83,7 @@ fn scalar(scalar: &Scalar) -> Value {
     }
 }
 
-/// Parses a decimal number. Words such as `inf` are texts.
+/// Parses a decimal number. Words such as `inf` are treated as text.
 fn number(text: &str) -> Option<Number> {
     let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
     let first = digits.bytes().find(|byte| *byte != b'.')?;
@@ -108,7 +108,7 @@ mod tests {
     use crate::yaml::{Scalar, Style};
 
     #[test]
-    fn plain_scalars_have_types() {
+    fn plain_scalars_are_converted_by_their_text() {
         for (text, value) in [
             ("", json!(null)),
             ("~", json!(null)),

@@ -1,4 +1,4 @@
-//! Checks the dependencies between tables: all names exist, there are no cycles, and everything is used.
+//! Checks the dependencies between tables: all names exist, there are no cycles, and every table is used.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,7 +8,7 @@ use crate::state::{ParseState, TableUser};
 use crate::suggest::nearest;
 use crate::words::KeyType;
 
-/// Creates tables for the lists that queries read as tables.
+/// Creates a table for each list that a query reads as a table.
 pub fn lists_as_tables(
     context: &mut ParseState,
     lists: &[(Spanned<String>, Vec<String>)],
@@ -28,7 +28,7 @@ pub fn lists_as_tables(
     }
 }
 
-/// Reports unknown tables and cycles. Unused tables are collected separately in `unused`.
+/// Reports unknown tables and cycles. Unused tables are added to `unused` instead.
 pub fn check(context: &mut ParseState, tables: &[Table], unused: &mut Vec<Diagnostic>) {
     let mut places: BTreeMap<&str, usize> = BTreeMap::new();
     for (index, table) in tables.iter().enumerate() {
@@ -60,7 +60,7 @@ pub fn check(context: &mut ParseState, tables: &[Table], unused: &mut Vec<Diagno
     }
     report_cycles(context, &edges, tables);
     report_not_drawn(context, tables);
-    spread(&edges, &mut used);
+    add_dependencies(&edges, &mut used);
     for (index, table) in tables.iter().enumerate() {
         let [first, rest @ ..] = table.names.as_slice() else {
             continue;
@@ -104,7 +104,7 @@ pub fn unused_defaults(context: &ParseState, unused: &mut Vec<Diagnostic>) {
         if !defaults.is_used {
             let message = format!("the defaults of `{kind}` are not used");
             let found = Diagnostic::error("unused-default", defaults.span, message);
-            unused.push(found.help("no table or output needs them, so remove them"));
+            unused.push(found.help("remove them, because no table or output uses them"));
         }
     }
 }
@@ -139,7 +139,7 @@ impl ParseState {
     }
 }
 
-/// Reports references to a generator of a table that is not drawn.
+/// Reports references to the generator of a table that does not use a generator.
 fn report_not_drawn(context: &mut ParseState, tables: &[Table]) {
     let is_drawn = |table: &Table| match &table.made {
         TableOrigin::Declared(declaration) => declaration.is_drawn(),
@@ -166,8 +166,8 @@ fn report_not_drawn(context: &mut ParseState, tables: &[Table]) {
     context.diagnostics.extend(found);
 }
 
-/// Adds all tables that the used ones depend on.
-fn spread(edges: &BTreeMap<usize, Vec<(usize, Span)>>, used: &mut BTreeSet<usize>) {
+/// Adds all tables that the used tables depend on.
+fn add_dependencies(edges: &BTreeMap<usize, Vec<(usize, Span)>>, used: &mut BTreeSet<usize>) {
     let mut open: Vec<usize> = used.iter().copied().collect();
     while let Some(source) = open.pop() {
         for (target, _) in edges.get(&source).into_iter().flatten() {
@@ -178,7 +178,7 @@ fn spread(edges: &BTreeMap<usize, Vec<(usize, Span)>>, used: &mut BTreeSet<usize
     }
 }
 
-/// Reports cycles. Walks depth-first; a reference to a table that is still being walked closes a cycle.
+/// Reports cycles. The search is depth-first: a reference to a table that is on the current path closes a cycle.
 fn report_cycles(
     context: &mut ParseState,
     edges: &BTreeMap<usize, Vec<(usize, Span)>>,
@@ -192,26 +192,26 @@ fn report_cycles(
     };
     let mut done: BTreeSet<usize> = BTreeSet::new();
     for start in edges.keys() {
-        // The path from the start. Each table has the index of its next edge.
-        let mut way: Vec<(usize, usize)> = vec![(*start, 0)];
-        while let Some((source, next)) = way.last_mut() {
+        // The path from the start. Each table has the index of the next reference to follow.
+        let mut path: Vec<(usize, usize)> = vec![(*start, 0)];
+        while let Some((source, next)) = path.last_mut() {
             let source = *source;
             let edge = edges.get(&source).and_then(|edges| edges.get(*next));
             let Some((target, span)) = edge.filter(|_| !done.contains(&source)) else {
                 done.insert(source);
-                way.pop();
+                path.pop();
                 continue;
             };
             *next += 1;
-            match way.iter().position(|(other, _)| other == target) {
+            match path.iter().position(|(other, _)| other == target) {
                 Some(first) => {
-                    let chain = way.iter().skip(first).map(|(source, _)| name(*source));
+                    let chain = path.iter().skip(first).map(|(source, _)| name(*source));
                     let chain: Vec<String> = chain.chain([name(*target)]).collect();
                     let message = format!("circular dependency: {}", chain.join(" <- "));
                     let found = Diagnostic::error("cycle", *span, message);
                     context.report(found.help("remove one of these references"));
                 }
-                None if !done.contains(target) => way.push((*target, 0)),
+                None if !done.contains(target) => path.push((*target, 0)),
                 None => {}
             }
         }

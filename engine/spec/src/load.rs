@@ -1,4 +1,4 @@
-//! MappingEntry points: parse one file in all its variants.
+//! Entry points: parse a file in all its variants.
 
 use std::sync::Arc;
 
@@ -11,11 +11,11 @@ use crate::variant::{Corrections, FIXED_VARIANT, is_correction_name};
 use crate::words::Vocabulary;
 use crate::yaml::{self, Kind, MappingEntry, YamlNode};
 
-/// Loads a pipeline in one variant. `vocabulary` has the kinds that it may use, `id` is the competition's id, and
-/// messages call the file `file_name`.
+/// Loads a pipeline in one variant. `vocabulary` contains the kinds that the pipeline may use, `id` is the
+/// competition's id, and messages refer to the file as `file_name`.
 ///
 /// # Errors
-/// The errors of [`ParsedFile::finish`]. If the text is not YAML, only the first syntax error.
+/// Same as for [`ParsedFile::finish`]. If the text is not YAML, the only error is the first syntax error.
 pub fn load(
     vocabulary: &Vocabulary,
     id: &str,
@@ -26,7 +26,7 @@ pub fn load(
     read(vocabulary, id, file_name, text).finish(variant)
 }
 
-/// Parses a pipeline in all its variants: with no correction, with all, and with each other combination.
+/// Parses a pipeline in all its variants: without corrections, with all corrections, and with each other combination.
 pub fn read(vocabulary: &Vocabulary, id: &str, file_name: &str, text: &str) -> ParsedFile {
     let source = Arc::new(SourceFile::new(file_name, text));
     match yaml::parse(&source) {
@@ -38,7 +38,7 @@ pub fn read(vocabulary: &Vocabulary, id: &str, file_name: &str, text: &str) -> P
 /// Returns the names of the corrections that a file defines, in file order.
 ///
 /// # Errors
-/// The first syntax error if the text is not YAML.
+/// If the text is not YAML, returns the first syntax error.
 pub fn corrections(text: &str) -> Result<Vec<String>, Diagnostics> {
     let source = Arc::new(SourceFile::new("pipeline.yaml", text));
     let root = yaml::parse(&source).map_err(|fault| Diagnostics::single(source, fault))?;
@@ -46,17 +46,17 @@ pub fn corrections(text: &str) -> Result<Vec<String>, Diagnostics> {
     Ok(corrections.into_iter().map(|one| one.key).collect())
 }
 
-/// Returns the variants that a file defines: `v1`, `fixed` if it has corrections, then each other combination.
+/// Returns the variants that a file defines: `v1`, `fixed` if there are corrections, and then each other combination.
 ///
 /// # Errors
-/// The first syntax error if the text is not YAML.
+/// If the text is not YAML, returns the first syntax error.
 pub fn variants(text: &str) -> Result<Vec<String>, Diagnostics> {
     let names = corrections(text)?;
     let sets = combinations(names.len());
     Ok(sets.map(|set| name_of(&names, set)).collect())
 }
 
-/// A set of corrections: bit N is the correction N of the file.
+/// A set of corrections. Bit N represents the correction at index N in the file.
 type CorrectionSet = u32;
 
 fn name_of(names: &[String], set: CorrectionSet) -> String {
@@ -70,14 +70,14 @@ fn has(set: CorrectionSet, place: usize) -> bool {
     set >> place & 1 == 1
 }
 
-/// Returns all sets of this many corrections: the empty one, the full one, then the others.
+/// Returns all sets of `count` corrections: the empty set, the full set, and then the other sets.
 fn combinations(count: usize) -> impl Iterator<Item = CorrectionSet> {
     let full: CorrectionSet = (1 << count.min(MAX_CORRECTIONS)) - 1;
     let ends = std::iter::once(0).chain((full > 0).then_some(full));
     ends.chain(1..full)
 }
 
-/// Returns the name of the variant with these of a pipeline's corrections.
+/// Returns the name of the variant that has these of a pipeline's corrections.
 pub(crate) fn variant_name(names: &[String], is_chosen: impl Fn(&str) -> bool) -> String {
     let chosen = names.iter().filter(|name| is_chosen(name));
     let chosen: Vec<String> = chosen.cloned().collect();
@@ -101,7 +101,7 @@ fn all_variants(
     let mut findings = Vec::new();
     let mut unused: Vec<(CorrectionSet, Vec<Diagnostic>)> = Vec::new();
     for set in combinations(corrections.len()) {
-        // The base is resolved together with `variants`, so that the keys of `variants` are checked once.
+        // The base is resolved together with `variants`, so that the keys of `variants` are checked only once.
         let mut node = match (set, &base) {
             (0, _) | (_, None) => root.clone(),
             (_, Some(base)) => base.clone(),
@@ -119,14 +119,14 @@ fn all_variants(
         findings.extend(resolved.diagnostics);
         unused.push((set, resolved.unused));
     }
-    // If there are errors, something that seems unused may be used in a part that could not be read.
+    // If there are errors, a part that could not be parsed may use a declaration that seems unused.
     if findings.is_empty() {
         findings = always_unused(&corrections, unused);
     }
     ParsedFile::new(source, names, readings, findings)
 }
 
-/// Returns the findings about declarations that no variant with the declaration uses.
+/// Returns the errors about declarations that are unused in every variant that contains them.
 fn always_unused(
     corrections: &[MappingEntry],
     unused: Vec<(CorrectionSet, Vec<Diagnostic>)>,
@@ -148,7 +148,7 @@ fn always_unused(
     found
 }
 
-/// Returns the tree without `variants`, and the corrections that are mappings.
+/// Returns the tree without `variants`, and the corrections whose values are mappings.
 fn take_corrections(root: &YamlNode) -> (Option<YamlNode>, Vec<MappingEntry>) {
     let Kind::Mapping(entries) = &root.kind else {
         return (None, Vec::new());

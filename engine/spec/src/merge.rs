@@ -2,7 +2,7 @@
 
 use crate::yaml::{Kind, YamlNode};
 
-/// Applies `patch` to `base`. Mappings are merged key by key, other values are replaced, and null removes the key. New
+/// Applies `patch` to `base`. Mappings are merged key by key, other values are replaced, and null removes a key. New
 /// keys are appended in the order of the patch.
 pub fn merge(base: &mut YamlNode, patch: &YamlNode) {
     let (Kind::Mapping(entries), Kind::Mapping(changes)) = (&mut base.kind, &patch.kind) else {

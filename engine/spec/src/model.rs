@@ -1,6 +1,6 @@
 //! The content of a pipeline, after parsing and before planning.
 //!
-//! Everything that a diagnostic may point at has its [`Span`] in the YAML text. The types describe the language, not
+//! Every part that a diagnostic may refer to has its [`Span`] in the YAML text. The types describe the language, not
 //! how a step is executed.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,18 +17,18 @@ pub use crate::declaration::{Comparison, Declaration, Item, Operand, Operator, S
 pub struct Spanned<T> {
     /// The value.
     pub value: T,
-    /// Its position.
+    /// The position of the value.
     pub span: Span,
 }
 
-/// The pipeline of one competition: a bundle, tables made from it, outputs, checks and grading.
+/// The pipeline of one competition: a bundle, tables computed from it, outputs, checks and grading.
 #[derive(Debug, Clone)]
 pub struct Pipeline {
-    /// Id of the competition: the name of the directory with the file.
+    /// Id of the competition, which is the name of the directory that contains the file.
     pub id: String,
     /// Title of the competition.
     pub name: String,
-    /// Category of its task.
+    /// Category of the competition's task.
     pub category: String,
     /// The bundle.
     pub bundle: Bundle,
@@ -42,15 +42,15 @@ pub struct Pipeline {
     pub public: Vec<Output>,
     /// Outputs for the grader only.
     pub private: Vec<Output>,
-    /// Checks.
+    /// Queries that must return no rows.
     pub checks: Vec<Check>,
     /// Leaks that are known and accepted, with the reason.
     pub accepted: Vec<(Spanned<String>, String)>,
-    /// The grading section as written; `prep-grade` interprets it.
+    /// The grading section as it is written. `prep-grade` interprets it.
     pub grade: Option<Spanned<Grade>>,
     /// The variant.
     pub variant: Variant,
-    /// The file.
+    /// The pipeline file.
     pub source: Arc<SourceFile>,
 }
 
@@ -72,21 +72,21 @@ pub struct Bundle {
     pub md5: Option<String>,
 }
 
-/// A source in addition to the bundle. A path in it is written `NAME:path`.
+/// A source in addition to the bundle. Paths in it are written as `NAME:path`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SourceSpec {
     /// The name of the source.
     pub name: Spanned<String>,
-    /// Its location.
+    /// The location of the source.
     pub place: SourceLocation,
 }
 
 /// The location of a source.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SourceLocation {
-    /// One file at a URL.
+    /// A file at a URL.
     Url(RemoteFile),
-    /// All files below a directory: an absolute path, or relative to the directory of the pipeline's file.
+    /// All files below a directory. The path is absolute, or relative to the directory of the pipeline file.
     Folder(String),
 }
 
@@ -95,17 +95,17 @@ pub enum SourceLocation {
 pub struct RemoteFile {
     /// The URL.
     pub url: String,
-    /// The file's name, which is the only path of the source.
+    /// The file's name. It is the only path of the source.
     pub file: String,
     /// Published MD5: 32 hexadecimal digits in lower case.
     pub md5: Option<String>,
     /// Published SHA-256: 64 hexadecimal digits in lower case.
     pub sha256: Option<String>,
-    /// Length in bytes, as stated in the pipeline.
+    /// Length in bytes that the pipeline states.
     pub size: Option<u64>,
 }
 
-/// A named, ordered sequence of rows, or several that are created together.
+/// A named, ordered sequence of rows, or several sequences that are created together.
 #[derive(Debug, Clone)]
 pub struct Table {
     /// One name for each table that the kind creates.
@@ -115,7 +115,7 @@ pub struct Table {
 }
 
 impl Table {
-    /// Whether this is one of the table's names.
+    /// Returns whether the table has this name.
     pub fn has(&self, name: &str) -> bool {
         self.names.iter().any(|own| own.value == name)
     }
@@ -124,15 +124,15 @@ impl Table {
 /// How a table is created.
 #[derive(Debug, Clone)]
 pub enum TableOrigin {
-    /// By a query: `name: SELECT ...`
+    /// The result of a query: `name: SELECT ...`
     Query(Query),
-    /// By one of the vocabulary's kinds: `name: { read: train.csv, columns: [...] }`
+    /// A kind of the vocabulary: `name: { read: train.csv, columns: [...] }`
     Declared(Declaration),
-    /// From one of `lists`, with the column `value`.
+    /// The texts of one of `lists`, in the column `value`.
     List(Vec<String>),
 }
 
-/// A declared column. Queries may rely on its type; a file that does not conform is an error.
+/// A declared column. Queries may rely on its type: a file that does not conform to it is an error.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Column {
     /// The column's name.
@@ -144,9 +144,9 @@ pub struct Column {
 /// The type of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ColumnKind {
-    /// Text as in the file.
+    /// Text as it is in the file.
     Text,
-    /// An integer of 64 bits.
+    /// A 64-bit integer.
     Integer,
     /// A double.
     Number,
@@ -154,12 +154,12 @@ pub enum ColumnKind {
     Boolean,
     /// A JSON value.
     Json,
-    /// The type that pandas infers from the whole column.
+    /// The type that pandas infers from the entire column.
     Inferred,
 }
 
 impl ColumnKind {
-    /// Returns the word of the language.
+    /// Returns the name of the type in the pipeline language.
     pub fn name(self) -> &'static str {
         match self {
             ColumnKind::Text => "text",
@@ -172,10 +172,10 @@ impl ColumnKind {
     }
 }
 
-/// One entry of `public`, `private` or of an archive.
+/// An entry of `public`, of `private`, or of an archive.
 #[derive(Debug, Clone)]
 pub struct Output {
-    /// Relative path. It ends in `/` if the output is a directory; `./` is the directory of the section itself.
+    /// The relative path. It ends with `/` if the output is a directory. `./` is the directory of the section itself.
     pub path: Spanned<String>,
     /// The content.
     pub declaration: Declaration,
@@ -190,36 +190,38 @@ pub struct Check {
     pub query: Query,
 }
 
-/// Grading: paths of the answers and the sample submission, and a tree with the metric and its rules.
+/// The section `grade`: paths of the answers and of the sample submission, and a JSON tree with the metric and its
+/// rules.
 #[derive(Debug, Clone)]
 pub struct Grade {
-    /// Path of an output, `private/...`.
+    /// Path of the answers, `private/...`.
     pub answers: Spanned<String>,
     /// Path of the sample submission, `public/...` or `private/...`.
     pub sample: Spanned<String>,
-    /// The section without `answers` and `sample`.
+    /// The section without the keys `answers` and `sample`.
     pub rules: serde_json::Value,
-    /// The position of each value of `rules`, by its JSON pointer (`/metric/name`; `""` is the section).
+    /// The position of each value of `rules`, by JSON pointer. `/metric/name` is a value, and `""` is the section.
     pub places: BTreeMap<String, Span>,
 }
 
-/// A parsed SELECT.
+/// A parsed SELECT statement.
 #[derive(Debug, Clone)]
 pub struct Query {
-    /// The text as written.
+    /// The text as it is written.
     pub text: String,
     /// Position of the text.
     pub span: Span,
     /// Position for messages: `taxi.yaml:12:5`.
     pub place: String,
-    /// The syntax tree as text. Queries that differ only in layout and comments have the same one. Part of step keys.
+    /// The syntax tree as text. It is the same for queries that differ only in layout and comments. It is part of step
+    /// keys.
     pub normal: String,
-    /// Tables that the query reads, without those that it defines itself (`WITH`).
+    /// Tables that the query reads, without those that it defines itself in `WITH`.
     pub tables: BTreeSet<String>,
-    /// The YAML style of the text, needed to find positions of the text in the file. `None` if the text is not in the
-    /// file.
+    /// The YAML style of the text, which is needed to find positions of the text in the file. `None` if the text is not
+    /// in the file.
     pub(crate) style: Option<Style>,
-    /// The part of the pipeline that the query is for.
+    /// The part of the pipeline that uses the query.
     pub(crate) purpose: QueryUse,
     /// The pipeline's lists, for macros.
     pub(crate) lists: Arc<BTreeMap<String, Vec<String>>>,

@@ -1,4 +1,4 @@
-//! Checks paths in a pipeline: relative, with `/` between segments, inside their directory.
+//! Checks paths in a pipeline: they must be relative, separated by `/`, and inside their directory.
 
 use crate::diagnostic::{Diagnostic, Span};
 use crate::model::Spanned;
@@ -7,10 +7,10 @@ use crate::state::ParseState;
 use crate::suggest::nearest;
 use crate::yaml::YamlNode;
 
-/// An error of a path, and its help.
+/// An error about a path, and its help.
 type Fault = (&'static str, &'static str);
 
-/// Checks a path. One `/` at the end (a directory) and the path `./` are valid.
+/// Checks a path. It may end with one `/`, which denotes a directory, and it may be `./`.
 fn fault(path: &str) -> Option<Fault> {
     if path == "./" {
         return None;
@@ -35,7 +35,7 @@ fn fault(path: &str) -> Option<Fault> {
     }
     for segment in path.strip_suffix('/').unwrap_or(path).split('/') {
         match segment {
-            ".." => return Some(("leaves its directory by `..`", "remove `..`")),
+            ".." => return Some(("leaves its directory through `..`", "remove `..`")),
             "." => return Some(("contains a segment `.`", "remove it")),
             "" => {
                 return Some((
@@ -51,7 +51,7 @@ fn fault(path: &str) -> Option<Fault> {
 
 /// Splits `NAME:path` into the name of a source and the path in it. A path in the bundle has no source name.
 ///
-/// A source's name has the form of a table's name, with two or more characters.
+/// The name of a source must be valid as the name of a table, and have at least two characters.
 pub fn split_source(path: &str) -> (Option<&str>, &str) {
     let Some((name, inner)) = path.split_once(':') else {
         return (None, path);
@@ -88,7 +88,7 @@ impl ParseState {
         Some(path)
     }
 
-    /// Reports a path in a source of one file that does not begin with that file.
+    /// Reports a path in a single-file source that does not begin with that file.
     fn check_file(&mut self, path: &Spanned<String>) {
         let (Some(source), inner) = split_source(&path.value) else {
             return;
@@ -105,7 +105,7 @@ impl ParseState {
         self.report(Diagnostic::error("bad-path", path.span, message).help(help));
     }
 
-    /// Parses a path in the bundle or in another source, without wildcards.
+    /// Parses a path without wildcards in the bundle or in another source.
     pub fn plain_source_path(&mut self, node: &YamlNode) -> Option<Spanned<String>> {
         let path = self.source_path(node)?;
         self.check_file(&path);
@@ -159,7 +159,7 @@ mod tests {
     use super::{fault, split_source};
 
     #[test]
-    fn accepts_what_stays_inside() {
+    fn paths_inside_their_directory_are_accepted() {
         for path in [
             "a",
             "a/b.csv",
@@ -170,13 +170,13 @@ mod tests {
             "...",
             "a:b",
         ] {
-            // The last one would be a drive letter.
+            // In the last path, `a:` is treated as a drive letter.
             assert_eq!(fault(path).is_none(), path != "a:b", "{path}");
         }
     }
 
     #[test]
-    fn refuses_what_leaves() {
+    fn paths_outside_their_directory_are_rejected() {
         for path in [
             "", "/", "/a", "..", "../a", "a/..", "a/../b", "a//b", "a/./b", "./a", "a\\b", "C:/a",
             "a\0", "a//", "..",

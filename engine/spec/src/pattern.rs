@@ -1,29 +1,29 @@
-//! Patterns of files: globs in which `{name}` stands for a part of a path segment that becomes a column.
+//! File patterns: globs in which `{name}` matches a part of a path segment and puts it into a column.
 //!
-//! `train/{case}/{day}/*.png` is the glob `train/*/*/*.png` with two columns. [`FilePattern`] translates between the
-//! two forms, so the rest of the program only knows globs and regular expressions.
+//! `train/{case}/{day}/*.png` is the glob `train/*/*/*.png` with two columns. [`FilePattern`] translates patterns into
+//! globs and columns, so other code only handles globs and regular expressions.
 
 use crate::paths::split_source;
 
-/// Columns of every table of files. A name in a pattern must differ from them.
+/// The columns of every table of files. Names in a pattern must differ from them.
 pub const FILE_COLUMNS: [&str; 8] = [
     "file", "path", "dir", "folder", "name", "stem", "ext", "size",
 ];
 
-/// A pattern of files, without the name of its source.
+/// A file pattern, without the name of its source.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FilePattern {
     /// The pattern with `*` in place of each name.
     pub glob: String,
     /// The names, in the order of the pattern.
     pub names: Vec<String>,
-    /// The globs between the names: one more than names.
+    /// The globs before, between and after the names. There is one more glob than there are names.
     pieces: Vec<String>,
-    /// Length of the source's name and of the directories without wildcards.
+    /// Length of the source's name and of the leading directories without wildcards.
     fixed: usize,
 }
 
-/// An error of a pattern, and its help.
+/// An error about a pattern, and its help.
 pub type PatternFault = (String, &'static str);
 
 const NAME_HELP: &str = "use lower-case letters, digits and `_`, as in `train/{case}/{day}/*.png`";
@@ -32,7 +32,7 @@ impl FilePattern {
     /// Parses a pattern. `text` may begin with the name of a source, as in `labels:train/{case}/*.png`.
     ///
     /// # Errors
-    /// If a name is not valid, occurs twice, is that of another column, or has an ambiguous place.
+    /// If a name is not valid, occurs twice, equals the name of a fixed column, or has an ambiguous end.
     pub fn parse(text: &str) -> Result<FilePattern, PatternFault> {
         let (_, inner) = split_source(text);
         let mut pattern = FilePattern {
@@ -75,7 +75,7 @@ impl FilePattern {
         Ok(pattern)
     }
 
-    /// Returns the part of a matching path below the directories that have no wildcards.
+    /// Returns the part of a matching path after the leading directories without wildcards.
     pub fn below<'p>(&self, path: &'p str) -> &'p str {
         path.get(self.fixed..).unwrap_or(path)
     }
@@ -99,14 +99,14 @@ impl FilePattern {
             return Err((format!("`{{{name}}}` is not a name"), NAME_HELP));
         }
         if FILE_COLUMNS.contains(&name) || crate::query::is_row(name) {
-            let message = format!("`{{{name}}}` has the name of another column");
+            let message = format!("`{{{name}}}` has the same name as another column");
             return Err((
                 message,
-                "choose another name; tables of files have the columns `file`, `path`, `dir`, `folder`, `name`, `stem`, `ext` and `size`",
+                "choose a different name; tables of files have the columns `file`, `path`, `dir`, `folder`, `name`, `stem`, `ext` and `size`",
             ));
         }
         if self.names.iter().any(|own| own == name) {
-            let help = "give each part a name of its own, and write `*` for parts without one";
+            let help = "give each part a different name, and write `*` for parts without a name";
             return Err((format!("`{{{name}}}` occurs twice"), help));
         }
         let follows_name = !self.names.is_empty() && before.is_none();
@@ -124,13 +124,13 @@ impl FilePattern {
     }
 }
 
-/// Returns the name in `{name}`; `None` for other tokens and for alternatives.
+/// Returns the name in `{name}`. `None` for other tokens and for alternatives.
 fn name_in(token: &str) -> Option<&str> {
     let inner = token.strip_prefix('{')?.strip_suffix('}')?;
     (!inner.contains([',', '{', '}', '['])).then_some(inner)
 }
 
-/// Whether alternatives contain a group without a comma.
+/// Returns whether a group of alternatives contains a `{name}`, which is a group without a comma.
 fn has_name(group: &str) -> bool {
     let inner = group.get(1..group.len() - 1).unwrap_or("");
     inner.match_indices('{').any(|(at, _)| {
@@ -139,10 +139,10 @@ fn has_name(group: &str) -> bool {
     })
 }
 
-/// Returns the length of the class `[...]` at the start of a text.
+/// Returns the length of the character class `[...]` at the start of a text.
 fn class_end(text: &str) -> Option<usize> {
     let negated = text[1..].starts_with(['!', '^']);
-    // The first character is part of the class, also if it is `]`.
+    // The first character is part of the class, even if it is `]`.
     let first = 1 + usize::from(negated);
     let width = text.get(first..)?.chars().next()?.len_utf8();
     let end = text.get(first + width..)?.find(']')?;
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_wildcards() {
+    fn names_in_a_pattern_become_wildcards() {
         let texts = |list: &[&str]| list.iter().map(|&text| text.to_owned()).collect::<Vec<_>>();
         for (text, glob, names, pieces) in [
             ("a/*.png", "a/*.png", &[][..], &["a/*.png"][..]),
@@ -228,12 +228,12 @@ mod tests {
     }
 
     #[test]
-    fn refuses_unclear_names() {
+    fn invalid_and_ambiguous_names_are_rejected() {
         for (text, message) in [
             ("{Case}/x", "`{Case}` is not a name"),
             ("{}/x", "`{}` is not a name"),
-            ("{name}.png", "`{name}` has the name of another column"),
-            ("{_row}.png", "`{_row}` has the name of another column"),
+            ("{name}.png", "`{name}` has the same name as another column"),
+            ("{_row}.png", "`{_row}` has the same name as another column"),
             ("{a}/{a}", "`{a}` occurs twice"),
             ("{a}{b}", "it is not clear where `{a}` ends"),
             ("*{a}", "it is not clear where `{a}` ends"),

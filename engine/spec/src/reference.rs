@@ -14,10 +14,10 @@ const INTRODUCTION: &str = "\
      `UPDATE=1 cargo test -p prep-spec`. -->
 
 A pipeline is the file `pipelines/ID/pipeline.yaml`. It is YAML without anchors, aliases and tags. A text that contains
-`: ` or ` #` needs quotes or a block (`|`). Inside `{ }`, a text that contains a comma needs them as well.
+`: ` or ` #` needs quotes or a block (`|`). Inside `{ }`, a text that contains a comma also needs quotes.
 
 Paths are relative, with `/` between directories, and must not leave their directory. A path that begins with `NAME:` is in
-the source of that name, any other path is in the bundle. Names of tables, lists and sources consist of lower-case letters,
+the source of that name. Any other path is in the bundle. Names of tables, lists and sources consist of lower-case letters,
 digits and `_`.
 ";
 
@@ -25,8 +25,8 @@ const CHECKS_INTRODUCTION: &str = "
 ## Checks: `checks`
 
 A check is a query that must return no row, under a name of your choice. The following keys are named checks. The value is
-one check, or a list of them. Several columns are compared together as `TABLE.(COLUMN, COLUMN)`. A column whose name has
-other characters than letters, digits and `_` is in double quotes.
+one check, or a list of them. Several columns are compared together as `TABLE.(COLUMN, COLUMN)`. A column whose name contains
+characters other than letters, digits and `_` must be in double quotes.
 ";
 
 const QUERIES: &str = "\
@@ -44,10 +44,10 @@ an expression:
 
 | item | columns |
 |---|---|
-| `one_hot(column, list)`, `one_hot(column, 'a', 'b')` | for each text a column with that name: 1 if the column equals the text, else 0 |
-| `multi_hot(column, list)`, `multi_hot(column, 'a', 'b')` | for each text a column with that name: 1 if the column's comma-separated list contains the text, else 0 |
+| `one_hot(column, list)`, `one_hot(column, 'a', 'b')` | for each text a column with that name: 1 if the column equals the text, otherwise 0 |
+| `multi_hot(column, list)`, `multi_hot(column, 'a', 'b')` | for each text a column with that name: 1 if the column's comma-separated list contains the text, otherwise 0 |
 | `constants(value, list)`, `constants(value, 'a', 'b')` | for each text a column with that name that contains the value |
-| an expression with `columns(list)`, `columns('a', 'b')` or `table.columns(list)` | for each text the expression with the column of that name, under that name: `columns(votes) / total` |
+| an expression with `columns(list)`, `columns('a', 'b')` or `table.columns(list)` | for each text the expression with the column of that name, and under that name: `columns(votes) / total` |
 
 `* EXCLUDE columns(list)` leaves out the columns of a list.
 ";
@@ -92,7 +92,7 @@ pub fn markdown(vocabulary: &Vocabulary) -> String {
     text
 }
 
-/// Writes a kind, its methods, and those words of its keys that were not printed before.
+/// Writes a kind, its methods, and those word lists of its keys that have not been printed yet.
 fn form(text: &mut String, form: &KindSpec, printed: &mut Vec<&'static [Word]>) {
     heading(text, 3, &format!("`{}`", form.head()), &form.section);
     if let Produces::File(endings) = form.makes
@@ -153,12 +153,12 @@ fn words(text: &mut String, key: &str, words: &[Word]) {
     }
 }
 
-/// Escapes bars, which would end the table cell.
+/// Escapes `|`, which would otherwise end the table cell.
 fn cell(text: &str) -> String {
     text.replace('|', "\\|")
 }
 
-/// Describes the type of a value in a few words.
+/// Describes the type of a key's value in a few words.
 fn kind(key: &SectionKey) -> String {
     match &key.value {
         KeyType::Word(words) => words
@@ -180,7 +180,7 @@ fn simple(value: &KeyType) -> &'static str {
         KeyType::Placed => {
             "query with the columns `file`, `path`; without `path`, files keep their names"
         }
-        KeyType::Lines => "query with one column of texts",
+        KeyType::Lines => "query with one text column",
         KeyType::Entries => "query with the column `record` of an array",
         KeyType::Path => "path of an output",
         KeyType::Source => "path in the bundle",
@@ -190,7 +190,7 @@ fn simple(value: &KeyType) -> &'static str {
         KeyType::Sources => "path in the bundle, with wildcards",
         KeyType::Table => "a table's name",
         KeyType::Files => "name of a table with the column `file`",
-        KeyType::Drawn => "name of a table that is drawn",
+        KeyType::Drawn => "name of a table that is drawn from a generator",
         KeyType::Column => "a column's name",
         KeyType::Delimiter => "one character, or `tab`",
         KeyType::Natural | KeyType::Seed => "integer",

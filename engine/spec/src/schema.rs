@@ -1,7 +1,7 @@
-//! Generates a JSON Schema of the language (draft 2020-12), for editors.
+//! Generates a JSON Schema (draft 2020-12) of the pipeline language, for editors.
 //!
-//! It is generated from the vocabulary in [`words`](crate::words), so it accepts the same keys as the parser. The
-//! schema covers structure only; [`load`](crate::load) checks names, for example whether a table exists.
+//! The schema is generated from the vocabulary in [`words`](crate::words), so it accepts the same keys as the parser.
+//! It covers only the structure. [`load`](crate::load) checks names, for example whether a table exists.
 
 use serde_json::{Map, Value as Json, json};
 
@@ -11,8 +11,8 @@ use crate::words::{
     VARIANTS, Vocabulary, Word,
 };
 
-/// Returns the schema. `grade` is the schema of the keys of `grade` other than `answers` and `sample`: an object schema
-/// whose `properties`, `required` and `$defs` are merged into the result.
+/// Returns the schema. `grade` is an object schema for the keys of `grade` other than `answers` and `sample`. Its
+/// `properties`, `required` and `$defs` are merged into the result.
 pub fn schema(vocabulary: &Vocabulary, grade: &Json) -> Json {
     let mut definitions = Map::new();
     definitions.insert("query".to_owned(), json!({
@@ -63,7 +63,7 @@ pub fn schema(vocabulary: &Vocabulary, grade: &Json) -> Json {
     root
 }
 
-/// Returns the schema of a mapping with the keys of a section and no others.
+/// Returns the schema of a mapping that has only the keys of a section.
 fn section(section: &Section) -> Json {
     object(section.doc, section.keys.iter())
 }
@@ -86,8 +86,8 @@ fn object<'a>(doc: &str, keys: impl Iterator<Item = &'a SectionKey>) -> Json {
     })
 }
 
-/// Returns the schema of a key's value, with its description. Null is allowed for optional keys and means that the key
-/// is absent.
+/// Returns the schema of a key's value, with its description. Optional keys allow null, which means that the key is
+/// absent.
 fn key_schema(key: &SectionKey) -> Json {
     let mut schema = value(&key.value);
     if let Some(members) = schema.as_object_mut() {
@@ -98,7 +98,7 @@ fn key_schema(key: &SectionKey) -> Json {
 
 fn value(of: &KeyType) -> Json {
     match of {
-        // Texts may look like numbers.
+        // A text may look like a number or a boolean.
         KeyType::Text => json!({ "type": ["string", "number", "boolean"] }),
         KeyType::Md5 => json!({ "type": "string", "pattern": "^[0-9A-Fa-f]{32}$" }),
         KeyType::Sha256 => json!({ "type": "string", "pattern": "^[0-9A-Fa-f]{64}$" }),
@@ -123,7 +123,7 @@ fn value(of: &KeyType) -> Json {
         }
         KeyType::True => json!({ "const": true }),
         KeyType::Word(words) => one_of_words(words),
-        // Each method has a schema of its own.
+        // Each method has its own schema.
         KeyType::Method => json!({ "type": "string" }),
         KeyType::Texts => json!({
             "type": "array",
@@ -170,7 +170,7 @@ fn value(of: &KeyType) -> Json {
     }
 }
 
-/// Returns the schema of `checks`: named checks, and queries under other names.
+/// Returns the schema of `checks`: the named checks, and queries with other names.
 fn checks() -> Json {
     let mut schema = mapping(reference("query"));
     let named = CHECKS.iter().map(|word| {
@@ -200,14 +200,14 @@ fn mapping(values: Json) -> Json {
     json!({ "type": "object", "additionalProperties": values })
 }
 
-/// Returns the schema of a query or one of several kinds.
+/// Returns the schema of a value that is a query or one of several kinds.
 fn query_or(forms: &[&'static KindSpec]) -> Json {
     let kinds = forms.iter().flat_map(|form| kinds(form));
     let all: Vec<Json> = std::iter::once(reference("query")).chain(kinds).collect();
     json!({ "anyOf": all })
 }
 
-/// Returns the schemas of a kind: one, or one for each of its methods.
+/// Returns the schemas of a kind: a single schema, or one for each method.
 fn kinds(form: &KindSpec) -> Vec<Json> {
     if form.methods.is_empty() {
         return vec![section(&form.section)];
@@ -230,7 +230,7 @@ fn one_of_words(words: &[Word]) -> Json {
     json!({ "enum": words.iter().map(|word| word.name).collect::<Vec<_>>() })
 }
 
-/// Merges the keys of `grade` in this crate with those of the fragment.
+/// Merges the keys of `grade` that this crate defines with those of the fragment.
 fn grade_section(fragment: &Json) -> Json {
     let mut whole = section(&GRADE);
     let own = fragment.get("properties").and_then(Json::as_object);
@@ -247,7 +247,7 @@ fn grade_section(fragment: &Json) -> Json {
     whole
 }
 
-/// Returns the schema of a part of a pipeline: its keys, all optional, with any values.
+/// Returns the schema of a part of a pipeline. All keys are optional and may have any value.
 fn patch() -> Json {
     let keys = PIPELINE.keys.iter().filter(
         |key| !matches!(key.value, KeyType::Section(inner) if std::ptr::eq(inner, &VARIANTS)),

@@ -1,7 +1,7 @@
-//! The state of the parser, and readers of single values.
+//! The state of the parser, and functions that parse single values.
 //!
-//! Each reader takes a node, reports its errors, and returns the valid part, so that one mistake does not hide the
-//! next.
+//! Each of these functions takes a node, reports its errors, and returns the valid part. So one mistake does not hide
+//! the next.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -13,10 +13,10 @@ use crate::suggest::nearest;
 use crate::words::{Section, Vocabulary, Word};
 use crate::yaml::{Kind, MappingEntry, Style, YamlNode};
 
-/// The part of a pipeline that reads a table.
+/// A part of a pipeline that reads a table.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TableUser {
-    /// The table with this name, including those that are created together with it.
+    /// The table with this name, and the tables that are created together with it.
     Table(String),
     /// An output or a check.
     End,
@@ -27,23 +27,24 @@ pub struct ParseState {
     pub vocabulary: Vocabulary,
     pub source: Arc<SourceFile>,
     pub diagnostics: Vec<Diagnostic>,
-    /// Shared with the queries that use them.
+    /// The lists, which queries that use them refer to.
     pub lists: Arc<BTreeMap<String, Vec<String>>>,
     pub list_places: BTreeMap<String, Span>,
     pub used_lists: BTreeSet<String>,
     /// Default values by the first key of a kind.
     pub defaults: BTreeMap<&'static str, KindDefaults>,
     pub source_places: BTreeMap<String, Span>,
-    /// The file name of each source that consists of one file.
+    /// The file name of each source that consists of a single file.
     pub source_files: BTreeMap<String, String>,
     pub used_sources: BTreeSet<String>,
-    /// Every mention of a table, with the part that reads it.
+    /// Every mention of a table, with the part that reads the table.
     pub reads: Vec<(TableUser, Spanned<String>)>,
-    /// The part that is being parsed.
+    /// The part that is currently being parsed.
     pub reader: TableUser,
-    /// Tables with errors. Errors that follow from them are not reported.
+    /// Tables with errors. Errors that are consequences of these errors are not reported.
     pub unread: BTreeSet<String>,
-    /// Keys that were suggested for unknown ones, with the position of their mapping. They are not reported as missing.
+    /// Keys that were suggested in place of unknown keys, with the position of their mapping. They are not also
+    /// reported as missing.
     suggested: BTreeSet<(usize, &'static str)>,
 }
 
@@ -96,8 +97,8 @@ impl ParseState {
         self.report(Diagnostic::error(code, span, message));
     }
 
-    pub fn wrong_type(&mut self, node: &YamlNode, wanted: &str) {
-        let message = format!("expected {wanted}, found {}", node.describe());
+    pub fn wrong_type(&mut self, node: &YamlNode, expected: &str) {
+        let message = format!("expected {expected}, found {}", node.describe());
         self.error("wrong-type", node.span, message);
     }
 
@@ -106,16 +107,16 @@ impl ParseState {
         self.reads.push((self.reader.clone(), table));
     }
 
-    /// Returns the entries of a mapping. Entries with a key that occurred before are reported as `code` and left out.
+    /// Returns the entries of a mapping. An entry whose key occurred before is reported with `code` and left out.
     pub fn entries<'n>(
         &mut self,
         node: &'n YamlNode,
-        wanted: &str,
+        expected: &str,
         code: &'static str,
         what: &str,
     ) -> Option<Vec<&'n MappingEntry>> {
         let Kind::Mapping(entries) = &node.kind else {
-            self.wrong_type(node, wanted);
+            self.wrong_type(node, expected);
             return None;
         };
         let mut first: BTreeMap<&str, Span> = BTreeMap::new();
@@ -145,13 +146,13 @@ impl ParseState {
         Some(self.select(&known, node, section, section.name))
     }
 
-    /// Returns all entries of a mapping with fixed keys. Reports duplicate keys.
+    /// Returns all entries of a mapping that has fixed keys. Reports duplicate keys.
     pub fn keys<'n>(&mut self, node: &'n YamlNode, name: &str) -> Option<Vec<&'n MappingEntry>> {
-        let wanted = format!("{name} as a mapping");
-        self.entries(node, &wanted, "duplicate-key", "key")
+        let expected = format!("{name} as a mapping");
+        self.entries(node, &expected, "duplicate-key", "key")
     }
 
-    /// Returns the entries whose key belongs to one of the sections. Reports the others.
+    /// Returns the entries whose key belongs to one of the sections. Reports the other entries.
     pub fn known_entries<'n>(
         &mut self,
         entries: &[&'n MappingEntry],
@@ -178,7 +179,7 @@ impl ParseState {
             }
             self.report(match near {
                 Some(key) => found.suggest(Some(key)),
-                // This is usually the rest of a query after its first comma.
+                // Such a key is usually the rest of a query after the query's first comma.
                 None if entry.value.is_null() && entry.key.contains(' ') => found.help(
                     "inside `{ }`, a comma ends a value; put the query in quotes, or write the mapping on separate lines",
                 ),
@@ -221,44 +222,44 @@ impl ParseState {
         fields
     }
 
-    pub fn text(&mut self, node: &YamlNode, wanted: &str) -> Option<Spanned<String>> {
+    pub fn text(&mut self, node: &YamlNode, expected: &str) -> Option<Spanned<String>> {
         match &node.kind {
             Kind::Scalar(scalar) if !node.is_null() => Some(Spanned {
                 value: scalar.text.clone(),
                 span: node.span,
             }),
             _ => {
-                self.wrong_type(node, wanted);
+                self.wrong_type(node, expected);
                 None
             }
         }
     }
 
-    pub fn list<'n>(&mut self, node: &'n YamlNode, wanted: &str) -> Option<&'n [YamlNode]> {
+    pub fn list<'n>(&mut self, node: &'n YamlNode, expected: &str) -> Option<&'n [YamlNode]> {
         match &node.kind {
             Kind::Sequence(items) => Some(items),
             _ => {
-                self.wrong_type(node, wanted);
+                self.wrong_type(node, expected);
                 None
             }
         }
     }
 
-    /// Reads one word of a closed list and returns its name.
+    /// Parses a word of a fixed list and returns the word.
     pub fn word(&mut self, node: &YamlNode, words: &'static [Word]) -> Option<&'static str> {
         let names = || words.iter().map(|word| word.name);
-        let wanted = format!("one of {}", quoted(names()));
-        let text = self.text(node, &wanted)?;
+        let expected = format!("one of {}", quoted(names()));
+        let text = self.text(node, &expected)?;
         if let Some(name) = names().find(|name| *name == text.value) {
             return Some(name);
         }
-        let message = format!("expected {wanted}, found `{}`", text.value);
+        let message = format!("expected {expected}, found `{}`", text.value);
         let suggestion = nearest(&text.value, names());
         self.report(Diagnostic::error("unknown-word", node.span, message).suggest(suggestion));
         None
     }
 
-    /// Reads a delimiter: one ASCII character other than a quote or line break, or `tab`.
+    /// Parses a delimiter: `tab`, or one ASCII character other than a quote or a line break.
     pub fn delimiter(&mut self, node: &YamlNode) -> Option<u8> {
         let text = self.text(node, "one character or `tab`")?;
         match text.value.as_bytes() {
@@ -276,12 +277,12 @@ impl ParseState {
     }
 
     pub fn natural(&mut self, node: &YamlNode) -> Option<usize> {
-        let wanted = "an integer";
-        let text = self.text(node, wanted)?;
+        let expected = "an integer";
+        let text = self.text(node, expected)?;
         match (scalar_style(node), text.value.parse()) {
             (Some(Style::Plain), Ok(number)) => Some(number),
             _ => {
-                let message = format!("expected {wanted}, found `{}`", text.value);
+                let message = format!("expected {expected}, found `{}`", text.value);
                 self.error("wrong-type", node.span, message);
                 None
             }
@@ -302,7 +303,7 @@ impl ParseState {
         }
     }
 
-    /// Reads the name of a table: a word that SQL reads in the same way quoted and unquoted.
+    /// Parses the name of a table. It must have the same meaning in SQL with and without quotes.
     pub fn name(&mut self, name: &str, span: Span, what: &str) -> Spanned<String> {
         let mut characters = name.chars();
         let first = characters
@@ -322,7 +323,7 @@ impl ParseState {
     }
 }
 
-/// Returns the first key of a mapping, or the span of another node.
+/// Returns the span of a mapping's first key, or the span of a node that is not a mapping.
 fn start_of(node: &YamlNode) -> Span {
     match &node.kind {
         Kind::Mapping(entries) => entries.first().map_or(node.span, |entry| entry.key_span),

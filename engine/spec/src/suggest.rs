@@ -1,10 +1,11 @@
-//! "Did you mean": finds the known word nearest to a mistyped one, or of the same meaning.
+//! "Did you mean" suggestions: finds the known word that a mistyped or foreign word probably means.
 
 use crate::synonyms::synonym;
 
-/// Returns the candidate that a word of pandas or scikit-learn means, or the one with the fewest edits from `word`, if it
-/// may be a typing error: at most a third of the longer word's characters, and fewer than the shorter one's. The first of
-/// equally near candidates wins.
+/// Returns the candidate that is a synonym of `word` in pandas or scikit-learn. Otherwise returns the candidate with
+/// the fewest edits from `word`, if it may be a typing error. The number of edits must be at most a third of the longer
+/// word's characters, and less than the number of characters of the shorter word. The first of equally similar
+/// candidates is returned.
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let candidates: Vec<&str> = candidates.into_iter().collect();
     if let Some(ours) = synonym(word, &candidates) {
@@ -22,11 +23,11 @@ pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
     best.map(|(_, candidate)| candidate)
 }
 
-/// Maximum number of names that a message lists; the rest is only counted.
+/// Maximum number of names that a message lists. Further names are only counted.
 const MAX_LISTED_NAMES: usize = 20;
 
-/// Returns the help for an unknown name: the nearest known one, if any, and the list of known ones. `owner` is the
-/// thing that has them.
+/// Returns the help for an unknown name: the most similar known name, if any, and a list of the known names. `owner`
+/// denotes the object that has these names.
 pub fn alternatives<'a>(
     word: &str,
     owner: &str,
@@ -40,7 +41,7 @@ pub fn alternatives<'a>(
     }
 }
 
-/// Formats the names that `owner` has. Long lists are shortened.
+/// Lists the names that `owner` has. Long lists are shortened.
 pub fn list_names(owner: &str, names: &[&str]) -> String {
     let first = names
         .iter()
@@ -55,7 +56,7 @@ pub fn list_names(owner: &str, names: &[&str]) -> String {
     }
 }
 
-/// Edit distance with transpositions of adjacent characters (optimal string alignment).
+/// Returns the edit distance with transpositions of adjacent characters (optimal string alignment).
 fn distance(a: &str, b: &str) -> usize {
     let a: Vec<char> = a.chars().collect();
     let b: Vec<char> = b.chars().collect();
@@ -81,7 +82,7 @@ mod tests {
     use super::{MAX_LISTED_NAMES, alternatives, distance, nearest};
 
     #[test]
-    fn lists_what_there_is() {
+    fn alternatives_lists_the_known_names() {
         let names = ["id", "tons"];
         assert_eq!(
             alternatives("tns", "it", names),
@@ -103,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn counts_edits() {
+    fn the_distance_is_the_number_of_edits() {
         for (a, b, edits) in [
             ("", "", 0),
             ("", "abc", 3),
@@ -118,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn suggests_only_what_is_near() {
+    fn only_similar_words_are_suggested() {
         let words = ["tables", "split", "public", "private"];
         assert_eq!(nearest("tabels", words), Some("tables"));
         assert_eq!(nearest("Public", words), Some("public"));

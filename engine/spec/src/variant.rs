@@ -1,11 +1,11 @@
-//! Names of variants: `v1`, `fixed`, and `fixed:63,patients` with only some corrections.
+//! Names of variants: `v1`, `fixed`, and for example `fixed:63,patients` for a selection of corrections.
 //!
-//! The name of a variant is the same for all competitions. A competition without one of the named corrections is prepared
-//! without it, so one name covers a run of many competitions.
+//! All competitions use the same names of variants. If a competition lacks one of the named corrections, it is prepared
+//! without that correction. So a single name can be used for a run of many competitions.
 
 use crate::suggest::nearest;
 
-/// The variant that a file describes outside of `variants`.
+/// The variant without corrections, which a file describes outside of `variants`.
 pub const BASE_VARIANT: &str = "v1";
 
 /// The variant with all corrections.
@@ -14,10 +14,10 @@ pub const FIXED_VARIANT: &str = "fixed";
 /// The variants that every pipeline has.
 const GENERAL: [&str; 2] = [BASE_VARIANT, FIXED_VARIANT];
 
-/// Separates `fixed` from the names of corrections.
-const INTRODUCTION: &str = "fixed:";
+/// The prefix of variants with a selection of corrections.
+const SELECTION_PREFIX: &str = "fixed:";
 
-/// The prefix of the directory of a variant with some corrections.
+/// The prefix of directories of variants with a selection of corrections.
 const DIRECTORY_PREFIX: &str = "fixed-";
 
 /// Returns the variants that every pipeline has: `v1` and `fixed`.
@@ -28,11 +28,11 @@ pub fn known_variants() -> impl Iterator<Item = &'static str> {
 /// The corrections that a variant selects.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Corrections {
-    /// None: `v1`.
+    /// No corrections: `v1`.
     None,
     /// All corrections of the pipeline: `fixed`.
     All,
-    /// These, sorted and without duplicates: `fixed:30,63`.
+    /// These corrections, sorted and without duplicates: `fixed:30,63`.
     Some(Vec<String>),
 }
 
@@ -40,7 +40,7 @@ impl Corrections {
     /// Parses the name of a variant. The order of corrections does not matter.
     ///
     /// # Errors
-    /// A message if there is no such variant.
+    /// If there is no such variant, returns a message.
     pub fn parse(variant: &str) -> Result<Corrections, String> {
         if variant == BASE_VARIANT {
             return Ok(Corrections::None);
@@ -48,7 +48,7 @@ impl Corrections {
         if variant == FIXED_VARIANT {
             return Ok(Corrections::All);
         }
-        let Some(list) = variant.strip_prefix(INTRODUCTION) else {
+        let Some(list) = variant.strip_prefix(SELECTION_PREFIX) else {
             let hint = match nearest(variant, known_variants()) {
                 Some(near) => format!("; did you mean `{near}`?"),
                 None => "; the variants are v1, fixed, and fixed:NAME,NAME".to_owned(),
@@ -76,7 +76,7 @@ impl Corrections {
         Corrections::Some(names)
     }
 
-    /// Whether the correction with this name is selected.
+    /// Returns whether the correction with this name is selected.
     pub fn has(&self, name: &str) -> bool {
         match self {
             Corrections::None => false,
@@ -87,41 +87,42 @@ impl Corrections {
 }
 
 impl std::fmt::Display for Corrections {
-    /// The name of the variant, which [`Corrections::parse`] reads.
+    /// Writes the name of the variant, which [`Corrections::parse`] accepts.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Corrections::None => f.write_str(BASE_VARIANT),
             Corrections::All => f.write_str(FIXED_VARIANT),
-            Corrections::Some(names) => write!(f, "{INTRODUCTION}{}", names.join(",")),
+            Corrections::Some(names) => write!(f, "{SELECTION_PREFIX}{}", names.join(",")),
         }
     }
 }
 
-/// Returns the name of the directory with the data of a variant. Colons and commas have a meaning in mounts and paths, so
-/// `fixed:30,63` is `fixed-30-63`.
+/// Returns the name of the directory for the data of a variant. Colons and commas have special meanings in mounts and
+/// paths, so the directory of `fixed:30,63` is `fixed-30-63`.
 pub fn variant_directory(variant: &str) -> String {
     variant.replace([':', ','], "-")
 }
 
-/// Returns the variant whose data are in a directory with this name. `None` if the name is that of `v1`, or of no variant.
+/// Returns the variant whose data are in the directory with this name. `None` for `v1`, and for names that do not
+/// belong to a variant.
 pub fn variant_of_directory(name: &str) -> Option<String> {
     if name == FIXED_VARIANT {
         return Some(name.to_owned());
     }
     let list = name.strip_prefix(DIRECTORY_PREFIX)?;
-    let variant = format!("{INTRODUCTION}{}", list.replace('-', ","));
-    // Another spelling of the same list is not the directory of a variant.
+    let variant = format!("{SELECTION_PREFIX}{}", list.replace('-', ","));
+    // A list in a different order or with duplicates is not the name of a variant's directory.
     let canonical = Corrections::parse(&variant).ok()?.to_string();
     (canonical == variant).then_some(variant)
 }
 
-/// Whether a correction can have this name: lower-case letters, digits and `_`.
+/// Returns whether a correction can have this name. It may contain lower-case letters, digits and `_`.
 pub(crate) fn is_correction_name(name: &str) -> bool {
     let is_allowed = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
     !name.is_empty() && name.bytes().all(is_allowed)
 }
 
-/// Orders numbers by value, before words.
+/// Returns a sort key that orders numbers by value, before words.
 fn rank(name: &str) -> (bool, usize, String) {
     let is_word = !name.bytes().all(|byte| byte.is_ascii_digit());
     let length = if is_word { 0 } else { name.len() };
@@ -133,7 +134,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_list_has_one_spelling() {
+    fn a_selection_of_corrections_has_one_canonical_name() {
         for (given, canonical) in [
             ("v1", "v1"),
             ("fixed", "fixed"),
@@ -158,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn the_directory_names_the_variant() {
+    fn a_directory_name_identifies_its_variant() {
         for variant in ["fixed", "fixed:63", "fixed:63,108,patients"] {
             let directory = variant_directory(variant);
             assert!(!directory.contains([':', ',']), "{directory}");

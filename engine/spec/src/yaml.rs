@@ -1,14 +1,14 @@
-//! Parses YAML into a tree of nodes with positions. Only this module uses the YAML parser.
+//! Parses YAML into a tree of nodes with positions. This is the only module that uses the YAML parser.
 //!
-//! The language needs only a small part of YAML. Scalars stay text, because their meaning depends on their key.
-//! Anchors, aliases, tags, multiple documents and keys that are not scalars are errors: a value should be written where
-//! it is used.
+//! The pipeline language needs only a small part of YAML. Scalars are kept as text, because their meaning depends on
+//! their key. Anchors, aliases, tags, multiple documents and keys that are not scalars are errors, because a value
+//! should be written where it is used.
 
 use saphyr_parser::{Event, Parser, ScalarStyle};
 
 use crate::diagnostic::{Diagnostic, SourceFile, Span};
 
-/// Maximum nesting. It limits the recursion of everything that processes a tree.
+/// Maximum nesting. It limits the depth of all recursions over a tree.
 const MAX_DEPTH: usize = 32;
 
 #[derive(Debug, Clone, PartialEq)]
@@ -21,7 +21,7 @@ pub struct YamlNode {
 pub enum Kind {
     Scalar(Scalar),
     Sequence(Vec<YamlNode>),
-    /// In file order. Keys may occur twice; the reader of the mapping reports that.
+    /// The entries in file order. A key may occur twice, which the reader of the mapping reports.
     Mapping(Vec<MappingEntry>),
 }
 
@@ -31,13 +31,13 @@ pub struct Scalar {
     pub style: Style,
 }
 
-/// The style of a scalar, as far as it matters.
+/// The style of a scalar, as far as the parser needs it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Style {
     Plain,
     SingleQuoted,
     DoubleQuoted,
-    /// `|` or `>`. The node's span begins at its first character, after the header.
+    /// Style `|` or `>`. The node's span begins at the first character after the header.
     Block,
 }
 
@@ -49,7 +49,7 @@ pub struct MappingEntry {
 }
 
 impl YamlNode {
-    /// Whether the node is empty or `null`.
+    /// Returns whether the node is empty or `null`.
     pub fn is_null(&self) -> bool {
         matches!(&self.kind, Kind::Scalar(scalar) if scalar.style == Style::Plain && matches!(scalar.text.as_str(), "" | "~" | "null"))
     }
@@ -65,16 +65,16 @@ impl YamlNode {
     }
 }
 
-/// A collection that is not closed yet.
+/// A collection whose end has not been parsed yet.
 enum OpenCollection {
     Sequence(Span, Vec<YamlNode>),
     Mapping(Span, Vec<MappingEntry>, Option<(String, Span)>),
 }
 
-/// Parses the only document of a file. An empty file is an empty mapping.
+/// Parses the single document of a file. An empty file is parsed as an empty mapping.
 ///
 /// # Errors
-/// The first position where the text is not YAML, or uses a part of YAML that the language does not support.
+/// If the text is not YAML, or uses a part of YAML that the language does not support. Returns the first such position.
 pub fn parse(source: &SourceFile) -> Result<YamlNode, Diagnostic> {
     let text = source.text.as_str();
     let offsets = Offsets::new(text);
@@ -84,7 +84,7 @@ pub fn parse(source: &SourceFile) -> Result<YamlNode, Diagnostic> {
     while let Some(event) = parser.next_event() {
         let (event, range) = event.map_err(|error| {
             let at = offsets.byte(error.marker().index());
-            // An incomplete text ends with its last line, not with the empty line after it.
+            // An incomplete text ends with its last line, not with the empty line that follows it.
             let at = match text.get(at..) {
                 Some(rest) if rest.trim().is_empty() => text.trim_end().len(),
                 _ => at,
@@ -101,23 +101,23 @@ pub fn parse(source: &SourceFile) -> Result<YamlNode, Diagnostic> {
         );
         let node = match event {
             Event::Scalar(text, style, anchor, tag) => {
-                refuse(anchor, tag.is_some(), span)?;
+                reject_anchor_and_tag(anchor, tag.is_some(), span)?;
                 Some(scalar(source, text.into_owned(), style, span))
             }
             Event::SequenceStart(anchor, tag) => {
-                refuse(anchor, tag.is_some(), span)?;
+                reject_anchor_and_tag(anchor, tag.is_some(), span)?;
                 open.push(OpenCollection::Sequence(span, Vec::new()));
                 None
             }
             Event::MappingStart(anchor, tag) => {
-                refuse(anchor, tag.is_some(), span)?;
+                reject_anchor_and_tag(anchor, tag.is_some(), span)?;
                 open.push(OpenCollection::Mapping(span, Vec::new(), None));
                 None
             }
             Event::SequenceEnd | Event::MappingEnd => open.pop().map(|done| close(done, span)),
-            Event::Alias(_) => return Err(refusal("aliases", span)),
+            Event::Alias(_) => return Err(unsupported("aliases", span)),
             Event::DocumentStart(_) if root.is_some() => {
-                return Err(refusal("several documents in one file", span));
+                return Err(unsupported("several documents in one file", span));
             }
             Event::StreamEnd => break,
             _ => None,
@@ -134,7 +134,7 @@ pub fn parse(source: &SourceFile) -> Result<YamlNode, Diagnostic> {
                 (Some((key, key_span)), kind) => {
                     let mut span = node.span;
                     if span.start == span.end {
-                        // For an empty value, the parser's position is sometimes on the next line.
+                        // For an empty value, the parser sometimes returns a position on the next line.
                         span = Span::new(key_span.end, key_span.end);
                     }
                     let value = YamlNode { span, kind };
@@ -145,7 +145,7 @@ pub fn parse(source: &SourceFile) -> Result<YamlNode, Diagnostic> {
                     });
                 }
                 (None, Kind::Scalar(scalar)) => *key = Some((scalar.text, node.span)),
-                (None, _) => return Err(refusal("keys that are not a text", node.span)),
+                (None, _) => return Err(unsupported("keys that are not a text", node.span)),
             },
         }
     }
@@ -171,7 +171,7 @@ fn scalar(source: &SourceFile, text: String, style: ScalarStyle, mut span: Span)
 }
 
 fn close(done: OpenCollection, end: Span) -> YamlNode {
-    // Only flow collections have an end of their own. A block ends with its last item.
+    // Only flow collections have an explicit end. A block ends with its last item.
     let until = |last: Option<Span>, start: Span| match last {
         Some(last) if end.start == end.end => last.end,
         _ => end.end.max(start.end),
@@ -194,15 +194,15 @@ fn close(done: OpenCollection, end: Span) -> YamlNode {
     }
 }
 
-fn refuse(anchor: usize, tag: bool, span: Span) -> Result<(), Diagnostic> {
+fn reject_anchor_and_tag(anchor: usize, tag: bool, span: Span) -> Result<(), Diagnostic> {
     match (anchor, tag) {
-        (_, true) => Err(refusal("tags", span)),
+        (_, true) => Err(unsupported("tags", span)),
         (0, false) => Ok(()),
-        (_, false) => Err(refusal("anchors", span)),
+        (_, false) => Err(unsupported("anchors", span)),
     }
 }
 
-fn refusal(what: &str, span: Span) -> Diagnostic {
+fn unsupported(what: &str, span: Span) -> Diagnostic {
     Diagnostic::error(
         "yaml-feature",
         span,
@@ -211,9 +211,9 @@ fn refusal(what: &str, span: Span) -> Diagnostic {
     .help("write the value where it is needed")
 }
 
-/// Byte offsets of characters, because the parser counts characters.
+/// Byte offsets of characters. They are needed because the parser counts characters.
 enum Offsets {
-    /// All characters have one byte; holds the length of the text.
+    /// All characters have one byte. The field is the length of the text.
     Ascii(usize),
     Table(Vec<usize>),
 }

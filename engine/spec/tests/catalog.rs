@@ -1,6 +1,6 @@
-//! The table of all competitions in `docs/pipelines.md` agrees with the pipelines.
+//! The table of all competitions in `docs/pipelines.md` matches the pipelines.
 //!
-//! `UPDATE=1 cargo test -p prep-spec` rewrites it, and keeps its numbers of lines of the benchmark's Python.
+//! `UPDATE=1 cargo test -p prep-spec` updates the table. It keeps the numbers of lines of the benchmark's Python code.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -11,7 +11,7 @@ use prep_spec::model::{Declaration, Output, Setting, TableOrigin};
 
 const HEAD: &str = "| competition | lines | kinds | lines of Python |\n|---|--:|---|--:|\n";
 
-/// Kinds of tables and outputs, except queries and CSV files, which nearly all pipelines have.
+/// Returns the kinds of tables and outputs, except queries and CSV files, which nearly all pipelines use.
 fn kinds(pipeline: &Pipeline) -> BTreeSet<&'static str> {
     fn outputs(list: &[Output], found: &mut BTreeSet<&'static str>) {
         for output in list {
@@ -38,7 +38,7 @@ fn kinds(pipeline: &Pipeline) -> BTreeSet<&'static str> {
     found
 }
 
-/// Lines of the benchmark's scripts by competition, read from the table.
+/// Returns the number of lines of the benchmark's scripts for each competition, as the table states it.
 fn python(page: &str) -> BTreeMap<&str, &str> {
     let rows = page.lines().filter_map(|line| line.strip_prefix("| ["));
     let cells = rows.map(|row| row.split('|').map(str::trim).collect::<Vec<_>>());
@@ -84,7 +84,7 @@ fn the_table_of_all_competitions_is_current() {
     }
     let written = fs::read_to_string(&path).unwrap();
     assert!(found == written, "run `UPDATE=1 cargo test -p prep-spec`");
-    // The language exists to keep pipelines short.
+    // The pipeline language exists to keep pipelines short.
     assert!(lengths[lengths.len() / 2] <= 55, "{lengths:?}");
     assert!(
         lengths.last().is_some_and(|most| *most <= 150),

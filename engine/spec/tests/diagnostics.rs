@@ -1,6 +1,7 @@
-//! Examples of every rule: `diagnostics/NAME.txt` lists the errors of `diagnostics/NAME.yaml`; `accept/NAME.yaml` has none.
+//! Examples of every rule. `diagnostics/NAME.txt` lists the errors of `diagnostics/NAME.yaml`, and `accept/NAME.yaml`
+//! has no errors.
 //!
-//! `UPDATE=1 cargo test -p prep-spec` records the current findings. Read the difference before you commit it.
+//! `UPDATE=1 cargo test -p prep-spec` records the current errors. Review the diff before you commit it.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -24,7 +25,7 @@ fn name(path: &Path) -> String {
 }
 
 #[test]
-fn reports_what_is_wrong() {
+fn invalid_pipelines_have_the_recorded_errors() {
     let update = std::env::var_os("UPDATE").is_some();
     let mut wrong = Vec::new();
     for path in files("diagnostics") {
@@ -49,7 +50,7 @@ fn reports_what_is_wrong() {
 }
 
 #[test]
-fn accepts_what_is_right() {
+fn valid_pipelines_are_accepted() {
     for path in files("accept") {
         let text = fs::read_to_string(&path).unwrap();
         for variant in prep_spec::variants(&text).unwrap() {
@@ -66,10 +67,10 @@ fn accepts_what_is_right() {
     }
 }
 
-/// Every error code in the sources has an example.
+/// Every error code in the source code has an example.
 #[test]
 fn every_rule_has_an_example() {
-    // The name of the variant is not part of a file; see the test below.
+    // The name of the variant is not part of a file, so `an_unknown_variant_is_rejected` tests it.
     let mut shown = BTreeSet::from(["unknown-variant".to_owned()]);
     for path in files("diagnostics") {
         let text = fs::read_to_string(path.with_extension("txt")).unwrap_or_default();
@@ -83,7 +84,7 @@ fn every_rule_has_an_example() {
     assert!(missing.is_empty(), "no example for {missing:?}");
 }
 
-/// The codes: the first arguments, in kebab case, of the functions that create findings.
+/// Returns the error codes: the first arguments, in kebab case, of the functions that create diagnostics.
 fn codes() -> BTreeSet<String> {
     let mut codes = BTreeSet::new();
     let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("src")];
@@ -110,7 +111,7 @@ fn codes() -> BTreeSet<String> {
 }
 
 #[test]
-fn refuses_an_unknown_variant() {
+fn an_unknown_variant_is_rejected() {
     let text = "name: X\ncategory: C\nbundle: { kaggle: x }\n";
     let found =
         prep_spec::load(prep_steps::vocabulary(), "id", "x.yaml", text, "fixd").unwrap_err();

@@ -1,4 +1,4 @@
-//! Runs the fuzzer's target for a moment on modified real pipelines.
+//! Runs the fuzz target for a short time on modified real pipelines.
 
 #![allow(
     clippy::expect_used,

@@ -1,4 +1,4 @@
-//! No content of a file makes the loader panic, and every finding has a position in the file.
+//! No text makes the loader panic, and every diagnostic has a position in the file.
 
 use proptest::prelude::*;
 
@@ -11,8 +11,8 @@ const SEEDS: &[&str] = &[
     include_str!("diagnostics/bad-macro.yaml"),
 ];
 
-/// Fragments with a meaning in YAML or SQL.
-const PIECES: &[&str] = &[
+/// Fragments that have a meaning in YAML or SQL.
+const FRAGMENTS: &[&str] = &[
     "",
     " ",
     "\n",
@@ -78,7 +78,7 @@ fn check(text: &str) {
     let _ = prep_spec::variants(text);
 }
 
-/// The nearest character boundary of a text.
+/// Returns the nearest character boundary of a text.
 fn cut(text: &str, at: usize) -> usize {
     (0..=at.min(text.len()))
         .rev()
@@ -90,28 +90,28 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
     #[test]
-    fn mutations_are_survived(
+    fn mutated_pipelines_cause_no_panic(
         seed in 0..SEEDS.len(),
-        edits in prop::collection::vec((any::<prop::sample::Index>(), 0..12usize, 0..PIECES.len()), 1..6),
+        edits in prop::collection::vec((any::<prop::sample::Index>(), 0..12usize, 0..FRAGMENTS.len()), 1..6),
     ) {
         let mut text = SEEDS[seed].to_owned();
         for (place, removed, piece) in edits {
             let start = cut(&text, place.index(text.len() + 1));
             let end = cut(&text, start + removed).max(start);
-            text.replace_range(start..end, PIECES[piece]);
+            text.replace_range(start..end, FRAGMENTS[piece]);
         }
         check(&text);
     }
 
     #[test]
-    fn any_text_is_survived(text in "\\PC{0,60}") {
+    fn arbitrary_text_causes_no_panic(text in "\\PC{0,60}") {
         check(&text);
         check(&format!("public:\n  a.csv: |\n    {text}"));
     }
 }
 
 #[test]
-fn every_prefix_is_survived() {
+fn every_prefix_of_a_pipeline_causes_no_panic() {
     for seed in SEEDS {
         for (at, _) in seed.char_indices() {
             check(&seed[..at]);
@@ -119,15 +119,16 @@ fn every_prefix_is_survived() {
     }
 }
 
-/// The depth of trees that are processed recursively is limited. (In a build without optimisation, stack frames are
-/// much larger, so the 2 MB of a test's thread are not enough. A release build needs less than 1 MB.)
+/// The depth of trees that are processed recursively is limited. This test needs a larger stack than the default 2 MB
+/// of test threads, because stack frames are much larger in a build without optimization. A release build needs less
+/// than 1 MB.
 #[test]
-fn depth_is_survived() {
+fn deep_nesting_causes_no_panic() {
     let builder = std::thread::Builder::new().stack_size(16 << 20);
-    builder.spawn(deep).unwrap().join().unwrap();
+    builder.spawn(check_deep_nesting).unwrap().join().unwrap();
 }
 
-fn deep() {
+fn check_deep_nesting() {
     let head = "name: X\ncategory: C\nbundle: { kaggle: x }\npublic:\n  a.csv: SELECT ";
     for (open, close) in [
         ("(", ")"),

@@ -1,4 +1,4 @@
-//! Queries: the tables that they read, the expansion of macros, and differences that do not change them.
+//! Queries: the tables that they read, the expansion of macros, and differences that do not change the query.
 
 use prep_spec::model::{Query, TableOrigin};
 
@@ -7,7 +7,7 @@ fn tables(text: &str) -> Vec<String> {
 }
 
 #[test]
-fn finds_the_tables_that_are_read() {
+fn the_tables_that_a_query_reads_are_found() {
     for (text, expected) in [
         ("SELECT 1 AS a", &[][..]),
         ("SELECT * FROM a", &["a"]),
@@ -56,7 +56,7 @@ fn finds_the_tables_that_are_read() {
 }
 
 #[test]
-fn expands_macros() {
+fn macros_are_expanded() {
     for (text, expected) in [
         (
             "SELECT id, ONE_HOT(author, 'EAP', 'it''s') FROM t",
@@ -79,9 +79,9 @@ fn expands_macros() {
     }
 }
 
-/// A chain becomes a balanced tree, and is printed as it was written.
+/// A chain is converted into a balanced tree, and its text does not change.
 #[test]
-fn long_chains_of_unions_are_survived() {
+fn long_chains_of_unions_are_balanced() {
     for union in ["UNION ALL", "UNION", "UNION DISTINCT"] {
         let part = |number: usize| format!("SELECT {} AS a FROM t", number % 10);
         let parts: Vec<String> = (0..440).map(part).collect();
@@ -94,7 +94,7 @@ fn long_chains_of_unions_are_survived() {
 }
 
 #[test]
-fn layout_and_comments_do_not_count() {
+fn layout_and_comments_do_not_change_the_normal_form() {
     let plain = Query::parse("SELECT a, b AS c FROM t WHERE a = 'X -- y' ORDER BY a").unwrap();
     for text in [
         "select a,b as c from t where a='X -- y' order by a",
@@ -109,12 +109,12 @@ fn layout_and_comments_do_not_count() {
     ] {
         assert_ne!(Query::parse(text).unwrap().normal, plain.normal, "{text}");
     }
-    // It does not change when it is printed and parsed again.
+    // The normal form does not change when it is parsed again.
     assert_eq!(Query::parse(&plain.normal).unwrap().normal, plain.normal);
 }
 
 #[test]
-fn places_of_a_query_are_found_in_the_file() {
+fn positions_in_a_query_are_mapped_to_the_file() {
     let text = "name: X\ncategory: C\nbundle: { kaggle: x }\ntables:\n  t: |\n    SELECT 'ü',\n      b\n\npublic:\n  a.csv: 'SELECT ''x'' || b AS c FROM t'\n";
     let pipeline = prep_spec::load(prep_steps::vocabulary(), "id", "x.yaml", text, "v1").unwrap();
     let TableOrigin::Query(query) = &pipeline.tables[0].made else {
@@ -131,15 +131,15 @@ fn places_of_a_query_are_found_in_the_file() {
         panic!("a CSV file");
     };
     assert_eq!(place(query, 1, 8), (10, 18));
-    // After the doubled quotes.
+    // This position is after the doubled quotes.
     assert_eq!(place(query, 1, 15), (10, 27));
-    // A position that does not exist is mapped to the end.
+    // A position that does not exist is mapped to the end of the query.
     assert_eq!(place(query, 7, 1), (10, 40));
 }
 
-/// Expressions that DataFusion supports and pipelines use.
+/// These are expressions that DataFusion supports and pipelines use.
 #[test]
-fn parses_the_dialect() {
+fn supported_expressions_are_parsed() {
     for text in [
         "SELECT * EXCLUDE (a, b) FROM t",
         "SELECT * EXCLUDE a REPLACE (b + 1 AS b) FROM t",
@@ -170,7 +170,7 @@ fn parses_the_dialect() {
             query.normal
         );
     }
-    // The nesting of queries that people write.
+    // These queries are nested as deeply as queries that people write.
     for (open, close) in [
         ("(", ")"),
         ("f(", ")"),

@@ -1,4 +1,4 @@
-//! Variants: merged, replaced and removed parts.
+//! Variants with merged, replaced and removed parts.
 
 use prep_spec::model::{ColumnKind, Pipeline, TableOrigin};
 
@@ -37,7 +37,7 @@ fn outputs(pipeline: &Pipeline) -> Vec<&str> {
 }
 
 #[test]
-fn the_base_is_what_the_file_says() {
+fn the_base_has_no_corrections() {
     let base = load("v1");
     assert_eq!(outputs(&base), ["a.csv", "b.csv"]);
     assert_eq!(base.lists[0].1, ["a", "b"]);
@@ -45,7 +45,7 @@ fn the_base_is_what_the_file_says() {
 }
 
 #[test]
-fn a_variant_is_laid_over_the_base() {
+fn the_variant_fixed_applies_all_corrections() {
     let fixed = load("fixed");
     assert!(fixed.variant.differs);
     assert_eq!(fixed.variant.name, "fixed");
@@ -69,7 +69,7 @@ fn a_variant_is_laid_over_the_base() {
 }
 
 #[test]
-fn a_variant_without_a_section_is_the_base() {
+fn without_corrections_the_variant_fixed_equals_the_base() {
     let text = "name: X\ncategory: C\nbundle: { kaggle: x }\n";
     let fixed = prep_spec::load(prep_steps::vocabulary(), "id", "x.yaml", text, "fixed").unwrap();
     assert_eq!(fixed.variant.name, "fixed");
@@ -81,7 +81,7 @@ fn a_variant_without_a_section_is_the_base() {
 }
 
 #[test]
-fn a_correction_is_applied_alone() {
+fn a_single_correction_can_be_applied() {
     let only = load("fixed:63");
     assert_eq!(outputs(&only), ["b.csv", "c.csv"]);
     let TableOrigin::Declared(read) = &only.tables[0].made else {
@@ -90,11 +90,11 @@ fn a_correction_is_applied_alone() {
     assert_eq!(read.columns("columns").len(), 3);
     assert!(only.variant.differs);
     assert_eq!(only.variant.name, "fixed:63");
-    // All corrections by name are those of `fixed`.
+    // A variant that names all corrections is the same as `fixed`.
     let both = load("fixed:63,columns");
     assert_eq!(outputs(&both), outputs(&load("fixed")));
     assert_eq!(both.variant.name, "fixed:63,columns");
-    // A correction of other competitions.
+    // This correction belongs to other competitions.
     let other = load("fixed:30");
     assert_eq!(outputs(&other), ["a.csv", "b.csv"]);
     assert!(!other.variant.differs);

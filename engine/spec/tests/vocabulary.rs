@@ -1,4 +1,4 @@
-//! The vocabulary, the parser, the schema, the reference and the splits agree.
+//! The vocabulary, the parser, the schema, the reference and the splits are consistent.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -11,7 +11,8 @@ fn vocabulary() -> &'static Vocabulary {
     prep_steps::vocabulary()
 }
 
-/// A pipeline in which `KEYS` is the placeholder for the keys of one section, and the path of that section in the schema.
+/// Returns pipelines in which `KEYS` is the placeholder for the keys of one section, each with the path of that section
+/// in the schema.
 fn places() -> Vec<(String, String)> {
     let mut places = vec![
         (String::new(), "KEYS".to_owned()),
@@ -70,7 +71,7 @@ fn places() -> Vec<(String, String)> {
     places
 }
 
-/// The methods of a kind; `None` if it has no methods.
+/// Returns the methods of a kind. A kind without methods has the single element `None`.
 fn methods(form: &KindSpec) -> Vec<Option<&'static Section>> {
     match form.methods {
         [] => vec![None],
@@ -78,7 +79,7 @@ fn methods(form: &KindSpec) -> Vec<Option<&'static Section>> {
     }
 }
 
-/// A key whose value can be a declaration of the kind.
+/// Returns a key whose value can be a declaration of the kind.
 fn names(form: &KindSpec) -> &'static str {
     match form.makes {
         Produces::Parts(_) => "x, y",
@@ -100,7 +101,7 @@ fn schema() -> Value {
     )
 }
 
-/// The keys that the parser lists in the error about an unknown key.
+/// Returns the keys that the parser lists in the error about an unknown key.
 fn accepted(text: &str) -> BTreeSet<String> {
     let found = prep_spec::load(vocabulary(), "id", "x.yaml", text, "v1").unwrap_err();
     let unknown = found.iter().find(|one| one.code == "unknown-key");
@@ -125,8 +126,8 @@ fn the_schema_has_the_keys_that_the_parser_accepts() {
         let text = text.replace("KEYS", "qqqqqqqqqqqq: 1");
         assert_eq!(accepted(&text), properties(&schema, pointer), "{pointer}");
     }
-    // Every closed object was checked, except `grade` and a variant's parts, which another parser reads, the kinds of
-    // `defaults`, and `{ list: NAME }`.
+    // Every closed object has been checked, except `grade` and the parts of a variant, which another parser reads, the
+    // kinds of `defaults`, and `{ list: NAME }`.
     assert_eq!(closed_objects(&schema), places.len() + 4);
 }
 
@@ -141,7 +142,7 @@ fn closed_objects(schema: &Value) -> usize {
 }
 
 #[test]
-fn references_in_the_schema_lead_somewhere() {
+fn references_in_the_schema_can_be_resolved() {
     fn walk(whole: &Value, part: &Value) {
         if let Some(target) = part.get("$ref").and_then(Value::as_str) {
             let pointer = target.strip_prefix('#').unwrap();
@@ -162,7 +163,7 @@ fn references_in_the_schema_lead_somewhere() {
 }
 
 /// Errors that no example may have in any context.
-const SHAPE: &[&str] = &[
+const STRUCTURE_ERRORS: &[&str] = &[
     "unknown-key",
     "missing-key",
     "duplicate-key",
@@ -184,11 +185,11 @@ const SHAPE: &[&str] = &[
     "empty-list",
 ];
 
-fn shape_faults(text: &str) {
+fn assert_no_structure_error(text: &str) {
     if let Err(found) = prep_spec::load(vocabulary(), "id", "x.yaml", text, "v1") {
         let faults: Vec<_> = found
             .iter()
-            .filter(|one| SHAPE.contains(&one.code))
+            .filter(|one| STRUCTURE_ERRORS.contains(&one.code))
             .collect();
         assert!(faults.is_empty(), "{text}\n{found}");
     }
@@ -197,7 +198,7 @@ fn shape_faults(text: &str) {
 const HEAD: &str = "name: X\ncategory: C\nbundle: { kaggle: x }\n";
 
 #[test]
-fn every_example_is_right() {
+fn every_example_is_valid() {
     let keys = |section: &Section, indent: &str| {
         let lines = section
             .keys
@@ -206,22 +207,23 @@ fn every_example_is_right() {
         lines.collect::<String>()
     };
     let whole = keys(&words::PIPELINE, "");
-    shape_faults(&whole);
-    shape_faults(&format!(
+    assert_no_structure_error(&whole);
+    assert_no_structure_error(&format!(
         "name: X\ncategory: C\nbundle:\n{}",
         keys(&words::BUNDLE, "  ")
     ));
-    shape_faults(&format!("{HEAD}grade:\n{}", keys(&words::GRADE, "  ")));
+    assert_no_structure_error(&format!("{HEAD}grade:\n{}", keys(&words::GRADE, "  ")));
     let (base, _) = whole.split_once("variants:").unwrap();
     let variants = keys(&words::VARIANTS, "  ");
-    shape_faults(&format!("{base}variants:\n{variants}"));
+    assert_no_structure_error(&format!("{base}variants:\n{variants}"));
     for (section, forms) in [
         ("tables", &vocabulary().tables),
         ("public", &vocabulary().outputs),
     ] {
         for form in forms {
             for method in methods(form) {
-                // One optional key at a time with the required ones, because some keys exclude each other.
+                // Each optional key is tested separately, together with the required keys, because some keys exclude
+                // each other.
                 let all: Vec<&SectionKey> = form.keys(method).collect();
                 for one in &all {
                     let used = all.iter().filter(|key| {
@@ -242,14 +244,14 @@ fn every_example_is_right() {
                     });
                     let text = lines.collect::<String>();
                     let names = names(form);
-                    shape_faults(&format!("{HEAD}{section}:\n  {names}:\n{text}"));
+                    assert_no_structure_error(&format!("{HEAD}{section}:\n  {names}:\n{text}"));
                 }
             }
         }
     }
 }
 
-/// Whether a key requires another one: a generator is either seeded or continued, and some keys require JSON.
+/// Returns whether a key requires another key: a generator is either seeded or continued, and some keys require JSON.
 fn is_needed_with(key: &SectionKey, other: &SectionKey) -> bool {
     match key.name {
         "seed" => other.name != "after",

@@ -106,7 +106,7 @@ impl ViewOptions {
 }
 
 fn reading(pipeline: &Pipeline, query: &str) -> Result<Reading, Error> {
-    let pipeline = prep_spec::view(pipeline, prep_steps::vocabulary(), NAME, query)?;
+    let pipeline = prep_spec::query_pipeline(pipeline, prep_steps::vocabulary(), NAME, query)?;
     Ok(Reading {
         pipeline,
         unread: BTreeSet::new(),

@@ -1,4 +1,4 @@
-//! See `tests/fuzzed/load.rs`.
+//! The fuzz target that loads a pipeline. `tests/fuzzed/load.rs` contains its code.
 #![no_main]
 
 #[path = "../../../../tests/fuzzing/cost.rs"]

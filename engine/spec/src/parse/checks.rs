@@ -1,6 +1,6 @@
-//! Parses `checks`: queries by name, and the named checks `unique`, `disjoint` and `each`.
+//! Parses `checks`: queries with names, and the named checks `unique`, `disjoint` and `each`.
 //!
-//! A named check stands for a query, so only this module knows it.
+//! Named checks are translated to queries here, so no other module knows them.
 
 use crate::diagnostic::{Diagnostic, Span};
 use crate::model::{Check, Spanned};
@@ -8,7 +8,7 @@ use crate::state::ParseState;
 use crate::words;
 use crate::yaml::{Kind, MappingEntry, YamlNode};
 
-/// Columns of one table that are compared together: `labelled.id` or `labelled.(label, image_id)`.
+/// Columns of a table that are compared together: `labelled.id` or `labelled.(label, image_id)`.
 struct Reference<'t> {
     table: &'t str,
     columns: Vec<&'t str>,
@@ -35,7 +35,7 @@ impl ParseState {
         checks
     }
 
-    /// Parses the value of a named check: one assertion, or a list of them.
+    /// Parses the value of a named check: an assertion, or a list of assertions.
     fn named_checks(&mut self, kind: &'static str, entry: &MappingEntry, checks: &mut Vec<Check>) {
         let one = std::slice::from_ref(&entry.value);
         let nodes = match &entry.value.kind {
@@ -102,7 +102,7 @@ fn help(kind: &str, text: &str) -> String {
         start.is_some_and(|start| start.eq_ignore_ascii_case(word))
     });
     match starts_query {
-        true => format!("write `{kind}: {form}`, or give the query another name"),
+        true => format!("write `{kind}: {form}`, or give the query a different name"),
         false => format!("write `{kind}: {form}`; several columns are `labelled.(a, b)`"),
     }
 }
@@ -181,7 +181,7 @@ fn reference(text: &str) -> Result<Reference<'_>, String> {
     }
 }
 
-/// Removes the quotes of `"a column"`. Without quotes, a name consists of letters, digits and `_`.
+/// Removes the quotes of `"a column"`. A name without quotes consists of letters, digits and `_`.
 fn column(text: &str) -> &str {
     let quotes = text
         .strip_prefix('"')
@@ -204,7 +204,7 @@ mod tests {
     use super::sql;
 
     #[test]
-    fn a_named_check_is_a_query() {
+    fn named_checks_are_translated_to_queries() {
         for (kind, text, query) in [
             (
                 "unique",
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn refuses_other_forms() {
+    fn invalid_named_checks_are_rejected() {
         for (kind, text) in [
             ("unique", "id"),
             ("unique", "a."),

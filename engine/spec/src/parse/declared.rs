@@ -16,7 +16,7 @@ use crate::words::{self, KeyType, KindSpec, Section, SectionKey};
 use crate::yaml::{Kind, MappingEntry, Style, YamlNode};
 
 impl ParseState {
-    /// Parses a mapping of one of several kinds. The kind is recognised by its first key.
+    /// Parses a mapping that declares one of several kinds. The first key identifies the kind.
     pub fn declared(
         &mut self,
         node: &YamlNode,
@@ -82,7 +82,7 @@ impl ParseState {
         complete.then_some(declaration)
     }
 
-    /// Parses a query as the first key of a kind.
+    /// Parses a query that is written without the first key of its kind.
     pub fn by_query(
         &mut self,
         node: &YamlNode,
@@ -110,21 +110,21 @@ impl ParseState {
         self.run_check(&declaration, true).then_some(declaration)
     }
 
-    /// Runs the kind's own check.
+    /// Runs the check that the kind defines.
     fn run_check(&mut self, declaration: &Declaration, complete: bool) -> bool {
         let Some(check) = declaration.form.check else {
             return true;
         };
         let findings = check(declaration);
         let sound = findings.is_empty();
-        // An incomplete declaration has already been reported.
+        // If the declaration is incomplete, that has already been reported.
         if complete || !sound {
             self.diagnostics.extend(findings);
         }
         sound
     }
 
-    /// Returns the kind whose first key is in the mapping.
+    /// Returns the kind whose first key occurs in the mapping.
     fn form(
         &mut self,
         entries: &[&MappingEntry],
@@ -200,7 +200,7 @@ impl ParseState {
         found.copied()
     }
 
-    /// Parses the value of a key by the key's type.
+    /// Parses the value of a key according to the key's type.
     pub fn setting(&mut self, key: &'static SectionKey, node: &YamlNode) -> Option<Setting> {
         let text = |found: Option<Spanned<String>>| found.map(|text| Setting::Text(text.value));
         match &key.value {
@@ -243,12 +243,12 @@ impl ParseState {
             KeyType::Operand => self.operand(node).map(Setting::Operand),
             KeyType::Condition => self.condition(node).map(Setting::Condition),
             KeyType::Outputs => Some(Setting::Outputs(self.outputs(node, key.name))),
-            // The other types do not occur in kinds.
+            // The other types do not occur in kinds of tables and outputs.
             _ => text(self.text(node, "a text")),
         }
     }
 
-    /// Parses the name of a table that is read.
+    /// Parses the name of a table that the declaration reads.
     pub fn table_name(&mut self, node: &YamlNode) -> Option<Spanned<String>> {
         let name = self.text(node, "the name of a table")?;
         self.read(name.clone());
@@ -305,7 +305,7 @@ impl ParseState {
         complete.then_some(queries)
     }
 
-    /// Parses an integer of 32 bits.
+    /// Parses a 32-bit integer.
     fn seed(&mut self, node: &YamlNode) -> Option<u64> {
         let number = self.natural(node)? as u64;
         if number > u64::from(u32::MAX) {
@@ -372,7 +372,7 @@ impl ParseState {
         columns
     }
 
-    /// Parses an item of a list of columns: a name, or `{ list: NAME }` for the names of a list.
+    /// Parses an item of a list of columns: a name, or `{ list: NAME }` for all names of a list.
     fn column_names(&mut self, item: &YamlNode) -> Vec<Spanned<String>> {
         if matches!(item.kind, Kind::Mapping(_)) {
             let span = item.span;
@@ -401,7 +401,8 @@ impl ParseState {
     }
 }
 
-/// Removes default values that do not apply to a declaration, such as an option of CSV files for a JSON file.
+/// Removes default values that do not apply to a declaration, for example an option of CSV files in a declared JSON
+/// file.
 fn drop_inapplicable(declaration: &mut Declaration, defaulted: &[&'static str]) {
     let Some(check) = declaration.form.check else {
         return;
@@ -417,7 +418,7 @@ fn drop_inapplicable(declaration: &mut Declaration, defaulted: &[&'static str]) 
     }
 }
 
-/// Whether a value is a query: a text that is not a number.
+/// Returns whether a value is a query: a text that is not a number.
 fn is_query(node: &YamlNode) -> bool {
     match &node.kind {
         Kind::Scalar(scalar) => scalar.text.parse::<f64>().is_err(),

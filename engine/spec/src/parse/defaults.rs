@@ -15,7 +15,7 @@ pub struct KindDefaults {
     pub is_used: bool,
 }
 
-/// Returns the optional keys of a kind and of its methods, without duplicates.
+/// Returns the optional keys of a kind and its methods, without duplicates.
 pub fn optional_keys(form: &KindSpec) -> Vec<&'static SectionKey> {
     let methods = form.methods.iter().flat_map(|method| method.keys);
     let mut keys: Vec<&'static SectionKey> = Vec::new();

@@ -1,4 +1,4 @@
-//! Parses the paths in `grade`. The rest of the section is kept as a tree.
+//! Parses the paths in `grade`. The rest of the section is converted to JSON.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::suggest::nearest;
 use crate::words::{self, Produces};
 use crate::yaml::{Kind, YamlNode};
 
-/// The output with the sample submission if `sample` is not set.
+/// The output that contains the sample submission if `sample` is not set.
 const SAMPLE: &str = "public/sample_submission.csv";
 
 impl ParseState {
@@ -57,7 +57,7 @@ impl ParseState {
         let mut places = BTreeMap::new();
         json::places(&rest, "", &mut places);
         let rules = json::tree(self, &rest);
-        // A missing path was reported. The rest of the section can still be checked.
+        // The missing path has been reported. The rest of the section can still be checked.
         let nothing = || Spanned {
             value: String::new(),
             span: node.span,
@@ -74,8 +74,8 @@ impl ParseState {
         })
     }
 
-    /// Reports a path that no output creates. The files in a directory are not known yet, so any path in one is
-    /// accepted.
+    /// Reports a path that no output creates. The files in an output directory are not known yet, so any path below it
+    /// is accepted.
     fn check_made(&mut self, path: &Spanned<String>, public: &[Output], private: &[Output]) {
         let all: Vec<String> = [("public", public), ("private", private)]
             .into_iter()
@@ -102,7 +102,7 @@ impl ParseState {
         }
         let message = format!("no output creates `{}`", path.value);
         let found = Diagnostic::error("unknown-output", path.span, message);
-        // An output with the same file name is a better suggestion than a similar path.
+        // An output with the same file name is a better suggestion than an output with a similar path.
         let name = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
         let same = all.iter().find(|output| name(output) == name(&path.value));
         let near = same

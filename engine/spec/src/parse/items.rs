@@ -1,4 +1,4 @@
-//! Parses lists of mappings that are named by their first key, and the operands and conditions in them.
+//! Parses lists of mappings whose first key is a name, and the operands and conditions in such mappings.
 
 use std::collections::BTreeMap;
 
@@ -16,8 +16,8 @@ use crate::words::Section;
 use crate::yaml::{Style, YamlNode};
 
 impl ParseState {
-    /// Parses a list of mappings. The first key of each is a name that the author chooses. Its value selects the
-    /// section of the other keys.
+    /// Parses a list of mappings. The first key of each mapping is a name that the author chooses. Its value selects
+    /// the section that defines the other keys.
     pub fn items(
         &mut self,
         node: &YamlNode,
@@ -113,7 +113,7 @@ impl ParseState {
         }
     }
 
-    /// Parses comparisons of columns and numbers, joined by AND.
+    /// Parses comparisons of columns and numbers that are joined by AND.
     pub fn condition(&mut self, node: &YamlNode) -> Option<Vec<Comparison>> {
         let text = self.text(node, "a condition")?;
         let parsed = Parser::new(&GenericDialect {})

@@ -1,4 +1,4 @@
-//! Turns nodes into the model.
+//! Converts nodes into the model.
 //!
 //! A pipeline is resolved once per variant. Parsing continues after an error, so that all errors are reported at once.
 
@@ -22,16 +22,17 @@ use crate::variant::{FIXED_VARIANT, is_correction_name};
 use crate::words::{self, Vocabulary};
 use crate::yaml::YamlNode;
 
-/// The largest number of corrections of a pipeline. Each combination is checked, so their number doubles the work.
+/// Maximum number of corrections of a pipeline. Each combination is checked, so each further correction doubles the
+/// work.
 pub const MAX_CORRECTIONS: usize = 5;
 pub use defaults::{KindDefaults, kinds_with_options, optional_keys};
 
 /// The result of resolving one variant.
 pub struct ResolvedVariant {
-    /// The variant as far as it was understood; `None` if the file is not a mapping.
+    /// The variant, as far as it could be parsed. `None` if the file is not a mapping.
     pub reading: Option<Reading>,
     pub diagnostics: Vec<Diagnostic>,
-    /// Unused tables and lists. They are only reported if no variant uses them.
+    /// Errors about unused tables and lists. They are reported only if no variant uses the table or list.
     pub unused: Vec<Diagnostic>,
 }
 
@@ -99,7 +100,7 @@ fn pipeline(
     links::unused_defaults(context, unused);
     let sources = sources.unwrap_or_default();
     links::unused_sources(context, &sources, unused);
-    // Missing parts were reported, so these empty values never become part of a valid pipeline.
+    // Missing parts have been reported, so these empty values never become part of a valid pipeline.
     let nothing = Bundle {
         kaggle: String::new(),
         md5: None,
@@ -160,7 +161,8 @@ impl ParseState {
         lists
     }
 
-    /// Checks the names of corrections, and that they are mappings. Their content is resolved separately.
+    /// Checks that the names of corrections are valid and that their values are mappings. Their content is resolved
+    /// separately.
     fn variants(&mut self, node: &YamlNode) {
         let Some(fields) = self.fields(node, &words::VARIANTS) else {
             return;
@@ -185,7 +187,7 @@ impl ParseState {
                 let message = format!("`{}` cannot be the name of a correction", one.key);
                 let found = Diagnostic::error("bad-correction", one.key_span, message);
                 self.report(found.help(
-                    "name it by an issue's number or by a word: `fixed: { 63: { public: ... } }`",
+                    "use the number of an issue, or a word, as its name: `fixed: { 63: { public: ... } }`",
                 ));
                 continue;
             }
@@ -219,7 +221,7 @@ impl ParseState {
     }
 
     fn accepted(&mut self, node: &YamlNode) -> Vec<(Spanned<String>, String)> {
-        let entries = self.entries(node, "reasons by name", "duplicate-key", "the reason of");
+        let entries = self.entries(node, "reasons by name", "duplicate-key", "the reason for");
         let mut accepted = Vec::new();
         for entry in entries.unwrap_or_default() {
             let name = Spanned {

@@ -1,4 +1,4 @@
-//! Parses `public`, `private`, and the members of archives.
+//! Parses `public`, `private`, and the outputs in archives.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use crate::yaml::{Kind, MappingEntry, YamlNode};
 const DESCRIPTION: &str = "description.md";
 
 impl ParseState {
-    /// Parses the outputs of one directory. `place` is the key that contains them.
+    /// Parses the outputs of a directory. `place` is the key that contains them.
     pub fn outputs(&mut self, node: &YamlNode, place: &str) -> Vec<Output> {
         let wanted = format!("outputs by path in `{place}`");
         let entries = self.entries(node, &wanted, "duplicate-output", "the output");
@@ -37,7 +37,7 @@ impl ParseState {
             if place == "public" && path.value.trim_end_matches('/') == DESCRIPTION {
                 let message =
                     format!("`{DESCRIPTION}` is created from the pipeline's own description.md");
-                let help = "give the output another name";
+                let help = "give the output a different name";
                 self.report(Diagnostic::error("output-conflict", path.span, message).help(help));
             }
             if let Some(declaration) = declaration {
@@ -49,7 +49,7 @@ impl ParseState {
         outputs
     }
 
-    /// Replaces `DIR/: { copy: [a/b, c/d/] }` by `DIR/b: { copy: a/b }` and `DIR/d/: { copy: c/d/ }`.
+    /// Replaces `DIR/: { copy: [a/b, c/d/] }` with `DIR/b: { copy: a/b }` and `DIR/d/: { copy: c/d/ }`.
     fn copies(&mut self, entry: &MappingEntry) -> Vec<MappingEntry> {
         let Kind::Mapping(keys) = &entry.value.kind else {
             return vec![entry.clone()];
@@ -59,7 +59,10 @@ impl ParseState {
             return vec![entry.clone()];
         };
         if !entry.key.ends_with('/') {
-            let message = format!("`{}` is a file, but several are copied to it", entry.key);
+            let message = format!(
+                "`{}` is a file, but several paths are copied to it",
+                entry.key
+            );
             let found = Diagnostic::error("folder-or-file", entry.key_span, message);
             self.report(found.help(format!("write `{}/`", entry.key)));
             return Vec::new();
@@ -97,7 +100,7 @@ impl ParseState {
         copies
     }
 
-    /// Parses a query whose format follows from the output's name.
+    /// Parses a query whose format is determined by the output's name.
     fn by_name(&mut self, path: &Spanned<String>, node: &YamlNode) -> Option<Declaration> {
         if let Some(form) = self.vocabulary.by_path(&path.value) {
             return self.by_query(node, form, path);
@@ -113,7 +116,7 @@ impl ParseState {
         None
     }
 
-    /// Reports a directory without `/` at the end of its path, and a file with it.
+    /// Reports a directory whose path does not end with `/`, and a file whose path does.
     fn check_shape(&mut self, path: &Spanned<String>, declaration: &Declaration) {
         let folder = path.value.ends_with('/');
         let from = match declaration.form.makes {

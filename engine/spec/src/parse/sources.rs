@@ -1,4 +1,4 @@
-//! Parses `sources`, the inputs in addition to the bundle.
+//! Parses `sources`, which are inputs in addition to the bundle.
 
 use std::collections::BTreeMap;
 
@@ -13,14 +13,16 @@ impl ParseState {
     pub(super) fn sources(&mut self, node: &YamlNode) -> Vec<SourceSpec> {
         let entries = self.entries(node, "sources by name", "duplicate-source", "the source");
         let mut sources = Vec::new();
-        // Two files of the same name could not be stored in one directory.
+        // Fetched files are stored in a single directory, so their names must differ.
         let mut files: BTreeMap<String, Span> = BTreeMap::new();
         for entry in entries.unwrap_or_default() {
             let name = self.name(&entry.key, entry.key_span, "the name of a source");
             if name.value.len() == 1 {
                 let message = format!("`{}` cannot be the name of a source", name.value);
                 let found = Diagnostic::error("bad-name", name.span, message);
-                self.report(found.help("use two letters or more: `c:path` looks like a drive"));
+                self.report(
+                    found.help("use at least two letters, because `c:path` looks like a drive"),
+                );
             }
             self.source_places.insert(entry.key.clone(), entry.key_span);
             let Some(place) = self.place(entry) else {
@@ -33,7 +35,7 @@ impl ParseState {
                     let message = format!("two sources have the file name `{file}`");
                     let found = Diagnostic::error("duplicate-source", entry.key_span, message);
                     let found = found.label(first, "first here");
-                    self.report(found.help("give one of them another name: `file: NAME`"));
+                    self.report(found.help("give one of them a different name: `file: NAME`"));
                 }
             }
             sources.push(SourceSpec { name, place });
@@ -80,7 +82,7 @@ impl ParseState {
         Some(SourceLocation::Folder(folder.value))
     }
 
-    /// Parses a URL. Returns it with the file name in it, which must be valid unless the file is `named` separately.
+    /// Parses a URL. Returns the URL and the file name in it, which must be valid unless `named` is true.
     fn url(&mut self, node: &YamlNode, named: bool) -> Option<(String, String)> {
         let url = self.text(node, "a URL")?.value;
         match parts(&url) {
@@ -122,7 +124,7 @@ impl ParseState {
     }
 }
 
-/// Returns the last part of a URL's path, or an error and its help.
+/// Returns the last part of a URL's path. For an invalid URL, returns an error and its help.
 fn parts(url: &str) -> Result<String, (&'static str, &'static str)> {
     let rest = ["https://", "http://"]
         .into_iter()
@@ -148,7 +150,7 @@ fn parts(url: &str) -> Result<String, (&'static str, &'static str)> {
     Ok(unescaped(last).unwrap_or_else(|| last.to_owned()))
 }
 
-/// Decodes `a%20b` to `a b`; `None` if the result is not UTF-8.
+/// Decodes percent encoding: `a%20b` becomes `a b`. `None` if the result is not UTF-8.
 fn unescaped(text: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
@@ -167,7 +169,7 @@ fn unescaped(text: &str) -> Option<String> {
     String::from_utf8(bytes).ok()
 }
 
-/// Whether a file name does not leave its directory.
+/// Returns whether a file name denotes a file in its directory.
 fn is_file_name(name: &str) -> bool {
     let plain = |c: char| !matches!(c, '/' | '\\' | ':') && !c.is_control();
     !matches!(name, "" | "." | "..") && name.chars().all(plain)
@@ -178,7 +180,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_last_part_of_an_address_names_the_file() {
+    fn the_last_part_of_a_url_is_the_file_name() {
         for (url, name) in [
             ("https://a.org/x/y.zip?download=1", Some("y.zip")),
             ("http://a.org:80/y%20z.csv#there", Some("y z.csv")),

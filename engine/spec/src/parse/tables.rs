@@ -1,4 +1,4 @@
-//! Parses `tables`: each is a query, or one of the vocabulary's kinds.
+//! Parses `tables`. Each table is a query, or one of the vocabulary's kinds.
 
 use crate::declaration::Declaration;
 use crate::diagnostic::{Diagnostic, Span};
@@ -26,7 +26,7 @@ impl ParseState {
                 }
                 _ => self.query(&entry.value).map(TableOrigin::Query),
             };
-            // The name of a table with an error can still be used by others.
+            // Other declarations can still use the name of a table that has an error.
             let known = made.is_some();
             let made = made.unwrap_or(TableOrigin::List(Vec::new()));
             if known {
@@ -42,7 +42,7 @@ impl ParseState {
         tables
     }
 
-    /// Replaces a kind that is a shorter form of a query by that query.
+    /// Replaces a kind that is a short form of a query with that query.
     fn origin(&mut self, declaration: Declaration) -> Option<TableOrigin> {
         let Produces::Query(text) = declaration.form.makes else {
             return Some(TableOrigin::Declared(declaration));
@@ -56,7 +56,7 @@ impl ParseState {
         }
     }
 
-    /// Parses the names in a key: one, or several separated by commas.
+    /// Parses the names in a key: a single name, or several names separated by commas.
     fn names(&mut self, entry: &MappingEntry) -> Vec<Spanned<String>> {
         let mut names = Vec::new();
         let mut start = 0;
@@ -69,7 +69,7 @@ impl ParseState {
         names
     }
 
-    /// Returns the position of a part of a key.
+    /// Returns the position of a name within its key.
     fn part(&self, entry: &MappingEntry, at: usize, part: &str) -> Span {
         let written = self.source.slice(entry.key_span);
         match written.find(&entry.key) {
@@ -81,7 +81,7 @@ impl ParseState {
         }
     }
 
-    /// Reports a number of names that differs from the number of tables that the kind creates.
+    /// Reports an error if the number of names differs from the number of tables that the kind creates.
     fn check_count(&mut self, names: &[Spanned<String>], made: &TableOrigin) {
         let makes = match made {
             TableOrigin::Declared(declaration) => declaration.form.tables(),
@@ -107,7 +107,7 @@ impl ParseState {
         });
     }
 
-    /// Reports names that occur twice among tables, or among tables and lists.
+    /// Reports names that occur twice among the tables, or among tables and lists.
     fn check_names(&mut self, tables: &[Table], names: &[Spanned<String>]) {
         let mut own: Vec<&Spanned<String>> = Vec::new();
         for name in names {

@@ -1,8 +1,8 @@
-//! Expands `columns(list)`: an expression with it stands for one expression for each name in the list.
+//! Expands `columns(list)`. An expression that contains it is repeated for each name in the list.
 //!
-//! - `columns(votes) / total` is `lpd / total AS lpd, gpd / total AS gpd, ...`.
-//! - `t.columns(votes)` names the columns of one table.
-//! - `columns('a', 'b')` names the columns in place of a list.
+//! - `columns(votes) / total` becomes `lpd / total AS lpd, gpd / total AS gpd, ...`.
+//! - `t.columns(votes)` refers to columns of the table `t`.
+//! - `columns('a', 'b')` names the columns directly instead of using a list.
 //!
 //! `* EXCLUDE columns(list)` is expanded before the text is parsed, in [`super::lists`].
 
@@ -15,7 +15,7 @@ use sqlparser::ast::{
 use super::Fault;
 use super::macros::{Expander, MAX_COLUMNS, place, plain_args};
 
-/// Whether a function is `columns` or `table.columns`.
+/// Returns whether a function is `columns` or `table.columns`.
 pub fn is_columns(function: &Function) -> bool {
     let last = function.name.0.last().and_then(|part| part.as_ident());
     function.name.0.len() <= 2
@@ -24,7 +24,7 @@ pub fn is_columns(function: &Function) -> bool {
         })
 }
 
-/// Returns the calls of `columns` in an expression, outside of subqueries.
+/// Returns the calls of `columns` in an expression, without those in subqueries.
 fn calls(expr: &Expr) -> Vec<Function> {
     struct Finder(Vec<Function>, usize);
     impl Visitor for Finder {
@@ -53,7 +53,7 @@ fn calls(expr: &Expr) -> Vec<Function> {
 }
 
 impl Expander<'_> {
-    /// Returns the items that an item with `columns` stands for; `None` for other items.
+    /// Returns the items that replace an item with `columns`. `None` for other items.
     pub(super) fn each_column(
         &mut self,
         item: &SelectItem,
@@ -98,7 +98,7 @@ impl Expander<'_> {
         Ok(items)
     }
 
-    /// Returns the names in a call: those of a list, or texts.
+    /// Returns the names in a call: the texts of a list, or literal texts.
     fn names(&mut self, function: &Function) -> Result<Vec<String>, Fault> {
         let at = place(function);
         let usage = || {
@@ -115,7 +115,7 @@ impl Expander<'_> {
     }
 }
 
-/// Replaces calls of `columns` by one column.
+/// Replaces calls of `columns` with a column.
 struct Replacer<'t> {
     name: &'t str,
 }

@@ -1,4 +1,4 @@
-//! Expands `column IN list` to the texts of the list, and `EXCLUDE columns(list)` to its names.
+//! Expands `column IN list` to the texts of the list, and `EXCLUDE columns(list)` to the names in the list.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,7 +8,7 @@ use sqlparser::tokenizer::{Token, TokenWithSpan, Whitespace, Word};
 use super::Fault;
 use crate::suggest::nearest;
 
-/// Replaces names of lists after IN by their texts.
+/// Replaces names of lists after IN with the texts of the lists.
 pub(super) fn expand(
     tokens: Vec<TokenWithSpan>,
     lists: &BTreeMap<String, Vec<String>>,
@@ -61,7 +61,7 @@ pub(super) fn expand(
     Ok(expanded)
 }
 
-/// Returns the names in `columns(list)`, and the index of its last token in `rest`.
+/// Returns the names in `columns(list)`, and the index in `rest` of the call's last token.
 fn excluded(
     token: &TokenWithSpan,
     rest: &[TokenWithSpan],
@@ -96,7 +96,7 @@ fn excluded(
     )
 }
 
-/// Appends `('a', 'b')`, all with the position of the name.
+/// Appends the tokens of `('a', 'b')`. All of them have the position of the list's name.
 fn push(
     tokens: &mut Vec<TokenWithSpan>,
     texts: &[String],

@@ -1,9 +1,9 @@
-//! Expands `one_hot`, `multi_hot`, `constants` and `columns`, which stand for several columns in a select list.
+//! Expands `one_hot`, `multi_hot`, `constants` and `columns`, each of which creates several columns in a select list.
 //!
 //! - `one_hot(column, list)` or `one_hot(column, 'a', 'b')`: for each text, a column with that name. It is 1 if the
-//!   column equals the text, else 0 (also for null).
+//!   column equals the text, and 0 otherwise, including for null.
 //! - `multi_hot(column, list)` or `multi_hot(column, 'a', 'b')`: for each text, a column with that name. It is 1 if the
-//!   column contains the text in a comma-separated list, else 0 (also for null).
+//!   column's comma-separated list contains the text, and 0 otherwise, including for null.
 //! - `constants(value, list)` or `constants(value, 'a', 'b')`: for each text, a column with that name that contains the
 //!   value.
 //! - an expression with `columns(list)`: see [`super::each_column`].
@@ -32,7 +32,7 @@ enum Macro {
     Constants,
 }
 
-/// Whether a function is expanded here, and so unknown to the query engine.
+/// Returns whether a function is a macro, which is expanded here and unknown to the query engine.
 pub fn is_macro(function: &Function) -> bool {
     macro_of(function).is_some() || is_columns(function)
 }
@@ -49,7 +49,7 @@ fn macro_of(function: &Function) -> Option<Macro> {
     }
 }
 
-/// Expands every macro of a query. Returns the names of the lists that were used.
+/// Expands all macros of a query. Returns the names of the lists that they use.
 pub(super) fn expand(
     tree: &mut Tree,
     lists: &BTreeMap<String, Vec<String>>,
@@ -140,7 +140,7 @@ impl Expander<'_> {
             .collect())
     }
 
-    /// Returns the texts that arguments name: those of a list, or literals.
+    /// Returns the texts that arguments specify: the texts of a list, or literal texts.
     pub(super) fn texts(
         &mut self,
         args: &[&Expr],
@@ -172,7 +172,7 @@ impl Expander<'_> {
     }
 }
 
-/// Returns the arguments of a call that has nothing but arguments.
+/// Returns the arguments of a call that has no other clauses.
 pub(super) fn plain_args(function: &Function) -> Option<Vec<&Expr>> {
     let plain = function.over.is_none()
         && function.filter.is_none()
@@ -202,7 +202,7 @@ fn literal(expr: &Expr) -> Option<String> {
     }
 }
 
-/// `column = 'text'`
+/// Returns `column = 'text'`.
 fn equals(column: &Expr, text: &str) -> Expr {
     let column = match column {
         Expr::Identifier(_) | Expr::CompoundIdentifier(_) | Expr::Function(_) | Expr::Nested(_) => {
@@ -217,13 +217,13 @@ fn equals(column: &Expr, text: &str) -> Expr {
     }
 }
 
-/// `array_has(string_to_array(column, ','), 'text')`
+/// Returns `array_has(string_to_array(column, ','), 'text')`.
 fn lists(column: &Expr, text: &str) -> Expr {
     let texts = call("string_to_array", [column.clone(), quoted(",")]);
     call("array_has", [texts, quoted(text)])
 }
 
-/// `CAST(coalesce(condition, false) AS BIGINT)`
+/// Returns `CAST(coalesce(condition, false) AS BIGINT)`.
 fn digit(condition: Expr) -> Expr {
     let known = call("coalesce", [condition, Expr::value(Value::Boolean(false))]);
     Expr::Cast {
@@ -258,7 +258,7 @@ fn call(name: &str, args: [Expr; 2]) -> Expr {
     })
 }
 
-/// Reports macro calls outside of a select list, which were not expanded.
+/// Reports macro calls outside of a select list, where macros are not expanded.
 struct LeftoverMacros<'f> {
     faults: &'f mut Vec<Fault>,
 }

@@ -1,7 +1,7 @@
-//! SQL in a pipeline: parses one SELECT, expands its macros and finds its tables.
+//! SQL in a pipeline: parses a SELECT, expands its macros, and finds the tables that it reads.
 //!
-//! Parsing happens here, before DataFusion sees the query. So errors are reported with line and column in the pipeline
-//! file, and step keys depend on the syntax tree only, not on layout and comments.
+//! Queries are parsed here, before DataFusion processes them. So errors are reported with line and column in the
+//! pipeline file, and step keys depend only on the syntax tree, not on layout and comments.
 
 mod each_column;
 mod lists;
@@ -29,25 +29,26 @@ use crate::yaml::{Kind, Style, YamlNode};
 
 pub use names::is_row;
 
-/// Maximum number of words in a query, because expression trees are processed recursively.
+/// Maximum number of tokens in a query. It is limited because expression trees are processed recursively.
 const MAX_TOKENS: usize = 4000;
 
-/// Maximum nesting of parentheses, subqueries and prefixes, for the same reason.
+/// Maximum nesting of parentheses, subqueries and prefixes. It is limited for the same reason as [`MAX_TOKENS`].
 const MAX_NESTING: usize = 32;
 
-/// The part of a pipeline that a query is for.
+/// The part of a pipeline that uses a query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum QueryUse {
-    /// Rows of a table, of an output or of a check.
+    /// The rows of a table, of an output or of a check.
     Rows,
-    /// Files of a directory. If the query selects only `file`, the files keep their names.
+    /// The files of a directory. If the query selects only `file`, the files keep their names.
     Files,
 }
 
 /// An error in a query, with its position in the query's text.
 #[derive(Debug)]
 struct Fault {
-    /// Line and column from 1. Line 0 if the position is unknown; it is then the end of the text.
+    /// Line and column, from 1. Line 0 means that the position is unknown, and the error is shown at the end of the
+    /// text.
     at: Location,
     code: &'static str,
     message: String,
@@ -76,17 +77,17 @@ struct ParsedQuery {
     /// Every mention of a table that the query does not define itself.
     tables: Vec<(String, sqlparser::tokenizer::Span)>,
     used_lists: BTreeSet<String>,
-    /// Comments that end with their line.
+    /// Comments that extend to the end of their line.
     comments: Vec<sqlparser::tokenizer::Span>,
 }
 
 impl ParseState {
-    /// Parses a query in a node, and records the tables and lists that it reads.
+    /// Parses the query in a node, and records the tables and lists that it reads.
     pub fn query(&mut self, node: &YamlNode) -> Option<Query> {
         self.query_of(node, QueryUse::Rows)
     }
 
-    /// Parses a query for a directory of files.
+    /// Parses the query of a directory of files.
     pub fn placed_query(&mut self, node: &YamlNode) -> Option<Query> {
         self.query_of(node, QueryUse::Files)
     }
@@ -137,7 +138,7 @@ impl ParseState {
         })
     }
 
-    /// Makes the query that a shorter form in the file stands for. `span` is the position of that form.
+    /// Creates the query for a short form in the file. `span` is the position of the short form.
     pub fn generated_query(&self, text: String, span: Span) -> Result<Query, String> {
         let (line, column) = self.source.position(span.start);
         Ok(Query {
@@ -149,7 +150,7 @@ impl ParseState {
 }
 
 impl ParseState {
-    /// Reports a line comment that hides the following lines, because YAML folds the lines of most texts.
+    /// Reports a line comment that hides the lines after it, because YAML joins the lines of most scalars.
     fn check_comment(&mut self, span: Span) {
         if !self.source.slice(span).trim_end().contains('\n') {
             return;
@@ -167,7 +168,7 @@ impl Query {
     /// Parses a query that is not part of a file.
     ///
     /// # Errors
-    /// The first error, with its line and column in `text`.
+    /// Returns the first error, with its line and column in `text`.
     pub fn parse(text: &str) -> Result<Self, String> {
         let mut faults = Vec::new();
         let parsed = read(text, &BTreeMap::new(), QueryUse::Rows, &mut faults);
@@ -189,8 +190,8 @@ impl Query {
         })
     }
 
-    /// Returns the syntax tree with expanded macros (`one_hot`, `constants`). It is parsed from the text on first use,
-    /// because the trees of all pipelines would take more memory than everything else in a run that has nothing to do.
+    /// Returns the syntax tree with expanded macros (`one_hot`, `constants`). The text is parsed on first use. In a run
+    /// without pending steps, the trees of all pipelines would otherwise use more memory than everything else.
     pub fn statement(&self) -> &Tree {
         self.tree.get_or_init(|| {
             let parsed = read(&self.text, &self.lists, self.purpose, &mut Vec::new());
@@ -203,15 +204,15 @@ impl Query {
         })
     }
 
-    /// Returns the computed columns of the result that have no name, each with line, column and text.
+    /// Returns the computed columns of the result that have no name, each with its line, column and text.
     pub fn unnamed(&self) -> Vec<(u64, u64, String)> {
         let found = subset::unnamed(self.statement());
         let found = found.into_iter();
         found.map(|(at, text)| (at.line, at.column, text)).collect()
     }
 
-    /// Converts a line and column of the query's text, both from 1, to the position in the pipeline file. Works for
-    /// positions of the parser and of DataFusion. Returns the query's own position if its text is not in the file.
+    /// Converts a line and column of the query's text, both from 1, to the position in the pipeline file. It accepts
+    /// positions from the parser and from DataFusion. Returns the query's own position if its text is not in the file.
     pub fn locate(&self, source: &SourceFile, line: u64, column: u64) -> Span {
         let Some(style) = self.style else {
             return self.span;
@@ -222,7 +223,7 @@ impl Query {
     }
 }
 
-/// Returns the byte offset of a line and column; the end of the trimmed text if there is no such position.
+/// Returns the byte offset of a line and column. If there is no such position, returns the end of the trimmed text.
 fn offset(text: &str, location: Location) -> usize {
     let Location { line, column } = location;
     let mut start = 0;
@@ -275,10 +276,10 @@ fn read(
     })
 }
 
-/// The only SELECT of a text.
+/// The only SELECT statement of a text.
 struct Text {
     tree: Box<Tree>,
-    /// Comments that end with their line.
+    /// Comments that extend to the end of their line.
     comments: Vec<sqlparser::tokenizer::Span>,
     words: Vec<subset::Word>,
 }
@@ -327,7 +328,7 @@ fn select(
     if let Some(second) = statements.first() {
         let at = second.span().start;
         return Err(Fault::new("sql-syntax", at, "unexpected second statement")
-            .help("write one query; use `WITH` for the parts of a long one"));
+            .help("write a single query; use `WITH` for the parts of a long query"));
     }
     match first {
         Statement::Query(mut tree) => {
@@ -342,7 +343,7 @@ fn select(
     }
 }
 
-/// Converts a parser error. The parser appends the position to its message.
+/// Converts a parser error. The parser appends the position to its message, so the position is split off.
 fn syntax(error: ParserError) -> Fault {
     let message = match error {
         ParserError::TokenizerError(message) | ParserError::ParserError(message) => message,
@@ -360,7 +361,7 @@ fn syntax(error: ParserError) -> Fault {
     Fault::new("sql-syntax", at, lower(words))
 }
 
-/// Converts a message to lower case and short form.
+/// Converts a message of the parser to lower case and to a shorter form.
 fn lower(message: &str) -> String {
     let message = message
         .replace("Expected: ", "expected ")

@@ -9,10 +9,10 @@ use sqlparser::tokenizer::{Location, Span};
 
 use super::Fault;
 
-/// The hidden column with a row's position.
+/// The name of the hidden column that contains a row's position.
 pub const ROW: &str = "_row";
 
-/// Maximum nesting of expressions. Each operator of a chain (`a + b + c`) is one level.
+/// Maximum nesting of expressions. Each operator of a chain such as `a + b + c` is one level.
 const MAX_DEPTH: usize = 250;
 
 pub(super) fn not_a_select(at: Location) -> Fault {
@@ -29,16 +29,17 @@ pub(super) fn tables(tree: &Tree) -> Vec<(String, Span)> {
     found
 }
 
-/// Finds tables. A name that WITH defines hides a table of that name in the query and in the later definitions.
+/// Finds the tables that a query reads. A name that WITH defines hides a table with that name in the query itself and
+/// in later definitions.
 #[derive(Default)]
 struct Finder {
     scopes: Vec<Scope>,
     found: Vec<(String, Span)>,
 }
 
-/// The names that one WITH defines.
+/// The names that a WITH clause defines.
 struct Scope {
-    /// Name, and address of the query that defines it.
+    /// Each name, with the address of the query that defines it.
     names: Vec<(String, *const Tree)>,
     /// Number of names that are visible at the current position.
     visible: usize,
@@ -113,8 +114,8 @@ fn dotted(name: &ObjectName) -> String {
     parts.collect::<Vec<_>>().join(".")
 }
 
-/// Reports statements that are queries by syntax only, and reserved names. Returns `false` if the tree is too deep to
-/// be processed further.
+/// Reports statements that have the syntax of a query but are not a SELECT, and reserved names. Returns `false` if the
+/// tree is too deep to be processed further.
 pub(super) fn check(tree: &Tree, faults: &mut Vec<Fault>) -> bool {
     let mut checker = Checker { faults, depth: 0 };
     if tree.visit(&mut checker).is_break() {
@@ -136,7 +137,7 @@ pub(super) fn check(tree: &Tree, faults: &mut Vec<Fault>) -> bool {
 
 struct Checker<'f> {
     faults: &'f mut Vec<Fault>,
-    /// Number of expressions around the current one.
+    /// Number of expressions that enclose the current one.
     depth: usize,
 }
 
@@ -197,12 +198,12 @@ fn reserved_name(ident: &Ident) -> Fault {
     Fault::new("reserved-column", ident.span.start, message)
 }
 
-/// Whether this is the hidden column's name, in any case.
+/// Returns whether this is the name of the hidden column. Ignores case.
 pub fn is_row(name: &str) -> bool {
     name.eq_ignore_ascii_case(ROW)
 }
 
-/// Returns the column name of an expression that is just a column.
+/// Returns the column name if an expression consists only of a column.
 fn column(expr: &Expr) -> Option<&Ident> {
     match expr {
         Expr::Identifier(ident) => Some(ident),
@@ -219,7 +220,7 @@ fn reads(body: &SetExpr) -> bool {
     }
 }
 
-/// Returns the SELECT that determines the column names.
+/// Returns the SELECT that determines the column names of the result.
 fn first_select(body: &SetExpr) -> Option<&Select> {
     match body {
         SetExpr::Select(select) => Some(select),

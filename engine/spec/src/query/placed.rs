@@ -1,4 +1,4 @@
-//! Completes queries for directories of files: `SELECT p.file` stands for `SELECT p.file, p.name AS path`.
+//! Completes queries for directories of files: `SELECT p.file` becomes `SELECT p.file, p.name AS path`.
 
 use sqlparser::ast::{Expr, Ident, Query as Tree, SelectItem, SetExpr};
 
@@ -13,7 +13,7 @@ fn add_to(body: &mut SetExpr) {
             let [SelectItem::UnnamedExpr(file)] = select.projection.as_slice() else {
                 return;
             };
-            if let Some(name) = name_beside(file) {
+            if let Some(name) = name_of_file(file) {
                 select.projection.push(SelectItem::ExprWithAlias {
                     expr: name,
                     alias: Ident::new("path"),
@@ -29,8 +29,9 @@ fn add_to(body: &mut SetExpr) {
     }
 }
 
-/// Returns the column `name` of the table whose column `file` is selected. It has the position of that column.
-fn name_beside(file: &Expr) -> Option<Expr> {
+/// Returns the column `name` of the table from which the column `file` is selected. It has the position of the column
+/// `file`.
+fn name_of_file(file: &Expr) -> Option<Expr> {
     let named = |ident: &Ident| {
         let is_file = ident.value == "file";
         is_file.then(|| Ident::with_span(ident.span, "name"))

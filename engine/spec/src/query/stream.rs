@@ -1,4 +1,4 @@
-//! Recognises queries that process a table row by row, and queries that copy a table.
+//! Recognizes queries that process a table row by row, and queries that copy a table.
 
 use std::ops::ControlFlow;
 
@@ -9,8 +9,8 @@ use sqlparser::ast::{
 use crate::model::Query;
 
 impl Query {
-    /// Whether the query reads one table and computes each row independently, so that it holds only a few rows at a
-    /// time. Returns `false` if this is not certain.
+    /// Returns whether the query reads a single table and computes each row independently, so that only a few rows are
+    /// in memory at a time. Returns `false` if this is not certain.
     #[must_use]
     pub fn is_stream(&self) -> bool {
         let tree = self.statement();
@@ -23,7 +23,7 @@ impl Query {
         }
     }
 
-    /// Returns the table of `SELECT * FROM table`.
+    /// Returns the name of the table if the query is `SELECT * FROM table`.
     #[must_use]
     pub fn copied_table(&self) -> Option<&str> {
         let mut tables = self.tables.iter();
@@ -48,7 +48,8 @@ fn is_plain(select: &Select) -> bool {
     no_groups && is_table && all && select.having.is_none() && select.qualify.is_none()
 }
 
-/// Stops at everything that needs other rows: subqueries, windows, and functions that may collect or generate rows.
+/// Stops at every expression that needs other rows: subqueries, windows, and functions that may collect or generate
+/// rows.
 struct RowByRow;
 
 impl Visitor for RowByRow {
@@ -69,7 +70,7 @@ impl Visitor for RowByRow {
     }
 }
 
-/// Whether this is a function of the values in one row that needs little memory. The list is not complete.
+/// Returns whether this is a function of the values in a single row that needs little memory. The list is not complete.
 fn is_of_a_row(name: &str) -> bool {
     const NAMES: [&str; 34] = [
         "abs",
@@ -115,7 +116,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_table_is_copied_by_a_star_alone() {
+    fn only_select_star_copies_a_table() {
         for (text, expected) in [
             ("SELECT * FROM t", Some("t")),
             ("select *\nfrom t -- all", Some("t")),

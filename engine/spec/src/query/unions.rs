@@ -1,8 +1,8 @@
-//! Balances chains of UNIONs.
+//! Rebalances chains of UNIONs.
 //!
-//! The parser turns `a UNION ALL b UNION ALL c ...` into a tree as deep as the chain is long, and every pass over the
-//! query processes it recursively. UNION ALL is associative, and so is UNION, so the tree can be rebalanced to
-//! logarithmic depth. Its text form does not change.
+//! The parser converts `a UNION ALL b UNION ALL c ...` into a tree as deep as the chain is long, and every pass over
+//! the query processes the tree recursively. UNION ALL is associative, and so is UNION. So the tree can be rebalanced
+//! to logarithmic depth. The text of the query does not change.
 
 use std::mem::replace;
 use std::ops::ControlFlow;
@@ -22,14 +22,14 @@ impl VisitorMut for Balancer {
     type Break = ();
 
     fn pre_visit_query(&mut self, query: &mut Tree) -> ControlFlow<()> {
-        let body = replace(&mut *query.body, nothing());
+        let body = replace(&mut *query.body, placeholder());
         *query.body = balanced(body);
         ControlFlow::Continue(())
     }
 }
 
-/// A placeholder while the tree is rearranged.
-fn nothing() -> SetExpr {
+/// Returns a placeholder that is used while the tree is rearranged.
+fn placeholder() -> SetExpr {
     SetExpr::Values(Values {
         explicit_row: false,
         value_keyword: false,
@@ -59,7 +59,7 @@ fn balanced(body: SetExpr) -> SetExpr {
                 branches.push(*right);
                 rest = *left;
             }
-            // A chain of another kind, or the first branch.
+            // This is a chain of a different operator, or the first branch.
             first => {
                 branches.push(balanced(first));
                 break;
@@ -72,7 +72,7 @@ fn balanced(body: SetExpr) -> SetExpr {
 
 fn tree(mut branches: Vec<SetExpr>, set_quantifier: SetQuantifier) -> SetExpr {
     if branches.len() <= 1 {
-        return branches.pop().unwrap_or_else(nothing);
+        return branches.pop().unwrap_or_else(placeholder);
     }
     let right = branches.split_off(branches.len().div_ceil(2));
     SetExpr::SetOperation {

@@ -1,30 +1,30 @@
-//! The vocabulary: every section and key of the language, as data.
+//! The vocabulary: all sections and keys of the pipeline language, as data.
 //!
-//! The parser gets the known and required keys from these tables. The JSON Schema and the reference are generated from
-//! them. So the three cannot disagree. The kinds of tables and outputs are not defined here but where each kind is
-//! implemented; they are passed in as a [`Vocabulary`] of [`KindSpec`]s.
+//! The parser reads the known and required keys from these tables, and the JSON Schema and the reference are generated
+//! from them. So the three cannot contradict each other. The kinds of tables and outputs are defined where each kind is
+//! implemented. They are passed in as a [`Vocabulary`] of [`KindSpec`]s.
 
 mod checks;
-mod form;
+mod kind;
 mod pipeline;
 
 pub use checks::CHECKS;
-pub use form::{CellContent, KindSpec, ProducedColumn, Produces, Vocabulary};
+pub use kind::{CellContent, KindSpec, ProducedColumn, Produces, Vocabulary};
 pub use pipeline::{BUNDLE, GRADE, PIPELINE, SOURCE, VARIANTS};
 
 /// A mapping with a fixed set of keys.
 #[derive(Debug)]
 pub struct Section {
-    /// Its name in messages, such as "the bundle".
+    /// The section's name in messages, such as "the bundle".
     pub name: &'static str,
-    /// Its description in the reference.
+    /// The section's description in the reference.
     pub doc: &'static str,
-    /// Its keys, in the order of the reference.
+    /// The section's keys, in the order of the reference.
     pub keys: &'static [SectionKey],
 }
 
 impl Section {
-    /// Returns the first key, which identifies a section among alternatives.
+    /// Returns the first key, which distinguishes a section from its alternatives.
     pub fn head(&self) -> &'static str {
         self.keys.first().map_or("", |key| key.name)
     }
@@ -42,9 +42,9 @@ pub struct SectionKey {
     pub name: &'static str,
     /// Whether the key must exist.
     pub required: bool,
-    /// The type of its value.
+    /// The type of the key's value.
     pub value: KeyType,
-    /// Its description in the reference.
+    /// The key's description in the reference.
     pub doc: &'static str,
     /// An example value in YAML, on one line.
     pub example: &'static str,
@@ -84,12 +84,12 @@ impl SectionKey {
     }
 }
 
-/// One word of a closed list.
+/// A word of a fixed list of words.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Word {
     /// The word.
     pub name: &'static str,
-    /// Its description in the reference.
+    /// The word's description in the reference.
     pub doc: &'static str,
 }
 
@@ -98,21 +98,21 @@ pub struct Word {
 pub enum KeyType {
     /// A text.
     Text,
-    /// An MD5, 32 hexadecimal digits.
+    /// An MD5: 32 hexadecimal digits.
     Md5,
-    /// A SHA-256, 64 hexadecimal digits.
+    /// A SHA-256: 64 hexadecimal digits.
     Sha256,
     /// An http or https URL.
     Url,
-    /// A query with ordered rows.
+    /// A query whose rows are ordered.
     Rows,
-    /// A query with ordered rows that may contain documents with binaries in other files.
+    /// A query whose rows are ordered and may contain documents with binaries in other files.
     Documents,
     /// A query with the columns `file` (content) and `path` (destination), in any order.
     Placed,
-    /// Queries by name, with ordered rows.
+    /// Queries with names. Their rows are ordered.
     Queries,
-    /// A query with one column of texts, and optionally one of booleans.
+    /// A query with one text column, and optionally one boolean column.
     Lines,
     /// A query with only the column `record` of a table that was read from an array.
     Entries,
@@ -122,13 +122,13 @@ pub enum KeyType {
     Path,
     /// A path in the bundle, or in another source.
     Source,
-    /// A [`KeyType::Source`], or a list of them that stands for one output each.
+    /// A [`KeyType::Source`], or a list of such paths that declares one output for each.
     Copied,
     /// A path in the bundle or in another source, with wildcards.
     Sources,
     /// The name of a table.
     Table,
-    /// The name of a table whose column `file` names files of the bundle.
+    /// The name of a table whose column `file` contains files of the bundle.
     Files,
     /// The name of a table that is drawn from a generator.
     Drawn,
@@ -136,15 +136,15 @@ pub enum KeyType {
     Column,
     /// One ASCII character, or `tab`.
     Delimiter,
-    /// An integer from 0.
+    /// An integer that is not negative.
     Natural,
     /// An integer from 0 to 4294967295.
     Seed,
-    /// A number: a fraction if it has a decimal point, else a number of rows.
+    /// A number: a fraction if it has a decimal point, otherwise a number of rows.
     Share,
     /// A [`KeyType::Share`], or a query with one value.
     Size,
-    /// The word `true`.
+    /// The value `true`.
     True,
     /// One of these words.
     Word(&'static [Word]),
@@ -158,25 +158,25 @@ pub enum KeyType {
     Columns,
     /// A mapping with the keys of this section.
     Section(&'static Section),
-    /// Sources by name.
+    /// Sources with names.
     FurtherSources,
-    /// Lists by name.
+    /// Lists with names.
     Lists,
     /// Optional keys of kinds, by the first key of the kind.
     Defaults,
-    /// Tables by name.
+    /// Tables with names.
     Tables,
     /// A list of mappings, each named by its first key. The value of that key selects one of these sections.
     Items(&'static [&'static Section]),
     /// A number, or the name of a column.
     Operand,
-    /// Comparisons of columns and numbers, joined by AND.
+    /// Comparisons of columns and numbers that are joined by AND.
     Condition,
-    /// Outputs by path.
+    /// Outputs by their paths.
     Outputs,
-    /// Checks by name.
+    /// Checks with names.
     Checks,
-    /// Reasons by the name of what they justify.
+    /// Texts that give reasons, by the name of the subject of each reason.
     Reasons,
     /// The grading section.
     Grade,

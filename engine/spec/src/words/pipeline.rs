@@ -40,7 +40,7 @@ pub static PIPELINE: Section = Section {
         SectionKey::optional(
             "defaults",
             KeyType::Defaults,
-            "Values of optional keys, by kind. They apply to all tables and outputs of the kind that can have the key and do not have it. With `null`, a table or output does not use the default.",
+            "Values of optional keys, by kind. They apply to all tables and outputs of the kind that support the key and do not set it. With `null`, a table or output does not use the default.",
             "{ csv: { quoting: nonnumeric }, read: { float_precision: high } }",
         ),
         SectionKey::optional(

@@ -1,4 +1,4 @@
-//! Any text gives a result or findings, and the position of each finding is inside the text.
+//! Any text results in a pipeline or in diagnostics, and the position of each diagnostic is inside the text.
 
 pub fn check(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else {

@@ -1,3 +1,3 @@
-//! The targets of the fuzzer. `check` panics if the loader breaks a promise.
+//! The fuzz targets. Each `check` function panics if the loader violates a guarantee.
 
 pub mod load;

@@ -29,15 +29,15 @@ impl Subset<'_, '_> {
             within_group,
         } = function;
         if single(name).is_none() && !is_columns(function) {
-            self.refuse(self.at, &name.to_string(), "a function's name has no dots");
+            self.reject(self.at, &name.to_string(), "a function's name has no dots");
         }
         if *uses_odbc_syntax {
-            self.refuse(self.at, "{fn ...}", "write the function without braces");
+            self.reject(self.at, "{fn ...}", "write the function without braces");
         }
         match parameters {
             FunctionArguments::None => {}
             FunctionArguments::Subquery(_) | FunctionArguments::List(_) => {
-                self.refuse(
+                self.reject(
                     self.at,
                     "f(...)(...)",
                     "a function has one list of arguments",
@@ -49,11 +49,11 @@ impl Subset<'_, '_> {
             FunctionArguments::None => {
                 let what = name.to_string();
                 let help = format!("write a column with this name in double quotes: `\"{what}\"`");
-                self.refuse(self.at, &what, &help);
+                self.reject(self.at, &what, &help);
             }
             FunctionArguments::Subquery(_) => {
                 let help = "write a subquery in its own parentheses: `f((SELECT ...))`";
-                self.refuse(self.at, "f(SELECT ...)", help);
+                self.reject(self.at, "f(SELECT ...)", help);
             }
         }
         if let Some(condition) = filter {
@@ -64,7 +64,7 @@ impl Subset<'_, '_> {
             Some(WindowType::WindowSpec(spec)) => self.window(spec),
             Some(WindowType::NamedWindow(name)) => {
                 let what = format!("OVER {name}");
-                self.refuse(name.span.start, &what, "write the window: `OVER (...)`");
+                self.reject(name.span.start, &what, "write the window: `OVER (...)`");
             }
         }
         self.keys(within_group, false);
@@ -82,13 +82,13 @@ impl Subset<'_, '_> {
                 FunctionArg::Unnamed(FunctionArgExpr::Wildcard) => {}
                 FunctionArg::Unnamed(
                     FunctionArgExpr::QualifiedWildcard(_) | FunctionArgExpr::WildcardWithOptions(_),
-                ) => self.refuse(
+                ) => self.reject(
                     self.at,
                     &arg.to_string(),
                     "write `*`, or the name of a column",
                 ),
                 FunctionArg::Named { .. } | FunctionArg::ExprNamed { .. } => {
-                    self.refuse(self.at, &arg.to_string(), "pass arguments by position");
+                    self.reject(self.at, &arg.to_string(), "pass arguments by position");
                 }
             }
         }
@@ -119,7 +119,7 @@ impl Subset<'_, '_> {
         } = spec;
         if let Some(name) = window_name {
             let what = format!("OVER ({name} ...)");
-            self.refuse(name.span.start, &what, "write the window: `OVER (...)`");
+            self.reject(name.span.start, &what, "write the window: `OVER (...)`");
         }
         for expr in partition_by {
             self.expr(expr);

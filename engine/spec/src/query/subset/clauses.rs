@@ -138,7 +138,7 @@ impl Subset<'_, '_> {
                 self.set_expr(right);
             }
             SetExpr::Values(values) => self.values(values),
-            // Not a SELECT; reported elsewhere.
+            // Statements other than SELECT are reported in `query::names`.
             _ => {}
         }
     }
@@ -172,11 +172,11 @@ impl Subset<'_, '_> {
             distinct,
             select_modifiers,
             top,
-            // Only relevant with `top`.
+            // This field is relevant only with `top`.
             top_before_distinct: _,
             projection,
             exclude,
-            // Reported elsewhere.
+            // INTO is reported in `query::names`.
             into: _,
             from,
             lateral_views,
@@ -190,7 +190,7 @@ impl Subset<'_, '_> {
             having,
             named_window,
             qualify,
-            // The order makes no difference.
+            // The order of these clauses makes no difference.
             window_before_qualify: _,
             value_table_mode,
             flavor,
@@ -227,7 +227,7 @@ impl Subset<'_, '_> {
         }
         let tables = from.iter().map(|table| 1 + table.joins.len()).sum();
         self.tables = self.tables.max(tables);
-        // The first table is not a join.
+        // The first table of FROM is not a join.
         self.parts -= usize::from(!from.is_empty());
         if !lateral_views.is_empty() {
             self.clause("LATERAL VIEW", "write `CROSS JOIN unnest(list) AS u(x)`");
@@ -283,14 +283,14 @@ impl Subset<'_, '_> {
             SelectItem::ExprWithAliases { expr, aliases } => {
                 let at = aliases.first().map_or(expr.span(), |alias| alias.span);
                 let at = self.start(at);
-                self.refuse(at, "AS (...)", "give each column its own name");
+                self.reject(at, "AS (...)", "give each column its own name");
             }
             SelectItem::QualifiedWildcard(kind, options) => {
                 match kind {
                     SelectItemQualifiedWildcardKind::ObjectName(_) => {}
                     SelectItemQualifiedWildcardKind::Expr(expr) => {
                         let at = self.start(expr.span());
-                        self.refuse(at, ".*", "name the members");
+                        self.reject(at, ".*", "name the members");
                     }
                 }
                 self.wildcard(options);
@@ -333,7 +333,8 @@ impl Subset<'_, '_> {
         });
     }
 
-    /// Reports a column that is replaced twice, or replaced and excluded: one of the two would have no effect.
+    /// Reports a column that is replaced twice, or both replaced and excluded, because one of the two would have no
+    /// effect.
     fn replace<'a>(
         &mut self,
         items: impl Iterator<Item = &'a ReplaceSelectElement>,
@@ -394,7 +395,7 @@ impl Subset<'_, '_> {
         }
     }
 
-    /// Checks sort keys. If `positions`, a number is the position of a column.
+    /// Checks the keys of an ORDER BY. If `positions` is true, a number is the position of a column.
     pub(super) fn keys(&mut self, keys: &[OrderByExpr], positions: bool) {
         for key in keys {
             let OrderByExpr {
@@ -438,7 +439,7 @@ impl Subset<'_, '_> {
                     let help = "write `QUALIFY row_number() OVER (PARTITION BY a ORDER BY b) <= n`";
                     let first = limit_by.first().map(|expr| expr.span());
                     let at = first.map_or(self.at, |span| self.start(span));
-                    self.refuse(at, "LIMIT BY", help);
+                    self.reject(at, "LIMIT BY", help);
                 }
             }
             LimitClause::OffsetCommaLimit { offset, limit } => {
@@ -449,7 +450,7 @@ impl Subset<'_, '_> {
     }
 }
 
-/// Whether the expression is a plain number, such as the column position in `ORDER BY 2`.
+/// Returns whether the expression is a plain number, such as the column position in `ORDER BY 2`.
 fn is_position(expr: &Expr) -> bool {
     let Expr::Value(value) = expr else {
         return false;
@@ -457,7 +458,7 @@ fn is_position(expr: &Expr) -> bool {
     matches!(&value.value, Value::Number(digits, false) if digits.parse::<usize>().is_ok())
 }
 
-/// Returns the name if it is not dotted.
+/// Returns the name if it has a single part, without dots.
 pub(super) fn single(name: &ObjectName) -> Option<&Ident> {
     match name.0.as_slice() {
         [part] => part.as_ident(),

@@ -81,10 +81,14 @@ impl Subset<'_, '_> {
                 self.exprs([&**expr, &**pattern]);
                 let at = self.start(pattern.span());
                 if *any {
-                    self.refuse(at, "LIKE ANY", "write one LIKE for each, joined by OR");
+                    self.reject(
+                        at,
+                        "LIKE ANY",
+                        "write one LIKE for each pattern, joined by OR",
+                    );
                 }
                 if escape_char.is_some() {
-                    self.refuse(at, "ESCAPE", "a backslash escapes `%`, `_` and itself");
+                    self.reject(at, "ESCAPE", "a backslash escapes `%`, `_` and itself");
                 }
             }
             Expr::UnaryOp { op, expr: inner } => self.unary(expr, op, inner),
@@ -99,10 +103,10 @@ impl Subset<'_, '_> {
                 let at = self.start(inner.span());
                 self.data_type(at, data_type);
                 if *array {
-                    self.refuse(at, "ARRAY in CAST", "");
+                    self.reject(at, "ARRAY in CAST", "");
                 }
                 if format.is_some() {
-                    self.refuse(at, "FORMAT in CAST", "");
+                    self.reject(at, "FORMAT in CAST", "");
                 }
             }
             Expr::Ceil { expr, field } | Expr::Floor { expr, field } => {
@@ -112,7 +116,7 @@ impl Subset<'_, '_> {
                     CeilFloorKind::DateTimeField(DateTimeField::NoDateTime)
                 ) {
                     let at = self.start(expr.span());
-                    self.refuse(at, "a unit in ceil or floor", "multiply and divide");
+                    self.reject(at, "a unit in ceil or floor", "multiply and divide");
                 }
             }
             Expr::Position { expr, r#in } => self.exprs([&**expr, &**r#in]),
@@ -141,7 +145,7 @@ impl Subset<'_, '_> {
                 if characters.len() > 1 {
                     let at = self.start(expr.span());
                     let help = "write all characters as one text: `trim(a, ' .')`";
-                    self.refuse(at, "trim(a, b, c)", help);
+                    self.reject(at, "trim(a, b, c)", help);
                 }
             }
             Expr::Overlay {
@@ -163,7 +167,7 @@ impl Subset<'_, '_> {
                 let at = self.start(value.span);
                 self.data_type(at, data_type);
                 if *uses_odbc_syntax {
-                    self.refuse(at, "{d ...}", "write `DATE '2020-01-31'`");
+                    self.reject(at, "{d ...}", "write `DATE '2020-01-31'`");
                 }
             }
             Expr::Function(function) => self.function(function),
@@ -189,53 +193,57 @@ impl Subset<'_, '_> {
             Expr::Interval(interval) => self.interval(interval),
             Expr::SimilarTo { pattern, .. } => {
                 let at = self.start(pattern.span());
-                self.refuse(at, "SIMILAR TO", "write a regular expression: `a ~ '^x'`");
+                self.reject(at, "SIMILAR TO", "write a regular expression: `a ~ '^x'`");
             }
             Expr::RLike { pattern, .. } => {
                 let at = self.start(pattern.span());
-                self.refuse(at, "RLIKE", "write a regular expression: `a ~ '^x'`");
+                self.reject(at, "RLIKE", "write a regular expression: `a ~ '^x'`");
             }
             Expr::AnyOp { right, .. } => {
                 let at = self.start(right.span());
-                self.refuse(at, "ANY", "write IN, EXISTS or `array_has(list, a)`");
+                self.reject(at, "ANY", "write IN, EXISTS or `array_has(list, a)`");
             }
             Expr::AllOp { right, .. } => {
                 let at = self.start(right.span());
-                self.refuse(at, "ALL", "write NOT EXISTS, or compare with max or min");
+                self.reject(at, "ALL", "write NOT EXISTS, or compare with max or min");
             }
             Expr::GroupingSets(_) | Expr::Cube(_) | Expr::Rollup(_) => {
                 let at = self.start(expr.span());
                 let what = expr.to_string();
                 let what = what.split('(').next().unwrap_or_default().trim_end();
-                self.refuse(at, what, "write a query for each, joined by UNION ALL");
+                self.reject(
+                    at,
+                    what,
+                    "write a query for each grouping, joined by UNION ALL",
+                );
             }
             Expr::Tuple(_) => {
                 let at = self.start(expr.span());
                 let help = "compare column by column, or write EXISTS";
-                self.refuse(at, "(a, b)", help);
+                self.reject(at, "(a, b)", help);
             }
             Expr::Extract { expr: inner, .. } => {
                 let at = self.start(inner.span());
-                self.refuse(at, "EXTRACT", "extract the part with `split_part`");
+                self.reject(at, "EXTRACT", "extract the part with `split_part`");
             }
             Expr::Struct { .. } | Expr::Named { .. } | Expr::Dictionary(_) | Expr::Map(_) => {
                 let at = self.start(expr.span());
-                self.refuse(at, &shortened(expr), "write `named_struct('a', 1, 'b', 2)`");
+                self.reject(at, &shortened(expr), "write `named_struct('a', 1, 'b', 2)`");
             }
             other => {
                 let at = self.start(other.span());
-                self.refuse(at, &shortened(other), "");
+                self.reject(at, &shortened(other), "");
             }
         }
     }
 
     fn access(&mut self, access: &AccessExpr) {
         match access {
-            // A member of `named_struct(...)`.
+            // A member of a struct, such as `named_struct(...).x`.
             AccessExpr::Dot(Expr::Identifier(_)) => {}
             AccessExpr::Dot(expr) => {
                 let at = self.start(expr.span());
-                self.refuse(at, &format!(".{expr}"), "write `a['member']`");
+                self.reject(at, &format!(".{expr}"), "write `a['member']`");
             }
             AccessExpr::Subscript(Subscript::Index { index }) => self.expr(index),
             AccessExpr::Subscript(Subscript::Slice {
@@ -278,7 +286,7 @@ impl Subset<'_, '_> {
             | Op::PGRegexNotIMatch => return,
             Op::Spaceship => "write `IS NOT DISTINCT FROM`",
             Op::Xor => "write `<>`",
-            Op::BitwiseXor | Op::PGExp => "write `power(a, b)`, or `a # b` for the bits",
+            Op::BitwiseXor | Op::PGExp => "write `power(a, b)`, or `a # b` for a bitwise XOR",
             Op::DuckIntegerDivide | Op::MyIntegerDivide => "write `/` between integers",
             Op::PGLikeMatch
             | Op::PGILikeMatch
@@ -290,7 +298,7 @@ impl Subset<'_, '_> {
         };
         let operator = op.to_string();
         let span = left.span();
-        // The operator follows its left operand.
+        // The operator is located after its left operand.
         let start = if span.end.line == 0 {
             self.at
         } else {
@@ -302,7 +310,7 @@ impl Subset<'_, '_> {
             .iter()
             .find(|word| word.at >= start && word.text == upper);
         let at = found.map_or(start, |word| word.at);
-        self.refuse(at, &operator, help);
+        self.reject(at, &operator, help);
     }
 
     fn unary(&mut self, whole: &Expr, op: &UnaryOperator, inner: &Expr) {
@@ -318,7 +326,7 @@ impl Subset<'_, '_> {
                 } else {
                     ""
                 };
-                self.refuse(at, &op.to_string(), help);
+                self.reject(at, &op.to_string(), help);
             }
         }
     }
@@ -331,7 +339,7 @@ impl Subset<'_, '_> {
                 let is_whole = digits.bytes().all(|byte| byte.is_ascii_digit());
                 if is_whole && digits.parse::<i64>().is_err() {
                     let help = "write a decimal: `1e20`, or a text";
-                    self.refuse(at, "an integer of more than 64 bits", help);
+                    self.reject(at, "an integer of more than 64 bits", help);
                 }
             }
             Value::SingleQuotedString(_)
@@ -339,11 +347,11 @@ impl Subset<'_, '_> {
             | Value::Boolean(_)
             | Value::Null => {}
             Value::Placeholder(name) => {
-                self.refuse(at, name, "a query has no parameters; write the value");
+                self.reject(at, name, "a query has no parameters; write the value");
             }
             other => {
                 let help = "write a text in single quotes";
-                self.refuse(at, &other.to_string(), help);
+                self.reject(at, &other.to_string(), help);
             }
         }
     }
@@ -362,17 +370,17 @@ impl Subset<'_, '_> {
             || fractional_seconds_precision.is_some()
         {
             let at = self.start(value.span());
-            self.refuse(at, "a precision of INTERVAL", "write `INTERVAL '1' DAY`");
+            self.reject(at, "a precision of INTERVAL", "write `INTERVAL '1' DAY`");
         }
     }
 }
 
-/// 2^63, which is a valid integer only after a minus.
+/// Returns whether this is 2^63, which is a valid integer only after a minus sign.
 fn is_least_integer(value: &ValueWithSpan) -> bool {
     matches!(&value.value, Value::Number(digits, false) if digits == "9223372036854775808")
 }
 
-/// Returns the beginning of an expression for messages.
+/// Returns the beginning of an expression, for messages.
 fn shortened(expr: &Expr) -> String {
     let text = expr.to_string();
     let mut start: String = text.chars().take(30).collect();
@@ -382,7 +390,7 @@ fn shortened(expr: &Expr) -> String {
     start
 }
 
-/// Whether the expression consists of literals only. As a sort or group key it would have no effect.
+/// Returns whether the expression consists only of literals. Such an expression has no effect as a sort or group key.
 pub(super) fn is_constant(expr: &Expr) -> bool {
     match expr {
         Expr::Value(_) | Expr::TypedString(_) | Expr::Interval(_) => true,

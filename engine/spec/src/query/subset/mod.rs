@@ -1,8 +1,9 @@
-//! The supported subset of SQL: constructs that are known to work, and nothing else.
+//! The supported subset of SQL. It contains only constructs that are known to work.
 //!
-//! The parser accepts the clauses of many databases, and the planner ignores many that it does not know. A clause
-//! without effect is worse than an error, so every node of the tree is destructured here field by field and without
-//! `..`. A field that a later parser adds does not compile, and a variant that it adds is an error.
+//! The parser accepts the clauses of many databases, and the planner ignores many clauses that it does not know. A
+//! clause without effect is worse than an error. Therefore every node of the tree is destructured field by field and
+//! without `..`. If a later version of the parser adds a field, the code does not compile. If it adds a variant, that
+//! variant is an error.
 //!
 //! ```text
 //! clauses   queries, set operations, SELECT and its clauses      exprs    expressions and literals
@@ -24,15 +25,15 @@ use super::Fault;
 
 pub(super) use names::unnamed;
 
-/// Maximum number of joins, parts of WITH, EXCEPTs and INTERSECTs in a query. Its plan has that depth and is processed
-/// recursively.
+/// Maximum number of joins, parts of WITH, EXCEPTs and INTERSECTs in a query. The depth of the query's plan is that
+/// number, and plans are processed recursively.
 const MAX_PARTS: usize = 100;
 
-/// Maximum number of tables in a SELECT. Planning a chain of joins takes time cubic in its length.
+/// Maximum number of tables in a SELECT. Planning a chain of joins takes time cubic in the number of tables.
 const MAX_TABLES: usize = 50;
 
-/// Reports everything in a query that would have no effect, or a different one than expected. Returns whether there is
-/// nothing.
+/// Reports each part of a query that would have no effect, or a different effect than expected. Returns true if it
+/// reports nothing.
 pub(super) fn check(tree: &Tree, words: &[Word], faults: &mut Vec<Fault>) -> bool {
     let at = words.first().map_or(Location::new(1, 1), |word| word.at);
     let before = faults.len();
@@ -59,15 +60,15 @@ pub(super) fn check(tree: &Tree, words: &[Word], faults: &mut Vec<Fault>) -> boo
     faults.len() == before
 }
 
-/// A word of a query's text, with its position.
+/// A token of a query's text, with its position.
 #[derive(Debug)]
 pub(super) struct Word {
-    /// In upper case if it is an unquoted word. Quoted names and texts are left out.
+    /// The text, in upper case if it is an unquoted word. Empty for quoted names and texts.
     text: String,
     at: Location,
 }
 
-/// Returns the words by which clauses are located, because the tree has no positions for them.
+/// Returns the tokens by which clauses are located, because the tree does not contain the positions of clauses.
 pub(super) fn words(tokens: &[TokenWithSpan]) -> Vec<Word> {
     let word = |token: &TokenWithSpan| {
         let text = match &token.token {
@@ -85,20 +86,20 @@ pub(super) fn words(tokens: &[TokenWithSpan]) -> Vec<Word> {
     tokens.iter().filter_map(word).collect()
 }
 
-/// Walks a query and reports everything outside of the subset.
+/// Walks a query and reports each part that is not in the subset.
 struct Subset<'w, 'f> {
     words: &'w [Word],
     faults: &'f mut Vec<Fault>,
     /// The nearest known position at or before the current node.
     at: Location,
-    /// Number of joins and other parts that make the plan deeper.
+    /// Number of joins and other parts that increase the depth of the plan.
     parts: usize,
-    /// Maximum number of tables in one SELECT.
+    /// Largest number of tables in a SELECT so far.
     tables: usize,
 }
 
 impl Subset<'_, '_> {
-    /// Reports the first clause that begins with `words` at or after the current position.
+    /// Reports the first clause at or after the current position that begins with `words`.
     fn clause(&mut self, words: &str, help: &str) {
         let wanted: Vec<&str> = words.split(' ').collect();
         let follows = |found: &&[Word]| {
@@ -108,11 +109,11 @@ impl Subset<'_, '_> {
         let found = self.words.windows(wanted.len()).find(follows);
         let at = found.and_then(|found| found.first());
         let at = at.map_or(self.at, |word| word.at);
-        self.refuse(at, words, help);
+        self.reject(at, words, help);
     }
 
-    /// Reports the construct that begins at a position.
-    fn refuse(&mut self, at: Location, what: &str, help: &str) {
+    /// Reports that the construct at a position is not supported.
+    fn reject(&mut self, at: Location, what: &str, help: &str) {
         self.report(at, format!("`{what}` is not supported"), help);
     }
 
@@ -125,7 +126,7 @@ impl Subset<'_, '_> {
         });
     }
 
-    /// Returns the start of a span, or the nearest known position before it if the tree has no position.
+    /// Returns the start of a span. If the tree has no position, returns the nearest known position before it.
     fn start(&self, span: Span) -> Location {
         if span.start.line == 0 {
             self.at
@@ -134,11 +135,11 @@ impl Subset<'_, '_> {
         }
     }
 
-    /// Runs `what` inside a span. Clauses are then searched for from the start of the span.
-    fn inside(&mut self, span: Span, what: impl FnOnce(&mut Self)) {
+    /// Runs `check` inside a span. Clauses are then searched for from the start of the span.
+    fn inside(&mut self, span: Span, check: impl FnOnce(&mut Self)) {
         let outside = self.at;
         self.at = self.start(span);
-        what(self);
+        check(self);
         self.at = outside;
     }
 }

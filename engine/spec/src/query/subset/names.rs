@@ -5,8 +5,8 @@ use sqlparser::tokenizer::Location;
 
 use super::super::macros::is_macro;
 
-/// Returns the computed columns of a query that have no name (AS), each with position and text. The names of a set
-/// operation are those of its first SELECT.
+/// Returns the computed columns of a query that have no name (AS), each with its position and text. The column names of
+/// a set operation are those of its first SELECT.
 pub(in crate::query) fn unnamed(tree: &Tree) -> Vec<(Location, String)> {
     let mut found = Vec::new();
     in_query(tree, &mut found);
@@ -40,7 +40,7 @@ fn in_body(body: &SetExpr, found: &mut Vec<(Location, String)>) {
     }
 }
 
-/// Whether the column takes its name from another one.
+/// Returns whether the column has the name of the column that the expression consists of.
 fn has_name(expr: &Expr) -> bool {
     match expr {
         Expr::Identifier(_) | Expr::CompoundIdentifier(_) => true,

@@ -44,7 +44,7 @@ impl Subset<'_, '_> {
             JoinOperator::CrossJoin(JoinConstraint::None) => return,
             JoinOperator::CrossJoin(_) => {
                 let at = self.start(relation.span());
-                return self.refuse(at, "CROSS JOIN ... ON", "write JOIN");
+                return self.reject(at, "CROSS JOIN ... ON", "write JOIN");
             }
             JoinOperator::Semi(_) => return self.clause("SEMI JOIN", "write LEFT SEMI JOIN"),
             JoinOperator::Anti(_) => return self.clause("ANTI JOIN", "write LEFT ANTI JOIN"),
@@ -63,7 +63,7 @@ impl Subset<'_, '_> {
             JoinConstraint::Using(names) => {
                 for name in names.iter().filter(|name| single(name).is_none()) {
                     let at = self.start(name.span());
-                    self.refuse(at, &name.to_string(), "in USING, write column names without a table");
+                    self.reject(at, &name.to_string(), "in USING, write column names without a table");
                 }
             }
             JoinConstraint::Natural => self.clause(
@@ -99,7 +99,7 @@ impl Subset<'_, '_> {
             } => {
                 if args.is_some() {
                     let what = format!("{name}(...) in FROM");
-                    self.refuse(self.at, &what, "the only table function is `unnest(list)`");
+                    self.reject(self.at, &what, "the only table function is `unnest(list)`");
                 }
                 self.maybe_alias(alias.as_ref());
                 if !with_hints.is_empty() {
@@ -115,7 +115,7 @@ impl Subset<'_, '_> {
                     self.clause("PARTITION", "write a condition in WHERE");
                 }
                 if json_path.is_some() {
-                    self.refuse(self.at, "a path into a table", "");
+                    self.reject(self.at, "a path into a table", "");
                 }
                 if sample.is_some() {
                     self.sample();
@@ -152,14 +152,14 @@ impl Subset<'_, '_> {
                 self.exprs(array_exprs);
                 self.maybe_alias(alias.as_ref());
                 if *with_offset || with_offset_alias.is_some() {
-                    self.clause("WITH OFFSET", "unnest a list of numbers in addition");
+                    self.clause("WITH OFFSET", "also unnest a list of numbers");
                 }
                 if *with_ordinality {
                     self.ordinality();
                 }
             }
             TableFactor::NestedJoin { .. } => {
-                self.refuse(
+                self.reject(
                     self.at,
                     "(a JOIN b)",
                     "write a subquery: (SELECT ... FROM a JOIN b) AS c",
@@ -170,18 +170,18 @@ impl Subset<'_, '_> {
             TableFactor::MatchRecognize { .. } => self.clause("MATCH_RECOGNIZE", ""),
             TableFactor::Function { name, .. } => {
                 let what = format!("{name}(...) in FROM");
-                self.refuse(self.at, &what, "the only table function is `unnest(list)`");
+                self.reject(self.at, &what, "the only table function is `unnest(list)`");
             }
             other => {
                 let text = other.to_string();
                 let first = text.split(['(', ' ']).next().unwrap_or_default().to_owned();
-                self.refuse(self.at, &first, "");
+                self.reject(self.at, &first, "");
             }
         }
     }
 
     fn ordinality(&mut self) {
-        self.clause("WITH ORDINALITY", "unnest a list of numbers in addition");
+        self.clause("WITH ORDINALITY", "also unnest a list of numbers");
     }
 
     fn sample(&mut self) {
@@ -190,8 +190,8 @@ impl Subset<'_, '_> {
         self.clause(if is_short { "SAMPLE" } else { "TABLESAMPLE" }, help);
     }
 
-    /// Reports unnamed computed columns of a subquery. Its columns are used by name, or passed on with their names by
-    /// `*`.
+    /// Reports unnamed computed columns of a subquery. The outer query refers to the columns of a subquery by name, or
+    /// passes them on with their names through `*`.
     pub(super) fn part_of_from(&mut self, query: &Tree, alias: Option<&TableAlias>) {
         if alias.is_some_and(|alias| !alias.columns.is_empty()) {
             return;
@@ -219,7 +219,7 @@ impl Subset<'_, '_> {
             let TableAliasColumnDef { name, data_type } = column;
             if let Some(data_type) = data_type {
                 let what = format!("{name} {data_type}");
-                self.refuse(
+                self.reject(
                     name.span.start,
                     &what,
                     "write a CAST where the column is computed",
@@ -227,7 +227,7 @@ impl Subset<'_, '_> {
             }
         }
         if let Some(at) = at {
-            self.refuse(at.span.start, "AT", "");
+            self.reject(at.span.start, "AT", "");
         }
     }
 }

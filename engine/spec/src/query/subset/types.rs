@@ -1,6 +1,6 @@
-//! Checks types in CAST and before a text (`DATE '2020-01-31'`).
+//! Checks types in CAST and before a text, as in `DATE '2020-01-31'`.
 //!
-//! Lengths and precisions are errors if they would have no effect. For example, a cast to `CHAR(3)` does not shorten a
+//! A length or precision is an error if it would have no effect. For example, a cast to `CHAR(3)` does not shorten a
 //! text.
 
 use sqlparser::ast::{DataType, ExactNumberInfo, TimezoneInfo};
@@ -44,6 +44,6 @@ impl Subset<'_, '_> {
             }
             _ => "types are VARCHAR, BIGINT, DOUBLE, BOOLEAN, DATE, TIMESTAMP, DECIMAL(p, s)",
         };
-        self.refuse(at, &format!("the type {data_type}"), help);
+        self.reject(at, &format!("the type {data_type}"), help);
     }
 }

@@ -1,22 +1,23 @@
-//! Kinds of tables and outputs, as part of the language.
+//! The kinds of tables and outputs, as part of the pipeline language.
 
 use super::{Section, SectionKey};
 use crate::diagnostic::Diagnostic;
 use crate::model::{ColumnKind, Declaration};
 
-/// A kind of table or output: everything that is known about it before it runs.
+/// A kind of table or output, with all properties that are known before it runs.
 ///
-/// The parser, schema, reference, query checks, step graph and the selection of the bundle's members are derived from
-/// it. The inputs of a step follow from the types of its keys: a table, a path in the bundle, a query.
+/// The parser, the schema, the reference, the checks of queries, the step graph and the selection of the bundle's
+/// members are derived from it. The types of its keys determine the inputs of a step: a table, a path in the bundle, a
+/// query.
 #[derive(Debug)]
 pub struct KindSpec {
     /// Name, documentation and keys. The first key identifies the kind.
     pub section: Section,
     /// Methods with further keys, selected by the key `method`. Empty if the kind has no such key.
     pub methods: &'static [&'static Section],
-    /// The outputs of the kind.
+    /// The result of the kind.
     pub makes: Produces,
-    /// Checks that concern several keys.
+    /// A check that concerns several keys.
     pub check: Option<fn(&Declaration) -> Vec<Diagnostic>>,
 }
 
@@ -35,7 +36,7 @@ impl KindSpec {
         self.section.keys.iter().chain(more)
     }
 
-    /// Returns the number of tables that it creates.
+    /// Returns the number of tables that the kind creates.
     pub fn tables(&self) -> usize {
         match self.makes {
             Produces::Parts(_) => 2,
@@ -44,35 +45,35 @@ impl KindSpec {
     }
 }
 
-/// The outputs of a kind.
+/// The result of a kind.
 #[derive(Debug)]
 pub enum Produces {
     /// A table with these columns.
     Table(fn(&Declaration) -> Vec<ProducedColumn>),
-    /// A table that this query describes. The kind is only a shorter form of the query.
+    /// A table that this query computes. The kind is only a short form of the query.
     Query(fn(&Declaration) -> String),
-    /// A table with the columns of the table that this key names.
+    /// A table with the same columns as the table that this key names.
     Same(&'static str),
-    /// Two tables with the columns of the table that this key names.
+    /// Two tables with the same columns as the table that this key names.
     Parts(&'static str),
-    /// A file. A query alone has this kind if the output's path ends in one of these suffixes.
+    /// A file. A query without a key has this kind if the output's path ends with one of these suffixes.
     File(&'static [&'static str]),
-    /// A directory of files. A query alone has this kind if the output's path ends in `/`.
+    /// A directory of files. A query without a key has this kind if the output's path ends with `/`.
     Folder,
     /// An empty directory.
     Empty,
-    /// A file or a directory, depending on the path in this key.
+    /// A file or a directory, depending on the path that is the value of this key.
     Like(&'static str),
 }
 
-/// A column of a created table.
+/// A column of a table that a kind creates.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProducedColumn {
     /// The column's name.
     pub name: String,
-    /// The type of its cells.
+    /// The content of its cells.
     pub holds: CellContent,
-    /// Whether `*` leaves it out.
+    /// True if `*` does not include the column.
     pub hidden: bool,
 }
 
@@ -81,9 +82,10 @@ pub struct ProducedColumn {
 pub enum CellContent {
     /// Values of this type.
     Values(ColumnKind),
-    /// JSON whose longer binaries remain in the input file. A step that writes them also reads that file.
+    /// JSON documents whose longer binaries remain in the input file. A step that writes such documents also reads that
+    /// file.
     Documents,
-    /// Entries of an array, which can only be passed on to an array.
+    /// Entries of an array. They can only be passed on to an output that is an array.
     Entries,
 }
 
@@ -118,7 +120,7 @@ pub struct Vocabulary {
 }
 
 impl Vocabulary {
-    /// Returns the kind of a query alone, as the output with this path.
+    /// Returns the kind of a query that is written without a key as the output at this path.
     pub fn by_path(&self, path: &str) -> Option<&'static KindSpec> {
         let ends = |ending: &&str| path.to_ascii_lowercase().ends_with(*ending);
         self.outputs.iter().copied().find(|form| match form.makes {
@@ -128,7 +130,7 @@ impl Vocabulary {
         })
     }
 
-    /// Returns the suffixes that [`Vocabulary::by_path`] recognises.
+    /// Returns the suffixes that [`Vocabulary::by_path`] recognizes.
     pub fn endings(&self) -> impl Iterator<Item = &'static str> {
         self.outputs
             .iter()

@@ -1,4 +1,4 @@
-//! Queries of a person about the tables of a pipeline.
+//! Ad-hoc queries over the tables of a pipeline.
 
 use std::sync::Arc;
 
@@ -8,12 +8,12 @@ use crate::state::ParseState;
 use crate::words::Vocabulary;
 use crate::yaml::{Kind, Scalar, Style, YamlNode};
 
-/// Returns a pipeline with the same tables, without outputs, whose only check is the query. Positions in the query are
-/// those in its text, and `source` of the pipeline is that text.
+/// Returns a pipeline that has the same tables, no outputs, and the query `name` as its only check. Positions in the
+/// query refer to the text `query`, which is also the `source` of the returned pipeline.
 ///
 /// # Errors
 /// If the query is not valid, or reads a table that does not exist.
-pub fn view(
+pub fn query_pipeline(
     pipeline: &Pipeline,
     vocabulary: &Vocabulary,
     name: &str,
