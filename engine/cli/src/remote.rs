@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn options_precede_variables_and_files_and_trusted_keys_are_joined() {
+    fn options_have_precedence_and_trusted_keys_are_joined() {
         let (user, data) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let write = |dir: &tempfile::TempDir, text: &str| {
             std::fs::write(dir.path().join(FILE), text).unwrap();

@@ -470,7 +470,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_without_a_manifest_are_compared_with_their_published_checksum() {
+    fn answers_without_a_manifest_need_the_published_checksum() {
         let catalog = Catalog::embedded();
         let built_in = catalog.get(ID).unwrap();
         let path = "private/test.csv";

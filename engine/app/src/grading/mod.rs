@@ -232,7 +232,7 @@ impl Grading {
         Ok(Some(self.grader.grade(&self.answers, &frame)))
     }
 
-    /// Validates and scores a submission in an open file, whatever the file's name is.
+    /// Validates and scores a submission in an open file. The name of the file does not matter.
     ///
     /// # Errors
     /// Returns an error if the file cannot be read.

@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn a_competition_that_cannot_be_planned_has_a_row_and_an_exit_code() {
+    fn an_unplannable_competition_has_a_row_and_an_exit_code() {
         let error = Error::new(Failure::Pipeline, "no pipeline yet").help("wait");
         let mut done = Summary::refused("a", "v1", &error);
         done.failures.clear();
