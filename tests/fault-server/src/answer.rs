@@ -1,4 +1,4 @@
-//! Answers without a bundle.
+//! Responses that contain no part of a bundle.
 
 use bytes::Bytes;
 use futures::StreamExt;
@@ -7,10 +7,10 @@ use http_body_util::{BodyExt, Full};
 use hyper::Response;
 use hyper::header::{CONTENT_TYPE, LOCATION, RETRY_AFTER};
 
-/// A body whose error cuts the connection.
+/// The body of a response. If it returns an error, the server cuts the connection.
 pub(crate) type Body = BoxBody<Bytes, std::io::Error>;
 
-/// A page as a login form or a proxy sends it.
+/// A web page such as a login form or a proxy sends.
 pub(crate) const PAGE: &str = "<!DOCTYPE html>\n<html><head><title>Sign in</title></head><body>Please sign in.</body></html>\n";
 
 pub(crate) fn full(bytes: impl Into<Bytes>) -> Body {
@@ -37,8 +37,8 @@ pub(crate) fn text(code: u16, kind: &str, body: impl Into<Bytes>) -> Response<Bo
     answer
 }
 
-/// An error of the API: JSON with a message.
-pub(crate) fn refusal(code: u16, message: &str) -> Response<Body> {
+/// Returns an error response of the API, which is JSON with a message.
+pub(crate) fn error(code: u16, message: &str) -> Response<Body> {
     let body = format!("{{\"code\":{code},\"message\":\"{message}\"}}");
     text(code, "application/json", body)
 }
@@ -60,7 +60,7 @@ pub(crate) fn status(code: u16, retry_after: Option<&str>, body: String) -> Resp
     answer
 }
 
-/// A status whose text never ends.
+/// Returns a response with this status whose body never ends.
 pub(crate) fn slow_status(code: u16, pause: std::time::Duration) -> Response<Body> {
     let mut answer = text(code, "text/plain", "");
     *answer.body_mut() = streamed(futures::stream::unfold((), move |()| async move {
@@ -70,7 +70,7 @@ pub(crate) fn slow_status(code: u16, pause: std::time::Duration) -> Response<Bod
     answer
 }
 
-/// JSON.
+/// Returns a JSON response.
 pub(crate) fn json(code: u16, value: &serde_json::Value) -> Response<Body> {
     text(code, "application/json", value.to_string())
 }

@@ -1,4 +1,5 @@
-//! Kaggle's API in both protocols: methods called by POST (`kaggle` 2, `kagglehub`), and paths read by GET (`kaggle` 1.6).
+//! Kaggle's API in both protocols: methods that are called by POST (`kaggle` 2, `kagglehub`), and paths that are read
+//! by GET (`kaggle` 1.6).
 
 use hyper::body::Bytes;
 use hyper::header::{AUTHORIZATION, HeaderName};
@@ -12,14 +13,14 @@ use crate::log::{self, Side};
 use crate::shared::{REFRESH_TOKEN, Shared, State, USERNAME};
 use crate::store;
 
-/// The content that a request selects.
+/// The API call of a request.
 enum Call {
     Bundle(String),
     File(String, String),
     Files(String, String),
     Summary(String),
     Hello,
-    /// The list of competitions, which is empty.
+    /// The list of competitions, which is always empty.
     List,
     Introspect(String),
     AccessToken(Value),
@@ -27,11 +28,11 @@ enum Call {
     Unknown,
 }
 
-/// Returns the answer, or `None` to cut the connection.
+/// Returns the response, or `None` to cut the connection.
 pub(crate) fn serve(shared: &Shared, request: &Request<Bytes>) -> Option<Response<Body>> {
-    // Clients that treat the API as a proxy send it requests for the store's URLs, too.
-    let asked = request.uri().authority();
-    if asked.is_some_and(|asked| asked.as_str() == shared.store.to_string()) {
+    // Clients that use the API as a proxy send it requests for the store's URLs as well.
+    let authority = request.uri().authority();
+    if authority.is_some_and(|authority| authority.as_str() == shared.store.to_string()) {
         return store::serve(shared, request);
     }
     let mut entry = log::Request::new(Side::Api, request.uri().path());
@@ -57,7 +58,7 @@ fn respond(
     let is_rpc = request.method() == Method::POST;
     let side = if is_rpc { At::Rpc } else { At::Rest };
     let mut sends_bundle = false;
-    for (_, kind) in state.hits(side, |_| false) {
+    for (_, kind) in state.active_faults(side, |_| false) {
         match kind {
             Kind::Status {
                 code,
@@ -100,7 +101,7 @@ fn respond(
     }
     let header = |name: &HeaderName| request.headers().get(name)?.to_str().ok();
     if !header(&AUTHORIZATION).is_some_and(|given| state.knows(given)) {
-        return Some(answer::refusal(401, "Unauthenticated"));
+        return Some(answer::error(401, "Unauthenticated"));
     }
     let redirect = |state: &mut State, path: String| {
         let signature = state.sign();
@@ -113,8 +114,8 @@ fn respond(
         )
     };
     Some(match call {
-        Call::Bundle(id) => match refused(&state, &id) {
-            Some(refusal) => refusal,
+        Call::Bundle(id) => match access_error(&state, &id) {
+            Some(error) => error,
             None if sends_bundle => {
                 let range = request.headers().get(hyper::header::RANGE);
                 let range = range.and_then(|range| store::range(range.to_str().ok()?));
@@ -122,8 +123,8 @@ fn respond(
             }
             None => redirect(&mut state, format!("bundles/{id}/archive.zip")),
         },
-        Call::File(id, file) => match refused(&state, &id) {
-            Some(refusal) => refusal,
+        Call::File(id, file) => match access_error(&state, &id) {
+            Some(error) => error,
             None if state
                 .bundle(&id)
                 .is_some_and(|bundle| bundle.file(&file).is_some()) =>
@@ -131,28 +132,28 @@ fn respond(
                 let name = data::served_name(&file);
                 redirect(&mut state, format!("members/{id}/{name}"))
             }
-            None => answer::refusal(404, "Not found"),
+            None => answer::error(404, "Not found"),
         },
-        // Rules apply to neither of them.
+        // These calls do not require that the rules are accepted.
         Call::Files(id, page) => match state.bundle(&id) {
             Some(bundle) => answer::json(200, &data::page(bundle, &page)),
-            None => answer::refusal(404, "Not found"),
+            None => answer::error(404, "Not found"),
         },
         Call::Summary(id) => match state.bundle(&id) {
             Some(bundle) => answer::json(200, &data::summary(bundle)),
-            None => answer::refusal(404, "Not found"),
+            None => answer::error(404, "Not found"),
         },
         Call::Hello => answer::json(200, &json!({ "userName": USERNAME })),
         Call::List => answer::json(200, &json!([])),
-        _ => answer::refusal(404, "Not found"),
+        _ => answer::error(404, "Not found"),
     })
 }
 
-/// The error for an unknown competition, or for one whose rules are not accepted.
-fn refused(state: &State, id: &str) -> Option<Response<Body>> {
+/// Returns the error for an unknown competition, or for a competition whose rules are not accepted.
+fn access_error(state: &State, id: &str) -> Option<Response<Body>> {
     match state.bundle(id) {
-        None => Some(answer::refusal(404, "Not found")),
-        Some(bundle) if !bundle.rules_accepted => Some(answer::refusal(
+        None => Some(answer::error(404, "Not found")),
+        Some(bundle) if !bundle.rules_accepted => Some(answer::error(
             403,
             "You must accept this competition's rules before you'll be able to download files.",
         )),
@@ -162,7 +163,7 @@ fn refused(state: &State, id: &str) -> Option<Response<Body>> {
 
 fn call(request: &Request<Bytes>) -> Call {
     let path = request.uri().path();
-    // Behind a proxy, or for a client that also calls Kaggle's own host for methods.
+    // The path has a prefix if the client uses a proxy, or if it calls methods at Kaggle's own host.
     let below = path
         .strip_prefix("/api/v1/")
         .or_else(|| path.strip_prefix("/v1/"));
@@ -216,7 +217,7 @@ fn call(request: &Request<Bytes>) -> Call {
 
 fn access_token(state: &mut State, body: &Value) -> Response<Body> {
     if body["refreshToken"] != REFRESH_TOKEN {
-        return answer::refusal(401, "Invalid refresh token");
+        return answer::error(401, "Invalid refresh token");
     }
     let duration = body["expirationDuration"].as_str().unwrap_or_default();
     let seconds = duration.trim_end_matches('s').parse().unwrap_or(0);

@@ -1,4 +1,4 @@
-//! The bytes of an answer, and what interrupts them.
+//! Streams the bytes of a response, and interrupts them for faults.
 
 use std::io;
 use std::ops::Range;
@@ -12,10 +12,10 @@ use tokio::time::sleep;
 
 use crate::bundle::Content;
 
-/// Maximum bytes per write.
-const PART: usize = 64 * 1024;
+/// Maximum number of bytes per write.
+const MAX_WRITE_BYTES: usize = 64 * 1024;
 
-/// An event at a byte of the body.
+/// An interruption at a byte of the body.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Interruption {
     Drop,
@@ -26,7 +26,7 @@ pub(crate) enum Interruption {
 struct State {
     content: Content,
     range: Range<u64>,
-    /// In order of their bytes.
+    /// The interruptions in the order of their bytes.
     interruptions: Vec<(u64, Interruption)>,
     rate: Option<u64>,
     sent: Arc<AtomicU64>,
@@ -69,7 +69,7 @@ impl State {
             self.interruptions.pop();
             match what {
                 Interruption::Drop => {
-                    // Earlier bytes get a moment to be sent.
+                    // This pause gives earlier bytes time to be sent.
                     sleep(Duration::from_millis(10)).await;
                     return Err(io::ErrorKind::ConnectionReset.into());
                 }
@@ -82,9 +82,11 @@ impl State {
             .last()
             .map_or(self.range.end, |&(byte, _)| byte);
         let most = usize::try_from(stop - self.range.start).unwrap_or(usize::MAX);
-        // A slow connection sends small pieces often, not large pieces after long pauses.
-        let slow = self.rate.map_or(PART as u64, |rate| (rate / 50).max(1));
-        let part = PART.min(usize::try_from(slow).unwrap_or(PART));
+        // A slow connection sends small parts often instead of large parts after long pauses.
+        let slow = self
+            .rate
+            .map_or(MAX_WRITE_BYTES as u64, |rate| (rate / 50).max(1));
+        let part = MAX_WRITE_BYTES.min(usize::try_from(slow).unwrap_or(MAX_WRITE_BYTES));
         let mut part = self.content.read(self.range.start, most.min(part));
         if corrupt {
             let mut bytes = part.to_vec();

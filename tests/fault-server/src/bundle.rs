@@ -1,4 +1,4 @@
-//! Competitions and bundles of the server.
+//! The competitions and bundles that the server provides.
 
 use base64::Engine as _;
 use bytes::Bytes;
@@ -9,7 +9,7 @@ use md5::{Digest as _, Md5};
 pub enum Content {
     /// Bytes in memory.
     Memory(Bytes),
-    /// A block that is repeated up to `len` bytes, for large bundles without memory.
+    /// A block that is repeated up to `len` bytes, so that a large bundle needs little memory.
     Repeat { block: Bytes, len: u64 },
 }
 
@@ -22,12 +22,13 @@ impl Content {
         }
     }
 
-    /// Whether there are no bytes.
+    /// Returns whether the content is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Returns up to `max` bytes from `offset` on: fewer at the end of a block, none at the end of the content.
+    /// Returns up to `max` bytes from `offset`. Returns fewer bytes at the end of a block, and no bytes at the end of
+    /// the content.
     pub fn read(&self, offset: u64, max: usize) -> Bytes {
         let (block, from, left) = match self {
             Content::Memory(bytes) => (bytes, offset, self.len().saturating_sub(offset)),
@@ -43,7 +44,7 @@ impl Content {
         block.slice(from..from + count)
     }
 
-    /// MD5 in hexadecimal and in base64, as `x-goog-hash` has it.
+    /// Returns the MD5 in hexadecimal and in base64, which `x-goog-hash` uses.
     pub(crate) fn md5(&self) -> (String, String) {
         let mut md5 = Md5::new();
         let mut at = 0;
@@ -67,37 +68,37 @@ impl From<Vec<u8>> for Content {
     }
 }
 
-/// One file of a competition.
+/// A file of a competition.
 #[derive(Debug, Clone)]
 pub struct MemberFile {
     /// Path within the bundle.
     pub path: String,
-    /// Its bytes.
+    /// The content of the file.
     pub bytes: Bytes,
-    /// A zip archive with this file alone.
+    /// A zip archive that contains only this file.
     pub zipped: Bytes,
 }
 
-/// One competition's bundle and whether it may be downloaded.
+/// The bundle of a competition, and whether it may be downloaded.
 #[derive(Debug, Clone)]
 pub struct Bundle {
-    /// The competition.
+    /// The competition's id.
     pub id: String,
-    /// Its bytes.
+    /// The bytes of the bundle.
     pub content: Content,
     /// MD5 of the content in hexadecimal.
     pub md5: String,
     pub(crate) md5_base64: String,
-    /// The user has not accepted the competition's rules: 403.
+    /// Whether the user has accepted the competition's rules. If not, the API answers 403.
     pub rules_accepted: bool,
-    /// Whether answers carry `x-goog-hash`.
+    /// Whether responses contain the header `x-goog-hash`.
     pub hash_header: bool,
     /// The files that the API lists and sends one by one.
     pub files: Vec<MemberFile>,
 }
 
 impl Bundle {
-    /// A bundle that may be downloaded.
+    /// Creates a bundle that may be downloaded.
     pub fn new(id: &str, content: impl Into<Content>) -> Bundle {
         let content = content.into();
         let (md5, md5_base64) = content.md5();
@@ -112,7 +113,7 @@ impl Bundle {
         }
     }
 
-    /// A bundle that is too long to compute its digest. Its ETag depends on its length.
+    /// Creates a bundle that is too long to compute its digest. Its ETag depends on its length.
     pub fn without_digest(id: &str, content: Content) -> Bundle {
         Bundle {
             id: id.to_owned(),
@@ -141,13 +142,13 @@ impl Bundle {
         self
     }
 
-    /// Leaves the MD5 out of answers.
+    /// Leaves the MD5 out of responses.
     pub fn without_hash(mut self) -> Bundle {
         self.hash_header = false;
         self
     }
 
-    /// The ETag with quotes, as in the header.
+    /// Returns the ETag with quotes, as in the header.
     pub(crate) fn etag(&self) -> String {
         format!("\"{}\"", self.md5)
     }

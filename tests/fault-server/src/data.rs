@@ -1,19 +1,19 @@
-//! The files of a competition, as the API lists them and sends them one by one.
+//! The files of a competition, which the API lists and sends one by one.
 
 use serde_json::{Value, json};
 
 use crate::bundle::{Bundle, MemberFile};
 
-/// Files on a page.
-const PAGE: usize = 3;
+/// Number of files on a page of the list.
+const FILES_PER_PAGE: usize = 3;
 
-/// A page of the list; pages are numbered.
+/// Returns a page of the list. The page token is the number of the page.
 pub(crate) fn page(bundle: &Bundle, token: &str) -> Value {
-    let first = token.parse::<usize>().unwrap_or(0) * PAGE;
-    let files = bundle.files.iter().skip(first).take(PAGE);
+    let first = token.parse::<usize>().unwrap_or(0) * FILES_PER_PAGE;
+    let files = bundle.files.iter().skip(first).take(FILES_PER_PAGE);
     let files: Vec<Value> = files.map(file).collect();
-    let next = match first + PAGE < bundle.files.len() {
-        true => (first / PAGE + 1).to_string(),
+    let next = match first + FILES_PER_PAGE < bundle.files.len() {
+        true => (first / FILES_PER_PAGE + 1).to_string(),
         false => String::new(),
     };
     json!({ "files": files, "nextPageToken": next, "childrenFetchTimeMs": 1 })
@@ -43,7 +43,7 @@ pub(crate) fn summary(bundle: &Bundle) -> Value {
     })
 }
 
-/// The name under which the store has a file: tables come within a zip archive.
+/// Returns the name of a file in the store. Tables are stored in a zip archive.
 pub(crate) fn served_name(path: &str) -> String {
     match path.ends_with(".csv") {
         true => format!("{path}.zip"),
@@ -51,7 +51,7 @@ pub(crate) fn served_name(path: &str) -> String {
     }
 }
 
-/// A path segment without percent signs.
+/// Decodes the percent encoding of a path segment.
 pub(crate) fn decoded(text: &str) -> String {
     let mut bytes = Vec::new();
     let mut rest = text.as_bytes();

@@ -1,56 +1,56 @@
-//! Faults: their kind, their place, and how often they happen.
+//! Faults: their kind, the requests that they affect, and how often they happen.
 
 use std::time::Duration;
 
 use crate::bundle::Content;
 
-/// Kinds of faults.
+/// The kinds of faults.
 #[derive(Debug, Clone)]
 pub enum Kind {
     /// The connection is cut at the byte.
     Drop,
-    /// Nothing is sent for this long, from the byte on.
+    /// From the byte on, nothing is sent for this duration.
     Stall(Duration),
-    /// The answer ends before the byte, and its headers have the shorter length.
+    /// The response ends before the byte, and its headers state the shorter length.
     Truncate,
     /// The byte is sent with all bits flipped.
     Corrupt,
-    /// Bytes per second on this connection.
+    /// The rate of the connection is limited to this number of bytes per second.
     Throttle(u64),
-    /// Another status, with this `Retry-After` and body.
+    /// A different status, with this `Retry-After` and body.
     Status {
         code: u16,
         retry_after: Option<String>,
         body: String,
     },
-    /// Another status with an endless text, one byte at a time with this pause in between.
+    /// A different status with a text that never ends. It is sent one byte at a time, with this pause in between.
     SlowStatus { code: u16, pause: Duration },
-    /// 200 with a web page.
+    /// Status 200 with a web page.
     Html,
     /// A redirect to a web page.
     RedirectToHtml,
     /// A redirect to the API's login page.
     RedirectToLogin,
-    /// A redirect to the same path below another address, with this status.
+    /// A redirect with this status to the same path at a different base address.
     RedirectTo { code: u16, base: String },
-    /// The API sends the bundle itself, instead of an address.
+    /// The API sends the bundle itself instead of an address.
     SendBundle,
-    /// The signature is no longer valid: 403 until the API gave a new one.
+    /// Signatures are no longer valid: status 403 until the API returns a new one.
     Expire,
-    /// Each signature serves one request; further ones get 403.
+    /// Each signature serves a single request. Further requests with it get status 403.
     SingleUse,
-    /// 200 with the entire bundle, although a range was requested.
+    /// Status 200 with the entire bundle, although a range was requested.
     IgnoreRange,
-    /// The object is replaced (for good) before the request is answered.
+    /// The object is replaced permanently before the request is answered.
     Replace(Content),
-    /// 206 whose `Content-Range` is not the requested one.
+    /// Status 206 with a `Content-Range` that was not requested.
     OtherRange,
-    /// 206 without `Content-Range`.
+    /// Status 206 without `Content-Range`.
     NoContentRange,
 }
 
 impl Kind {
-    /// A status with nothing further.
+    /// Returns a fault with this status and an empty body.
     pub fn status(code: u16) -> Kind {
         Kind::Status {
             code,
@@ -60,18 +60,18 @@ impl Kind {
     }
 }
 
-/// The requests that a fault can hit.
+/// The requests that a fault can affect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum At {
-    /// At requests of the API, in either protocol.
+    /// Requests to the API, with either protocol.
     Api,
-    /// At methods of the API, which are called by POST.
+    /// Methods of the API, which are called by POST.
     Rpc,
-    /// At paths of the API, which are read by GET.
+    /// Paths of the API, which are read by GET.
     Rest,
-    /// At requests of the store.
+    /// Requests to the store.
     Store,
-    /// At requests of the store whose answer covers this byte of the bundle.
+    /// Requests to the store whose response contains this byte of the bundle.
     Byte(u64),
 }
 
@@ -80,16 +80,16 @@ pub enum At {
 pub struct Fault {
     /// The kind.
     pub kind: Kind,
-    /// The place.
+    /// The requests that the fault affects.
     pub at: At,
-    /// Number of requests of that place before the first fault.
+    /// Number of such requests before the first fault.
     pub skip: usize,
-    /// Number of requests that it then hits.
+    /// Number of requests that are then affected.
     pub times: usize,
 }
 
 impl Fault {
-    /// Once, at a byte.
+    /// Creates a fault that happens once, at a byte.
     pub fn at_byte(offset: u64, kind: Kind) -> Fault {
         Fault {
             kind,
@@ -99,7 +99,7 @@ impl Fault {
         }
     }
 
-    /// Once, at the first request of a side.
+    /// Creates a fault that happens once, at the first request.
     pub fn at(at: At, kind: Kind) -> Fault {
         Fault {
             kind,
@@ -109,25 +109,25 @@ impl Fault {
         }
     }
 
-    /// Repeats the fault `times` times.
+    /// Sets the number of requests that the fault affects.
     pub fn times(mut self, times: usize) -> Fault {
         self.times = times;
         self
     }
 
-    /// Repeats the fault for all requests.
+    /// Lets the fault affect all requests.
     pub fn always(self) -> Fault {
         self.times(usize::MAX)
     }
 
-    /// Starts after the first `skip` requests.
+    /// Lets the fault start after the first `skip` requests.
     pub fn after(mut self, skip: usize) -> Fault {
         self.skip = skip;
         self
     }
 
-    /// Returns whether the fault hits this request, and counts it if so.
-    pub(crate) fn hits(&mut self) -> bool {
+    /// Returns whether the fault affects this request. Updates the counters.
+    pub(crate) fn affects_next_request(&mut self) -> bool {
         if self.skip > 0 {
             self.skip -= 1;
             return false;

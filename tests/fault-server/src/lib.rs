@@ -1,10 +1,16 @@
-//! A server that plays Kaggle: its API on one port, the object store behind it on another, both on loopback.
+//! A test server that behaves like Kaggle. It serves the API on one port and the object store on another port, both on
+//! loopback.
 //!
-//! The API speaks both of Kaggle's protocols: `POST /api/v1/competitions.CompetitionApiService/DownloadDataFiles` and `GET
-//! /api/v1/competitions/data/download-all/{id}` are answered with a redirect to a signed URL of the store, as the real one
-//! does. It lists files, sends single ones, and renews logins. Kaggle's own clients can download from it, unchanged. The store serves the bundle with ranges, `If-Range`, ETag and `x-goog-hash`. At `/files/{id}` it serves
-//! the same bytes to anybody, as a server of public files does. Every answer can be made to fail by a [`Fault`]: at a byte of the bundle, or at the n-th request of a side. All requests are logged
-//! with what was sent, so that tests can count.
+//! The API supports both of Kaggle's protocols: `POST /api/v1/competitions.CompetitionApiService/DownloadDataFiles` and
+//! `GET /api/v1/competitions/data/download-all/{id}`. It answers both with a redirect to a signed URL of the store, as
+//! Kaggle does. It also lists files, sends single files, and renews logins. Kaggle's own clients can download from it
+//! without changes.
+//!
+//! The store serves the bundle with ranges, `If-Range`, ETag and `x-goog-hash`. At `/files/{id}` it serves the same
+//! bytes without a signature, like a server of public files.
+//!
+//! A [`Fault`] can make any response fail: at a byte of the bundle, or at the n-th request to the API or the store. All
+//! requests are logged with the number of sent bytes, so that tests can count them.
 //!
 //! ```
 //! # fn main() -> std::io::Result<()> {

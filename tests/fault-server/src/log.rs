@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// One of the two servers.
+/// The server that receives a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Side {
     /// The API.
@@ -13,10 +13,10 @@ pub enum Side {
     Store,
 }
 
-/// One request.
+/// A request.
 #[derive(Debug, Clone)]
 pub struct Request {
-    /// Which server it reached.
+    /// The server that received the request.
     pub side: Side,
     /// Path without the query.
     pub path: String,
@@ -24,15 +24,15 @@ pub struct Request {
     pub method: String,
     /// The body of the request.
     pub body: String,
-    /// The requested range, end exclusive. `None` if the entire file was requested.
+    /// The requested range, with an exclusive end. `None` if the entire file was requested.
     pub range: Option<Range<u64>>,
     /// The `If-Range` header.
     pub if_range: Option<String>,
-    /// Whether it carried an `Authorization` header.
+    /// Whether the request contains an `Authorization` header.
     pub authorization: bool,
-    /// The `Authorization` header of a request of the API.
+    /// The `Authorization` header of a request to the API.
     pub authorization_header: Option<String>,
-    /// Status of the answer; 0 if the connection was cut instead.
+    /// Status of the response. 0 if the connection was cut instead.
     pub status: u16,
     sent: Arc<AtomicU64>,
 }
@@ -53,7 +53,7 @@ impl Request {
         }
     }
 
-    /// Bytes of the bundle handed to the connection so far.
+    /// Returns the number of bytes of the bundle that were passed to the connection so far.
     pub fn sent(&self) -> u64 {
         self.sent.load(Ordering::Relaxed)
     }

@@ -1,4 +1,4 @@
-//! Serves a directory of `ID.zip` as Kaggle would: `prep-fault-server DIRECTORY [PORT] [BYTES_PER_SECOND]`.
+//! Serves a directory of files `ID.zip` like Kaggle: `prep-fault-server DIRECTORY [PORT] [BYTES_PER_SECOND]`.
 
 #![allow(clippy::print_stdout, reason = "a program prints its result")]
 
@@ -11,7 +11,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);
     let directory = arguments
         .next()
-        .ok_or("usage: prep-fault-server FOLDER [PORT] [BYTES_PER_SECOND]")?;
+        .ok_or("usage: prep-fault-server DIRECTORY [PORT] [BYTES_PER_SECOND]")?;
     let port = arguments.next().map_or(Ok(0), |port| port.parse())?;
     let rate = arguments.next().map(|rate| rate.parse()).transpose()?;
     let mut bundles = Vec::new();

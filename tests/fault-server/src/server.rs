@@ -1,4 +1,4 @@
-//! The two servers and their listening threads.
+//! The servers of the API and the store, with their listening threads.
 
 use std::io;
 use std::net::SocketAddr;
@@ -22,10 +22,10 @@ use crate::log::{Request, Side};
 use crate::shared::Shared;
 use crate::{api, store};
 
-/// Returns the answer to a request, or `None` to cut the connection.
+/// Returns the response to a request, or `None` to cut the connection.
 type Handler = fn(&Shared, &HttpRequest<Bytes>) -> Option<Response<Body>>;
 
-/// Both servers. Dropping the value stops them.
+/// The servers of the API and the store. Dropping this value stops them.
 pub struct FaultServer {
     api: SocketAddr,
     shared: Arc<Shared>,
@@ -34,18 +34,18 @@ pub struct FaultServer {
 }
 
 impl FaultServer {
-    /// Serves these bundles, with these faults, on two free ports.
+    /// Starts servers on two free ports, with these bundles and faults.
     ///
     /// # Errors
-    /// When no port is free, or the system starts no thread.
+    /// If no port is free, or the system cannot start a thread.
     pub fn start(bundles: Vec<Bundle>, faults: Vec<Fault>) -> io::Result<FaultServer> {
         Self::start_at(0, bundles, faults)
     }
 
-    /// The same, with the API on this port.
+    /// Same as [`start`](Self::start), but serves the API on this port.
     ///
     /// # Errors
-    /// When the port is taken.
+    /// Same as for [`start`](Self::start), and if the port is in use.
     pub fn start_at(
         port: u16,
         bundles: Vec<Bundle>,
@@ -81,49 +81,49 @@ impl FaultServer {
         })
     }
 
-    /// The value for `KAGGLE_API_ENDPOINT`.
+    /// Returns the value for `KAGGLE_API_ENDPOINT`.
     pub fn endpoint(&self) -> String {
         format!("http://{}/api/v1", self.api)
     }
 
-    /// Host and port of the store.
+    /// Returns the host and port of the store.
     pub fn store_host(&self) -> String {
         self.shared.store.to_string()
     }
 
-    /// The URL of a bundle as a plain file, without account and signature.
+    /// Returns the URL at which a bundle can be downloaded without an account and without a signature.
     pub fn file(&self, id: &str) -> String {
         format!("http://{}/files/{id}", self.shared.store)
     }
 
-    /// All requests so far.
+    /// Returns all requests so far.
     pub fn requests(&self) -> Vec<Request> {
         self.shared.state().log.clone()
     }
 
-    /// Requests of one side so far.
+    /// Returns all requests to one of the servers so far.
     pub fn requests_of(&self, side: Side) -> Vec<Request> {
         let mut requests = self.requests();
         requests.retain(|request| request.side == side);
         requests
     }
 
-    /// Bytes of bundles sent so far.
+    /// Returns the number of bytes of bundles that were sent so far.
     pub fn sent(&self) -> u64 {
         self.requests().iter().map(Request::sent).sum()
     }
 
-    /// Sets the server's clock, which begins at zero. Access tokens expire by it.
+    /// Sets the server's clock, which starts at zero. It determines whether access tokens have expired.
     pub fn set_time(&self, now: Duration) {
         self.shared.state().now = now;
     }
 
-    /// A new access token of a login, valid for some seconds.
+    /// Issues an access token of a login, which is valid for `seconds` seconds.
     pub fn issue_access_token(&self, seconds: u64) -> String {
         self.shared.state().issue(seconds)
     }
 
-    /// Host and port of the API.
+    /// Returns the host and port of the API.
     pub fn api_host(&self) -> String {
         self.api.to_string()
     }
@@ -162,7 +162,7 @@ async fn accept(listener: &TcpListener, shared: &Arc<Shared>, handler: Handler) 
                     answer.ok_or_else(|| io::Error::from(io::ErrorKind::ConnectionReset))
                 }
             });
-            // Errors of a connection are those that the faults cause.
+            // Errors of a connection are caused by faults, so they are ignored.
             let _ = http1::Builder::new()
                 .serve_connection(TokioIo::new(stream), service)
                 .await;

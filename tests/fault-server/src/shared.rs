@@ -1,4 +1,4 @@
-//! State that both servers use.
+//! The state that the servers of the API and the store have in common.
 
 use std::collections::HashSet;
 use std::net::SocketAddr;
@@ -11,17 +11,17 @@ use crate::bundle::Bundle;
 use crate::fault::{At, Fault, Kind};
 use crate::log::Request;
 
-/// The user of the API.
+/// Name of the only user of the API.
 pub const USERNAME: &str = "somebody";
-/// That user's key.
+/// The key of the user.
 pub const KEY: &str = "0123456789abcdef-key-of-somebody";
-/// A bearer token that the API accepts.
+/// A token of the user that the API accepts as a bearer token.
 pub const TOKEN: &str = "KGAT_0123456789abcdef-token-of-somebody";
-/// The refresh token of a login, for which the API issues access tokens.
+/// The refresh token of the user's login. The API issues access tokens for it.
 pub const REFRESH_TOKEN: &str = "refresh-token-of-somebody";
-/// Prefix of every access token of a login.
+/// Prefix of all access tokens.
 pub const ACCESS_TOKEN: &str = "access-token-of-somebody-";
-/// Prefix of every signature, so that tests find leaked ones.
+/// Prefix of all signatures, by which tests find signatures in messages and files.
 pub const SIGNATURE: &str = "signed-by-the-store-";
 
 pub(crate) struct Shared {
@@ -34,12 +34,12 @@ pub(crate) struct State {
     pub(crate) bundles: Vec<Bundle>,
     pub(crate) faults: Vec<Fault>,
     pub(crate) log: Vec<Request>,
-    /// Number of issued signatures, and the number of the first valid one.
+    /// The number of signatures issued so far, and the number of the first signature that is valid.
     pub(crate) signatures: usize,
     pub(crate) first_valid: usize,
-    /// Used signatures, if each one is valid for only one request.
+    /// The signatures that were used, if each signature is valid for a single request.
     pub(crate) used: HashSet<String>,
-    /// Expiry time of each issued access token, on the server's clock.
+    /// Expiration time of each access token, on the server's clock.
     access_tokens: Vec<Duration>,
     /// The server's clock, which tests set.
     pub(crate) now: Duration,
@@ -79,8 +79,12 @@ impl State {
         self.bundles.iter().find(|bundle| bundle.id == id)
     }
 
-    /// Returns the faults that hit a request of `side`. `covers` returns whether its answer has a byte.
-    pub(crate) fn hits(&mut self, side: At, covers: impl Fn(u64) -> bool) -> Vec<(At, Kind)> {
+    /// Returns the faults that affect a request of `side`. `covers` returns whether the response contains a byte.
+    pub(crate) fn active_faults(
+        &mut self,
+        side: At,
+        covers: impl Fn(u64) -> bool,
+    ) -> Vec<(At, Kind)> {
         let concerns = |at: At| match at {
             At::Byte(offset) => side == At::Store && covers(offset),
             At::Api => matches!(side, At::Rpc | At::Rest),
@@ -89,18 +93,22 @@ impl State {
         self.faults
             .iter_mut()
             .filter(|fault| concerns(fault.at))
-            .filter_map(|fault| fault.hits().then(|| (fault.at, fault.kind.clone())))
+            .filter_map(|fault| {
+                fault
+                    .affects_next_request()
+                    .then(|| (fault.at, fault.kind.clone()))
+            })
             .collect()
     }
 
-    /// A new access token, valid for some seconds.
+    /// Issues an access token that is valid for `seconds` seconds.
     pub(crate) fn issue(&mut self, seconds: u64) -> String {
         self.access_tokens
             .push(self.now + Duration::from_secs(seconds));
         format!("{ACCESS_TOKEN}{}", self.access_tokens.len() - 1)
     }
 
-    /// Returns whether a header `Authorization` belongs to the user.
+    /// Returns whether the value of an `Authorization` header belongs to the user.
     pub(crate) fn knows(&self, given: &str) -> bool {
         let basic = base64::engine::general_purpose::STANDARD.encode(format!("{USERNAME}:{KEY}"));
         let (scheme, rest) = given.split_once(' ').unwrap_or_default();
@@ -120,7 +128,7 @@ impl State {
         expires.is_some_and(|expires| *expires > self.now)
     }
 
-    /// Issues a signature. It is valid until all signatures are revoked.
+    /// Issues a signature. It remains valid until all signatures are revoked.
     pub(crate) fn sign(&mut self) -> String {
         self.signatures += 1;
         format!("{SIGNATURE}{}", self.signatures - 1)

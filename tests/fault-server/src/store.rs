@@ -17,11 +17,11 @@ use crate::fault::{At, Kind};
 use crate::log::{self, Side};
 use crate::shared::{Shared, State};
 
-/// The store's answer to an expired signature.
+/// The store's response to an expired signature.
 const EXPIRED: &str = "<?xml version='1.0' encoding='UTF-8'?><Error><Code>ExpiredToken</Code>\
                        <Message>Invalid argument.</Message></Error>";
 
-/// `Last-Modified` of all bundles.
+/// The `Last-Modified` header of all bundles.
 const MODIFIED: &str = "Tue, 10 Dec 2024 09:08:07 GMT";
 
 pub(crate) fn serve(shared: &Shared, request: &Request<Bytes>) -> Option<Response<Body>> {
@@ -39,22 +39,22 @@ pub(crate) fn serve(shared: &Shared, request: &Request<Bytes>) -> Option<Respons
     Some(answer)
 }
 
-/// Sends a bundle, or a range of it, without any fault.
+/// Returns the response with a bundle, or with a range of it, without faults.
 pub(crate) fn send(
     state: &State,
     id: &str,
     range: Option<Range<u64>>,
     entry: &log::Request,
 ) -> Response<Body> {
-    let mut asked = entry.clone();
-    asked.range = range;
+    let mut requested = entry.clone();
+    requested.range = range;
     match state.bundle(id) {
-        Some(bundle) => Plan::default().answer(bundle, &asked),
+        Some(bundle) => ResponseFaults::default().answer(bundle, &requested),
         None => answer::text(404, "application/xml", "<Error/>"),
     }
 }
 
-/// `bytes=a-b` and `bytes=a-`, end exclusive.
+/// Parses `bytes=a-b` and `bytes=a-`. The end of the returned range is exclusive.
 pub(crate) fn range(header: &str) -> Option<Range<u64>> {
     let (from, to) = header.strip_prefix("bytes=")?.split_once('-')?;
     let end = match to {
@@ -97,14 +97,14 @@ fn respond(shared: &Shared, request: &Request<Bytes>, entry: &log::Request) -> R
             "<Error><Code>NoSuchKey</Code></Error>",
         );
     };
-    let asked = entry.range.clone();
-    let covers = |byte: u64| asked.as_ref().is_none_or(|range| range.contains(&byte));
-    let hits = state.hits(At::Store, covers);
-    let mut plan = Plan::default();
-    for (at, kind) in hits {
+    let requested = entry.range.clone();
+    let covers = |byte: u64| requested.as_ref().is_none_or(|range| range.contains(&byte));
+    let active_faults = state.active_faults(At::Store, covers);
+    let mut faults = ResponseFaults::default();
+    for (at, kind) in active_faults {
         let byte = match at {
             At::Byte(offset) => offset,
-            _ => asked.as_ref().map_or(0, |range| range.start),
+            _ => requested.as_ref().map_or(0, |range| range.start),
         };
         match kind {
             Kind::Status {
@@ -135,20 +135,20 @@ fn respond(shared: &Shared, request: &Request<Bytes>, entry: &log::Request) -> R
                     };
                 }
             }
-            Kind::IgnoreRange => plan.ignore_range = true,
-            Kind::OtherRange => plan.shift = 1,
-            Kind::NoContentRange => plan.bare = true,
-            Kind::Truncate => plan.end = byte,
-            Kind::Throttle(rate) => plan.rate = Some(rate),
-            Kind::Drop => plan.interruptions.push((byte, Interruption::Drop)),
-            Kind::Stall(time) => plan.interruptions.push((byte, Interruption::Stall(time))),
-            Kind::Corrupt => plan.interruptions.push((byte, Interruption::Corrupt)),
-            // Faults of the API only.
+            Kind::IgnoreRange => faults.ignore_range = true,
+            Kind::OtherRange => faults.shift = 1,
+            Kind::NoContentRange => faults.bare = true,
+            Kind::Truncate => faults.end = byte,
+            Kind::Throttle(rate) => faults.rate = Some(rate),
+            Kind::Drop => faults.interruptions.push((byte, Interruption::Drop)),
+            Kind::Stall(time) => faults.interruptions.push((byte, Interruption::Stall(time))),
+            Kind::Corrupt => faults.interruptions.push((byte, Interruption::Corrupt)),
+            // These faults affect only the API.
             Kind::RedirectToLogin | Kind::RedirectTo { .. } | Kind::SendBundle => {}
         }
     }
     match state.bundle(id) {
-        Some(bundle) => plan.answer(bundle, entry),
+        Some(bundle) => faults.answer(bundle, entry),
         None => answer::text(
             404,
             "application/xml",
@@ -157,7 +157,7 @@ fn respond(shared: &Shared, request: &Request<Bytes>, entry: &log::Request) -> R
     }
 }
 
-/// One file of a competition, as it is or within a zip archive.
+/// Returns the response with a file of a competition, as it is or in a zip archive.
 fn member(state: &State, id: &str, name: &str, entry: &log::Request) -> Response<Body> {
     let bundle = state.bundle(id);
     let mut files = bundle.iter().flat_map(|bundle| &bundle.files);
@@ -169,13 +169,13 @@ fn member(state: &State, id: &str, name: &str, entry: &log::Request) -> Response
                 true => file.bytes.to_vec(),
                 false => file.zipped.to_vec(),
             };
-            Plan::default().answer(&Bundle::new(id, bytes), entry)
+            ResponseFaults::default().answer(&Bundle::new(id, bytes), entry)
         }
     }
 }
 
-/// Differences of an answer from the correct one.
-struct Plan {
+/// The differences of a response from the correct one.
+struct ResponseFaults {
     ignore_range: bool,
     shift: u64,
     bare: bool,
@@ -184,9 +184,9 @@ struct Plan {
     interruptions: Vec<(u64, Interruption)>,
 }
 
-impl Default for Plan {
-    fn default() -> Plan {
-        Plan {
+impl Default for ResponseFaults {
+    fn default() -> ResponseFaults {
+        ResponseFaults {
             ignore_range: false,
             shift: 0,
             bare: false,
@@ -197,22 +197,22 @@ impl Default for Plan {
     }
 }
 
-impl Plan {
+impl ResponseFaults {
     fn answer(self, bundle: &Bundle, entry: &log::Request) -> Response<Body> {
         let total = bundle.content.len();
         let same = entry
             .if_range
             .as_ref()
             .is_none_or(|etag| *etag == bundle.etag());
-        let asked = entry.range.clone().filter(|_| same && !self.ignore_range);
-        let partial = asked.is_some();
-        let range = asked.unwrap_or(0..u64::MAX);
+        let requested = entry.range.clone().filter(|_| same && !self.ignore_range);
+        let partial = requested.is_some();
+        let range = requested.unwrap_or(0..u64::MAX);
         if partial && range.start >= total {
             let mut answer = answer::text(416, "application/xml", "<Error/>");
             set(&mut answer, CONTENT_RANGE, &format!("bytes */{total}"));
             return answer;
         }
-        // A 206 must have at least one byte.
+        // A response with status 206 must contain at least one byte.
         let end = range.end.min(self.end).max(range.start + 1).min(total);
         let range = range.start..end;
         let stream = body::stream(
