@@ -68,7 +68,7 @@ fn audit_explains_a_tree_of_another_program() {
         .code(5);
     ended.shows(&[
         "labels-changed   harm: answers",
-        "\"1\" here is \"0\" there: 1",
+        "ours \"1\", theirs \"0\": 1",
         "line-ends   harm: form",
     ]);
     sandbox

@@ -14,14 +14,14 @@ pub enum AuditError {
         cause: ContentsError,
     },
     #[error("{} is not a directory", path.display())]
-    NoFolder { path: PathBuf },
+    NotADirectory { path: PathBuf },
 }
 
 impl AuditError {
-    /// Converts a failure to read this file.
+    /// Returns a function that converts an error from reading `path`.
     pub fn reading<E: Into<ContentsError>>(path: &Path) -> impl FnOnce(E) -> AuditError + '_ {
         move |error| match error.into() {
-            // The error names the file.
+            // The error already names a file.
             ContentsError::System {
                 path: Some(path),
                 source,
@@ -36,7 +36,8 @@ impl AuditError {
         }
     }
 
-    /// Whether the system failed, so that nothing is known about the data.
+    /// Returns whether the system failed, for example because of a bad disk. Such an error shows nothing about the
+    /// data.
     pub fn is_of_the_system(&self) -> bool {
         matches!(self, AuditError::Read { cause, .. } if cause.is_of_the_system())
     }
@@ -45,7 +46,7 @@ impl AuditError {
 /// Returns the value, or `None` if the content is damaged or exceeds a limit.
 ///
 /// # Errors
-/// Failures of the system.
+/// If the system failed.
 pub(crate) fn unless_damaged<T>(
     read: Result<T, ContentsError>,
 ) -> Result<Option<T>, ContentsError> {

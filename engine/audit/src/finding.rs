@@ -1,26 +1,27 @@
-//! Findings: one cause in one file.
+//! The type of a finding: one cause in one file.
 
 use crate::causes::{Cause, Harm};
 use crate::harm::{HarmRule, OF_CAUSE};
 
-/// Maximum examples of a finding.
-pub const EXAMPLES: usize = 3;
+/// Maximum number of examples in a finding.
+pub const MAX_EXAMPLES: usize = 3;
 
 /// One cause in one file.
 #[derive(Debug, Clone)]
 pub struct AuditFinding {
     pub cause: &'static Cause,
-    /// The harm of the cause. Higher if answers are affected.
+    /// The minimum harm of the cause, or a higher one if `rule` raised it.
     pub harm: Harm,
-    /// The rule that decided the harm.
+    /// The rule that determined the harm.
     pub rule: HarmRule,
-    /// `public/train.csv`, or the bundle's name.
+    /// Path in the tree, for example `public/train.csv`, or the name of the bundle.
     pub path: String,
+    /// Number of affected rows and cells, or 0 if they are not counted.
     pub rows: u64,
     pub cells: u64,
-    /// The proof of this cause.
+    /// Why this is the cause.
     pub proof: Option<String>,
-    /// The first few differences, with exact values.
+    /// The first few differences, with both values. At most [`MAX_EXAMPLES`].
     pub examples: Vec<String>,
 }
 
@@ -46,7 +47,7 @@ impl AuditFinding {
 
     #[must_use]
     pub fn example(mut self, example: impl Into<String>) -> AuditFinding {
-        if self.examples.len() < EXAMPLES {
+        if self.examples.len() < MAX_EXAMPLES {
             self.examples.push(example.into());
         }
         self
@@ -70,14 +71,14 @@ impl AuditFinding {
         self
     }
 
-    /// Raises the harm to `harm`, for the reason `rule`. If the present harm is higher, nothing changes.
+    /// Raises the harm to `harm` because of `rule`. Does nothing if the harm is already as high.
     pub fn raise(&mut self, harm: Harm, rule: HarmRule) {
         if harm > self.harm {
             (self.harm, self.rule) = (harm, rule);
         }
     }
 
-    /// As [`raise`](Self::raise), for a chain of calls.
+    /// Same as [`raise`](Self::raise), but returns the finding.
     #[must_use]
     pub fn raised(mut self, harm: Harm, rule: HarmRule) -> AuditFinding {
         self.raise(harm, rule);

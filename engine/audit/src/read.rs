@@ -7,12 +7,12 @@ use std::path::Path;
 use md5::{Digest as _, Md5};
 use prep_contents::read::each_chunk;
 
-/// The MD5 of a file, as hex digits.
+/// Returns the MD5 of a file, as hex digits.
 pub(crate) fn md5(path: &Path) -> io::Result<String> {
     Ok(hex(hasher(&mut File::open(path)?)?))
 }
 
-/// Hashes all bytes of a reader. More bytes can be added.
+/// Hashes all bytes of a reader. Returns the hasher, so that callers can add more bytes.
 pub(crate) fn hasher(input: &mut impl Read) -> io::Result<Md5> {
     let mut hasher = Md5::new();
     each_chunk(input, |bytes| hasher.update(bytes))?;

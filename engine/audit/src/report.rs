@@ -5,14 +5,14 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use crate::causes::Harm;
-use crate::finding::{AuditFinding, EXAMPLES};
+use crate::finding::{AuditFinding, MAX_EXAMPLES};
 
 /// All findings of one cause with one harm.
 #[derive(Debug, Clone, Serialize)]
 pub struct Block {
     pub cause: &'static str,
     pub harm: Harm,
-    /// The rules that decided the harm.
+    /// The rules that determined the harm.
     pub rules: Vec<&'static str>,
     pub meaning: &'static str,
     pub advice: &'static str,
@@ -36,7 +36,7 @@ pub enum Verdict {
     AnswersDiffer,
 }
 
-/// The result of an audit, or of one of its corners.
+/// The findings of one comparison: of the bundle, the outputs, or a tree.
 #[derive(Debug, Clone, Serialize)]
 pub struct AuditReport {
     pub verdict: Verdict,
@@ -44,8 +44,8 @@ pub struct AuditReport {
     pub blocks: Vec<Block>,
 }
 
-/// Maximum proofs of a block.
-const PROOFS: usize = 3;
+/// Maximum number of proofs in a block.
+const MAX_PROOFS: usize = 3;
 
 impl AuditReport {
     pub fn new(findings: impl IntoIterator<Item = AuditFinding>) -> AuditReport {
@@ -70,16 +70,16 @@ impl AuditReport {
             block.rows += finding.rows;
             block.cells += finding.cells;
             if let Some(proof) = finding.proof
-                && block.proof.len() < PROOFS
+                && block.proof.len() < MAX_PROOFS
                 && !block.proof.contains(&proof)
             {
                 block.proof.push(proof);
             }
             for example in finding.examples {
-                if block.examples.len() < EXAMPLES {
-                    // A single file is named above.
-                    let known = example.contains(&finding.path) || block.paths.is_empty();
-                    block.examples.push(if known {
+                if block.examples.len() < MAX_EXAMPLES {
+                    // The first file of a block is not repeated in its examples.
+                    let is_named = example.contains(&finding.path) || block.paths.is_empty();
+                    block.examples.push(if is_named {
                         example
                     } else {
                         format!("{}: {example}", finding.path)

@@ -1,4 +1,5 @@
-//! Bundles that differ from the published ones: each is made by changing a good one, and has a cause that must be named.
+//! Tests of bundles that differ from the published one. Each is a modified copy of a good bundle, and the audit must
+//! report its cause.
 
 use std::fs;
 use std::path::Path;
@@ -36,7 +37,8 @@ fn members() -> Vec<(&'static str, Vec<u8>)> {
     ]
 }
 
-fn with(name: &'static str, content: Vec<u8>) -> Vec<(&'static str, Vec<u8>)> {
+/// Returns the members, with the content of one replaced or added.
+fn members_with(name: &'static str, content: Vec<u8>) -> Vec<(&'static str, Vec<u8>)> {
     let mut all: Vec<_> = members()
         .into_iter()
         .filter(|member| member.0 != name)
@@ -45,7 +47,7 @@ fn with(name: &'static str, content: Vec<u8>) -> Vec<(&'static str, Vec<u8>)> {
     all
 }
 
-/// Renames within headers, keeping lengths.
+/// Replaces a name with one of the same length, in all records of the archive.
 fn rename(zip: &[u8], from: &str, to: &str) -> Vec<u8> {
     assert_eq!(from.len(), to.len());
     let mut bytes = zip.to_vec();
@@ -79,7 +81,7 @@ fn text_mode(bytes: &[u8]) -> Vec<u8> {
 
 const PAGE: &[u8] = b"<!DOCTYPE html><html><body>Too many requests, please slow down</body></html>";
 
-/// Name, bundle made of the good one, causes, and words that the examples or proofs must have.
+/// Name of the case, change of the good bundle, expected causes, and a text that proofs or examples must contain.
 type Case = (
     &'static str,
     fn(&[u8]) -> Vec<u8>,
@@ -89,15 +91,20 @@ type Case = (
 
 const CASES: &[Case] = &[
     ("good", <[u8]>::to_vec, &[], ""),
-    ("nothing", |_| Vec::new(), &["bundle-cut-off"], "no bytes"),
     (
-        "cut off",
+        "an empty file",
+        |_| Vec::new(),
+        &["bundle-cut-off"],
+        "the file is empty",
+    ),
+    (
+        "truncated",
         |good| good[..70_000].to_vec(),
         &["bundle-cut-off"],
         "70000 of",
     ),
     (
-        "cut off within the directory",
+        "truncated within the central directory",
         |good| good[..good.len() - 40].to_vec(),
         &["bundle-cut-off"],
         " of ",
@@ -109,22 +116,22 @@ const CASES: &[Case] = &[
         "from byte 80000",
     ),
     (
-        "zeros within",
+        "zeros in the middle",
         |good| patched(good, 10_000, &[0; 4096]),
         &["bundle-hole"],
-        "train.csv: zeros from byte 10000",
+        "zeros, starting at byte 10000",
     ),
     (
-        "all zeros",
+        "only zeros",
         |good| vec![0; good.len()],
         &["bundle-hole"],
         "begins with zeros",
     ),
     (
-        "bytes behind the end",
+        "bytes after the end",
         |good| [good, b"and something more".as_slice()].concat(),
         &["bundle-bytes-appended"],
-        "18 bytes behind the end record",
+        "18 bytes after the end record",
     ),
     (
         "HTML",
@@ -145,31 +152,31 @@ const CASES: &[Case] = &[
         "ExpiredToken",
     ),
     (
-        "a page within",
+        "an error page in the middle",
         |good| patched(good, 70_000, PAGE),
         &["bundle-page-inside"],
-        "images/a.jpg: from byte 70000",
+        "images/a.jpg: starting at byte 70000",
     ),
     (
-        "a page at the end",
+        "an error page at the end",
         |good| [&good[..80_000], PAGE].concat(),
         &["bundle-page-inside"],
-        "from byte 80000",
+        "starting at byte 80000",
     ),
     (
-        "its last byte",
+        "the last byte is missing",
         |good| good[..good.len() - 1].to_vec(),
         &["bundle-cut-off"],
-        "bytes are there",
+        "the file has",
     ),
     (
-        "half of a comment",
+        "a truncated comment",
         |good| {
             let end = good.len() - 2;
             [&good[..end], b"\x09\0comm".as_slice()].concat()
         },
         &["bundle-cut-off"],
-        "bytes are there",
+        "the file has",
     ),
     (
         "members that share bytes",
@@ -178,37 +185,37 @@ const CASES: &[Case] = &[
             patched(good, at + 20, &[0xff, 0xff, 0xff, 0x00])
         },
         &["bundle-directory-damaged"],
-        "its members take",
+        "the compressed sizes of the members",
     ),
     (
-        "text mode",
+        "line endings converted",
         text_mode,
         &["bundle-text-mode"],
         "every LF comes after a CR",
     ),
     (
-        "a bit",
+        "a changed bit in a member",
         |good| patched(good, 65_000, &[good[65_000] ^ 4]),
         &["bundle-member-damaged"],
         "images/a.jpg",
     ),
     (
-        "a bit of the directory",
+        "a changed bit in the central directory",
         |good| {
             let at = good.windows(4).rposition(|w| w == b"PK\x01\x02").unwrap();
             patched(good, at + 1, b"J")
         },
         &["bundle-directory-damaged"],
-        "3 are",
+        "but 3 are listed",
     ),
     (
-        "a record of another member",
+        "a wrong signature at the beginning",
         |good| patched(good, 0, b"PKxx"),
         &["bundle-not-an-archive"],
         "",
     ),
     (
-        "in a directory",
+        "members inside a directory",
         |_| {
             zip(&members()
                 .iter()
@@ -231,13 +238,13 @@ const CASES: &[Case] = &[
         "images\\a.jpg",
     ),
     (
-        "a name twice",
+        "a duplicate name",
         |good| rename(good, "images/b.jpg", "images/a.jpg"),
         &["bundle-name-twice"],
         "images/a.jpg",
     ),
     (
-        "another order",
+        "members in a different order",
         |_| {
             let mut all = members();
             all.reverse();
@@ -247,25 +254,25 @@ const CASES: &[Case] = &[
         "all 4 members",
     ),
     (
-        "another member",
-        |_| zip(&with("test.csv", b"id\n1\n3\n".to_vec())),
+        "a member with different content",
+        |_| zip(&members_with("test.csv", b"id\n1\n3\n".to_vec())),
         &["bundle-changed"],
         "test.csv has 7 bytes",
     ),
     (
-        "a member less",
+        "a missing member",
         |_| zip(&members()[..3]),
         &["bundle-changed"],
-        "test.csv is gone",
+        "test.csv is missing",
     ),
     (
-        "a member more",
-        |_| zip(&with("leak.csv", vec![1])),
+        "an additional member",
+        |_| zip(&members_with("leak.csv", vec![1])),
         &["bundle-changed"],
         "leak.csv is new",
     ),
     (
-        "another archive",
+        "a different archive format",
         |_| [&b"7z\xbc\xaf\x27\x1c"[..], &noise(500, 4)].concat(),
         &["bundle-not-an-archive"],
         "",
@@ -292,7 +299,7 @@ fn causes(path: &Path, expected: &Expected) -> (Vec<&'static str>, String) {
 }
 
 #[test]
-fn every_bundle_has_its_cause() {
+fn a_changed_bundle_is_reported_with_its_cause() {
     let home = tempfile::tempdir().unwrap();
     let good = zip(&members());
     let path = home.path().join("comp.zip");
@@ -308,17 +315,18 @@ fn every_bundle_has_its_cause() {
     let mut wrong = Vec::new();
     for (name, change, wanted, words) in CASES {
         fs::write(&path, change(&good)).unwrap();
-        let (found, said) = causes(&path, &expected);
-        if found != *wanted || !said.contains(words) {
-            wrong.push(format!("{name}: {found:?}, expected {wanted:?}\n{said}"));
+        let (found, texts) = causes(&path, &expected);
+        if found != *wanted || !texts.contains(words) {
+            wrong.push(format!("{name}: {found:?}, expected {wanted:?}\n{texts}"));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// "No list" is reported only if there is none. Otherwise an audit would report each sound archive as another one.
+/// A damaged list must not be treated as a missing list. Otherwise, the audit would report every intact archive as
+/// `bundle-other-md5`.
 #[test]
-fn a_list_that_cannot_be_read_is_not_a_missing_list() {
+fn a_damaged_member_list_is_an_error() {
     let home = tempfile::tempdir().unwrap();
     let path = home.path().join("comp.zip");
     fs::write(&path, zip(&members())).unwrap();
@@ -339,7 +347,7 @@ fn a_list_that_cannot_be_read_is_not_a_missing_list() {
 }
 
 #[test]
-fn without_a_known_list_a_sound_archive_is_another_one() {
+fn an_intact_archive_has_a_different_md5_if_no_member_list_is_known() {
     let home = tempfile::tempdir().unwrap();
     let path = home.path().join("comp.zip");
     let mut all = members();

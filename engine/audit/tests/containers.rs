@@ -1,5 +1,5 @@
-//! Mismatches inside of archives, arrays and documents: each pair of files, with all the causes that must be named and no
-//! others.
+//! Tests of differences inside archives, arrays and documents. Each case is a pair of files with exactly the causes
+//! that the audit must report.
 
 use std::fs;
 use std::io::{Cursor, Write};
@@ -49,7 +49,7 @@ fn gzip(level: u32, content: &[u8]) -> Vec<u8> {
     out.finish().unwrap()
 }
 
-/// An array of version 1.0, its header padded with this number of additional spaces.
+/// Writes an array in version 1.0 of the format. `blanks` is the number of additional spaces in its header.
 fn npy(descr: &str, fortran: bool, shape: &str, blanks: usize, data: &[u8]) -> Vec<u8> {
     let order = if fortran { "True" } else { "False" };
     let mut text = format!("{{'descr': '{descr}', 'fortran_order': {order}, 'shape': {shape}, }}");
@@ -80,8 +80,8 @@ fn bson(documents: &[&str]) -> Vec<u8> {
     let mut out = Vec::new();
     for text in documents {
         let value = json::parse(text.as_bytes()).unwrap();
-        let mut beside = |_: &_, _: &mut _| unreachable!("nothing stays in a file");
-        push_json(&value, &mut out, &mut beside).unwrap();
+        let mut external = |_: &_, _: &mut _| unreachable!("documents have no external values");
+        push_json(&value, &mut out, &mut external).unwrap();
     }
     out
 }
@@ -110,96 +110,108 @@ fn cases() -> Vec<Case> {
         });
     };
     let two: Members<'_> = &[("a.csv", CSV), ("b.txt", b"one\n")];
-    let turned: Members<'_> = &[("b.txt", b"one\n"), ("a.csv", CSV)];
+    let reversed: Members<'_> = &[("b.txt", b"one\n"), ("a.csv", CSV)];
     let changed: Members<'_> = &[("a.csv", CSV_CRLF_CELL), ("b.txt", b"one\n")];
-    let harmless_and_not: &[_] = &[("values-changed", CONTENT), ("line-ends", FORM)];
+    let value_and_line_endings: &[_] = &[("values-changed", CONTENT), ("line-ends", FORM)];
     let repacked: &[_] = &[("archive-repacked", NONE)];
-    add("tar order", "x.tar", tar(turned), tar(two), repacked);
     add(
-        "tar member",
+        "members of a tar in a different order",
+        "x.tar",
+        tar(reversed),
+        tar(two),
+        repacked,
+    );
+    add(
+        "a changed member of a tar",
         "x.tar",
         tar(changed),
         tar(two),
-        harmless_and_not,
+        value_and_line_endings,
     );
     add(
-        "tar level",
+        "a tar compressed at a different level",
         "x.tar.gz",
         gzip(9, &tar(two)),
         gzip(1, &tar(two)),
         repacked,
     );
     add(
-        "a member less, one more",
+        "a missing member and an additional one",
         "x.tgz",
         gzip(6, &tar(&[("a.csv", CSV), ("c.txt", b"three\n")])),
         gzip(6, &tar(two)),
         &[("files-missing", CONTENT), ("files-surplus", CONTENT)],
     );
     add(
-        "a member renamed",
+        "a renamed member",
         "x.zip",
         zip(ZipMethod::Deflate, &[("a.csv", CSV), ("c.txt", b"one\n")]),
         zip(ZipMethod::Deflate, two),
         &[("files-renamed", CONTENT)],
     );
     add(
-        "zip stored",
+        "a zip without compression",
         "x.zip",
         zip(ZipMethod::Stored, two),
         zip(ZipMethod::Deflate, two),
         repacked,
     );
     add(
-        "zip member",
+        "a changed member of a zip",
         "x.zip",
         zip(ZipMethod::Stored, changed),
         zip(ZipMethod::Deflate, two),
-        harmless_and_not,
+        value_and_line_endings,
     );
     add(
-        "7z level",
+        "a 7z with members in a different order",
         "x.7z",
-        seven(1, turned),
+        seven(1, reversed),
         seven(1, two),
         repacked,
     );
     add(
-        "7z member",
+        "a changed member of a 7z",
         "x.7z",
         seven(1, changed),
         seven(1, two),
-        harmless_and_not,
+        value_and_line_endings,
     );
     add(
-        "a zip in a tar",
+        "a changed member of a zip in a tar",
         "x.tar.gz",
         gzip(6, &tar(&[("s.zip", &zip(ZipMethod::Deflate, changed))])),
         gzip(6, &tar(&[("s.zip", &zip(ZipMethod::Deflate, two))])),
-        harmless_and_not,
+        value_and_line_endings,
     );
     add(
-        "a zip in a tar, packed again",
+        "a zip in a tar, compressed differently",
         "x.tar.gz",
         gzip(6, &tar(&[("s.zip", &zip(ZipMethod::Stored, two))])),
         gzip(6, &tar(&[("s.zip", &zip(ZipMethod::Deflate, two))])),
         repacked,
     );
-    add("gzip", "x.csv.gz", gzip(9, CSV), gzip(0, CSV), repacked);
     add(
-        "a table in gzip",
+        "gzip at a different level",
+        "x.csv.gz",
+        gzip(9, CSV),
+        gzip(0, CSV),
+        repacked,
+    );
+    add(
+        "a changed table in gzip",
         "x.csv.gz",
         gzip(6, CSV_CRLF_CELL),
         gzip(6, CSV),
-        harmless_and_not,
+        value_and_line_endings,
     );
-    let mut torn = tar(two);
-    torn.truncate(700);
-    torn[0] ^= 1;
+    let mut truncated = tar(two);
+    truncated.truncate(700);
+    truncated[0] ^= 1;
     add(
         "a truncated tar",
         "x.tar",
-        torn,
+        truncated,
         tar(two),
         &[("files-damaged", CONTENT)],
     );
@@ -213,7 +225,7 @@ fn cases() -> Vec<Case> {
         &[("files-damaged", CONTENT)],
     );
     add(
-        "a page for an archive",
+        "an HTML page instead of an archive",
         "x.7z",
         b"<html>no</html>".to_vec(),
         seven(1, two),
@@ -226,14 +238,14 @@ fn cases() -> Vec<Case> {
         doubles(&values)
     };
     add(
-        "an entry",
+        "a changed entry of an array",
         "x.npy",
         npy("<f8", false, "(2, 3)", 0, &one(4, 9.0)),
         array.clone(),
         &[("values-changed", CONTENT)],
     );
     add(
-        "a last digit and an entry",
+        "a changed last digit and a changed entry",
         "x.npy",
         npy("<f8", false, "(2, 3)", 0, &{
             let mut values = VALUES;
@@ -245,14 +257,14 @@ fn cases() -> Vec<Case> {
         &[("values-changed", CONTENT), ("float-last-digit", FORM)],
     );
     add(
-        "another header",
+        "an array with a longer header",
         "x.npy",
         npy("<f8", false, "(2, 3)", 64, &doubles(&VALUES)),
         array.clone(),
         &[("array-layout", NONE)],
     );
     add(
-        "columns first",
+        "an array in Fortran order",
         "x.npy",
         npy(
             "<f8",
@@ -265,7 +277,7 @@ fn cases() -> Vec<Case> {
         &[("array-layout", NONE)],
     );
     add(
-        "single precision",
+        "an array in single precision",
         "x.npy",
         npy(
             "<f4",
@@ -278,7 +290,7 @@ fn cases() -> Vec<Case> {
         &[("column-types", FORM)],
     );
     add(
-        "high byte first",
+        "a big-endian array",
         "x.npy",
         npy(
             ">f8",
@@ -291,28 +303,28 @@ fn cases() -> Vec<Case> {
         &[("column-types", FORM)],
     );
     add(
-        "one row less",
+        "an array with a missing row",
         "x.npy",
         npy("<f8", false, "(1, 3)", 0, &doubles(&VALUES[..3])),
         array.clone(),
         &[("array-shape", CONTENT), ("rows-missing", CONTENT)],
     );
     add(
-        "one column for three",
+        "an array with an additional dimension",
         "x.npy",
         npy("<f8", false, "(6, 1)", 0, &doubles(&VALUES)),
         npy("<f8", false, "(6,)", 0, &doubles(&VALUES)),
         &[("array-shape", CONTENT)],
     );
     add(
-        "objects",
+        "an array of Python objects",
         "x.npy",
         npy("|O", false, "(6,)", 0, b"\x80\x04."),
         array.clone(),
         &[("files-damaged", CONTENT)],
     );
     add(
-        "arrays in an archive",
+        "a changed array in an archive",
         "x.npz",
         zip(
             ZipMethod::Stored,
@@ -328,35 +340,35 @@ fn cases() -> Vec<Case> {
     ];
     let [first, second, third] = documents;
     add(
-        "a document's value",
+        "a changed value in a BSON document",
         "x.bson",
         bson(&[first, r#"{"n": 2, "x": 1.75}"#, third]),
         bson(&documents),
         &[("values-changed", CONTENT)],
     );
     add(
-        "documents in another order",
+        "BSON documents in a different order",
         "x.bson",
         bson(&[third, first, second]),
         bson(&documents),
         &[("row-order", NONE)],
     );
     add(
-        "a document less",
+        "a missing BSON document",
         "x.bson",
         bson(&[first, third]),
         bson(&documents),
         &[("rows-missing", CONTENT)],
     );
     add(
-        "a document's keys",
+        "a BSON document with keys in a different order",
         "x.bson",
         bson(&[first, r#"{"x": 1.5, "n": 2}"#, third]),
         bson(&documents),
         &[("key-order", FORM)],
     );
     add(
-        "half a document",
+        "a truncated BSON document",
         "x.bson",
         {
             let mut all = bson(&documents);
@@ -372,28 +384,28 @@ fn cases() -> Vec<Case> {
         (1..).zip(values).map(line).collect::<String>().into_bytes()
     };
     add(
-        "lines under a document's name: a value",
+        "JSON lines with the suffix .json: a changed value",
         "x.json",
         lines(["0.5", "1.75", "2.5"]),
         lines(["0.5", "1.5", "2.5"]),
         &[("values-changed", CONTENT)],
     );
     add(
-        "lines under a document's name: not a number",
+        "JSON lines with the suffix .json: NaN instead of a number",
         "x.json",
         lines(["0.5", "NaN", "2.5"]),
         lines(["0.5", "1.5", "2.5"]),
         &[("values-changed", CONTENT)],
     );
     add(
-        "no spaces in a document with words that are not JSON",
+        "a document with NaN and Infinity, without spaces",
         "x.json",
         b"{\"a\":NaN,\"b\":[Infinity,-Infinity]}".to_vec(),
         b"{\"a\": NaN, \"b\": [Infinity, -Infinity]}".to_vec(),
         &[("document-layout", FORM)],
     );
     add(
-        "not a number and a number",
+        "NaN instead of a number",
         "x.json",
         b"{\"a\": NaN, \"b\": 2}".to_vec(),
         b"{\"a\": 1.0, \"b\": 2}".to_vec(),
@@ -401,52 +413,52 @@ fn cases() -> Vec<Case> {
     );
     let table = b"id,x\n1,a\n2,b\n3,c\n".to_vec();
     add(
-        "compressed under a table's name",
+        "a compressed table with the suffix .csv",
         "x.csv",
         gzip(6, &table),
         table.clone(),
         &[("files-damaged", CONTENT)],
     );
     add(
-        "compressed under a table's name, with another value",
+        "a compressed table with the suffix .csv and a changed value",
         "x.csv",
         gzip(6, b"id,x\n1,a\n2,d\n3,c\n"),
         table.clone(),
         &[("files-damaged", CONTENT), ("values-changed", CONTENT)],
     );
     add(
-        "another format under a table's name",
+        "a Parquet file with the suffix .csv",
         "x.csv",
         b"PAR1\x15\x04\x15\x00\x15\x00PAR1".to_vec(),
         table,
         &[("files-damaged", CONTENT)],
     );
     add(
-        "a number as text",
+        "a number stored as text",
         "x.jsonl",
         b"{\"a\": \"1\", \"b\": 2}\n{\"a\": \"x\", \"b\": 3}\n".to_vec(),
         b"{\"a\": 1, \"b\": 2}\n{\"a\": \"x\", \"b\": 3}\n".to_vec(),
         &[("number-spelling", FORM)],
     );
     add(
-        "nothing, and no text",
+        "an empty text instead of a missing value",
         "x.jsonl",
         b"{\"a\": \"\", \"b\": 2}\n{\"a\": \"x\", \"b\": 3}\n".to_vec(),
         b"{\"b\": 2}\n{\"a\": \"x\", \"b\": 3}\n".to_vec(),
         &[("values-changed", CONTENT)],
     );
     add(
-        "line ends hide a field beyond the header",
+        "line endings and a changed field without a column name",
         "x.csv",
         b"a,b\r\n1,2,3\r\n4,5,6\r\n".to_vec(),
         b"a,b\n1,2,3\n4,5,7\n".to_vec(),
-        harmless_and_not,
+        value_and_line_endings,
     );
     cases
 }
 
 #[test]
-fn what_is_inside_is_told_like_what_is_outside() {
+fn differences_inside_containers_are_reported_with_their_causes() {
     let home = tempfile::tempdir().unwrap();
     let (theirs, ours) = (home.path().join("theirs"), home.path().join("ours"));
     let temp = home.path().join("temp");
@@ -479,7 +491,7 @@ fn what_is_inside_is_told_like_what_is_outside() {
             let blocks = report.blocks;
             wrong.push(format!("{}: expected {expected:?}\n{blocks:#?}", case.name));
         }
-        // Nothing is left behind.
+        // All temporary files are deleted.
         let left = fs::read_dir(&temp).map_or(0, Iterator::count);
         assert_eq!(left, 0, "{}", case.name);
     }

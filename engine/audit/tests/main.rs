@@ -12,8 +12,8 @@ mod containers;
 mod published;
 mod trees;
 
-/// The sources of tests that name causes.
-const FIXTURES: [&str; 8] = [
+/// The source files of tests that expect causes.
+const TEST_SOURCES: [&str; 8] = [
     include_str!("bundles.rs"),
     include_str!("containers.rs"),
     include_str!("published.rs"),
@@ -25,14 +25,14 @@ const FIXTURES: [&str; 8] = [
 ];
 
 #[test]
-fn every_cause_has_a_fixture() {
+fn every_cause_is_tested() {
     let without: Vec<&str> = prep_audit::causes::all()
         .map(|cause| cause.id)
         .filter(|id| {
-            !FIXTURES
+            !TEST_SOURCES
                 .iter()
                 .any(|text| text.contains(&format!("\"{id}\"")))
         })
         .collect();
-    assert!(without.is_empty(), "no test names {without:?}");
+    assert!(without.is_empty(), "no test expects {without:?}");
 }

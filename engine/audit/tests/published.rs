@@ -1,4 +1,5 @@
-//! Published checksums of files in another form than ours. The form must be named, and only if it reproduces the checksum.
+//! Tests of published checksums of files in a different form than ours. The audit must find the form, and only if it
+//! reproduces the checksum.
 
 use std::fs;
 use std::path::Path;
@@ -10,25 +11,29 @@ use prep_contents::{DecodingLimits, Resources};
 const OURS: &str =
     "id,name,score,gap\n3,\"a, b\",0.5,\n1,x,0.1234567890123456,7\n2,y,43.85123456789012,\n";
 
-/// Name, content of the published file, and cause.
+/// Name of the case, content of the published file, and expected cause.
 type Case = (&'static str, fn() -> String, Option<&'static str>);
 
 const CASES: &[Case] = &[
     ("equal", || OURS.into(), None),
-    ("crlf", || OURS.replace('\n', "\r\n"), Some("line-ends")),
-    ("bom", || format!("\u{feff}{OURS}"), Some("byte-order-mark")),
+    ("CR LF", || OURS.replace('\n', "\r\n"), Some("line-ends")),
     (
-        "both",
+        "byte order mark",
+        || format!("\u{feff}{OURS}"),
+        Some("byte-order-mark"),
+    ),
+    (
+        "CR LF and byte order mark",
         || format!("\u{feff}{}", OURS.replace('\n', "\r\n")),
         Some("byte-order-mark"),
     ),
     (
-        "no last line end",
+        "no line break at the end",
         || OURS.trim_end().into(),
         Some("final-newline"),
     ),
     (
-        "index",
+        "index column",
         || {
             OURS.lines()
                 .enumerate()
@@ -44,26 +49,26 @@ const CASES: &[Case] = &[
         Some("index-column"),
     ),
     (
-        "quote all",
+        "all fields quoted",
         || {
             "\"id\",\"name\",\"score\",\"gap\"\n\"3\",\"a, b\",\"0.5\",\"\"\n\"1\",\"x\",\"0.1234567890123456\",\"7\"\n\"2\",\"y\",\"43.85123456789012\",\"\"\n".into()
         },
         Some("quoting"),
     ),
     (
-        "quote texts",
+        "texts quoted",
         || {
             "\"id\",\"name\",\"score\",\"gap\"\n3,\"a, b\",0.5,\"\"\n1,\"x\",0.1234567890123456,7\n2,\"y\",43.85123456789012,\"\"\n".into()
         },
         Some("quoting"),
     ),
     (
-        "None",
+        "`None` for missing values",
         || OURS.replace(",\n", ",None\n"),
         Some("missing-words"),
     ),
     (
-        "sorted",
+        "rows sorted",
         || {
             "id,name,score,gap\n1,x,0.1234567890123456,7\n2,y,43.85123456789012,\n3,\"a, b\",0.5,\n"
                 .into()
@@ -71,7 +76,7 @@ const CASES: &[Case] = &[
         Some("row-order"),
     ),
     (
-        "another value",
+        "a changed value",
         || OURS.replace("0.5", "0.6"),
         Some("not-classified"),
     ),
@@ -84,15 +89,15 @@ fn md5(bytes: &[u8]) -> String {
         .collect()
 }
 
-fn cause(path: &str, place: &Path, sum: &str) -> Option<&'static str> {
-    match published::check(path, place, sum, &DecodingLimits::default()).unwrap() {
+fn cause(path: &str, file: &Path, md5: &str) -> Option<&'static str> {
+    match published::check(path, file, md5, &DecodingLimits::default()).unwrap() {
         FileCheck::Equal => None,
         FileCheck::Other(finding) => Some(finding.cause.id),
     }
 }
 
 #[test]
-fn forms_of_a_table() {
+fn the_form_of_a_published_table_is_found() {
     let home = tempfile::tempdir().unwrap();
     let place = home.path().join("a.csv");
     fs::write(&place, OURS).unwrap();
@@ -103,7 +108,7 @@ fn forms_of_a_table() {
 }
 
 #[test]
-fn versions_of_a_parquet_file() {
+fn the_writer_versions_of_a_published_parquet_file_are_found() {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../formats/tests/data/fastparquet");
     let file = |versions: &str| directory.join(format!("{versions}.numbers.parquet"));
     let all = [
@@ -146,7 +151,7 @@ fn versions_of_a_parquet_file() {
 }
 
 #[test]
-fn a_split_with_another_seed() {
+fn the_seed_and_size_of_a_published_split_are_found() {
     use prep_audit::tree::SplitSearch;
     use prep_splits::{SplitAlgorithm, SplitSize, split};
     let home = tempfile::tempdir().unwrap();
@@ -194,7 +199,7 @@ fn a_split_with_another_seed() {
             found
                 .proof
                 .unwrap()
-                .starts_with("divided with seed 42 and test size 0.2"),
+                .starts_with("split with seed 42 and test size 0.2"),
             "{path}"
         );
         assert!(
@@ -212,7 +217,7 @@ fn a_split_with_another_seed() {
 }
 
 #[test]
-fn a_sum_may_be_that_of_an_older_bundles_member() {
+fn a_published_checksum_is_found_among_the_members_of_a_bundle() {
     let home = tempfile::tempdir().unwrap();
     let zip = |members: &[(&str, &[u8])]| {
         let mut zip = prep_formats::zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));

@@ -161,7 +161,7 @@ fn nothing_to_compare(id: &str) -> Error {
 fn failed(error: AuditError) -> Error {
     let failure = match &error {
         AuditError::Read { cause, .. } => failure_of(cause),
-        AuditError::NoFolder { .. } => Failure::Input,
+        AuditError::NotADirectory { .. } => Failure::Input,
     };
     Error::new(failure, chain(&error))
 }
@@ -384,8 +384,8 @@ fn roles(pipeline: &Pipeline) -> Roles {
     Roles {
         answers: Some(grade.value.answers.value.clone()),
         sample: Some(grade.value.sample.value.clone()),
-        columns_by_place: pairs_columns_by_position(&grade.value.rules),
-        by_place: !names.any(|name| PAIR_BY_NAME.contains(&name.as_str())) && !by_image,
+        columns_by_position: pairs_columns_by_position(&grade.value.rules),
+        rows_by_position: !names.any(|name| PAIR_BY_NAME.contains(&name.as_str())) && !by_image,
         ..Roles::default()
     }
 }

@@ -1,4 +1,4 @@
-//! The member list of a good bundle. An audit later compares other bundles with it.
+//! Stores the member lists of verified bundles. A later audit compares other bundles with them.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Write};
@@ -13,18 +13,18 @@ use prep_contents::{ContentsError, DecodingLimits};
 use super::members::{self, BundleMember};
 use crate::error::AuditError;
 
-/// Path of the list of a bundle in `directory`, by the bundle's MD5.
-fn place(directory: &Path, md5: &str) -> PathBuf {
+/// Returns the path of the member list in `directory` of the bundle with this MD5.
+fn list_path(directory: &Path, md5: &str) -> PathBuf {
     directory.join(format!("{md5}.gz"))
 }
 
 /// Records the members of the bundle at `path`, whose MD5 is `md5`, unless they are recorded already.
 ///
 /// # Errors
-/// When the bundle cannot be read, or the list cannot be written.
+/// If the bundle cannot be read, or the list cannot be written.
 pub fn remember(directory: &Path, md5: &str, path: &Path) -> Result<(), ContentsError> {
-    let place = place(directory, md5);
-    if place.exists() {
+    let list_path = list_path(directory, md5);
+    if list_path.exists() {
         return Ok(());
     }
     let list = members::of_file(path, &DecodingLimits::default())?;
@@ -32,30 +32,31 @@ pub fn remember(directory: &Path, md5: &str, path: &Path) -> Result<(), Contents
     let part = directory.join(format!("{md5}.{}.part", std::process::id()));
     let mut out = GzEncoder::new(File::create(&part)?, Compression::fast());
     for member in &list {
-        // A name can have a line end. JSON escapes it.
+        // A name can contain a line break, which JSON escapes.
         let name = serde_json::Value::from(member.name.as_str());
         writeln!(out, "{:08x} {} {name}", member.crc, member.size)?;
     }
     out.finish()?;
-    Ok(std::fs::rename(part, place)?)
+    Ok(std::fs::rename(part, list_path)?)
 }
 
 /// Returns the members of the bundle with this MD5. `None` if they are not recorded.
 ///
 /// # Errors
-/// The list cannot be read, or it is damaged.
+/// If the list cannot be read, or is damaged.
 pub fn recall(directory: &Path, md5: &str) -> Result<Option<Vec<BundleMember>>, AuditError> {
-    let path = place(directory, md5);
+    let path = list_path(directory, md5);
     let read = || {
         let file = match File::open(&path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             file => file?,
         };
-        // The new time of use keeps garbage collection from removing the list. A read-only store is never collected.
+        // The new modification time protects the list from garbage collection. This fails in a read-only cache, which
+        // is never collected.
         let _ = file.set_modified(std::time::SystemTime::now());
         let lines = BufReader::new(GzDecoder::new(file)).lines();
         let members = lines.map(|line| {
-            member(&line?).ok_or_else(|| {
+            parse_member(&line?).ok_or_else(|| {
                 let reason = "the list of members is damaged; delete the file";
                 io::Error::new(io::ErrorKind::InvalidData, reason)
             })
@@ -65,8 +66,8 @@ pub fn recall(directory: &Path, md5: &str) -> Result<Option<Vec<BundleMember>>, 
     read().map_err(AuditError::reading(&path))
 }
 
-/// Parses the line of a member.
-fn member(line: &str) -> Option<BundleMember> {
+/// Parses a line of the list: CRC-32, size and name of a member.
+fn parse_member(line: &str) -> Option<BundleMember> {
     let (crc, rest) = line.split_once(' ')?;
     let (size, name) = rest.split_once(' ')?;
     Some(BundleMember {

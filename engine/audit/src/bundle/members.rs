@@ -1,5 +1,5 @@
-//! Reads the members of a zip archive from its directory. Unlike the reader of preparations, this one accepts duplicate names,
-//! backslashes, and contradicting records, because an audit must report them.
+//! Reads the list of members from the central directory of a zip archive. Unlike the reader that preparation uses, it
+//! accepts duplicate names, backslashes, and contradicting records, because an audit must report them.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -10,20 +10,22 @@ use prep_contents::{ContentsError, DecodingLimits};
 use prep_failure::Quoted;
 use prep_formats::limits::{Limit, LimitExceeded};
 
-/// A member as the directory of the archive describes it.
+/// A member as the central directory of the archive describes it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct BundleMember {
     pub name: String,
     pub size: u64,
     pub crc: u32,
-    /// Compressed length, offset of the record, and compression method.
+    /// Compressed length in bytes.
     pub compressed: u64,
+    /// Offset of the member's local record.
     pub offset: u64,
+    /// Compression method: 0 is stored, 8 is deflate.
     pub method: u16,
 }
 
 impl BundleMember {
-    pub fn is_folder(&self) -> bool {
+    pub fn is_directory(&self) -> bool {
         self.name.ends_with('/') || (self.name.ends_with('\\') && self.size == 0)
     }
 
@@ -33,9 +35,9 @@ impl BundleMember {
     }
 }
 
-/// The reason why the list of members cannot be read.
+/// The error if the list of members cannot be read.
 #[derive(Debug, thiserror::Error)]
-pub enum NoList {
+pub enum MemberListError {
     #[error("the archive has no end record")]
     NoEnd,
     #[error("the archive's directory is damaged: {0}")]
@@ -46,24 +48,24 @@ pub enum NoList {
     Io(#[from] io::Error),
 }
 
-impl From<NoList> for ContentsError {
-    fn from(error: NoList) -> Self {
+impl From<MemberListError> for ContentsError {
+    fn from(error: MemberListError) -> Self {
         ContentsError::classify(error)
     }
 }
 
-const END: &[u8] = b"PK\x05\x06";
-const END_64: &[u8] = b"PK\x06\x06";
-const RECORD: &[u8] = b"PK\x01\x02";
-/// Length in bytes of an end record without a comment.
+const END_SIGNATURE: &[u8] = b"PK\x05\x06";
+const ZIP64_END_SIGNATURE: &[u8] = b"PK\x06\x06";
+const ENTRY_SIGNATURE: &[u8] = b"PK\x01\x02";
+/// Length of an end record without a comment, in bytes.
 const END_BYTES: usize = 22;
-/// Maximum length in bytes of an end record with its comment, and of the zip64 locator before it.
-const END_LENGTH: u64 = END_BYTES as u64 + 0xffff + 20;
+/// Maximum length of an end record with its comment and the zip64 locator before it, in bytes.
+const MAX_END_BYTES: u64 = END_BYTES as u64 + 0xffff + 20;
 
-/// Reads the list of a sound archive.
+/// Reads the list of members of an intact archive.
 ///
 /// # Errors
-/// When the file cannot be read, or is not an archive.
+/// If the file cannot be read, or is not an archive.
 pub fn of_file(path: &Path, limits: &DecodingLimits) -> Result<Vec<BundleMember>, ContentsError> {
     let file = File::open(path).map_err(ContentsError::system_error(path))?;
     Ok(read(&file, limits)?)
@@ -72,67 +74,70 @@ pub fn of_file(path: &Path, limits: &DecodingLimits) -> Result<Vec<BundleMember>
 /// Returns the number of bytes after the end record and its comment.
 ///
 /// # Errors
-/// [`NoList`].
-pub fn tail(file: &File) -> Result<u64, NoList> {
+/// If the file cannot be read, or has no end record.
+pub fn tail(file: &File) -> Result<u64, MemberListError> {
     let length = file.metadata()?.len();
-    let tail = read_at(file, length.saturating_sub(END_LENGTH), END_LENGTH)?;
-    let place = memchr::memmem::rfind(&tail, END).ok_or(NoList::NoEnd)?;
+    let tail = read_at(file, length.saturating_sub(MAX_END_BYTES), MAX_END_BYTES)?;
+    let place = memchr::memmem::rfind(&tail, END_SIGNATURE).ok_or(MemberListError::NoEnd)?;
     let end = tail.get(place..).unwrap_or_default();
     let comment = usize::from(u16_at(end, 20));
     Ok(end.len().saturating_sub(END_BYTES + comment) as u64)
 }
 
+/// Reads the list of members.
+///
 /// # Errors
-/// [`NoList`].
-pub fn read(file: &File, limits: &DecodingLimits) -> Result<Vec<BundleMember>, NoList> {
+/// If the file cannot be read, has no end record, or its central directory is damaged or exceeds a limit.
+pub fn read(file: &File, limits: &DecodingLimits) -> Result<Vec<BundleMember>, MemberListError> {
     let length = file.metadata()?.len();
-    let tail = read_at(file, length.saturating_sub(END_LENGTH), END_LENGTH)?;
-    let place = memchr::memmem::rfind(&tail, END).ok_or(NoList::NoEnd)?;
+    let tail = read_at(file, length.saturating_sub(MAX_END_BYTES), MAX_END_BYTES)?;
+    let place = memchr::memmem::rfind(&tail, END_SIGNATURE).ok_or(MemberListError::NoEnd)?;
     let end = tail.get(place..).unwrap_or_default();
     // The archive may end within its last record.
     let comment = usize::from(u16_at(end, 20));
     if end.len() < END_BYTES + comment {
-        return Err(NoList::NoEnd);
+        return Err(MemberListError::NoEnd);
     }
-    let end_offset = length.saturating_sub(END_LENGTH) + place as u64;
+    let end_offset = length.saturating_sub(MAX_END_BYTES) + place as u64;
     let mut count = u64::from(u16_at(end, 10));
     let mut size = u64::from(u32_at(end, 12));
     let mut begin = u64::from(u32_at(end, 16));
     let mut before = end_offset;
     if (begin == 0xffff_ffff || count == 0xffff || size == 0xffff_ffff)
-        && let Some(found) = memchr::memmem::rfind(tail.get(..place).unwrap_or_default(), END_64)
+        && let Some(found) =
+            memchr::memmem::rfind(tail.get(..place).unwrap_or_default(), ZIP64_END_SIGNATURE)
     {
         let wide = tail.get(found..).unwrap_or_default();
         count = u64_at(wide, 32);
         size = u64_at(wide, 40);
         begin = u64_at(wide, 48);
-        before = length.saturating_sub(END_LENGTH) + found as u64;
+        before = length.saturating_sub(MAX_END_BYTES) + found as u64;
     }
     // Bytes before the archive shift all offsets.
     let shift = before
         .checked_sub(size)
         .and_then(|there| there.checked_sub(begin));
     let shift = shift.ok_or_else(|| {
-        NoList::Damaged(format!(
-            "it should begin at byte {begin} and take {size} bytes"
+        MemberListError::Damaged(format!(
+            "according to the end record, it begins at byte {begin} and has {size} bytes"
         ))
     })?;
     if size > length {
-        return Err(NoList::Damaged(format!(
-            "it would take {size} of {length} bytes"
+        return Err(MemberListError::Damaged(format!(
+            "according to the end record, it has {size} bytes, but the archive has {length} bytes"
         )));
     }
     limits.check(Limit::Record, size)?;
     let directory = read_at(file, begin + shift, size)?;
     let mut members = Vec::new();
     let mut rest = directory.as_slice();
-    while rest.starts_with(RECORD) && rest.len() >= 46 {
+    while rest.starts_with(ENTRY_SIGNATURE) && rest.len() >= 46 {
         let (name_length, extra, comment) = (u16_at(rest, 28), u16_at(rest, 30), u16_at(rest, 32));
         let name_end = 46 + usize::from(name_length);
         let extra_end = name_end + usize::from(extra);
         let name = rest.get(46..name_end).unwrap_or_default();
-        // Names are only compared with each other. So a name in another encoding may be decoded wrongly, if always in the same
-        // way.
+        // Names are only compared with each other. So a wrongly decoded name does no harm, because it is always decoded
+        // in the same way.
         let name = String::from_utf8_lossy(name).into_owned();
         let mut member = BundleMember {
             name,
@@ -154,15 +159,15 @@ pub fn read(file: &File, limits: &DecodingLimits) -> Result<Vec<BundleMember>, N
     }
     if members.len() as u64 % 0x1_0000 != count % 0x1_0000 || !rest.is_empty() {
         let place = begin + shift + (directory.len() - rest.len()) as u64;
-        return Err(NoList::Damaged(format!(
-            "{count} members should be listed, {} are, up to byte {place}",
+        return Err(MemberListError::Damaged(format!(
+            "the end record counts {count} members, but {} are listed up to byte {place}",
             members.len()
         )));
     }
     Ok(members)
 }
 
-/// Replaces sizes and offsets by those in the zip64 extra field, which has values of more than 32 bits.
+/// Replaces sizes and offsets with those of the zip64 extra field if they need more than 32 bits.
 fn wide_fields(mut extra: &[u8], member: &mut BundleMember) {
     while extra.len() >= 4 {
         let (id, length) = (u16_at(extra, 0), usize::from(u16_at(extra, 2)));
@@ -179,15 +184,16 @@ fn wide_fields(mut extra: &[u8], member: &mut BundleMember) {
     }
 }
 
-/// Returns the offset of the member's bytes, or the contradiction between its own record and the directory.
+/// Returns the offset of the member's data. The inner `Err` describes a contradiction between the member's local record
+/// and the central directory.
 pub(super) fn data_offset(file: &File, member: &BundleMember) -> io::Result<Result<u64, String>> {
     let missing = || {
         Ok(Err(format!(
-            "no record of a member at byte {}",
+            "there is no member record at byte {}",
             member.offset
         )))
     };
-    // No file is longer than this. Reading at a later position is an error of the system.
+    // Seeking beyond `i64::MAX` would be a system error, but no file is that long.
     let Some(begin) = member.offset.checked_add(30 + 2 * 0xffff) else {
         return missing();
     };
@@ -203,7 +209,7 @@ pub(super) fn data_offset(file: &File, member: &BundleMember) -> io::Result<Resu
     let own = String::from_utf8_lossy(&name).into_owned();
     if own != member.name && name.is_ascii() {
         return Ok(Err(format!(
-            "at byte {} is the record of {}",
+            "the record at byte {} is that of {}",
             member.offset,
             Quoted(&own)
         )));
@@ -235,15 +241,17 @@ fn u64_at(bytes: &[u8], at: usize) -> u64 {
     bytes.map_or(0, |bytes| u64::from_le_bytes(*bytes))
 }
 
-/// Computes length, CRC-32 and MD5 of a member's content.
+/// Length, CRC-32 and MD5 of a member's unpacked content.
 pub(super) struct Content {
     pub size: u64,
     pub crc: u32,
     pub md5: String,
 }
 
+/// Unpacks a member, whose data begin at `begin`, and computes length, CRC-32 and MD5 of its content.
+///
 /// # Errors
-/// [`ContentsError::Damaged`] when it cannot be unpacked.
+/// [`ContentsError::Damaged`] if the member cannot be unpacked.
 pub(super) fn content(
     file: &File,
     member: &BundleMember,
@@ -257,7 +265,7 @@ pub(super) fn content(
         0 => Box::new(raw),
         8 => Box::new(flate2::bufread::DeflateDecoder::new(raw)),
         other => {
-            let reason = format!("compression method {other} is not known");
+            let reason = format!("compression method {other} is not supported");
             return Err(ContentsError::Damaged(reason));
         }
     };

@@ -1,8 +1,8 @@
-//! Audits a bundle on disk.
+//! Checks a downloaded bundle.
 //!
-//! The audit goes from the outside to the inside: the first bytes; the end record; whether the directory and the members' own records
-//! agree; the CRC of every member. Only a sound archive is compared with the member list of the good bundle. The file is read at
-//! most twice: once for its MD5, once for the members.
+//! The checks go from the outside to the inside: the first bytes; the end record; whether the central directory agrees
+//! with the members' local records; the CRC of every member. Only an intact archive is compared with the member list of
+//! a verified bundle. The file is read at most twice: once for its MD5, once for the members.
 
 pub mod known;
 pub mod members;
@@ -20,7 +20,7 @@ use crate::causes::{Cause, Harm, bundle as cause};
 use crate::error::AuditError;
 use crate::finding::AuditFinding;
 use crate::read::hex;
-use members::{BundleMember, NoList};
+use members::{BundleMember, MemberListError};
 use prep_contents::read::each_chunk;
 use prep_contents::{ContentsError, DecodingLimits};
 
@@ -29,25 +29,25 @@ use prep_contents::{ContentsError, DecodingLimits};
 pub struct Expected {
     pub md5: Option<String>,
     pub size: Option<u64>,
-    /// Members of a bundle with that MD5.
+    /// Members of a verified bundle, which has that MD5.
     pub members: Option<Vec<BundleMember>>,
-    /// Paths that the pipeline reads, without wildcards.
+    /// Paths in the bundle that the pipeline reads, except paths with wildcards.
     pub paths: Vec<String>,
 }
 
-/// The result of the audit of a bundle.
+/// The result of checking a bundle.
 #[derive(Debug)]
 pub struct BundleCheck {
     pub md5: String,
     pub bytes: u64,
-    /// Empty if the bundle has its published MD5, or is sound and has no published MD5.
+    /// Empty if the bundle has its published MD5, or if it is intact and no MD5 is published.
     pub findings: Vec<AuditFinding>,
 }
 
-/// Audits the bundle at `path`.
+/// Checks the bundle at `path`.
 ///
 /// # Errors
-/// When it cannot be read.
+/// If the bundle cannot be read.
 pub fn check(
     path: &Path,
     expected: &Expected,
@@ -58,7 +58,7 @@ pub fn check(
         .map(|name| name.to_string_lossy().into_owned())
         .unwrap_or_default();
     let read = AuditError::reading(path);
-    let look = || -> Result<BundleCheck, ContentsError> {
+    let check_file = || -> Result<BundleCheck, ContentsError> {
         let file = File::open(path)?;
         let raw = Raw::read(&file)?;
         let mut checked = BundleCheck {
@@ -80,21 +80,23 @@ pub fn check(
             expected,
             limits,
         };
-        checked.findings = bundle.look()?;
+        checked.findings = bundle.inspect()?;
         Ok(checked)
     };
-    look().map_err(read)
+    check_file().map_err(read)
 }
 
-/// The result of one pass over the bytes.
+/// Properties of the file that one pass over its bytes finds.
 struct Raw {
     md5: String,
     bytes: u64,
+    /// The first bytes.
     head: Vec<u8>,
-    /// Number of line feeds, and number of line feeds after a carriage return.
+    /// Number of line feeds.
     lf: u64,
+    /// Number of line feeds that come directly after a carriage return.
     crlf: u64,
-    /// Number of zeros at the end.
+    /// Number of zero bytes at the end.
     zeros: u64,
 }
 
@@ -140,9 +142,9 @@ impl Raw {
         Ok(raw)
     }
 
-    /// Returns the sign that line ends were converted, if there is one. In compressed bytes, some line feeds come after a
-    /// carriage return, but not all.
-    fn is_text_mode(&self) -> Option<&'static str> {
+    /// Returns the evidence that line endings were converted, if there is any. In compressed bytes, some line feeds
+    /// come after a carriage return, but not all.
+    fn text_mode_evidence(&self) -> Option<&'static str> {
         match (self.lf, self.crlf) {
             (20.., crlf) if crlf == self.lf => Some("every LF comes after a CR"),
             (4096.., 0) => Some("no LF comes after a CR"),
@@ -151,8 +153,8 @@ impl Raw {
     }
 }
 
-/// Minimum length of a run of zeros that is treated as a hole. Compressed content has no such runs.
-const HOLE: usize = 512;
+/// Minimum length of a run of zeros that is reported as a hole. Compressed content contains no such runs.
+const MIN_HOLE_BYTES: usize = 512;
 
 struct Bundle<'a> {
     file: &'a File,
@@ -167,19 +169,20 @@ impl Bundle<'_> {
         AuditFinding::new(cause, self.name)
     }
 
-    fn look(&self) -> Result<Vec<AuditFinding>, ContentsError> {
+    /// Returns the findings for a bundle that does not have its published MD5, or has none.
+    fn inspect(&self) -> Result<Vec<AuditFinding>, ContentsError> {
         let one = |finding| Ok(vec![finding]);
         let size = HumanSize(self.raw.bytes);
         match FileType::detect(&self.raw.head) {
             FileType::Empty => {
                 return one(self
                     .finding(&cause::BUNDLE_CUT_OFF)
-                    .example("it has no bytes"));
+                    .example("the file is empty"));
             }
             FileType::Zeros => {
                 return one(self
                     .finding(&cause::BUNDLE_HOLE)
-                    .example(format!("it begins with zeros, {size}")));
+                    .example(format!("the file begins with zeros, {size}")));
             }
             looks @ (FileType::Html | FileType::Xml | FileType::Json | FileType::Text) => {
                 let text = String::from_utf8_lossy(&self.raw.head).into_owned();
@@ -199,37 +202,38 @@ impl Bundle<'_> {
             Ok(list) => {
                 let damage = self.damage(&list)?;
                 if damage.is_empty() {
-                    self.sound(&list)
+                    self.check_intact(&list)
                 } else {
                     Ok(self.or_text_mode(damage))
                 }
             }
-            Err(NoList::NoEnd) => {
+            Err(MemberListError::NoEnd) => {
                 let damage = self.without_end()?;
                 Ok(self.or_text_mode(damage))
             }
-            Err(NoList::Damaged(reason)) => {
+            Err(MemberListError::Damaged(reason)) => {
                 let damage = vec![self.finding(&cause::BUNDLE_DIRECTORY_DAMAGED).proof(reason)];
                 Ok(self.or_text_mode(damage))
             }
-            Err(error @ (NoList::Io(_) | NoList::Limit(_))) => Err(error.into()),
+            Err(error @ (MemberListError::Io(_) | MemberListError::Limit(_))) => Err(error.into()),
         }
     }
 
-    /// Returns the finding for converted line ends. They explain damage everywhere in the file.
+    /// Returns the finding for converted line endings if there is evidence for them, because they explain damage
+    /// everywhere in the file. Otherwise returns `damage`.
     fn or_text_mode(&self, damage: Vec<AuditFinding>) -> Vec<AuditFinding> {
-        match self.raw.is_text_mode() {
+        match self.raw.text_mode_evidence() {
             Some(proof) => vec![
                 self.finding(&cause::BUNDLE_TEXT_MODE)
-                    .proof(format!("{proof}, {} of them", self.raw.lf)),
+                    .proof(format!("{proof}; the file has {} LF", self.raw.lf)),
             ],
             None => damage,
         }
     }
 
-    /// Returns the findings for an archive without its end: it is truncated, or its end is zeros.
+    /// Returns the finding for an archive without an end record: it is truncated, or ends with zeros or an error page.
     fn without_end(&self) -> io::Result<Vec<AuditFinding>> {
-        if self.raw.zeros >= HOLE as u64 {
+        if self.raw.zeros >= MIN_HOLE_BYTES as u64 {
             let begin = self.raw.bytes - self.raw.zeros;
             let example = format!(
                 "zeros from byte {begin} to the end, {} bytes",
@@ -238,26 +242,28 @@ impl Bundle<'_> {
             return Ok(vec![self.finding(&cause::BUNDLE_HOLE).example(example)]);
         }
         let tail = members::read_at(self.file, self.raw.bytes.saturating_sub(1 << 16), 1 << 16)?;
-        if let Some((place, text)) = page(&tail) {
+        if let Some((place, text)) = find_page(&tail) {
             let offset = self.raw.bytes.saturating_sub(1 << 16) + place as u64;
             let finding = self.finding(&cause::BUNDLE_PAGE_INSIDE);
             return Ok(vec![finding.example(format!(
-                "from byte {offset} on: {}",
+                "starting at byte {offset}: {}",
                 QuotedValue(&text)
             ))]);
         }
         let mut finding = self.finding(&cause::BUNDLE_CUT_OFF);
         finding = match self.expected.size {
-            Some(size) => finding.example(format!("{} of {size} bytes are there", self.raw.bytes)),
+            Some(size) => {
+                finding.example(format!("the file has {} of {size} bytes", self.raw.bytes))
+            }
             None => finding.example(format!(
-                "it ends after {} bytes, without its directory",
+                "the file ends after {} bytes, without its central directory",
                 self.raw.bytes
             )),
         };
         Ok(vec![finding])
     }
 
-    /// Returns the findings for members with wrong bytes.
+    /// Returns the findings for damaged members.
     fn damage(&self, list: &[BundleMember]) -> Result<Vec<AuditFinding>, ContentsError> {
         // If members share bytes, a small archive could unpack to any amount.
         let claimed = list
@@ -265,7 +271,7 @@ impl Bundle<'_> {
             .fold(0_u64, |sum, member| sum.saturating_add(member.compressed));
         if claimed > self.raw.bytes {
             let proof = format!(
-                "its members take {claimed} bytes together, the archive has {}",
+                "the compressed sizes of the members sum to {claimed} bytes, but the archive has {} bytes",
                 self.raw.bytes
             );
             return Ok(vec![
@@ -276,16 +282,16 @@ impl Bundle<'_> {
         let mut add = |cause: &'static Cause, example: String| {
             let finding = found.entry(cause.id).or_insert_with(|| self.finding(cause));
             finding.cells += 1;
-            if finding.examples.len() < crate::finding::EXAMPLES {
+            if finding.examples.len() < crate::finding::MAX_EXAMPLES {
                 finding.examples.push(example);
             }
         };
-        for member in list.iter().filter(|member| !member.is_folder()) {
+        for member in list.iter().filter(|member| !member.is_directory()) {
             let end = member.offset.saturating_add(member.compressed);
             let begin = match members::data_offset(self.file, member)? {
                 Ok(begin) => begin,
                 Err(reason) => {
-                    match self.inside(member.offset, end)? {
+                    match self.find_foreign_bytes(member.offset, end)? {
                         Some((cause, example)) => add(cause, format!("{}: {example}", member.name)),
                         None => add(
                             &cause::BUNDLE_DIRECTORY_DAMAGED,
@@ -299,14 +305,14 @@ impl Bundle<'_> {
             let wrong = match &content {
                 Ok(content) if content.crc == member.crc && content.size == member.size => continue,
                 Ok(content) => format!(
-                    "its content has CRC {:08x} and {} bytes, listed are {:08x} and {}",
+                    "the content has CRC {:08x} and {} bytes, but CRC {:08x} and {} bytes are listed",
                     content.crc, content.size, member.crc, member.size
                 ),
                 Err(error) if error.is_of_the_system() => return content.map(|_| Vec::new()),
-                Err(error) => format!("its content cannot be unpacked ({error})"),
+                Err(error) => format!("the content cannot be unpacked ({error})"),
             };
             let end = begin.saturating_add(member.compressed);
-            match self.inside(begin, end)? {
+            match self.find_foreign_bytes(begin, end)? {
                 Some((cause, example)) => add(cause, format!("{}: {example}", member.name)),
                 None => add(
                     &cause::BUNDLE_MEMBER_DAMAGED,
@@ -317,35 +323,50 @@ impl Bundle<'_> {
         Ok(found.into_values().collect())
     }
 
-    /// Finds bytes in a damaged member that do not belong to it: a page of a server, or zeros.
-    fn inside(&self, begin: u64, end: u64) -> io::Result<Option<(&'static Cause, String)>> {
-        const PIECE: u64 = 8 << 20;
+    /// Finds bytes in a damaged member that do not belong to it: an error page of a server, or zeros.
+    fn find_foreign_bytes(
+        &self,
+        begin: u64,
+        end: u64,
+    ) -> io::Result<Option<(&'static Cause, String)>> {
+        const CHUNK_BYTES: u64 = 8 << 20;
         let end = end.min(self.raw.bytes);
         let mut at = begin;
         while at < end {
-            // The ranges overlap, so that a page at a boundary is found.
-            let bytes = members::read_at(self.file, at, (end - at).min(PIECE + 4096))?;
+            // The chunks overlap, so that a page at a boundary is found.
+            let bytes = members::read_at(self.file, at, (end - at).min(CHUNK_BYTES + 4096))?;
             if bytes.is_empty() {
                 break;
             }
-            if let Some((place, text)) = page(&bytes) {
+            if let Some((place, text)) = find_page(&bytes) {
                 return Ok(Some((
                     &cause::BUNDLE_PAGE_INSIDE,
-                    format!("from byte {} on: {}", at + place as u64, QuotedValue(&text)),
+                    format!(
+                        "starting at byte {}: {}",
+                        at + place as u64,
+                        QuotedValue(&text)
+                    ),
                 )));
             }
-            if let Some((place, length)) = zeros(&bytes) {
-                let example = format!("zeros from byte {} on, {length} or more", at + place as u64);
+            if let Some((place, length)) = find_zeros(&bytes) {
+                let example = format!(
+                    "at least {length} zeros, starting at byte {}",
+                    at + place as u64
+                );
                 return Ok(Some((&cause::BUNDLE_HOLE, example)));
             }
-            at += PIECE;
+            at += CHUNK_BYTES;
         }
         Ok(None)
     }
 
-    /// Returns the findings for a sound archive that has another MD5, or for which no MD5 is published.
-    fn sound(&self, list: &[BundleMember]) -> Result<Vec<AuditFinding>, ContentsError> {
-        let files: Vec<&BundleMember> = list.iter().filter(|member| !member.is_folder()).collect();
+    /// Returns the findings for an intact archive whose MD5 differs from the published one, or for which no MD5 is
+    /// published.
+    fn check_intact(&self, list: &[BundleMember]) -> Result<Vec<AuditFinding>, ContentsError> {
+        let files: Vec<&BundleMember> = list
+            .iter()
+            .filter(|member| !member.is_directory())
+            .collect();
         let mut found = Vec::new();
         let mut names = BTreeSet::new();
         let mut twice = self.finding(&cause::BUNDLE_NAME_TWICE);
@@ -368,7 +389,7 @@ impl Bundle<'_> {
         }
         if let [only] = files.as_slice()
             && only.name.to_ascii_lowercase().ends_with(".zip")
-            && let Some(proof) = self.is_bundle(only)?
+            && let Some(proof) = self.inner_bundle_evidence(only)?
         {
             found.push(
                 self.finding(&cause::BUNDLE_ZIPPED_TWICE)
@@ -378,8 +399,12 @@ impl Bundle<'_> {
         }
         if let Some(directory) = self.common_directory(&files) {
             let proof = match self.expected.members {
-                Some(_) => "without it, names, sizes and CRCs are those of the good bundle",
-                None => "without it, the paths that the pipeline reads are there",
+                Some(_) => {
+                    "without this directory, names, sizes and CRCs are those of the verified bundle"
+                }
+                None => {
+                    "without this directory, the archive contains the paths that the pipeline reads"
+                }
             };
             found.push(
                 self.finding(&cause::BUNDLE_FOLDER)
@@ -390,12 +415,12 @@ impl Bundle<'_> {
         if let Some(tail) = members::tail(self.file).ok().filter(|tail| *tail > 0) {
             let proof = match &self.expected.members {
                 Some(known) if contents(list) == contents(known) => {
-                    "all members have the names, sizes and CRCs of the good bundle"
+                    "all members have the names, sizes and CRCs of the verified bundle"
                 }
-                _ => "all members have their CRC",
+                _ => "all members match their CRCs",
             };
             let finding = self.finding(&cause::BUNDLE_BYTES_APPENDED).proof(proof);
-            let finding = finding.example(format!("{tail} bytes behind the end record"));
+            let finding = finding.example(format!("{tail} bytes after the end record"));
             let is_known = self.expected.members.as_deref().map(contents) == Some(contents(list));
             found.push(match is_known || self.expected.md5.is_none() {
                 true => finding,
@@ -410,8 +435,8 @@ impl Bundle<'_> {
         }
         let Some(known) = &self.expected.members else {
             let proof = match files.len() {
-                1 => "its only member has its CRC".to_owned(),
-                count => format!("all {count} members have their CRC"),
+                1 => "its only member matches its CRC".to_owned(),
+                count => format!("all {count} members match their CRCs"),
             };
             return Ok(vec![
                 self.finding(&cause::BUNDLE_OTHER_MD5)
@@ -424,8 +449,12 @@ impl Bundle<'_> {
         Ok(vec![self.compare_members(&files, known)])
     }
 
-    /// Returns the reason to treat this member as the bundle itself, if there is one. The file is then a zip of the bundle.
-    fn is_bundle(&self, member: &BundleMember) -> Result<Option<String>, ContentsError> {
+    /// Returns the evidence that this member is the bundle itself, if there is any. The file is then a zip of the
+    /// bundle.
+    fn inner_bundle_evidence(
+        &self,
+        member: &BundleMember,
+    ) -> Result<Option<String>, ContentsError> {
         let Ok(begin) = members::data_offset(self.file, member)? else {
             return Ok(None);
         };
@@ -436,7 +465,10 @@ impl Bundle<'_> {
             .as_ref()
             .is_some_and(|md5| md5.eq_ignore_ascii_case(&content.md5))
         {
-            return Ok(Some(format!("it has the published MD5 {}", content.md5)));
+            return Ok(Some(format!(
+                "the member has the published MD5 {}",
+                content.md5
+            )));
         }
         let reads_it = self
             .expected
@@ -444,12 +476,13 @@ impl Bundle<'_> {
             .iter()
             .any(|path| path.starts_with(&member.name));
         let own_name = self.name.rsplit('/').next().unwrap_or_default();
-        Ok((!reads_it && member.name.ends_with(own_name))
-            .then(|| "it has the bundle's name, and the pipeline reads nothing in it".to_owned()))
+        Ok((!reads_it && member.name.ends_with(own_name)).then(|| {
+            "the member has the bundle's name, and the pipeline reads nothing in it".to_owned()
+        }))
     }
 
-    /// Returns the directory that all members are in, if the bundle is right without it: its members are then those of the good
-    /// bundle, or have the paths that the pipeline reads.
+    /// Returns the directory that contains all members, if the bundle is right without this directory: the members are
+    /// then those of the verified bundle, or have the paths that the pipeline reads.
     fn common_directory(&self, files: &[&BundleMember]) -> Option<String> {
         let (directory, _) = files.first()?.name.split_once('/')?;
         let prefix = format!("{directory}/");
@@ -468,58 +501,64 @@ impl Bundle<'_> {
             }
             None => {
                 let paths = &self.expected.paths;
-                let there = |names: &[&str]| {
+                let count_present = |names: &[&str]| {
                     paths
                         .iter()
                         .filter(|path| names.contains(&path.as_str()))
                         .count()
                 };
-                let whole: Vec<&str> = files.iter().map(|member| member.name.as_str()).collect();
-                there(&inner) > 0 && there(&whole) == 0
+                let unstripped: Vec<&str> =
+                    files.iter().map(|member| member.name.as_str()).collect();
+                count_present(&inner) > 0 && count_present(&unstripped) == 0
             }
         };
         right.then(|| directory.to_owned())
     }
 
-    /// Compares the members with the list of the good bundle.
+    /// Compares the members with those of the verified bundle.
     fn compare_members(&self, files: &[&BundleMember], known: &[BundleMember]) -> AuditFinding {
-        let here: BTreeMap<&str, &BundleMember> = files
+        let found_members: BTreeMap<&str, &BundleMember> = files
             .iter()
             .map(|member| (member.name.as_str(), *member))
             .collect();
         let good: BTreeMap<&str, &BundleMember> = known
             .iter()
-            .filter(|member| !member.is_folder())
+            .filter(|member| !member.is_directory())
             .map(|member| (member.name.as_str(), member))
             .collect();
         let mut changes = Vec::new();
-        let (mut gone, mut new, mut other) = (0_u64, 0_u64, 0_u64);
+        let (mut gone, mut new, mut changed) = (0_u64, 0_u64, 0_u64);
         for (name, member) in &good {
-            match here.get(name) {
+            match found_members.get(name) {
                 None => {
                     gone += 1;
-                    changes.push(format!("{name} is gone"));
+                    changes.push(format!("{name} is missing"));
                 }
                 Some(found) if (found.size, found.crc) != (member.size, member.crc) => {
-                    other += 1;
+                    changed += 1;
                     changes.push(format!(
-                        "{name} has {} bytes and CRC {:08x}, had {} and {:08x}",
+                        "{name} has {} bytes and CRC {:08x}, but had {} bytes and CRC {:08x}",
                         found.size, found.crc, member.size, member.crc
                     ));
                 }
                 Some(_) => {}
             }
         }
-        for name in here.keys().filter(|name| !good.contains_key(*name)) {
+        for name in found_members
+            .keys()
+            .filter(|name| !good.contains_key(*name))
+        {
             new += 1;
             changes.push(format!("{name} is new"));
         }
         if changes.is_empty() {
             let proof = match good.len() {
-                1 => "its only member has the name, size and CRC of that in the good bundle"
+                1 => "its only member has the name, size and CRC of that in the verified bundle"
                     .to_owned(),
                 count => {
-                    format!("all {count} members have the names, sizes and CRCs of the good bundle")
+                    format!(
+                        "all {count} members have the names, sizes and CRCs of the verified bundle"
+                    )
                 }
             };
             return self.finding(&cause::BUNDLE_REPACKED).proof(proof);
@@ -528,7 +567,7 @@ impl Bundle<'_> {
             .finding(&cause::BUNDLE_CHANGED)
             .cells(changes.len() as u64);
         finding = finding.proof(format!(
-            "of {} members, {other} are others and {gone} are gone; {new} are new",
+            "of {} members, {changed} changed and {gone} are missing; {new} are new",
             good.len()
         ));
         for change in changes {
@@ -538,16 +577,17 @@ impl Bundle<'_> {
     }
 }
 
+/// Returns name, size and CRC of all files.
 fn contents(members: &[BundleMember]) -> BTreeSet<(&str, u64, u32)> {
     members
         .iter()
-        .filter(|member| !member.is_folder())
+        .filter(|member| !member.is_directory())
         .map(BundleMember::content)
         .collect()
 }
 
-/// Finds a server's message among other bytes. Returns its offset and its first words.
-fn page(bytes: &[u8]) -> Option<(usize, String)> {
+/// Finds an error page or message of a server among other bytes. Returns its offset and its beginning.
+fn find_page(bytes: &[u8]) -> Option<(usize, String)> {
     const BEGINS: [&[u8]; 8] = [
         b"<!DOCTYPE html",
         b"<!doctype html",
@@ -565,7 +605,7 @@ fn page(bytes: &[u8]) -> Option<(usize, String)> {
     let text = bytes.get(found..)?;
     let printable = |byte: &&u8| byte.is_ascii_graphic() || byte.is_ascii_whitespace();
     let length = text.iter().take(120).take_while(printable).count();
-    // A few such bytes may occur by chance.
+    // A few of these bytes may occur by chance.
     (length >= 24).then(|| {
         (
             found,
@@ -575,7 +615,7 @@ fn page(bytes: &[u8]) -> Option<(usize, String)> {
 }
 
 /// Finds a run of zeros. Returns its offset and its length.
-fn zeros(bytes: &[u8]) -> Option<(usize, usize)> {
+fn find_zeros(bytes: &[u8]) -> Option<(usize, usize)> {
     let mut begin = 0;
     while let Some(found) = bytes.get(begin..)?.iter().position(|byte| *byte == 0) {
         let first = begin + found;
@@ -584,7 +624,7 @@ fn zeros(bytes: &[u8]) -> Option<(usize, usize)> {
             .iter()
             .take_while(|byte| **byte == 0)
             .count();
-        if length >= HOLE {
+        if length >= MIN_HOLE_BYTES {
             return Some((first, length));
         }
         begin = first + length;

@@ -1,4 +1,4 @@
-//! Files of a tree.
+//! Causes of differences in the files of a tree.
 
 use super::{Cause, Family, Harm};
 
@@ -23,8 +23,8 @@ pub static FILE_PACKED: Cause = Cause {
     id: "file-packed",
     family: Family::Files,
     harm: Harm::Form,
-    meaning: "a file was compressed or unpacked, and its name shows it",
-    advice: "nothing, if programs that read the tree expect it",
+    meaning: "a file was compressed or unpacked, as the suffix of its name shows",
+    advice: "nothing, if the programs that read the tree can handle it",
 };
 
 pub static FILES_MISSING: Cause = Cause {
@@ -32,22 +32,22 @@ pub static FILES_MISSING: Cause = Cause {
     family: Family::Files,
     harm: Harm::Content,
     meaning: "files are missing",
-    advice: "prepare again; preparation may have been stopped half-way",
+    advice: "prepare again; the preparation may have been interrupted",
 };
 
 pub static FILES_SURPLUS: Cause = Cause {
     id: "files-surplus",
     family: Family::Files,
     harm: Harm::Content,
-    meaning: "there are files that should not be there",
-    advice: "remove them; a file more can give answers away",
+    meaning: "there are additional files",
+    advice: "remove them; an additional file can reveal answers",
 };
 
 pub static FILES_RENAMED: Cause = Cause {
     id: "files-renamed",
     family: Family::Files,
     harm: Harm::Content,
-    meaning: "files have other names and the same content",
+    meaning: "files have different names but the same content",
     advice: "restore the names",
 };
 
@@ -55,32 +55,32 @@ pub static FILES_SWAPPED: Cause = Cause {
     id: "files-swapped",
     family: Family::Files,
     harm: Harm::Content,
-    meaning: "files have the content of other files of the same tree",
-    advice: "restore the names: files belong to other items",
+    meaning: "files have the content of different files in the same tree",
+    advice: "restore the names; each of these files belongs to a different item",
 };
 
 pub static BYTES_APPENDED: Cause = Cause {
     id: "bytes-appended",
     family: Family::Files,
     harm: Harm::Content,
-    meaning: "files have further bytes behind their end",
-    advice: "prepare again; two files may have been written into one, or something was appended",
+    meaning: "files have additional bytes at the end",
+    advice: "prepare again; something may have been appended, for example a second file",
 };
 
 pub static FILES_OTHER_PART: Cause = Cause {
     id: "files-other-part",
     family: Family::Files,
     harm: Harm::Answers,
-    meaning: "files are in the directory of another part of the split",
-    advice: "prepare again: the test items differ",
+    meaning: "files are in the directory of a different part of the split",
+    advice: "prepare again; the test items differ",
 };
 
 pub static FILE_NAMES_CASE: Cause = Cause {
     id: "file-names-case",
     family: Family::Files,
     harm: Harm::Form,
-    meaning: "file names differ in case or in the form of letters",
-    advice: "use a file system that keeps names as they are",
+    meaning: "file names differ only in case, accents or Unicode normalization",
+    advice: "use a file system that preserves file names",
 };
 
 pub static FILES_EMPTY: Cause = Cause {
@@ -95,7 +95,7 @@ pub static FILES_CUT_OFF: Cause = Cause {
     id: "files-cut-off",
     family: Family::Files,
     harm: Harm::Content,
-    meaning: "files end too early",
+    meaning: "files are truncated",
     advice: "prepare again; the disk may have been full",
 };
 
@@ -103,8 +103,8 @@ pub static FILES_DAMAGED: Cause = Cause {
     id: "files-damaged",
     family: Family::Files,
     harm: Harm::Content,
-    meaning: "files do not have the format of their names, and the others do",
-    advice: "prepare again; the disk or a copy may be at fault",
+    meaning: "files do not have the format that their names indicate, while our files do",
+    advice: "prepare again; the disk or a copy operation may have damaged them",
 };
 
 pub static ARCHIVE_UNPACKED: Cause = Cause {
@@ -112,7 +112,7 @@ pub static ARCHIVE_UNPACKED: Cause = Cause {
     family: Family::Files,
     harm: Harm::Form,
     meaning: "an archive was unpacked into a directory",
-    advice: "nothing, if programs that read the tree expect it",
+    advice: "nothing, if the programs that read the tree can handle it",
 };
 
 pub static BUNDLE_MEMBER: Cause = Cause {
@@ -120,13 +120,13 @@ pub static BUNDLE_MEMBER: Cause = Cause {
     family: Family::Files,
     harm: Harm::Content,
     meaning: "the published file is an unchanged member of a bundle, and ours is not",
-    advice: "prepare from that bundle, if it is another one than was prepared; else the member was not copied as it is",
+    advice: "if that is a different bundle, prepare from it; otherwise the pipeline changes the member instead of copying it",
 };
 
 pub static FILES_CHANGED: Cause = Cause {
     id: "files-changed",
     family: Family::Files,
     harm: Harm::Content,
-    meaning: "files whose format is not looked into have other bytes",
-    advice: "prepare again from a sound bundle",
+    meaning: "files in a format that the audit does not read have different bytes",
+    advice: "prepare again from an intact bundle",
 };

@@ -1,4 +1,4 @@
-//! Labels and answers.
+//! Causes of differences in labels and answers.
 
 use super::{Cause, Family, Harm};
 
@@ -9,5 +9,5 @@ pub static LABELS_CHANGED: Cause = Cause {
     family: Family::Labels,
     harm: Harm::Answers,
     meaning: "labels differ",
-    advice: "prepare again from a sound bundle: scores are not comparable",
+    advice: "prepare again from an intact bundle; scores are not comparable",
 };

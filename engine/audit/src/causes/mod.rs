@@ -1,4 +1,5 @@
-//! The list of causes. Their ids are part of the interface, because scripts rely on them. `docs/audit.md` describes each.
+//! The list of causes. Their ids are part of the interface, because scripts rely on them. `docs/audit.md` describes
+//! each.
 
 pub mod bundle;
 pub mod files;
@@ -17,13 +18,13 @@ use serde::Serialize;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Harm {
-    /// Only other bytes.
+    /// Only bytes differ.
     None,
-    /// The same values in another spelling.
+    /// The values are equal, but spelled differently.
     Form,
-    /// Other values.
+    /// Values differ.
     Content,
-    /// Other answers or other test items: scores are not comparable.
+    /// Answers or test items differ, so scores are not comparable.
     Answers,
 }
 
@@ -38,7 +39,7 @@ impl fmt::Display for Harm {
     }
 }
 
-/// Families of causes.
+/// A group of causes. `docs/audit.md` has one section per family.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Family {
@@ -50,20 +51,20 @@ pub enum Family {
     Split,
     Files,
     Images,
-    /// No rule explains it.
+    /// Differences that no rule explains.
     Unknown,
 }
 
-/// A kind of difference.
+/// A kind of difference, with the text that the report shows for it.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Cause {
     pub id: &'static str,
     pub family: Family,
-    /// At least.
+    /// Minimum harm. The role of a file can raise it.
     pub harm: Harm,
-    /// A sentence that describes it.
+    /// Describes the difference.
     pub meaning: &'static str,
-    /// The suggested action.
+    /// Suggests an action.
     pub advice: &'static str,
 }
 
@@ -73,10 +74,10 @@ pub static NOT_CLASSIFIED: Cause = Cause {
     family: Family::Unknown,
     harm: Harm::Content,
     meaning: "no rule explains this difference",
-    advice: "look at both files; a report with a small example would let the rule be added",
+    advice: "compare both files yourself; a bug report with a small example helps to add a rule",
 };
 
-/// Every cause, by family.
+/// Returns every cause, grouped by family.
 pub fn all() -> impl Iterator<Item = &'static Cause> {
     let families = [
         bundle::ALL,
@@ -97,11 +98,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ids_are_unique_and_described() {
+    fn cause_ids_are_unique_and_documented() {
         let page = include_str!("../../../../docs/audit.md");
         let mut seen = std::collections::BTreeSet::new();
         for cause in all() {
-            assert!(seen.insert(cause.id), "{} twice", cause.id);
+            assert!(seen.insert(cause.id), "{} occurs twice", cause.id);
             let row = format!("| `{}` | {} |", cause.id, cause.harm);
             assert!(page.contains(&row), "docs/audit.md lacks {row}");
         }

@@ -1,4 +1,4 @@
-//! Rows and columns of tables.
+//! Causes of differences in the rows and columns of tables.
 
 use super::{Cause, Family, Harm};
 
@@ -20,8 +20,8 @@ pub static ROW_ORDER: Cause = Cause {
     id: "row-order",
     family: Family::Rows,
     harm: Harm::None,
-    meaning: "the same rows in another order",
-    advice: "keep the order of the split; scores are the same where rows are aligned by id",
+    meaning: "the same rows in a different order",
+    advice: "keep the order of the split; if grading aligns rows by id, scores stay the same",
 };
 
 pub static ROWS_MISSING: Cause = Cause {
@@ -29,14 +29,14 @@ pub static ROWS_MISSING: Cause = Cause {
     family: Family::Rows,
     harm: Harm::Content,
     meaning: "rows are missing",
-    advice: "prepare the whole bundle; a partial tree cannot be compared",
+    advice: "prepare the entire bundle; a partial tree cannot be compared",
 };
 
 pub static ROWS_ADDED: Cause = Cause {
     id: "rows-added",
     family: Family::Rows,
     harm: Harm::Content,
-    meaning: "there are rows that should not be there",
+    meaning: "there are additional rows",
     advice: "prepare again; do not append to prepared files",
 };
 
@@ -60,15 +60,15 @@ pub static COLUMNS_ADDED: Cause = Cause {
     id: "columns-added",
     family: Family::Rows,
     harm: Harm::Content,
-    meaning: "there are columns that should not be there",
-    advice: "prepare again; a column more can give answers away",
+    meaning: "there are additional columns",
+    advice: "prepare again; an additional column can reveal answers",
 };
 
 pub static COLUMNS_RENAMED: Cause = Cause {
     id: "columns-renamed",
     family: Family::Rows,
     harm: Harm::Content,
-    meaning: "columns have other names and the same content",
+    meaning: "columns have different names but the same content",
     advice: "restore the names",
 };
 
@@ -76,7 +76,7 @@ pub static COLUMN_ORDER: Cause = Cause {
     id: "column-order",
     family: Family::Rows,
     harm: Harm::Form,
-    meaning: "the same columns in another order",
+    meaning: "the same columns in a different order",
     advice: "keep the order of columns",
 };
 
@@ -84,7 +84,7 @@ pub static COLUMN_TYPES: Cause = Cause {
     id: "column-types",
     family: Family::Rows,
     harm: Harm::Form,
-    meaning: "columns are stored with other types",
+    meaning: "columns are stored with different types",
     advice: "keep the types of the raw file",
 };
 
@@ -92,7 +92,7 @@ pub static ARRAY_SHAPE: Cause = Cause {
     id: "array-shape",
     family: Family::Rows,
     harm: Harm::Content,
-    meaning: "arrays have other dimensions",
+    meaning: "arrays have different dimensions",
     advice: "keep the shape of the raw array",
 };
 
@@ -101,5 +101,5 @@ pub static VALUES_CHANGED: Cause = Cause {
     family: Family::Rows,
     harm: Harm::Content,
     meaning: "values differ",
-    advice: "prepare again from a sound bundle; the examples show cells",
+    advice: "prepare again from an intact bundle; the examples show some of the values",
 };

@@ -1,4 +1,4 @@
-//! Items in other parts.
+//! Causes of items in a different part of the split.
 
 use super::{Cause, Family, Harm};
 
@@ -8,14 +8,14 @@ pub static OTHER_SPLIT: Cause = Cause {
     id: "other-split",
     family: Family::Split,
     harm: Harm::Answers,
-    meaning: "the same items, divided otherwise into train and test",
-    advice: "prepare with the benchmark's seed and size: scores are not comparable",
+    meaning: "the same items, divided differently into train and test",
+    advice: "prepare with the benchmark's seed and test size; scores are not comparable",
 };
 
 pub static PARTS_SWAPPED: Cause = Cause {
     id: "parts-swapped",
     family: Family::Split,
     harm: Harm::Answers,
-    meaning: "train and test are exchanged",
-    advice: "exchange them back: scores are not comparable",
+    meaning: "train and test are swapped",
+    advice: "swap them back; scores are not comparable",
 };

@@ -1,4 +1,4 @@
-//! Spelling of values.
+//! Causes of differences in the spelling of values.
 
 use super::{Cause, Family, Harm};
 
@@ -28,7 +28,7 @@ pub static LINE_ENDS: Cause = Cause {
     id: "line-ends",
     family: Family::Text,
     harm: Harm::Form,
-    meaning: "lines end in CR LF",
+    meaning: "line endings differ, for example CR LF instead of LF",
     advice: "prepare on Linux, or write with `lineterminator='\\n'`",
 };
 
@@ -36,7 +36,7 @@ pub static BYTE_ORDER_MARK: Cause = Cause {
     id: "byte-order-mark",
     family: Family::Text,
     harm: Harm::Form,
-    meaning: "the file begins with a byte order mark",
+    meaning: "only one of the two files begins with a byte order mark",
     advice: "write with encoding `utf-8` instead of `utf-8-sig`",
 };
 
@@ -44,7 +44,7 @@ pub static ENCODING: Cause = Cause {
     id: "encoding",
     family: Family::Text,
     harm: Harm::Form,
-    meaning: "the same text in another encoding",
+    meaning: "the same text in a different encoding",
     advice: "write with encoding `utf-8`",
 };
 
@@ -52,7 +52,7 @@ pub static MOJIBAKE: Cause = Cause {
     id: "mojibake",
     family: Family::Text,
     harm: Harm::Content,
-    meaning: "UTF-8 was read as a single-byte encoding and written again",
+    meaning: "UTF-8 text was decoded with a single-byte encoding and written again",
     advice: "read the raw file with encoding `utf-8`",
 };
 
@@ -60,7 +60,7 @@ pub static DELIMITER: Cause = Cause {
     id: "delimiter",
     family: Family::Text,
     harm: Harm::Form,
-    meaning: "another character separates the fields",
+    meaning: "a different character separates the fields",
     advice: "write with the delimiter of the published file",
 };
 
@@ -68,7 +68,7 @@ pub static QUOTING: Cause = Cause {
     id: "quoting",
     family: Family::Text,
     harm: Harm::Form,
-    meaning: "other fields are quoted",
+    meaning: "different fields are quoted",
     advice: "write with `quoting=csv.QUOTE_MINIMAL`",
 };
 
@@ -76,7 +76,7 @@ pub static FINAL_NEWLINE: Cause = Cause {
     id: "final-newline",
     family: Family::Text,
     harm: Harm::Form,
-    meaning: "the last line end is there on one side only",
+    meaning: "the files differ in the line breaks at their end",
     advice: "nothing",
 };
 
@@ -84,7 +84,7 @@ pub static INDEX_COLUMN: Cause = Cause {
     id: "index-column",
     family: Family::Text,
     harm: Harm::Form,
-    meaning: "an additional column has the numbers of the rows",
+    meaning: "an additional column contains row numbers",
     advice: "write with `index=False`",
 };
 
@@ -92,32 +92,32 @@ pub static MISSING_WORDS: Cause = Cause {
     id: "missing-words",
     family: Family::Text,
     harm: Harm::Form,
-    meaning: "missing values are spelled otherwise",
-    advice: "use pandas 2.0 or newer, where `None` is read as missing, and `na_rep=''`",
+    meaning: "missing values are spelled differently",
+    advice: "use pandas 2.0 or newer, which reads `None` as missing, and write with `na_rep=''`",
 };
 
 pub static BOOLEAN_WORDS: Cause = Cause {
     id: "boolean-words",
     family: Family::Text,
     harm: Harm::Form,
-    meaning: "booleans are spelled otherwise",
-    advice: "keep booleans as pandas prints them",
+    meaning: "booleans are spelled differently",
+    advice: "write booleans as pandas does: `True` and `False`",
 };
 
 pub static LEADING_ZEROS: Cause = Cause {
     id: "leading-zeros",
     family: Family::Text,
     harm: Harm::Content,
-    meaning: "codes of digits lost their leading zeros",
-    advice: "read the column as text: `dtype=str`; `007` and `7` are names of different things",
+    meaning: "numeric codes lost their leading zeros",
+    advice: "read the column as text (`dtype=str`), because `007` and `7` are different codes",
 };
 
 pub static NUMBER_SPELLING: Cause = Cause {
     id: "number-spelling",
     family: Family::Text,
     harm: Harm::Form,
-    meaning: "the same numbers in other digits",
-    advice: "keep the column's type: an integer column with gaps becomes float, for instance",
+    meaning: "the same numbers, written differently, for example `1.0` and `1`",
+    advice: "keep the column's type; for example, pandas turns integers into floats if values are missing",
 };
 
 pub static FLOAT_LAST_DIGIT: Cause = Cause {
@@ -125,14 +125,14 @@ pub static FLOAT_LAST_DIGIT: Cause = Cause {
     family: Family::Text,
     harm: Harm::Form,
     meaning: "numbers differ by at most four units in the last place",
-    advice: "pandas' default parser before 3.1 is not exact; read with `float_precision='round_trip'` or accept it",
+    advice: "pandas' default parser before 3.1 is not exact; read with `float_precision='round_trip'`, or accept the difference",
 };
 
 pub static FLOAT_SINGLE: Cause = Cause {
     id: "float-single",
     family: Family::Text,
     harm: Harm::Form,
-    meaning: "numbers of single precision on one side",
+    meaning: "one of the two files has numbers in single precision",
     advice: "keep the column's type",
 };
 
@@ -148,15 +148,15 @@ pub static BLANKS: Cause = Cause {
     id: "blanks",
     family: Family::Text,
     harm: Harm::Form,
-    meaning: "cells differ in spaces at their ends",
-    advice: "read without `skipinitialspace`, and do not strip",
+    meaning: "cells differ in leading or trailing spaces",
+    advice: "read without `skipinitialspace`, and do not strip cells",
 };
 
 pub static LETTER_CASE: Cause = Cause {
     id: "letter-case",
     family: Family::Text,
     harm: Harm::Content,
-    meaning: "texts differ in upper and lower case",
+    meaning: "texts differ only in upper and lower case",
     advice: "do not change the case of texts",
 };
 
@@ -164,7 +164,7 @@ pub static DOCUMENT_LAYOUT: Cause = Cause {
     id: "document-layout",
     family: Family::Text,
     harm: Harm::Form,
-    meaning: "the same JSON values in another layout",
+    meaning: "the same JSON values in a different layout",
     advice: "nothing, or write with the publisher's `json.dumps` settings",
 };
 
@@ -172,6 +172,6 @@ pub static KEY_ORDER: Cause = Cause {
     id: "key-order",
     family: Family::Text,
     harm: Harm::Form,
-    meaning: "the same JSON values, keys in another order",
+    meaning: "the same JSON values with keys in a different order",
     advice: "nothing, or keep the order of keys",
 };

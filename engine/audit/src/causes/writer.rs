@@ -1,4 +1,4 @@
-//! Files whose bytes depend on the library that writes them.
+//! Causes of differences between files that different libraries or versions wrote.
 
 use super::{Cause, Family, Harm};
 
@@ -14,7 +14,7 @@ pub static PARQUET_WRITER: Cause = Cause {
     id: "parquet-writer",
     family: Family::Writer,
     harm: Harm::None,
-    meaning: "the same table, written by another library or version",
+    meaning: "the same table, written by a different library or version",
     advice: "nothing: values, types and order are equal",
 };
 
@@ -22,15 +22,15 @@ pub static PARQUET_VERSIONS: Cause = Cause {
     id: "parquet-versions",
     family: Family::Writer,
     harm: Harm::None,
-    meaning: "the published file was written by other versions of fastparquet and pandas",
-    advice: "nothing; the versions can be put into the pipeline",
+    meaning: "the published file was written by different versions of fastparquet and pandas",
+    advice: "nothing; you can specify these versions in the pipeline",
 };
 
 pub static PARQUET_UNKNOWN_VERSIONS: Cause = Cause {
     id: "parquet-unknown-versions",
     family: Family::Writer,
     harm: Harm::Form,
-    meaning: "none of the known versions of the writer gives the published checksum",
+    meaning: "no known version of the writer reproduces the published checksum",
     advice: "nothing can be concluded from this checksum; the other files of the competition show whether the split is right",
 };
 
@@ -38,7 +38,7 @@ pub static ARCHIVE_REPACKED: Cause = Cause {
     id: "archive-repacked",
     family: Family::Writer,
     harm: Harm::None,
-    meaning: "another archive of the same members",
+    meaning: "a different archive with the same members",
     advice: "nothing: the content is the same",
 };
 
@@ -46,6 +46,6 @@ pub static ARRAY_LAYOUT: Cause = Cause {
     id: "array-layout",
     family: Family::Writer,
     harm: Harm::None,
-    meaning: "the same array, with another header or its entries in another order of storage",
+    meaning: "the same array with a different header or storage order",
     advice: "nothing: values, types and dimensions are equal",
 };

@@ -1,5 +1,5 @@
-//! Finds the versions of fastparquet and pandas that wrote a published Parquet file. All bytes before the footer are hashed
-//! once, and then continued with one footer per pair of versions.
+//! Finds the versions of fastparquet and pandas that wrote a published Parquet file. The bytes before the footer are
+//! hashed once. Then a copy of this hash is continued with the footer of each pair of versions.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -10,17 +10,19 @@ use prep_formats::parquet::{ParquetFooter, WriterVersions, with_versions};
 
 use crate::read::{hasher, hex};
 
-/// Known releases, one per line: `LIBRARY VERSION`.
+/// Known releases, one `LIBRARY VERSION` per line.
 const RELEASES: &str = include_str!("releases.txt");
 
 pub(super) enum FooterMatch {
-    /// The versions of the published file, and those of our file.
+    /// The versions that wrote the published file, and those that wrote our file.
     Versions(WriterVersions, WriterVersions),
-    /// No pair of versions matches. Contains the number of pairs that were tried.
+    /// No pair of versions matches. The value is the number of pairs that were tried.
     Tried(usize),
+    /// A different library than fastparquet wrote our file.
     OtherWriter,
 }
 
+/// Finds the versions with which our file at `path` has the MD5 `md5`.
 pub(super) fn search(path: &Path, md5: &str) -> io::Result<FooterMatch> {
     let mut file = File::open(path)?;
     let length = file.metadata()?.len();
@@ -51,9 +53,9 @@ pub(super) fn search(path: &Path, md5: &str) -> io::Result<FooterMatch> {
                 continue;
             };
             tried += 1;
-            let mut whole = before.clone();
-            whole.update(&end);
-            if hex(whole).eq_ignore_ascii_case(md5) {
+            let mut hasher = before.clone();
+            hasher.update(&end);
+            if hex(hasher).eq_ignore_ascii_case(md5) {
                 return Ok(FooterMatch::Versions(versions, tail.versions));
             }
         }
@@ -61,6 +63,7 @@ pub(super) fn search(path: &Path, md5: &str) -> io::Result<FooterMatch> {
     Ok(FooterMatch::Tried(tried))
 }
 
+/// Returns the known versions of a library.
 fn releases(library: &str) -> impl Iterator<Item = &'static str> + '_ {
     RELEASES
         .lines()
@@ -72,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn all_releases_are_versions() {
+    fn all_known_releases_are_valid_versions() {
         let pairs = releases("fastparquet").count() * releases("pandas").count();
         assert!(pairs >= 300, "{pairs}");
         for fastparquet in releases("fastparquet") {

@@ -1,5 +1,5 @@
-//! Finds the form of a CSV file that has the published MD5, for example other quotes or line ends. All forms are rendered and
-//! hashed in one pass over the rows.
+//! Finds the form of a CSV file that has the published MD5, for example with other quotes or line endings. All forms
+//! are rendered and hashed in one pass over the rows.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use crate::read::hex;
 use prep_contents::table::CsvTable;
 use prep_contents::{ContentsError, DecodingLimits, Format, Result, Row, TableReader};
 
-/// Which fields are quoted.
+/// The fields that are quoted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Quotes {
     Minimal,
@@ -19,37 +19,39 @@ enum Quotes {
     All,
 }
 
-/// A form of the file, as differences from our form.
+/// A form of the file, described by its differences from ours.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rendering {
     byte_order_mark: bool,
     crlf: bool,
     index: bool,
     quotes: Quotes,
-    /// Missing cells of this column are written as `None`. `usize::MAX`: of all columns.
+    /// Missing cells of this column are written as `None`. `usize::MAX` means all columns.
     none_in: Option<usize>,
-    /// Numbers are those that pandas' default parser before 3.1 reads from our text.
+    /// Numbers are written as pandas' default parser before 3.1 reads them from our text.
     fast_floats: bool,
     no_final_newline: bool,
     order: Order,
+    /// Name of the column in `none_in` or `order`, for the description.
     column: String,
 }
 
-/// Another order of rows.
+/// The order of rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Order {
     Same,
-    /// Sorted by this column, ascending or descending.
+    /// Sorted by this column. Ascending if `true`.
     Sorted(usize, bool),
     Reversed,
 }
 
-/// Maximum rendered bytes. For larger files, fewer columns are tried.
-const BUDGET: u64 = 64 << 30;
-/// Approximate bytes of memory per byte of a row while rows are sorted.
+/// Maximum number of bytes to render. For larger files, fewer columns are tried.
+const MAX_RENDERED_BYTES: u64 = 64 << 30;
+/// Approximate memory for sorting rows, in bytes per byte of the file.
 const ROW_MEMORY: u64 = 4;
 
 impl Rendering {
+    /// The form in which `prep` writes CSV.
     pub(super) fn plain() -> Rendering {
         Rendering {
             byte_order_mark: false,
@@ -78,8 +80,8 @@ impl Rendering {
         }
     }
 
-    /// Describes all differences.
-    pub fn words(&self) -> String {
+    /// Describes all differences from our form.
+    pub fn description(&self) -> String {
         let mut words = Vec::new();
         if self.byte_order_mark {
             words.push("with a byte order mark".to_owned());
@@ -88,36 +90,37 @@ impl Rendering {
             words.push("lines end in CR LF".to_owned());
         }
         if self.no_final_newline {
-            words.push("without the last line end".to_owned());
+            words.push("without a line break at the end".to_owned());
         }
         if self.index {
             words.push("with an index column".to_owned());
         }
         match self.quotes {
             Quotes::Minimal => {}
-            Quotes::NonNumeric => words.push("all fields but numbers quoted".to_owned()),
-            Quotes::All => words.push("all fields quoted".to_owned()),
+            Quotes::NonNumeric => words.push("all fields except numbers are quoted".to_owned()),
+            Quotes::All => words.push("all fields are quoted".to_owned()),
         }
         match self.none_in {
             None => {}
-            Some(usize::MAX) => words.push("`None` for all that is missing".to_owned()),
-            Some(_) => words.push(format!("`None` for what is missing in `{}`", self.column)),
+            Some(usize::MAX) => words.push("`None` for all missing values".to_owned()),
+            Some(_) => words.push(format!("`None` for missing values in `{}`", self.column)),
         }
         if self.fast_floats {
-            words.push("numbers read by pandas' default parser before 3.1".to_owned());
+            words.push("numbers as read by pandas' default parser before 3.1".to_owned());
         }
         match self.order {
             Order::Same => {}
-            Order::Reversed => words.push("rows from the last to the first".to_owned()),
+            Order::Reversed => words.push("rows in reverse order".to_owned()),
             Order::Sorted(_, rising) => {
-                let way = if rising { "rising" } else { "falling" };
-                words.push(format!("rows sorted by `{}`, {way}", self.column));
+                let direction = if rising { "ascending" } else { "descending" };
+                words.push(format!("rows sorted by `{}`, {direction}", self.column));
             }
         }
         words.join(", ")
     }
 
-    pub(super) fn begin(&self, columns: &[String]) -> Vec<u8> {
+    /// Renders the header.
+    pub(super) fn header(&self, columns: &[String]) -> Vec<u8> {
         let mut line = Vec::new();
         if self.byte_order_mark {
             line.extend_from_slice(b"\xef\xbb\xbf");
@@ -138,6 +141,7 @@ impl Rendering {
         line
     }
 
+    /// Renders a row into `line`. `number` is its index, and `is_number` lists the columns that contain only numbers.
     pub(super) fn row(&self, number: u64, row: &Row, is_number: &[bool], line: &mut Vec<u8>) {
         line.clear();
         if self.index {
@@ -198,7 +202,7 @@ impl Rendering {
     }
 }
 
-/// Finds the form of our table that has this MD5.
+/// Finds a form of our table that has this MD5.
 pub(super) fn search(
     path: &Path,
     format: Format,
@@ -213,13 +217,13 @@ pub(super) fn search(
         .metadata()
         .map_err(ContentsError::system_error(path))?
         .len();
-    let at_most = usize::try_from(BUDGET / length.max(1)).unwrap_or(usize::MAX);
+    let at_most = usize::try_from(MAX_RENDERED_BYTES / length.max(1)).unwrap_or(usize::MAX);
     let is_table = matches!(format, Format::Csv(b','));
     let columns = match format {
         Format::Lines => &[],
         _ => table.columns(),
     };
-    let (is_number, has_gaps) = kinds(&table)?;
+    let (is_number, has_gaps) = column_kinds(&table)?;
     let candidates = candidates(columns, &has_gaps, is_table, at_most);
     let mut running: Vec<(Rendering, Md5, Vec<u8>)> = candidates
         .into_iter()
@@ -228,7 +232,7 @@ pub(super) fn search(
             let mut held = if columns.is_empty() {
                 Vec::new()
             } else {
-                rendering.begin(columns)
+                rendering.header(columns)
             };
             if !rendering.no_final_newline {
                 hasher.update(&held);
@@ -260,13 +264,13 @@ pub(super) fn search(
         }
     }
     if is_table && length.saturating_mul(ROW_MEMORY) <= limits.record {
-        return ordered(&table, &is_number, md5, at_most);
+        return search_orders(&table, &is_number, md5, at_most);
     }
     Ok(None)
 }
 
-/// Returns the columns that have only numbers, and the columns with missing cells.
-fn kinds(table: &CsvTable) -> Result<(Vec<bool>, Vec<bool>)> {
+/// Returns, for each column, whether it contains only numbers, and whether it has missing cells.
+fn column_kinds(table: &CsvTable) -> Result<(Vec<bool>, Vec<bool>)> {
     let width = table.columns().len();
     let (mut is_number, mut has_gaps) = (vec![true; width], vec![false; width]);
     let (mut rows, mut row) = (table.rows()?, Row::default());
@@ -280,6 +284,7 @@ fn kinds(table: &CsvTable) -> Result<(Vec<bool>, Vec<bool>)> {
     Ok((is_number, has_gaps))
 }
 
+/// Returns the forms that are tried, except other orders of rows.
 fn candidates(
     columns: &[String],
     has_gaps: &[bool],
@@ -344,8 +349,8 @@ fn candidates(
     all
 }
 
-/// Returns the orders of rows that are tried: sorted by each column, and reversed.
-fn ordered(
+/// Tries other orders of rows: reversed, and sorted by each column.
+fn search_orders(
     table: &CsvTable,
     is_number: &[bool],
     md5: &str,
@@ -388,7 +393,7 @@ fn ordered(
             }
         }
         let mut hasher = Md5::new();
-        let mut line = plain.begin(table.columns());
+        let mut line = plain.header(table.columns());
         hasher.update(&line);
         for place in &places {
             if let Some(row) = all.get(*place) {

@@ -1,4 +1,4 @@
-//! Finds a published checksum among the members of the prepared bundle, or of an older one.
+//! Finds a published checksum among the members of a bundle.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
@@ -8,10 +8,11 @@ use prep_contents::{Resources, Result, entries};
 
 use crate::read::{hasher, hex};
 
-/// Finds members of the bundle with these MD5s, by MD5, also in nested archives.
+/// Finds members of the bundle with these MD5s, including members of nested archives. Returns the path of each by its
+/// MD5.
 ///
 /// # Errors
-/// When the bundle cannot be read.
+/// If the bundle cannot be read.
 pub fn members(
     bundle: &Path,
     resources: &Resources<'_>,

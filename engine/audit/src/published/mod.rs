@@ -1,7 +1,7 @@
-//! Finds the form of our content that has the published checksum.
+//! Explains why a prepared file does not have its published checksum.
 //!
-//! A checksum reveals nothing about its content. So the audit tries causes: it renders our content as another library, option or
-//! version would have written it. A cause is accepted only if it reproduces the published checksum.
+//! A checksum reveals nothing about the content. So the audit tries causes: it renders our content as a different
+//! library, option or version would have written it. A cause is accepted only if it reproduces the published checksum.
 
 mod footers;
 mod forms;
@@ -20,42 +20,43 @@ pub use forms::Rendering;
 pub use members::members;
 pub use splits::search as search_split;
 
-/// The result of comparing a file with its published checksum.
+/// The result of checking a file against its published checksum.
 #[derive(Debug)]
 pub enum FileCheck {
     /// The file has its published checksum.
     Equal,
-    /// The file has another checksum, for this reason.
+    /// The file has a different checksum. The finding explains it.
     Other(AuditFinding),
 }
 
-/// Compares the file at `place`, called `path`, with its published MD5.
+/// Checks a file against its published MD5. `path` is its path in the tree, which findings show; `file` is its path on
+/// disk.
 ///
 /// # Errors
-/// When it cannot be read.
+/// If the file cannot be read.
 pub fn check(
     path: &str,
-    place: &Path,
+    file: &Path,
     md5: &str,
     limits: &DecodingLimits,
 ) -> Result<FileCheck, AuditError> {
-    let look = || -> Result<FileCheck, ContentsError> {
-        let found = read::md5(place)?;
+    let check_file = || -> Result<FileCheck, ContentsError> {
+        let found = read::md5(file)?;
         if found.eq_ignore_ascii_case(md5) {
             return Ok(FileCheck::Equal);
         }
         let unknown = || {
             let proof = format!(
-                "published is MD5 {md5}, it has {found}; no other form of its content has that sum"
+                "the published MD5 is {md5}, the file has {found}; no other form of its content has the published MD5"
             );
             AuditFinding::new(&NOT_CLASSIFIED, path).proof(proof)
         };
         let finding = match Format::from_path(path) {
-            Some(Format::Parquet) => match footers::search(place, md5)? {
-                footers::FooterMatch::Versions(there, here) => {
+            Some(Format::Parquet) => match footers::search(file, md5)? {
+                footers::FooterMatch::Versions(published, ours) => {
                     let finding = AuditFinding::new(&writer::PARQUET_VERSIONS, path);
                     finding.proof(format!(
-                        "with {there} in the footer instead of {here}, it has the published MD5"
+                        "with {published} in the footer instead of {ours}, the file has the published MD5"
                     ))
                 }
                 footers::FooterMatch::Tried(pairs) => {
@@ -66,15 +67,15 @@ pub fn check(
                 }
                 footers::FooterMatch::OtherWriter => {
                     let finding = AuditFinding::new(&writer::PARQUET_UNKNOWN_VERSIONS, path);
-                    finding.proof("it was written by another library than fastparquet")
+                    finding.proof("a different library than fastparquet wrote the file")
                 }
             },
             Some(format @ (Format::Csv(_) | Format::Lines)) => {
-                match forms::search(place, format, md5, limits)? {
+                match forms::search(file, format, md5, limits)? {
                     Some(rendering) => {
                         let proof = format!(
-                            "{}: rendered so, our content has the published MD5",
-                            rendering.words()
+                            "our content has the published MD5 if it is written in this form: {}",
+                            rendering.description()
                         );
                         AuditFinding::new(rendering.cause(), path).proof(proof)
                     }
@@ -85,5 +86,5 @@ pub fn check(
         };
         Ok(FileCheck::Other(finding))
     };
-    look().map_err(AuditError::reading(place))
+    check_file().map_err(AuditError::reading(file))
 }

@@ -1,7 +1,8 @@
-//! Finds the split that gives a published file: divides our items with other seeds and sizes, and renders the file for each.
+//! Finds the split that produces a published file: divides our items with other seeds and test sizes, and renders the
+//! file for each of them.
 //!
-//! Our train table, test table and answers together have the cells of all items, and the original order of the items follows
-//! from our split. So the file can be rendered for any seed without the bundle.
+//! Our train table, test table and answers together contain the cells of all items, and the original order of the items
+//! follows from our split. So the file can be rendered for any seed without the bundle.
 
 use std::path::Path;
 
@@ -17,12 +18,12 @@ use crate::tree::split::{merged, parts, seeds};
 use prep_contents::table::CsvTable;
 use prep_contents::{ContentsError, DecodingLimits, Format, Result, Row, TableReader};
 
-/// Maximum hashed bytes. For larger files, fewer seeds are tried.
-const BUDGET: u64 = 8 << 30;
-/// Approximate bytes of memory per byte of a file: rows, lines, and lines in another order.
+/// Maximum number of bytes to hash. For larger files, fewer seeds are tried.
+const MAX_HASHED_BYTES: u64 = 8 << 30;
+/// Approximate memory in bytes per byte of a file: for its rows, its lines, and the lines in a different order.
 const ROW_MEMORY: u64 = 4;
-/// Fractions of the test part that are tried.
-const SHARES: [f64; 9] = [0.1, 0.2, 0.25, 0.3, 0.15, 0.05, 0.33, 0.4, 0.5];
+/// Fractions of test items that are tried.
+const TEST_FRACTIONS: [f64; 9] = [0.1, 0.2, 0.25, 0.3, 0.15, 0.05, 0.33, 0.4, 0.5];
 
 /// A table in memory.
 struct LoadedTable {
@@ -31,6 +32,7 @@ struct LoadedTable {
 }
 
 impl LoadedTable {
+    /// Reads the CSV file at `path` below `home`. Returns `None` if it is missing, too large, or not CSV.
     fn read(home: &Path, path: &str, limits: &DecodingLimits) -> Result<Option<LoadedTable>> {
         let place = home.join(path);
         let is_csv = Format::from_path(path) == Some(Format::Csv(b','));
@@ -56,15 +58,15 @@ impl LoadedTable {
         }))
     }
 
-    fn place(&self, column: &str) -> Option<usize> {
-        self.columns.iter().position(|own| own == column)
+    fn position(&self, column: &str) -> Option<usize> {
+        self.columns.iter().position(|name| name == column)
     }
 }
 
-/// Finds the split whose file at `path` has this MD5.
+/// Finds the split with which the file at `path` has this MD5. `home` is our prepared directory.
 ///
 /// # Errors
-/// When our tables cannot be read.
+/// If our tables cannot be read.
 pub fn search(
     home: &Path,
     path: &str,
@@ -105,13 +107,13 @@ pub fn search(
     if (own.0.len(), own.1.len()) != (of_train.len(), of_test.len()) {
         return Ok(None);
     }
-    let header = Rendering::plain().begin(&wanted);
+    let header = Rendering::plain().header(&wanted);
     let bytes: u64 = of_train
         .iter()
         .chain(&of_test)
         .map(|line| line.len() as u64)
         .sum();
-    let mut left = BUDGET / bytes.max(1);
+    let mut left = MAX_HASHED_BYTES / bytes.max(1);
     for in_file_order in [false, true] {
         let mut own = own.clone();
         if in_file_order {
@@ -120,7 +122,7 @@ pub fn search(
         }
         let all = merged(&own, &of_train, &of_test, count);
         let sizes = std::iter::once(search.test_size)
-            .chain(SHARES.map(|share| Some(SplitSize::Fraction(share))));
+            .chain(TEST_FRACTIONS.map(|share| Some(SplitSize::Fraction(share))));
         for size in sizes {
             for seed in seeds() {
                 let Some(rest) = left.checked_sub(1) else {
@@ -146,7 +148,7 @@ pub fn search(
                         None => "the default test size".to_owned(),
                     };
                     let proof = format!(
-                        "divided with seed {seed} and {words}, our content has the published MD5"
+                        "split with seed {seed} and {words}, our content has the published MD5"
                     );
                     return Ok(Some(
                         AuditFinding::new(&cause::OTHER_SPLIT, path).proof(proof),
@@ -158,7 +160,8 @@ pub fn search(
     Ok(None)
 }
 
-/// Renders the lines of a file with these columns. The cells of the items come from these tables, row by row.
+/// Renders the lines of a file with these columns. Row `n` of each table describes the same item, so each cell comes
+/// from the first table with its column. Returns `None` if a column is missing.
 fn lines(columns: &[String], tables: &[Option<&LoadedTable>]) -> Option<Vec<Vec<u8>>> {
     let plain = Rendering::plain();
     let tables: Vec<&LoadedTable> = tables.iter().copied().flatten().collect();
@@ -169,7 +172,7 @@ fn lines(columns: &[String], tables: &[Option<&LoadedTable>]) -> Option<Vec<Vec<
     let find = |column: &String| {
         tables
             .iter()
-            .find_map(|table| Some((*table, table.place(column)?)))
+            .find_map(|table| Some((*table, table.position(column)?)))
     };
     let places: Vec<(&LoadedTable, usize)> = columns.iter().map(find).collect::<Option<_>>()?;
     let mut all = Vec::with_capacity(rows);

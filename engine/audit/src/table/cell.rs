@@ -1,4 +1,4 @@
-//! Finds the cause of the difference of two cells.
+//! Finds the cause of the difference between two cells.
 
 use std::borrow::Cow;
 
@@ -6,7 +6,7 @@ use prep_formats::pandas::{FloatParser, parse_f64};
 
 use crate::causes::{Cause, rows, text};
 
-/// Rules that explain a difference, in order.
+/// How two cells differ.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Difference {
     LineEnds,
@@ -15,14 +15,17 @@ pub(crate) enum Difference {
     NumberSpelling,
     /// A number with leading zeros on one side only: `007` and `7`.
     LeadingZeros,
-    /// Two doubles that are almost equal. Contains their distance in units in the last place, and whether pandas' default parser
-    /// reads our text as their number.
+    /// Two doubles that are almost equal: their distance in units in the last place, and whether pandas' default parser
+    /// reads the text of one side as the number of the other side.
     LastDigit {
         ulps: u64,
         parser: bool,
     },
+    /// One number is the other one in single precision.
     Single,
+    /// One number is the other one, rounded to fewer decimals.
     Rounded,
+    /// Leading or trailing spaces.
     Blanks,
     LetterCase,
     Mojibake,
@@ -30,19 +33,19 @@ pub(crate) enum Difference {
     Value,
 }
 
-/// Maximum distance, in units in the last place, of doubles that two parsers read from the same text.
-const ULPS: u64 = 4;
+/// Maximum distance between doubles that two parsers read from the same text, in units in the last place.
+const MAX_ULPS: u64 = 4;
 
 impl Difference {
-    /// Finds the rule for two cells of different text.
+    /// Returns how two cells with different text differ. The first rule that explains the difference wins.
     pub(crate) fn classify(theirs: &[u8], ours: &[u8]) -> Difference {
-        if *lf(theirs) == *lf(ours) {
+        if *with_lf(theirs) == *with_lf(ours) {
             return Difference::LineEnds;
         }
         if is_missing(theirs) && is_missing(ours) {
             return Difference::MissingWords;
         }
-        // A number that is stored as text is in quotes.
+        // Typed formats put numbers that are stored as text in quotes.
         if let Some(text) = quoted(theirs).xor(quoted(ours))
             && (text == theirs || text == ours)
             && number(text).is_some()
@@ -63,7 +66,7 @@ impl Difference {
             return Difference::Blanks;
         }
         if let (Ok(a), Ok(b)) = (std::str::from_utf8(theirs), std::str::from_utf8(ours)) {
-            if reread(a).as_deref() == Some(b) || reread(b).as_deref() == Some(a) {
+            if undo_mojibake(a).as_deref() == Some(b) || undo_mojibake(b).as_deref() == Some(a) {
                 return Difference::Mojibake;
             }
             if a.to_lowercase() == b.to_lowercase() {
@@ -91,7 +94,8 @@ impl Difference {
     }
 }
 
-fn lf(cell: &[u8]) -> Cow<'_, [u8]> {
+/// Replaces CR LF and CR with LF.
+fn with_lf(cell: &[u8]) -> Cow<'_, [u8]> {
     if memchr::memchr(b'\r', cell).is_none() {
         return Cow::Borrowed(cell);
     }
@@ -113,7 +117,7 @@ fn quoted(cell: &[u8]) -> Option<&[u8]> {
     cell.strip_prefix(b"\"")?.strip_suffix(b"\"")
 }
 
-/// The texts that pandas, NumPy and Python write for missing values.
+/// Returns whether the cell is a text that pandas, NumPy or Python write for missing values.
 fn is_missing(cell: &[u8]) -> bool {
     let words: [&[u8]; 14] = [
         b"", b"NaN", b"nan", b"None", b"NULL", b"null", b"NA", b"N/A", b"<NA>", b"n/a", b"#N/A",
@@ -122,20 +126,21 @@ fn is_missing(cell: &[u8]) -> bool {
     words.contains(&cell)
 }
 
-/// The common type of a column's cells. In a column of text, `007` is not `7` and `1e5` is not `100000`.
+/// The types that all cells of a column have. In a column of text, `007` is not `7`, and `1e5` is not `100000`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Nature {
+pub(crate) struct ColumnType {
     pub numbers: bool,
     pub booleans: bool,
 }
 
-impl Nature {
-    /// The type of columns in formats that distinguish texts and numbers.
-    pub(crate) const TYPED: Nature = Nature {
+impl ColumnType {
+    /// The type of columns in formats that distinguish text from numbers.
+    pub(crate) const TYPED: ColumnType = ColumnType {
         numbers: true,
         booleans: true,
     };
 
+    /// Adds a cell of the column. Missing cells have no type.
     pub(crate) fn add(&mut self, cell: &[u8]) {
         let cell = cell.trim_ascii();
         if !is_missing(cell) {
@@ -144,8 +149,8 @@ impl Nature {
         }
     }
 
-    /// Returns the cause of a difference in such a column.
-    pub(crate) fn judge(self, difference: Difference) -> Difference {
+    /// Changes a difference in spelling to a difference in value if the column does not have that type.
+    pub(crate) fn adjust(self, difference: Difference) -> Difference {
         match difference {
             Difference::NumberSpelling | Difference::LastDigit { .. } | Difference::Single
                 if !self.numbers =>
@@ -158,7 +163,7 @@ impl Nature {
     }
 }
 
-/// In a column with one of these words, `1` and `0` are booleans.
+/// Parses a boolean. `1` and `0` are booleans, too, because some writers use them.
 fn boolean(cell: &[u8]) -> Option<bool> {
     match cell {
         b"True" | b"true" | b"TRUE" | b"1" | b"1.0" => Some(true),
@@ -176,12 +181,13 @@ pub(crate) fn number(cell: &[u8]) -> Option<f64> {
     parse_f64(cell, FloatParser::RoundTrip)
 }
 
+/// Returns how two different texts of the numbers `a` and `b` differ.
 fn numbers(theirs: &[u8], ours: &[u8], a: f64, b: f64) -> Difference {
     if a == b {
-        // Doubles distinguish integers only up to 2^53.
+        // Doubles represent all integers only up to 2^53.
         let exact = a.abs() < 9_007_199_254_740_992.0 || plain(theirs) == plain(ours);
         let has_zeros = |cell: &[u8]| matches!(cell, [b'0', b'0'..=b'9', ..]);
-        // `7.0` is `007` after a detour through numbers.
+        // `007` becomes `7.0` if it is read as a float and written again.
         let integer = |cell: &[u8]| plain(cell.strip_suffix(b".0").unwrap_or(cell)).is_some();
         let lost = integer(theirs) && integer(ours);
         return if lost && has_zeros(theirs) != has_zeros(ours) {
@@ -196,7 +202,7 @@ fn numbers(theirs: &[u8], ours: &[u8], a: f64, b: f64) -> Difference {
         return Difference::Value;
     }
     let ulps = ordered(a).abs_diff(ordered(b));
-    if ulps <= ULPS {
+    if ulps <= MAX_ULPS {
         let fast = |cell| parse_f64(cell, FloatParser::Fast);
         let parser = fast(ours) == Some(a) || fast(theirs) == Some(b);
         return Difference::LastDigit { ulps, parser };
@@ -210,7 +216,7 @@ fn numbers(theirs: &[u8], ours: &[u8], a: f64, b: f64) -> Difference {
         let text = std::str::from_utf8(text).ok()?;
         Some(text.parse::<f32>().ok()? == value as f32)
     };
-    // A double of many digits that is exactly a single was one.
+    // A double with many digits that equals a single was converted from it.
     let was_single = f64::from(long as f32) == long && digits(theirs).max(digits(ours)) > 9;
     let is_short = digits(short) <= 9 && (digits(short) >= 6 || was_single);
     if is_short && single(short, long) == Some(true) {
@@ -230,7 +236,7 @@ fn numbers(theirs: &[u8], ours: &[u8], a: f64, b: f64) -> Difference {
     }
 }
 
-/// Maps doubles to integers, so that adjacent doubles have adjacent integers.
+/// Maps doubles to integers so that adjacent doubles have adjacent integers.
 fn ordered(value: f64) -> i64 {
     let bits = value.to_bits().cast_signed();
     if bits < 0 {
@@ -240,7 +246,7 @@ fn ordered(value: f64) -> i64 {
     }
 }
 
-/// Returns whether an integer of any length is negative, and its digits. `None` for other numbers.
+/// Parses an integer of any length. Returns whether it is negative, and its digits. `None` if it is not an integer.
 fn plain(cell: &[u8]) -> Option<(bool, &[u8])> {
     let (is_negative, digits) = match cell {
         [b'-', digits @ ..] => (true, digits),
@@ -262,7 +268,8 @@ fn digits(cell: &[u8]) -> usize {
     digits.skip_while(|byte| **byte == b'0').count()
 }
 
-/// Returns the number of digits after the decimal point. `None` for other numbers.
+/// Returns the number of digits after the decimal point. `None` if there is no decimal point, or if there is an
+/// exponent.
 fn decimals(cell: &[u8]) -> Option<usize> {
     if cell.iter().any(|byte| matches!(byte, b'e' | b'E')) {
         return None;
@@ -271,13 +278,14 @@ fn decimals(cell: &[u8]) -> Option<usize> {
     Some(cell.len() - point - 1)
 }
 
+/// Returns whether `value`, rounded to this number of decimals, is the number in `short`.
 fn rounds_to(value: f64, places: usize, short: &[u8]) -> bool {
     let printed = format!("{value:.places$}");
     number(printed.as_bytes()) == number(short)
 }
 
-/// Repairs a text whose UTF-8 was read as Windows-1252 or Latin-1.
-fn reread(text: &str) -> Option<String> {
+/// Repairs a text whose UTF-8 bytes were decoded as Windows-1252 or Latin-1. `None` if that is not possible.
+fn undo_mojibake(text: &str) -> Option<String> {
     if text.is_ascii() {
         return None;
     }
@@ -285,13 +293,14 @@ fn reread(text: &str) -> Option<String> {
     String::from_utf8(bytes?).ok()
 }
 
+/// Returns the byte of a character in Windows-1252, or in Latin-1 if Windows-1252 does not have it.
 fn byte_of(character: char) -> Option<u8> {
     const HIGH: [char; 32] = [
         '€', '\u{81}', '‚', 'ƒ', '„', '…', '†', '‡', 'ˆ', '‰', 'Š', '‹', 'Œ', '\u{8d}', 'Ž',
         '\u{8f}', '\u{90}', '‘', '’', '“', '”', '•', '–', '—', '˜', '™', 'š', '›', 'œ', '\u{9d}',
         'ž', 'Ÿ',
     ];
-    if let Some(place) = HIGH.iter().position(|own| *own == character) {
+    if let Some(place) = HIGH.iter().position(|other| *other == character) {
         return u8::try_from(0x80 + place).ok();
     }
     u8::try_from(u32::from(character)).ok()
@@ -302,7 +311,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn differences() {
+    fn cell_differences_are_classified() {
         for (theirs, ours, expected) in [
             ("a\r\nb", "a\nb", Difference::LineEnds),
             ("None", "", Difference::MissingWords),

@@ -1,4 +1,4 @@
-//! Compares the columns and rows of two tables, and returns the differences as findings.
+//! Compares the columns and rows of two tables and returns the differences as findings.
 
 use std::collections::HashSet;
 
@@ -8,37 +8,38 @@ use prep_contents::pairing::{
 use prep_contents::{Result, Row, TableReader};
 use prep_failure::Quoted;
 
-use super::tally::{Natures, Tally, format_value};
+use super::tally::{ColumnTypes, Tally, format_value};
 use crate::causes::{Cause, Harm, rows, text};
 use crate::finding::AuditFinding;
 use crate::harm::{COLUMNS_BY_PLACE, PRIVATE, ROWS_BY_PLACE};
 
-/// How grading and participants use a table. This decides the harm of differences.
+/// How grading and participants use a table. This determines the harm of differences.
 #[derive(Debug, Clone, Default)]
 pub struct TableUse {
-    /// Whether the table is in the private part.
-    pub answers: bool,
-    /// Label columns.
+    /// Whether the table is in `private`.
+    pub is_private: bool,
+    /// Names of the label columns.
     pub labels: HashSet<String>,
-    /// Id columns.
+    /// Names of the id columns.
     pub ids: HashSet<String>,
     /// Whether grading pairs rows by position.
-    pub by_place: bool,
+    pub rows_by_position: bool,
     /// Whether grading pairs columns by position.
-    pub columns_by_place: bool,
-    /// Whether submissions have the order of its rows: the answers, the sample submission or the test table.
+    pub columns_by_position: bool,
+    /// Whether submissions follow the row order of this table: the answers, the sample submission or the test table.
     pub is_followed: bool,
 }
 
 impl TableUse {
+    /// Returns whether a column contains labels. In a private table without known labels, all columns except ids do.
     pub(crate) fn is_label(&self, column: &str) -> bool {
-        let all = self.answers && self.labels.is_empty();
+        let all = self.is_private && self.labels.is_empty();
         (all || self.labels.contains(column)) && !self.ids.contains(column)
     }
 
-    /// Differences of answers are harmful.
-    fn harm(&self, finding: AuditFinding) -> AuditFinding {
-        match self.answers {
+    /// Raises the harm if the table is private.
+    fn raise_if_private(&self, finding: AuditFinding) -> AuditFinding {
+        match self.is_private {
             true => finding.raised(Harm::Answers, PRIVATE),
             false => finding,
         }
@@ -49,9 +50,9 @@ impl TableUse {
 #[derive(Debug, Default)]
 pub struct TableComparison {
     pub findings: Vec<AuditFinding>,
-    /// Number of rows, if all are equal in order.
+    /// Number of rows if all rows are equal and in the same order.
     pub rows: Option<u64>,
-    /// Rows that only one side has, by the key that pairs rows. Another file may have them.
+    /// Keys of the rows that only one side has. These rows may be in a different file.
     pub moved: Option<UnpairedKeys>,
 }
 
@@ -64,7 +65,7 @@ pub(super) fn compare(
 ) -> Result<TableComparison> {
     let columns = ColumnComparison::compare(theirs, ours)?;
     let mut outcome = TableComparison {
-        findings: of_columns(path, role, &columns, theirs, ours),
+        findings: column_findings(path, role, &columns, theirs, ours),
         ..TableComparison::default()
     };
     if columns.common.is_empty() {
@@ -74,24 +75,26 @@ pub(super) fn compare(
         known: &|name| role.ids.contains(name),
         never: &|name| role.is_label(name),
         strict: false,
-        examples: crate::finding::EXAMPLES,
+        examples: crate::finding::MAX_EXAMPLES,
     };
-    let natures = Natures::new(ours, &columns.common, is_typed);
-    let new = || Tally::new(&columns.common, role, &natures);
+    let types = ColumnTypes::new(ours, &columns.common, is_typed);
+    let new = || Tally::new(&columns.common, role, &types);
     let paired = pair_rows(theirs, ours, &columns.common, &keys, new)?;
-    natures.failed()?;
+    types.failed()?;
     let [_, our_rows] = paired.rows;
     if paired.equal {
         outcome.rows = Some(our_rows);
         return Ok(outcome);
     }
-    let order = order(path, role, &paired);
+    let order = row_order_finding(path, role, &paired);
     let alone = [
         (&rows::ROWS_MISSING, &paired.missing, false),
         (&rows::ROWS_REPEATED, &paired.repeated, true),
         (&rows::ROWS_ADDED, &paired.added, true),
     ]
-    .map(|(cause, alone, theirs)| unpaired(path, role, cause, alone, theirs, &columns.common));
+    .map(|(cause, alone, theirs)| {
+        unpaired_finding(path, role, cause, alone, theirs, &columns.common)
+    });
     let findings = &mut outcome.findings;
     findings.extend(paired.differences.findings(path));
     findings.extend(alone.into_iter().flatten());
@@ -100,7 +103,8 @@ pub(super) fn compare(
     Ok(outcome)
 }
 
-fn of_columns(
+/// Returns the findings for the names and the order of columns.
+fn column_findings(
     path: &str,
     role: &TableUse,
     columns: &ColumnComparison,
@@ -110,8 +114,8 @@ fn of_columns(
     let mut findings = Vec::new();
     if let Some(index) = &columns.index {
         let words = match index.counts {
-            true => "it counts the rows from 0",
-            false => "it holds the rows' numbers in another table",
+            true => "the column counts the rows from 0",
+            false => "the column contains the row numbers of a different table",
         };
         let finding = AuditFinding::new(&text::INDEX_COLUMN, path).proof(words);
         findings.push(finding.example(format!("the column {}", Quoted(&index.name))));
@@ -120,8 +124,8 @@ fn of_columns(
         let mut finding = AuditFinding::new(&rows::COLUMNS_RENAMED, path)
             .cells(columns.renamed.len() as u64)
             .proof("the columns' values are equal");
-        for (there, here) in &columns.renamed {
-            finding = finding.example(format!("`{there}` there, `{here}` here"));
+        for (theirs, ours) in &columns.renamed {
+            finding = finding.example(format!("theirs: `{theirs}`, ours: `{ours}`"));
         }
         findings.push(finding);
     }
@@ -139,18 +143,18 @@ fn of_columns(
     }
     if columns.reordered {
         let mut finding = AuditFinding::new(&rows::COLUMN_ORDER, path);
-        // If grading pairs columns by position, it compares other columns than on the published data.
-        if role.columns_by_place && role.is_followed {
+        // If grading pairs columns by position, a different order makes it compare the wrong columns.
+        if role.columns_by_position && role.is_followed {
             finding.raise(Harm::Answers, COLUMNS_BY_PLACE);
         }
-        let finding = finding.example(format!("there: {}", theirs.columns().join(", ")));
-        findings.push(finding.example(format!("here: {}", ours.columns().join(", "))));
+        let finding = finding.example(format!("theirs: {}", theirs.columns().join(", ")));
+        findings.push(finding.example(format!("ours: {}", ours.columns().join(", "))));
     }
     findings
 }
 
 /// Returns the finding for rows that only one side has.
-fn unpaired(
+fn unpaired_finding(
     path: &str,
     role: &TableUse,
     cause: &'static Cause,
@@ -172,11 +176,15 @@ fn unpaired(
     for row in &alone.examples {
         finding = finding.example(name(row));
     }
-    Some(role.harm(finding))
+    Some(role.raise_if_private(finding))
 }
 
-/// Returns the finding if pairs have another order.
-fn order(path: &str, role: &TableUse, paired: &PairingResult<Tally<'_>>) -> Option<AuditFinding> {
+/// Returns the finding if paired rows are in a different order.
+fn row_order_finding(
+    path: &str,
+    role: &TableUse,
+    paired: &PairingResult<Tally<'_>>,
+) -> Option<AuditFinding> {
     if paired.reordered == 0 {
         return None;
     }
@@ -184,14 +192,15 @@ fn order(path: &str, role: &TableUse, paired: &PairingResult<Tally<'_>>) -> Opti
     let mut finding = AuditFinding::new(&rows::ROW_ORDER, path)
         .rows(paired.reordered)
         .proof(format!(
-            "{} of {count} rows have their pair, at any position",
+            "{} of {count} rows exist in both tables, at any position",
             paired.pairs
         ));
-    if role.by_place && role.is_followed {
+    if role.rows_by_position && role.is_followed {
         finding.raise(Harm::Answers, ROWS_BY_PLACE);
     }
-    for (there, here) in &paired.elsewhere {
-        finding = finding.example(format!("row {} here is row {} there", here + 1, there + 1));
+    for (theirs, ours) in &paired.elsewhere {
+        let example = format!("row {} of ours is row {} of theirs", ours + 1, theirs + 1);
+        finding = finding.example(example);
     }
     Some(finding)
 }

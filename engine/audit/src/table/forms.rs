@@ -1,4 +1,4 @@
-//! Differences of the form of files with equal values.
+//! Returns findings for differences in the form of two tables, for example line endings or the library that wrote them.
 
 use std::collections::HashSet;
 
@@ -9,7 +9,12 @@ use prep_failure::QuotedValue;
 use crate::causes::{rows, text, writer};
 use crate::finding::AuditFinding;
 
-pub(super) fn of_text(path: &str, theirs: &CsvDialect, ours: &CsvDialect) -> Vec<AuditFinding> {
+/// Compares the dialects of two CSV files.
+pub(super) fn csv_findings(
+    path: &str,
+    theirs: &CsvDialect,
+    ours: &CsvDialect,
+) -> Vec<AuditFinding> {
     let mut found = Vec::new();
     let mut add = |cause, count: u64, example: String| {
         found.push(AuditFinding::new(cause, path).rows(count).example(example));
@@ -22,25 +27,29 @@ pub(super) fn of_text(path: &str, theirs: &CsvDialect, ours: &CsvDialect) -> Vec
         add(
             &text::LINE_ENDS,
             lines,
-            format!("{} there, {} here", theirs.line_end(), ours.line_end()),
+            format!("theirs: {}, ours: {}", theirs.line_end(), ours.line_end()),
         );
     }
     let wide = |form: &CsvDialect| matches!(form.encoding, Encoding::Utf16Le | Encoding::Utf16Be);
     if theirs.byte_order_mark != ours.byte_order_mark && !wide(theirs) && !wide(ours) {
-        let there = if theirs.byte_order_mark {
-            "there"
+        let side = if theirs.byte_order_mark {
+            "theirs begins"
         } else {
-            "here"
+            "ours begins"
         };
         add(
             &text::BYTE_ORDER_MARK,
             0,
-            format!("the bytes EF BB BF, only {there}"),
+            format!("only {side} with the bytes EF BB BF"),
         );
     }
     if theirs.encoding != ours.encoding {
         let (theirs, ours) = (theirs.encoding.name(), ours.encoding.name());
-        add(&text::ENCODING, 0, format!("{theirs} there, {ours} here"));
+        add(
+            &text::ENCODING,
+            0,
+            format!("theirs: {theirs}, ours: {ours}"),
+        );
     }
     if theirs.delimiter != ours.delimiter {
         let name = |delimiter: u8| QuotedValue(&char::from(delimiter).to_string()).to_string();
@@ -48,7 +57,7 @@ pub(super) fn of_text(path: &str, theirs: &CsvDialect, ours: &CsvDialect) -> Vec
             &text::DELIMITER,
             0,
             format!(
-                "{} there, {} here",
+                "theirs: {}, ours: {}",
                 name(theirs.delimiter),
                 name(ours.delimiter)
             ),
@@ -59,65 +68,69 @@ pub(super) fn of_text(path: &str, theirs: &CsvDialect, ours: &CsvDialect) -> Vec
         add(
             &text::QUOTING,
             0,
-            format!("{theirs} cells that need no quotes have them there, {ours} here"),
+            format!("quoted cells that need no quotes: theirs {theirs}, ours {ours}"),
         );
     }
     if theirs.final_newline != ours.final_newline {
-        let there = if theirs.final_newline {
-            "there"
+        let side = if theirs.final_newline {
+            "theirs"
         } else {
-            "here"
+            "ours"
         };
         add(
             &text::FINAL_NEWLINE,
             0,
-            format!("the last line ends only {there}"),
+            format!("only {side} ends with a line break"),
         );
     }
     found
 }
 
-/// Called for files of different bytes; `rows` is set if all values are equal in order.
-pub(super) fn of_parquet(
+/// Compares the types and writers of two Parquet files with different bytes. `equal` is the number of rows if all rows
+/// are equal and in the same order.
+pub(super) fn parquet_findings(
     path: &str,
     theirs: &ParquetFile,
     ours: &ParquetFile,
     equal: Option<u64>,
 ) -> Vec<AuditFinding> {
     let mut found = Vec::new();
-    let own: HashSet<&String> = ours.columns().iter().collect();
+    let our_columns: HashSet<&String> = ours.columns().iter().collect();
     let both = theirs
         .columns()
         .iter()
-        .filter(|column| own.contains(column));
+        .filter(|column| our_columns.contains(column));
     let mut types = AuditFinding::new(&rows::COLUMN_TYPES, path);
     let mut changed = 0;
     for column in both {
-        if let (Some(there), Some(here)) = (theirs.type_of(column), ours.type_of(column))
-            && there != here
+        if let (Some(their_type), Some(our_type)) = (theirs.type_of(column), ours.type_of(column))
+            && their_type != our_type
         {
             changed += 1;
-            types = types.example(format!("`{column}` is {there} there, {here} here"));
+            types = types.example(format!("`{column}`: theirs {their_type}, ours {our_type}"));
         }
     }
     if changed > 0 {
-        found.push(types.proof(format!("{changed} columns")));
+        found.push(types.proof(format!(
+            "number of columns with a different type: {changed}"
+        )));
     }
-    let (there, here) = (theirs.written_by(), ours.written_by());
-    if there != here || (equal.is_some() && changed == 0) {
+    let (their_writer, our_writer) = (theirs.written_by(), ours.written_by());
+    if their_writer != our_writer || (equal.is_some() && changed == 0) {
         let mut finding = AuditFinding::new(&writer::PARQUET_WRITER, path);
         if let Some(count) = equal {
             finding = finding
                 .rows(count)
-                .proof(format!("{count} rows are equal, in order"));
+                .proof(format!("all {count} rows are equal and in the same order"));
         }
-        found.push(finding.example(format!("{there} there, {here} here")));
+        found.push(finding.example(format!("theirs: {their_writer}, ours: {our_writer}")));
     }
     found
 }
 
-/// `equal`: all values are equal, in order.
-pub(super) fn of_records(
+/// Compares the layout and key order of two files of JSON records. `equal` is set if all rows are equal and in the same
+/// order.
+pub(super) fn records_findings(
     path: &str,
     theirs: &Records,
     ours: &Records,
@@ -133,7 +146,7 @@ pub(super) fn of_records(
             }
         };
         let example = format!(
-            "{} there, {} here",
+            "theirs: {}, ours: {}",
             name(theirs.compact),
             name(ours.compact)
         );
@@ -150,30 +163,34 @@ pub(super) fn of_records(
     found
 }
 
-/// `equal`: all values are equal, in order.
-pub(super) fn of_arrays(
+/// Compares the headers of two arrays. `equal` is the number of rows if all rows are equal and in the same order.
+pub(super) fn array_findings(
     path: &str,
     theirs: &ArrayFile,
     ours: &ArrayFile,
     equal: Option<u64>,
 ) -> Vec<AuditFinding> {
-    let (there, here) = (theirs.header(), ours.header());
+    let (theirs, ours) = (theirs.header(), ours.header());
     let mut found = Vec::new();
-    if there.shape != here.shape {
-        let example = format!("{} there, {} here", there.shape_text(), here.shape_text());
+    if theirs.shape != ours.shape {
+        let example = format!(
+            "theirs: {}, ours: {}",
+            theirs.shape_text(),
+            ours.shape_text()
+        );
         found.push(AuditFinding::new(&rows::ARRAY_SHAPE, path).example(example));
     }
-    if there.descr != here.descr {
-        let example = format!("`{}` there, `{}` here", there.descr, here.descr);
+    if theirs.descr != ours.descr {
+        let example = format!("theirs: `{}`, ours: `{}`", theirs.descr, ours.descr);
         found.push(AuditFinding::new(&rows::COLUMN_TYPES, path).example(example));
     }
     if found.is_empty() && equal.is_some() {
         let finding = AuditFinding::new(&writer::ARRAY_LAYOUT, path);
         let order = |is_fortran| if is_fortran { "Fortran" } else { "C" };
         let example = format!(
-            "{} order there, {} order here",
-            order(there.fortran_order),
-            order(here.fortran_order)
+            "theirs: {} order, ours: {} order",
+            order(theirs.fortran_order),
+            order(ours.fortran_order)
         );
         found.push(finding.proof("all values are equal").example(example));
     }

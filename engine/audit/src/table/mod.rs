@@ -1,5 +1,5 @@
-//! Compares two tables, from bytes to keys: columns, then rows in order, as multisets, by a key. Each differing cell has its own cause,
-//! and so has the form of the file.
+//! Compares two tables: first their columns, then their rows in order, as multisets, and by a key. Each differing cell
+//! gets its own cause. Differences in the form of the files get theirs, too.
 
 pub(crate) mod cell;
 mod compare;
@@ -22,7 +22,7 @@ pub use compare::{TableComparison, TableUse};
 /// Compares two files of different bytes as tables.
 ///
 /// # Errors
-/// When ours cannot be read as such.
+/// If our file cannot be read as a table, or the system failed. If theirs is damaged, this is a finding.
 pub fn compare(
     path: &str,
     theirs: &Path,
@@ -32,7 +32,7 @@ pub fn compare(
     limits: &DecodingLimits,
 ) -> Result<TableComparison> {
     let ours = DetectedFile::open(ours, format, limits)?;
-    // A list of all records has the records of one on each line.
+    // A JSON list of records contains the same records as a file with one record per line.
     let is_list =
         format == Format::JsonLines && read::head(theirs, 64)?.trim_ascii_start().starts_with(b"[");
     let their_format = if is_list { Format::Json } else { format };
@@ -50,43 +50,43 @@ pub fn compare(
     let is_typed = !matches!(ours, DetectedFile::Csv(_));
     let mut outcome = compare::compare(path, theirs.table(), ours.table(), role, is_typed)?;
     if let Some(other) =
-        with_ids_respelled(path, theirs.table(), ours.table(), role, is_typed, &outcome)?
+        compare_with_respelled_ids(path, theirs.table(), ours.table(), role, is_typed, &outcome)?
     {
         outcome = other;
     }
     let findings = &mut outcome.findings;
     match (&theirs, &ours) {
         (DetectedFile::Csv(theirs), DetectedFile::Csv(ours)) => {
-            findings.extend(forms::of_text(path, &theirs.form, &ours.form));
+            findings.extend(forms::csv_findings(path, &theirs.form, &ours.form));
         }
         (DetectedFile::Parquet(theirs), DetectedFile::Parquet(ours)) => {
-            findings.extend(forms::of_parquet(path, theirs, ours, outcome.rows));
+            findings.extend(forms::parquet_findings(path, theirs, ours, outcome.rows));
         }
         (DetectedFile::Records(theirs), DetectedFile::Records(ours)) => {
             // Columns are listed in order of first appearance, so their order has no meaning here.
             findings.retain(|finding| finding.cause.id != rows::COLUMN_ORDER.id);
-            // Further members of objects are not another order.
+            // If objects have additional or missing keys, this is not a difference in key order.
             let columns = [
                 rows::COLUMNS_ADDED.id,
                 rows::COLUMNS_MISSING.id,
                 rows::COLUMNS_RENAMED.id,
             ];
-            let has_same = !findings.iter().any(|one| columns.contains(&one.cause.id));
-            let equal = outcome.rows.is_some() && has_same;
-            findings.extend(forms::of_records(path, theirs, ours, equal));
-            let is_named = findings
+            let has_same_columns = !findings.iter().any(|one| columns.contains(&one.cause.id));
+            let equal = outcome.rows.is_some() && has_same_columns;
+            findings.extend(forms::records_findings(path, theirs, ours, equal));
+            let has_layout = findings
                 .iter()
                 .any(|one| one.cause.id == text::DOCUMENT_LAYOUT.id);
-            if is_list && !is_named {
+            if is_list && !has_layout {
                 let proof = "the records are in a list instead of one on each line";
                 findings.push(AuditFinding::new(&text::DOCUMENT_LAYOUT, path).proof(proof));
             }
         }
         (DetectedFile::Array(theirs), DetectedFile::Array(ours)) => {
-            findings.extend(forms::of_arrays(path, theirs, ours, outcome.rows));
-            // Rows of other dimensions have no pairs.
-            let is_turned = theirs.columns().len() != ours.columns().len();
-            if is_turned
+            findings.extend(forms::array_findings(path, theirs, ours, outcome.rows));
+            // Rows of different widths cannot be paired.
+            let has_other_width = theirs.columns().len() != ours.columns().len();
+            if has_other_width
                 && findings
                     .iter()
                     .any(|one| one.cause.id == rows::ARRAY_SHAPE.id)
@@ -102,8 +102,9 @@ pub fn compare(
     Ok(outcome)
 }
 
-/// Compares tables with ids in one spelling, if that explains why rows have no pair.
-fn with_ids_respelled(
+/// Compares the tables with all ids in the same spelling. Returns `None` unless that explains why rows are missing and
+/// added.
+fn compare_with_respelled_ids(
     path: &str,
     theirs: &dyn TableReader,
     ours: &dyn TableReader,
@@ -111,19 +112,19 @@ fn with_ids_respelled(
     is_typed: bool,
     found: &TableComparison,
 ) -> Result<Option<TableComparison>> {
-    let is_alone = |outcome: &TableComparison| {
-        let alone = [rows::ROWS_MISSING.id, rows::ROWS_ADDED.id];
+    let count_unpaired = |outcome: &TableComparison| {
+        let causes = [rows::ROWS_MISSING.id, rows::ROWS_ADDED.id];
         outcome
             .findings
             .iter()
-            .filter(|one| alone.contains(&one.cause.id))
+            .filter(|one| causes.contains(&one.cause.id))
             .count()
     };
-    if is_alone(found) < 2 {
+    if count_unpaired(found) < 2 {
         return Ok(None);
     }
     for spelling in Spelling::ALL {
-        let (changed, zeros) = spelling::changed(theirs, ours, &role.ids, spelling)?;
+        let (changed, zeros) = spelling::count_changed(theirs, ours, &role.ids, spelling)?;
         if changed == 0 {
             continue;
         }
@@ -133,14 +134,14 @@ fn with_ids_respelled(
         );
         let mut outcome = compare::compare(path, &theirs, &ours, role, is_typed)?;
         let is_repeated = |one: &AuditFinding| one.cause.id == rows::ROWS_REPEATED.id;
-        if is_alone(&outcome) > 0 || outcome.findings.iter().any(is_repeated) {
+        if count_unpaired(&outcome) > 0 || outcome.findings.iter().any(is_repeated) {
             continue;
         }
         let mut finding = AuditFinding::new(spelling.cause(zeros), path)
             .cells(if zeros > 0 { zeros } else { changed })
             .proof(spelling.proof());
         finding.raise(Harm::Content, IDS);
-        if role.answers {
+        if role.is_private {
             finding.raise(Harm::Answers, PRIVATE);
         }
         outcome.findings.push(finding);

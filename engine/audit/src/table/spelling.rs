@@ -1,5 +1,6 @@
-//! Ids in another spelling, in rows that have no pair: codes that lost their leading zeros, integers that became `7.0` or were rounded by
-//! double precision, spaces, other letters. The tables are compared once more, with all ids in one spelling.
+//! Detects ids that are spelled differently: codes that lost their leading zeros, integers that became `7.0` or were
+//! rounded to double precision, spaces, lower case. If the rows are also in a different order, they can be paired only
+//! if all ids are converted to the same spelling.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -8,19 +9,20 @@ use prep_contents::{Result, Row, Rows, TableReader};
 
 use crate::causes::{Cause, text};
 
-/// A spelling of ids that both tables get.
+/// A spelling to which the ids of both tables are converted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Spelling {
     /// Without leading zeros and without `.0`.
     Integers,
+    /// Without leading and trailing spaces.
     Trimmed,
     LowerCase,
-    /// As numbers of double precision.
+    /// As numbers in double precision.
     Doubles,
 }
 
 impl Spelling {
-    /// All spellings, the most exact ones first.
+    /// All spellings, in the order in which they are tried. The first ones change least.
     pub(super) const ALL: [Spelling; 4] = [
         Spelling::Integers,
         Spelling::Trimmed,
@@ -28,6 +30,7 @@ impl Spelling {
         Spelling::Doubles,
     ];
 
+    /// Converts a cell to this spelling.
     fn apply(self, cell: &[u8]) -> Cow<'_, [u8]> {
         match self {
             Spelling::Integers => Cow::Borrowed(without_zeros(cell)),
@@ -44,7 +47,8 @@ impl Spelling {
         }
     }
 
-    /// The cause of ids that are equal in this spelling only, of which `zeros` had leading zeros on one side.
+    /// Returns the cause if ids are equal only in this spelling. `zeros` is the number of ids that have leading zeros
+    /// on one side only.
     pub(super) fn cause(self, zeros: u64) -> &'static Cause {
         match self {
             Spelling::Integers if zeros > 0 => &text::LEADING_ZEROS,
@@ -55,19 +59,20 @@ impl Spelling {
         }
     }
 
+    /// Returns the proof if ids are equal only in this spelling.
     pub(super) fn proof(self) -> &'static str {
         match self {
-            Spelling::Integers => "with ids as numbers, every row has its pair",
-            Spelling::Trimmed => "with ids without spaces around them, every row has its pair",
-            Spelling::LowerCase => "with ids in lower case, every row has its pair",
+            Spelling::Integers => "with ids as numbers, each row is in both tables",
+            Spelling::Trimmed => "without spaces around ids, each row is in both tables",
+            Spelling::LowerCase => "with ids in lower case, each row is in both tables",
             Spelling::Doubles => {
-                "with ids as numbers of double precision, which are exact up to 2^53, every row has its pair"
+                "with ids in double precision, which is exact up to 2^53, each row is in both tables"
             }
         }
     }
 }
 
-/// A table whose ids are in one spelling.
+/// A table that returns its ids in a given spelling.
 pub(super) struct Respelled<'a> {
     inner: &'a dyn TableReader,
     ids: Vec<usize>,
@@ -84,7 +89,7 @@ impl<'a> Respelled<'a> {
         let ids = names.filter(|(name, _)| ids.contains(*name));
         Respelled {
             inner,
-            ids: ids.map(|(_, place)| place).collect(),
+            ids: ids.map(|(_, position)| position).collect(),
             spelling,
         }
     }
@@ -100,7 +105,7 @@ impl TableReader for Respelled<'_> {
             inner: self.inner.rows()?,
             ids: &self.ids,
             spelling: self.spelling,
-            read: Row::default(),
+            buffer: Row::default(),
         }))
     }
 }
@@ -109,18 +114,18 @@ struct RespelledRows<'a> {
     inner: Box<dyn Rows + 'a>,
     ids: &'a [usize],
     spelling: Spelling,
-    read: Row,
+    buffer: Row,
 }
 
 impl Rows for RespelledRows<'_> {
     fn next(&mut self, row: &mut Row) -> Result<bool> {
         row.clear();
-        if !self.inner.next(&mut self.read)? {
+        if !self.inner.next(&mut self.buffer)? {
             return Ok(false);
         }
-        for place in 0..self.read.len() {
-            let cell = self.read.cell(place);
-            let cell = match self.ids.contains(&place) {
+        for position in 0..self.buffer.len() {
+            let cell = self.buffer.cell(position);
+            let cell = match self.ids.contains(&position) {
                 true => self.spelling.apply(cell),
                 false => Cow::Borrowed(cell),
             };
@@ -131,7 +136,7 @@ impl Rows for RespelledRows<'_> {
     }
 }
 
-/// An integer without leading zeros and `.0`; other cells as they are.
+/// Returns an integer without leading zeros and without `.0`. Returns other cells unchanged.
 fn without_zeros(cell: &[u8]) -> &[u8] {
     let digits = cell.strip_suffix(b".0").unwrap_or(cell);
     if digits.is_empty() || !digits.iter().all(u8::is_ascii_digit) {
@@ -141,33 +146,34 @@ fn without_zeros(cell: &[u8]) -> &[u8] {
     digits.get(zeros.min(digits.len() - 1)..).unwrap_or(digits)
 }
 
-/// Numbers of ids that a spelling changes, and of those with leading zeros, if only one of the tables has such ids.
-pub(super) fn changed(
+/// Returns the number of ids that a spelling changes, and the number of ids with leading zeros if only one of the
+/// tables has such ids, or 0 otherwise.
+pub(super) fn count_changed(
     theirs: &dyn TableReader,
     ours: &dyn TableReader,
     ids: &HashSet<String>,
     spelling: Spelling,
 ) -> Result<(u64, u64)> {
     let count = |table: &dyn TableReader| -> Result<(u64, u64)> {
-        let Some(place) = table.columns().iter().position(|name| ids.contains(name)) else {
+        let Some(position) = table.columns().iter().position(|name| ids.contains(name)) else {
             return Ok((0, 0));
         };
         let (mut rows, mut row) = (table.rows()?, Row::default());
         let (mut changed, mut zeros) = (0, 0);
         while rows.next(&mut row)? {
-            let cell = row.cell(place);
+            let cell = row.cell(position);
             let other = spelling.apply(cell);
             changed += u64::from(*other != *cell);
             zeros += u64::from(other.len() < cell.len() && cell.starts_with(b"0"));
         }
         Ok((changed, zeros))
     };
-    let (there, here) = (count(theirs)?, count(ours)?);
-    let zeros = match (there.1, here.1) {
+    let (theirs, ours) = (count(theirs)?, count(ours)?);
+    let zeros = match (theirs.1, ours.1) {
         (0, count) | (count, 0) => count,
         _ => 0,
     };
-    Ok((there.0.max(here.0), zeros))
+    Ok((theirs.0.max(ours.0), zeros))
 }
 
 #[cfg(test)]
@@ -175,7 +181,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ids_get_one_spelling() {
+    fn ids_are_converted_to_each_spelling() {
         for (spelling, cell, expected) in [
             (Spelling::Integers, "0042", "42"),
             (Spelling::Integers, "42.0", "42"),

@@ -1,4 +1,4 @@
-//! Counts differences of cells by cause.
+//! Counts differing cells by cause.
 
 use std::cell::{OnceCell, RefCell};
 use std::collections::BTreeMap;
@@ -7,17 +7,18 @@ use prep_contents::pairing::{CommonColumn, RowDifferences, RowPair};
 use prep_contents::{ContentsError, Result, Row, TableReader};
 use prep_failure::QuotedValue;
 
-use super::cell::{Difference, Nature};
+use super::cell::{ColumnType, Difference};
 use super::compare::TableUse;
 use crate::causes::{Cause, Harm, labels, text};
 use crate::finding::AuditFinding;
 use crate::harm::{IDS, LABELS, PRIVATE};
 
-/// Maximum characters of a value that an example shows entirely.
+/// Maximum number of characters up to which an example shows the entire value.
 const MAX_VALUE_LENGTH: usize = 200;
-/// Maximum changes of a label that are counted separately.
-const CHANGES: usize = 64;
+/// Maximum number of different label changes that are counted.
+const MAX_CHANGES: usize = 64;
 
+/// The differing cells of one cause.
 #[derive(Debug, Default)]
 struct Count {
     cells: u64,
@@ -25,31 +26,32 @@ struct Count {
     last_row: Option<u64>,
     examples: Vec<String>,
     by_column: BTreeMap<String, u64>,
-    /// Number of each change of a label, `ours → theirs`.
+    /// Number of cells by change of a label, as `(ours, theirs)`.
     changes: BTreeMap<(String, String), u64>,
-    /// For differences in the last digits: the largest distance, and the number of cells that pandas' default parser explains.
+    /// Largest distance of numbers that differ in the last digits, in units in the last place.
     ulps: u64,
+    /// Number of these cells that pandas' default parser explains.
     parsed: u64,
 }
 
-/// The types of our columns. To find them, all rows are read, on first use.
-pub(crate) struct Natures<'a> {
+/// The types of our columns. The first use reads all rows to find them.
+pub(crate) struct ColumnTypes<'a> {
     ours: &'a dyn TableReader,
     columns: &'a [CommonColumn],
-    /// Whether the format distinguishes texts and numbers.
+    /// Whether the format distinguishes text from numbers.
     is_typed: bool,
-    found: OnceCell<Vec<Nature>>,
+    found: OnceCell<Vec<ColumnType>>,
     failed: RefCell<Option<ContentsError>>,
 }
 
-impl<'a> Natures<'a> {
+impl<'a> ColumnTypes<'a> {
     pub(crate) fn new(
         ours: &'a dyn TableReader,
         columns: &'a [CommonColumn],
         is_typed: bool,
     ) -> Self {
         let found = OnceCell::new();
-        Natures {
+        ColumnTypes {
             ours,
             columns,
             is_typed,
@@ -59,12 +61,12 @@ impl<'a> Natures<'a> {
     }
 
     /// # Errors
-    /// When reading all rows failed. The counts are then invalid.
+    /// If reading the rows failed. The counts are then invalid.
     pub(crate) fn failed(&self) -> Result<()> {
         self.failed.take().map_or(Ok(()), Err)
     }
 
-    fn judge(&self, column: usize, difference: Difference) -> Difference {
+    fn adjust(&self, column: usize, difference: Difference) -> Difference {
         let matters = matches!(
             difference,
             Difference::NumberSpelling
@@ -75,43 +77,43 @@ impl<'a> Natures<'a> {
         if self.is_typed || !matters {
             return difference;
         }
-        let nature = self.natures().get(column);
-        nature.map_or(difference, |nature| nature.judge(difference))
+        let column_type = self.types().get(column);
+        column_type.map_or(difference, |column_type| column_type.adjust(difference))
     }
 
-    fn is_of_numbers(&self, column: usize) -> bool {
-        let nature = self.natures().get(column);
-        !self.is_typed && nature.is_some_and(|nature| nature.numbers)
+    fn contains_numbers(&self, column: usize) -> bool {
+        let column_type = self.types().get(column);
+        !self.is_typed && column_type.is_some_and(|column_type| column_type.numbers)
     }
 
-    fn natures(&self) -> &[Nature] {
+    fn types(&self) -> &[ColumnType] {
         self.found.get_or_init(|| {
-            self.look().unwrap_or_else(|error| {
+            self.read_types().unwrap_or_else(|error| {
                 self.failed.replace(Some(error));
                 Vec::new()
             })
         })
     }
 
-    fn look(&self) -> Result<Vec<Nature>> {
-        let mut natures = vec![Nature::TYPED; self.columns.len()];
+    fn read_types(&self) -> Result<Vec<ColumnType>> {
+        let mut types = vec![ColumnType::TYPED; self.columns.len()];
         let (mut rows, mut row) = (self.ours.rows()?, Row::default());
         while rows.next(&mut row)? {
-            for (column, nature) in self.columns.iter().zip(&mut natures) {
-                if nature.numbers || nature.booleans {
-                    nature.add(row.cell(column.here));
+            for (column, column_type) in self.columns.iter().zip(&mut types) {
+                if column_type.numbers || column_type.booleans {
+                    column_type.add(row.cell(column.here));
                 }
             }
         }
-        Ok(natures)
+        Ok(types)
     }
 }
 
-/// All differences between paired rows of two tables.
+/// Counts the differences between paired rows of two tables.
 pub(crate) struct Tally<'a> {
     columns: &'a [CommonColumn],
     role: &'a TableUse,
-    natures: &'a Natures<'a>,
+    types: &'a ColumnTypes<'a>,
     counts: BTreeMap<&'static str, (&'static Cause, Count)>,
 }
 
@@ -119,18 +121,18 @@ impl<'a> Tally<'a> {
     pub(crate) fn new(
         columns: &'a [CommonColumn],
         role: &'a TableUse,
-        natures: &'a Natures<'a>,
+        types: &'a ColumnTypes<'a>,
     ) -> Self {
         Self {
             columns,
             role,
-            natures,
+            types,
             counts: BTreeMap::new(),
         }
     }
 
-    /// The position of a pair, for examples.
-    fn name(&self, pair: &RowPair<'_>) -> String {
+    /// Describes the position of a pair of rows, for examples.
+    fn position(&self, pair: &RowPair<'_>) -> String {
         if let Some(key) = pair.key {
             return format!("{} {}", key.name, format_value(pair.ours.cell(key.here)));
         }
@@ -154,7 +156,7 @@ impl<'a> Tally<'a> {
 
 impl RowDifferences for Tally<'_> {
     fn pair(&mut self, pair: &RowPair<'_>) -> bool {
-        let (mut hard, number) = (false, pair.here);
+        let (mut has_changed_value, number) = (false, pair.here);
         for (place, column) in self.columns.iter().enumerate() {
             let (a, b) = (pair.theirs.cell(column.there), pair.ours.cell(column.here));
             let column = &column.name;
@@ -162,19 +164,19 @@ impl RowDifferences for Tally<'_> {
                 continue;
             }
             let is_label = self.role.is_label(column);
-            let is_exact = is_label || self.role.ids.contains(column);
+            let spaces_matter = is_label || self.role.ids.contains(column);
             let difference = match Difference::classify(a, b) {
-                // Labels and ids that are texts are compared with their spaces.
-                Difference::Blanks if is_exact && !self.natures.is_of_numbers(place) => {
+                // Spaces matter in labels and ids that are text.
+                Difference::Blanks if spaces_matter && !self.types.contains_numbers(place) => {
                     Difference::Value
                 }
-                difference => self.natures.judge(place, difference),
+                difference => self.types.adjust(place, difference),
             };
             let cause = match difference {
                 Difference::Value if is_label => &labels::LABELS_CHANGED,
                 other => other.cause(),
             };
-            hard |= difference == Difference::Value;
+            has_changed_value |= difference == Difference::Value;
             let (_, count) = self
                 .counts
                 .entry(cause.id)
@@ -184,21 +186,21 @@ impl RowDifferences for Tally<'_> {
                 count.rows += 1;
             }
             *count.by_column.entry(column.clone()).or_default() += 1;
-            let wanted = count.examples.len() < crate::finding::EXAMPLES;
+            let wanted = count.examples.len() < crate::finding::MAX_EXAMPLES;
             if let Difference::LastDigit { ulps, parser } = difference {
                 count.ulps = count.ulps.max(ulps);
                 count.parsed += u64::from(parser);
             }
             if cause.id == labels::LABELS_CHANGED.id {
                 let change = (format_value(b), format_value(a));
-                if count.changes.len() < CHANGES || count.changes.contains_key(&change) {
+                if count.changes.len() < MAX_CHANGES || count.changes.contains_key(&change) {
                     *count.changes.entry(change).or_default() += 1;
                 }
             }
             if wanted {
-                let place = self.name(pair);
+                let place = self.position(pair);
                 let example = format!(
-                    "{place}, `{column}`: {} there, {} here",
+                    "{place}, `{column}`: theirs {}, ours {}",
                     format_value(a),
                     format_value(b)
                 );
@@ -207,7 +209,7 @@ impl RowDifferences for Tally<'_> {
                 }
             }
         }
-        hard
+        has_changed_value
     }
 }
 
@@ -221,7 +223,7 @@ fn finding(path: &str, cause: &'static Cause, count: Count, role: &TableUse) -> 
         .map(|(name, cells)| format!("`{name}` {cells}"))
         .collect();
     let shown: Vec<&str> = columns.iter().take(5).map(String::as_str).collect();
-    let mut proof = format!("cells by column: {}", shown.join(", "));
+    let mut proof = format!("differing cells by column: {}", shown.join(", "));
     if columns.len() > shown.len() {
         proof.push_str(&format!(
             " and {} further columns",
@@ -241,7 +243,7 @@ fn finding(path: &str, cause: &'static Cause, count: Count, role: &TableUse) -> 
         let words = changes
             .iter()
             .take(4)
-            .map(|((from, to), cells)| format!("{from} here is {to} there: {cells}"));
+            .map(|((from, to), cells)| format!("ours {from}, theirs {to}: {cells}"));
         proof.push_str(&format!("; {}", words.collect::<Vec<_>>().join(", ")));
         finding.rule = LABELS;
     }
@@ -249,7 +251,7 @@ fn finding(path: &str, cause: &'static Cause, count: Count, role: &TableUse) -> 
     if cause.id == text::NUMBER_SPELLING.id && has_ids {
         finding.raise(Harm::Content, IDS);
     }
-    if finding.harm >= Harm::Content && role.answers {
+    if finding.harm >= Harm::Content && role.is_private {
         finding.raise(Harm::Answers, PRIVATE);
     }
     finding = finding.proof(proof);
@@ -259,7 +261,7 @@ fn finding(path: &str, cause: &'static Cause, count: Count, role: &TableUse) -> 
     finding
 }
 
-/// Formats a value for a message, in quotes. Very long values are shortened.
+/// Formats a value for a message, in quotes. Long values are shortened.
 pub(crate) fn format_value(value: &[u8]) -> String {
     let text = String::from_utf8_lossy(value);
     if text.chars().count() <= MAX_VALUE_LENGTH {

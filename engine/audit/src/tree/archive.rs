@@ -1,54 +1,63 @@
-//! Compares two archives by their members.
+//! Compares the members of two archives.
 
 use std::path::Path;
 
 use prep_contents::members::{self, ArchiveComparison, ArchiveSide, MemberDifference};
 use prep_contents::{ContentsError, Result};
 
-use super::pair::{self, Surroundings};
+use super::pair::{self, PairContext};
 use super::{names, swapped};
 use crate::causes::{NOT_CLASSIFIED, files, writer};
 use crate::finding::AuditFinding;
 
+/// Compares two archives with different bytes.
 pub(super) fn compare(
     path: &str,
     theirs: &Path,
     ours: &Path,
-    around: &Surroundings<'_>,
+    context: &PairContext<'_>,
 ) -> Result<Vec<AuditFinding>> {
     let mut found = Vec::new();
-    let inside = around.inside();
+    let inside = context.inside();
     inside.check_depth()?;
-    let compared = members::compare(path, theirs, ours, around.resources, &mut |name, member| {
-        let inner = format!("{path}/{name}");
-        match member {
-            MemberDifference::OnlyHere { size } => found.push(
-                AuditFinding::new(&files::FILES_MISSING, inner)
-                    .example(format!("{name}, {size} bytes")),
-            ),
-            MemberDifference::OnlyThere { size } => found.push(
-                AuditFinding::new(&files::FILES_SURPLUS, inner)
-                    .example(format!("{name}, {size} bytes")),
-            ),
-            MemberDifference::Renamed { there, .. } => {
-                let cause = names::cause_of_renaming(name, there, false);
-                found.push(
-                    AuditFinding::new(cause, inner)
-                        .example(format!("{there} there, {name} here"))
-                        .proof("contents are equal"),
-                );
+    let compared = members::compare(
+        path,
+        theirs,
+        ours,
+        context.resources,
+        &mut |name, member| {
+            let inner = format!("{path}/{name}");
+            match member {
+                MemberDifference::OnlyHere { size } => found.push(
+                    AuditFinding::new(&files::FILES_MISSING, inner)
+                        .example(format!("{name}, {size} bytes")),
+                ),
+                MemberDifference::OnlyThere { size } => found.push(
+                    AuditFinding::new(&files::FILES_SURPLUS, inner)
+                        .example(format!("{name}, {size} bytes")),
+                ),
+                MemberDifference::Renamed { there, .. } => {
+                    let cause = names::cause_of_renaming(name, there, false);
+                    found.push(
+                        AuditFinding::new(cause, inner)
+                            .example(format!("theirs: {there}, ours: {name}"))
+                            .proof("contents are equal"),
+                    );
+                }
+                MemberDifference::Swapped { there, .. } => {
+                    let example = format!("their {there} has the content of our {name}");
+                    found.push(
+                        swapped::finding(&inner, &format!("{path}/{there}")).example(example),
+                    );
+                }
+                MemberDifference::Differ { theirs, ours } => {
+                    let paired = pair::compare(&inner, theirs, ours, &inside)?;
+                    found.extend(paired.findings);
+                }
             }
-            MemberDifference::Swapped { there, .. } => {
-                let example = format!("{there} has there what {name} has here");
-                found.push(swapped::finding(&inner, &format!("{path}/{there}")).example(example));
-            }
-            MemberDifference::Differ { theirs, ours } => {
-                let paired = pair::compare(&inner, theirs, ours, &inside)?;
-                found.extend(paired.findings);
-            }
-        }
-        Ok(())
-    });
+            Ok(())
+        },
+    );
     let compared = match compared? {
         ArchiveComparison::Compared(compared) => compared,
         ArchiveComparison::Unreadable(ArchiveSide::Theirs, ContentsError::Damaged(reason)) => {
@@ -60,7 +69,7 @@ pub(super) fn compare(
                 ArchiveSide::Theirs => "theirs",
                 ArchiveSide::Ours => "ours",
             };
-            let proof = format!("{whose} cannot be looked into: {error}");
+            let proof = format!("{whose} cannot be read: {error}");
             found.push(AuditFinding::new(&NOT_CLASSIFIED, path).proof(proof));
             return Ok(found);
         }
@@ -68,7 +77,7 @@ pub(super) fn compare(
     if found.is_empty() {
         let mut proof = format!("{} members have equal names and contents", compared.equal);
         if compared.reordered {
-            proof.push_str(", in another order");
+            proof.push_str(", but a different order");
         }
         found.push(AuditFinding::new(&writer::ARCHIVE_REPACKED, path).proof(proof));
     }

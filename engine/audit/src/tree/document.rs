@@ -1,5 +1,5 @@
-//! Compares two JSON documents: values, then the order of keys, then layout. If both fit into memory, they are compared
-//! entirely. Otherwise, long lists are compared as tables, item by item, and other documents are only reported as different.
+//! Compares two JSON documents: values, then the order of keys, then layout. If a document does not fit into memory,
+//! lists are compared as tables, item by item, and other documents are only reported as different.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io::{BufRead, BufReader};
@@ -11,12 +11,13 @@ use prep_formats::json::{JsonString, JsonValue, WriteOptions};
 
 use crate::causes::{Cause, Harm, NOT_CLASSIFIED, files, rows, text};
 use crate::finding::AuditFinding;
-use crate::table::cell::{Difference, Nature};
+use crate::table::cell::{ColumnType, Difference};
 use crate::table::{self, TableUse};
 
-/// Maximum depth at which values are compared separately. Deeper values are only equal or different.
-const DEPTH: usize = 64;
+/// Maximum depth at which members and items are compared one by one. Deeper values are only reported as different.
+const MAX_DEPTH: usize = 64;
 
+/// Compares two documents with different bytes.
 pub(super) fn compare(
     path: &str,
     theirs: &Path,
@@ -25,8 +26,8 @@ pub(super) fn compare(
     limits: &DecodingLimits,
 ) -> Result<Vec<AuditFinding>> {
     let parse = |file: &Path| parse_within(&read::read_file(file, limits)?, limits);
-    let (there, here) = match (parse(theirs), parse(ours)) {
-        (Ok(there), Ok(here)) => (there, here),
+    let (their_value, our_value) = match (parse(theirs), parse(ours)) {
+        (Ok(their_value), Ok(our_value)) => (their_value, our_value),
         (Err(error), _) | (_, Err(error)) if error.is_of_the_system() => return Err(error),
         (Err(ContentsError::Limit(exceeded)), _) | (_, Err(ContentsError::Limit(exceeded))) => {
             if is_list(theirs)? && is_list(ours)? {
@@ -35,7 +36,7 @@ pub(super) fn compare(
                 );
             }
             let proof =
-                format!("documents other than lists are compared by their bytes: {exceeded}");
+                format!("this document is not a list, so it is compared by bytes: {exceeded}");
             return Ok(vec![AuditFinding::new(&NOT_CLASSIFIED, path).proof(proof)]);
         }
         (_, Err(error)) => return Err(error),
@@ -48,15 +49,15 @@ pub(super) fn compare(
         role,
         found: BTreeMap::new(),
         key_order: false,
-        place: Vec::new(),
+        path: Vec::new(),
     };
-    walk.values(&there, &here);
-    // If more than the spelling differs, items are paired by their ids.
-    let is_other = walk
+    walk.values(&their_value, &our_value);
+    // If values differ, the items of lists are paired by their ids.
+    let content_differs = walk
         .found
         .values()
         .any(|(cause, ..)| cause.harm >= Harm::Content);
-    if is_other && is_of_objects(&there) && is_of_objects(&here) {
+    if content_differs && is_list_of_objects(&their_value) && is_list_of_objects(&our_value) {
         return Ok(table::compare(path, theirs, ours, Format::Json, role, limits)?.findings);
     }
     let mut findings: Vec<AuditFinding> = Vec::new();
@@ -67,13 +68,13 @@ pub(super) fn compare(
         }
         findings.push(finding);
     }
-    // Documents that differ only in the order of items have the same length.
+    // If only the order of items differs, the files have the same length. Otherwise, the layout differs, too.
     let length = |file: &Path| file.metadata().map_err(ContentsError::system_error(file));
     let is_order = |finding: &AuditFinding| finding.cause.id == rows::ROW_ORDER.id;
     let reordered = walk.key_order || !findings.is_empty();
     let only_order = reordered && findings.iter().all(is_order);
     if only_order && length(theirs)?.len() != length(ours)?.len() {
-        let proof = "all values are equal, but not how long the files are";
+        let proof = "all values are equal, but the files have different lengths";
         findings.push(AuditFinding::new(&text::DOCUMENT_LAYOUT, path).proof(proof));
     }
     if walk.key_order {
@@ -86,11 +87,13 @@ pub(super) fn compare(
     Ok(findings)
 }
 
-fn is_of_objects(value: &JsonValue) -> bool {
+/// Returns whether a value is a list that contains only objects.
+fn is_list_of_objects(value: &JsonValue) -> bool {
     let items = value.as_list().filter(|items| !items.is_empty());
     items.is_some_and(|items| items.iter().all(|item| item.as_object().is_some()))
 }
 
+/// Returns whether the document is a list.
 fn is_list(path: &Path) -> Result<bool> {
     let file = std::fs::File::open(path).map_err(ContentsError::system_error(path))?;
     let mut head = BufReader::new(file);
@@ -102,9 +105,9 @@ fn is_list(path: &Path) -> Result<bool> {
     }
 }
 
-/// Returns whether values are equal in any order of keys. NaN equals itself.
-fn equal(there: &JsonValue, here: &JsonValue) -> bool {
-    match (there, here) {
+/// Returns whether values are equal, apart from the order of keys. NaN equals NaN.
+fn equal(their_value: &JsonValue, our_value: &JsonValue) -> bool {
+    match (their_value, our_value) {
         (JsonValue::Object(a), JsonValue::Object(b)) => {
             let same = |(key, value)| a.get_key(key).is_some_and(|other| equal(other, value));
             a.len() == b.len() && b.iter().all(same)
@@ -119,55 +122,57 @@ fn equal(there: &JsonValue, here: &JsonValue) -> bool {
     }
 }
 
-/// A step of a path.
+/// A step of a path in a document.
 enum Step<'a> {
     Key(&'a JsonString),
     Item(usize),
 }
 
+/// Walks through two documents and counts their differences by cause.
 struct Walk<'a> {
     role: &'a TableUse,
     found: BTreeMap<&'static str, (&'static Cause, u64, Vec<String>)>,
+    /// Whether an object has the same keys in a different order.
     key_order: bool,
-    /// The path in the documents.
-    place: Vec<Step<'a>>,
+    /// The current path in both documents.
+    path: Vec<Step<'a>>,
 }
 
 impl<'a> Walk<'a> {
-    /// Counts a difference at the current path, or at its member `last`. `what` formats an example, and is called only for the
-    /// first few.
+    /// Counts a difference at the current path, or at its member `last`. `describe` formats the example. It is called
+    /// only for the first few differences.
     fn add(
         &mut self,
         cause: &'static Cause,
         count: u64,
         last: Option<Step<'a>>,
-        what: impl FnOnce() -> String,
+        describe: impl FnOnce() -> String,
     ) {
         let (_, sum, examples) = self.found.entry(cause.id).or_insert((cause, 0, Vec::new()));
         *sum += count;
-        if examples.len() < crate::finding::EXAMPLES {
+        if examples.len() < crate::finding::MAX_EXAMPLES {
             let mut text = String::new();
-            for step in self.place.iter().chain(&last) {
+            for step in self.path.iter().chain(&last) {
                 text.push('/');
                 match step {
                     Step::Key(key) => text.push_str(&key.to_string_lossy()),
                     Step::Item(number) => text.push_str(&number.to_string()),
                 }
             }
-            text.push_str(&what());
+            text.push_str(&describe());
             examples.push(text);
         }
     }
 
-    fn inside(&mut self, step: Step<'a>, there: &'a JsonValue, here: &'a JsonValue) {
-        self.place.push(step);
-        self.values(there, here);
-        self.place.pop();
+    fn inside(&mut self, step: Step<'a>, their_value: &'a JsonValue, our_value: &'a JsonValue) {
+        self.path.push(step);
+        self.values(their_value, our_value);
+        self.path.pop();
     }
 
-    fn values(&mut self, there: &'a JsonValue, here: &'a JsonValue) {
-        match (there, here) {
-            (a, b) if self.place.len() >= DEPTH && !is_plain(a) && !is_plain(b) => {
+    fn values(&mut self, their_value: &'a JsonValue, our_value: &'a JsonValue) {
+        match (their_value, our_value) {
+            (a, b) if self.path.len() >= MAX_DEPTH && !is_plain(a) && !is_plain(b) => {
                 if !equal(a, b) {
                     self.add(&rows::VALUES_CHANGED, 1, None, String::new);
                 }
@@ -200,12 +205,12 @@ impl<'a> Walk<'a> {
         let (x, y) = (plain(a), plain(b));
         let difference = match (a, b) {
             (JsonValue::String(_), JsonValue::String(_)) => {
-                // A text is not a number, even if it looks like one.
-                let text = Nature {
+                // A text is never a number, even if it looks like one.
+                let text = ColumnType {
                     numbers: false,
                     booleans: false,
                 };
-                match text.judge(Difference::classify(&x, &y)) {
+                match text.adjust(Difference::classify(&x, &y)) {
                     Difference::MissingWords | Difference::Rounded => Difference::Value,
                     difference => difference,
                 }
@@ -217,7 +222,7 @@ impl<'a> Walk<'a> {
             }
             _ => Difference::classify(&x, &y),
         };
-        let key = match self.place.last() {
+        let key = match self.path.last() {
             Some(Step::Key(key)) => key.to_string_lossy().into_owned(),
             Some(Step::Item(number)) => number.to_string(),
             None => String::new(),
@@ -232,34 +237,38 @@ impl<'a> Walk<'a> {
             other => other.cause(),
         };
         self.add(cause, 1, None, || {
-            format!(": {} there, {} here", format_json(a), format_json(b))
+            format!(": theirs {}, ours {}", format_json(a), format_json(b))
         });
     }
 
-    fn lists(&mut self, there: &'a [JsonValue], here: &'a [JsonValue]) {
-        let same_length = there.len() == here.len();
-        let differ = there.iter().zip(here).filter(|(a, b)| !equal(a, b)).count();
+    fn lists(&mut self, their_value: &'a [JsonValue], our_value: &'a [JsonValue]) {
+        let same_length = their_value.len() == our_value.len();
+        let differ = their_value
+            .iter()
+            .zip(our_value)
+            .filter(|(a, b)| !equal(a, b))
+            .count();
         if same_length && differ == 0 {
-            return self.by_place(there, here);
+            return self.by_position(their_value, our_value);
         }
-        // By item: the number in `ours` minus the number in `theirs`, and the first position.
+        // For each item: how often it occurs in `ours` minus how often in `theirs`, and its first position.
         let mut counts: HashMap<blake3::Hash, (i64, usize)> = HashMap::new();
-        for (number, value) in here.iter().enumerate() {
+        for (number, value) in our_value.iter().enumerate() {
             counts.entry(hash(value)).or_insert((0, number)).0 += 1;
         }
-        for (number, value) in there.iter().enumerate() {
+        for (number, value) in their_value.iter().enumerate() {
             counts.entry(hash(value)).or_insert((0, number)).0 -= 1;
         }
         let missing: i64 = counts.values().map(|(count, _)| (*count).max(0)).sum();
         let added: i64 = counts.values().map(|(count, _)| (-count).max(0)).sum();
         if missing == 0 && added == 0 {
             self.add(&rows::ROW_ORDER, differ as u64, None, || {
-                format!(": {differ} items are at other positions")
+                format!(": {differ} items are at different positions")
             });
             return;
         }
         if same_length && missing as usize == differ {
-            return self.by_place(there, here);
+            return self.by_position(their_value, our_value);
         }
         for (cause, number, wanted) in [
             (&rows::ROWS_MISSING, missing, 1),
@@ -275,8 +284,8 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn by_place(&mut self, there: &'a [JsonValue], here: &'a [JsonValue]) {
-        for (number, (a, b)) in there.iter().zip(here).enumerate() {
+    fn by_position(&mut self, their_value: &'a [JsonValue], our_value: &'a [JsonValue]) {
+        for (number, (a, b)) in their_value.iter().zip(our_value).enumerate() {
             self.inside(Step::Item(number), a, b);
         }
     }
@@ -293,7 +302,7 @@ fn is_number(value: &JsonValue) -> bool {
     )
 }
 
-/// Writes a text unchanged, and other values as JSON.
+/// Returns a value as it is written in CSV: a text without quotes, null as nothing, and other values as JSON.
 fn plain(value: &JsonValue) -> Vec<u8> {
     match value {
         JsonValue::String(text) => text.as_wtf8().to_vec(),
@@ -320,7 +329,7 @@ fn json(value: &JsonValue) -> Vec<u8> {
         sort_keys: true,
         ..WriteOptions::default()
     };
-    // The only value that cannot be written is an unpaired surrogate, which is escaped here.
+    // Only unpaired surrogates could fail, and these options escape them.
     value.to_json(&options).unwrap_or_default()
 }
 
@@ -334,16 +343,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn long_lists_have_the_same_causes_as_short_ones() {
+    fn lists_beyond_the_memory_limit_have_the_same_causes() {
         let directory = tempfile::tempdir().unwrap();
         let list = r#"[{"id": 1, "x": 0.5, "t": "a"}, {"id": 2, "x": 1.5, "t": "b"}, {"id": 3, "x": 2.5, "t": "c"}]"#;
         let (theirs, ours) = (
             directory.path().join("theirs"),
             directory.path().join("ours"),
         );
-        let found = |record, there: &str, here: &str| -> Vec<&str> {
-            std::fs::write(&theirs, there).unwrap();
-            std::fs::write(&ours, here).unwrap();
+        let found = |record, their_value: &str, our_value: &str| -> Vec<&str> {
+            std::fs::write(&theirs, their_value).unwrap();
+            std::fs::write(&ours, our_value).unwrap();
             let limits = DecodingLimits {
                 record,
                 ..DecodingLimits::default()
@@ -353,7 +362,7 @@ mod tests {
             causes.sort_unstable();
             causes
         };
-        for (there, expected) in [
+        for (their_value, expected) in [
             (list.replace(", ", ","), "document-layout"),
             (
                 list.replace(r#""id": 2, "x": 1.5"#, r#""x": 1.5, "id": 2"#),
@@ -368,15 +377,15 @@ mod tests {
             (list.replace("0.5", "0.50"), "document-layout"),
             ("<html>no</html>".to_owned(), "files-damaged"),
         ] {
-            let causes = found(400, &there, list);
-            // The page is not a list, so only bytes are compared.
+            let causes = found(400, &their_value, list);
+            // An HTML page is not a list, so only bytes are compared.
             let expected = match expected {
                 "files-damaged" => "not-classified",
                 expected => expected,
             };
             assert!(
                 causes.contains(&expected),
-                "{there}: {causes:?}, not {expected}"
+                "{their_value}: {causes:?}, not {expected}"
             );
         }
         let object = |value: u32| format!("{{\"a\": {value}, \"rows\": {list}}}");

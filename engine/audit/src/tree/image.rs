@@ -8,6 +8,7 @@ use prep_contents::{ContentsError, DecodingLimits, Result, read};
 use crate::causes::{NOT_CLASSIFIED, images};
 use crate::finding::AuditFinding;
 
+/// Compares two images with different bytes.
 pub(super) fn compare(
     path: &str,
     theirs: &Path,
@@ -28,7 +29,7 @@ pub(super) fn compare(
                     finding.example(format!("{differ} of {} samples differ", b.bytes.len()))
                 }
                 false => finding.example(format!(
-                    "{}x{} there, {}x{} here",
+                    "theirs: {}x{}, ours: {}x{}",
                     a.width, a.height, b.width, b.height
                 )),
             }

@@ -1,7 +1,8 @@
 //! Compares two trees of files.
 //!
-//! Each pair of files with one name is read once, side by side, up to its first difference; several pairs at a time. Only
-//! files that differ are analysed as tables, documents or images. Members of archives are compared like files. Files of one side only are paired by content, if sizes allow it.
+//! Two files of the same name are read side by side, up to their first difference. Several pairs are read at the same
+//! time. Only files that differ are analysed as tables, documents or images. Members of archives are compared like
+//! files. Files that exist on one side only are paired by content if their sizes are equal.
 
 mod archive;
 mod document;
@@ -23,24 +24,25 @@ use prep_contents::listing::Listing;
 use crate::error::AuditError;
 use crate::finding::AuditFinding;
 use names::OneSided;
-use pair::{FileComparison, Surroundings};
+use pair::{FileComparison, PairContext};
 
 pub use roles::Roles;
 pub use split::{Hypothesis, SplitSearch};
 
-/// Files that are not compared, because `prep` writes its own text.
+/// Files that are not compared, because `prep` writes parts of them itself.
 pub const IGNORED: [&str; 1] = ["public/description.md"];
 
 /// The directories of both trees.
-pub(crate) struct Places<'a> {
+pub(crate) struct TreeRoots<'a> {
     pub theirs: &'a Path,
     pub ours: &'a Path,
 }
 
+/// Lists the files of a tree, except ignored ones.
 fn listing(root: &Path) -> Result<Listing, AuditError> {
     if !root.is_dir() {
         let path = root.to_owned();
-        return Err(AuditError::NoFolder { path });
+        return Err(AuditError::NotADirectory { path });
     }
     let mut listing = Listing::read(root).map_err(AuditError::reading(root))?;
     for path in IGNORED {
@@ -52,11 +54,11 @@ fn listing(root: &Path) -> Result<Listing, AuditError> {
 /// Options of a comparison.
 #[derive(Debug, Clone)]
 pub struct TreeOptions<'a> {
-    /// Maximum files that are compared at the same time.
+    /// Maximum number of files that are compared at the same time.
     pub threads: usize,
     /// The roles of the tables in grading.
     pub roles: &'a Roles,
-    /// The split of the pipeline, if a single split makes both parts.
+    /// The split of the pipeline, if a single split produces both parts.
     pub split: Option<&'a SplitSearch>,
     pub resources: Resources<'a>,
 }
@@ -65,15 +67,16 @@ pub struct TreeOptions<'a> {
 #[derive(Debug)]
 pub struct TreeComparison {
     pub findings: Vec<AuditFinding>,
-    /// Files with equal bytes, and files that exist on both sides.
+    /// Number of files with equal bytes.
     pub equal: u64,
+    /// Number of files that exist on both sides.
     pub common: u64,
 }
 
-/// Compares a foreign tree with ours. Both are `prepared` directories, with `public` and `private`.
+/// Compares the tree of another program with ours. Both are `prepared` directories, with `public` and `private`.
 ///
 /// # Errors
-/// When a tree does not exist, or the system fails. A damaged file is a finding.
+/// If a tree does not exist, or the system failed. A damaged file is a finding, not an error.
 pub fn compare(
     theirs: &Path,
     ours: &Path,
@@ -84,16 +87,21 @@ pub fn compare(
     let roles = options.roles.completed(ours, &our_list, &resources.limits);
     let roles = roles.map_err(AuditError::reading(ours))?;
     let common = our_list.common(&their_list);
-    let around = Surroundings {
+    let context = PairContext {
         roles: &roles,
         resources,
         depth: 0,
     };
     let equal = AtomicUsize::new(0);
     let pairs: Mutex<Vec<FileComparison>> = Mutex::new(Vec::new());
-    let compare_pair = |here: &str, there: &str| {
-        let paired = pair::compare(here, &theirs.join(there), &ours.join(here), &around);
-        paired.map_err(AuditError::reading(&theirs.join(there)))
+    let compare_pair = |our_path: &str, their_path: &str| {
+        let paired = pair::compare(
+            our_path,
+            &theirs.join(their_path),
+            &ours.join(our_path),
+            &context,
+        );
+        paired.map_err(AuditError::reading(&theirs.join(their_path)))
     };
     for_each_path(&common, options.threads, |path| {
         let paired = compare_pair(path, path)?;
@@ -106,28 +114,28 @@ pub fn compare(
         Ok(())
     })?;
     let mut pairs = pairs.into_inner();
-    // Renamed files are also compared by content.
+    // Files whose names differ only in case or by a compression suffix are compared, too.
     let mut left = OneSided::new(&their_list, &our_list);
     let mut named = Vec::new();
-    for (there, here) in left.same_but_case() {
-        pairs.push(compare_pair(&here, &there)?);
-        named.push(names::of_case(&there, &here));
+    for (their_path, our_path) in left.take_renamed_by_case() {
+        pairs.push(compare_pair(&our_path, &their_path)?);
+        named.push(names::case_finding(&their_path, &our_path));
     }
-    for (there, here) in left.packed() {
-        let mut paired = compare_pair(&here, &there)?;
-        // The name already shows that it is packed.
+    for (their_path, our_path) in left.take_packed() {
+        let mut paired = compare_pair(&our_path, &their_path)?;
+        // The name already shows that the file is compressed.
         paired
             .findings
             .retain(|one| one.cause.id != crate::causes::files::FILES_DAMAGED.id);
         pairs.push(paired);
-        named.push(names::of_packed(&there, &here));
+        named.push(names::packed_finding(&their_path, &our_path));
     }
-    for (there, here) in left.inflated() {
-        let found = names::of_inflated(&there, &here, theirs, ours, &around);
-        named.extend(found.map_err(AuditError::reading(&ours.join(&here)))?);
+    for (their_path, our_path) in left.take_inflated() {
+        let found = names::inflated_findings(&their_path, &our_path, theirs, ours, &context);
+        named.extend(found.map_err(AuditError::reading(&ours.join(&our_path)))?);
     }
-    for (archive, folder) in left.unpacked(ours, &resources.limits)? {
-        let found = names::of_unpacked(&archive, &folder, theirs, ours, &around);
+    for (archive, folder) in left.take_unpacked(ours, &resources.limits)? {
+        let found = names::unpacked_findings(&archive, &folder, theirs, ours, &context);
         named.extend(found.map_err(AuditError::reading(&ours.join(&archive)))?);
     }
     pairs.sort_by(|one, other| one.path.cmp(&other.path));
@@ -136,15 +144,15 @@ pub fn compare(
         ours,
         limits: &resources.limits,
     };
-    let explained = split::explain(&mut pairs, &trees, options.split, roles.first_id());
+    let explained = split::explain(&mut pairs, &trees, options.split, roles.only_id());
     let mut findings = explained.map_err(AuditError::reading(ours))?;
     let explained = !findings.is_empty();
-    let places = Places { theirs, ours };
-    swapped::explain(&mut pairs, &places, &our_list)?;
+    let roots = TreeRoots { theirs, ours };
+    swapped::explain(&mut pairs, &roots, &our_list)?;
     findings.extend(pairs.into_iter().flat_map(|pair| pair.findings));
     findings.extend(named);
     findings.extend(names::compare(theirs, ours, left, explained)?);
-    let raised = shown::raise(&mut findings, &places, &roles, resources);
+    let raised = shown::raise(&mut findings, &roots, &roles, resources);
     raised.map_err(AuditError::reading(theirs))?;
     Ok(TreeComparison {
         findings,
@@ -153,10 +161,11 @@ pub fn compare(
     })
 }
 
-/// Calls `work` for each path on several threads. The calling thread works as well, so it also works if no thread can be started.
+/// Calls `work` for each path, on several threads. The calling thread takes part, so the work is also done if no thread
+/// can be started.
 ///
 /// # Errors
-/// The first error of `work`. No further path is then started.
+/// The first error of `work`. After an error, no further path is started.
 fn for_each_path(
     paths: &[String],
     threads: usize,

@@ -1,4 +1,4 @@
-//! Files of one side only: missing, additional, renamed, or moved.
+//! Explains files that exist on one side only: they are missing, additional, renamed, or moved.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
@@ -7,7 +7,7 @@ use prep_contents::archive::Archive;
 use prep_contents::listing::Listing;
 use prep_contents::{ContentsError, DecodingLimits, read};
 
-use super::pair::{self, Surroundings, ending};
+use super::pair::{self, PairContext, extension};
 use super::swapped::is_of_test;
 use crate::bundle::members;
 use crate::causes::{Cause, Harm, NOT_CLASSIFIED, files};
@@ -15,9 +15,11 @@ use crate::error::{AuditError, unless_damaged};
 use crate::finding::AuditFinding;
 use crate::harm::{ANSWERS_SHOWN, PRIVATE};
 
-/// Files of one side only, by path, with their lengths.
+/// Files that exist on one side only, by path, with their lengths.
 pub(super) struct OneSided {
+    /// Files that only `theirs` has.
     surplus: BTreeMap<String, u64>,
+    /// Files that only `ours` has.
     missing: BTreeMap<String, u64>,
 }
 
@@ -29,8 +31,9 @@ impl OneSided {
         }
     }
 
-    /// Removes files whose names differ only in case or in the composition of letters. Returns their path and ours.
-    pub(super) fn same_but_case(&mut self) -> Vec<(String, String)> {
+    /// Removes files whose paths differ only in case, accents or Unicode normalization. Returns pairs of their path and
+    /// ours.
+    pub(super) fn take_renamed_by_case(&mut self) -> Vec<(String, String)> {
         let folded: HashMap<String, String> = self
             .surplus
             .keys()
@@ -38,23 +41,25 @@ impl OneSided {
             .collect();
         let mut found = Vec::new();
         let surplus = &mut self.surplus;
-        self.missing.retain(|here, _| {
-            let there = folded.get(&fold(here));
-            let Some(there) = there.filter(|there| surplus.remove(*there).is_some()) else {
+        self.missing.retain(|our_path, _| {
+            let their_path = folded.get(&fold(our_path));
+            let Some(their_path) =
+                their_path.filter(|their_path| surplus.remove(*their_path).is_some())
+            else {
                 return true;
             };
-            found.push((there.clone(), here.clone()));
+            found.push((their_path.clone(), our_path.clone()));
             false
         });
         found
     }
 
-    /// Removes our archives whose members are in a directory of `theirs`, and these members. Returns the archive and that directory, which
-    /// ends in `/` or is the top.
+    /// Removes our archives whose members are files in a directory of `theirs`, and removes these files. Returns pairs
+    /// of the archive's path and that directory, which ends with `/`, or is empty for the root of the tree.
     ///
     /// # Errors
-    /// When an archive of ours cannot be read.
-    pub(super) fn unpacked(
+    /// If one of our archives cannot be read.
+    pub(super) fn take_unpacked(
         &mut self,
         ours: &Path,
         limits: &DecodingLimits,
@@ -63,29 +68,32 @@ impl OneSided {
         let mut failed = None;
         let surplus = &mut self.surplus;
         self.missing.retain(|path, _| {
-            if ending(path) != "zip" || failed.is_some() {
+            if extension(path) != "zip" || failed.is_some() {
                 return true;
             }
-            let place = ours.join(path);
-            let listed = match unless_damaged(members::of_file(&place, limits)) {
+            let file = ours.join(path);
+            let listed = match unless_damaged(members::of_file(&file, limits)) {
                 Ok(Some(listed)) => listed,
                 Ok(None) => return true,
                 Err(error) => {
-                    failed = Some(AuditError::reading(&place)(error));
+                    failed = Some(AuditError::reading(&file)(error));
                     return true;
                 }
             };
-            let list: Vec<_> = listed.iter().filter(|member| !member.is_folder()).collect();
+            let list: Vec<_> = listed
+                .iter()
+                .filter(|member| !member.is_directory())
+                .collect();
             let directory = path.trim_end_matches(".zip");
             let parent = path
                 .rsplit_once('/')
                 .map(|(parent, _)| format!("{parent}/"));
             for prefix in [format!("{directory}/"), parent.unwrap_or_default()] {
-                let place = |name: &str| format!("{prefix}{name}");
-                let mut all = list.iter().map(|member| place(&member.name));
+                let unpacked_path = |name: &str| format!("{prefix}{name}");
+                let mut all = list.iter().map(|member| unpacked_path(&member.name));
                 if !list.is_empty() && all.all(|inner| surplus.contains_key(&inner)) {
                     for member in &list {
-                        surplus.remove(&place(&member.name));
+                        surplus.remove(&unpacked_path(&member.name));
                     }
                     found.push((path.clone(), prefix));
                     return false;
@@ -95,61 +103,70 @@ impl OneSided {
         });
         failed.map_or(Ok(found), Err)
     }
-}
 
-impl OneSided {
-    /// Removes files of ours that `theirs` has under the same name with the ending of a compression. Returns their path and ours.
-    pub(super) fn packed(&mut self) -> Vec<(String, String)> {
+    /// Removes files that are compressed in `theirs`, with the suffix `.gz`, `.zip` or `.7z`. Returns pairs of their
+    /// path and ours.
+    pub(super) fn take_packed(&mut self) -> Vec<(String, String)> {
         let mut found = Vec::new();
         let surplus = &mut self.surplus;
-        self.missing.retain(|here, _| {
-            let names = [".gz", ".zip", ".7z"].map(|end| format!("{here}{end}"));
-            let there = names
+        self.missing.retain(|our_path, _| {
+            let names = [".gz", ".zip", ".7z"].map(|end| format!("{our_path}{end}"));
+            let their_path = names
                 .into_iter()
-                .find(|there| surplus.remove(there).is_some());
-            found.extend(there.clone().map(|there| (there, here.clone())));
-            there.is_none()
+                .find(|their_path| surplus.remove(their_path).is_some());
+            found.extend(
+                their_path
+                    .clone()
+                    .map(|their_path| (their_path, our_path.clone())),
+            );
+            their_path.is_none()
         });
         found
     }
-}
 
-impl OneSided {
-    /// Removes compressed files of ours that `theirs` has without the ending of the compression. Returns their path and ours.
-    pub(super) fn inflated(&mut self) -> Vec<(String, String)> {
+    /// Removes our gzip files that are not compressed in `theirs`. Returns pairs of their path and ours.
+    pub(super) fn take_inflated(&mut self) -> Vec<(String, String)> {
         let mut found = Vec::new();
         let surplus = &mut self.surplus;
-        self.missing.retain(|here, _| {
-            let there = here.strip_suffix(".gz");
-            let Some(there) = there.filter(|there| surplus.remove(*there).is_some()) else {
+        self.missing.retain(|our_path, _| {
+            let their_path = our_path.strip_suffix(".gz");
+            let Some(their_path) =
+                their_path.filter(|their_path| surplus.remove(*their_path).is_some())
+            else {
                 return true;
             };
-            found.push((there.to_owned(), here.clone()));
+            found.push((their_path.to_owned(), our_path.clone()));
             false
         });
         found
     }
 }
 
-/// Findings for a compressed file of ours that is not compressed in `theirs`.
+/// Returns the findings for a file that is compressed in `ours` but not in `theirs`: that fact, and the differences in
+/// content.
 ///
 /// # Errors
-/// When the system fails.
-pub(super) fn of_inflated(
-    there: &str,
-    here: &str,
+/// If the system failed.
+pub(super) fn inflated_findings(
+    their_path: &str,
+    our_path: &str,
     theirs: &Path,
     ours: &Path,
-    around: &Surroundings<'_>,
+    context: &PairContext<'_>,
 ) -> Result<Vec<AuditFinding>, ContentsError> {
-    let mut found = vec![of_packed(there, here)];
-    let place = ours.join(here);
-    let length = place.metadata();
-    let length = length.map_err(ContentsError::system_error(&place))?.len();
-    let budget = around.resources.limits.budget(length);
-    let visited = Archive::Gzip.visit(&place, here, &budget, &mut |_, _, content| {
-        let ours = read::spool(content, around.resources)?;
-        let paired = pair::compare(there, &theirs.join(there), &ours, &around.inside())?;
+    let mut found = vec![packed_finding(their_path, our_path)];
+    let file = ours.join(our_path);
+    let length = file.metadata();
+    let length = length.map_err(ContentsError::system_error(&file))?.len();
+    let budget = context.resources.limits.budget(length);
+    let visited = Archive::Gzip.visit(&file, our_path, &budget, &mut |_, _, content| {
+        let ours = read::spool(content, context.resources)?;
+        let paired = pair::compare(
+            their_path,
+            &theirs.join(their_path),
+            &ours,
+            &context.inside(),
+        )?;
         found.extend(paired.findings);
         Ok(())
     });
@@ -157,35 +174,37 @@ pub(super) fn of_inflated(
     Ok(found)
 }
 
-pub(super) fn of_packed(there: &str, here: &str) -> AuditFinding {
-    AuditFinding::new(&files::FILE_PACKED, here).example(format!("{there} there, {here} here"))
+pub(super) fn packed_finding(theirs: &str, ours: &str) -> AuditFinding {
+    AuditFinding::new(&files::FILE_PACKED, ours).example(format!("theirs: {theirs}, ours: {ours}"))
 }
 
-pub(super) fn of_case(there: &str, here: &str) -> AuditFinding {
-    AuditFinding::new(&files::FILE_NAMES_CASE, here).example(format!("{there} there, {here} here"))
+pub(super) fn case_finding(theirs: &str, ours: &str) -> AuditFinding {
+    AuditFinding::new(&files::FILE_NAMES_CASE, ours)
+        .example(format!("theirs: {theirs}, ours: {ours}"))
 }
 
-/// Findings for an archive that was unpacked in `theirs`: that fact, and differences of its members.
-pub(super) fn of_unpacked(
+/// Returns the findings for an archive that was unpacked in `theirs`: the unpacking itself, and the differences between
+/// members.
+pub(super) fn unpacked_findings(
     path: &str,
     directory: &str,
     theirs: &Path,
     ours: &Path,
-    around: &Surroundings<'_>,
+    context: &PairContext<'_>,
 ) -> Result<Vec<AuditFinding>, ContentsError> {
     let (mut found, mut count) = (Vec::new(), 0_u64);
-    let place = ours.join(path);
-    let length = place
+    let file = ours.join(path);
+    let length = file
         .metadata()
-        .map_err(ContentsError::system_error(&place))?
+        .map_err(ContentsError::system_error(&file))?
         .len();
-    let budget = around.resources.limits.budget(length);
-    let visited = Archive::Zip.visit(&place, path, &budget, &mut |inner, _, content| {
+    let budget = context.resources.limits.budget(length);
+    let visited = Archive::Zip.visit(&file, path, &budget, &mut |inner, _, content| {
         count += 1;
-        let ours = read::spool(content, around.resources)?;
+        let ours = read::spool(content, context.resources)?;
         let theirs = theirs.join(format!("{directory}{inner}"));
         let inner = format!("{path}/{inner}");
-        let paired = pair::compare(&inner, &theirs, &ours, &around.inside())?;
+        let paired = pair::compare(&inner, &theirs, &ours, &context.inside())?;
         found.extend(paired.findings);
         Ok(())
     });
@@ -193,7 +212,7 @@ pub(super) fn of_unpacked(
         if error.is_of_the_system() {
             return Err(error);
         }
-        let proof = format!("ours cannot be looked into: {error}");
+        let proof = format!("ours cannot be read: {error}");
         found.push(AuditFinding::new(&NOT_CLASSIFIED, path).proof(proof));
     }
     let example = format!("{count} members of {path} are in {directory}");
@@ -201,7 +220,8 @@ pub(super) fn of_unpacked(
     Ok(found)
 }
 
-/// Findings for the remaining files: renamed, moved, missing or additional.
+/// Returns the findings for the remaining files: renamed, moved, missing or additional. `other_split` is set if tables
+/// show that the items were split differently.
 pub(super) fn compare(
     theirs: &Path,
     ours: &Path,
@@ -221,7 +241,7 @@ pub(super) fn compare(
         other_split,
     )?);
     for (path, size) in missing {
-        found.push(of_part(
+        found.push(raise_if_private(
             AuditFinding::new(&files::FILES_MISSING, path.as_str())
                 .example(format!("{path}, {size} bytes")),
         ));
@@ -235,15 +255,15 @@ pub(super) fn compare(
     Ok(found)
 }
 
-/// Missing files of the private part are answers.
-fn of_part(finding: AuditFinding) -> AuditFinding {
+/// Raises the harm of a finding in `private`.
+fn raise_if_private(finding: AuditFinding) -> AuditFinding {
     match finding.path.starts_with("private/") {
         true => finding.raised(Harm::Answers, PRIVATE),
         false => finding,
     }
 }
 
-/// Converts to lower case and removes accents, composed or not.
+/// Converts a path to lower case and removes accents, composed or decomposed.
 fn fold(path: &str) -> String {
     let plain = path.chars().flat_map(char::to_lowercase).map(base_letter);
     plain
@@ -266,7 +286,8 @@ fn base_letter(letter: char) -> char {
     }
 }
 
-/// Whether a file was renamed, or is in the directory of another part.
+/// Returns `files-other-part` if a file has the same name in a different part of the split, and `files-renamed`
+/// otherwise.
 pub(super) fn cause_of_renaming(path: &str, other: &str, other_split: bool) -> &'static Cause {
     let name = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
     let has_moved = is_of_test(other) != is_of_test(path);
@@ -276,7 +297,8 @@ pub(super) fn cause_of_renaming(path: &str, other: &str, other_split: bool) -> &
     }
 }
 
-/// Pairs files of equal content; only those whose size occurs on both sides are read.
+/// Removes pairs of files with equal content and returns their findings. Only files whose size occurs on both sides are
+/// read.
 fn renamed(
     theirs: &Path,
     surplus: &mut BTreeMap<String, u64>,
@@ -291,8 +313,8 @@ fn renamed(
         .iter()
         .filter(|(_, size)| **size > 0 && sizes.contains(size))
     {
-        let place = theirs.join(path);
-        let hash = read::content(&place).map_err(AuditError::reading(&place))?;
+        let file = theirs.join(path);
+        let hash = read::content(&file).map_err(AuditError::reading(&file))?;
         by_content.entry(hash).or_default().push(path.clone());
         common.insert(*size);
     }
@@ -303,28 +325,28 @@ fn renamed(
         .map(|(path, _)| path.clone())
         .collect();
     for path in wanted {
-        let place = ours.join(&path);
-        let hash = read::content(&place).map_err(AuditError::reading(&place))?;
+        let file = ours.join(&path);
+        let hash = read::content(&file).map_err(AuditError::reading(&file))?;
         let Some(others) = by_content.get_mut(&hash) else {
             continue;
         };
-        // Of several copies, the one with this name in another directory is used.
+        // If there are several copies, prefer one with the same file name.
         let name = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
         let same_name = others.iter().position(|other| name(other) == name(&path));
-        let Some(place) = same_name.or_else(|| others.len().checked_sub(1)) else {
+        let Some(position) = same_name.or_else(|| others.len().checked_sub(1)) else {
             continue;
         };
-        let other = others.swap_remove(place);
+        let other = others.swap_remove(position);
         missing.remove(&path);
         surplus.remove(&other);
         let cause = cause_of_renaming(&path, &other, other_split);
         let mut finding = AuditFinding::new(cause, path.as_str())
-            .example(format!("{other} there, {path} here"))
+            .example(format!("theirs: {other}, ours: {path}"))
             .proof("contents are equal");
         if path.starts_with("private/") && other.starts_with("public/") {
             finding.raise(Harm::Answers, ANSWERS_SHOWN);
         }
-        found.push(of_part(finding));
+        found.push(raise_if_private(finding));
     }
     Ok(found)
 }

@@ -6,7 +6,7 @@ use prep_contents::archive::Archive;
 use prep_contents::pairing::UnpairedKeys;
 use prep_contents::read::{self, Bytes};
 use prep_contents::table::is_json_lines;
-use prep_contents::{ContentsError, Format, Resources, Result};
+use prep_contents::{ContentsError, DecodingLimits, Format, Resources, Result};
 use prep_failure::QuotedValue;
 
 use super::roles::Roles;
@@ -18,19 +18,20 @@ use crate::table;
 
 /// The context of a comparison.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Surroundings<'a> {
+pub(super) struct PairContext<'a> {
     pub roles: &'a Roles,
     pub resources: &'a Resources<'a>,
-    /// Number of archives around the file.
+    /// Number of nested archives that contain the file.
     pub depth: u64,
 }
 
-impl Surroundings<'_> {
-    /// Fails if archives are nested too deeply.
+impl PairContext<'_> {
+    /// Returns an error if archives are nested too deeply.
     pub(super) fn check_depth(&self) -> Result<()> {
         self.resources.check_nesting(self.depth)
     }
 
+    /// Returns the context for members of the file.
     pub(super) fn inside(&self) -> Self {
         Self {
             depth: self.depth + 1,
@@ -44,7 +45,7 @@ impl Surroundings<'_> {
 pub(super) struct FileComparison {
     pub path: String,
     pub findings: Vec<AuditFinding>,
-    /// Rows that only one side has in this file. Another file may have them.
+    /// Keys of the rows that only one side has in this file. These rows may be in a different file.
     pub moved: Option<UnpairedKeys>,
 }
 
@@ -54,23 +55,25 @@ impl FileComparison {
     }
 }
 
+/// Compares two files. `path` is their path in the tree.
+///
 /// # Errors
-/// Failures of the system. They show nothing about the files.
+/// If the system failed. Such an error shows nothing about the files.
 pub(super) fn compare(
     path: &str,
     theirs: &Path,
     ours: &Path,
-    around: &Surroundings<'_>,
+    context: &PairContext<'_>,
 ) -> Result<FileComparison> {
     let mut paired = FileComparison {
         path: path.to_owned(),
         findings: Vec::new(),
         moved: None,
     };
-    match look(path, theirs, ours, around, &mut paired.moved) {
+    match find_differences(path, theirs, ours, context, &mut paired.moved) {
         Ok(findings) => paired.findings = findings,
         Err(error) if error.is_of_the_system() => return Err(error),
-        Err(error) => paired.findings.push(unreadable(path, &error)),
+        Err(error) => paired.findings.push(unreadable_finding(path, &error)),
     }
     if path.starts_with("private/") {
         for finding in paired
@@ -84,16 +87,16 @@ pub(super) fn compare(
     Ok(paired)
 }
 
-/// The mark at the beginning of some texts in UTF-8.
+/// The byte order mark of UTF-8.
 const BYTE_ORDER_MARK: [u8; 3] = [0xef, 0xbb, 0xbf];
 
-/// Longest document that is compared without its mark.
+/// Maximum length of a document that is compared without its byte order mark.
 const MAX_MARKED_BYTES: u64 = 64 << 20;
 
-/// Whether a file is a page in HTML or a message of a server, as a failed download leaves it.
-fn is_page(path: &Path) -> Result<bool> {
+/// Returns whether a file is an HTML page or an error message of a server, as a failed download leaves it.
+fn is_error_page(path: &Path) -> Result<bool> {
     if matches!(
-        ending(&path.to_string_lossy()).as_str(),
+        extension(&path.to_string_lossy()).as_str(),
         "html" | "htm" | "xml" | "svg" | "md"
     ) {
         return Ok(false);
@@ -106,16 +109,17 @@ fn is_page(path: &Path) -> Result<bool> {
         .any(|beginning| head.starts_with(beginning)))
 }
 
-/// A file of a format that its content does not have.
-fn unreadable(path: &str, error: &ContentsError) -> AuditFinding {
-    AuditFinding::new(&NOT_CLASSIFIED, path).proof(format!("it cannot be looked into: {error}"))
+/// Returns the finding for a file that cannot be read in the format of its name.
+fn unreadable_finding(path: &str, error: &ContentsError) -> AuditFinding {
+    AuditFinding::new(&NOT_CLASSIFIED, path).proof(format!("the file cannot be read: {error}"))
 }
 
-fn look(
+/// Returns the differences between two files, or nothing if they are equal.
+fn find_differences(
     path: &str,
     theirs: &Path,
     ours: &Path,
-    around: &Surroundings<'_>,
+    context: &PairContext<'_>,
     moved: &mut Option<UnpairedKeys>,
 ) -> Result<Vec<AuditFinding>> {
     let at = match read::compare(theirs, ours)? {
@@ -124,39 +128,39 @@ fn look(
         Bytes::Differ { at } => Some(at),
     };
     let (their_size, our_size) = (size(theirs)?, size(ours)?);
-    let sizes = format!("{their_size} bytes there, {our_size} here");
-    let simple =
+    let sizes = format!("theirs: {their_size} bytes, ours: {our_size} bytes");
+    let with_sizes =
         |cause: &'static Cause| Ok(vec![AuditFinding::new(cause, path).example(sizes.clone())]);
     if their_size == 0 {
-        return simple(&files::FILES_EMPTY);
+        return with_sizes(&files::FILES_EMPTY);
     }
-    if let Some(findings) = wrapped(path, theirs, ours, around, moved)? {
+    if let Some(findings) = compare_unexpectedly_packed(path, theirs, ours, context, moved)? {
         return Ok(findings);
     }
-    if is_page(theirs)? && !is_page(ours)? {
-        let example = format!("it is a page of a server; {sizes}");
+    if is_error_page(theirs)? && !is_error_page(ours)? {
+        let example = format!("theirs is an error page of a server; {sizes}");
         return Ok(vec![
             AuditFinding::new(&files::FILES_DAMAGED, path).example(example),
         ]);
     }
-    let limits = &around.resources.limits;
-    let is_json = matches!(ending(path).as_str(), "json" | "geojson");
-    // The file has one JSON document per line, although its name ends in `.json`.
+    let limits = &context.resources.limits;
+    let is_json = matches!(extension(path).as_str(), "json" | "geojson");
+    // Some files with the suffix `.json` contain one JSON document per line.
     let is_lines = is_json && is_json_lines(theirs)? && is_json_lines(ours)?;
     let is_document = is_json && !is_lines;
     let format = match is_lines {
         true => Some(Format::JsonLines),
         false => Format::from_path(path).filter(|_| !is_json),
     };
-    let role = around.roles.role(path);
-    // A text can end after any of its rows, or differ only in its last line end.
+    let role = context.roles.role(path);
+    // Text files are compared further: they may end after any row, or lack only the line break at the end.
     if at.is_none()
         && !matches!(
             format,
             Some(Format::Csv(_) | Format::Lines | Format::JsonLines)
         )
     {
-        return simple(&files::FILES_CUT_OFF);
+        return with_sizes(&files::FILES_CUT_OFF);
     }
     let is_text = is_json
         || matches!(
@@ -164,13 +168,13 @@ fn look(
             Some(Format::Csv(_) | Format::Lines | Format::JsonLines)
         );
     if is_text && is_binary(theirs)? && !is_binary(ours)? {
-        let example = format!("it is not text; {sizes}");
+        let example = format!("theirs is not text; {sizes}");
         return Ok(vec![
             AuditFinding::new(&files::FILES_DAMAGED, path).example(example),
         ]);
     }
     if matches!(format, Some(Format::Csv(_))) && is_json_text(theirs)? && !is_json_text(ours)? {
-        let example = format!("it is a JSON document; {sizes}");
+        let example = format!("theirs is a JSON document; {sizes}");
         return Ok(vec![
             AuditFinding::new(&files::FILES_DAMAGED, path).example(example),
         ]);
@@ -179,30 +183,30 @@ fn look(
     if has_mark && read::head(theirs, 3)? == BYTE_ORDER_MARK {
         let theirs = read::read_file(theirs, limits)?;
         if theirs.get(3..) == Some(read::read_file(ours, limits)?.as_slice()) {
-            return simple(&text::BYTE_ORDER_MARK);
+            return with_sizes(&text::BYTE_ORDER_MARK);
         }
     }
     if at == Some(our_size) && is_text && their_size - our_size < 1 << 16 {
         let tail = read::tail(theirs, our_size, 1 << 16)?;
         if tail.iter().all(|byte| matches!(byte, b'\n' | b'\r')) {
-            let example = format!("{} bytes of line ends behind the last line", tail.len());
+            let example = format!("{} bytes of line breaks after the last line", tail.len());
             let finding = AuditFinding::new(&text::FINAL_NEWLINE, path);
             return Ok(vec![finding.example(example)]);
         }
     }
     if at.is_none() && is_text && is_cut_within_line(theirs, ours)? {
-        return simple(&files::FILES_CUT_OFF);
+        return with_sizes(&files::FILES_CUT_OFF);
     }
     if at == Some(our_size) && is_foreign_tail(theirs, our_size, format)? {
         let tail = read::tail(theirs, our_size, 24)?;
         let example = format!(
-            "{} bytes more, which begin with {}",
+            "{} additional bytes, which begin with {}",
             their_size - our_size,
             QuotedValue(&String::from_utf8_lossy(&tail))
         );
         return Ok(vec![
             AuditFinding::new(&files::BYTES_APPENDED, path)
-                .proof("before them all bytes are equal")
+                .proof("all bytes before the additional ones are equal")
                 .example(example),
         ]);
     }
@@ -212,18 +216,18 @@ fn look(
         return Ok(outcome.findings);
     }
     if Archive::from_path(path).is_some() {
-        return archive::compare(path, theirs, ours, around);
+        return archive::compare(path, theirs, ours, context);
     }
-    match ending(path).as_str() {
+    match extension(path).as_str() {
         _ if is_document => document::compare(path, theirs, ours, &role, limits),
         "png" | "jpg" | "jpeg" => image::compare(path, theirs, ours, limits),
         _ => {
-            if let Some(findings) = forms_of_text(path, theirs, ours, &role, limits)? {
+            if let Some(findings) = compare_text_form(path, theirs, ours, &role, limits)? {
                 return Ok(findings);
             }
             let finding = AuditFinding::new(&files::FILES_CHANGED, path);
             let finding = match at {
-                Some(at) => finding.example(format!("from byte {at} on; {sizes}")),
+                Some(at) => finding.example(format!("the bytes differ from byte {at} on; {sizes}")),
                 None => finding.example(sizes),
             };
             Ok(vec![finding])
@@ -231,16 +235,18 @@ fn look(
     }
 }
 
-/// Compares the unpacked content if `theirs` is compressed without the suffix for that, and `ours` is not compressed.
-fn wrapped(
+/// Compares the unpacked content if `theirs` is compressed although its name does not show it, and `ours` is not
+/// compressed in this way. Returns `None` otherwise.
+fn compare_unexpectedly_packed(
     path: &str,
     theirs: &Path,
     ours: &Path,
-    around: &Surroundings<'_>,
+    context: &PairContext<'_>,
     moved: &mut Option<UnpairedKeys>,
 ) -> Result<Option<Vec<AuditFinding>>> {
-    let (there, here) = (Wrapping::detect(theirs)?, Wrapping::detect(ours)?);
-    let Some(wrapping) = there.filter(|there| Some(*there) != here) else {
+    let our_wrapping = Wrapping::detect(ours)?;
+    let their_wrapping = Wrapping::detect(theirs)?;
+    let Some(wrapping) = their_wrapping.filter(|wrapping| Some(*wrapping) != our_wrapping) else {
         return Ok(None);
     };
     if Archive::from_path(path) == wrapping.archive() && wrapping.archive().is_some() {
@@ -249,13 +255,13 @@ fn wrapped(
     let finding = AuditFinding::new(&files::FILES_DAMAGED, path);
     let Some(archive) = wrapping.archive() else {
         let example = format!(
-            "it begins as {} data do, which are not looked into",
+            "theirs begins like {} data, which the audit does not unpack",
             wrapping.name()
         );
         return Ok(Some(vec![finding.example(example)]));
     };
-    let (around, resources) = (&around.inside(), around.resources);
-    around.check_depth()?;
+    let (context, resources) = (&context.inside(), context.resources);
+    context.check_depth()?;
     let budget = resources.limits.budget(size(theirs)?);
     let (mut inner, mut members) = (None, 0_usize);
     let unpacked = archive.visit(theirs, path, &budget, &mut |_, _, content| {
@@ -269,23 +275,23 @@ fn wrapped(
         (Ok(()), Some(inner)) if members == 1 => inner,
         (Err(error), _) if error.is_of_the_system() => return Err(error),
         _ => {
-            let example = format!("it begins as {} data do", wrapping.name());
+            let example = format!("theirs begins like {} data", wrapping.name());
             return Ok(Some(vec![finding.example(example)]));
         }
     };
-    let mut findings = look(path, &inner, ours, around, moved)?;
-    let what = match findings.is_empty() {
-        true => "its bytes are those of ours",
-        false => "it differs, too",
+    let mut findings = find_differences(path, &inner, ours, context, moved)?;
+    let result = match findings.is_empty() {
+        true => "its bytes equal ours",
+        false => "its content differs, too",
     };
     findings.push(finding.proof(format!(
-        "it is packed by {}; unpacked, {what}",
+        "theirs is compressed with {}; after unpacking, {result}",
         wrapping.name()
     )));
     Ok(Some(findings))
 }
 
-/// The compression of a file, detected by its first bytes.
+/// The compression or archive format of a file, detected by its first bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Wrapping {
     Gzip,
@@ -337,7 +343,7 @@ impl Wrapping {
     }
 }
 
-/// Whether a file begins with bytes that no text has. Text in UTF-16 contains zeros, but usually begins with a byte order mark.
+/// Returns whether a file begins with bytes that text does not contain. UTF-16 text contains zeros, but is not binary.
 fn is_binary(path: &Path) -> Result<bool> {
     let head = read::head(path, 4096)?;
     let is_wide = head.starts_with(b"\xff\xfe") || head.starts_with(b"\xfe\xff");
@@ -351,7 +357,7 @@ fn is_binary(path: &Path) -> Result<bool> {
     Ok(!is_wide && control * 50 > head.len())
 }
 
-/// Whether a file begins as a list or an object in JSON.
+/// Returns whether a file begins like a JSON list or object.
 fn is_json_text(path: &Path) -> Result<bool> {
     let head = read::head(path, 256)?;
     let mut letters = head.iter().filter(|byte| !byte.is_ascii_whitespace());
@@ -362,13 +368,14 @@ fn is_json_text(path: &Path) -> Result<bool> {
     ))
 }
 
-/// The differences of two texts of a format that is not looked into, if they are of form: line ends, encoding, the last line end.
-fn forms_of_text(
+/// Compares two text files in a format that the audit does not read. Returns the findings if only their form differs:
+/// line endings, encoding, byte order mark, or the line breaks at the end.
+fn compare_text_form(
     path: &str,
     theirs: &Path,
     ours: &Path,
     role: &table::TableUse,
-    limits: &prep_contents::DecodingLimits,
+    limits: &DecodingLimits,
 ) -> Result<Option<Vec<AuditFinding>>> {
     if is_binary(theirs)? || is_binary(ours)? {
         return Ok(None);
@@ -388,7 +395,7 @@ fn forms_of_text(
     Ok(is_form.then_some(findings))
 }
 
-/// Whether `theirs` ends inside a line. It is equal to the beginning of `ours`.
+/// Returns whether `theirs`, which equals the beginning of `ours`, ends within a line.
 fn is_cut_within_line(theirs: &Path, ours: &Path) -> Result<bool> {
     let their_size = size(theirs)?;
     let last = read::tail(theirs, their_size.saturating_sub(1), 1)?;
@@ -397,8 +404,8 @@ fn is_cut_within_line(theirs: &Path, ours: &Path) -> Result<bool> {
     Ok(!is_end(&last) && !is_end(&next))
 }
 
-/// Whether the bytes after offset `begin` do not belong to a file of this format. In a binary format, no bytes may follow. In a
-/// table, lines of another form do not belong to it.
+/// Returns whether the bytes after offset `begin` do not belong to a file of this format. In a binary format, no bytes
+/// may follow. In a table, lines with a different number of fields do not belong to it.
 fn is_foreign_tail(theirs: &Path, begin: u64, format: Option<Format>) -> Result<bool> {
     let tail = read::tail(theirs, begin, 1 << 16)?;
     let is_blank = tail.iter().all(u8::is_ascii_whitespace);
@@ -426,9 +433,10 @@ fn size(path: &Path) -> Result<u64> {
         .len())
 }
 
-pub(super) fn ending(path: &str) -> String {
+/// Returns the suffix of the file name in lower case, without its dot.
+pub(super) fn extension(path: &str) -> String {
     let name = path.rsplit('/').next().unwrap_or(path);
     name.rsplit_once('.')
-        .map(|(_, ending)| ending.to_ascii_lowercase())
+        .map(|(_, extension)| extension.to_ascii_lowercase())
         .unwrap_or_default()
 }

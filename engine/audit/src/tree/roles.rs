@@ -1,4 +1,4 @@
-//! The roles of tables in a tree.
+//! Determines the roles of tables in a tree.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -17,21 +17,22 @@ pub struct Roles {
     pub answers: Option<String>,
     /// Path of the sample submission.
     pub sample: Option<String>,
-    /// Grading pairs rows by position.
-    pub by_place: bool,
-    /// Grading pairs columns by position.
-    pub columns_by_place: bool,
-    /// Id columns and label columns. If empty, they are inferred.
+    /// Whether grading pairs rows by position.
+    pub rows_by_position: bool,
+    /// Whether grading pairs columns by position.
+    pub columns_by_position: bool,
+    /// Id columns. If empty, ids and labels are inferred.
     pub ids: HashSet<String>,
+    /// Label columns.
     pub labels: HashSet<String>,
 }
 
 impl Roles {
-    /// Infers ids and labels from the prepared tables: the answers' columns that are also in the public test table are ids, the others are
-    /// labels. Without such a table, the first column is the id.
+    /// Infers ids and labels from the prepared tables. The columns of the answers that are also in the public test
+    /// table are ids; the other ones are labels. Without a public test table, the first column is the id.
     ///
     /// # Errors
-    /// When a table cannot be read. A damaged table is ignored.
+    /// If a table cannot be read. A damaged table is ignored.
     pub(super) fn completed(
         &self,
         root: &Path,
@@ -73,7 +74,7 @@ impl Roles {
         let shown = |name: &&String| test.as_ref().is_some_and(|test| test.contains(name));
         roles.ids = answers.iter().filter(shown).cloned().collect();
         let mut known = roles.ids.clone();
-        // If there are several, the columns of a submission are the ids.
+        // If there are several candidates, only columns of the sample submission are ids.
         let sample = roles.sample.as_deref().map(columns).transpose()?.flatten();
         if let Some(sample) = sample
             && roles.ids.len() > 1
@@ -91,8 +92,8 @@ impl Roles {
         Ok(roles)
     }
 
-    /// Returns the id column, if there is one.
-    pub(super) fn first_id(&self) -> Option<&str> {
+    /// Returns the id column, if there is exactly one.
+    pub(super) fn only_id(&self) -> Option<&str> {
         let mut ids = self.ids.iter().map(String::as_str);
         ids.next().filter(|_| self.ids.len() == 1)
     }
@@ -103,15 +104,15 @@ impl Roles {
         let is_test = path.starts_with("public/") && name.starts_with("test");
         let is_sample = self.sample.as_deref() == Some(path);
         TableUse {
-            answers: path.starts_with("private/"),
+            is_private: path.starts_with("private/"),
             labels: if is_sample {
                 HashSet::new()
             } else {
                 self.labels.clone()
             },
             ids: self.ids.clone(),
-            by_place: self.by_place,
-            columns_by_place: self.columns_by_place,
+            rows_by_position: self.rows_by_position,
+            columns_by_position: self.columns_by_position,
             is_followed: is_sample || is_test || self.answers.as_deref() == Some(path),
         }
     }

@@ -1,5 +1,4 @@
-//! Answers that became public: a column or rows of a public table, a file or a member of an archive more, or the values of the sample
-//! submission.
+//! Finds answers that became public: in an additional column, row, file or archive member, or in the sample submission.
 
 use std::collections::HashMap;
 
@@ -9,28 +8,30 @@ use prep_contents::{
     ContentsError, DecodingLimits, Format, Resources, Result, Row, TableReader, entries, read,
 };
 
-use super::Places;
+use super::TreeRoots;
 use super::roles::Roles;
 use crate::causes::{Harm, files, labels, rows};
 use crate::error::unless_damaged;
 use crate::finding::AuditFinding;
 use crate::harm::ANSWERS_SHOWN;
 
-/// Items that must have an answer, and the longest text in which answers are looked for next to ids.
+/// Minimum number of test items whose answers must be found.
 const MIN_ITEMS: usize = 10;
+/// Maximum length of a text file in which answers next to ids are searched.
 const MAX_TEXT_BYTES: u64 = 64 << 20;
 
-/// Columns that may name the items, and words behind an item's name that may be its answer.
-const KEY_COLUMNS: usize = 8;
+/// Number of first columns that are tried as the id column.
+const MAX_KEY_COLUMNS: usize = 8;
+/// Number of words after an item's id that are tried as its answer.
 const MAX_WORDS: usize = 8;
 
-/// Raises the harm of findings about public tables that contain answers of test items.
+/// Raises the harm of findings about public files that contain answers of test items.
 ///
 /// # Errors
-/// When a table cannot be read.
+/// If a table cannot be read.
 pub(super) fn raise(
     findings: &mut [AuditFinding],
-    places: &Places<'_>,
+    roots: &TreeRoots<'_>,
     roles: &Roles,
     resources: &Resources<'_>,
 ) -> Result<()> {
@@ -44,19 +45,19 @@ pub(super) fn raise(
         files::FILES_SURPLUS.id,
     ];
     let mut answers = None;
-    of_items(findings, places, roles, limits)?;
+    raise_item_files(findings, roots, roles, limits)?;
     for finding in findings.iter_mut() {
         let is_public = finding.path.starts_with("public/");
         if !is_public || finding.harm >= Harm::Answers || !suspicious.contains(&finding.cause.id) {
             continue;
         }
         if answers.is_none() {
-            answers = Some(Answers::read(places, roles, limits)?);
+            answers = Some(Answers::read(roots, roles, limits)?);
         }
         let Some(Some(answers)) = &answers else {
             return Ok(());
         };
-        if let Some(shown) = answers.shown_in(&finding.path, places, resources)? {
+        if let Some(shown) = answers.shown_in(&finding.path, roots, resources)? {
             finding.raise(Harm::Answers, ANSWERS_SHOWN);
             let proof = finding
                 .proof
@@ -68,10 +69,11 @@ pub(super) fn raise(
     Ok(())
 }
 
-/// Raises the harm of files of test items that have the answers, each its own.
-fn of_items(
+/// Raises the harm of additional public files if there is one per test item, with the item's answer in its name or
+/// text.
+fn raise_item_files(
     findings: &mut [AuditFinding],
-    places: &Places<'_>,
+    roots: &TreeRoots<'_>,
     roles: &Roles,
     limits: &DecodingLimits,
 ) -> Result<()> {
@@ -83,10 +85,10 @@ fn of_items(
     if paths.len() < MIN_ITEMS {
         return Ok(());
     }
-    let Some(answers) = Answers::read(places, roles, limits)? else {
+    let Some(answers) = Answers::read(roots, roles, limits)? else {
         return Ok(());
     };
-    let Some(shown) = answers.shown_in_files(&paths, places)? else {
+    let Some(shown) = answers.shown_in_files(&paths, roots)? else {
         return Ok(());
     };
     for finding in findings.iter_mut().filter(|one| is_surplus(one)) {
@@ -96,24 +98,27 @@ fn of_items(
     Ok(())
 }
 
-/// Our answers: the labels of each id, column by column.
+/// Our answers.
 struct Answers {
-    /// Ids in the order of the answers.
+    /// Ids of the test items in the order of the answers.
     order: Vec<String>,
+    /// Name of the id column.
     id: String,
+    /// For each label column: its name, and the labels by id.
     labels: Vec<(String, HashMap<String, String>)>,
 }
 
 impl Answers {
+    /// Reads our answers. Columns with the same label in all rows are omitted.
     fn read(
-        places: &Places<'_>,
+        roots: &TreeRoots<'_>,
         roles: &Roles,
         limits: &DecodingLimits,
     ) -> Result<Option<Answers>> {
-        let (Some(path), Some(id)) = (roles.answers.as_deref(), roles.first_id()) else {
+        let (Some(path), Some(id)) = (roles.answers.as_deref(), roles.only_id()) else {
             return Ok(None);
         };
-        let read = |name: &str| texts(&places.ours.join(path), path, name, limits);
+        let read = |name: &str| texts(&roots.ours.join(path), path, name, limits);
         let Some(ids) = read(id)? else {
             return Ok(None);
         };
@@ -133,34 +138,35 @@ impl Answers {
         }))
     }
 
-    /// Describes the part of their file, or of a member of an archive, that holds answers which ours does not.
+    /// Searches their file, archive, or archive member for answers that ours does not contain. Returns a description of
+    /// the column or position in which they are.
     fn shown_in(
         &self,
         path: &str,
-        places: &Places<'_>,
+        roots: &TreeRoots<'_>,
         resources: &Resources<'_>,
     ) -> Result<Option<String>> {
-        let place = places.theirs.join(path);
-        if place.is_file() && Archive::from_path(path).is_none() {
-            return self.shown_in_file(path, &place, &places.ours.join(path), &resources.limits);
+        let file = roots.theirs.join(path);
+        if file.is_file() && Archive::from_path(path).is_none() {
+            return self.shown_in_file(path, &file, &roots.ours.join(path), &resources.limits);
         }
-        // An archive, or a member of one.
+        // The path is an archive, or a member of an archive.
         let ends = path.match_indices('/').map(|(end, _)| end);
         let outer = ends
             .chain(std::iter::once(path.len()))
             .filter_map(|end| path.get(..end))
-            .find(|outer| places.theirs.join(outer).is_file());
+            .find(|outer| roots.theirs.join(outer).is_file());
         let Some(outer) = outer else { return Ok(None) };
         let mut shown = None;
         let visited = entries::of_file(
-            &places.theirs.join(outer),
+            &roots.theirs.join(outer),
             outer,
             resources,
             &mut |member, _, content| {
                 let is_wanted = outer == path || member == path;
                 if is_wanted && shown.is_none() {
                     let copy = read::spool(content, resources)?;
-                    let nothing = places.ours.join("");
+                    let nothing = roots.ours.join("");
                     shown = self
                         .shown_in_file(member, &copy, &nothing, &resources.limits)?
                         .map(|shown| format!("{member}: {shown}"));
@@ -175,51 +181,51 @@ impl Answers {
     fn shown_in_file(
         &self,
         path: &str,
-        place: &std::path::Path,
-        own: &std::path::Path,
+        theirs: &std::path::Path,
+        ours: &std::path::Path,
         limits: &DecodingLimits,
     ) -> Result<Option<String>> {
-        let shown = self.shown_in_table(path, place, own, limits)?;
+        let shown = self.shown_in_table(path, theirs, ours, limits)?;
         if shown.is_some() {
             return Ok(shown);
         }
-        let shown = self.shown_in_text(place)?;
-        let is_known = shown.is_some() && own.is_file() && self.shown_in_text(own)?.is_some();
+        let shown = self.shown_in_text(theirs)?;
+        let is_known = shown.is_some() && ours.is_file() && self.shown_in_text(ours)?.is_some();
         Ok(shown.filter(|_| !is_known))
     }
 
-    /// Which column of their table holds answers that ours does not.
+    /// Searches their table for a column with answers that ours does not contain. Returns a description of the column.
     fn shown_in_table(
         &self,
         path: &str,
-        place: &std::path::Path,
-        own: &std::path::Path,
+        theirs: &std::path::Path,
+        ours: &std::path::Path,
         limits: &DecodingLimits,
     ) -> Result<Option<String>> {
         let Some(format) = Format::from_path(path) else {
             return Ok(None);
         };
-        let Some(opened) = unless_damaged(DetectedFile::open(place, format, limits))? else {
+        let Some(opened) = unless_damaged(DetectedFile::open(theirs, format, limits))? else {
             return Ok(None);
         };
         let table = opened.table();
         let names = table.columns().to_vec();
         let Some(key) = self.key(table, &names)? else {
-            return self.shown_by_place(table, own);
+            return self.shown_by_position(table, ours);
         };
-        // By column and label.
+        // Agreement of each column with each label.
         let mut all: Vec<Vec<Agreement>> =
             vec![vec![Agreement::default(); self.labels.len()]; names.len()];
         let mut rows = table.rows()?;
         let mut row = Row::default();
         while rows.next(&mut row)? {
             let id = text(row.cell(key));
-            for (place, columns) in all
+            for (position, columns) in all
                 .iter_mut()
                 .enumerate()
-                .filter(|(place, _)| *place != key)
+                .filter(|(position, _)| *position != key)
             {
-                let cell = text(row.cell(place));
+                let cell = text(row.cell(position));
                 for ((_, answers), agreement) in self.labels.iter().zip(columns) {
                     if let Some(answer) = answers.get(&id) {
                         agreement.add(&cell, answer);
@@ -233,30 +239,32 @@ impl Answers {
                 if agreement.count * 2 < answers.len() {
                     continue;
                 }
-                let known = texts(own, path, name, limits)?;
-                let ours = match known {
-                    Some(_) => self.share_here(own, path, name, answers, limits)?,
+                let our_column = texts(ours, path, name, limits)?;
+                let our_fraction = match our_column {
+                    Some(_) => self.hit_fraction(ours, path, name, answers, limits)?,
                     None => 0.0,
                 };
                 let (hits, count) = (agreement.hits, agreement.count);
-                if tells(hits, count, most) && ours < hits as f64 / count.max(1) as f64 - 0.1 {
+                if is_conclusive(hits, count, most)
+                    && our_fraction < hits as f64 / count.max(1) as f64 - 0.1
+                {
                     return Ok(Some(format!(
-                        "`{name}` there is the answer in `{label}` for {hits} of {count} test items"
+                        "their column `{name}` equals the answer in `{label}` for {hits} of {count} test items"
                     )));
                 }
-                if known_is_none(own, path, name, limits)? && agreement.is_on_a_line() {
+                if texts(ours, path, name, limits)?.is_none() && agreement.is_linear() {
                     return Ok(Some(format!(
-                        "`{name}` there is the answer in `{label}` in another unit"
+                        "their column `{name}` is the answer in `{label}` in a different unit"
                     )));
                 }
                 let classes: std::collections::HashSet<&String> = answers.values().collect();
                 let right = agreement.right_by_code(classes.len());
-                if known_is_none(own, path, name, limits)?
+                if texts(ours, path, name, limits)?.is_none()
                     && right * 10 >= count * 9
-                    && tells(right, count, most)
+                    && is_conclusive(right, count, most)
                 {
                     return Ok(Some(format!(
-                        "`{name}` there predicts the answer in `{label}` by a code for {right} of {count} test items"
+                        "their column `{name}` is a code of the answer in `{label}` for {right} of {count} test items"
                     )));
                 }
             }
@@ -264,14 +272,15 @@ impl Answers {
         Ok(None)
     }
 
-    /// Which column of a table without ids has the answers in their order. `own` is our file, which must not exist.
-    fn shown_by_place(
+    /// Searches a table without ids for a column with the answers in their order. Returns a description of the column.
+    /// If our file exists, nothing is searched.
+    fn shown_by_position(
         &self,
         table: &dyn TableReader,
-        own: &std::path::Path,
+        ours: &std::path::Path,
     ) -> Result<Option<String>> {
         let names = table.columns();
-        if own.is_file() {
+        if ours.is_file() {
             return Ok(None);
         }
         let mut all = vec![vec![Agreement::default(); self.labels.len()]; names.len()];
@@ -281,8 +290,8 @@ impl Answers {
                 return Ok(None);
             };
             count += 1;
-            for (place, columns) in all.iter_mut().enumerate() {
-                let cell = text(row.cell(place));
+            for (position, columns) in all.iter_mut().enumerate() {
+                let cell = text(row.cell(position));
                 for ((_, answers), agreement) in self.labels.iter().zip(columns) {
                     if let Some(answer) = answers.get(id) {
                         agreement.add(&cell, answer);
@@ -296,9 +305,9 @@ impl Answers {
         for (name, columns) in names.iter().zip(&all) {
             for ((label, answers), agreement) in self.labels.iter().zip(columns) {
                 let hits = agreement.hits;
-                if tells(hits, count, most_frequent(answers)) {
+                if is_conclusive(hits, count, most_frequent(answers)) {
                     return Ok(Some(format!(
-                        "`{name}` there has the answers in `{label}` in their order, for {hits} of {count} test items"
+                        "their column `{name}` contains the answers in `{label}`, in the order of our answers, for {hits} of {count} test items"
                     )));
                 }
             }
@@ -306,8 +315,9 @@ impl Answers {
         Ok(None)
     }
 
-    /// Which files of one item each have its answer, in their names or in their texts.
-    fn shown_in_files(&self, paths: &[&str], places: &Places<'_>) -> Result<Option<String>> {
+    /// Searches files that belong to one test item each for its answer, in their names and texts. Returns a description
+    /// of them.
+    fn shown_in_files(&self, paths: &[&str], roots: &TreeRoots<'_>) -> Result<Option<String>> {
         let ids: std::collections::HashSet<&String> = self.order.iter().collect();
         let mut found: Vec<(&String, Vec<String>)> = Vec::new();
         for path in paths {
@@ -317,11 +327,11 @@ impl Answers {
                 continue;
             };
             let mut words = words_of(&stem.replace('_', " "));
-            let place = places.theirs.join(path);
-            let length = place.metadata().map_or(u64::MAX, |metadata| metadata.len());
-            if length <= MAX_NOTE_BYTES {
+            let file = roots.theirs.join(path);
+            let length = file.metadata().map_or(u64::MAX, |metadata| metadata.len());
+            if length <= MAX_ITEM_FILE_BYTES {
                 let length = usize::try_from(length).unwrap_or(0);
-                let bytes = read::head(&place, length)?;
+                let bytes = read::head(&file, length)?;
                 words.extend(words_of(&String::from_utf8_lossy(&bytes)));
             }
             found.push((id, words));
@@ -332,18 +342,18 @@ impl Answers {
                 .filter_map(|(id, words)| Some((answers.get(*id)?, words)));
             let count = named.clone().count();
             let hits = named
-                .filter(|(answer, words)| words.iter().any(|word| same(answer, word)))
+                .filter(|(answer, words)| words.iter().any(|word| is_same_value(answer, word)))
                 .count();
-            if count * 2 >= answers.len() && tells(hits, count, most_frequent(answers)) {
+            if count * 2 >= answers.len() && is_conclusive(hits, count, most_frequent(answers)) {
                 return Ok(Some(format!(
-                    "files of {hits} of {count} test items have their answers in `{label}`, in their names or texts"
+                    "the names or texts of their files contain the answers in `{label}` for {hits} of {count} test items"
                 )));
             }
         }
         Ok(None)
     }
 
-    /// The column of a table that names most test items.
+    /// Returns the id column, or the column that contains the most ids of test items.
     fn key(&self, table: &dyn TableReader, names: &[String]) -> Result<Option<usize>> {
         if let Some(key) = names.iter().position(|name| *name == self.id) {
             return Ok(Some(key));
@@ -351,32 +361,33 @@ impl Answers {
         let Some((_, answers)) = self.labels.first() else {
             return Ok(None);
         };
-        let mut hits = vec![0_usize; names.len().min(KEY_COLUMNS)];
+        let mut hits = vec![0_usize; names.len().min(MAX_KEY_COLUMNS)];
         let (mut rows, mut row) = (table.rows()?, Row::default());
         while rows.next(&mut row)? {
-            for (place, hits) in hits.iter_mut().enumerate() {
-                *hits += usize::from(answers.contains_key(&text(row.cell(place))));
+            for (position, hits) in hits.iter_mut().enumerate() {
+                *hits += usize::from(answers.contains_key(&text(row.cell(position))));
             }
         }
         let best = hits
             .iter()
             .zip(0..)
-            .max_by_key(|(hits, place)| (**hits, usize::MAX - place));
+            .max_by_key(|(hits, position)| (**hits, usize::MAX - position));
         Ok(best
             .filter(|(hits, _)| **hits >= MIN_ITEMS)
-            .map(|(_, place)| place))
+            .map(|(_, position)| position))
     }
 
-    /// Whether a word at some distance behind an item's name is its answer, whatever the form of the file.
-    fn shown_in_text(&self, place: &std::path::Path) -> Result<Option<String>> {
-        let length = place
+    /// Searches a file of any format for answers. They are found if the words at a fixed distance after the ids are the
+    /// answers.
+    fn shown_in_text(&self, file: &std::path::Path) -> Result<Option<String>> {
+        let length = file
             .metadata()
-            .map_err(ContentsError::system_error(place))?
+            .map_err(ContentsError::system_error(file))?
             .len();
         if length > MAX_TEXT_BYTES {
             return Ok(None);
         }
-        let bytes = read::tail(place, 0, usize::try_from(length).unwrap_or(usize::MAX))?;
+        let bytes = read::tail(file, 0, usize::try_from(length).unwrap_or(usize::MAX))?;
         let content = String::from_utf8_lossy(&bytes);
         let words: Vec<&str> = content
             .split(|c: char| c.is_whitespace() || ",;:\"'()[]{}|<>=".contains(c))
@@ -388,17 +399,18 @@ impl Answers {
                 let Some(answer) = answers.get(*word) else {
                     continue;
                 };
-                for (behind, agreement) in agreements.iter_mut().enumerate() {
-                    if let Some(word) = words.get(at + 1 + behind) {
+                for (distance, agreement) in agreements.iter_mut().enumerate() {
+                    if let Some(word) = words.get(at + 1 + distance) {
                         agreement.add(word, answer);
                     }
                 }
             }
             for agreement in &agreements {
                 let (hits, count) = (agreement.hits, agreement.count);
-                if count * 2 >= answers.len() && tells(hits, count, most_frequent(answers)) {
+                if count * 2 >= answers.len() && is_conclusive(hits, count, most_frequent(answers))
+                {
                     return Ok(Some(format!(
-                        "a word behind the id there is the answer in `{label}` for {hits} of {count} test items"
+                        "in their file, a word after the id is the answer in `{label}` for {hits} of {count} test items"
                     )));
                 }
             }
@@ -406,33 +418,35 @@ impl Answers {
         Ok(None)
     }
 
-    /// Returns the number of items whose answer is in this column of our table.
-    fn share_here(
+    /// Returns the fraction of rows of our table whose cell in this column is the answer of the item.
+    fn hit_fraction(
         &self,
-        place: &std::path::Path,
+        ours: &std::path::Path,
         path: &str,
         name: &str,
         answers: &HashMap<String, String>,
         limits: &DecodingLimits,
     ) -> Result<f64> {
         let (ids, cells) = (
-            texts(place, path, &self.id, limits)?,
-            texts(place, path, name, limits)?,
+            texts(ours, path, &self.id, limits)?,
+            texts(ours, path, name, limits)?,
         );
         let (Some(ids), Some(cells)) = (ids, cells) else {
             return Ok(0.0);
         };
-        let hits = ids
-            .iter()
-            .zip(&cells)
-            .filter(|(id, cell)| answers.get(*id).is_some_and(|answer| same(answer, cell)));
+        let hits = ids.iter().zip(&cells).filter(|(id, cell)| {
+            answers
+                .get(*id)
+                .is_some_and(|answer| is_same_value(answer, cell))
+        });
         Ok(hits.count() as f64 / ids.len().max(1) as f64)
     }
 }
 
-/// Longest file of an item in which its answer is looked for.
-const MAX_NOTE_BYTES: u64 = 4096;
+/// Maximum length of an item's file whose text is searched for its answer.
+const MAX_ITEM_FILE_BYTES: u64 = 4096;
 
+/// Splits a text into words.
 fn words_of(text: &str) -> Vec<String> {
     text.split(|c: char| c.is_whitespace() || ",;:\"'()[]{}|<>=".contains(c))
         .filter(|word| !word.is_empty())
@@ -440,7 +454,7 @@ fn words_of(text: &str) -> Vec<String> {
         .collect()
 }
 
-/// The id that a name is, or that it has between signs.
+/// Returns the id that a file name is, or that it contains between separators.
 fn id_in<'a>(stem: &str, ids: &std::collections::HashSet<&'a String>) -> Option<&'a String> {
     let stem = stem.to_owned();
     ids.get(&stem).copied().or_else(|| {
@@ -449,26 +463,26 @@ fn id_in<'a>(stem: &str, ids: &std::collections::HashSet<&'a String>) -> Option<
     })
 }
 
-/// Numbers that are compared with answers in another unit.
+/// Maximum number of pairs that are checked for a linear relation.
 const MAX_PAIRS: usize = 5_000;
 
-/// Different cells that may be codes of the answers.
+/// Maximum number of different cells in a column of codes.
 const MAX_CODES: usize = 64;
 
-/// How often the cells of a column are the answers, and how often each cell occurs with each answer.
+/// Counts how often the cells of a column are the answers, and how often each cell occurs with each answer.
 #[derive(Debug, Clone, Default)]
 struct Agreement {
     hits: usize,
     count: usize,
     codes: HashMap<String, HashMap<String, usize>>,
-    /// Numbers and the answers, if both are numbers.
+    /// Pairs of cell and answer, if both are numbers.
     pairs: Vec<(f64, f64)>,
 }
 
 impl Agreement {
     fn add(&mut self, cell: &str, answer: &str) {
         self.count += 1;
-        self.hits += usize::from(same(answer, cell));
+        self.hits += usize::from(is_same_value(answer, cell));
         let pair = cell.parse().ok().zip(answer.parse().ok());
         self.pairs
             .extend(pair.filter(|_| self.pairs.len() < MAX_PAIRS));
@@ -478,8 +492,9 @@ impl Agreement {
         }
     }
 
-    /// Whether the answers are the numbers in another unit: on one line, for nine of ten items and to a thousandth of their range.
-    fn is_on_a_line(&self) -> bool {
+    /// Whether the answers are the numbers in another unit: on one line, for nine of ten items and to a thousandth of
+    /// their range.
+    fn is_linear(&self) -> bool {
         let by_number = |one: &&(f64, f64), other: &&(f64, f64)| one.0.total_cmp(&other.0);
         let (low, high) = (
             self.pairs.iter().min_by(by_number),
@@ -501,7 +516,8 @@ impl Agreement {
         x1 > x0 && different.len() >= 2 * MIN_ITEMS && near * 10 >= self.count * 9
     }
 
-    /// Items whose answer is the most frequent one of their cell, if cells are codes of this number of classes.
+    /// Returns the number of items that have the most frequent answer of their cell, or 0 if the column has too many
+    /// different cells to be a code of this number of classes.
     fn right_by_code(&self, classes: usize) -> usize {
         if self.codes.len() > MAX_CODES.min(2 * classes + 2) {
             return 0;
@@ -511,19 +527,11 @@ impl Agreement {
     }
 }
 
-/// Whether hits are at least half of the items that the most frequent answer leaves.
-fn tells(hits: usize, count: usize, most: f64) -> bool {
+/// Returns whether the hits exceed those of always predicting the most frequent answer by at least half of the
+/// remaining items. `most` is the fraction of the most frequent answer.
+fn is_conclusive(hits: usize, count: usize, most: f64) -> bool {
     let share = hits as f64 / count.max(1) as f64;
     count >= MIN_ITEMS && share >= most + 0.5 * (1.0 - most)
-}
-
-fn known_is_none(
-    own: &std::path::Path,
-    path: &str,
-    name: &str,
-    limits: &DecodingLimits,
-) -> Result<bool> {
-    Ok(texts(own, path, name, limits)?.is_none())
 }
 
 fn text(cell: &[u8]) -> String {
@@ -533,11 +541,12 @@ fn text(cell: &[u8]) -> String {
         .to_owned()
 }
 
-fn same(answer: &str, cell: &str) -> bool {
+fn is_same_value(answer: &str, cell: &str) -> bool {
     let numbers = answer.parse::<f64>().ok().zip(cell.parse::<f64>().ok());
     answer == cell || numbers.is_some_and(|(one, other)| one == other)
 }
 
+/// Returns the fraction of the most frequent answer.
 fn most_frequent(answers: &HashMap<String, String>) -> f64 {
     let mut counts: HashMap<&String, usize> = HashMap::new();
     for answer in answers.values() {
@@ -547,15 +556,16 @@ fn most_frequent(answers: &HashMap<String, String>) -> f64 {
     most as f64 / answers.len().max(1) as f64
 }
 
+/// Reads the texts of a column. Returns `None` if there is no such file or column, or if the file is not a table.
 fn texts(
-    place: &std::path::Path,
+    file: &std::path::Path,
     path: &str,
     name: &str,
     limits: &DecodingLimits,
 ) -> Result<Option<Vec<String>>> {
-    let Some(format) = Format::from_path(path).filter(|_| place.is_file()) else {
+    let Some(format) = Format::from_path(path).filter(|_| file.is_file()) else {
         return Ok(None);
     };
-    let read = column(place, format, name, limits, |row, at| text(row.cell(at)));
+    let read = column(file, format, name, limits, |row, at| text(row.cell(at)));
     Ok(unless_damaged(read)?.flatten())
 }

@@ -1,7 +1,7 @@
-//! Explains files that have the same items, but divided into train and test in another way.
+//! Explains trees that contain the same items, but divided differently into train and test.
 //!
-//! Rows that are missing in one file and additional in another were split differently. If the original order of the items is known,
-//! seeds and sizes are tried until one gives exactly the parts of the tree.
+//! Rows that are missing in one file and additional in another one were split differently. If the original order of the
+//! items is known, seeds and test sizes are tried until one of them produces exactly the parts of the tree.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -16,21 +16,22 @@ use crate::causes::{rows, split as cause};
 use crate::error::unless_damaged;
 use crate::finding::AuditFinding;
 
-/// The split of the pipeline, if it shuffles rows.
+/// The shuffled split of the pipeline, from which the search for other splits starts.
 #[derive(Debug, Clone)]
 pub struct SplitSearch {
-    /// Id column. `None`: inferred from the tables.
+    /// Id column. If `None`, it is inferred from the tables.
     pub id: Option<String>,
-    /// Our tables of both parts, with all of their items.
+    /// Paths of our train and test tables, which together contain all items.
     pub train: String,
     pub test: String,
+    /// Seed and test size of the pipeline's split.
     pub seed: u32,
     pub test_size: Option<SplitSize>,
-    /// Our answers, which have the test items in the order of `test`.
+    /// Path of our answers, which contain the test items in the order of `test`.
     pub answers: Option<String>,
 }
 
-/// The explanation of a split.
+/// A split that may have produced the parts of the other tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Hypothesis {
     Shuffled {
@@ -41,14 +42,14 @@ pub enum Hypothesis {
         seed: u32,
         column: String,
     },
-    /// No shuffle: the test part has the first or the last items.
+    /// Not shuffled: the first or the last items are the test part.
     Unshuffled {
         first: bool,
     },
 }
 
 impl Hypothesis {
-    fn words(&self) -> String {
+    fn description(&self) -> String {
         match self {
             Hypothesis::Shuffled { seed } => format!("a shuffle with seed {seed}"),
             Hypothesis::Stratified { seed, column } => {
@@ -68,7 +69,8 @@ pub(super) struct Trees<'a> {
 }
 
 impl Trees<'_> {
-    /// Applies `each` to the cells of a column of a table below `root`. `None` if there is no such table or column.
+    /// Calls `each` for every row of a table below `root`, with the position of the column `name`. Returns `None` if
+    /// there is no such table or column.
     fn column<T>(
         &self,
         root: &Path,
@@ -84,15 +86,16 @@ impl Trees<'_> {
         Ok(unless_damaged(read)?.flatten())
     }
 
+    /// Returns the hashes of a column's cells.
     fn keys(&self, root: &Path, path: &str, name: &str) -> Result<Option<Vec<u128>>> {
         self.column(root, path, name, |row, place| row.hash(&[place]))
     }
 }
 
-/// Replaces findings of rows that moved between files. Returns the new findings.
+/// Removes the findings about rows that moved between files, and returns findings about the split in their place.
 ///
 /// # Errors
-/// When a table cannot be read.
+/// If a table cannot be read.
 pub(super) fn explain(
     pairs: &mut [FileComparison],
     trees: &Trees<'_>,
@@ -136,15 +139,15 @@ pub(super) fn explain(
         let mut finding = AuditFinding::new(&cause::OTHER_SPLIT, pair.path.as_str());
         finding.rows = count as u64;
         finding.examples.push(format!(
-            "{count} items of ours are in another part there, and {} of theirs here, by `{}`",
-            own.only_there.len(),
-            own.key
+            "compared by `{}`, {count} of our items are in a different part of theirs, and {} of their items in a different part of ours",
+            own.key,
+            own.only_there.len()
         ));
         findings.push(finding);
-        // The order of rows follows the split, too.
-        let follows = [&rows::ROWS_MISSING, &rows::ROWS_ADDED, &rows::ROW_ORDER];
+        // A different split also explains the order of rows.
+        let explained = [&rows::ROWS_MISSING, &rows::ROWS_ADDED, &rows::ROW_ORDER];
         pair.findings
-            .retain(|finding| follows.iter().all(|cause| cause.id != finding.cause.id));
+            .retain(|finding| explained.iter().all(|cause| cause.id != finding.cause.id));
     }
     if swapped {
         for finding in &mut findings {
@@ -160,15 +163,15 @@ pub(super) fn explain(
         };
         let proof = match tried {
             Search::Found(found, (test, all)) => format!(
-                "{} gives exactly these parts, with {test} of {all} items in test; ours are of seed {}",
-                found.words(),
+                "{} produces exactly these parts, with {test} of {all} items in test; our seed is {}",
+                found.description(),
                 search.seed
             ),
             Search::Tried(count) => {
-                format!("none of {count} seeds and kinds of splits gives these parts")
+                format!("none of the {count} splits that were tried produces these parts")
             }
             Search::Impossible => {
-                "the items' original order is unknown, so no seeds were tried".to_owned()
+                "the original order of the items is unknown, so no seeds were tried".to_owned()
             }
         };
         for finding in &mut findings {
@@ -178,19 +181,22 @@ pub(super) fn explain(
     Ok(findings)
 }
 
+/// The result of the search for a split.
 enum Search {
-    /// The split of the tree, the number of its test items, and the number of all items.
+    /// The split that produces the parts of the tree; and the number of its test items and of all items.
     Found(Hypothesis, (usize, usize)),
+    /// No split matches. The value is the number of splits that were tried.
     Tried(usize),
+    /// The original order of the items is unknown.
     Impossible,
 }
 
-/// Seeds that are tried.
+/// Returns the seeds that are tried.
 pub(crate) fn seeds() -> impl Iterator<Item = u32> {
     (0..=100).chain([123, 1234, 1337, 2020, 2021, 2022, 2023, 2024, 2025, 12345])
 }
 
-/// Tries seeds. The original order follows from our parts: they are a known permutation of it.
+/// Tries splits. The original order of the items follows from our parts, because our split is known.
 fn find(trees: &Trees<'_>, search: &SplitSearch, id: &str) -> Result<Search> {
     let train = trees.keys(trees.ours, &search.train, id)?;
     let test = trees.keys(trees.ours, &search.test, id)?;
@@ -209,7 +215,7 @@ fn find(trees: &Trees<'_>, search: &SplitSearch, id: &str) -> Result<Search> {
     let size = SplitSize::Rows(u32::try_from(their_test.len()).unwrap_or(u32::MAX));
     let found = |hypothesis| Ok(Search::Found(hypothesis, (their_test.len(), count)));
     let mut tried = 0;
-    // A pipeline writes the parts in the order of the split or of the file, so both are tried.
+    // A pipeline writes the parts in the order of the split or in the order of the source file, so both are tried.
     for in_file_order in [false, true] {
         let mut own = own.clone();
         if in_file_order {
@@ -265,7 +271,8 @@ fn find(trees: &Trees<'_>, search: &SplitSearch, id: &str) -> Result<Search> {
     Ok(Search::Tried(tried))
 }
 
-/// Returns the values of both parts in the order of the table that was split.
+/// Merges the values of both parts into the order of the table that was split. `places` are the positions of both
+/// parts.
 pub(crate) fn merged<T: Clone + Default>(
     places: &(Vec<u32>, Vec<u32>),
     train: &[T],
@@ -283,7 +290,8 @@ pub(crate) fn merged<T: Clone + Default>(
     all
 }
 
-/// Returns the texts of a column in train, and in test or the answers.
+/// Reads a column of the train table and of the test table. If the test table does not have it, reads it from the
+/// answers.
 fn read_values(
     trees: &Trees<'_>,
     search: &SplitSearch,
@@ -304,32 +312,33 @@ fn read_values(
     Ok(test.map(|test| (train, test)))
 }
 
-/// Maximum cells that are read to find columns to stratify by.
-const CELLS: usize = 8_000_000;
+/// Maximum number of cells that are read to find the column that a split is stratified by.
+const MAX_CELLS: usize = 8_000_000;
 
-/// Returns the columns of train that the split could be stratified by. The last columns come first, because labels are usually
-/// there.
+/// Returns the columns of train that the split may be stratified by. The last columns come first, because labels are
+/// usually the last columns.
 fn columns_to_try(trees: &Trees<'_>, search: &SplitSearch, rows: usize) -> Result<Vec<String>> {
     let Some(format) = Format::from_path(&search.train) else {
         return Ok(Vec::new());
     };
     let read = columns_of(&trees.ours.join(&search.train), format, trees.limits);
     let columns = unless_damaged(read)?.unwrap_or_default();
-    let last = columns.into_iter().rev().take(CELLS / rows.max(1));
+    let last = columns.into_iter().rev().take(MAX_CELLS / rows.max(1));
     Ok(last.collect())
 }
 
-/// Maximum classes of such a column.
-const CLASSES: usize = 100;
+/// Maximum number of classes of a column that a split is stratified by.
+const MAX_CLASSES: usize = 100;
 
-/// Numbers the different values in sorted order. They are sorted as numbers if all are numbers.
+/// Replaces each value with the rank of its class. Classes are sorted as numbers if all of them are numbers. Returns
+/// `None` if there are too many classes.
 fn codes(values: &[String]) -> Option<Vec<u32>> {
     let mut classes: Vec<&str> = Vec::new();
     for value in values {
         if !classes.contains(&value.as_str()) {
             classes.push(value);
         }
-        if classes.len() > CLASSES {
+        if classes.len() > MAX_CLASSES {
             return None;
         }
     }
@@ -350,7 +359,7 @@ fn codes(values: &[String]) -> Option<Vec<u32>> {
         .collect()
 }
 
-/// Returns the positions of both parts, in the order of the draw.
+/// Returns the positions of the train and test items, in the order in which the split draws them.
 pub(crate) fn parts(
     count: usize,
     seed: u32,

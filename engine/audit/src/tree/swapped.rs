@@ -1,8 +1,9 @@
-//! Finds files with the content of other files: two pictures that were exchanged, or ids that were assigned in another order.
+//! Finds files that have the content of different files, for example because two images were swapped, or because ids
+//! were assigned in a different order.
 
 use std::collections::HashMap;
 
-use super::Places;
+use super::TreeRoots;
 use super::pair::FileComparison;
 use crate::causes::{Harm, files};
 use crate::error::AuditError;
@@ -12,7 +13,7 @@ use prep_contents::Format;
 use prep_contents::listing::Listing;
 use prep_contents::read;
 
-/// A file whose content in their tree is the content of another file in ours.
+/// Returns the finding for a file whose content in their tree is the content of a different file in ours.
 pub(super) fn finding(path: &str, other: &str) -> AuditFinding {
     let mut finding = AuditFinding::new(&files::FILES_SWAPPED, path).proof("contents are equal");
     if is_of_test(path) || is_of_test(other) {
@@ -24,7 +25,7 @@ pub(super) fn finding(path: &str, other: &str) -> AuditFinding {
     finding
 }
 
-/// Whether a file is of the test part: a directory, the file itself or an archive that holds it is named so.
+/// Returns whether a file belongs to the test part, by its name or the name of a directory or archive that contains it.
 pub(super) fn is_of_test(path: &str) -> bool {
     path.split('/').any(|part| {
         let part = part.to_ascii_lowercase();
@@ -32,101 +33,101 @@ pub(super) fn is_of_test(path: &str) -> bool {
     })
 }
 
-/// Replaces the findings of files whose content in their tree is the content of another file in ours. Only files whose lengths
-/// occur on both sides are read.
+/// Replaces the findings of files whose content in their tree is the content of a different file in ours. Only files
+/// whose lengths occur on both sides are read.
 ///
 /// # Errors
-/// When a file cannot be read.
+/// If a file cannot be read.
 pub(super) fn explain(
     pairs: &mut [FileComparison],
-    places: &Places<'_>,
+    roots: &TreeRoots<'_>,
     our_list: &Listing,
 ) -> Result<(), AuditError> {
-    exchanged(pairs, places)?;
-    copied(pairs, places, our_list)
+    find_exchanged(pairs, roots)?;
+    find_copied(pairs, roots, our_list)
 }
 
-/// Shortest file that is not equal to another one by chance.
+/// Minimum length of a file that is treated as a copy. Shorter files can be equal by chance.
 const MIN_COPIED_BYTES: u64 = 256;
 
-/// Files that have there the content of another file of ours, which itself may be unchanged.
-fn copied(
+/// Finds files that have the content of a different file of ours, which itself may be unchanged.
+fn find_copied(
     pairs: &mut [FileComparison],
-    places: &Places<'_>,
+    roots: &TreeRoots<'_>,
     our_list: &Listing,
 ) -> Result<(), AuditError> {
-    let length = |place: &std::path::Path| place.metadata().map_or(0, |metadata| metadata.len());
-    let is_open = |pair: &FileComparison| {
-        let is_known = |one: &AuditFinding| one.cause.id == files::FILES_SWAPPED.id;
-        // Differences of two tables or documents are reported cell by cell.
-        let is_read = Format::from_path(&pair.path).is_some();
-        !pair.findings.is_empty() && !pair.findings.iter().any(is_known) && !is_read
+    let length = |file: &std::path::Path| file.metadata().map_or(0, |metadata| metadata.len());
+    let is_unexplained = |pair: &FileComparison| {
+        let is_swap = |one: &AuditFinding| one.cause.id == files::FILES_SWAPPED.id;
+        // Differences between tables are reported cell by cell instead.
+        let is_table = Format::from_path(&pair.path).is_some();
+        !pair.findings.is_empty() && !pair.findings.iter().any(is_swap) && !is_table
     };
     let lengths: std::collections::HashSet<u64> = pairs
         .iter()
-        .filter(|pair| is_open(pair))
-        .map(|pair| length(&places.theirs.join(&pair.path)))
+        .filter(|pair| is_unexplained(pair))
+        .map(|pair| length(&roots.theirs.join(&pair.path)))
         .filter(|length| *length >= MIN_COPIED_BYTES)
         .collect();
-    let mut here: HashMap<blake3::Hash, &String> = HashMap::new();
+    let mut our_paths: HashMap<blake3::Hash, &String> = HashMap::new();
     for (path, _) in our_list
         .files
         .iter()
         .filter(|(_, length)| lengths.contains(length))
     {
-        let place = places.ours.join(path);
-        let hash = read::content(&place).map_err(AuditError::reading(&place))?;
-        here.entry(hash).or_insert(path);
+        let file = roots.ours.join(path);
+        let hash = read::content(&file).map_err(AuditError::reading(&file))?;
+        our_paths.entry(hash).or_insert(path);
     }
-    for pair in pairs.iter_mut().filter(|pair| is_open(pair)) {
-        let place = places.theirs.join(&pair.path);
-        if here.is_empty() || !lengths.contains(&length(&place)) {
+    for pair in pairs.iter_mut().filter(|pair| is_unexplained(pair)) {
+        let file = roots.theirs.join(&pair.path);
+        if our_paths.is_empty() || !lengths.contains(&length(&file)) {
             continue;
         }
-        let hash = read::content(&place).map_err(AuditError::reading(&place))?;
-        if let Some(other) = here.get(&hash).filter(|other| ***other != pair.path) {
-            let example = format!("{} has there what {other} has here", pair.path);
+        let hash = read::content(&file).map_err(AuditError::reading(&file))?;
+        if let Some(other) = our_paths.get(&hash).filter(|other| ***other != pair.path) {
+            let example = format!("their {} has the content of our {other}", pair.path);
             pair.findings = vec![finding(&pair.path, other).example(example)];
         }
     }
     Ok(())
 }
 
-/// Files that were exchanged.
-fn exchanged(pairs: &mut [FileComparison], places: &Places<'_>) -> Result<(), AuditError> {
-    let length = |place: &std::path::Path| place.metadata().map_or(0, |metadata| metadata.len());
+/// Finds files that differ on both sides and swapped their contents.
+fn find_exchanged(pairs: &mut [FileComparison], roots: &TreeRoots<'_>) -> Result<(), AuditError> {
+    let length = |file: &std::path::Path| file.metadata().map_or(0, |metadata| metadata.len());
     let wanted = |pair: &&FileComparison| !pair.findings.is_empty() && pair.moved.is_none();
     let ours: Vec<(String, u64)> = pairs
         .iter()
         .filter(wanted)
-        .map(|pair| (pair.path.clone(), length(&places.ours.join(&pair.path))))
+        .map(|pair| (pair.path.clone(), length(&roots.ours.join(&pair.path))))
         .collect();
     if ours.len() < 2 {
         return Ok(());
     }
     let lengths: std::collections::HashSet<u64> = ours.iter().map(|(_, length)| *length).collect();
-    let mut there: HashMap<blake3::Hash, String> = HashMap::new();
+    let mut their_paths: HashMap<blake3::Hash, String> = HashMap::new();
     let mut found_lengths = std::collections::HashSet::new();
     for (path, _) in &ours {
-        let place = places.theirs.join(path);
-        let own = length(&place);
-        if own > 0 && lengths.contains(&own) && place.is_file() {
-            let hash = read::content(&place).map_err(AuditError::reading(&place))?;
-            there.insert(hash, path.clone());
-            found_lengths.insert(own);
+        let file = roots.theirs.join(path);
+        let file_length = length(&file);
+        if file_length > 0 && lengths.contains(&file_length) && file.is_file() {
+            let hash = read::content(&file).map_err(AuditError::reading(&file))?;
+            their_paths.insert(hash, path.clone());
+            found_lengths.insert(file_length);
         }
     }
     for pair in pairs
         .iter_mut()
         .filter(|pair| !pair.findings.is_empty() && pair.moved.is_none())
     {
-        let place = places.ours.join(&pair.path);
-        if !found_lengths.contains(&length(&place)) {
+        let file = roots.ours.join(&pair.path);
+        if !found_lengths.contains(&length(&file)) {
             continue;
         }
-        let hash = read::content(&place).map_err(AuditError::reading(&place))?;
-        if let Some(other) = there.get(&hash).filter(|other| **other != pair.path) {
-            let example = format!("{other} has there what {} has here", pair.path);
+        let hash = read::content(&file).map_err(AuditError::reading(&file))?;
+        if let Some(other) = their_paths.get(&hash).filter(|other| **other != pair.path) {
+            let example = format!("their {other} has the content of our {}", pair.path);
             pair.findings = vec![finding(&pair.path, other).example(example)];
         }
     }

@@ -1,36 +1,36 @@
-//! Changes of a tree, one or two at a time, with their causes.
+//! Single changes and pairs of changes in a tree, with the causes that the audit must report.
 
 use super::*;
 
 pub(crate) const CASES: &[Case] = &[
-    ("nothing", |_| {}, &[]),
+    ("no change", |_| {}, &[]),
     (
-        "crlf",
+        "line endings CR LF",
         |c| c.train(|t| t.replace('\n', "\r\n")),
         &[("line-ends", FORM)],
     ),
     (
-        "cr",
+        "line endings CR",
         |c| c.train(|t| t.replace('\n', "\r")),
         &[("line-ends", FORM)],
     ),
     (
-        "bom",
+        "byte order mark",
         |c| c.train(|t| format!("\u{feff}{t}")),
         &[("byte-order-mark", FORM)],
     ),
     (
-        "crlf and bom",
+        "line endings CR LF and byte order mark",
         |c| c.train(|t| format!("\u{feff}{}", t.replace('\n', "\r\n"))),
         &[("line-ends", FORM), ("byte-order-mark", FORM)],
     ),
     (
-        "latin-1",
+        "encoding Latin-1",
         |c| c.put("public/names.csv", b"id,name\n1,\xe9\n2,na\xefve\n3,x\n"),
         &[("encoding", FORM)],
     ),
     (
-        "utf-16",
+        "encoding UTF-16",
         |c| {
             let text = fs::read_to_string(c.path("public/names.csv")).unwrap();
             let bytes: Vec<u8> = format!("\u{feff}{text}")
@@ -42,7 +42,7 @@ pub(crate) const CASES: &[Case] = &[
         &[("encoding", FORM)],
     ),
     (
-        "read as latin-1",
+        "UTF-8 decoded as Latin-1",
         |c| {
             c.text("public/names.csv", |t| {
                 t.replace('é', "Ã©").replace('ï', "Ã¯")
@@ -56,7 +56,7 @@ pub(crate) const CASES: &[Case] = &[
         &[("delimiter", FORM)],
     ),
     (
-        "quote all",
+        "all fields quoted",
         |c| {
             c.text("public/sample_submission.csv", |t| {
                 t.lines()
@@ -67,7 +67,7 @@ pub(crate) const CASES: &[Case] = &[
         &[("quoting", FORM)],
     ),
     (
-        "no last line end",
+        "no line break at the end",
         |c| c.train(|t| t.trim_end().to_owned()),
         &[("final-newline", FORM)],
     ),
@@ -90,7 +90,7 @@ pub(crate) const CASES: &[Case] = &[
         &[("index-column", FORM)],
     ),
     (
-        "None words",
+        "`None` for missing values",
         |c| {
             c.cells(GAP, |_, v| {
                 if v.is_empty() {
@@ -116,7 +116,7 @@ pub(crate) const CASES: &[Case] = &[
         &[("number-spelling", FORM)],
     ),
     (
-        "last digits",
+        "changed last digits",
         |c| {
             c.cells(SHARE, |n, v| {
                 if n % 3 == 0 {
@@ -134,12 +134,12 @@ pub(crate) const CASES: &[Case] = &[
         &[("float-single", FORM)],
     ),
     (
-        "four decimals",
+        "numbers with four decimals",
         |c| c.cells(SHARE, |_, v| format!("{:.4}", v.parse::<f64>().unwrap())),
         &[("float-rounded", CONTENT), ("number-spelling", FORM)],
     ),
     (
-        "blanks",
+        "a leading space",
         |c| c.cells(KIND, |n, v| if n == 4 { format!(" {v}") } else { v.into() }),
         &[("blanks", FORM)],
     ),
@@ -149,7 +149,7 @@ pub(crate) const CASES: &[Case] = &[
         &[("letter-case", CONTENT)],
     ),
     (
-        "rows reversed",
+        "rows in reverse order",
         |c| c.rows(|r| r.reverse()),
         &[("row-order", NONE)],
     ),
@@ -170,7 +170,7 @@ pub(crate) const CASES: &[Case] = &[
         &[("row-order", NONE)],
     ),
     (
-        "a row less",
+        "a missing row",
         |c| {
             c.rows(|r| {
                 r.remove(17);
@@ -179,17 +179,17 @@ pub(crate) const CASES: &[Case] = &[
         &[("rows-missing", CONTENT)],
     ),
     (
-        "cut off at a row",
+        "truncated after a row",
         |c| c.rows(|r| r.truncate(100)),
         &[("rows-missing", CONTENT)],
     ),
     (
-        "a row more",
+        "an additional row",
         |c| c.rows(|r| r.push("zz,\"new, more\",1.5,0.5,1,1".into())),
         &[("rows-added", CONTENT)],
     ),
     (
-        "a row twice",
+        "a repeated row",
         |c| {
             c.rows(|r| {
                 let row = r[3].clone();
@@ -199,7 +199,7 @@ pub(crate) const CASES: &[Case] = &[
         &[("rows-repeated", CONTENT)],
     ),
     (
-        "a column less",
+        "a missing column",
         |c| {
             c.text("public/sample_submission.csv", |t| {
                 t.lines()
@@ -210,7 +210,7 @@ pub(crate) const CASES: &[Case] = &[
         &[("columns-missing", CONTENT)],
     ),
     (
-        "a column more",
+        "an additional column",
         |c| {
             c.text("private/test.csv", |t| {
                 t.lines().map(|l| format!("{l},9\n")).collect()
@@ -219,12 +219,12 @@ pub(crate) const CASES: &[Case] = &[
         &[("columns-added", ANSWERS)],
     ),
     (
-        "a column renamed",
+        "a renamed column",
         |c| c.train(|t| t.replacen("share", "part", 1)),
         &[("columns-renamed", CONTENT)],
     ),
     (
-        "columns exchanged",
+        "columns in a different order",
         |c| {
             c.text("public/sample_submission.csv", |t| {
                 t.lines()
@@ -238,7 +238,7 @@ pub(crate) const CASES: &[Case] = &[
         &[("column-order", FORM)],
     ),
     (
-        "a value",
+        "a changed value",
         |c| {
             c.cells(
                 LENGTH,
@@ -248,17 +248,17 @@ pub(crate) const CASES: &[Case] = &[
         &[("values-changed", CONTENT)],
     ),
     (
-        "a label of train",
+        "a changed label of train",
         |c| c.cells(KIND, |n, v| if n == 50 { "7".into() } else { v.into() }),
         &[("labels-changed", ANSWERS)],
     ),
     (
-        "labels of test",
+        "changed labels of test",
         |c| c.text("private/test.csv", |t| t.replace(",1\n", ",2\n")),
         &[("labels-changed", ANSWERS)],
     ),
     (
-        "crlf hides a label",
+        "line endings and a changed label",
         |c| {
             c.text("private/test.csv", |t| {
                 t.replacen(",1\n", ",0\n", 1).replace('\n', "\r\n")
@@ -267,7 +267,7 @@ pub(crate) const CASES: &[Case] = &[
         &[("labels-changed", ANSWERS), ("line-ends", FORM)],
     ),
     (
-        "reversed rows hide a value and digits",
+        "reversed rows, a changed value and changed last digits",
         |c| {
             c.cells(SHARE, |n, v| {
                 if n == 9 {
@@ -286,20 +286,20 @@ pub(crate) const CASES: &[Case] = &[
         ],
     ),
     (
-        "another seed",
-        |c| c.again(1, 0.2),
+        "a different seed",
+        |c| c.write_again(1, 0.2),
         &[("other-split", ANSWERS), ("files-other-part", ANSWERS)],
     ),
     (
-        "another size",
-        |c| c.again(0, 0.1),
+        "a different test size",
+        |c| c.write_again(0, 0.1),
         &[("other-split", ANSWERS), ("files-other-part", ANSWERS)],
     ),
-    ("stratified", |c| c.divide(&parts(0, 0.2, true)), SPLIT),
+    ("stratified", |c| c.write_parts(&parts(0, 0.2, true)), SPLIT),
     (
         "unshuffled",
         |c| {
-            c.divide(&Split {
+            c.write_parts(&Split {
                 train: (0..160).collect(),
                 test: (160..200).collect(),
             })
@@ -307,9 +307,9 @@ pub(crate) const CASES: &[Case] = &[
         SPLIT,
     ),
     (
-        "no known split",
+        "an unknown split",
         |c| {
-            c.divide(&Split {
+            c.write_parts(&Split {
                 train: (0..200).filter(|n| n % 5 != 2).collect(),
                 test: (0..200).filter(|n| n % 5 == 2).collect(),
             })
@@ -317,10 +317,10 @@ pub(crate) const CASES: &[Case] = &[
         SPLIT,
     ),
     (
-        "parts exchanged",
+        "swapped parts",
         |c| {
             let parts = parts(0, 0.2, false);
-            c.divide(&Split {
+            c.write_parts(&Split {
                 train: parts.test,
                 test: parts.train,
             });
@@ -383,7 +383,7 @@ pub(crate) const CASES: &[Case] = &[
         &[("parquet-writer", NONE)],
     ),
     (
-        "json without spaces",
+        "JSON without spaces",
         |c| {
             c.text("public/meta.json", |t| {
                 t.replace(": ", ":").replace(", ", ",")
@@ -392,7 +392,7 @@ pub(crate) const CASES: &[Case] = &[
         &[("document-layout", FORM)],
     ),
     (
-        "json keys",
+        "JSON with keys in a different order",
         |c| {
             c.put(
                 "public/meta.json",
@@ -402,12 +402,12 @@ pub(crate) const CASES: &[Case] = &[
         &[("key-order", FORM)],
     ),
     (
-        "json value",
+        "a changed JSON value",
         |c| c.text("public/meta.json", |t| t.replace("1.5", "1.75")),
         &[("values-changed", CONTENT)],
     ),
     (
-        "json order",
+        "JSON items in a different order",
         |c| {
             c.put(
                 "public/meta.json",
@@ -417,7 +417,7 @@ pub(crate) const CASES: &[Case] = &[
         &[("row-order", NONE)],
     ),
     (
-        "json item",
+        "a missing JSON item",
         |c| {
             c.put(
                 "public/meta.json",
@@ -427,7 +427,7 @@ pub(crate) const CASES: &[Case] = &[
         &[("rows-missing", CONTENT)],
     ),
     (
-        "json lines",
+        "JSON lines with keys in a different order",
         |c| {
             c.text("public/rows.jsonl", |t| {
                 t.replace("\"id\": 2, \"kind\": \"y\"", "\"kind\": \"y\", \"id\": 2")
@@ -436,17 +436,17 @@ pub(crate) const CASES: &[Case] = &[
         &[("key-order", FORM)],
     ),
     (
-        "json lines' label",
+        "a changed label in JSON lines",
         |c| c.text("public/rows.jsonl", |t| t.replace("\"y\"", "\"z\"")),
         &[("labels-changed", ANSWERS)],
     ),
     (
-        "a line of text",
+        "a changed line of text",
         |c| c.text("public/notes.txt", |t| t.replace("two", "2wo")),
         &[("values-changed", CONTENT)],
     ),
     (
-        "an image packed again",
+        "an image encoded again",
         |c| {
             let image = c.image();
             let number: u32 = image.file_stem().unwrap().to_str().unwrap()[1..]
@@ -461,7 +461,7 @@ pub(crate) const CASES: &[Case] = &[
         &[("image-bytes", FORM)],
     ),
     (
-        "an image with alpha",
+        "an image with an alpha channel",
         |c| {
             fs::write(
                 c.image(),
@@ -472,7 +472,7 @@ pub(crate) const CASES: &[Case] = &[
         &[("image-pixels", CONTENT)],
     ),
     (
-        "half an image",
+        "a truncated image",
         |c| {
             let image = c.image();
             let bytes = fs::read(&image).unwrap();
@@ -481,7 +481,7 @@ pub(crate) const CASES: &[Case] = &[
         &[("files-cut-off", CONTENT)],
     ),
     (
-        "a spoiled image",
+        "a damaged image",
         |c| {
             let image = c.image();
             let mut bytes = fs::read(&image).unwrap();
@@ -491,7 +491,7 @@ pub(crate) const CASES: &[Case] = &[
         &[("image-damaged", CONTENT)],
     ),
     (
-        "no image",
+        "a missing image",
         |c| fs::remove_file(c.image()).unwrap(),
         &[("files-missing", CONTENT)],
     ),
@@ -501,7 +501,7 @@ pub(crate) const CASES: &[Case] = &[
         &[("files-empty", CONTENT)],
     ),
     (
-        "an image renamed",
+        "a renamed image",
         |c| {
             let image = c.image();
             fs::rename(&image, image.with_file_name("other.png")).unwrap();
@@ -509,7 +509,7 @@ pub(crate) const CASES: &[Case] = &[
         &[("files-renamed", CONTENT)],
     ),
     (
-        "an image in capitals",
+        "an image with its name in upper case",
         |c| {
             let image = c.image();
             let name = image.file_name().unwrap().to_str().unwrap().to_uppercase();
@@ -518,7 +518,7 @@ pub(crate) const CASES: &[Case] = &[
         &[("file-names-case", FORM)],
     ),
     (
-        "an image in capitals hides a spoiled one",
+        "a damaged image with its name in upper case",
         |c| {
             let image = c.image();
             let mut bytes = fs::read(&image).unwrap();
@@ -530,7 +530,7 @@ pub(crate) const CASES: &[Case] = &[
         &[("file-names-case", FORM), ("image-damaged", CONTENT)],
     ),
     (
-        "answers in capitals hide a label",
+        "a changed label in answers with a capitalized name",
         |c| {
             let answers = c.path("private/test.csv");
             let text = fs::read_to_string(&answers).unwrap();
@@ -542,7 +542,7 @@ pub(crate) const CASES: &[Case] = &[
         &[("file-names-case", FORM), ("labels-changed", ANSWERS)],
     ),
     (
-        "an unpacked archive hides a change",
+        "a changed member of an unpacked archive",
         |c| {
             fs::create_dir_all(c.path("public/more/x")).unwrap();
             fs::remove_file(c.path("public/more.zip")).unwrap();
@@ -552,7 +552,7 @@ pub(crate) const CASES: &[Case] = &[
         &[("archive-unpacked", FORM), ("letter-case", CONTENT)],
     ),
     (
-        "a row twice, with another label",
+        "a repeated row with a changed label",
         |c| {
             c.rows(|rows| {
                 let (head, label) = rows[8].rsplit_once(',').unwrap();
@@ -563,7 +563,7 @@ pub(crate) const CASES: &[Case] = &[
         &[("labels-changed", ANSWERS), ("rows-repeated", CONTENT)],
     ),
     (
-        "an item less hides a label",
+        "a missing item and a changed label",
         |c| {
             c.text("public/list.json", |t| {
                 t.replace("{\"id\": \"b\", \"kind\": 1}, ", "")
@@ -573,17 +573,17 @@ pub(crate) const CASES: &[Case] = &[
         &[("labels-changed", ANSWERS), ("rows-missing", CONTENT)],
     ),
     (
-        "zeros that a text begins with",
+        "missing leading zeros in a column of text",
         |c| c.text("public/codes.csv", |t| t.replace("007", "7")),
         &[("leading-zeros", CONTENT)],
     ),
     (
-        "a text with an e between digits",
+        "a text that looks like a number with an exponent",
         |c| c.text("public/codes.csv", |t| t.replace("1e5", "100000")),
         &[("values-changed", CONTENT)],
     ),
     (
-        "a code without its zero",
+        "a missing leading zero in a column of numbers",
         |c| c.text("public/codes.csv", |t| t.replace(",08\n", ",8\n")),
         &[("leading-zeros", CONTENT)],
     ),
@@ -593,17 +593,17 @@ pub(crate) const CASES: &[Case] = &[
         &[("values-changed", ANSWERS)],
     ),
     (
-        "a file more",
+        "an additional file",
         |c| c.put("public/labels.csv", b"id,kind\n1,1\n"),
         &[("files-surplus", CONTENT)],
     ),
     (
-        "no answers",
+        "missing answers",
         |c| fs::remove_file(c.path("private/test.csv")).unwrap(),
         &[("files-missing", ANSWERS)],
     ),
     (
-        "archive packed again",
+        "an archive written again",
         |c| {
             c.put(
                 "public/more.zip",
@@ -613,7 +613,7 @@ pub(crate) const CASES: &[Case] = &[
         &[("archive-repacked", NONE)],
     ),
     (
-        "archive changed",
+        "a changed member of an archive",
         |c| {
             c.put(
                 "public/more.zip",
@@ -623,7 +623,7 @@ pub(crate) const CASES: &[Case] = &[
         &[("values-changed", CONTENT)],
     ),
     (
-        "archive unpacked",
+        "an unpacked archive",
         |c| {
             fs::remove_file(c.path("public/more.zip")).unwrap();
             fs::create_dir_all(c.path("public/more/x")).unwrap();
@@ -633,12 +633,12 @@ pub(crate) const CASES: &[Case] = &[
         &[("archive-unpacked", FORM)],
     ),
     (
-        "other bytes",
+        "changed bytes",
         |c| c.put("public/weights.bin", &[1, 2, 3, 4, 0, 6, 7, 8, 9, 10]),
         &[("files-changed", CONTENT)],
     ),
     (
-        "not the format of its name",
+        "a file without the format of its suffix",
         |c| c.put("public/meta.json", b"<html>no</html>"),
         &[("files-damaged", CONTENT)],
     ),

@@ -1,20 +1,20 @@
-//! Changes whose causes come in pairs that are easily mixed up, and clean twins: changes that look as harmful and are not.
+//! Changes whose causes are easily confused, and harmless changes that look like harmful ones.
 
 use std::io::Write as _;
 
 use super::*;
 
-/// The ids of our tables, with zeros in front of some, in a file of their own.
+/// A table whose ids have leading zeros.
 pub(crate) const NUMBERED: &[u8] = b"id,size\n0071,a\n0250,b\n1833,c\n0009,d\n";
 
-fn pictures(c: &Change<'_>, part: &str) -> Vec<PathBuf> {
+fn images(c: &Change<'_>, part: &str) -> Vec<PathBuf> {
     let folder = fs::read_dir(c.path("public").join(part)).unwrap();
     let mut all: Vec<_> = folder.map(|entry| entry.unwrap().path()).collect();
     all.sort();
     all
 }
 
-fn exchange(one: &Path, other: &Path) {
+fn swap(one: &Path, other: &Path) {
     let (a, b) = (fs::read(one).unwrap(), fs::read(other).unwrap());
     fs::write(one, b).unwrap();
     fs::write(other, a).unwrap();
@@ -36,43 +36,43 @@ pub(crate) fn gzipped(content: &[u8]) -> Vec<u8> {
 
 pub(crate) const FURTHER: &[Case] = &[
     (
-        "booleans in other words",
+        "booleans in lower case",
         |c| c.text("public/flags.csv", |t| t.to_lowercase()),
         &[("boolean-words", FORM)],
     ),
     (
-        "another boolean",
+        "a changed boolean",
         |c| c.text("public/flags.csv", |t| t.replacen("True", "False", 1)),
         &[("values-changed", CONTENT)],
     ),
     (
-        "pictures of the training part exchanged",
+        "swapped images of the train part",
         |c| {
-            let all = pictures(c, "train");
-            exchange(&all[0], &all[1]);
+            let all = images(c, "train");
+            swap(&all[0], &all[1]);
         },
         &[("files-swapped", CONTENT)],
     ),
     (
-        "pictures of the test part exchanged",
+        "swapped images of the test part",
         |c| {
-            let all = pictures(c, "test");
-            exchange(&all[0], &all[1]);
+            let all = images(c, "test");
+            swap(&all[0], &all[1]);
         },
         &[("files-swapped", ANSWERS)],
     ),
     (
-        "a file has the content of another one, which is unchanged",
+        "a file with the content of a different, unchanged file",
         |c| c.put("public/large-1.bin", &[2; 700]),
         &[("files-swapped", CONTENT)],
     ),
     (
-        "a short file happens to be equal to another one",
+        "a short file that happens to equal a different one",
         |c| c.put("public/short-1.bin", b"bb"),
         &[("files-changed", CONTENT)],
     ),
     (
-        "bytes behind a picture",
+        "bytes after the end of an image",
         |c| {
             let place = c.image();
             let content = [fs::read(&place).unwrap(), b"<!-- -->".to_vec()].concat();
@@ -81,17 +81,17 @@ pub(crate) const FURTHER: &[Case] = &[
         &[("bytes-appended", CONTENT)],
     ),
     (
-        "blank lines behind a table",
+        "empty lines after a table",
         |c| c.train(|t| t + "\n\n"),
         &[("final-newline", FORM)],
     ),
     (
-        "rows behind a table",
+        "rows after a table",
         |c| c.text("public/codes.csv", |t| t + "4,x13,9\n"),
         &[("rows-added", CONTENT)],
     ),
     (
-        "a table packed under a name that shows it",
+        "a compressed table with the suffix .gz",
         |c| {
             let content = fs::read(c.path("public/train.csv")).unwrap();
             c.put("public/train.csv.gz", &gzipped(&content));
@@ -100,7 +100,7 @@ pub(crate) const FURTHER: &[Case] = &[
         &[("file-packed", FORM)],
     ),
     (
-        "ids lost zeros",
+        "ids without their leading zeros",
         |c| {
             c.put(
                 "public/numbered.csv",
@@ -110,7 +110,7 @@ pub(crate) const FURTHER: &[Case] = &[
         &[("leading-zeros", CONTENT)],
     ),
     (
-        "ids lost zeros, and rows are sorted by them",
+        "ids without their leading zeros, rows sorted by id",
         |c| {
             c.put(
                 "public/numbered.csv",
@@ -120,7 +120,7 @@ pub(crate) const FURTHER: &[Case] = &[
         &[("leading-zeros", CONTENT), ("row-order", NONE)],
     ),
     (
-        "ids with zeros in another order",
+        "ids with leading zeros in a different order",
         |c| {
             c.put(
                 "public/numbered.csv",
@@ -130,7 +130,7 @@ pub(crate) const FURTHER: &[Case] = &[
         &[("row-order", NONE)],
     ),
     (
-        "other ids without zeros",
+        "different ids without leading zeros",
         |c| {
             c.put(
                 "public/numbered.csv",
@@ -140,7 +140,7 @@ pub(crate) const FURTHER: &[Case] = &[
         &[("rows-added", CONTENT), ("rows-missing", CONTENT)],
     ),
     (
-        "ids as decimal numbers",
+        "ids as floats",
         |c| c.text("public/names.csv", |t| t.replace("2,", "2.0,")),
         &[("number-spelling", CONTENT)],
     ),
@@ -167,7 +167,7 @@ pub(crate) const FURTHER: &[Case] = &[
         &[("files-surplus", ANSWERS)],
     ),
     (
-        "answers by key",
+        "answers in a JSON object by id",
         |c| {
             let rows: Vec<String> = answers(c)
                 .iter()
@@ -181,7 +181,7 @@ pub(crate) const FURTHER: &[Case] = &[
         &[("files-surplus", ANSWERS)],
     ),
     (
-        "other numbers by key",
+        "numbers that are not answers in a JSON object by id",
         |c| {
             let rows = answers(c).into_iter().enumerate();
             let rows: Vec<String> = rows
@@ -228,7 +228,7 @@ pub(crate) const FURTHER: &[Case] = &[
         &[("values-changed", ANSWERS)],
     ),
     (
-        "another default in the sample submission",
+        "a different default in the sample submission",
         |c| {
             c.text("public/sample_submission.csv", |t| {
                 t.replace(",0\n", ",1\n")
@@ -237,12 +237,12 @@ pub(crate) const FURTHER: &[Case] = &[
         &[("values-changed", CONTENT)],
     ),
     (
-        "answers under another name",
+        "renamed answers",
         |c| fs::rename(c.path("private/test.csv"), c.path("private/answers.csv")).unwrap(),
         &[("files-renamed", ANSWERS)],
     ),
     (
-        "a page instead of the answers",
+        "an HTML page instead of the answers",
         |c| {
             c.put(
                 "private/test.csv",
@@ -252,7 +252,7 @@ pub(crate) const FURTHER: &[Case] = &[
         &[("files-damaged", ANSWERS)],
     ),
     (
-        "a mark before a document",
+        "a byte order mark before a JSON document",
         |c| {
             let content = fs::read(c.path("public/meta.json")).unwrap();
             c.put(
@@ -263,7 +263,7 @@ pub(crate) const FURTHER: &[Case] = &[
         &[("byte-order-mark", FORM)],
     ),
     (
-        "records in a list",
+        "JSON records in a list instead of lines",
         |c| {
             c.text("public/rows.jsonl", |t| {
                 format!("[{}]", t.lines().collect::<Vec<_>>().join(", "))
@@ -272,7 +272,7 @@ pub(crate) const FURTHER: &[Case] = &[
         &[("document-layout", FORM)],
     ),
     (
-        "ids as decimal numbers in rows of another order",
+        "ids as floats in rows in a different order",
         |c| {
             c.put(
                 "public/names.csv",
@@ -282,7 +282,7 @@ pub(crate) const FURTHER: &[Case] = &[
         &[("number-spelling", CONTENT), ("row-order", NONE)],
     ),
     (
-        "spaces around ids in rows of another order",
+        "spaces after ids in rows in a different order",
         |c| {
             c.put(
                 "public/numbered.csv",
@@ -292,12 +292,12 @@ pub(crate) const FURTHER: &[Case] = &[
         &[("blanks", CONTENT), ("row-order", NONE)],
     ),
     (
-        "a document under the name of a table",
+        "a JSON document with the suffix .csv",
         |c| c.put("public/numbered.csv", b"[{\"id\": 1, \"size\": \"a\"}]"),
         &[("files-damaged", CONTENT)],
     ),
     (
-        "a member more in each record",
+        "an additional key in each record",
         |c| {
             c.text("public/rows.jsonl", |t| {
                 t.replace("}\n", ", \"more\": 1}\n")
@@ -306,17 +306,17 @@ pub(crate) const FURTHER: &[Case] = &[
         &[("columns-added", CONTENT)],
     ),
     (
-        "line ends of a text that is not looked into",
+        "line endings of a text in an unknown format",
         |c| c.text("public/page.rst", |t| t.replace('\n', "\r\n")),
         &[("line-ends", FORM)],
     ),
     (
-        "a word of a text that is not looked into",
+        "a changed word of a text in an unknown format",
         |c| c.text("public/page.rst", |t| t.replace("more", "less")),
         &[("files-changed", CONTENT)],
     ),
     (
-        "a member in the other part",
+        "an archive member in the other part",
         |c| {
             c.put(
                 "public/parts.zip",
@@ -326,7 +326,7 @@ pub(crate) const FURTHER: &[Case] = &[
         &[("files-other-part", ANSWERS)],
     ),
     (
-        "a member of another name",
+        "a renamed archive member",
         |c| {
             c.put(
                 "public/parts.zip",
@@ -336,7 +336,7 @@ pub(crate) const FURTHER: &[Case] = &[
         &[("files-renamed", CONTENT)],
     ),
     (
-        "a packed table, unpacked",
+        "an unpacked table",
         |c| {
             fs::remove_file(c.path("public/packed.csv.gz")).unwrap();
             c.put("public/packed.csv", b"id,size\n1,a\n2,b\n");
@@ -344,7 +344,7 @@ pub(crate) const FURTHER: &[Case] = &[
         &[("file-packed", FORM)],
     ),
     (
-        "a packed table, unpacked and changed",
+        "an unpacked and changed table",
         |c| {
             fs::remove_file(c.path("public/packed.csv.gz")).unwrap();
             c.put("public/packed.csv", b"id,size\n1,a\n2,c\n");
@@ -363,7 +363,7 @@ pub(crate) const FURTHER: &[Case] = &[
         &[("files-surplus", ANSWERS)],
     ),
     (
-        "other numbers without ids",
+        "numbers that are not answers, without ids",
         |c| {
             let rows: String = (0..answers(c).len())
                 .map(|n| format!("{}\n", n % 3))
@@ -373,7 +373,7 @@ pub(crate) const FURTHER: &[Case] = &[
         &[("files-surplus", CONTENT)],
     ),
     (
-        "answers in the names of files",
+        "answers in file names",
         |c| {
             for (id, kind) in answers(c) {
                 c.put(&format!("public/{id}_{kind}.tmp"), b".");
@@ -382,7 +382,7 @@ pub(crate) const FURTHER: &[Case] = &[
         &[("files-surplus", ANSWERS)],
     ),
     (
-        "other numbers in the names of files",
+        "numbers that are not answers in file names",
         |c| {
             for (number, (id, _)) in answers(c).into_iter().enumerate() {
                 c.put(&format!("public/{id}_{}.tmp", number % 3), b".");

@@ -1,5 +1,5 @@
-//! Mismatches of trees: each made by changing a tree or by other versions of the libraries, with the causes that must be
-//! named, all of them and no others.
+//! Tests of differences between trees. Each is a change of a good tree, or comes from a different library version. The
+//! audit must report all causes, and no other ones.
 
 mod cases;
 mod further;
@@ -68,7 +68,7 @@ fn zip(members: &[(&str, &[u8])]) -> Vec<u8> {
     zip.finish().unwrap().into_inner()
 }
 
-/// The item of a number: id, text, length, share.
+/// Returns the cells of an item: id, text, length, share.
 fn item(number: u32) -> String {
     let share = f64::from(number * 37 % 101) / 101.0;
     format!(
@@ -82,7 +82,7 @@ fn label(number: u32) -> u32 {
     number * 31 % 3
 }
 
-/// A prepared tree, split with this seed.
+/// Writes a prepared tree, split with this seed.
 fn write(root: &Path, seed: u32, test_size: f64) {
     write_parts(root, &parts(seed, test_size, false));
 }
@@ -166,6 +166,7 @@ fn write_parts(root: &Path, parts: &Split) {
     }
 }
 
+/// A tree that a case changes.
 struct Change<'a>(&'a Path);
 
 impl Change<'_> {
@@ -185,7 +186,7 @@ impl Change<'_> {
         self.text("public/train.csv", change);
     }
 
-    /// Rows of the train table, without its header.
+    /// Changes the rows of the train table, without its header.
     fn rows(&self, change: impl FnOnce(&mut Vec<String>)) {
         self.train(|text| {
             let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
@@ -195,7 +196,7 @@ impl Change<'_> {
         });
     }
 
-    /// Cells of a column of the train table.
+    /// Changes the cells of a column of the train table.
     fn cells(&self, column: usize, change: impl Fn(usize, &str) -> String) {
         self.rows(|rows| {
             for (number, row) in rows.iter_mut().enumerate() {
@@ -221,18 +222,19 @@ impl Change<'_> {
         all.swap_remove(0)
     }
 
-    fn again(&self, seed: u32, size: f64) {
+    /// Writes the tree again with a different split.
+    fn write_again(&self, seed: u32, size: f64) {
         fs::remove_dir_all(self.0).unwrap();
         write(self.0, seed, size);
     }
 
-    fn divide(&self, parts: &Split) {
+    fn write_parts(&self, parts: &Split) {
         fs::remove_dir_all(self.0).unwrap();
         write_parts(self.0, parts);
     }
 }
 
-/// Name, change, and the causes with their harm.
+/// Name of the case, change, and expected causes with their harm.
 type Case = (
     &'static str,
     fn(&Change<'_>),
@@ -246,13 +248,14 @@ const ANSWERS: Harm = Harm::Answers;
 
 const SPLIT: &[(&str, Harm)] = &[("other-split", ANSWERS), ("files-other-part", ANSWERS)];
 
+// Positions of the columns after the quoted text.
 const LENGTH: usize = 0;
 const SHARE: usize = 1;
 const GAP: usize = 2;
 const KIND: usize = 3;
 
-/// Without a known split.
-fn plain<'a>(roles: &'a Roles, temp: &'a Path) -> TreeOptions<'a> {
+/// Returns options without a known split.
+fn options_without_split<'a>(roles: &'a Roles, temp: &'a Path) -> TreeOptions<'a> {
     TreeOptions {
         threads: 1,
         roles,
@@ -265,7 +268,7 @@ fn plain<'a>(roles: &'a Roles, temp: &'a Path) -> TreeOptions<'a> {
 }
 
 #[test]
-fn every_mismatch_has_its_causes_and_no_others() {
+fn a_changed_tree_is_reported_with_exactly_its_causes() {
     let home = tempfile::tempdir().unwrap();
     let ours = home.path().join("ours");
     write(&ours, 0, 0.2);
@@ -314,17 +317,17 @@ fn every_mismatch_has_its_causes_and_no_others() {
             ));
         }
         let proof = match *name {
-            "another seed" => "seed 1 gives exactly these parts, with 40 of 200",
-            "another size" => "seed 0 gives exactly these parts, with 20 of 200",
-            "stratified" => "seed 0, stratified by `kind`, gives exactly these parts",
-            "unshuffled" => "taking the last items for test gives exactly",
-            "no known split" => "none of ",
-            "pyarrow 17" => "parquet-cpp-arrow 17.0.0 with pandas 2.2.3 there",
+            "a different seed" => "seed 1 produces exactly these parts, with 40 of 200",
+            "a different test size" => "seed 0 produces exactly these parts, with 20 of 200",
+            "stratified" => "seed 0, stratified by `kind`, produces exactly these parts",
+            "unshuffled" => "taking the last items for test produces exactly",
+            "an unknown split" => "none of ",
+            "pyarrow 17" => "theirs: parquet-cpp-arrow 17.0.0 with pandas 2.2.3",
             _ => "",
         };
-        let said = format!("{:?}", report.blocks);
-        if !said.contains(proof) {
-            wrong.push(format!("{name}: no {proof:?} in {said}"));
+        let texts = format!("{:?}", report.blocks);
+        if !texts.contains(proof) {
+            wrong.push(format!("{name}: no {proof:?} in {texts}"));
         }
     }
     assert!(
@@ -337,14 +340,14 @@ fn every_mismatch_has_its_causes_and_no_others() {
 }
 
 #[test]
-fn no_changed_byte_goes_unnoticed() {
+fn every_changed_byte_is_reported() {
     let home = tempfile::tempdir().unwrap();
     let (ours, theirs) = (home.path().join("ours"), home.path().join("theirs"));
     write(&ours, 0, 0.2);
     write(&theirs, 0, 0.2);
     let roles = Roles::default();
     let temp = home.path().join("temp");
-    let options = plain(&roles, &temp);
+    let options = options_without_split(&roles, &temp);
     let paths = [
         "public/train.csv",
         "private/test.csv",

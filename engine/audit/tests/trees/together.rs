@@ -1,9 +1,9 @@
-//! Several changes at once, drawn at random.
+//! Random combinations of changes.
 
 use super::cases::CASES;
 use super::*;
 
-/// Contents by path.
+/// Returns the contents of all files by path.
 fn contents(root: &Path) -> std::collections::BTreeMap<PathBuf, Vec<u8>> {
     let mut found = std::collections::BTreeMap::new();
     let mut directories = vec![root.to_owned()];
@@ -21,10 +21,11 @@ fn contents(root: &Path) -> std::collections::BTreeMap<PathBuf, Vec<u8>> {
     found
 }
 
-/// Several changes at once. Where they touch different files, each harmful one is named; where they touch one file, nothing
-/// less harmful than the last one is named in its place. `ROUNDS=20000 SEED=7 cargo test ...` looks longer.
+/// If the changes affect different files, the audit must report the cause of each. If they affect the same file, the
+/// reported harm must not be lower than that of the last change. `ROUNDS=20000 SEED=7 cargo test ...` tests more
+/// combinations.
 #[test]
-fn changes_together_hide_none() {
+fn combined_changes_do_not_hide_each_other() {
     let of_environment = |name: &str, default: u32| {
         let given = std::env::var(name).ok().and_then(|text| text.parse().ok());
         given.unwrap_or(default)
@@ -34,16 +35,16 @@ fn changes_together_hide_none() {
     write(&ours, 0, 0.2);
     let roles = Roles::default();
     let temp = home.path().join("temp");
-    let options = plain(&roles, &temp);
-    // Changes that write the tree again undo the others, and do not see lines that end in CR.
-    let is_whole = |case: &&Case| {
-        if case.0 == "cr" {
+    let options = options_without_split(&roles, &temp);
+    // Changes that write the entire tree again undo other changes. Other changes cannot read lines that end with CR.
+    let is_excluded = |case: &&Case| {
+        if case.0 == "line endings CR" {
             return true;
         }
         let mut causes = case.2.iter().map(|one| one.0);
         causes.any(|cause| matches!(cause, "other-split" | "files-other-part"))
     };
-    let cases: Vec<&Case> = CASES.iter().filter(|case| !is_whole(case)).collect();
+    let cases: Vec<&Case> = CASES.iter().filter(|case| !is_excluded(case)).collect();
     let mut state = u64::from(of_environment("SEED", 1));
     let mut random = |below: usize| {
         state = state
@@ -64,7 +65,7 @@ fn changes_together_hide_none() {
                 continue;
             }
             let before = contents(&theirs);
-            // A change may have removed the file of the next one.
+            // An earlier change may have removed the file that this one changes.
             let change = std::panic::AssertUnwindSafe(|| case.1(&Change(&theirs)));
             let quiet = std::panic::take_hook();
             std::panic::set_hook(Box::new(|_| {}));
@@ -75,19 +76,19 @@ fn changes_together_hide_none() {
                 break;
             }
             let paths = before.keys().chain(after.keys());
-            let own: Vec<PathBuf> = paths
+            let changed_paths: Vec<PathBuf> = paths
                 .filter(|path| before.get(*path) != after.get(*path))
                 .cloned()
                 .collect();
-            if own.is_empty() {
+            if changed_paths.is_empty() {
                 break;
             }
-            let is_apart = own.iter().all(|path| !touched.contains(path));
+            let is_apart = changed_paths.iter().all(|path| !touched.contains(path));
             if !is_apart {
                 chosen.retain(|(_, apart)| *apart);
                 chosen.iter_mut().for_each(|(_, apart)| *apart = false);
             }
-            touched.extend(own);
+            touched.extend(changed_paths);
             chosen.push((case, is_apart));
             if !is_apart {
                 break;

@@ -1,4 +1,4 @@
-"""Writes what the installed pandas and pyarrow make of one table, into a directory named by their versions.
+"""Writes one table with the installed pandas and pyarrow, into a directory named after their versions.
 
 python -m venv v; v/bin/pip install pandas==2.2.3 pyarrow==17.0.0 numpy==1.26.4; v/bin/python record.py
 """
