@@ -1,4 +1,5 @@
-//! Reads the names inside a file: columns of tables, keys of JSON, features of TFRecord files, variables of MATLAB files.
+//! Reads the names inside a file: columns of tables, keys of JSON, features of TFRecord files, variables of MATLAB
+//! files.
 
 use std::collections::BTreeSet;
 use std::io::{BufReader, Read};
@@ -7,19 +8,19 @@ use prep_formats::matlab;
 use prep_formats::tfrecord::{Example, TfRecords};
 use serde_json::Value;
 
-/// Maximum bytes of a text file that are read for its names.
-const HEAD: u64 = 4 << 20;
+/// Maximum number of bytes of a text file that are read for its names.
+const MAX_HEAD_BYTES: u64 = 4 << 20;
 
-/// Maximum members of an object whose keys are names. Keys of larger objects are ids.
-const MOST_KEYS: usize = 200;
+/// Maximum number of members of an object whose keys are names. Keys of larger objects are treated as ids.
+const MAX_KEYS: usize = 200;
 
-/// Maximum records that are read for their names.
-const RECORDS: usize = 20;
+/// Maximum number of records that are read for their names.
+const MAX_RECORDS: usize = 20;
 
-/// Maximum names of one file.
-const NAMES: usize = 1 << 14;
+/// Maximum number of names in one file.
+const MAX_NAMES: usize = 1 << 14;
 
-/// Returns the format of a file. `None` if files of this format have no names inside.
+/// Returns the format of a file. `None` if files of this format contain no names.
 pub(crate) fn format(path: &str) -> Option<&'static str> {
     let name = path.rsplit('/').next()?.to_ascii_lowercase();
     let ends: [(&str, &[&str]); 4] = [
@@ -33,10 +34,10 @@ pub(crate) fn format(path: &str) -> Option<&'static str> {
         .map(|(format, _)| format)
 }
 
-/// Returns the names in a file of this format. A damaged file has none.
+/// Returns the names in a file of this format. A damaged file contains no names.
 pub(crate) fn names(format: &str, content: &mut dyn Read) -> BTreeSet<String> {
     let mut names = all_names(format, content);
-    while names.len() > NAMES {
+    while names.len() > MAX_NAMES {
         names.pop_last();
     }
     names
@@ -49,7 +50,7 @@ fn all_names(format: &str, content: &mut dyn Read) -> BTreeSet<String> {
         "tfrecord" => of_records(content),
         "matlab" => {
             let mut bytes = Vec::new();
-            let _ = content.take(HEAD * 64).read_to_end(&mut bytes);
+            let _ = content.take(MAX_HEAD_BYTES * 64).read_to_end(&mut bytes);
             matlab::variable_paths(&bytes).into_iter().collect()
         }
         _ => BTreeSet::new(),
@@ -58,7 +59,7 @@ fn all_names(format: &str, content: &mut dyn Read) -> BTreeSet<String> {
 
 fn head(content: &mut dyn Read) -> String {
     let mut bytes = Vec::new();
-    let _ = content.take(HEAD).read_to_end(&mut bytes);
+    let _ = content.take(MAX_HEAD_BYTES).read_to_end(&mut bytes);
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
@@ -79,15 +80,15 @@ fn of_json(content: &mut dyn Read) -> BTreeSet<String> {
     match values.next() {
         Some(Ok(value)) => {
             keys(&value, "", &mut names);
-            let others = values.take(RECORDS).filter_map(Result::ok);
+            let others = values.take(MAX_RECORDS).filter_map(Result::ok);
             others.for_each(|value| keys(&value, "", &mut names));
         }
-        // The file was truncated when it was read, so an error ends the records.
+        // Only the beginning of the file was read, so a document may end early. Read its first records one by one.
         _ => {
             let from = text.find('{').unwrap_or(text.len());
             let rest = text.get(from..).unwrap_or_default();
             let records = rest.split("},");
-            for record in records.take(RECORDS) {
+            for record in records.take(MAX_RECORDS) {
                 let whole = format!("{}}}", record.trim_start_matches(['[', ',', '\n', ' ']));
                 if let Ok(value) = serde_json::from_str(&whole) {
                     keys(&value, "", &mut names);
@@ -102,10 +103,10 @@ fn keys(value: &Value, outer: &str, names: &mut BTreeSet<String>) {
     match value {
         Value::Array(items) => items
             .iter()
-            .take(RECORDS)
+            .take(MAX_RECORDS)
             .for_each(|item| keys(item, outer, names)),
         Value::Object(members) => {
-            let by_id = members.len() > MOST_KEYS;
+            let by_id = members.len() > MAX_KEYS;
             for (key, value) in members {
                 let path = match (by_id, outer) {
                     (true, outer) => outer.to_owned(),
@@ -125,7 +126,7 @@ fn keys(value: &Value, outer: &str, names: &mut BTreeSet<String>) {
 fn of_records(content: &mut dyn Read) -> BTreeSet<String> {
     let records = TfRecords::new(BufReader::new(content));
     let names = records
-        .take(RECORDS)
+        .take(MAX_RECORDS)
         .filter_map(Result::ok)
         .filter_map(|record| Example::new(&record.payload).names().ok());
     names.flatten().collect()

@@ -1,14 +1,14 @@
-//! Findings of detectors, with their levels.
+//! The findings of detectors and their levels.
 
 use serde::Serialize;
 
-/// Levels of findings.
+/// The level of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LeakLevel {
-    /// Worth knowing, but data without a leak can have it, too.
+    /// Worth knowing, but also possible in data without a leak.
     Note,
-    /// Groups in both parts, copies, order or other channels predict a considerable part of the answers.
+    /// A side channel, for example groups in both parts, copies or the order, predicts many answers.
     Risk,
     /// The answers can be read from public files.
     Leak,
@@ -30,9 +30,9 @@ pub struct LeakFinding {
     pub level: LeakLevel,
     /// The detector's name. Pipelines use it under `accepted`, so it is part of the interface.
     pub detector: &'static str,
-    /// The finding, in one sentence.
+    /// Describes the finding in one sentence.
     pub what: String,
-    /// A few examples, with exact values.
+    /// Up to three examples, with exact values.
     pub evidence: Vec<String>,
     /// The probability of such a finding in data without a leak, if that was tested.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -1,26 +1,27 @@
-//! Searches prepared data for hints at the answers, as an attacker would.
+//! Searches prepared data for leaks of the answers, as an attacker would.
 //!
-//! The search knows only the paths of the public files, the answers, the sample submission and, if it is available, the bundle.
-//! Each file in `detectors/` has one detector. The cheapest ones run first:
+//! The search knows only the paths of the public files, of the answers, of the sample submission and, if available, of
+//! the bundle. Each file in `detectors/` contains one detector. The fastest ones run first:
 //!
 //! ```text
-//! shown-before       kinds of files, columns, keys that the bundle's own test part does not show
+//! shown-before       kinds of files, columns and keys that are not in the bundle's original test part
 //! answers-elsewhere  answers of test items in other public files, and in files of the items
 //! rows               test items in train tables
-//! near               texts of test items that are almost equal to a text of train
+//! near               texts of test items that are almost equal to a training text
 //! neighbours         test rows that are windows of a sequence in train
-//! sample             a sample submission that follows the answers
-//! order              answers that agree with their neighbours in a table, in the order of ids or of files
-//! size               sizes of files, and of images, that predict the answer
-//! equal-files        the same file on both sides
-//! near-files         pictures and sounds of test items that are nearly one of the training part
-//! groups             speakers, patients, places on both sides
-//! column             columns whose presence, form or value tells the answer
+//! sample             a sample submission that correlates with the answers
+//! order              answers that agree with their neighbours in the order of rows, ids or files
+//! size               sizes of files and images that predict the answer
+//! equal-files        equal files in the train and test parts
+//! near-files         pictures and sounds of test items that are almost copies of training files
+//! groups             speakers, patients or locations that are in both parts
+//! column             columns whose presence, form or value reveals the answer
 //! ```
 //!
-//! Significance is not evidence: an honest column is overwhelmingly significant. So a finding needs both, a p-value that holds
-//! among all tests that were made (see `statistics`), and an effect: answers that can be read off, or at least ten points
-//! more than what honest data give. A significant but small effect is a note, and tests of fewer than 50 items give only notes.
+//! Significance alone is not evidence, because an intended feature is highly significant, too. So a finding needs both:
+//! a p-value that is significant among all tests of the run (see `statistics`), and a large effect. The answers can be
+//! read directly, or they are predicted at least ten percentage points better than in data without a leak. A
+//! significant but small effect is a note. With fewer than 50 test items, a statistical finding is also only a note.
 
 mod detectors;
 mod facts;
@@ -45,36 +46,37 @@ use world::World;
 /// The result of a search.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct LeakReport {
-    /// The worst first.
+    /// Findings, the worst first.
     pub findings: Vec<LeakFinding>,
-    /// Test items.
+    /// Number of test items.
     pub items: usize,
-    /// Whether the bundle was looked at, too.
+    /// Whether the bundle was also examined.
     pub bundle: bool,
 }
 
 impl LeakReport {
-    /// The worst level among findings that nobody accepted.
+    /// Returns the worst level among findings that the pipeline does not accept.
     pub fn worst(&self) -> Option<LeakLevel> {
         let open = self.findings.iter().filter(|one| one.accepted.is_none());
         open.map(|one| one.level).max()
     }
 }
 
-/// Searches for leaks. `accepted` has the reasons why findings of detectors are accepted, and leaks that no detector can find.
+/// Searches for leaks. `accepted` maps detectors to the reasons why their findings are accepted. Other names in it are
+/// declared leaks that no detector can find.
 ///
 /// # Errors
-/// When something cannot be read, or the answers do not name the test items.
+/// If a file cannot be read, or if the answers do not contain the ids of the test items.
 pub fn find(
-    place: &LeakInput,
+    input: &LeakInput,
     accepted: &BTreeMap<String, String>,
 ) -> Result<LeakReport, LeaksError> {
-    let mut world = World::look(place)?;
+    let mut world = World::read(input)?;
     let seen = std::mem::take(&mut world.facts);
     let mut tests = detectors::Tests::default();
-    let found = detectors::all(&world, seen, &mut tests, &place.limits);
+    let found = detectors::all(&world, seen, &mut tests, &input.limits);
     let read = |cause| LeaksError::Read {
-        path: place.public.clone(),
+        path: input.public.clone(),
         cause,
     };
     let mut findings = found.map_err(read)?;
@@ -82,24 +84,25 @@ pub fn find(
     let threshold = statistics::threshold(&tests.p_values);
     for finding in &mut findings {
         let chance = finding.p_value.is_some_and(|p| p > threshold);
-        if chance || finding.p_value.is_some() && items < FEWEST {
+        if chance || finding.p_value.is_some() && items < MIN_ITEMS {
             finding.level = LeakLevel::Note;
         }
         finding.accepted = accepted.get(finding.detector).cloned();
     }
-    // A finding that chance explains is not reported.
+    // Findings that can be explained by chance are not reported.
     findings.retain(|one| one.p_value.is_none_or(|p| p <= threshold));
     if !world.unread.is_empty() {
         let what = match world.unread.len() {
-            1 => "1 file was not looked into, or only in part, because of its size or format"
-                .to_owned(),
+            1 => {
+                "1 file was not examined, or only in part, because of its size or format".to_owned()
+            }
             count => format!(
-                "{count} files were not looked into, or only in part, because of their size or format"
+                "{count} files were not examined, or only in part, because of their size or format"
             ),
         };
         findings.push(LeakFinding::new(LeakLevel::Note, "unread", what).evidence(world.unread));
     }
-    // Leaks that no detector can find are added.
+    // Add declared leaks, which no detector can find.
     for (name, why) in accepted {
         if !NAMES.contains(&name.as_str()) {
             let mut finding = LeakFinding::new(LeakLevel::Note, "declared", name.clone());
@@ -115,5 +118,5 @@ pub fn find(
     })
 }
 
-/// With fewer test items a test gives no more than a note.
-const FEWEST: usize = 50;
+/// Minimum number of test items for a statistical finding above the level `note`.
+const MIN_ITEMS: usize = 50;

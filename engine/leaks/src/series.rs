@@ -1,13 +1,13 @@
 //! Series of numbers in items' files: CSV tables of numbers, arrays, and sounds.
 
-/// Maximum numbers of a file that are kept.
+/// Maximum number of values that are read from a file.
 const MAX_NUMBERS: usize = 20_000;
 
 /// Number of points of a column in a sketch.
 const POINTS: usize = 48;
 
-/// Minimum rows of a series.
-const SHORTEST: usize = 12;
+/// Minimum number of rows of a series.
+const MIN_ROWS: usize = 12;
 
 /// Returns the numeric columns of a file. `None` if the file is not a series.
 pub(crate) fn columns(path: &str, file: &[u8]) -> Option<Vec<Vec<f64>>> {
@@ -18,10 +18,10 @@ pub(crate) fn columns(path: &str, file: &[u8]) -> Option<Vec<Vec<f64>>> {
         _ => None,
     }?;
     let rows = columns.first().map_or(0, Vec::len);
-    (rows >= SHORTEST).then_some(columns)
+    (rows >= MIN_ROWS).then_some(columns)
 }
 
-/// Columns with names are in the order of their names, because another order is another form of the same series.
+/// Named columns are sorted by name, so that the same series with columns in a different order has the same form.
 fn of_text(text: &str) -> Option<Vec<Vec<f64>>> {
     let mut columns: Vec<Vec<f64>> = Vec::new();
     let mut kept = 0;
@@ -123,7 +123,7 @@ fn of_array(file: &[u8]) -> Option<Vec<Vec<f64>>> {
     Some((0..width).map(column).collect())
 }
 
-/// Samples all columns at the same number of points.
+/// Samples each column at the same number of points, and subtracts its mean.
 pub(crate) fn course(columns: &[Vec<f64>]) -> Vec<f64> {
     let mut points = Vec::new();
     for column in columns.iter().take(8) {
@@ -192,7 +192,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_form_of_a_series_does_not_matter() {
+    fn series_are_equal_in_any_format_and_column_order() {
         let rows =
             |cells: &dyn Fn(usize) -> String| (0..12).map(|n| cells(n) + "\n").collect::<String>();
         let one = "a,b\n".to_owned() + &rows(&|n| format!("{n},{}", n * n));

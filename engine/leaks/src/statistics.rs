@@ -1,9 +1,10 @@
-//! Significance of statistics: p-values by shuffling, and the false discovery rate.
+//! Computes p-values by shuffling, and controls the false discovery rate.
 //!
-//! A statistic is compared with its values for shuffled answers. The seed of the generator is fixed, so two runs give the same
-//! result. The p-value is the fraction of shuffles that reach the statistic. If no shuffle does, the p-value is the tail of the
-//! normal distribution with the mean and deviation of the shuffles, but at most `1 / (number of shuffles + 1)`. Benjamini and
-//! Yekutieli's procedure, which allows dependent tests, limits the false discovery rate over all tests of a competition to 1 %.
+//! A statistic is compared with its values for shuffled answers. The seed of the generator is fixed, so two runs have
+//! the same result. The p-value is the fraction of shuffles that reach the statistic. If no shuffle does, the p-value
+//! is the tail of the normal distribution with the mean and deviation of the shuffles, but at most `1 / (number of
+//! shuffles + 1)`. Benjamini and Yekutieli's procedure, which allows dependent tests, limits the false discovery rate
+//! over all tests of a competition to 1 %.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -11,11 +12,11 @@ use std::hash::Hash;
 /// Number of shuffles per test.
 const SHUFFLES: usize = 199;
 
-/// Maximum rows of a test. Of more rows, a sample is used.
-const MOST_ROWS: usize = 20_000;
+/// Maximum number of rows of a test. If there are more, only the first ones are used.
+const MAX_ROWS: usize = 20_000;
 
-/// False discovery rate.
-const RATE: f64 = 0.01;
+/// Maximum false discovery rate.
+const FALSE_DISCOVERY_RATE: f64 = 0.01;
 
 /// The random number generator SplitMix64.
 #[derive(Debug, Clone)]
@@ -53,9 +54,9 @@ pub(crate) struct Chance {
     pub p: f64,
 }
 
-/// Returns the probability that shuffled labels have a statistic at least as large as that of `labels`.
+/// Estimates the probability that the statistic of shuffled labels is at least as large as that of `labels`.
 pub(crate) fn by_shuffling<T: Clone>(labels: &[T], statistic: impl Fn(&[T]) -> f64) -> Chance {
-    let labels = labels.get(..MOST_ROWS).unwrap_or(labels);
+    let labels = labels.get(..MAX_ROWS).unwrap_or(labels);
     let found = statistic(labels);
     let mut shuffled = labels.to_vec();
     let mut random = Random::new(0x5eed);
@@ -101,18 +102,20 @@ pub(crate) fn tail_of_binomial(count: usize, hits: usize, rate: f64) -> f64 {
     tail.clamp(1e-300, 1.0)
 }
 
-/// Returns the largest significant p-value of these tests (Benjamini and Yekutieli).
+/// Returns the largest p-value among these tests that is significant by Benjamini and Yekutieli's procedure, or 0.
 pub(crate) fn threshold(tests: &[f64]) -> f64 {
     let mut sorted = tests.to_vec();
     sorted.sort_by(f64::total_cmp);
     let count = sorted.len() as f64;
     let harmonic: f64 = (1..=sorted.len()).map(|k| 1.0 / k as f64).sum();
-    let holds = |(place, p): &(usize, f64)| *p <= (*place as f64 + 1.0) * RATE / (count * harmonic);
+    let holds = |(place, p): &(usize, f64)| {
+        *p <= (*place as f64 + 1.0) * FALSE_DISCOVERY_RATE / (count * harmonic)
+    };
     let last = sorted.iter().copied().enumerate().rfind(holds);
     last.map_or(0.0, |(_, p)| p)
 }
 
-/// Counts each value.
+/// Counts how often each value occurs.
 pub(crate) fn counts<T: Eq + Hash>(values: impl IntoIterator<Item = T>) -> HashMap<T, usize> {
     let mut counts = HashMap::new();
     for value in values {
@@ -146,7 +149,8 @@ pub(crate) fn purity<G: Eq + Hash, L: Eq + Hash>(rows: impl IntoIterator<Item = 
     right as f64 / total.max(1) as f64
 }
 
-/// Returns the bin of each value, for bins with about equally many values. Equal values have the same bin.
+/// Divides values into bins of about the same size, and returns the bin of each value. Equal values are in the same
+/// bin.
 pub(crate) fn bins(values: &[f64], wanted: usize) -> Vec<usize> {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -184,7 +188,7 @@ pub(crate) fn ranks(values: &[f64]) -> Vec<f64> {
     ranks
 }
 
-/// Returns Pearson's correlation. 0 if one of the inputs is constant.
+/// Returns Pearson's correlation, or 0 if one of the inputs is constant.
 pub(crate) fn correlation(a: &[f64], b: &[f64]) -> f64 {
     let count = a.len().min(b.len()) as f64;
     let mean = |values: &[f64]| values.iter().sum::<f64>() / count;
@@ -207,7 +211,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn shuffled_labels_say_nothing_and_sorted_ones_do() {
+    fn sorted_labels_are_significant_and_shuffled_ones_are_not() {
         let agree = |labels: &[u8]| {
             let pairs = labels.windows(2).filter(|pair| pair[0] == pair[1]);
             pairs.count() as f64
@@ -219,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn many_tests_need_better_evidence() {
+    fn the_threshold_is_lower_if_there_are_more_tests() {
         assert_eq!(threshold(&[0.004]), 0.004);
         let mut tests = vec![0.5; 99];
         tests.push(0.004);
@@ -230,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn tails_of_the_binomial_distribution() {
+    fn binomial_tails_agree_with_scipy() {
         // Expected values from SciPy: binom.sf(hits - 1, count, rate).
         for (count, hits, rate, expected) in [
             (300, 12, 0.01, 6.292_191_27e-5),
@@ -247,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn ranks_bins_purity_and_correlation() {
+    fn ranks_bins_purity_and_correlation_are_correct() {
         assert_eq!(ranks(&[3.0, 1.0, 3.0]), [1.5, 0.0, 1.5]);
         assert_eq!(bins(&[1.0, 2.0, 3.0, 4.0], 2), [0, 0, 1, 1]);
         assert_eq!(purity([(1, 'a'), (1, 'a'), (1, 'b'), (2, 'b')]), 0.75);

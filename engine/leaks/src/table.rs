@@ -1,4 +1,4 @@
-//! Tables in memory, column by column, which detectors read in any order.
+//! Tables in memory, stored by column, so that detectors can access cells in any order.
 
 use std::path::Path;
 
@@ -6,27 +6,28 @@ use prep_contents::table::{DetectedFile, unquoted};
 use prep_contents::{ContentsError, DecodingLimits, Format, Result, Row};
 use prep_formats::limits::Limit;
 
-/// Columns of cells; a missing one is empty.
+/// A table, or an even sample of its rows. A missing cell is an empty string.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Table {
     pub names: Vec<String>,
-    /// Column by column.
+    /// The cells of each column.
     pub columns: Vec<Vec<String>>,
-    /// The rows of the file.
+    /// Number of rows in the file.
     pub all_rows: u64,
-    /// The numbers of the rows in the file, if some were left out.
+    /// Row numbers in the file, if the table is a sample.
     numbers: Option<Vec<u64>>,
 }
 
-/// Memory of a cell besides its text: the string, and what its allocation takes.
+/// Memory of a cell in addition to its text: the string and the overhead of its allocation.
 const CELL_BYTES: u64 = 48;
 
 impl Table {
-    /// Reads a table. `room` is the memory that it may take, in bytes. If it takes more, every second row is left out, then every
-    /// second of the others, and so on; rows for which `wanted` is true stay while there is room.
+    /// Reads a table into at most `room` bytes of memory. If it needs more, every second row is dropped, then every
+    /// second of the remaining rows, and so on. Rows for which `wanted` returns true are kept as long as there is
+    /// memory.
     ///
     /// # Errors
-    /// When the file cannot be read as a table of this format, or a row takes too much memory.
+    /// If the file cannot be read as a table of this format, or a row needs too much memory.
     pub(crate) fn read(
         path: &Path,
         format: Format,
@@ -41,12 +42,12 @@ impl Table {
         let opened = DetectedFile::open(path, format, limits)?;
         let table = opened.table();
         let names = table.columns().to_vec();
-        let mut kept = Kept::new(names.len());
+        let mut kept = RowSample::new(names.len());
         let (mut rows, mut row) = (table.rows()?, Row::default());
         while rows.next(&mut row)? {
             let text = |place: usize| {
                 let cell = row.cell(place);
-                // In CSV, quotes are part of the text.
+                // In CSV, quotes in a cell are part of its text.
                 let cell = match format {
                     Format::Csv(_) | Format::Lines => String::from_utf8_lossy(cell).into_owned(),
                     _ => String::from_utf8_lossy(&unquoted(cell)).into_owned(),
@@ -57,10 +58,10 @@ impl Table {
                 }
             };
             let is_in_turn = kept.next.is_multiple_of(kept.step);
-            // The cells that may name an item come first.
+            // Only the first cells can contain an item's id.
             let first: Vec<String> = match is_in_turn {
                 true => Vec::new(),
-                false => (0..names.len().min(KEY_COLUMNS)).map(text).collect(),
+                false => (0..names.len().min(MAX_KEY_COLUMNS)).map(text).collect(),
             };
             if is_in_turn || kept.has_room_for_wanted && wanted(&first) {
                 kept.add((0..names.len()).map(text));
@@ -82,7 +83,7 @@ impl Table {
         })
     }
 
-    /// A table of these columns, all of one length.
+    /// Creates a table from columns of the same length.
     pub(crate) fn new(names: Vec<String>, columns: Vec<Vec<String>>) -> Table {
         let all_rows = columns.first().map_or(0, Vec::len) as u64;
         Table {
@@ -93,18 +94,18 @@ impl Table {
         }
     }
 
-    /// The number that a row has in the file.
+    /// Returns the number of a row in the file.
     pub(crate) fn number(&self, row: usize) -> u64 {
         let number = self.numbers.as_ref().and_then(|numbers| numbers.get(row));
         number.copied().unwrap_or(row as u64)
     }
 
-    /// Whether some rows were left out.
+    /// Returns whether some rows of the file were dropped.
     pub(crate) fn is_sample(&self) -> bool {
         self.numbers.is_some()
     }
 
-    /// Memory that it takes, in bytes.
+    /// Returns the memory of all cells, in bytes.
     pub(crate) fn memory(&self) -> u64 {
         let cells = self.columns.iter().flatten();
         cells.map(|cell| CELL_BYTES + cell.len() as u64).sum()
@@ -115,29 +116,29 @@ impl Table {
     }
 
     pub(crate) fn column(&self, name: &str) -> Option<&[String]> {
-        let place = self.names.iter().position(|own| own == name)?;
+        let place = self.names.iter().position(|column| column == name)?;
         self.columns.get(place).map(Vec::as_slice)
     }
 }
 
-/// Columns that may name items.
-const KEY_COLUMNS: usize = 8;
+/// Number of first columns that may contain ids of items.
+const MAX_KEY_COLUMNS: usize = 8;
 
-/// The rows of a table that are kept while it is read.
-struct Kept {
+/// The rows that are kept while a table is read.
+struct RowSample {
     columns: Vec<Vec<String>>,
     numbers: Vec<u64>,
     /// The number of the next row.
     next: u64,
-    /// Every row whose number is a multiple of this is kept.
+    /// Rows whose number is a multiple of this are kept.
     step: u64,
     bytes: u64,
     has_room_for_wanted: bool,
 }
 
-impl Kept {
-    fn new(columns: usize) -> Kept {
-        Kept {
+impl RowSample {
+    fn new(columns: usize) -> RowSample {
+        RowSample {
             columns: vec![Vec::new(); columns],
             numbers: Vec::new(),
             next: 0,
@@ -155,7 +156,7 @@ impl Kept {
         self.numbers.push(self.next);
     }
 
-    /// Leaves out every second row of those in turn. Returns false if nothing is left to leave out.
+    /// Doubles `step` and drops rows accordingly. Returns false if no further rows can be dropped.
     fn thin(&mut self, wanted: &dyn Fn(&[String]) -> bool) -> bool {
         let before = self.numbers.len();
         self.step *= 2;
@@ -167,7 +168,7 @@ impl Kept {
                 if number.is_multiple_of(self.step) {
                     return true;
                 }
-                let first = self.columns.iter().take(KEY_COLUMNS);
+                let first = self.columns.iter().take(MAX_KEY_COLUMNS);
                 let first: Vec<String> = first
                     .filter_map(|column| column.get(row).cloned())
                     .collect();
@@ -183,7 +184,7 @@ impl Kept {
             .retain(|_| stay.next().copied().unwrap_or(false));
         let cells = self.columns.iter().flatten();
         self.bytes = cells.map(|cell| CELL_BYTES + cell.len() as u64).sum();
-        // Rows of items may be most of the table.
+        // If `wanted` accepts most rows, keeping all of them would exceed the memory.
         if self.numbers.len() * 4 > before * 3 {
             self.has_room_for_wanted = false;
         }
@@ -191,7 +192,7 @@ impl Kept {
     }
 }
 
-/// Cells that mean that there is no value.
+/// Returns whether a cell is a text for a missing value.
 pub(crate) fn is_missing(cell: &str) -> bool {
     matches!(
         cell.trim().to_ascii_lowercase().as_str(),
@@ -199,7 +200,7 @@ pub(crate) fn is_missing(cell: &str) -> bool {
     )
 }
 
-/// The numbers of a column, if nearly all cells are numbers; those that are not are NaN.
+/// Returns the numbers of a column if at least nine of ten cells are numbers. Other cells are NaN.
 pub(crate) fn numbers(cells: &[String]) -> Option<Vec<f64>> {
     let parsed: Vec<f64> = cells
         .iter()
@@ -214,7 +215,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn formats_are_read_alike() {
+    fn all_formats_are_read_into_equal_tables() {
         let folder = tempfile::tempdir().unwrap();
         let read = |text: &str, format| {
             let path = folder.path().join("table");
@@ -240,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn a_table_that_takes_more_memory_than_there_is_room_loses_rows_evenly() {
+    fn rows_of_a_large_table_are_dropped_evenly() {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), "a,b\n".to_owned() + &",\n".repeat(10_000)).unwrap();
         let read = |room| {
@@ -259,12 +260,12 @@ mod tests {
         assert_eq!((some.all_rows, some.is_sample()), (10_000, true));
         assert!((1000..4000).contains(&some.rows()) && some.memory() <= 1 << 18);
         assert_eq!(some.number(1), 4);
-        // Not even one row.
+        // There is not enough memory for a single row.
         assert!(matches!(read(50), Err(ContentsError::Limit(_))));
     }
 
     #[test]
-    fn rows_that_are_wanted_stay() {
+    fn wanted_rows_are_kept() {
         let file = tempfile::NamedTempFile::new().unwrap();
         let rows: String = (0..10_000).map(|n| format!("id-{n},{n}\n")).collect();
         std::fs::write(file.path(), format!("id,v\n{rows}")).unwrap();

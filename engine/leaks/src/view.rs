@@ -1,17 +1,18 @@
-//! The input of detectors of facts: the chosen test items, their answers as numbers, and the training rows.
+//! The input of the detectors that measure facts: the chosen test items, their answers as numbers, and the training
+//! rows.
 
 use crate::facts::{Channel, Facts, Values};
 use crate::model::{Baseline, Intended, Targets};
 use crate::world::{Label, World};
 
-/// Maximum columns of answers that are measured.
+/// Maximum number of answer columns that are measured.
 const MAX_LABELS: usize = 6;
 
 /// The chosen items with their facts, answers and training rows.
 pub(crate) struct View<'a> {
     pub world: &'a World,
     pub facts: &'a Facts,
-    /// Indices of the chosen items.
+    /// Indices of the chosen test items.
     pub chosen: &'a [usize],
     /// Whether the baseline has features from the content of the items' files.
     pub looks_into_files: bool,
@@ -66,7 +67,7 @@ impl<'a> View<'a> {
             .map_or("", String::as_str)
     }
 
-    /// Fits the model of the intended features.
+    /// Predicts the answers from the intended features.
     pub(crate) fn baseline(&self, label: &Label, targets: &Targets) -> Baseline {
         let train = self.world.train_table(label);
         let answers = train.and_then(|table| table.column(&label.name));
@@ -96,8 +97,8 @@ impl<'a> View<'a> {
     }
 }
 
-/// Whether numbers are codes of different lengths (tickets, plates). First digits of codes are uniformly distributed. First
-/// digits of quantities are small, at least among the longest numbers.
+/// Returns whether numbers are codes of different lengths, for example of tickets. The first digits of codes are
+/// uniformly distributed. The first digits of quantities are small, at least those of the longest numbers.
 fn is_code(cells: &[Option<&str>]) -> bool {
     let mut lengths: std::collections::BTreeMap<usize, (f64, f64)> =
         std::collections::BTreeMap::new();

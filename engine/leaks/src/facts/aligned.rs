@@ -1,4 +1,5 @@
-//! Files without ids that have as many rows as a test table: their rows belong to the test items in the same order.
+//! Facts from files without ids that have as many rows as a test table. Their rows may describe the test items in the
+//! same order.
 
 use prep_contents::DecodingLimits;
 use prep_contents::TableReader as _;
@@ -7,10 +8,10 @@ use prep_contents::table::npy::ArrayFile;
 use super::{Channel, Facts};
 use crate::world::World;
 
-/// Columns of an array that are looked at.
+/// Maximum number of columns of an array that are read.
 const MAX_COLUMNS: usize = 64;
 
-/// Adds lines of texts, cells of tables and numbers of arrays by their place.
+/// Adds lines of text files, cells of tables and numbers of arrays by their row number.
 pub(crate) fn collect(world: &World, limits: &DecodingLimits, facts: &mut Facts) {
     // The items in the order of the answers, and of test tables.
     let mut orders: Vec<Vec<usize>> = vec![(0..world.ids.len()).collect()];
@@ -27,7 +28,7 @@ pub(crate) fn collect(world: &World, limits: &DecodingLimits, facts: &mut Facts)
         }
         let lines: Vec<&str> = text.lines().collect();
         for (number, order) in orders.iter().enumerate() {
-            // A header is possible.
+            // The first line may be a header.
             let Some(skip) = lines
                 .len()
                 .checked_sub(order.len())

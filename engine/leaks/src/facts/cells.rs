@@ -3,7 +3,7 @@
 use super::{Channel, Facts};
 use crate::table::is_missing;
 
-/// Adds the forms of one cell of a column called `name`.
+/// Adds facts about the spelling of a cell in the column `name`.
 pub(crate) fn collect(name: &str, is_text: bool, item: usize, cell: &str, facts: &mut Facts) {
     let mut form = |what: &str, value: &str| {
         facts.add(Channel::Form, &format!("{what} of `{name}`"), item, value);
@@ -13,7 +13,7 @@ pub(crate) fn collect(name: &str, is_text: bool, item: usize, cell: &str, facts:
         &format!("{}, {}", leading(cell), trailing(cell)),
     );
     if is_missing(cell) {
-        form("the word for missing values", cell.trim());
+        form("the text for missing values", cell.trim());
     }
     form("the unusual characters", &unusual(cell));
     if is_text {
@@ -34,7 +34,7 @@ pub(crate) fn collect(name: &str, is_text: bool, item: usize, cell: &str, facts:
         } else {
             "none"
         };
-        form("line ends", line);
+        form("line endings", line);
     } else {
         let text = cell.trim();
         form("the spelling", spelling(text));
@@ -56,7 +56,7 @@ pub(crate) fn collect(name: &str, is_text: bool, item: usize, cell: &str, facts:
                 "the last digit",
                 &last.map(String::from).unwrap_or_default(),
             );
-            // Steps of an instrument: 0.25, 0.5, 0.75.
+            // An instrument may measure in steps, for example 0.25, 0.5, 0.75.
             if decimals >= 2 {
                 form("the last two decimals", last_two(text));
             }
@@ -76,7 +76,7 @@ pub(crate) fn collect(name: &str, is_text: bool, item: usize, cell: &str, facts:
     );
 }
 
-/// The last two digits of a number.
+/// Returns the last two digits of a number.
 fn last_two(number: &str) -> &str {
     let digits = number
         .trim_end_matches(|c: char| !c.is_ascii_digit())
@@ -85,7 +85,7 @@ fn last_two(number: &str) -> &str {
     number.get(begin..digits.len()).unwrap_or_default()
 }
 
-/// The different stretches of characters between letters and digits, whatever their number: `, ` and `[` of `[a, b, c`.
+/// Returns the distinct runs of characters between letters and digits, for example `[` and `, ` of `[a, b, c`.
 fn signs(text: &str) -> String {
     let stretches = text.split(char::is_alphanumeric);
     let stretches: std::collections::BTreeSet<&str> =
@@ -93,7 +93,7 @@ fn signs(text: &str) -> String {
     stretches.into_iter().collect::<Vec<_>>().join("_")
 }
 
-/// Whether the elements of a list rise or fall. `None` for cells that are not lists of three or more.
+/// Returns whether the elements of a list rise or fall. `None` if the cell is not a list of at least three elements.
 fn order_of_elements(text: &str) -> Option<&'static str> {
     let sign = ['|', ';', ',']
         .into_iter()
@@ -125,7 +125,7 @@ fn order_of_elements(text: &str) -> Option<&'static str> {
     })
 }
 
-/// The case of the first letter of a text.
+/// Returns the case of the first letter of a text.
 fn first_letter(cell: &str) -> &'static str {
     match cell.trim_start().chars().next() {
         Some(letter) if letter.is_uppercase() => "upper case",
@@ -134,7 +134,7 @@ fn first_letter(cell: &str) -> &'static str {
     }
 }
 
-/// Quotation marks, dashes and dots that look alike.
+/// Returns which variants of quotation marks, dashes and ellipses a text contains.
 fn typographic(cell: &str) -> String {
     let signs = [
         '\'', '"', '`', '\u{2018}', '\u{2019}', '\u{201c}', '\u{201d}', '\u{2013}', '\u{2014}',
@@ -146,7 +146,8 @@ fn typographic(cell: &str) -> String {
         .collect()
 }
 
-/// How a number or a date is written, without its value: digits are `9`, and a sign in front does not count. `None` for words.
+/// Returns the pattern of a number or date: each digit is replaced with `9`, and a leading sign is removed. `None` for
+/// words.
 fn shape(text: &str) -> Option<String> {
     crate::model::number(text)?;
     let mut shape = String::new();
@@ -171,7 +172,7 @@ fn trailing(cell: &str) -> usize {
     cell.len() - cell.trim_end().len()
 }
 
-/// Spaces other than plain ones, invisible characters, and letters of two alphabets in one word.
+/// Lists unusual spaces, invisible characters, and words with letters of two alphabets.
 fn unusual(cell: &str) -> String {
     let mut found: Vec<String> = Vec::new();
     for letter in cell.chars() {
@@ -197,14 +198,14 @@ fn unusual(cell: &str) -> String {
         .chars()
         .any(|c| matches!(u32::from(c), 0x0300..=0x036f))
     {
-        found.push("letters and accents apart".to_owned());
+        found.push("accents as separate characters".to_owned());
     }
     found.sort();
     found.dedup();
     found.join(", ")
 }
 
-/// Returns the kind of spelling of a short cell.
+/// Describes how a short cell is spelled.
 fn spelling(text: &str) -> &'static str {
     let has = |test: fn(char) -> bool| text.chars().any(test);
     match text.parse::<f64>() {
@@ -213,9 +214,9 @@ fn spelling(text: &str) -> &'static str {
         Ok(_) if text.len() > 1 && text.starts_with('0') && !text.starts_with("0.") => {
             "a number with leading zeros"
         }
-        Ok(_) if text.ends_with('.') => "a number that ends in a point",
+        Ok(_) if text.ends_with('.') => "a number that ends with a decimal point",
         Ok(_) if text.starts_with('.') || text.starts_with("-.") => {
-            "a number that begins with a point"
+            "a number that begins with a decimal point"
         }
         Ok(_) if text.contains('.') => "a decimal number",
         Ok(_) => "an integer",
@@ -227,7 +228,7 @@ fn spelling(text: &str) -> &'static str {
     }
 }
 
-/// Whether most cells of a column are texts of several words.
+/// Returns whether most cells of a column are texts of several words.
 pub(crate) fn is_text(cells: &[String]) -> bool {
     let some = cells.iter().filter(|cell| !is_missing(cell)).take(500);
     let (mut words, mut count) = (0, 0);
@@ -238,7 +239,8 @@ pub(crate) fn is_text(cells: &[String]) -> bool {
     count > 0 && words >= 3 * count
 }
 
-/// For each row of a CSV text below the header, which cells are in quotes, as a text of `q` and `-`, and an `r` if the row ends in CR LF.
+/// Returns one text for each row of a CSV text, without the header: `q` for each quoted cell and `-` for each other
+/// cell, then `r` if the row ends with CR LF.
 pub(crate) fn quotes(text: &str, delimiter: u8) -> Vec<String> {
     let mut rows = Vec::new();
     let (mut row, mut is_quoted, mut is_first, mut has_quotes) =
@@ -282,7 +284,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn quotes_are_seen_cell_by_cell() {
+    fn quoted_cells_and_line_endings_are_detected() {
         assert_eq!(
             quotes("a,b\n\"x, y\",2\n1,\"2\n3\"\n4,5", b','),
             ["q-", "-q", "--"]
@@ -291,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn spellings_and_characters_are_told_apart() {
+    fn spellings_and_unusual_characters_are_detected() {
         assert_eq!(spelling("007"), "a number with leading zeros");
         assert_eq!(spelling("1e5"), "a number with an exponent");
         assert_eq!(spelling("Red"), "capitalised");

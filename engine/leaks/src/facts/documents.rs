@@ -1,4 +1,5 @@
-//! JSON documents: fields of the objects that name an item, keys of the lists that hold it, and its place.
+//! Facts from JSON documents: the fields of objects that contain the id of an item, the keys of the lists that contain
+//! such objects, and their positions.
 
 use serde_json::Value;
 
@@ -7,13 +8,14 @@ use super::{Channel, Facts};
 
 const MAX_DEPTH: usize = 24;
 
-/// Members of an object that is a list by another name.
-const MANY: usize = 200;
+/// Objects with more members are treated as lists.
+const MAX_MEMBERS: usize = 200;
 
-/// Longer values are taken apart before they are parsed, because parsed values take up to 25 times as much memory as their text.
+/// Maximum length of a value that is parsed at once, in bytes. Longer values are split first, because parsed values
+/// need up to 25 times as much memory as their text.
 const MAX_PARSED: usize = 1 << 20;
 
-/// Adds a document, or documents one after the other.
+/// Adds the facts of one or more consecutive documents.
 pub(crate) fn collect(
     path: &str,
     text: &str,
@@ -28,7 +30,7 @@ pub(crate) fn collect(
     };
     let mut rest = text;
     while let Some((document, behind)) = super::parts::first(rest) {
-        // A document that cannot be parsed has been read as far as it goes.
+        // The parts before an error have been added.
         if !walk.text(document, "", &mut Vec::new(), 0) {
             break;
         }
@@ -36,7 +38,7 @@ pub(crate) fn collect(
     }
 }
 
-/// Adds the document that belongs to an item.
+/// Adds the facts of a document that belongs to an item.
 pub(crate) fn of_item(kind: &str, text: &str, item: usize, facts: &mut Facts) {
     let Ok(value) = serde_json::from_str::<Value>(text) else {
         return;
@@ -77,7 +79,7 @@ impl Walk<'_> {
         }
     }
 
-    /// As [`Walk::value`] for a value that is not parsed yet. Returns false if it cannot be.
+    /// Same as [`Walk::value`], but for a value that is not parsed yet. Returns false if the value is damaged.
     fn text(&mut self, text: &str, shape: &str, keys: &mut Vec<String>, depth: usize) -> bool {
         if text.len() <= MAX_PARSED || depth > MAX_DEPTH {
             let parsed = serde_json::from_str::<Value>(text);
@@ -100,7 +102,7 @@ impl Walk<'_> {
                 true
             }
             Parts::Object(members) => {
-                let is_list = members.len() > MANY;
+                let is_list = members.len() > MAX_MEMBERS;
                 for (key, inner) in members {
                     let key = serde_json::from_str::<String>(key).unwrap_or_default();
                     if let Some(item) = (self.item_of)(&key) {
@@ -125,7 +127,7 @@ impl Walk<'_> {
         }
     }
 
-    /// An item of a list.
+    /// Walks through an element of a list.
     fn inner(
         &mut self,
         inner: &Value,
@@ -136,14 +138,14 @@ impl Walk<'_> {
     ) {
         if let Some(item) = self.item(inner) {
             self.add_keys(item, shape, keys);
-            let what = format!("the place in the list `{shape}` of {}", self.path);
+            let what = format!("the position in the list `{shape}` of {}", self.path);
             self.facts
                 .number(Channel::Order, &what, item, number as f64);
         }
         self.value(inner, &format!("{shape}[]"), keys, depth + 1);
     }
 
-    /// `keys` are those on the way from the root.
+    /// Walks through a value. `keys` are the keys on the path from the root to it.
     fn value(&mut self, value: &Value, shape: &str, keys: &mut Vec<String>, depth: usize) {
         if depth > MAX_DEPTH {
             return;
@@ -170,8 +172,8 @@ impl Walk<'_> {
                         continue;
                     }
                     keys.push(key.clone());
-                    // Many members are a list by another name.
-                    let inner_shape = match members.len() > MANY {
+                    // An object with many members is treated as a list.
+                    let inner_shape = match members.len() > MAX_MEMBERS {
                         true => format!("{shape}.*"),
                         false => format!("{shape}.{key}"),
                     };
@@ -183,16 +185,16 @@ impl Walk<'_> {
         }
     }
 
-    /// The keys on the way to an item, and that it is there.
+    /// Adds the keys on the path to an item, its position, and the fact that the document contains it.
     fn add_keys(&mut self, item: usize, shape: &str, keys: &[String]) {
         self.place += 1;
-        let what = format!("the place in {}", self.path);
+        let what = format!("the position in {}", self.path);
         self.facts
             .number(Channel::Order, &what, item, self.place as f64);
         let shape: Vec<&str> = shape.split('.').collect();
         let above = keys.last().filter(|_| shape.len() > 1);
         if let Some(key) = above {
-            let what = format!("the key of the list that holds an item in {}", self.path);
+            let what = format!("the key of the list that contains an item in {}", self.path);
             self.facts.add(Channel::Field, &what, item, key);
         }
         let what = format!("whether {} names the item", self.path);
@@ -211,7 +213,7 @@ impl Walk<'_> {
         }
     }
 
-    /// The fields of an item's object, nested ones too, and the order of its keys.
+    /// Adds the fields of an item's object, including nested ones, and the order of its keys.
     fn object(
         &mut self,
         members: &serde_json::Map<String, Value>,
@@ -270,9 +272,9 @@ fn plain(value: &Value) -> Option<String> {
 mod tests {
     use super::*;
 
-    /// A document of 40 MB, of which no part is long.
+    /// The document has 40 MB, but each of its elements is short.
     #[test]
-    fn long_documents_are_walked_as_short_ones_are() {
+    fn long_documents_have_the_same_facts_as_short_ones() {
         let padding = "x".repeat(4000);
         let records: Vec<String> = (0..10_000)
             .map(|n| {

@@ -7,10 +7,10 @@ use super::{Channel, Facts, ids};
 /// Maximum length of a byte string that is treated as a value.
 const MAX_BYTES: usize = 200;
 
-/// Maximum records of a file that are read.
+/// Maximum number of records that are read from a file.
 const MAX_RECORDS: usize = 20_000;
 
-/// Adds the records of a file, which may be truncated. `item_of` returns the item whose id is in a text.
+/// Adds the facts of a file's records. The file may be truncated. `item_of` returns the item whose id a text contains.
 pub(crate) fn collect(
     path: &str,
     content: &[u8],
@@ -64,7 +64,7 @@ pub(crate) fn collect(
             let what = format!("word {} of the names of files with records", word + 1);
             facts.add(Channel::Name, &what, item, text);
         }
-        let what = "the place of records in their file";
+        let what = "the position of records in their file";
         facts.number(Channel::Order, what, item, place as f64);
         facts.number(
             Channel::Size,

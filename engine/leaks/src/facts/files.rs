@@ -1,4 +1,4 @@
-//! Names, places, times and packing of items' files.
+//! Facts from the names, positions, times, compression and content of items' files.
 
 use std::io::Write as _;
 
@@ -8,23 +8,24 @@ use flate2::write::DeflateEncoder;
 use super::{Channel, Facts, ids, look, matlab, metadata, strings};
 use crate::detectors::pattern;
 
-/// Seconds of a day.
-const DAY: f64 = 86_400.0;
+/// Number of seconds in a day.
+const DAY_SECONDS: f64 = 86_400.0;
 
 /// The properties of a file that are known before it is opened.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Circumstances {
-    /// Its place in its archive, or in the order of the directory.
-    pub place: usize,
-    /// Seconds since some epoch, as the file system or its archive notes it.
+pub(crate) struct FileProperties {
+    /// Position in the archive, or in the order of the directory.
+    pub position: usize,
+    /// Modification time in seconds, from the archive or the file system. Only differences are used, so the epoch does
+    /// not matter.
     pub time: Option<f64>,
-    /// How its archive or the file system stores it.
+    /// Describes how the archive or the file system stores the file, for example permissions or compression method.
     pub packing: Option<String>,
-    /// Its length in its archive, if members are compressed one by one.
+    /// Compressed length, if the archive compresses its members separately.
     pub compressed_bytes: Option<u64>,
 }
 
-/// Adds the parts of the path besides the id.
+/// Adds the parts of the path other than the id.
 pub(crate) fn of_path(path: &str, id: &str, item: usize, facts: &mut Facts) {
     let kind = kind(path, id);
     let segments: Vec<&str> = path.split('/').collect();
@@ -43,7 +44,7 @@ pub(crate) fn of_path(path: &str, id: &str, item: usize, facts: &mut Facts) {
         Some((before, behind)) if !id.is_empty() => [before, behind],
         _ => ["", ""],
     };
-    for (side, rest) in ["before", "behind"].iter().zip(rest) {
+    for (side, rest) in ["before", "after"].iter().zip(rest) {
         for (place, word) in ids::words(rest).iter().enumerate() {
             let what = format!("word {} {side} the id in the names of `{kind}`", place + 1);
             facts.add(Channel::Name, &what, item, word);
@@ -51,13 +52,13 @@ pub(crate) fn of_path(path: &str, id: &str, item: usize, facts: &mut Facts) {
     }
 }
 
-/// Adds what is known of a file without opening it.
-pub(crate) fn of_circumstances(
+/// Adds the facts that are known without opening the file.
+pub(crate) fn of_properties(
     path: &str,
     id: &str,
     item: usize,
     bytes: u64,
-    known: &Circumstances,
+    known: &FileProperties,
     facts: &mut Facts,
 ) {
     let kind = kind(path, id);
@@ -69,16 +70,16 @@ pub(crate) fn of_circumstances(
     );
     facts.number(
         Channel::Order,
-        &format!("the place of `{kind}`"),
+        &format!("the position of `{kind}`"),
         item,
-        known.place as f64,
+        known.position as f64,
     );
     if let Some(time) = known.time {
         facts.number(Channel::Time, &format!("the time of `{kind}`"), item, time);
-        let in_day = time.rem_euclid(DAY);
+        let in_day = time.rem_euclid(DAY_SECONDS);
         let what = format!("the time of day of `{kind}`");
         facts.number(Channel::Time, &what, item, in_day);
-        let weekday = (time / DAY).floor().rem_euclid(7.0);
+        let weekday = (time / DAY_SECONDS).floor().rem_euclid(7.0);
         let what = format!("the day of the week of `{kind}`");
         facts.number(Channel::Time, &what, item, weekday);
     }
@@ -88,20 +89,20 @@ pub(crate) fn of_circumstances(
     }
 }
 
-/// Longest file that is compressed once more.
+/// Maximum length of a file that is compressed for comparison.
 const MAX_RECOMPRESSED: usize = 1 << 20;
 
-/// Adds how much longer the member is in its archive than if it is compressed here. Members that were packed at another level have
-/// another ratio.
+/// Adds the ratio of the member's compressed length in its archive to its length if `prep` compresses it. Members that
+/// were compressed at a different level have a different ratio.
 pub(crate) fn of_compression(
     path: &str,
     id: &str,
     item: usize,
     content: &[u8],
-    known: &Circumstances,
+    known: &FileProperties,
     facts: &mut Facts,
 ) {
-    let Some(there) = known.compressed_bytes else {
+    let Some(stored_bytes) = known.compressed_bytes else {
         return;
     };
     if content.len() > MAX_RECOMPRESSED || content.len() < 64 {
@@ -109,9 +110,9 @@ pub(crate) fn of_compression(
     }
     let mut encoder = DeflateEncoder::new(Vec::new(), Compression::default());
     let written = encoder.write_all(content).and_then(|()| encoder.finish());
-    let Ok(here) = written else { return };
-    // Libraries differ by less than one in a hundred at the same level.
-    let ratio = (there as f64 / here.len().max(1) as f64 * 100.0).round();
+    let Ok(compressed) = written else { return };
+    // At the same level, libraries differ by less than one percent.
+    let ratio = (stored_bytes as f64 / compressed.len().max(1) as f64 * 100.0).round();
     let what = format!("how well `{}` is compressed", kind(path, id));
     facts.number(Channel::Packing, &what, item, ratio);
 }
@@ -123,7 +124,7 @@ pub(crate) fn of_pixels(path: &str, id: &str, item: usize, pixels: (u64, u64), f
     facts.add(Channel::Pixels, &what, item, &format!("{width} x {height}"));
 }
 
-/// Adds what the content shows: metadata, variables, and what it looks like.
+/// Adds the facts of the content: metadata, variables, and features of pictures, sounds and other data.
 pub(crate) fn of_content(path: &str, id: &str, item: usize, content: &[u8], facts: &mut Facts) {
     let kind = kind(path, id);
     for (name, value) in metadata::read(content) {
@@ -162,7 +163,7 @@ pub(crate) fn of_content(path: &str, id: &str, item: usize, content: &[u8], fact
     }
 }
 
-/// The pattern of a path, with `ID` in place of the item's id.
+/// Returns the pattern of a path, with `ID` in place of the item's id.
 pub(crate) fn kind(path: &str, id: &str) -> String {
     let name = path.rsplit('/').next().unwrap_or(path);
     match name.split_once(id) {

@@ -1,10 +1,10 @@
-//! Facts about ids themselves: their words, digits, length and order.
+//! Facts from the ids themselves: their words, digits, length and order.
 
 use std::collections::HashSet;
 
 use super::{Channel, Facts};
 
-/// The words of a name: stretches of letters, and stretches of digits.
+/// Splits a name into runs of letters and runs of digits.
 pub(crate) fn words(name: &str) -> Vec<&str> {
     let mut words = Vec::new();
     let mut begin = 0;
@@ -28,14 +28,15 @@ pub(crate) fn words(name: &str) -> Vec<&str> {
     words
 }
 
-/// Words between signs, which keep letters and digits together: `8f3a` of `8f3a_02`.
+/// Splits a name at all characters except letters and digits: `8f3a` and `02` of `8f3a_02`.
 pub(crate) fn parts(name: &str) -> Vec<&str> {
     name.split(|c: char| !c.is_alphanumeric())
         .filter(|part| !part.is_empty())
         .collect()
 }
 
-/// The number that orders ids: their last long stretch of digits.
+/// Returns the number by which ids are ordered: all digits of the id, joined. `None` if there are none, or more than
+/// 18.
 pub(crate) fn number(id: &str) -> Option<f64> {
     let words = words(id);
     let digits = words
@@ -45,14 +46,14 @@ pub(crate) fn number(id: &str) -> Option<f64> {
     (joined.len() <= 18).then(|| joined.parse().ok()).flatten()
 }
 
-/// The number that an id is, or that follows its letters. `None` for ids with letters among their digits.
+/// Returns the number that an id is, or with which it ends. `None` if letters follow a digit.
 fn digits(id: &str) -> Option<u64> {
     let begin = id.find(|c: char| c.is_ascii_digit())?;
     id.get(begin..)?.parse().ok()
 }
 
-/// Whether a word of ids counts the parts of a thing that the other words name: each thing has most of the numbers, and there are fewer
-/// numbers than things or parts.
+/// Returns whether a word of the ids is a counter, for example of the pictures of one patient, whom the other words
+/// name. Then most combinations of number and other words occur, and there are few different numbers.
 fn is_counter(ids: &[String], place: usize) -> bool {
     let mut things: HashSet<String> = HashSet::new();
     let mut numbers: HashSet<&str> = HashSet::new();
@@ -74,19 +75,19 @@ fn is_counter(ids: &[String], place: usize) -> bool {
         && ids.len() * 2 >= things.len() * numbers.len()
 }
 
-/// Longest ids whose characters are looked at one by one.
+/// Maximum length of ids whose single characters are facts.
 const MAX_CHARACTERS: usize = 48;
 
-/// `chosen` are the items of which facts are collected.
+/// Adds facts about the ids of the items in `chosen`.
 pub(crate) fn collect(ids: &[String], chosen: &[usize], facts: &mut Facts) {
-    // Ids that look like hashes have words by chance.
+    // Ids that look like hashes contain words by chance.
     let shape = ids.first().map(|id| parts(id).len()).unwrap_or_default();
     let is_uniform = ids.iter().filter(|id| parts(id).len() == shape).count() * 10 >= ids.len() * 9;
     let counters: Vec<usize> = match is_uniform {
         true => (0..shape).filter(|place| is_counter(ids, *place)).collect(),
         false => Vec::new(),
     };
-    // Characters have places of their own if all ids have the same length.
+    // Characters are compared by position only if all ids have the same length.
     let length = ids.first().map_or(0, String::len);
     let is_even =
         length <= MAX_CHARACTERS && ids.iter().all(|id| id.is_ascii() && id.len() == length);
@@ -152,7 +153,7 @@ pub(crate) fn collect(ids: &[String], chosen: &[usize], facts: &mut Facts) {
         }
         if is_uniform && shape > 1 {
             for (place, part) in parts(id).iter().enumerate() {
-                // A counter is the number of a part, which is an intended feature.
+                // A counter is an intended feature.
                 let (channel, what) = match counters.contains(&place) {
                     true => (Channel::Look, "the counter in ids".to_owned()),
                     false => (Channel::Id, format!("word {} of ids", place + 1)),
@@ -171,7 +172,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn counters_are_words_that_every_thing_has() {
+    fn counters_are_distinguished_from_other_numbers() {
         let ids: Vec<String> = (0..600)
             .map(|n| format!("id_{:x}_{}", n / 30 * 7919, n % 30))
             .collect();

@@ -1,15 +1,15 @@
-//! Facts from lines of texts. For lines that contain the id of an item: their other words, their position, and whether a file
-//! has such a line. For texts that belong to an item: their words.
+//! Facts from text files. For lines that contain the id of an item: their other words, their position, and whether the
+//! file contains such a line. For texts that belong to an item: their words.
 
 use super::{Channel, Facts};
 
-/// Maximum words of a line that become facts.
+/// Maximum number of words of a line that become facts.
 const MAX_WORDS: usize = 64;
 
-/// Lines below one that names an item that may belong to it.
+/// Maximum number of lines after the line with an item's id that are attributed to the item.
 const MAX_BLOCK: usize = 40;
 
-/// Maximum lines of an item's own text that become facts.
+/// Maximum number of lines of an item's own text that become facts.
 const MAX_LINES: usize = 100;
 
 pub(crate) fn words(text: &str) -> impl Iterator<Item = &str> {
@@ -17,14 +17,14 @@ pub(crate) fn words(text: &str) -> impl Iterator<Item = &str> {
         .filter(|word| !word.is_empty())
 }
 
-/// Adds the lines of a text that contain ids of items.
+/// Adds the facts of lines that contain ids of items.
 pub(crate) fn collect(
     path: &str,
     text: &str,
     item_of: &dyn Fn(&str) -> Option<usize>,
     facts: &mut Facts,
 ) {
-    // The item that was named last, and the number of that line.
+    // The last item whose id was found, and the number of that line.
     let mut above: Option<(usize, usize)> = None;
     for (number, line) in text.lines().enumerate() {
         let words: Vec<&str> = words(line).take(MAX_WORDS).collect();
@@ -52,14 +52,14 @@ pub(crate) fn collect(
             let what = format!("the directory in the lines of {path} that name items");
             facts.add(Channel::Field, &what, item, directory);
         }
-        let what = format!("the place of the line in {path}");
+        let what = format!("the position of the line in {path}");
         facts.number(Channel::Order, &what, item, number as f64);
         let what = format!("whether {path} names the item");
         facts.add(Channel::Membership, &what, item, "named");
     }
 }
 
-/// Whether a line is a comment, or the header of a table: its words are form, not content.
+/// Returns whether a line is a comment or the header of a table. Its words are form, not content.
 fn is_head(kind: &str, number: usize, line: &str) -> bool {
     let is_table = [".csv", ".tsv", ".dat"]
         .iter()
@@ -68,7 +68,7 @@ fn is_head(kind: &str, number: usize, line: &str) -> bool {
         || ["#", "%", "//"].iter().any(|sign| line.starts_with(sign))
 }
 
-/// Adds a line below the one that names an item: its value, if it is of the form `key: value`.
+/// Adds the value of a line that follows the line with an item's id, if it has the form `key: value`.
 fn below(path: &str, line: &str, item: usize, facts: &mut Facts) {
     let Some((key, value)) = line.split_once([':', '=']) else {
         return;
@@ -81,7 +81,8 @@ fn below(path: &str, line: &str, item: usize, facts: &mut Facts) {
     }
 }
 
-/// Adds a text that belongs to an item: the values of lines of the form `key: value`, and its words by position.
+/// Adds the facts of a text that belongs to an item: the values of lines of the form `key: value`, and its words by
+/// position.
 pub(crate) fn of_item(kind: &str, text: &str, item: usize, facts: &mut Facts) {
     let mark = if text.starts_with('\u{feff}') {
         "there"
@@ -94,7 +95,7 @@ pub(crate) fn of_item(kind: &str, text: &str, item: usize, facts: &mut Facts) {
         item,
         mark,
     );
-    // Words do not show it.
+    // The byte order mark is not part of the first word.
     let text = text.trim_start_matches('\u{feff}');
     for (number, line) in text.lines().take(MAX_LINES).enumerate() {
         if is_head(kind, number, line) {
@@ -114,7 +115,7 @@ pub(crate) fn of_item(kind: &str, text: &str, item: usize, facts: &mut Facts) {
             }
         }
     }
-    // A header, or a comment.
+    // The first line may be a header or a comment.
     let first = text.lines().next().unwrap_or_default();
     if first.contains(char::is_alphabetic) {
         let what = format!("the first line of `{kind}`");
@@ -130,7 +131,7 @@ pub(crate) fn of_item(kind: &str, text: &str, item: usize, facts: &mut Facts) {
     let tail = text.len() - text.trim_end().len();
     facts.number(
         Channel::Form,
-        &format!("the spaces behind the text of `{kind}`"),
+        &format!("the spaces after the text of `{kind}`"),
         item,
         tail as f64,
     );
@@ -141,7 +142,7 @@ pub(crate) fn of_item(kind: &str, text: &str, item: usize, facts: &mut Facts) {
     };
     facts.add(
         Channel::Form,
-        &format!("the line ends of `{kind}`"),
+        &format!("the line endings of `{kind}`"),
         item,
         ends,
     );

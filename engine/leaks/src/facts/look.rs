@@ -1,5 +1,5 @@
-//! Describes the content of files by a few numbers, as features for the baseline. With them, the length of a file is reported
-//! only if it predicts more than the content does.
+//! Describes the content of files by a few numbers, as features for the baseline. Because of these features, the length
+//! of a file is reported only if it predicts more than the content does.
 
 use std::io::Write;
 
@@ -8,13 +8,14 @@ use flate2::write::ZlibEncoder;
 use prep_contents::DecodingLimits;
 use prep_contents::pixels::Pixels;
 
-/// Number of fields along each side of a picture, whose brightness is measured.
+/// Number of fields along each side of a picture. The brightness of each field is a feature.
 const SIDE: usize = 6;
 
-/// Maximum pixels of a picture that is decoded.
+/// Maximum number of pixels of a picture that is decoded.
 const MAX_PIXELS: u64 = 50_000_000;
 
-/// Returns named numbers of a picture: brightness of its fields, contrast, grain, and the compression ratio of its lines.
+/// Returns features of a picture: the brightness of its fields, contrast, grain, and the compression ratio of its
+/// lines.
 pub(crate) fn of_picture(file: &[u8]) -> Vec<(String, f64)> {
     let limits = DecodingLimits {
         pixels: MAX_PIXELS,
@@ -28,7 +29,7 @@ pub(crate) fn of_picture(file: &[u8]) -> Vec<(String, f64)> {
     let mut fields = vec![(0.0_f64, 0.0_f64); SIDE * SIDE];
     let (mut sum, mut squares, mut grain) = (0.0, 0.0, 0.0);
     let mut packed = ZlibEncoder::new(Vec::new(), Compression::fast());
-    // Of tall pictures, only every n-th line is read.
+    // Of large pictures, only every n-th line is read.
     let step = (width * height / 400_000).max(1);
     let mut lines = 0;
     for (y, line) in pixels
@@ -79,7 +80,8 @@ pub(crate) fn of_picture(file: &[u8]) -> Vec<(String, f64)> {
     found
 }
 
-/// Returns named numbers of any other file: the frequency of each kind of byte, and the compression ratio.
+/// Returns features of a file in any format: how often bytes of each eighth of the value range occur, and the
+/// compression ratio.
 pub(crate) fn of_bytes(file: &[u8]) -> Vec<(String, f64)> {
     let some = file.get(..1 << 18).unwrap_or(file);
     let count = some.len().max(1) as f64;
@@ -92,7 +94,7 @@ pub(crate) fn of_bytes(file: &[u8]) -> Vec<(String, f64)> {
             *kind += 1.0;
         }
     }
-    // Rounded: exact fractions would show the length.
+    // Fractions are rounded, because exact fractions would reveal the length.
     let coarse = |share: f64| (share * 50.0).round() / 50.0;
     let kinds = kinds.iter().enumerate();
     let kinds = kinds.map(|(kind, sum)| (format!("bytes {kind}"), coarse(sum / count)));
@@ -101,7 +103,7 @@ pub(crate) fn of_bytes(file: &[u8]) -> Vec<(String, f64)> {
     found
 }
 
-/// Returns loudness, its deviation, and zero crossings of eight sections of a WAV file with 16 bits per sample.
+/// Returns features of a WAV file with 16 bits per sample: loudness and frequency of zero crossings in eight sections.
 pub(crate) fn of_sound(file: &[u8]) -> Vec<(String, f64)> {
     let Some(begin) = file.windows(4).take(4096).position(|four| four == b"data") else {
         return Vec::new();

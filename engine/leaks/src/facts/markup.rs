@@ -1,17 +1,17 @@
-//! XML and HTML: elements that name an item in an attribute or in a text, and their other attributes and texts; and documents that
-//! belong to an item.
+//! Facts from XML and HTML. For elements with the id of an item in an attribute or text: their other attributes and
+//! texts. For documents that belong to an item: all attributes and texts.
 
 use super::{Channel, Facts};
 
-/// Attributes and texts of an element that are kept until an item is named.
+/// Maximum number of attributes and texts that are collected for an element.
 const MAX_ENTRIES: usize = 200;
 
-/// Longest value that is kept.
+/// Maximum length of a value, in bytes. Longer values are skipped.
 const MAX_VALUE: usize = 200;
 
 const MAX_DEPTH: usize = 64;
 
-/// Whether a text looks like a document of elements.
+/// Returns whether the name of a file has the suffix of a markup format.
 pub(crate) fn is_markup(path: &str) -> bool {
     let name = path.to_ascii_lowercase();
     [".xml", ".html", ".svg", ".gpx", ".kml"]
@@ -19,14 +19,14 @@ pub(crate) fn is_markup(path: &str) -> bool {
         .any(|end| name.ends_with(end))
 }
 
-/// An open element: its name, and what it holds so far: path inside the element, and value.
+/// An open element: its name, and the attributes and texts found so far, as path within the element and value.
 #[derive(Default)]
 struct Element<'a> {
     name: &'a str,
     entries: Vec<(String, &'a str)>,
 }
 
-/// Adds the elements that name items.
+/// Adds the facts of elements that contain ids of items.
 pub(crate) fn collect(
     path: &str,
     text: &str,
@@ -44,7 +44,7 @@ pub(crate) fn collect(
             .entries
             .get(at)
             .and_then(|(_, value)| item_of(value));
-        // An element that only has the name is part of a larger one.
+        // An element that contains only the id is part of a larger element, which describes the item.
         if element.entries.len() < 2 {
             return true;
         }
@@ -56,7 +56,7 @@ pub(crate) fn collect(
                 facts.add(Channel::Field, &what, item, value);
             }
         }
-        let what = format!("the place in {path}");
+        let what = format!("the position in {path}");
         facts.number(Channel::Order, &what, item, place as f64);
         let what = format!("whether {path} names the item");
         facts.add(Channel::Membership, &what, item, "named");
@@ -64,7 +64,7 @@ pub(crate) fn collect(
     });
 }
 
-/// Adds the elements of a document that belongs to an item; of repeated ones the first.
+/// Adds the facts of a document that belongs to an item. Of repeated elements, the first one is used.
 pub(crate) fn of_item(kind: &str, text: &str, item: usize, facts: &mut Facts) {
     let mut last: Vec<(String, String)> = Vec::new();
     walk(text, &mut |element| {
@@ -85,7 +85,8 @@ pub(crate) fn of_item(kind: &str, text: &str, item: usize, facts: &mut Facts) {
     }
 }
 
-/// Calls `closed` for each element at its end. If it returns true, the element's entries become entries of the one around it.
+/// Calls `closed` for each element at its end. If `closed` returns true, the entries of the element are added to its
+/// parent.
 fn walk<'a>(text: &'a str, closed: &mut dyn FnMut(&Element<'a>) -> bool) {
     let mut open: Vec<Element<'a>> = Vec::new();
     let mut rest = text;
@@ -107,7 +108,7 @@ fn walk<'a>(text: &'a str, closed: &mut dyn FnMut(&Element<'a>) -> bool) {
         }
         if let Some(name) = tag.strip_prefix('/') {
             let name = name.trim();
-            // Elements that are never closed, as in HTML, end with the one around them.
+            // HTML elements without an end tag end with their parent.
             if open.iter().any(|element| element.name == name) {
                 while let Some(element) = open.pop() {
                     let is_it = element.name == name;
@@ -157,7 +158,7 @@ fn add<'a>(element: &mut Element<'a>, name: &str, value: &'a str) {
     }
 }
 
-/// The end of a tag: the first `>` outside quotes.
+/// Returns the end of a tag: the first `>` outside quotes.
 fn end_of_tag(text: &str) -> Option<usize> {
     let mut quote = None;
     for (at, letter) in text.char_indices() {
@@ -191,7 +192,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn elements_that_name_items_give_their_other_values() {
+    fn elements_with_an_id_add_their_other_values() {
         let item_of = |text: &str| text.strip_prefix("img-")?.parse().ok();
         let text = r#"<?xml version="1.0"?><!-- a > b --><all kind="x">
             <image name="img-3" id="1"><tag label="a > b"/><note>red</note></image>

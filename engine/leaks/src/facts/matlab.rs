@@ -1,9 +1,11 @@
-//! Facts from variables in MATLAB files of version 5: texts, single numbers, and mean and deviation of arrays.
+//! Facts from variables in MATLAB files of version 5: texts, single numbers, and mean, standard deviation and length of
+//! arrays.
 
 use std::io::Read;
 
 use flate2::read::ZlibDecoder;
 
+/// Maximum length of a decompressed variable, in bytes.
 const MAX_INFLATED: u64 = 64 << 20;
 const MAX_VALUES: usize = 200;
 const MAX_NESTING: usize = 8;
@@ -20,7 +22,7 @@ pub(crate) fn values(file: &[u8]) -> Vec<(String, String)> {
     found
 }
 
-/// Returns the variables and fields with this number of numbers.
+/// Returns the numeric variables and fields with this length.
 pub(crate) fn vectors(file: &[u8], length: usize) -> Vec<(String, Vec<f64>)> {
     let variables = variables(file).into_iter();
     variables
@@ -150,7 +152,7 @@ fn matrix(content: &[u8], path: &str, nesting: usize, found: &mut Vec<(String, V
     }
 }
 
-/// Adds a number, or what describes several.
+/// Adds a single number, or a summary of several numbers.
 fn described(path: &str, numbers: &[f64], found: &mut Vec<(String, String)>) {
     match numbers {
         [] => {}

@@ -1,13 +1,13 @@
-//! Metadata of PNG, JPEG, GIF, WAV and NumPy files: everything besides pixels, samples and numbers.
+//! Reads metadata of PNG, JPEG, WAV and NumPy files: everything except pixels, samples and numbers.
 
 use std::io::Read;
 
 use flate2::read::ZlibDecoder;
 
-/// Longest text of a chunk that is kept.
+/// Maximum length of a text in a chunk, in bytes. Longer texts are truncated.
 const MAX_TEXT: usize = 300;
 
-/// Names and values. Files of other formats have none.
+/// Returns the names and values of all metadata. Files in other formats have no metadata.
 pub(crate) fn read(file: &[u8]) -> Vec<(String, String)> {
     match file {
         file if file.starts_with(b"\x89PNG\r\n\x1a\n") => png(file),
@@ -67,7 +67,7 @@ fn png(file: &[u8]) -> Vec<(String, String)> {
                 let value = match kind.as_str() {
                     "tEXt" => text(rest),
                     "zTXt" => inflated(rest.get(1..).unwrap_or_default()),
-                    // Two bytes of compression, then language and translated name.
+                    // The value follows two bytes about compression, the language, and the translated name.
                     _ => {
                         let packed = rest.first() == Some(&1);
                         let mut parts = rest
@@ -84,7 +84,7 @@ fn png(file: &[u8]) -> Vec<(String, String)> {
             "IEND" => {
                 let rest = file.len().saturating_sub(at + 12 + length);
                 found.push((
-                    "the number of bytes behind the end".to_owned(),
+                    "the number of bytes after the end".to_owned(),
                     rest.to_string(),
                 ));
                 break;
@@ -106,7 +106,7 @@ fn png(file: &[u8]) -> Vec<(String, String)> {
     found
 }
 
-/// The first bytes of a chunk, and the checksum of all if there are more.
+/// Returns the bytes of a chunk as hex digits. For a long chunk, returns its first bytes and a checksum of all bytes.
 fn shortened(data: &[u8]) -> String {
     match data.get(..32).filter(|_| data.len() > 32) {
         Some(head) => format!("{} {:08x}", hex(head), crc32fast::hash(data)),
@@ -114,7 +114,7 @@ fn shortened(data: &[u8]) -> String {
     }
 }
 
-/// Formats bytes: `08 02 00`.
+/// Formats bytes as hex digits: `08 02 00`.
 fn hex(bytes: &[u8]) -> String {
     let bytes: Vec<String> = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
     bytes.join(" ")
@@ -164,13 +164,13 @@ fn jpeg(file: &[u8]) -> Vec<(String, String)> {
     let end = file.windows(2).rposition(|two| two == [0xff, 0xd9]);
     let rest = end.map_or(0, |end| file.len() - end - 2);
     found.push((
-        "the number of bytes behind the end".to_owned(),
+        "the number of bytes after the end".to_owned(),
         rest.to_string(),
     ));
     found
 }
 
-/// The tags of EXIF data: of the main directory and of the one with the camera's settings.
+/// Returns the tags of EXIF data, from the main directory and the directory with the camera's settings.
 fn exif(data: &[u8]) -> Vec<(String, String)> {
     let is_big = data.starts_with(b"MM");
     let two = |at: usize| -> Option<usize> {
@@ -234,7 +234,7 @@ fn exif(data: &[u8]) -> Vec<(String, String)> {
     found
 }
 
-/// The version of a NumPy file, the type of its numbers, and the order in which they are stored.
+/// Returns the version of a NumPy file, the type of its numbers, and their storage order.
 fn numpy(file: &[u8]) -> Vec<(String, String)> {
     let head = text(file.get(10..).unwrap_or_default());
     let value = |key: &str| {
@@ -279,7 +279,7 @@ fn riff(file: &[u8]) -> Vec<(String, String)> {
     found.push(("the chunks".to_owned(), kinds.join(" ")));
     let rest = file.len().saturating_sub(declared);
     found.push((
-        "the number of bytes behind the end".to_owned(),
+        "the number of bytes after the end".to_owned(),
         rest.to_string(),
     ));
     found

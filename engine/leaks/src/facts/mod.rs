@@ -1,7 +1,7 @@
-//! Facts: everything that the public files show of single items besides the intended features themselves.
+//! Facts: everything that the public files show about single items.
 //!
-//! A fact has a channel, a name, and values by item. Collectors in this directory read them off the files, one file per channel
-//! or format. `detectors::facts` measures which of them predict the answers.
+//! A fact has a channel, a name, and a value for each item. The collectors in this directory find facts in the files,
+//! with one source file per channel or format. `detectors::facts` measures which facts predict the answers.
 
 pub(crate) mod aligned;
 pub(crate) mod cells;
@@ -22,27 +22,29 @@ pub(crate) mod trained;
 
 use std::collections::BTreeMap;
 
-/// Where a fact comes from. It decides the conditions of a leak, and the detector that reports it.
+/// The origin of a fact. It determines when the fact is a leak, and which detector reports it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Channel {
     /// A column of a test table: an intended feature.
     Column,
-    /// A value inside another file: a field, a key, a variable, a word of a line. Most are intended features.
+    /// A value inside another file: a field, a key, a variable, or a word of a line. Most of them are intended
+    /// features.
     Field,
-    /// A row of a file without ids that has as many rows as there are test items: reported only if it is the answer.
+    /// A row of a file without ids that has one row per test item. It is reported only if it is the answer.
     Aligned,
-    /// The look or sound of an item's file: features for the baseline, never reported.
+    /// A feature of a picture, a sound or other content, for the baseline. It is not reported as a fact.
     Look,
-    /// Words of names of files and directories.
+    /// Words in the names of files and directories.
     Name,
     /// Lengths of files.
     Size,
-    /// Widths and heights.
+    /// Widths and heights of pictures.
     Pixels,
+    /// Modification times of files.
     Time,
-    /// Places of rows, files, members, records.
+    /// Positions of rows, files, members and records.
     Order,
-    /// How a member is stored in its archive.
+    /// How a file is stored in its archive or file system.
     Packing,
     /// Metadata of pictures and sounds.
     Metadata,
@@ -50,14 +52,16 @@ pub(crate) enum Channel {
     Form,
     /// Whether cells have a value.
     Missing,
-    /// Whether a file names the item.
+    /// Whether a file contains the id of the item.
     Membership,
+    /// Values of the sample submission.
     Sample,
+    /// Properties of ids.
     Id,
 }
 
 impl Channel {
-    /// The detector that reports it.
+    /// Returns the detector that reports facts of this channel.
     pub(crate) fn detector(self) -> &'static str {
         match self {
             Channel::Column | Channel::Look => "column",
@@ -74,7 +78,7 @@ impl Channel {
         }
     }
 
-    /// Whether it is meant to be used for predictions.
+    /// Returns whether facts of this channel are intended features.
     pub(crate) fn is_intended(self) -> bool {
         matches!(
             self,
@@ -83,17 +87,18 @@ impl Channel {
     }
 }
 
-/// Different names that are kept. Documents keyed by foreign ids would give one each.
+/// Maximum number of facts. Documents whose keys are unknown ids would otherwise add one fact per id.
 const MAX_FACTS: usize = 3_000;
 
-/// Longest value that is kept; of longer ones the beginning, which distinguishes them well enough.
+/// Maximum length of a value in bytes. Longer values are truncated, because their beginnings usually differ.
 const MAX_VALUE: usize = 2_000;
 
-/// Bytes of all values, and the longest value that is kept when they are exceeded.
+/// Total length of all values above which values are truncated to [`MAX_SHORT_VALUE`].
 const MAX_BYTES: usize = 256 << 20;
+/// Maximum length of a value once there are more than [`MAX_BYTES`].
 const MAX_SHORT_VALUE: usize = 64;
 
-/// Values of a fact by item; the first one of an item is used.
+/// The values of a fact by item. If an item has several values, the first one is used.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Values {
     by_item: BTreeMap<u32, Box<str>>,
@@ -114,7 +119,7 @@ impl Values {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Facts {
     pub all: BTreeMap<(Channel, String), Values>,
-    /// Bytes of all values.
+    /// Total length of all values in bytes.
     bytes: usize,
 }
 
@@ -151,7 +156,8 @@ impl Facts {
     }
 }
 
-/// Seconds of a date or a time of day, as `2019-05-01`, `2019:05:01 10:20:30`, `01/05/2019` are. `None` for other texts.
+/// Converts a date, with or without a time of day, to seconds. Supports `2019-05-01`, `2019:05:01 10:20:30` and
+/// `01/05/2019`. `None` for other texts. The epoch is arbitrary.
 pub(crate) fn time_of(text: &str) -> Option<f64> {
     if text.len() < 8 || text.len() > 40 || !text.starts_with(|c: char| c.is_ascii_digit()) {
         return None;

@@ -1,4 +1,4 @@
-//! Takes long JSON texts apart without parsing them: the items of a list, the members of an object.
+//! Splits long JSON texts without parsing them, into the elements of a list or the members of an object.
 
 /// The parts of a value.
 #[derive(Debug, PartialEq)]
@@ -6,11 +6,11 @@ pub(crate) enum Parts<'a> {
     List(Vec<&'a str>),
     /// Keys, with their quotes, and values.
     Object(Vec<(&'a str, &'a str)>),
-    /// A value without parts, or a damaged one.
+    /// A value without parts, or a damaged value.
     Other,
 }
 
-/// Returns the first value of a text, and what follows it. `None` at the end, and for damaged texts.
+/// Returns the first value of a text and the rest of the text. `None` at the end, and for damaged texts.
 pub(crate) fn first(text: &str) -> Option<(&str, &str)> {
     let text = text.trim_start_matches(|c: char| c.is_whitespace() || c == '\u{feff}');
     if text.is_empty() {
@@ -20,7 +20,7 @@ pub(crate) fn first(text: &str) -> Option<(&str, &str)> {
     Some((text.get(..end)?, text.get(end..)?))
 }
 
-/// The length of the value that a text begins with.
+/// Returns the length of the value at the beginning of a text.
 fn end_of_value(bytes: &[u8]) -> usize {
     let (mut depth, mut in_text, mut is_escaped) = (0_usize, false, false);
     for (at, byte) in bytes.iter().enumerate() {
@@ -48,7 +48,7 @@ fn end_of_value(bytes: &[u8]) -> usize {
     bytes.len()
 }
 
-/// Returns the parts of a value. A damaged value has parts as far as it goes.
+/// Returns the parts of a value. For a damaged value, returns the parts before the damage.
 pub(crate) fn parts(text: &str) -> Parts<'_> {
     let text = text.trim();
     let (inner, is_object) = match text.as_bytes().first() {
@@ -89,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_are_taken_apart_at_their_commas() {
+    fn values_are_split_into_their_parts() {
         let text = r#" {"a, b": [1, {"x": "]}\""}], "c" : "d" , "e":null}"#;
         let members = vec![
             (r#""a, b""#, r#"[1, {"x": "]}\""}]"#),

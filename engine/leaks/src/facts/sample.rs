@@ -1,4 +1,4 @@
-//! Facts of the sample submission: its values, and the order of its rows.
+//! Facts from the sample submission: its values, and the order of its rows.
 
 use std::collections::HashMap;
 
@@ -33,7 +33,7 @@ pub(crate) fn collect(world: &World, facts: &mut Facts) {
     }
 }
 
-/// Whether the cells are those of a column of a test table: such a sample repeats the input and shows nothing more.
+/// Returns whether the cells equal those of a column of a test table. Such a sample submission only repeats the input.
 fn is_shown(world: &World, key: usize, cells: &[String]) -> bool {
     let own = world.items_of(&world.sample, key);
     world.test_tables().any(|(shown, _, items)| {

@@ -1,4 +1,5 @@
-//! Tables: the columns of test tables, and those of other tables whose rows belong to items, by their id or by any other column.
+//! Facts from tables: the columns of test tables, and the columns of other tables whose rows can be joined with items,
+//! by id or by any other column.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -6,17 +7,17 @@ use super::{Channel, Facts, cells};
 use crate::table::{Table, is_missing};
 use crate::world::{PublicTableFile, World};
 
-/// Maximum tables between a test table and another one.
+/// Maximum number of joins from a test table to another table.
 const MAX_JOINS: usize = 3;
 
-/// Columns that name a row of another table together.
+/// Maximum number of columns that together identify a row of another table.
 const MAX_KEYS: usize = 4;
 
-/// Cells of a key that must be found in another table.
+/// Minimum fraction of a key's cells that must occur in the other table.
 const MIN_FOUND_FRACTION: f64 = 0.8;
 
 pub(crate) fn collect(world: &World, facts: &mut Facts) {
-    // The row of each item in each table.
+    // By table: the row of each item.
     let mut joined: BTreeMap<usize, HashMap<usize, usize>> = BTreeMap::new();
     for (number, shown) in world.tables.iter().enumerate() {
         if world.is_sample(&shown.path) {
@@ -37,7 +38,7 @@ pub(crate) fn collect(world: &World, facts: &mut Facts) {
             joined.insert(number, first);
             continue;
         }
-        // A table of items of both parts, or of some of them.
+        // The table contains items of both parts, or only some test items.
         if let Some(key) = world.key_of(&shown.table) {
             let mut first: HashMap<usize, usize> = HashMap::new();
             let mut counts: HashMap<usize, usize> = HashMap::new();
@@ -73,7 +74,7 @@ fn order(
         let what = format!("the order of rows in {path}");
         let number = shown.table.number(*row);
         facts.number(Channel::Order, &what, *item, number as f64);
-        // Classes may take turns.
+        // Rows may alternate between classes.
         for divisor in 2..=5 {
             let what = format!("the remainder of row numbers in {path} divided by {divisor}");
             facts.add(
@@ -127,7 +128,8 @@ fn of_test_table(
     }
 }
 
-/// How often each code of a column occurs. Empty for columns of categories, of texts, and of names that occur once.
+/// Returns how often each code of a column occurs. Empty if the column contains categories, texts, or names that occur
+/// only once.
 fn counts_of_codes(column: &[String]) -> HashMap<&str, usize> {
     let mut counts: HashMap<&str, usize> = HashMap::new();
     for cell in column.iter().filter(|cell| !is_missing(cell)) {
@@ -137,7 +139,7 @@ fn counts_of_codes(column: &[String]) -> HashMap<&str, usize> {
     if is_codes { counts } else { HashMap::new() }
 }
 
-/// Whether the cells are paths of files.
+/// Returns whether the cells of a column are paths of files.
 fn is_path(column: &[String]) -> bool {
     let some = column.iter().take(200);
     let paths = some.filter(|cell| {
@@ -149,7 +151,7 @@ fn is_path(column: &[String]) -> bool {
     paths > 0 && paths * 10 >= column.len().min(200) * 9
 }
 
-/// Adds the directories of a path.
+/// Adds the directories of a path as facts.
 fn directories(name: &str, path: &str, item: usize, facts: &mut Facts) {
     let mut parts: Vec<&str> = path.split(['/', '\\']).collect();
     parts.pop();
@@ -159,7 +161,7 @@ fn directories(name: &str, path: &str, item: usize, facts: &mut Facts) {
     }
 }
 
-/// The cells of another table that belong to items.
+/// Adds the cells of another table whose rows belong to items.
 fn fields(
     path: &str,
     table: &Table,
@@ -180,7 +182,8 @@ fn fields(
     }
 }
 
-/// Finds tables with a column whose cells are those of a joined table's column, each of them once. Returns whether there is one.
+/// Joins tables with a column that contains the cells of a joined table's column, each of them once. Returns whether a
+/// table was joined.
 fn join(
     world: &World,
     joined: &mut BTreeMap<usize, HashMap<usize, usize>>,
@@ -195,7 +198,7 @@ fn join(
     }
     let mut found = false;
     for (number, shown) in world.tables.iter().enumerate() {
-        // A training table holds other items, whatever their columns share.
+        // A training table describes different items, even if it shares values with a test table.
         if joined.contains_key(&number)
             || world.is_sample(&shown.path)
             || world.is_train_table(number)
@@ -246,7 +249,7 @@ fn join(
     found
 }
 
-/// The rows of another table by the columns that both have, if these determine the row together.
+/// Returns the rows of another table by the columns that both tables have, if these columns together identify a row.
 fn by_columns(
     table: &Table,
     own: &HashMap<usize, usize>,
@@ -288,7 +291,7 @@ fn by_columns(
         .then_some(found)
 }
 
-/// Paths are the same as their names, and letters of either case.
+/// Normalizes a cell for joins: paths are reduced to file names, and letters to lower case.
 fn normal(cell: &str) -> String {
     let name = cell.trim().rsplit('/').next().unwrap_or(cell);
     let stem = match name.rsplit_once('.') {
@@ -298,8 +301,8 @@ fn normal(cell: &str) -> String {
     stem.to_lowercase()
 }
 
-/// The row of each cell, if nearly every cell is there once. Measurements are names, too, if they have many digits: rows that were
-/// copied without their ids are found by them.
+/// Returns the row of each cell if nearly all cells are unique. Measurements with many digits are keys, too, so rows
+/// that were copied without their ids are found.
 fn unique(column: &[String]) -> Option<HashMap<String, usize>> {
     let mut rows = HashMap::new();
     for (row, cell) in column.iter().enumerate() {

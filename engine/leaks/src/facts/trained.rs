@@ -1,30 +1,30 @@
-//! Times, metadata and directories of training files, for comparison with those of test items: a camera's serial number, the date of a
-//! scan, a session.
+//! Times, metadata and directories of training files, which are compared with those of test files. Examples are a
+//! camera's serial number, the date of a scan, and a session.
 
 use std::collections::BTreeMap;
 
 use super::files::kind;
 use super::{Channel, metadata};
 
-/// Files that are kept.
+/// Maximum number of files.
 const MAX_FILES: usize = 60_000;
 
-/// Longest value that is kept.
+/// Maximum length of a value, in bytes.
 const MAX_VALUE: usize = 60;
 
-/// Values by the number of their file.
+/// Values by the index of their file.
 type ByFile = Vec<(u32, Box<str>)>;
 
-/// Facts of training files, by the names that the same facts of test items have.
+/// Facts of training files, under the same names as the facts of test items.
 #[derive(Debug, Default)]
 pub(crate) struct Trained {
-    /// The names of files without their endings.
+    /// File names without suffixes.
     stems: Vec<Box<str>>,
     values: BTreeMap<(Channel, String), ByFile>,
 }
 
 impl Trained {
-    /// Adds a training file, of which `head` may be a part.
+    /// Adds a training file. `head` is its beginning.
     pub(crate) fn add(&mut self, path: &str, head: &[u8], time: Option<f64>) {
         let name = path.rsplit('/').next().unwrap_or(path);
         let stem = name.split('.').next().unwrap_or(name);
@@ -65,7 +65,7 @@ impl Trained {
         }
     }
 
-    /// Facts of which not all values are equal, with the file's stem of each value.
+    /// Returns the facts whose values are not all equal, with the stem of the file for each value.
     pub(crate) fn all(&self) -> impl Iterator<Item = (&(Channel, String), Vec<(&str, &str)>)> {
         let varied = self.values.iter().filter(|(_, values)| {
             let first = values.first().map(|(_, value)| value);

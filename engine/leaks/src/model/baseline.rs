@@ -1,4 +1,5 @@
-//! The baseline: the prediction of the answers from the intended features. Any other fact must improve on it.
+//! The baseline: a prediction of the answers from the intended features. A fact is reported only if it improves on the
+//! baseline.
 
 use std::collections::{HashMap, HashSet};
 
@@ -7,34 +8,34 @@ use super::{FOLDS, Prediction, Targets, by_value, fold, value_from_train};
 use crate::statistics::Random;
 use crate::table::is_missing;
 
-/// Features of a model; of more, an even selection is used.
+/// Maximum number of features of a model. If there are more, an even selection is used.
 const MAX_FEATURES: usize = 120;
 
-/// Training items that a model learns from.
+/// Maximum number of training items from which a model learns.
 const MAX_TRAIN: usize = 4_000;
 
-/// Different values of a column that are categories. More are texts or names.
+/// Maximum number of categories in a column. Columns with more different values contain texts or names.
 const MAX_CATEGORIES: usize = 400;
 
-/// Words of a text that are weighed.
+/// Maximum number of different words that are features.
 const MAX_WORDS: usize = 400;
 
 /// An intended feature: its values for test items and for training items.
 #[derive(Debug)]
 pub(crate) struct Intended<'a> {
     pub test: Vec<Option<&'a str>>,
-    /// Empty if the training part does not have it.
+    /// Values for training items. Empty if the training part does not have the feature.
     pub train: Vec<Option<&'a str>>,
 }
 
-/// A model of the answers by the intended features.
+/// A prediction of the answers from the intended features.
 #[derive(Debug)]
 pub(crate) struct Baseline {
     pub prediction: Option<Prediction>,
 }
 
 impl Baseline {
-    /// Learns from training items, whose targets are `train`, and from test items of other folds.
+    /// Trains models on the training items, whose targets are `train`, and on the test items of other folds.
     pub(crate) fn new(
         intended: &[Intended<'_>],
         targets: &Targets,
@@ -84,14 +85,15 @@ impl Baseline {
     }
 }
 
-/// The features that a column gives: its numbers, what its categories mean, the length and the words of texts.
+/// Returns the features of a column: its numbers, the mean answers of its categories, and the lengths and words of its
+/// texts.
 fn of_column(
     one: &Intended<'_>,
     learnt: &[Option<&str>],
     targets: &Targets,
     train: &[Vec<f64>],
 ) -> Vec<Feature> {
-    // Whether there is a value, and how it is spelled, are other facts.
+    // Whether there is a value and how it is spelled are different facts, so both are removed here.
     let normal = |cell: &Option<&str>| {
         cell.filter(|cell| !is_missing(cell))
             .map(|cell| cell.trim().to_lowercase())
@@ -134,7 +136,7 @@ fn of_column(
         return features;
     }
     let mut features = of_test_groups(&test, &trained, learnt.len(), targets);
-    // How many signs and spaces there are is spelling.
+    // The number of spaces and punctuation marks is part of the spelling, so they are not counted.
     let letters = |cell: &str| cell.chars().filter(|c| c.is_alphanumeric()).count() as f64;
     let length = |cell: Option<&str>| cell.map_or(f64::NAN, letters);
     features.push(binned(&all().map(length).collect::<Vec<f64>>()));
@@ -172,13 +174,13 @@ fn of_test_groups(
     (0..targets.width).map(column).collect()
 }
 
-/// Whether a word has letters of two alphabets. This is a property of its spelling, not of its meaning.
+/// Returns whether a word has letters of two alphabets. This is a property of its spelling, not of its meaning.
 fn is_mixed(word: &str) -> bool {
     let other = |c: char| matches!(u32::from(c), 0x0370..=0x052f);
     word.chars().any(|c| c.is_ascii_alphabetic()) && word.chars().any(other)
 }
 
-/// The mean answers of categories, by the training items; for these themselves, by the others of them.
+/// Returns the mean answers of categories among the training items. For a training item, its own answer is excluded.
 fn meanings(
     cells: &[Option<&str>],
     trained: &[Option<&str>],
@@ -204,7 +206,8 @@ fn meanings(
     (0..targets.width).map(column).collect()
 }
 
-/// Directions in the space of words, drawn at random but for their counts: coarse, and enough for trees to find a topic.
+/// Returns features of the words of texts: the counts of frequent words, and random sums of the counts of other words.
+/// They are coarse, but sufficient for trees to recognize a topic.
 fn words(texts: &[Option<&str>]) -> Vec<Feature> {
     let mut counts: HashMap<String, usize> = HashMap::new();
     let split = |text: &str| -> Vec<String> {
@@ -228,7 +231,7 @@ fn words(texts: &[Option<&str>]) -> Vec<Feature> {
         .enumerate()
         .map(|(number, (word, _))| (word, number))
         .collect();
-    // The most frequent words by themselves, then sums of the others.
+    // The most frequent words are single features. The other ones are summed.
     let (single, sums) = (40, 8);
     let signs: Vec<Vec<f64>> = (0..place.len())
         .map(|_| {
@@ -264,7 +267,7 @@ fn words(texts: &[Option<&str>]) -> Vec<Feature> {
     columns.iter().map(|column| binned(column)).collect()
 }
 
-/// A number, or a date as days. Numbers may have groups of digits (`1,234`), a comma for a point, and a unit behind them.
+/// Parses a number, or a date as days. Numbers may have digit groups (`1,234`), a decimal comma, and a unit after them.
 pub(crate) fn number(cell: &str) -> Option<f64> {
     let cell = cell.trim();
     let parse =
@@ -299,7 +302,7 @@ pub(crate) fn number(cell: &str) -> Option<f64> {
         })
 }
 
-/// The bin of each value. A missing one is put into the middle one that occurs, so that it has no effect of its own.
+/// Returns the bin of each value. A missing value is in the middle bin, so that being missing has no effect.
 fn binned(values: &[f64]) -> Feature {
     let mut sorted: Vec<f64> = values
         .iter()
@@ -325,7 +328,7 @@ mod tests {
     use super::number;
 
     #[test]
-    fn numbers_are_read_in_other_spellings_and_words_are_not() {
+    fn numbers_are_parsed_in_several_spellings() {
         for (text, expected) in [
             ("52.3 kg", Some(52.3)),
             ("52,31", Some(52.31)),

@@ -1,4 +1,4 @@
-//! The gain of a prediction over another one.
+//! Measures how much a fact improves on the baseline.
 
 use super::{FOLDS, Prediction, Targets, fold};
 
@@ -9,14 +9,14 @@ pub(crate) struct Gain {
     pub alone: f64,
     /// The fraction of the variance left by the baseline that the fact explains.
     pub beyond: f64,
-    /// The same as a fraction of the whole variance.
+    /// The variance that the fact explains beyond the baseline, as a fraction of the total variance.
     pub absolute: f64,
-    /// The chance of the same gain from a meaningless fact.
+    /// The probability of such a gain from a fact without information.
     pub p: f64,
 }
 
-/// Fits targets by least squares on the baseline's prediction, with and without that of the fact, and compares the errors for
-/// items that were not fitted. The p-value is that of a t-test of the differences, item by item.
+/// Fits the targets by least squares on the baseline's prediction, with and without the prediction of the fact, and
+/// compares the errors of items that were not fitted. The p-value is from a t-test of the differences per item.
 pub(crate) fn gain(targets: &Targets, baseline: Option<&Prediction>, fact: &Prediction) -> Gain {
     let count = targets.test.len();
     let mut differences = vec![0.0; count];
@@ -81,11 +81,11 @@ fn value_of(values: &[f64], item: usize) -> f64 {
     values.get(item).copied().unwrap_or(0.0)
 }
 
-/// Errors of a least-squares fit, for each item by the fit of the other folds.
+/// Returns the errors of a least-squares fit. The error of an item is that of the fit on the other folds.
 fn residuals(truth: &[f64], features: impl Fn(usize) -> Vec<f64>) -> Vec<f64> {
     let rows: Vec<Vec<f64>> = (0..truth.len()).map(features).collect();
     let width = rows.first().map_or(0, Vec::len);
-    // Sums of products, by fold; the last column is the truth.
+    // Sums of products by fold. The last column contains the products with the truth.
     let mut products = vec![vec![vec![0.0; width + 1]; width]; FOLDS];
     for (item, (row, truth)) in rows.iter().zip(truth).enumerate() {
         let Some(own) = products.get_mut(fold(item)) else {
@@ -126,7 +126,7 @@ fn residuals(truth: &[f64], features: impl Fn(usize) -> Vec<f64>) -> Vec<f64> {
     rows.iter().zip(truth).enumerate().map(error).collect()
 }
 
-/// Weights of the features that explain the truth with least squares.
+/// Returns the weights of a least-squares fit. Each row contains the features and the truth of an item.
 pub(crate) fn least_squares(rows: &[(Vec<f64>, f64)]) -> Vec<f64> {
     let width = rows.first().map_or(0, |(row, _)| row.len());
     let mut system = vec![vec![0.0; width + 1]; width];
@@ -143,7 +143,7 @@ pub(crate) fn least_squares(rows: &[(Vec<f64>, f64)]) -> Vec<f64> {
     solved(system)
 }
 
-/// Gaussian elimination with pivots; a column without one gets weight 0.
+/// Solves a linear system by Gaussian elimination with pivoting. The weight of a column without a pivot is 0.
 fn solved(mut system: Vec<Vec<f64>>) -> Vec<f64> {
     let width = system.len();
     for column in 0..width {
@@ -184,7 +184,7 @@ fn solved(mut system: Vec<Vec<f64>>) -> Vec<f64> {
         .collect()
 }
 
-/// The chance of a mean as large as this one, if it is 0 in truth.
+/// Returns the probability of a mean at least as large as that of these differences, if the true mean is 0.
 fn one_sided(differences: &[f64]) -> f64 {
     let count = differences.len() as f64;
     let mean = differences.iter().sum::<f64>() / count.max(1.0);
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_the_baseline_lacks_is_a_gain() {
+    fn a_fact_that_the_baseline_contains_has_no_gain() {
         let (honest, hidden, noise) = (numbers(400, 1), numbers(400, 2), numbers(400, 3));
         let truth: Vec<f64> = honest.iter().zip(&hidden).map(|(a, b)| a + b).collect();
         let label = crate::world::Label::of_numbers("y", &truth);

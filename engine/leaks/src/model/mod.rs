@@ -1,7 +1,8 @@
 //! Models that measure how much of the answers can be predicted, from a single fact or from all intended features.
 //!
-//! Answers become numbers first ([`Targets`]). A prediction is a matrix of the same shape, always made for items whose own
-//! answers the model has not seen. The fraction of the variance that a prediction explains is its *skill*.
+//! Answers are converted to numbers first ([`Targets`]). A prediction is a matrix of the same shape. It is always made
+//! for items whose answers the model has not seen. The fraction of the variance that a prediction explains is its
+//! *skill*.
 
 mod baseline;
 mod gain;
@@ -16,16 +17,16 @@ pub(crate) use single::{
 };
 pub(crate) use targets::Targets;
 
-/// Number of parts for cross-validation: each part is predicted by a model of the others.
+/// Number of folds for cross-validation. Each fold is predicted by a model of the other folds.
 pub(crate) const FOLDS: usize = 5;
 
-/// The part to which an item belongs. Neighbours in any order belong to different parts.
+/// Returns the fold of an item. Neighbours in any order are in different folds.
 pub(crate) fn fold(item: usize) -> usize {
     let mixed = (item as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     usize::try_from((mixed >> 33) % FOLDS as u64).unwrap_or(0)
 }
 
-/// Predicted targets, item by item; `None` where the model has no basis for a prediction.
+/// Predicted targets by item. `None` if the model has no basis for a prediction.
 #[derive(Debug, Clone)]
 pub(crate) struct Prediction {
     pub rows: Vec<Option<Vec<f64>>>,

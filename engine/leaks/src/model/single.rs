@@ -4,11 +4,11 @@ use std::collections::HashMap;
 
 use super::{FOLDS, Prediction, fold};
 
-/// Number of neighbours on each side that a prediction from the nearest numbers uses.
+/// Number of neighbours on each side that a prediction from the nearest numbers averages.
 const NEIGHBOURS: usize = 2;
 
-/// Returns, for each item, the mean target of the other items with the same value. The overall mean is added as one more item,
-/// so that rare values predict less.
+/// Returns, for each item, the mean target of the other items with the same value. The overall mean is treated as an
+/// additional item, so that rare values predict less.
 pub(crate) fn by_value(values: &[Option<&str>], targets: &[Vec<f64>]) -> Prediction {
     let width = targets.first().map_or(0, Vec::len);
     let mut sums: HashMap<&str, Vec<(Vec<f64>, usize)>> = HashMap::new();
@@ -39,8 +39,8 @@ pub(crate) fn by_value(values: &[Option<&str>], targets: &[Vec<f64>]) -> Predict
     }
 }
 
-/// Returns, for each test item, the mean target of the training items with the same value. The overall mean is added as half an
-/// item.
+/// Returns, for each test item, the mean target of the training items with the same value. The overall mean counts as
+/// half an item.
 pub(crate) fn value_from_train(
     values: &[Option<&str>],
     train: &[&str],
@@ -74,7 +74,7 @@ pub(crate) fn by_nearest(numbers: &[f64], targets: &[Vec<f64>]) -> Prediction {
     by_nearest_of_others(numbers, targets, &[])
 }
 
-/// The same by items of other groups only.
+/// Same as [`by_nearest`], but only uses items of different groups.
 pub(crate) fn by_nearest_of_others(
     numbers: &[f64],
     targets: &[Vec<f64>],
@@ -149,7 +149,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn predictions_use_the_answers_of_other_items_only() {
+    fn predictions_do_not_use_the_answer_of_the_item_itself() {
         let targets: Vec<Vec<f64>> = (0..100).map(|n| vec![f64::from(n % 2)]).collect();
         let parity: Vec<String> = (0..100).map(|n| (n % 2).to_string()).collect();
         let values: Vec<Option<&str>> = parity.iter().map(|one| Some(one.as_str())).collect();

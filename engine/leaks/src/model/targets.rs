@@ -5,23 +5,23 @@ use std::collections::HashMap;
 use crate::statistics::{counts, ranks};
 use crate::world::Label;
 
-/// Maximum classes with a column. Rarer classes have 0 in all columns.
+/// Maximum number of classes with a column. Rarer classes have 0 in all columns.
 const MAX_CLASSES: usize = 6;
 
-/// One row of numbers for each answer: a column for each of the most frequent classes (1 or 0), or one column with normal
-/// scores of numbers, so that outliers count no more than other values.
+/// Answers as rows of numbers. Classes have a column of 1 and 0 for each of the most frequent classes. Numbers have one
+/// column with their normal scores, so that outliers do not dominate.
 #[derive(Debug, Clone)]
 pub(crate) struct Targets {
     pub width: usize,
     /// The answers of test items.
     pub test: Vec<Vec<f64>>,
     classes: Option<Vec<String>>,
-    /// The test answers as sorted numbers. They give the rank of a training answer.
+    /// The test answers as sorted numbers, to find the rank of a training answer.
     sorted: Vec<f64>,
 }
 
 impl Targets {
-    /// `None` if the answers are neither classes nor numbers, or all equal.
+    /// Converts the answers of test items. `None` if they are neither classes nor numbers, or all equal.
     pub(crate) fn new(label: &Label) -> Option<Targets> {
         if label.is_class() {
             let mut frequent: Vec<(&String, usize)> = counts(&label.values).into_iter().collect();
@@ -62,8 +62,8 @@ impl Targets {
         })
     }
 
-    /// Converts other answers in the same way, for example those of training items. `None` if most of them are neither known
-    /// classes nor numbers.
+    /// Converts further answers in the same way, for example those of training items. `None` if most of them are
+    /// neither known classes nor numbers.
     pub(crate) fn encode(&self, answers: &[String]) -> Option<Vec<Vec<f64>>> {
         if let Some(classes) = &self.classes {
             let places: HashMap<&String, usize> = classes.iter().zip(0..).collect();

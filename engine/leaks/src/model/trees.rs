@@ -1,20 +1,21 @@
 //! Boosted regression trees on coarse features.
 //!
-//! Every feature is cut into 16 equally full bins. So the model learns trends, but cannot recognize a single training item by
-//! its values, because that is not an intended feature.
+//! Every feature is divided into 16 bins with about the same number of items. So the model learns trends, but cannot
+//! recognize a single training item by its values.
 
 /// Number of bins of a feature.
 pub(super) const BINS: usize = 16;
+/// Number of trees.
 const ROUNDS: usize = 60;
-const RATE: f64 = 0.12;
-const DEPTH: usize = 3;
-/// Minimum items on each side of a split.
-const LEAF: usize = 8;
+const LEARNING_RATE: f64 = 0.12;
+const MAX_DEPTH: usize = 3;
+/// Minimum number of items on each side of a split.
+const MIN_LEAF: usize = 8;
 
 /// A feature: the bin of each item.
 pub(super) type Feature = Vec<u8>;
 
-/// A split: items up to this bin are on one side.
+/// A split of a tree. Items up to this bin are on the lower side.
 #[derive(Debug, Clone, Copy)]
 struct Split {
     feature: usize,
@@ -39,15 +40,15 @@ pub(super) fn fit_and_predict(
     let mut left: Vec<f64> = truth.iter().map(|one| one - mean).collect();
     let mut out = vec![mean; wanted.len()];
     for _ in 0..ROUNDS {
-        let tree = grown(features, &left, known.to_vec(), DEPTH);
+        let tree = grown(features, &left, known.to_vec(), MAX_DEPTH);
         for item in known {
             let told = tree.value(features, *item);
             if let Some(left) = left.get_mut(*item) {
-                *left -= RATE * told;
+                *left -= LEARNING_RATE * told;
             }
         }
         for (out, item) in out.iter_mut().zip(wanted) {
-            *out += RATE * tree.value(features, *item);
+            *out += LEARNING_RATE * tree.value(features, *item);
         }
     }
     out
@@ -76,7 +77,7 @@ fn grown(features: &[Feature], left: &[f64], items: Vec<usize>, depth: usize) ->
     let value = |item: &usize| left.get(*item).copied().unwrap_or(0.0);
     let sum: f64 = items.iter().map(value).sum();
     let leaf = Node::Leaf(sum / (items.len() as f64 + 2.0));
-    if depth == 0 || items.len() < 2 * LEAF {
+    if depth == 0 || items.len() < 2 * MIN_LEAF {
         return leaf;
     }
     let mut best: Option<(f64, Split)> = None;
@@ -95,7 +96,7 @@ fn grown(features: &[Feature], left: &[f64], items: Vec<usize>, depth: usize) ->
             below += part;
             number += size;
             let above = items.len() - number;
-            if *size == 0 || number < LEAF || above < LEAF {
+            if *size == 0 || number < MIN_LEAF || above < MIN_LEAF {
                 continue;
             }
             let gain = below * below / number as f64 + (sum - below).powi(2) / above as f64
@@ -123,7 +124,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn trees_learn_what_two_features_say_together() {
+    fn trees_learn_interactions_of_two_features() {
         let features: Vec<Feature> = [7, 11]
             .map(|step| (0..600).map(|n| (n * step / 3 % 16) as u8).collect())
             .to_vec();

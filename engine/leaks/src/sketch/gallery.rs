@@ -1,16 +1,17 @@
-//! Sketches of the files of train and test. If there are more files than can be decoded in some minutes, a sample of them.
+//! The sketches of train and test files. If there are more files than can be decoded in a few minutes, only a sample is
+//! sketched.
 //!
-//! A hash of the path decides whether a file is in the sample. If a part reaches its limit of bytes or sketches, the range of
-//! accepted hashes is halved, and sketches outside of it are dropped. So the sample is evenly distributed over the paths, and
-//! the number of decoded files grows with the logarithm of their number.
+//! A hash of the path decides whether a file is in the sample. If a part reaches its limit of bytes or sketches, the
+//! range of accepted hashes is halved, and sketches outside the range are dropped. So the sample is evenly distributed
+//! over the paths, and the number of decoded files grows only with the logarithm of the number of files.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use super::prints::Print;
 use super::{Medium, Sketch};
 
-/// Longer files are not read.
-const LONGEST: u64 = 64 << 20;
+/// Maximum length of a file that is sketched, in bytes.
+const MAX_FILE_BYTES: u64 = 64 << 20;
 
 /// A file and its sketch.
 #[derive(Debug)]
@@ -20,18 +21,18 @@ pub(crate) struct Sketched {
     /// Length and CRC-32. Equal files are left to the detector `equal-files`.
     pub content: (u64, u32),
     pub sketch: Sketch,
-    /// Fingerprints of places in it.
+    /// Fingerprints of small regions of the file.
     pub prints: Box<[Print]>,
     hash: u64,
 }
 
-/// The sketches of one part: of the test items, or of the training files.
+/// The sketches of the test items, or of the training files.
 #[derive(Debug)]
 pub(crate) struct Wing {
     files: Vec<Sketched>,
-    /// Files with larger hashes are not sketched.
-    most: u64,
-    /// Bytes decoded since the range of hashes was last halved, and the limit for them.
+    /// Files whose path has a larger hash are not sketched.
+    max_hash: u64,
+    /// Bytes decoded since the range of hashes was last halved, and the limit for these bytes.
     spent: u64,
     budget: u64,
     room: usize,
@@ -66,16 +67,16 @@ impl Wing {
     fn new(budget: u64, room: usize) -> Wing {
         Wing {
             files: Vec::new(),
-            most: u64::MAX,
+            max_hash: u64::MAX,
             spent: 0,
             budget,
             room,
         }
     }
 
-    /// Returns whether the file must be read entirely, because a sketch of it may be made.
+    /// Returns whether the file may be sketched, so that it must be read entirely.
     pub(crate) fn wants(&self, path: &str, bytes: u64) -> bool {
-        Medium::from_path(path).is_some() && bytes <= LONGEST && hash(path) <= self.most
+        Medium::from_path(path).is_some() && bytes <= MAX_FILE_BYTES && hash(path) <= self.max_hash
     }
 
     pub(crate) fn add(&mut self, path: &str, content: (u64, u32), file: &[u8]) {
@@ -94,9 +95,9 @@ impl Wing {
             });
         }
         if self.spent > self.budget || self.files.len() > self.room {
-            self.most /= 2;
+            self.max_hash /= 2;
             self.spent = 0;
-            let most = self.most;
+            let most = self.max_hash;
             self.files.retain(|file| file.hash <= most);
         }
     }
@@ -106,9 +107,9 @@ impl Wing {
         files.filter(|file| file.medium == medium).collect()
     }
 
-    /// Whether the sketches are a sample of the files.
+    /// Returns whether the sketches are only a sample of the files.
     pub(crate) fn is_sample(&self) -> bool {
-        self.most < u64::MAX
+        self.max_hash < u64::MAX
     }
 }
 
@@ -124,7 +125,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_full_wing_keeps_an_even_sample() {
+    fn a_full_wing_contains_an_even_sample() {
         let tone = |at: u32| 100.0 * f64::from(at % 977) * f64::from(at % 13);
         let data: Vec<u8> = (0..4000)
             .flat_map(|at| (tone(at) as i16).to_le_bytes())
@@ -143,6 +144,6 @@ mod tests {
         let place = |file: &&&Sketched| file.path[6..file.path.len() - 4].parse::<usize>().unwrap();
         let early = files.iter().filter(|file| place(file) < 500).count();
         assert!((files.len() / 4..files.len()).contains(&early) && wing.is_sample());
-        assert!(!wing.wants("train/1.txt", 10) && !wing.wants("train/1.wav", LONGEST + 1));
+        assert!(!wing.wants("train/1.txt", 10) && !wing.wants("train/1.wav", MAX_FILE_BYTES + 1));
     }
 }

@@ -1,5 +1,5 @@
-//! Sketches describe pictures and sounds in a few hundred numbers. Other compression, another size, more light or
-//! contrast, and loudness hardly change them.
+//! A sketch describes a picture, sound or series with a few hundred numbers. Compression, size, brightness, contrast
+//! and loudness hardly change it.
 
 mod gallery;
 mod picture;
@@ -12,7 +12,7 @@ use prints::Print;
 
 use crate::series;
 
-/// Kinds of sketches. Only sketches of one kind are compared.
+/// The kind of a sketch. Only sketches of the same kind are compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Medium {
     Picture,
@@ -21,7 +21,7 @@ pub(crate) enum Medium {
 }
 
 impl Medium {
-    /// By the name's end.
+    /// Returns the kind of a file by its suffix.
     pub(crate) fn from_path(path: &str) -> Option<Medium> {
         let name = path.to_ascii_lowercase();
         let ends = |ends: &[&str]| ends.iter().any(|end| name.ends_with(end));
@@ -42,15 +42,15 @@ impl Medium {
     }
 }
 
-/// A vector of length one, in steps of 1/32767.
+/// A unit vector whose elements are multiples of 1/32767.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Sketch(Box<[i16]>);
 
 const SCALE: f64 = 32_767.0;
 
 impl Sketch {
-    /// A sketch, and fingerprints of the places of a picture or a sound. Reasons without a sketch: another format, a damaged file, and what
-    /// is the same all over.
+    /// Returns the sketch of a file, and fingerprints of small regions of a picture or sound. `None` if the file is
+    /// damaged, has an unknown format, or is uniform, for example silent.
     pub(crate) fn from_file(
         medium: Medium,
         path: &str,
@@ -75,7 +75,7 @@ impl Sketch {
         (length > 0.0 && length.is_finite()).then(|| Sketch(values.iter().map(steps).collect()))
     }
 
-    /// The sketches of the same picture turned, mirrored, and with dark and light exchanged.
+    /// Returns the sketches of the same picture if it is rotated, mirrored or inverted.
     pub(crate) fn variants(&self) -> Vec<(&'static str, Sketch)> {
         picture::variants(&self.0)
             .into_iter()
@@ -83,9 +83,10 @@ impl Sketch {
             .collect()
     }
 
-    /// Between 0 and 2; none if it is at least `most`, or between sketches of different kinds.
-    pub(crate) fn distance(&self, other: &Sketch, most: f64) -> Option<f64> {
-        let most = (most * SCALE).powi(2);
+    /// Returns the distance of two sketches, between 0 and 2. `None` if it is at least `limit`, or if the sketches have
+    /// different lengths.
+    pub(crate) fn distance(&self, other: &Sketch, limit: f64) -> Option<f64> {
+        let limit = (limit * SCALE).powi(2);
         let mut sum = 0.0;
         if self.0.len() != other.0.len() {
             return None;
@@ -96,7 +97,7 @@ impl Sketch {
                 apart * apart
             });
             sum += f64::from(squares.sum::<f32>());
-            if sum >= most {
+            if sum >= limit {
                 return None;
             }
         }

@@ -1,17 +1,18 @@
-//! Pictures: the light of 16 x 16 fields, less its mean, and the colour of 4 x 4.
+//! Sketches of pictures: the brightness of 16 x 16 fields minus its mean, and the colour of 4 x 4 fields.
 
 use prep_contents::DecodingLimits;
 use prep_contents::pixels::Pixels;
 
 use super::Sketch;
 
-/// Fields along each side.
+/// Number of fields along each side.
 const SIDE: usize = 16;
-/// Fields of colour along each side.
+/// Number of colour fields along each side.
 const COLOURS: usize = 4;
-/// Pixels of the largest picture that is decoded.
+/// Maximum number of pixels of a picture that is decoded.
 const MAX_PIXELS: u64 = 50_000_000;
-/// Standard deviation of the light over the fields, in the picture's own steps; less is an empty picture.
+/// Minimum standard deviation of the brightness over the fields, in steps of a sample with 8 bits. Pictures below it
+/// are treated as empty.
 const MIN_DEVIATION: f64 = 6.0;
 
 pub(super) fn decode(file: &[u8]) -> Option<Pixels> {
@@ -30,7 +31,7 @@ pub(super) fn sketch(pixels: &Pixels) -> Option<Sketch> {
     let channels = stride / pixels.sample.max(1);
     let columns = Shares::new(pixels.width);
     let rows = Shares::new(pixels.height);
-    // Light, red less light, blue less light.
+    // Brightness, red minus brightness, blue minus brightness.
     let mut fields = vec![[0.0_f64; 3]; SIDE * SIDE];
     let lines = pixels.bytes.chunks_exact(stride.max(1) * pixels.width);
     for (line, down) in lines.zip(&rows.0) {
@@ -79,7 +80,7 @@ pub(super) fn sketch(pixels: &Pixels) -> Option<Sketch> {
         let place = at / SIDE / wide * COLOURS + at % SIDE / wide;
         for (number, colour) in field[1..].iter().enumerate() {
             if let Some(sum) = colours.get_mut(number * COLOURS * COLOURS + place) {
-                // As much as the light of all its fields.
+                // The weight equals that of the brightness in the same area.
                 *sum += colour / area / wide as f64;
             }
         }
@@ -88,7 +89,7 @@ pub(super) fn sketch(pixels: &Pixels) -> Option<Sketch> {
     Sketch::new(&values)
 }
 
-/// The sketches of a picture that is turned, mirrored or inverted.
+/// Returns the sketches of a picture if it is rotated, mirrored or inverted, with a name for each change.
 pub(super) fn variants(values: &[i16]) -> Vec<(&'static str, Box<[i16]>)> {
     let names = [
         "as it is",
@@ -142,13 +143,13 @@ pub(super) fn variants(values: &[i16]) -> Vec<(&'static str, Box<[i16]>)> {
     found
 }
 
-/// The fields of the pixels along a side: one, or two with their weights.
+/// For each pixel along a side: the field that contains it, or the two fields and their weights.
 struct Shares(Vec<Share>);
 
 #[derive(Clone, Copy)]
 struct Share {
     first: usize,
-    /// Weight of the first field. The rest is the next field's.
+    /// Weight of the first field. The rest is the weight of the next field.
     share: f64,
 }
 
@@ -210,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn size_and_channels_do_not_matter() {
+    fn size_and_number_of_channels_hardly_change_a_sketch() {
         let one = sketch(&draw(200, 120, 3)).unwrap();
         for (width, height, channels) in [(200, 120, 1), (67, 90, 3), (311, 47, 4)] {
             let other = sketch(&draw(width, height, channels)).unwrap();
@@ -224,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn variants_are_those_of_turned_pictures() {
+    fn variants_equal_the_sketches_of_rotated_pictures() {
         let one = sketch(&draw(96, 96, 3)).unwrap();
         let turned = |place: fn(usize, usize) -> (usize, usize)| {
             let mut other = draw(96, 96, 3);
@@ -277,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn damaged_pictures_are_sketched_or_not_but_end_well() {
+    fn damaged_pictures_do_not_cause_a_panic() {
         let mut good = Vec::new();
         let mut encoder = png::Encoder::new(&mut good, 40, 30);
         encoder.set_color(png::ColorType::Rgb);

@@ -4,10 +4,12 @@
 use super::Sketch;
 use super::prints::{self, Print};
 
-const STRETCHES: usize = 256;
-/// Steps of a sample of full scale in fingerprints, as of samples with 16 bits.
+/// Number of sections.
+const SECTIONS: usize = 256;
+/// Value of a full-scale sample in fingerprints, as in samples of 16 bits.
 const SAMPLE_STEPS: f64 = 32_768.0;
-/// Minimum standard deviation of the loudness over the sections, where 1 is full scale. Below, the sound is silence.
+/// Minimum standard deviation of the loudness over the sections, where 1 is full scale. Sounds below it are treated as
+/// silence.
 const MIN_DEVIATION: f64 = 2e-4;
 
 /// The encoding of samples.
@@ -30,7 +32,7 @@ fn decode(file: &[u8]) -> Option<(Form, &[u8])> {
     }
 }
 
-/// Fingerprints of the first channel.
+/// Returns the fingerprints of the first channel.
 pub(super) fn prints(file: &[u8]) -> Option<Box<[Print]>> {
     let (form, data) = decode(file)?;
     let frame = form.channels.checked_mul(form.width)?.max(1);
@@ -48,14 +50,14 @@ pub(super) fn sketch(file: &[u8]) -> Option<Sketch> {
         return None;
     }
     let frames = data.len() / frame;
-    if frames < STRETCHES * 4 {
+    if frames < SECTIONS * 4 {
         return None;
     }
-    let mut sums = vec![(0.0_f64, 0.0_f64, 0_u64); STRETCHES];
+    let mut sums = vec![(0.0_f64, 0.0_f64, 0_u64); SECTIONS];
     for (number, bytes) in data.chunks_exact(frame).enumerate() {
         // Only the first channel is read.
         let sample = bytes.get(..form.width).map_or(0.0, |one| value(form, one));
-        if let Some((sum, squares, count)) = sums.get_mut(number * STRETCHES / frames) {
+        if let Some((sum, squares, count)) = sums.get_mut(number * SECTIONS / frames) {
             *sum += sample;
             *squares += sample * sample;
             *count += 1;
@@ -67,9 +69,9 @@ pub(super) fn sketch(file: &[u8]) -> Option<Sketch> {
         (squares / count - (sum / count).powi(2)).max(0.0).sqrt()
     };
     let loudness: Vec<f64> = sums.iter().map(loudness).collect();
-    let mean = loudness.iter().sum::<f64>() / STRETCHES as f64;
+    let mean = loudness.iter().sum::<f64>() / SECTIONS as f64;
     let values: Vec<f64> = loudness.iter().map(|one| one - mean).collect();
-    let variance = values.iter().map(|one| one * one).sum::<f64>() / STRETCHES as f64;
+    let variance = values.iter().map(|one| one * one).sum::<f64>() / SECTIONS as f64;
     match variance.sqrt() >= MIN_DEVIATION {
         true => Sketch::new(&values),
         false => None,
@@ -154,7 +156,7 @@ fn aiff(file: &[u8]) -> Option<(Form, &[u8])> {
         match name {
             b"COMM" => {
                 let field = |at| number(content, at, 2, true);
-                // AIFC has a field for the encoding of samples, AIFF has none.
+                // AIFC has a field for the encoding of samples, but AIFF does not.
                 let (is_float, is_big) = match content.get(18..22) {
                     None | Some(b"NONE" | b"twos") => (false, true),
                     Some(b"sowt") => (false, false),
@@ -180,7 +182,7 @@ fn aiff(file: &[u8]) -> Option<(Form, &[u8])> {
 mod tests {
     use super::*;
 
-    /// A tone whose loudness goes up and down.
+    /// A tone whose loudness rises and falls.
     fn samples() -> Vec<f64> {
         let loud = |at: f64| (0.4 + 0.3 * (at / 700.0).sin()) * (at / 3.0).sin();
         (0..9000).map(|at| loud(f64::from(at))).collect()
@@ -213,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn how_samples_are_stored_does_not_matter() {
+    fn sketches_are_equal_for_all_sample_encodings() {
         let samples = samples();
         let bytes = |of: &dyn Fn(f64) -> Vec<u8>| -> Vec<u8> {
             samples.iter().flat_map(|sample| of(*sample)).collect()
@@ -274,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn damaged_files_are_sketched_or_not_but_end_well() {
+    fn damaged_files_do_not_cause_a_panic() {
         let data: Vec<u8> = samples()
             .iter()
             .flat_map(|one| ((one * 32767.0) as i16).to_le_bytes())

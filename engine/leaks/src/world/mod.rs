@@ -47,7 +47,8 @@ pub struct LeakInput {
     /// A directory for members of archives while they are read.
     pub temp: PathBuf,
     pub limits: DecodingLimits,
-    /// Memory for tables and texts, in bytes. Of larger tables an even sample of rows is read, and larger texts are not read.
+    /// Memory for tables and texts, in bytes. Of larger tables an even sample of rows is read, and larger texts are not
+    /// read.
     pub memory: u64,
 }
 
@@ -181,7 +182,7 @@ pub(crate) struct World {
 }
 
 impl World {
-    pub(crate) fn look(place: &LeakInput) -> Result<World, LeaksError> {
+    pub(crate) fn read(place: &LeakInput) -> Result<World, LeaksError> {
         let answers = table_in(&place.answers, &place.limits, u64::MAX, &|_| true)?;
         let room = place.memory / SAMPLE_FRACTION;
         let mut sample = table_in(&place.sample, &place.limits, room, &|_| false)?;
@@ -308,7 +309,8 @@ impl World {
         }
     }
 
-    /// Facts of all public files: those that were `seen` on the way, and those of tables, documents, texts and the sample.
+    /// Facts of all public files: those that were `seen` on the way, and those of tables, documents, texts and the
+    /// sample.
     pub(crate) fn all_facts(&self, seen: Facts, limits: &DecodingLimits) -> Facts {
         let mut facts = seen;
         let item_of = |text: &str| self.item_in_text(text);
@@ -625,7 +627,8 @@ fn labels(
     let items = is_chosen.len();
     let mut labels = Vec::new();
     for (place, (name, column)) in answers.names.iter().zip(&answers.columns).enumerate() {
-        // Columns that the sample shows, too, are not answers. If the sample has other columns, columns that it does not have are not answers.
+        // Columns that the sample shows, too, are not answers. If the sample has other columns, columns that it does
+        // not have are not answers.
         let asked = sample.column(name);
         let is_shown = asked.is_some_and(|cells| {
             let all = sample.is_sample() || cells.len() == column.len();

@@ -1,4 +1,5 @@
-//! One pass over the public files: tables, texts, arrays, series, sketches, and the facts of items in files of their own.
+//! One pass over the public files: tables, texts, arrays, series, sketches, and the facts of items in files of their
+//! own.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -16,7 +17,7 @@ use super::reading::{Keep, MAX_TEXT, PublicFile, has_reader, is_text, see};
 use super::{LeaksError, PublicTableFile, Series, Wide, World, failed};
 use super::{lists, workbook};
 use crate::detectors::is_train;
-use crate::facts::files::{self, Circumstances};
+use crate::facts::files::{self, FileProperties};
 use crate::facts::trained::Trained;
 use crate::facts::{Channel, Facts, documents, examples, lines, markup, matlab, strings};
 use crate::fields;
@@ -46,8 +47,8 @@ const MAX_TABLE: u64 = 16 << 30;
 /// Maximum bytes of all kept texts.
 const ALL_TEXT: u64 = 1 << 30;
 
-/// Memory for tables: a constant, and an amount per byte of the public files on disk. Files that are compressed much more than tables
-/// are malicious.
+/// Memory for tables: a constant, and an amount per byte of the public files on disk. Files that are compressed much
+/// more than tables are malicious.
 const TABLE_MEMORY: u64 = 1 << 28;
 const TABLE_MEMORY_PER_BYTE: u64 = 24;
 /// The same for texts.
@@ -219,9 +220,9 @@ impl Collected<'_> {
         let own = item.filter(|item| self.world.has_facts(*item));
         self.place += 1;
         let is_trained = item.is_none() && is_train(path);
-        let known = (own.is_some() || is_trained).then(|| Circumstances {
-            place: self.place,
-            ..circumstances(&entry, is_loose.then_some(place.as_path()))
+        let known = (own.is_some() || is_trained).then(|| FileProperties {
+            position: self.place,
+            ..file_properties(&entry, is_loose.then_some(place.as_path()))
         });
         if let Some(item) = own {
             *self.counts.entry(item).or_default() += 1;
@@ -296,7 +297,7 @@ impl Collected<'_> {
     }
 
     /// Facts of a file that belongs to an item.
-    fn of_item(&mut self, current: &Current<'_>, known: &Circumstances) {
+    fn of_item(&mut self, current: &Current<'_>, known: &FileProperties) {
         let Current {
             path, seen, head, ..
         } = *current;
@@ -305,7 +306,7 @@ impl Collected<'_> {
         let id = named_in(path, id);
         let facts = &mut self.facts;
         files::of_path(path, id, item, facts);
-        files::of_circumstances(path, id, item, seen.bytes, known, facts);
+        files::of_properties(path, id, item, seen.bytes, known, facts);
         if let Some(pixels) = seen.pixels {
             files::of_pixels(path, id, item, pixels, facts);
         }
@@ -505,8 +506,9 @@ fn fits(format: Format, bytes: u64) -> bool {
     format == Format::Array || bytes <= MAX_TABLE
 }
 
-/// The properties of a file before it is opened: by its archive, or, for a file outside archives at `place`, by the file system.
-fn circumstances(entry: &Entry<'_>, place: Option<&Path>) -> Circumstances {
+/// The properties of a file before it is opened: by its archive, or, for a file outside archives at `place`, by the
+/// file system.
+fn file_properties(entry: &Entry<'_>, place: Option<&Path>) -> FileProperties {
     let metadata =
         place.and_then(|place: &Path| -> Option<std::fs::Metadata> { place.metadata().ok() });
     let of_disk = metadata.map(|metadata| {
@@ -517,8 +519,8 @@ fn circumstances(entry: &Entry<'_>, place: Option<&Path>) -> Circumstances {
         .packed
         .map(|packed| (packed.time, packed.form.clone()));
     let (time, packing) = of_archive.or(of_disk).unzip();
-    Circumstances {
-        place: 0,
+    FileProperties {
+        position: 0,
         time,
         packing,
         compressed_bytes: entry.packed.and_then(|packed| packed.compressed_bytes),
