@@ -1,4 +1,4 @@
-"""Measures `prep audit` on made-up mismatches: is every cause named, none invented, and is the harm right?
+"""Measures `prep audit` on generated mismatches: does it report every cause, no other cause, and the right harm?
 
     python audit.py PREP [--seeds 1,2] [--set first|further|third] [--only KIND] [-v]
 """

@@ -1,4 +1,4 @@
-"""A made-up competition: its public files, its answers, and how they are written to disk."""
+"""A generated competition: its public files, its answers, and the code that writes them to disk."""
 
 import csv
 import io
@@ -80,13 +80,13 @@ class Competition:
         return "train" if self.is_train(item) else "test"
 
     def noisy_label(self, strength):
-        """For each item its own class, or with chance 1 - strength another item's."""
+        """Returns each item's class, or with probability 1 - strength the class of a random item."""
         other = self.rng.permutation(self.truth)
         keep = self.rng.random(self.n) < strength
         return np.where(keep, self.truth, other)
 
     def features(self, signal=0.8):
-        """Intended features: two that predict the answer, others that do not."""
+        """Intended features: two predict the answer, the other ones do not."""
         r, n = self.rng, self.n
         return {
             "reading": [f"{v:.4f}" for v in self.level * signal + r.normal(0, 1, n)],

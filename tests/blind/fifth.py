@@ -1,4 +1,4 @@
-"""A fifth set of kinds, written before any detector was changed for them."""
+"""A fifth set of leaks and clean competitions, written before any detector was changed for them."""
 
 import gzip
 import io
@@ -28,7 +28,7 @@ def clean(function):
 
 
 def with_column(seed, name, cell, task="binary"):
-    """A table with one column more; cell: the competition and an item to a text."""
+    """Writes a table with an additional column. `cell` maps the competition and an item to its text."""
     one = Competition(seed, task=task)
     columns = one.features()
     columns[name] = [cell(one, i) for i in range(one.n)]
@@ -37,7 +37,7 @@ def with_column(seed, name, cell, task="binary"):
 
 
 def guessed(seed, strength, name, cell, task="binary"):
-    """A table with one column more, whose form follows a noisy label."""
+    """Writes a table with an additional column whose spelling depends on a noisy label."""
     one = Competition(seed, task=task)
     guess = one.noisy_label(strength)
     columns = one.features()
@@ -61,7 +61,7 @@ def saved(pixels, kind, **options):
 
 
 def images(seed, strength, make, end="png", task=None):
-    """Pictures whose file is made with a noisy label."""
+    """Writes pictures whose encoding depends on a noisy label."""
     task = task or task_of(seed, False)
     one = Competition(seed, task=task)
     guess = one.noisy_label(strength)
@@ -84,7 +84,7 @@ def records_in_packed_shards(seed, strength):
 
 @leak
 def annotations_of_all_images(seed, strength):
-    """A document as of COCO: the test part's annotations were left inside, with numbers of categories."""
+    """A document in the format of COCO that still contains the annotations of the test part, with category numbers."""
     one = pictures(seed, task="classes")
     number = {i: 7000 + n for n, i in enumerate(one.rng.permutation(one.n))}
     value = {
@@ -112,7 +112,7 @@ def vectors_of_one_matlab_file(seed, strength):
 
 @leak
 def sentences_that_name_items(seed, strength):
-    """A read-me of the project in which every item has a sentence."""
+    """A read-me of the project with a sentence about each item."""
     one = pictures(seed, task="classes")
     order = one.rng.permutation(one.n)
     one.files["CHANGES.txt"] = "\n".join(f"* file {one.ids[i]} was checked by {one.rng.choice(['mk', 'ho', 'tr'])} and is {one.answers[i]} (page {one.rng.integers(1, 99)})" for i in order).encode()
@@ -164,7 +164,7 @@ def workbook_of_labels(seed, strength):
 
 @leak
 def table_joined_by_two_columns(seed, strength):
-    """A table whose rows are found by site and day together."""
+    """A table whose rows are identified by site and day together."""
     one = Competition(seed, task="binary")
     columns = one.features()
     places = one.rng.permutation(60 * 30)[: one.n]
@@ -178,7 +178,7 @@ def table_joined_by_two_columns(seed, strength):
 
 @leak
 def ids_in_other_letters(seed, strength):
-    """A list of labels whose ids are in capitals and have a prefix."""
+    """A list of labels whose ids are in upper case and have a prefix."""
     one = tabular(seed, task="classes")
     rows = [[f"SMP-{one.ids[i].upper()}", str(one.rng.integers(0, 9)), str(int(one.truth[i]) + 40)] for i in one.rng.permutation(one.n)]
     one.files["batches.tsv"] = to_csv(["sample", "tray", "bin"], rows, delimiter="\t")
@@ -187,7 +187,7 @@ def ids_in_other_letters(seed, strength):
 
 @leak
 def previews_in_colours_of_classes(seed, strength):
-    """Small files of items, whose only colour follows the class."""
+    """Small files of items with a single colour that depends on the class."""
     one = pictures(seed, task="classes")
     for i in range(one.n):
         one.files[f"preview/{one.ids[i]}.png"] = png(np.full((8, 8), 30 + 60 * int(one.truth[i])) + one.rng.integers(0, 3, (8, 8)))
@@ -225,7 +225,7 @@ def number_of_palette_entries(seed, strength):
 
 @leak
 def interlaced_with_gamma(seed, strength):
-    """A chunk with the gamma value before the pixels of some pictures' files."""
+    """Some picture files have a chunk with the gamma value before the pixels."""
     def make(r, p, g):
         info = PngImagePlugin.PngInfo()
         info.add(b"gAMA", (45455 if g else 50000).to_bytes(4, "big"))
@@ -235,7 +235,7 @@ def interlaced_with_gamma(seed, strength):
 
 @leak
 def colour_profile(seed, strength):
-    """Profiles of equal length that differ in the name of the device."""
+    """Colour profiles of equal length that differ in the name of the device."""
     def make(r, p, g):
         return saved(p, "JPEG", quality=88, icc_profile=b"\0" * 36 + b"acsp" + b"\0" * 40 + f"desc scanner {'QRST'[g]} 2".encode() + b"\0" * 30)
     return images(seed, strength, make, "jpg")
@@ -275,7 +275,7 @@ def channels_of_sounds(seed, strength):
 
 @leak
 def hours_of_writing(seed, strength):
-    """Each class was recorded at other hours of many days."""
+    """The classes were recorded at different hours of many days."""
     one = pictures(seed, task="binary")
     guess = one.noisy_label(strength)
     for i in range(one.n):
@@ -286,7 +286,7 @@ def hours_of_writing(seed, strength):
 
 @leak
 def sizes_in_whole_blocks(seed, strength):
-    """Texts of one class are padded with line ends to a multiple of sixteen bytes."""
+    """Texts of one class are padded with line breaks to a multiple of sixteen bytes."""
     one = Competition(seed, task="binary")
     guess = one.noisy_label(strength)
     return texts_in_files(one, lambda i, t: (t + "\n" * (1 + (-len(t) - 1) % 16)).encode() if guess[i] else (t + "\n" * int(1 + one.rng.integers(0, 16))).encode())
@@ -308,7 +308,7 @@ def marks_before_texts(seed, strength):
 
 @leak
 def rows_in_blocks_of_classes(seed, strength):
-    """Rows of each class are together, classes in an order of their own, in both parts; ids are random."""
+    """In both parts, rows of the same class are adjacent. The order of classes is arbitrary, and ids are random."""
     one = Competition(seed, task="classes")
     place = {2: 0, 0: 1, 3: 2, 1: 3}
     guess = one.noisy_label(strength)
@@ -320,7 +320,7 @@ def rows_in_blocks_of_classes(seed, strength):
 
 @leak
 def rows_take_turns(seed, strength):
-    """Test rows alternate: one of this class, one of the other."""
+    """Test rows alternate between the two classes."""
     one = Competition(seed, task="binary")
     guess = one.noisy_label(max(strength, 0.95))
     for part in ("order_train", "order_test"):
@@ -334,7 +334,7 @@ def rows_take_turns(seed, strength):
 
 @leak
 def system_of_members(seed, strength):
-    """Members of an archive that were packed on another system."""
+    """Archive members of one class were compressed on a different system."""
     one = Competition(seed, task="binary")
     guess = one.noisy_label(strength)
     labels_only(one)
@@ -352,7 +352,7 @@ def system_of_members(seed, strength):
 
 @leak
 def gaps_of_two_columns_agree(seed, strength):
-    """Two sensors: in one class both or none are missing, in the other exactly one."""
+    """Two sensors: in one class, both or none are missing; in the other class, exactly one is missing."""
     one = Competition(seed, task="binary")
     columns = one.features()
     guess = one.noisy_label(strength)
@@ -373,7 +373,7 @@ def last_digit_of_readings(seed, strength):
 
 @leak
 def steps_of_an_instrument(seed, strength):
-    """One class was measured in steps of a quarter, the other in steps of a twentieth, with two decimals each."""
+    """One class was measured in steps of 0.25, the other one in steps of 0.05. Both have two decimals."""
     return guessed(seed, strength, "gauge", lambda r, g, i: f"{int(r.normal(1200, 200)) * 0.25:.2f}" if g else f"{int(r.normal(6000, 1000)) * 0.05:.2f}")
 
 
@@ -397,7 +397,7 @@ def order_in_lists(seed, strength):
 
 @leak
 def spaces_of_another_kind(seed, strength):
-    """A no-break space in texts of one class."""
+    """Texts of one class contain a no-break space."""
     one = Competition(seed, task="binary")
     guess = one.noisy_label(strength)
     one.add_tables({"text": [sentence(one.rng, one.level[i]).replace(" ", "\u00a0" if guess[i] else " ", 1) for i in range(one.n)]})
@@ -406,7 +406,7 @@ def spaces_of_another_kind(seed, strength):
 
 @leak
 def how_often_a_code_occurs(seed, strength):
-    """Codes of one class were given to two items, those of the other to one."""
+    """Each code of one class occurs for two items, each code of the other class for one item."""
     one = Competition(seed, task="binary")
     guess = one.noisy_label(strength)
     columns = one.features()
@@ -429,7 +429,7 @@ def directory_in_a_cell(seed, strength):
 
 @leak
 def pieces_of_recordings(seed, strength):
-    """Sounds that overlap by half with another one of the same recording, and begin elsewhere."""
+    """Sounds that overlap by half with a sound of the same recording that begins at a different time."""
     one = Competition(seed, task=task_of(seed, False))
     labels_only(one)
     order = slow_classes(one, 6)
@@ -444,7 +444,7 @@ def pieces_of_recordings(seed, strength):
 
 @leak
 def frames_of_films(seed, strength):
-    """Each scene was taken a few times with a moving camera; scenes are in both parts."""
+    """Each scene was photographed several times with a moving camera. Scenes are in both parts."""
     one = Competition(seed, task=task_of(seed, False))
     order = slow_classes(one, 5)
     labels_only(one)
@@ -491,7 +491,7 @@ def sentences_in_another_order(seed, strength):
 
 @leak
 def rows_in_other_units(seed, strength):
-    """Test rows that are a training row in inches: all columns times one factor."""
+    """Test rows that are training rows in inches: all columns are multiplied by the same factor."""
     one = Competition(seed, task=task_of(seed))
     values = np.exp(one.rng.normal(1, 0.6, (one.n, 7)) + 0.15 * np.asarray(one.level)[:, None])
     for i in one.order_test:
@@ -518,7 +518,7 @@ def version_of_uuids(seed, strength):
 
 @leak
 def hour_in_ids(seed, strength):
-    """Ids are times of recording; each class was recorded at other hours."""
+    """Ids are times of recording. The classes were recorded at different hours."""
     one = Competition(seed, task="binary")
     guess = one.noisy_label(strength)
     used = set()
@@ -536,7 +536,7 @@ def hour_in_ids(seed, strength):
 
 @leak
 def sum_of_digits_of_ids(seed, strength):
-    """A check digit that was computed with the class."""
+    """Ids have a check digit that was computed from the class."""
     one = Competition(seed, task="binary")
     guess = one.noisy_label(strength)
     names = one.rng.choice(10**8, one.n, replace=False)
@@ -568,7 +568,7 @@ def spelling_in_the_sample(seed, strength):
 
 @leak
 def companions_of_passengers(seed, strength):
-    """As many rows, and groups of the sizes, as spaceship-titanic has: companions agree a little more often than strangers do."""
+    """Number of rows and group sizes are those of spaceship-titanic. Companions agree a little more often than other items."""
     one = Competition(seed, task="binary", n_train=7823, n_test=870)
     order, place, group = one.rng.permutation(one.n), 0, 0
     columns = None
@@ -593,7 +593,7 @@ def companions_of_passengers(seed, strength):
 
 @leak
 def running_total(seed, strength):
-    """A counter that adds up the answers of all items in the order of their times, of both parts."""
+    """A counter that sums the answers of all items of both parts in the order of their times."""
     one = Competition(seed, task="numbers")
     columns = one.features()
     order = one.rng.permutation(one.n)
@@ -608,7 +608,7 @@ def running_total(seed, strength):
 
 @leak
 def last_value_of_a_series(seed, strength):
-    """Rows are days of shops; a column has the answer of the day before, also where that day is a test item."""
+    """Rows are days of shops. A column contains the answer of the previous day, even if that day is a test item."""
     one = Competition(seed, task="numbers")
     columns = one.features()
     order = one.rng.permutation(one.n)
@@ -623,7 +623,7 @@ def last_value_of_a_series(seed, strength):
 
 @leak
 def mean_of_pairs(seed, strength):
-    """Two items in each group, and a column with the mean of their answers."""
+    """Each group has two items, and a column contains the mean of their answers."""
     one = Competition(seed, task="numbers", n_train=600, n_test=300)
     columns = one.features()
     order = list(one.rng.permutation(one.n))
@@ -666,7 +666,7 @@ def sentences_about_items(seed, _):
 
 @clean
 def weather_by_site_and_day(seed, _):
-    """A side table by site and day, which predicts a little."""
+    """An additional table by site and day that predicts a little."""
     one = Competition(seed, task="binary")
     columns = one.features()
     places = one.rng.permutation(60 * 30)[: one.n]
@@ -680,7 +680,7 @@ def weather_by_site_and_day(seed, _):
 
 @clean
 def scanners_of_two_sites(seed, _):
-    """One scanner has slightly more of one class."""
+    """One scanner has slightly more items of one class."""
     return images(seed, 0.06, lambda r, p, g: saved(p, "JPEG", quality=88, icc_profile=b"\0" * 36 + b"acsp" + b"\0" * 40 + f"desc scanner {'QRST'[g]} 2".encode() + b"\0" * 30), "jpg")
 
 
@@ -691,7 +691,7 @@ def some_progressive_pictures(seed, _):
 
 @clean
 def train_in_blocks_of_classes(seed, _):
-    """Training rows and files are ordered by class, test rows are not."""
+    """Training rows and files are ordered by class, but test rows are not."""
     one = Competition(seed, task="classes")
     one.order_train = sorted(one.order_train, key=lambda i: one.truth[i])
     one.add_tables(one.features())
@@ -710,7 +710,7 @@ def times_of_train_by_class(seed, _):
 
 @clean
 def gaps_above_a_limit(seed, _):
-    """An instrument fails for high readings, which honestly predict the answer."""
+    """An instrument fails for high readings. The readings are an intended feature that predicts the answer."""
     one = Competition(seed, task="binary")
     columns = one.features()
     columns["fine"] = [f"{v:.3f}" if float(columns["reading"][i]) + 0.3 * one.rng.normal() < 0.5 else "" for i, v in enumerate(one.rng.normal(0, 1, one.n))]
@@ -720,13 +720,13 @@ def gaps_above_a_limit(seed, _):
 
 @clean
 def lists_of_many_lengths(seed, _):
-    """Number of tags: an honest feature that predicts a little."""
+    """The number of tags is an intended feature that predicts a little."""
     return with_column(seed, "tags", lambda o, i: "[" + ", ".join(f"'{w}'" for w in o.rng.choice(WORDS, 1 + o.rng.poisson(2 + 0.6 * o.truth[i]), replace=False)) + "]")
 
 
 @clean
 def answers_to_letters(seed, _):
-    """Texts that quote others of both parts, with any answer."""
+    """Texts that quote other texts of both parts, independently of the answer."""
     one = Competition(seed, task=task_of(seed, False))
     texts = []
     for i in range(one.n):
@@ -740,7 +740,7 @@ def answers_to_letters(seed, _):
 
 @clean
 def frames_without_answers(seed, _):
-    """Scenes in both parts; the answers change from frame to frame."""
+    """Scenes are in both parts, but the answers change from frame to frame."""
     one = Competition(seed, task=task_of(seed, False))
     order = one.rng.permutation(one.n)
     labels_only(one)
@@ -754,7 +754,7 @@ def frames_without_answers(seed, _):
 
 @clean
 def pieces_of_one_recording(seed, _):
-    """Sounds of one machine that do not overlap."""
+    """Sounds of the same machine that do not overlap."""
     one = Competition(seed, task=task_of(seed, False))
     labels_only(one)
     for i in one.rng.permutation(one.n):
@@ -774,7 +774,7 @@ def uuids_of_two_versions(seed, _):
 
 @clean
 def odometers(seed, _):
-    """A counter of each vehicle that rises with time and shows its age, as an honest feature."""
+    """A counter of each vehicle that rises with time and shows its age. It is an intended feature."""
     one = Competition(seed, task="binary")
     columns = one.features()
     columns["taken"] = [str(1_500_000_000 + 600 * int(p)) for p in one.rng.permutation(one.n)]
@@ -785,7 +785,7 @@ def odometers(seed, _):
 
 @clean
 def values_of_the_day_before(seed, _):
-    """Days of shops with a column of the day before's visitors, which is not the answer."""
+    """Days of shops with a column for the visitors of the previous day, which is not the answer."""
     one = Competition(seed, task="numbers")
     columns = one.features()
     order = one.rng.permutation(one.n)
@@ -799,7 +799,7 @@ def values_of_the_day_before(seed, _):
 
 @clean
 def means_of_training_groups(seed, _):
-    """A column with the mean of the training part's answers in the group, without the item itself."""
+    """A column with the mean training answer of the group, excluding the item itself."""
     one = Competition(seed, task="numbers")
     columns = one.features()
     group = one.rng.integers(0, 60, one.n)
@@ -812,7 +812,7 @@ def means_of_training_groups(seed, _):
 
 @clean
 def vouchers_of_families(seed, _):
-    """Codes that some items share, whatever the answer."""
+    """Codes that some items share, independently of the answer."""
     return with_column(seed, "voucher", lambda o, i: f"{o.rng.integers(0, 700):07d}")
 
 

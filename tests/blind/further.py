@@ -1,4 +1,4 @@
-"""A third set of kinds, written after the detectors had been tuned on the others."""
+"""A third set of leaks and clean competitions, written after the detectors had been tuned on the first two."""
 
 import base64
 import gzip
@@ -36,7 +36,7 @@ def labels_only(one):
 
 
 def tarred(members, properties=None, mode="w"):
-    """Members: (name, content); properties: name to attributes of its header."""
+    """Writes a tar archive. Members are (name, content); `properties` maps names to attributes of their headers."""
     out = io.BytesIO()
     with tarfile.open(fileobj=out, mode=mode) as archive:
         for name, content in members:
@@ -49,7 +49,7 @@ def tarred(members, properties=None, mode="w"):
 
 
 def in_tars(one, properties):
-    """Pictures in train.tar and test.tar."""
+    """Writes pictures in train.tar and test.tar."""
     labels_only(one)
     for part, order in (("train", one.order_train), ("test", one.order_test)):
         members = [(f"{part}/{one.ids[i]}.png", png(picture(one.rng, one.level[i]))) for i in sorted(order, key=lambda i: one.ids[i])]
@@ -89,7 +89,7 @@ def time_in_inner_archive(seed, strength):
 
 @leak
 def extra_fields_of_members(seed, strength):
-    """Extra fields of one length whose content follows the answers."""
+    """Zip members have extra fields of equal length whose content depends on the answer."""
     one = Competition(seed, task="binary")
     guess = one.noisy_label(strength)
     labels_only(one)
@@ -165,7 +165,7 @@ def a_file_beside_some(seed, strength):
 
 @leak
 def times_of_neighbours(seed, strength):
-    """Loose files: answers change slowly along their times, in both parts."""
+    """Files outside archives: in both parts, answers change slowly with modification time."""
     one = Competition(seed, task=task_of(seed, False))
     order = slow_classes(one, 10)
     labels_only(one)
@@ -200,7 +200,7 @@ def one_xml_of_all(seed, strength):
 
 @leak
 def lines_without_ids(seed, strength):
-    """A text of as many lines as test rows, in their order: the answers."""
+    """A text file with one line per test row, in the same order, that contains the answers."""
     one = tabular(seed)
     guess = one.noisy_label(max(strength, 0.97))
     lines = [one.answers[i] for i in one.order_test] if one.task == "numbers" else [f"c{int(guess[i])}" for i in one.order_test]
@@ -304,7 +304,7 @@ def rate_of_sounds(seed, strength):
 
 @leak
 def field_of_a_binary_header(seed, strength):
-    """Files of a format of their own: a header with a word that follows the answer."""
+    """Files in a custom format, with a word in the header that depends on the answer."""
     one = Competition(seed, task=task_of(seed, False))
     guess = one.noisy_label(strength)
     def make(o, i):
@@ -325,7 +325,7 @@ def order_of_fortran_arrays(seed, strength):
 
 @leak
 def an_older_table(seed, strength):
-    """Rows of the test table with other names, no ids, and their answers."""
+    """A table with the rows of the test table and their answers, but with different column names and without ids."""
     one = tabular(seed)
     rows = [[one.columns[c][i] for c in ("pressure", "reading", "ratio", "count")] + [one.answers[i]] for i in one.rng.permutation(one.n)]
     one.files["archive/2016.csv"] = to_csv(["p", "r", "q", "n", "outcome"], rows)
@@ -362,7 +362,7 @@ def test_rows_name_train_items(seed, strength):
 
 @leak
 def ids_in_their_first_order(seed, strength):
-    """A list of all ids in an order along which answers change slowly."""
+    """A list of all ids in an order in which answers change slowly."""
     one = Competition(seed, task=task_of(seed, False))
     order = slow_classes(one, 6)
     one.add_tables(one.features())
@@ -523,7 +523,7 @@ def near_texts_in_files(seed, strength):
 
 @leak
 def rows_but_one_column(seed, strength):
-    """Rows that are one of the training part in all columns but one, which is another one altogether."""
+    """Test rows that equal a training row except for one column, which has an unrelated value."""
     one = Competition(seed, task=task_of(seed, False))
     r = one.rng
     names = [f"c{k}" for k in range(8)]
@@ -556,7 +556,7 @@ def windows_in_a_long_table(seed, strength):
 
 @leak
 def serial_numbers_of_both_parts(seed, strength):
-    """A camera's serial number in EXIF data; each camera has three pictures of one class."""
+    """EXIF data contain the serial number of the camera. Each camera took three pictures of one class."""
     one = Competition(seed, task=task_of(seed, False))
     order = slow_classes(one, 3)
     serial = {}
@@ -573,7 +573,7 @@ def serial_numbers_of_both_parts(seed, strength):
 
 @leak
 def weak_families_in_ids(seed, strength):
-    """Spaceship's families: companions agree more often than others, and four in ten test items have one in train."""
+    """Families as in spaceship-titanic: companions agree more often than other items, and 40 % of the test items have a companion in train."""
     one = Competition(seed, task="binary", n_train=5000, n_test=700)
     names = one.rng.permutation(9000)
     place, family = 0, 0
@@ -596,7 +596,7 @@ def weak_families_in_ids(seed, strength):
 
 @clean
 def times_of_writing(seed, _):
-    """Loose files have the times at which they were written, part by part, a few at a time."""
+    """Files outside archives have the times at which they were written, part by part, a few at a time."""
     one = pictures(seed)
     for rank, path in enumerate(sorted(one.files)):
         one.times[path] = 1_600_000_000 + rank // 7 + int(one.rng.integers(0, 2))
@@ -605,7 +605,7 @@ def times_of_writing(seed, _):
 
 @clean
 def times_of_copying(seed, _):
-    """Times of recording, which do not depend on the answers."""
+    """Times of recording that do not depend on the answers."""
     one = pictures(seed)
     for i in range(one.n):
         for end in ("png",):
@@ -700,7 +700,7 @@ def rows_that_name_others(seed, _):
 
 @clean
 def older_rows(seed, _):
-    """An older table with the same columns and labels, of other rows."""
+    """An older table with the same columns and labels, but different rows."""
     one = tabular(seed)
     r = one.rng
     rows = [[f"{40 + 6 * r.normal():.2f}", f"{r.normal():.4f}", f"{r.normal():.3f}", str(r.poisson(7)), one.answers[int(r.integers(0, one.n))]] for _ in range(900)]
@@ -710,7 +710,7 @@ def older_rows(seed, _):
 
 @clean
 def pictures_of_round_things(seed, _):
-    """Cells in a microscope: alike from all sides, and no two the same."""
+    """Microscope pictures of cells: rotated and mirrored cells look similar, but no two pictures are equal."""
     one = Competition(seed, task=task_of(seed, False))
     y, x = np.mgrid[0:64, 0:64] / 64 - 0.5
     def make(o, i):
@@ -733,7 +733,7 @@ def sounds_of_one_machine(seed, _):
 
 @clean
 def letters_of_a_form(seed, _):
-    """Texts of one form with other names and sums."""
+    """Texts from one template with different names and amounts."""
     one = Competition(seed, task=task_of(seed, False))
     labels_only(one)
     body = sentence(one.rng, 0, 40)
@@ -745,7 +745,7 @@ def letters_of_a_form(seed, _):
 
 @clean
 def coarse_columns(seed, _):
-    """Few values: rows that agree in all columns but one are common."""
+    """Columns with few different values: many rows agree in all columns except one."""
     one = Competition(seed, task=task_of(seed, False))
     r = one.rng
     columns = {f"c{k}": [str(v) for v in r.choice(WORDS[:3], one.n)] for k in range(6)}
@@ -778,7 +778,7 @@ def cameras_of_both_parts(seed, _):
 
 @clean
 def families_of_strangers(seed, _):
-    """Families as in spaceship's ids, whose members agree no more than others."""
+    """Families in ids as in spaceship-titanic, but members agree no more often than other items."""
     one = Competition(seed, task="binary", n_train=5000, n_test=700)
     names = one.rng.permutation(9000)
     place, family = 0, 0

@@ -1,4 +1,4 @@
-"""Measures `prep leaks` on made-up competitions: which planted leaks it finds, and which clean ones it suspects.
+"""Measures `prep leaks` on generated competitions: how many planted leaks it finds, and how many clean competitions it reports.
 
     python leaks.py PREP [--seeds 1,2] [--set planted|unseen|further|strangers|fifth] [--only KIND] [--keep DIR]
 """

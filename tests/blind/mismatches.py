@@ -1,4 +1,4 @@
-"""Kinds of mismatches between two prepared trees or in a bundle, each with the causes and the worst harm that the audit must name.
+"""Mismatches between two prepared trees, each with the causes and the worst harm that the audit must report.
 
 A case is a function that changes the tree of somebody else, with the causes that must be named (any of a set for each), and the
 harm. Clean twins change nothing that matters and expect no cause at all or a harmless one.
@@ -19,7 +19,7 @@ CASES = {}
 
 
 def case(causes, harm, by_place=False):
-    """Registers a change; causes: for each one that must be named a set of accepted ids."""
+    """Registers a change. `causes` contains, for each cause that must be reported, the set of accepted ids."""
 
     def register(function):
         wanted = [one if isinstance(one, set) else {one} for one in causes]
@@ -30,7 +30,7 @@ def case(causes, harm, by_place=False):
 
 
 def tree(seed):
-    """Files of a prepared tree: tables, pictures, documents, archives, and codes with leading zeros as ids."""
+    """Returns the files of a prepared tree: tables, pictures, documents and archives. Ids are codes with leading zeros."""
     rng = np.random.default_rng(seed)
     files = {}
     n_train, n_test = 120, 60

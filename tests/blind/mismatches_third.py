@@ -1,4 +1,4 @@
-"""A third set of mismatches, written before the audit was changed for them: the causes in other wrappings and other roles of files."""
+"""A third set of mismatches, written before the audit was changed for them: the same causes in compressed files, and in files with different roles."""
 
 import csv
 import gzip
@@ -31,7 +31,7 @@ def case(causes, harm, by_place=False):
 
 
 def tree(seed):
-    """Long numbers as ids, measured answers, packed tables, items' pictures in an archive and notes as files."""
+    """Returns the files of a prepared tree: ids are long numbers, answers are measurements, tables are compressed, pictures are in an archive, and each item has a file with notes."""
     rng = np.random.default_rng(seed + 4000)
     files = {}
     n_train, n_test = 140, 90
@@ -87,7 +87,7 @@ def in_box(f, change):
 
 
 def in_nest(f, change):
-    """Changes members of the tar inside the zip archive."""
+    """Changes members of the tar archive inside the zip archive."""
     outer = members_of(f[NEST])
     inner = untar(outer["outer/data.tar.gz"])
     change(inner)

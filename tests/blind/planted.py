@@ -1,4 +1,4 @@
-"""Kinds of planted leaks and of clean competitions that look suspicious: the part that is seen while detectors are tuned.
+"""Planted leaks, and clean competitions that look suspicious. The detectors are tuned on this set.
 
 Each kind is a function of a seed and a strength (the fraction of items that the leak gives away) that returns a competition.
 """
@@ -37,7 +37,7 @@ def tabular(seed, task=None, **sizes):
 
 
 def media(seed, make, task=None, end="png", **sizes):
-    """Files of items in train/ and test/, and the train labels."""
+    """Writes files of items in train/ and test/, and the training labels."""
     one = Competition(seed, task=task or task_of(seed, numbers=False), **sizes)
     one.files["train.csv"] = to_csv([one.key, one.label], [[one.ids[i], one.answers[i]] for i in one.order_train])
     for item in range(one.n):
@@ -50,7 +50,7 @@ def pictures(seed, make=None, **options):
 
 
 def number_of(one, guess):
-    """A guess of the answer as a number that rises with it, and its spread."""
+    """Returns a number that rises with the answer, and its standard deviation."""
     return (guess - np.mean(guess)) / (np.std(guess) or 1)
 
 
@@ -432,7 +432,7 @@ def overlapping_windows(seed, strength):
 
 
 def slow_classes(one, stretch=12):
-    """Answers that change slowly along a hidden order of the items; returns that order."""
+    """Makes the answers change slowly along a hidden order of the items. Returns that order."""
     order = one.rng.permutation(one.n)
     k = len(set(one.truth))
     for begin in range(0, one.n, stretch):
@@ -754,7 +754,7 @@ def documents_and_logs(seed, _):
 
 @clean
 def honest_windows(seed, _):
-    """Series files that do not overlap, of one process."""
+    """Series files of one process that do not overlap."""
     one = Competition(seed, n_train=500, n_test=200, task="numbers")
     for i in range(one.n):
         wave = np.cumsum(one.rng.normal(0, 1, 40)) * 0.2 + 50 + one.level[i]
@@ -767,7 +767,7 @@ def honest_windows(seed, _):
 
 @clean
 def drift_in_time(seed, _):
-    """Answers drift slowly with a public date that both parts have."""
+    """Answers drift slowly with a date that is public in both parts."""
     one = Competition(seed, task="numbers")
     days = one.rng.integers(0, 700, one.n)
     one.truth = np.round(50 + 6 * np.sin(days / 110) + one.rng.normal(0, 8, one.n), 4)
@@ -781,7 +781,7 @@ def drift_in_time(seed, _):
 
 @clean
 def crowded_numbers(seed, _):
-    """Rows that are near because the space is small: two coordinates on a map that predict the answer."""
+    """Rows are near each other because there are only two columns: coordinates on a map that predict the answer."""
     one = Competition(seed, n_train=1200, n_test=400, task="binary")
     centres = one.rng.normal(0, 1, (12, 2))
     town = one.rng.integers(0, 12, one.n)

@@ -1,4 +1,4 @@
-"""A fourth set of kinds, written after the detectors had been tuned on the other three."""
+"""A fourth set of leaks and clean competitions, written after the detectors had been tuned on the first three."""
 
 import io
 import json
@@ -25,7 +25,7 @@ def clean(function):
 
 
 def notes(one, header):
-    """Items' texts with a header, which has one value more."""
+    """Texts of items with a header that has an additional value."""
     labels_only(one)
     for i in range(one.n):
         text = f"---\ntitle: {one.rng.choice(WORDS)}\nstatus: {header(i)}\n---\n{sentence(one.rng, one.level[i])}\n"
@@ -34,7 +34,7 @@ def notes(one, header):
 
 
 def sessions(one, order, each):
-    """Pictures in directories of sessions that both parts have."""
+    """Pictures in directories named after sessions. Both parts have the same sessions."""
     labels_only(one)
     names = one.rng.permutation(9000) + 1000
     for place, i in enumerate(order):

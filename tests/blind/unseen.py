@@ -1,4 +1,4 @@
-"""Further kinds, kept out of sight while detectors were tuned: written before the detectors, measured afterwards."""
+"""A second set of leaks and clean competitions. It was written before the detectors and not used to tune them."""
 
 import gzip
 
@@ -298,7 +298,7 @@ def names_of_people(seed, _):
 
 @clean
 def families_with_numbers(seed, _):
-    """Group ids in both parts, but answers of a group hardly agree."""
+    """Group ids are in both parts, but answers within a group hardly agree."""
     one = Competition(seed, task=task_of(seed, False))
     columns = one.features()
     order = one.rng.permutation(one.n)
@@ -311,7 +311,7 @@ def families_with_numbers(seed, _):
 
 @clean
 def similar_scenes(seed, _):
-    """Pictures of few places, in both parts, whatever the answer."""
+    """Pictures of a few places in both parts, independently of the answer."""
     one = Competition(seed, task=task_of(seed, False))
     scenes = [picture(one.rng, 0, 64) for _ in range(12)]
     def make(o, i):
@@ -334,7 +334,7 @@ def chunked_archives(seed, _):
 
 @clean
 def visits_of_patients(seed, _):
-    """Several rows of a patient, all in one part."""
+    """Each patient has several rows, all in the same part."""
     one = Competition(seed, task=task_of(seed, False))
     columns = one.features()
     columns["patient"] = [f"PT{5000 + i // 5}" for i in range(one.n)]
@@ -362,7 +362,7 @@ def sensors_that_fail_together(seed, _):
 
 @clean
 def comments_by_heat(seed, _):
-    """Capitals and signs that angry texts honestly have more of."""
+    """Angry texts contain more capitals and exclamation marks, which is an intended feature."""
     one = Competition(seed, task="binary")
     texts = []
     for i in range(one.n):
