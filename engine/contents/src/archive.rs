@@ -1,4 +1,4 @@
-//! Visits the members of an archive, one after the other.
+//! Visits the members of an archive one after the other.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
@@ -20,10 +20,10 @@ const BUFFER: usize = 1 << 17;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Archive {
     Zip,
-    /// Plain or gzipped.
+    /// A tar archive, uncompressed or gzipped.
     Tar,
     SevenZ,
-    /// One file, compressed.
+    /// A single file, compressed with gzip.
     Gzip,
 }
 
@@ -31,7 +31,7 @@ pub enum Archive {
 pub type VisitMember<'a> = &'a mut dyn FnMut(&str, Option<u64>, &mut dyn Read) -> Result<()>;
 
 impl Archive {
-    /// Finds the format by the ending of a path.
+    /// Returns the format for the extension of a path.
     pub fn from_path(path: &str) -> Option<Archive> {
         let path = path.to_ascii_lowercase();
         let ends = |endings: &[&str]| endings.iter().any(|end| path.ends_with(end));
@@ -44,11 +44,11 @@ impl Archive {
         }
     }
 
-    /// Visits all files in the archive at `place`. Errors name it `path`. Bytes that `visit` does not read are skipped. `budget` limits
-    /// the members.
+    /// Visits all files in the archive at `place`, which errors call `path`. Skips bytes that `visit` does not read.
+    /// `budget` limits the number and size of the members.
     ///
     /// # Errors
-    /// When the file is not such an archive, or is damaged; and errors of `visit`.
+    /// If the file is not such an archive or is damaged. Also returns errors from `visit`.
     pub fn visit(
         self,
         place: &Path,
@@ -88,7 +88,7 @@ impl Archive {
                 sevenz::read(input, budget, &mut each).map_err(ContentsError::classify)
             }
         };
-        // The reader wraps the visitor's error.
+        // Return the visitor's error, which the reader would wrap.
         failed.map_or(read, Err)
     }
 }
@@ -104,14 +104,14 @@ fn zip(file: &File, budget: &ArchiveBudget, visit: VisitMember<'_>) -> Result<()
     Ok(())
 }
 
-/// Returns the name of the file in a gzip file.
+/// Returns the name of the compressed file, which is the path without its extension.
 fn inner_name(path: &str) -> &str {
     let name = path.rsplit('/').next().unwrap_or(path);
     let inner = name.get(..name.len().saturating_sub(".gz".len()));
     inner.unwrap_or(name)
 }
 
-/// Counts read bytes if no header declares the length.
+/// Counts the bytes read from a member whose length no header declares.
 struct Metered<'a, R> {
     inner: R,
     budget: &'a ArchiveBudget,

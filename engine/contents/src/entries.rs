@@ -16,27 +16,28 @@ use crate::listing;
 use crate::packing::{self, Packed};
 use crate::read::spool;
 
-/// Receives a file: its path (an archive is a directory), its length as far as it is known, and its content.
+/// Receives a file: its path (in which archives are directories), its length if known, and its content.
 pub type VisitFile<'a> = &'a mut dyn FnMut(&str, u64, &mut dyn Read) -> Result<()>;
 
 /// A file or a member of an archive, before it is read.
 #[derive(Debug, Clone, Copy)]
 pub struct Entry<'a> {
-    /// Its path; an archive is a directory.
+    /// The path of the file, in which archives are directories.
     pub path: &'a str,
-    /// Its length as far as it is known.
+    /// The length of the file, if known.
     pub bytes: u64,
-    /// How its archive stores it. `None` outside archives, and for formats other than zip, tar and gzip.
+    /// How the archive stores the member. `None` for files outside of archives, and for formats other than zip, tar and
+    /// gzip.
     pub packed: Option<&'a Packed>,
 }
 
 /// Receives a file and its content.
 pub type VisitEntry<'a> = &'a mut dyn FnMut(Entry<'_>, &mut dyn Read) -> Result<()>;
 
-/// As [`of_directory`], with how archives store their members.
+/// Like [`of_directory`], but also passes how archives store their members.
 ///
 /// # Errors
-/// As [`of_directory`].
+/// Same as [`of_directory`].
 pub fn of_directory_as_stored(
     root: &Path,
     resources: &Resources<'_>,
@@ -58,7 +59,7 @@ pub fn of_directory_as_stored(
 /// while they are read, unless they can be read in place.
 ///
 /// # Errors
-/// When something cannot be read; and errors of `visit`.
+/// If a file cannot be read. Also returns errors from `visit`.
 pub fn of_directory(root: &Path, resources: &Resources<'_>, visit: VisitFile<'_>) -> Result<()> {
     listing::walk(root, &mut |path, place, _| {
         of_file(place, path, resources, &mut *visit)
@@ -68,7 +69,7 @@ pub fn of_directory(root: &Path, resources: &Resources<'_>, visit: VisitFile<'_>
 /// Visits a file or, if it is an archive, its members.
 ///
 /// # Errors
-/// As [`of_directory`].
+/// Same as [`of_directory`].
 pub fn of_file(
     place: &Path,
     path: &str,
@@ -89,11 +90,11 @@ pub fn of_file(
     walk.file(place, path, None, 1)
 }
 
-/// One file, whose archives share a budget.
+/// The state of visiting one file. All archives nested in it share a budget.
 struct Walk<'a> {
     resources: &'a Resources<'a>,
     budget: &'a ArchiveBudget,
-    /// Whether directories and headers of archives are read for how they store members.
+    /// Whether to read from directories and headers of archives how members are stored.
     looks_at_packing: bool,
     visit: VisitEntry<'a>,
 }
@@ -125,7 +126,7 @@ impl Walk<'_> {
         if entered {
             return Ok(());
         }
-        // A file that is not an archive, in spite of its name, is visited as a file.
+        // If the file is not an archive, despite its name, visit it as a file.
         let file = File::open(place).map_err(&at)?;
         let length = file.metadata().map_err(&at)?.len();
         let entry = Entry {
@@ -136,7 +137,7 @@ impl Walk<'_> {
         (self.visit)(entry, &mut BufReader::new(file))
     }
 
-    /// Whether the file is an archive.
+    /// Visits the members if the file is a zip archive. Returns whether it is.
     fn zip(&mut self, file: &File, range: Range<u64>, path: &str, depth: u64) -> Result<bool> {
         let directory = match archive::directory(file, range.clone(), self.budget) {
             Ok(directory) => directory,
@@ -169,7 +170,8 @@ impl Walk<'_> {
         Ok(true)
     }
 
-    /// Returns whether the file is an archive of this kind. An archive with damage after its first file is an error.
+    /// Visits the members if the file is an archive of this kind. Returns whether it is. An archive that is damaged
+    /// after its first file is an error.
     fn in_sequence(&mut self, kind: Archive, place: &Path, path: &str, depth: u64) -> Result<bool> {
         let mut members = 0_u64;
         let budget = self.budget;
@@ -201,7 +203,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Visits a member, or its members if it is an archive.
+    /// Visits a member. If it is an archive, visits its members instead.
     fn member(&mut self, entry: Entry<'_>, content: &mut dyn Read, depth: u64) -> Result<()> {
         if Archive::from_path(entry.path).is_some() {
             let copy = spool(content, self.resources)?;
@@ -227,7 +229,7 @@ mod tests {
 
     use super::*;
 
-    /// A tar of files of 600 bytes.
+    /// Returns a tar archive of files of 600 bytes.
     fn tar(names: &[&str]) -> Vec<u8> {
         let mut out = Vec::new();
         for name in names {
@@ -281,12 +283,12 @@ mod tests {
     }
 
     #[test]
-    fn archives_are_entered_unless_they_are_none_or_damaged() -> Result<()> {
+    fn members_of_archives_are_visited_unless_damaged() -> Result<()> {
         let whole = tar(&["a", "b"]);
         let both = [("t.tar/a".to_owned(), 600), ("t.tar/b".to_owned(), 600)];
         assert_eq!(visited("t.tar", &whole)?, both);
         assert_eq!(visited("t.tar", b"no tar")?, [("t.tar".to_owned(), 6)]);
-        // Within the second file.
+        // Truncated within the second file.
         let cut = visited("t.tar", &whole[..2200]);
         assert!(
             matches!(cut, Err(ContentsError::Damaged(_))),
@@ -295,7 +297,7 @@ mod tests {
         Ok(())
     }
 
-    /// Nested zip archives, stored.
+    /// Returns nested zip archives without compression.
     fn nested(levels: usize) -> Vec<u8> {
         let mut content = b"x".to_vec();
         for level in 0..levels {
@@ -314,7 +316,7 @@ mod tests {
         encoder.finish().unwrap()
     }
 
-    fn exceeded(found: Result<Vec<(String, usize)>>) -> Option<Limit> {
+    fn exceeded_limit(found: Result<Vec<(String, usize)>>) -> Option<Limit> {
         match found {
             Err(ContentsError::Limit(exceeded)) => Some(exceeded.limit),
             _ => None,
@@ -322,11 +324,11 @@ mod tests {
     }
 
     #[test]
-    fn archives_in_archives_end_at_the_limit_however_they_are_packed() {
+    fn nesting_limit_applies_to_all_kinds_of_archives() {
         assert_eq!(visited("a.zip", &nested(8)).unwrap().len(), 1);
         for levels in [9, 2000] {
             let found = visited("a.zip", &nested(levels));
-            assert_eq!(exceeded(found), Some(Limit::Nesting), "{levels}");
+            assert_eq!(exceeded_limit(found), Some(Limit::Nesting), "{levels}");
         }
         let mut packed = b"x".to_vec();
         let mut name = "x".to_owned();
@@ -334,8 +336,11 @@ mod tests {
             packed = gzipped(&packed);
             name += ".gz";
         }
-        assert_eq!(exceeded(visited(&name, &packed)), Some(Limit::Nesting));
-        // An uncompressed file, in spite of its name, is visited as a file.
+        assert_eq!(
+            exceeded_limit(visited(&name, &packed)),
+            Some(Limit::Nesting)
+        );
+        // An uncompressed file is visited as a file, despite its name.
         assert_eq!(
             visited("x.gz.gz", b"x").unwrap(),
             [("x.gz.gz".to_owned(), 1)]
@@ -346,9 +351,9 @@ mod tests {
         );
     }
 
-    /// A gzip file declares no length; a sparse file declares one that it does not have.
+    /// A gzip file declares no length, and a sparse file declares a false one.
     #[test]
-    fn what_unpacks_to_too_much_ends_at_the_limit() {
+    fn archives_that_unpack_to_too_much_exceed_the_limit() {
         let limits = DecodingLimits {
             unpacked: 1 << 20,
             ratio: 10,
@@ -356,29 +361,29 @@ mod tests {
         };
         let bomb = gzipped(&vec![0; 16 << 20]);
         let found = visited_within(limits, "x.csv.gz", &bomb);
-        assert_eq!(exceeded(found), Some(Limit::Unpacked));
-        // Packed again: all archives together have the limit of the outermost.
+        assert_eq!(exceeded_limit(found), Some(Limit::Unpacked));
+        // Compressed twice: the limit of the outermost archive applies to all nested archives together.
         let found = visited_within(limits, "x.gz.gz", &gzipped(&bomb));
-        assert_eq!(exceeded(found), Some(Limit::Unpacked));
+        assert_eq!(exceeded_limit(found), Some(Limit::Unpacked));
         let small = DecodingLimits {
             spooled: 1 << 20,
             ..DecodingLimits::default()
         };
         let found = visited_within(small, "x.zip.gz", &bomb);
-        assert_eq!(exceeded(found), Some(Limit::Spooled));
+        assert_eq!(exceeded_limit(found), Some(Limit::Spooled));
         assert_eq!(visited("x.csv.gz", &bomb).unwrap()[0].1, 16 << 20);
     }
 
-    /// The end of a GNU sparse header: a terabyte of which no byte is stored.
+    /// A GNU sparse header that declares a terabyte, of which no byte is stored.
     #[test]
-    fn a_sparse_file_of_a_terabyte_ends_at_the_limit() {
+    fn sparse_file_of_a_terabyte_exceeds_the_limit() {
         let mut sparse = tar(&["a"]);
         let mut set = |at: usize, text: &[u8]| {
             sparse[at..at + text.len()].copy_from_slice(text);
         };
         set(156, b"S");
         set(257, b"ustar  \0");
-        // 1 TiB in base 256: the length, and the offset of its only piece, which is empty.
+        // 1 TiB in base 256, used as the length and as the offset of the only piece, which is empty.
         let tebibyte = [0x80, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0];
         set(124, b"00000000000\0");
         set(386, &tebibyte);
@@ -389,6 +394,6 @@ mod tests {
         let sum: u32 = sparse[..512].iter().map(|byte| u32::from(*byte)).sum();
         sparse[148..156].copy_from_slice(format!("{sum:06o}\0 ").as_bytes());
         let found = visited("a.tar", &sparse);
-        assert_eq!(exceeded(found), Some(Limit::Unpacked));
+        assert_eq!(exceeded_limit(found), Some(Limit::Unpacked));
     }
 }

@@ -1,4 +1,4 @@
-//! Errors of reading content, by cause: the content, a limit, or the system.
+//! Errors from reading content, classified by cause: the content, a limit, or the system.
 
 use std::error::Error;
 use std::io;
@@ -7,19 +7,19 @@ use std::path::{Path, PathBuf};
 use prep_failure::{causes, chain, is_from_system};
 use prep_formats::limits::LimitExceeded;
 
-/// An error of reading content. Only [`Damaged`](Self::Damaged) is a statement about the content.
+/// An error from reading content. Only [`Damaged`](Self::Damaged) means that the content is wrong.
 #[derive(Debug, thiserror::Error)]
 pub enum ContentsError {
-    /// The bytes can be read, but they are not of the format.
+    /// The bytes can be read, but do not have the expected format.
     #[error("{0}")]
     Damaged(String),
-    /// Decoding the bytes would take more than the limits allow.
+    /// Decoding the bytes would exceed a limit.
     #[error("{0}")]
     Limit(#[source] LimitExceeded),
     /// A directory entry that is not read, for example a symbolic link.
     #[error("{} {reason}", path.display())]
     Refused { path: PathBuf, reason: &'static str },
-    /// The system failed: disk full, too many open files, bad block, no permission, no such file ...
+    /// The system failed: disk full, too many open files, bad block, permission denied, no such file, and so on.
     #[error("{}", access(path.as_deref(), source))]
     System {
         path: Option<PathBuf>,
@@ -58,7 +58,7 @@ impl ContentsError {
         ContentsError::Damaged(chain(&error))
     }
 
-    /// Makes a failure of the system at this path.
+    /// Returns a function that creates a system error with this path.
     pub fn system_error(path: &Path) -> impl Fn(io::Error) -> ContentsError + '_ {
         move |error| match ContentsError::from(error) {
             ContentsError::System { path: None, source } => ContentsError::System {
@@ -74,7 +74,7 @@ impl ContentsError {
         matches!(self, ContentsError::System { .. })
     }
 
-    /// Makes a copy, for errors that a decoder owns.
+    /// Returns a copy of the error, because a decoder owns the original.
     fn copy(&self) -> Self {
         match self {
             ContentsError::Damaged(reason) => ContentsError::Damaged(reason.clone()),
@@ -91,7 +91,7 @@ impl ContentsError {
     }
 }
 
-/// Decoders and [`Read`](io::Read) fail with I/O errors, whatever the reason.
+/// Decoders and [`Read`](io::Read) return I/O errors for all causes, so the error must be classified.
 impl From<io::Error> for ContentsError {
     fn from(error: io::Error) -> Self {
         ContentsError::classify(error)
@@ -114,9 +114,9 @@ mod tests {
 
     use super::*;
 
-    /// Every error number of the system, through every wrapper that decoders use.
+    /// Tests every error number of the system with every wrapper that decoders use.
     #[test]
-    fn the_systems_failures_are_never_damage() {
+    fn system_failures_are_not_classified_as_damage() {
         for number in 1..133 {
             let raw = || io::Error::from_raw_os_error(number);
             let in_a_zip = ZipError::Io {
@@ -127,7 +127,7 @@ mod tests {
                 raw(),
                 io::Error::other(raw()),
                 io::Error::from(in_a_zip),
-                // The number is lost when a path is added.
+                // Adding a path to an error drops its number.
                 match raw().kind() {
                     ErrorKind::InvalidInput | ErrorKind::Unsupported => raw(),
                     kind => io::Error::new(kind, "with a path"),
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn damage_and_limits_keep_their_meaning() {
+    fn damage_and_limits_are_classified() {
         for kind in [
             ErrorKind::InvalidData,
             ErrorKind::UnexpectedEof,

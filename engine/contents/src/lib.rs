@@ -1,20 +1,21 @@
-//! Reads prepared data in any packing: files, members of archives, rows of tables. The audit, the comparison of directories and
-//! the search for leaks open data through this crate.
+//! Reads prepared data in any format: files, members of archives, rows of tables. The audit, the comparison of
+//! directories and the search for leaks read data through this crate.
 //!
 //! ```text
 //! error      errors by cause: content, limits, system
-//! read       bytes in pieces: comparing, hashing
-//! listing    the files of a directory                  entries   each file of a directory, archives entered
+//! read       bytes in chunks: comparing, hashing
+//! listing    the files of a directory                  entries   each file of a directory, and members of its archives
 //! packing    how zip, tar and gzip archives store their members
-//! archive    the members of zip, tar, 7z and gzip      members   two archives: members that differ
-//! pixels     images, decoded
+//! archive    the members of zip, tar, 7z and gzip      members   differences between the members of two archives
+//! pixels     decoded images
 //! table/     a file as rows of cells: CSV, lines, JSON, BSON, Parquet, arrays
 //! pairing/   two tables: common columns, and pairs of rows
 //! ```
 //!
-//! Content is not trusted: every number in it is checked against [`DecodingLimits`] before anything is allocated, repeated or entered.
-//! Memory is bounded: files are read in pieces, a member that must be read more than once is copied to a temporary file, and a
-//! table needs one hash per differing row. Nothing is guessed: unreadable content is an error.
+//! Content is not trusted: every number in it is compared with [`DecodingLimits`] before the code allocates memory,
+//! loops or opens a nested archive because of it. Memory is bounded: files are read in chunks, a member that must be
+//! read more than once is copied to a temporary file, and a table needs one hash per differing row. Unreadable content
+//! is an error, never guessed.
 
 pub mod archive;
 pub mod entries;
@@ -43,10 +44,10 @@ pub struct Resources<'a> {
 }
 
 impl Resources<'_> {
-    /// Checks how deep an archive is nested: 1 is an archive, 2 an archive in an archive.
+    /// Checks the nesting depth of an archive: 1 for an archive, 2 for an archive in an archive.
     ///
     /// # Errors
-    /// [`ContentsError::Limit`].
+    /// Returns [`ContentsError::Limit`] if the depth exceeds the limit.
     pub fn check_nesting(&self, depth: u64) -> Result<()> {
         let checked = self.limits.check(Limit::Nesting, depth);
         checked.map_err(ContentsError::Limit)

@@ -1,21 +1,22 @@
-//! Listings of trees.
+//! Lists the files of a directory tree.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::error::{ContentsError, Result};
 
-/// Paths with `/` between segments, and sizes.
+/// The size of each file by path. Path segments are separated by `/`.
 #[derive(Debug, Default)]
 pub struct Listing {
     pub files: BTreeMap<String, u64>,
 }
 
-/// Visits all files below a directory, depth first, in the order of their names: path below `root`, place and length.
+/// Visits all files below a directory, depth first, in the order of their names. `visit` receives the path relative to
+/// `root`, the path on disk and the length.
 ///
 /// # Errors
-/// When a directory cannot be read; and errors of `visit`. Everything except files and directories is an error, because a symbolic
-/// link of a foreign tree could lead elsewhere, and a pipe would never end.
+/// If a directory cannot be read. Also returns errors from `visit`. Entries other than files and directories are
+/// errors, because a symbolic link in an untrusted tree could lead out of it, and reading a pipe would never end.
 pub(crate) fn walk(
     root: &Path,
     visit: &mut dyn FnMut(&str, &Path, u64) -> Result<()>,
@@ -41,7 +42,7 @@ pub(crate) fn walk(
                 let path = entry.path();
                 Err(ContentsError::Refused { path, reason })
             };
-            // The metadata of a link are its own, not those of its target.
+            // For a link, this returns the metadata of the link itself, not those of its target.
             let metadata = entry
                 .metadata()
                 .map_err(ContentsError::system_error(&place))?;
@@ -58,7 +59,7 @@ pub(crate) fn walk(
             };
             left.push((format!("{prefix}{name}"), length));
         }
-        // The stack has the first name on top.
+        // Sort in reverse, so that the first name is on top of the stack.
         let children = left.get_mut(begin..).unwrap_or_default();
         children.sort_by(|(one, _), (other, _)| other.cmp(one));
     }
@@ -66,10 +67,10 @@ pub(crate) fn walk(
 }
 
 impl Listing {
-    /// All files below a directory.
+    /// Lists all files below a directory.
     ///
     /// # Errors
-    /// When a directory cannot be read, or has entries other than files and directories.
+    /// If a directory cannot be read, or has entries other than files and directories.
     pub fn read(root: &Path) -> Result<Listing> {
         let mut listing = Listing::default();
         walk(root, &mut |path, _, length| {
@@ -79,7 +80,7 @@ impl Listing {
         Ok(listing)
     }
 
-    /// Returns the common paths, in order.
+    /// Returns the paths that are in both listings, in order.
     pub fn common(&self, other: &Listing) -> Vec<String> {
         let common = self.files.keys();
         common
@@ -88,7 +89,7 @@ impl Listing {
             .collect()
     }
 
-    /// Returns the files that the other listing does not have.
+    /// Returns the files that are missing in the other listing, with their sizes.
     pub fn missing_from(&self, other: &Listing) -> BTreeMap<String, u64> {
         let own = self.files.iter();
         own.filter(|(path, _)| !other.files.contains_key(*path))
@@ -102,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_come_in_the_order_of_their_names_directory_by_directory() {
+    fn files_are_visited_in_order_of_names_depth_first() {
         let root = tempfile::tempdir().unwrap();
         for path in ["b/2", "b/1", "a.txt", "b-1", "c/d/e"] {
             let path = root.path().join(path);
@@ -120,9 +121,9 @@ mod tests {
         assert_eq!(Listing::read(root.path()).unwrap().files.len(), 5);
     }
 
-    /// A link could show a file that its author cannot read. A pipe has no end.
+    /// A link could reveal a file that the author of the tree cannot read. A pipe has no end.
     #[test]
-    fn links_and_pipes_are_refused() {
+    fn links_and_pipes_are_errors() {
         use std::os::unix::ffi::OsStrExt;
         use std::os::unix::net::UnixListener;
 

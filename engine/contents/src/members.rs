@@ -23,19 +23,19 @@ pub enum MemberDifference<'a> {
     OnlyHere {
         size: u64,
     },
-    /// `theirs` has our content under this name, which `ours` does not have.
+    /// In `theirs`, the content of this member has the name `there`, which `ours` does not have.
     Renamed {
         there: &'a str,
         size: u64,
     },
-    /// Theirs has under this name what ours has under another one that differs as well.
+    /// In `theirs`, this name has the content that a different name has in `ours`. That name differs as well.
     Swapped {
         there: &'a str,
-        /// Lengths of both contents of this name.
+        /// Length of the member in `theirs` and in `ours`.
         theirs: u64,
         ours: u64,
     },
-    /// The contents differ. Both are files that exist during the call.
+    /// The contents differ. Both contents are in files that exist during the call.
     Differ {
         theirs: &'a Path,
         ours: &'a Path,
@@ -46,7 +46,7 @@ pub enum MemberDifference<'a> {
 #[derive(Debug)]
 pub enum ArchiveComparison {
     Compared(MemberTotals),
-    /// One of them is damaged, or exceeds a limit.
+    /// One of the archives is damaged, or exceeds a limit.
     Unreadable(ArchiveSide, ContentsError),
 }
 
@@ -63,7 +63,7 @@ struct Content {
     hash: blake3::Hash,
 }
 
-/// A member's path, and the number of members with the same path before it.
+/// A member's path, and the number of earlier members with the same path.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 struct Name {
     path: String,
@@ -84,23 +84,24 @@ type List = BTreeMap<Name, Content>;
 /// Totals over the members of both archives.
 #[derive(Debug, Default, Clone, Copy)]
 pub struct MemberTotals {
-    /// Members of one name with equal content.
+    /// Number of names whose members have equal content.
     pub equal: u64,
-    /// Whether members of equal names have another order.
+    /// Whether the common members have a different order.
     pub reordered: bool,
 }
 
 /// Receives a member that differs: its name and the difference.
 pub type VisitDifference<'a> = &'a mut dyn FnMut(&str, MemberDifference<'_>) -> Result<()>;
 
-/// Compares the archives `theirs` and `ours`, which errors name `path`, and visits members that differ. Contents are compared, not the
-/// checksums that an archive declares.
+/// Compares the archives `theirs` and `ours`, which errors call `path`, and visits members that differ. Compares
+/// contents, not the checksums that an archive declares.
 ///
-/// Members that differ are copied to the temporary directory. Zip archives are read by position, so one pair at a time is copied.
-/// From other archives, all members of `theirs` are copied, and one of `ours` at a time. No file stays open.
+/// Members that differ are copied to the temporary directory. Zip archives allow random access, so only one pair is
+/// copied at a time. From other archives, all differing members of `theirs` are copied, and one member of `ours` at a
+/// time. No file stays open.
 ///
 /// # Errors
-/// When the system fails; and errors of `visit`.
+/// If the system fails. Also returns errors from `visit`.
 pub fn compare(
     path: &str,
     theirs: &Path,
@@ -131,14 +132,14 @@ pub fn compare(
         equal: 0,
         reordered: is_reordered(&there, &here),
     };
-    let differ = one_sided(&there.members, &here.members, &mut compared, visit)?;
+    let differ = visit_one_sided_members(&there.members, &here.members, &mut compared, visit)?;
     if differ.is_empty() {
         return Ok(ArchiveComparison::Compared(compared));
     }
     drop((there, here));
     match kind {
-        Archive::Zip => by_position(&differ, theirs, ours, resources, visit)?,
-        kind => in_sequence(kind, path, &differ, [theirs, ours], resources, visit)?,
+        Archive::Zip => compare_zip_members(&differ, theirs, ours, resources, visit)?,
+        kind => compare_members_in_sequence(kind, path, &differ, [theirs, ours], resources, visit)?,
     }
     Ok(ArchiveComparison::Compared(compared))
 }
@@ -170,7 +171,7 @@ fn list(
     Ok(listed)
 }
 
-/// Returns whether common members have another order.
+/// Returns whether the common members have a different order.
 fn is_reordered(there: &ArchiveMembers, here: &ArchiveMembers) -> bool {
     let common = there.order.iter();
     let common = common.filter(|name| here.members.contains_key(*name));
@@ -179,8 +180,8 @@ fn is_reordered(there: &ArchiveMembers, here: &ArchiveMembers) -> bool {
     !common.eq(ours)
 }
 
-/// Visits members of one side only. Returns those of both that differ.
-fn one_sided(
+/// Visits members that only one archive has. Returns the common members that differ.
+fn visit_one_sided_members(
     there: &List,
     here: &List,
     compared: &mut MemberTotals,
@@ -213,7 +214,7 @@ fn one_sided(
             }
         }
     }
-    // Members that have each other's content.
+    // Find members whose contents are swapped.
     let mut elsewhere: HashMap<blake3::Hash, &Name> = HashMap::new();
     for name in &differ {
         if let Some(content) = there.get(name) {
@@ -248,8 +249,8 @@ fn one_sided(
     Ok(differ)
 }
 
-/// Visits the members of zip archives that differ, in the order of their names.
-fn by_position(
+/// Visits the differing members of zip archives, in the order of their names.
+fn compare_zip_members(
     differ: &BTreeSet<Name>,
     theirs: &Path,
     ours: &Path,
@@ -287,8 +288,8 @@ fn by_position(
     Ok(())
 }
 
-/// Visits the members of other archives that differ, in our order.
-fn in_sequence(
+/// Visits the differing members of other archives, in the order of `ours`.
+fn compare_members_in_sequence(
     kind: Archive,
     path: &str,
     differ: &BTreeSet<Name>,
@@ -312,7 +313,7 @@ fn in_sequence(
     })
 }
 
-/// Distinguishes members of the same path.
+/// Gives members with the same path different names.
 #[derive(Default)]
 struct Names(HashMap<String, u32>);
 
@@ -328,7 +329,7 @@ impl Names {
     }
 }
 
-/// Visits members by unique names.
+/// Visits members with unique names.
 fn numbered(
     kind: Archive,
     place: &Path,
@@ -386,7 +387,8 @@ mod tests {
         writer.finish().unwrap()
     }
 
-    /// Names of members that differ, and the number of files in the temporary directory and of open ones during the comparison.
+    /// Returns the names of members that differ, and, during the comparison, the numbers of temporary files and of open
+    /// files.
     fn differing(path: &str, theirs: &[u8], ours: &[u8]) -> (Vec<String>, usize, usize) {
         let directory = tempfile::tempdir().unwrap();
         let temp = tempfile::tempdir().unwrap();
@@ -415,9 +417,10 @@ mod tests {
         (names, copies, open)
     }
 
-    /// A file was kept open for each member that differs: thousands of them, beyond what a process may have.
+    /// Regression test: a file stayed open for each member that differs, so thousands of members exceeded the limit of
+    /// a process.
     #[test]
-    fn members_that_differ_hold_no_file_open() {
+    fn differing_members_keep_no_file_open() {
         let members = |word: &str| -> Vec<(String, String)> {
             let numbers = 100..500;
             let member = |number: usize| (number.to_string(), format!("{word} {number}"));
@@ -433,9 +436,9 @@ mod tests {
         }
     }
 
-    /// `a`, `a` and `a (2)` were two members.
+    /// Regression test: the three members `a`, `a` and `a (2)` were treated as two.
     #[test]
-    fn members_of_one_name_are_told_apart() {
+    fn members_with_the_same_name_are_distinguished() {
         let member = |name: &str, content: &str| (name.to_owned(), content.to_owned());
         let one = [member("a", "1"), member("a", "2"), member("a (2)", "3")];
         let other = [

@@ -1,6 +1,7 @@
-//! How archives store their members: their order, methods, times and owners, as headers and directories have them.
+//! Reads how archives store their members: order, methods, times and owners, from headers and directories.
 //!
-//! Readers of content need none of this. It is what somebody sees who looks at an archive without opening its members.
+//! Reading the content of members does not need this information. It is what a person can see about an archive without
+//! opening its members, so it can be a leak.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read};
@@ -14,41 +15,42 @@ use prep_formats::gzip::is_gzip;
 use crate::error::{ContentsError, Result};
 use prep_failure::QuotedValue;
 
-/// Archives with longer directories are not looked at.
+/// Archives with a longer directory are not examined.
 const MAX_DIRECTORY_BYTES: usize = 256 << 20;
 
-/// The end record and the longest comment behind it.
+/// Length of the end record with the longest possible comment after it.
 const END_BYTES: u64 = 22 + 0xffff;
 
-/// Longest extra field of a member that is kept.
+/// Maximum length of an extra field that is recorded.
 const MAX_EXTRA: usize = 24;
 
-/// Compressed tar archives that are longer are not read once more for their headers.
+/// Longer compressed tar archives are not read again for their headers.
 const MAX_PACKED_TAR_BYTES: u64 = 256 << 20;
 
-/// Longest name in a header of its own.
+/// Maximum length of a name that is stored in a separate header.
 const MAX_NAME: usize = 1 << 16;
 
 /// Bytes of a block of a tar archive.
-const BLOCK: usize = 512;
+const BLOCK_BYTES: usize = 512;
 
-/// A member as a directory or a header describes it.
+/// The properties of a member in the directory or header of an archive.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Packed {
     pub name: String,
-    /// Seconds since some epoch. In zip archives without Unix times it is MS-DOS's calendar, in which every month has 31 days.
+    /// Modification time in seconds since an epoch that is the same for all members. In zip archives without Unix
+    /// times, it is computed from MS-DOS times as if every month had 31 days.
     pub time: f64,
-    /// Version, flags, method, attributes, owner and extra fields, as a text to compare.
+    /// Version, flags, method, attributes, owner and extra fields, formatted as a text for comparison.
     pub form: String,
-    /// Bytes in the archive, if members are compressed one by one.
+    /// Compressed size in bytes, if members are compressed separately.
     pub compressed_bytes: Option<u64>,
 }
 
-/// The members of the zip archive in a range of a file, in the order of its directory. Empty if this is not a zip archive, or if it has
-/// more than 4 GB.
+/// Returns the members of the zip archive in a range of a file, in the order of its directory. Empty if the range is
+/// not a zip archive, or has more than 4 GB.
 ///
 /// # Errors
-/// When the file cannot be read.
+/// If the file cannot be read.
 pub fn of_zip(file: &File, range: Range<u64>) -> io::Result<Vec<Packed>> {
     let length = range.end.saturating_sub(range.start);
     let begin = length.saturating_sub(END_BYTES);
@@ -113,7 +115,8 @@ fn members(directory: &[u8]) -> Vec<Packed> {
     found
 }
 
-/// The ids and contents of extra fields, without times and lengths, which members have of their own; and the Unix time.
+/// Returns the ids and contents of extra fields, and the Unix time. Leaves out times and lengths, because they differ
+/// between members.
 fn extra_fields(extra: &[u8]) -> (String, Option<f64>) {
     let (mut text, mut time, mut at) = (String::from("["), None, 0);
     while let (Some(id), Some(length)) = (number(extra, at, 2), number(extra, at + 2, 2)) {
@@ -136,10 +139,10 @@ fn extra_fields(extra: &[u8]) -> (String, Option<f64>) {
     (text, time)
 }
 
-/// The header of a gzip file as that of its only member. `None` if this is not a gzip file.
+/// Returns the header of a gzip file as the description of its only member. `None` if the file is not a gzip file.
 ///
 /// # Errors
-/// When the file cannot be read.
+/// If the file cannot be read.
 pub fn of_gzip(place: &Path) -> Result<Option<Packed>> {
     let file = File::open(place).map_err(ContentsError::system_error(place))?;
     let length = file
@@ -172,11 +175,11 @@ pub fn of_gzip(place: &Path) -> Result<Option<Packed>> {
     }))
 }
 
-/// The members of a tar archive, plain or compressed by gzip, in their order. Damage ends the list. Compressed archives of more than
-/// 256 MB have none.
+/// Returns the members of a tar archive, uncompressed or gzipped, in order. The list ends at the first damage. Empty
+/// for compressed archives of more than 256 MB.
 ///
 /// # Errors
-/// When the file cannot be read.
+/// If the file cannot be read.
 pub fn of_tar(place: &Path) -> Result<Vec<Packed>> {
     let at = ContentsError::system_error(place);
     let file = File::open(place).map_err(&at)?;
@@ -207,9 +210,9 @@ pub fn of_tar(place: &Path) -> Result<Vec<Packed>> {
     Ok(found)
 }
 
-/// Reads the headers of a tar archive. `read` skips bytes and fills a block; it returns false at the end.
+/// Reads the headers of a tar archive. `read` skips bytes and then fills a block. It returns false at the end.
 fn headers(read: &mut dyn FnMut(&mut [u8], u64) -> bool, found: &mut Vec<Packed>) {
-    let mut header = [0_u8; BLOCK];
+    let mut header = [0_u8; BLOCK_BYTES];
     let (mut skip, mut long_name) = (0, None);
     while read(&mut header, skip) {
         let field = |from: usize, length: usize| {
@@ -223,7 +226,7 @@ fn headers(read: &mut dyn FnMut(&mut [u8], u64) -> bool, found: &mut Vec<Packed>
         }
         let size = octal(124, 12);
         let kind = header.get(156).copied().unwrap_or(0);
-        skip = size.next_multiple_of(BLOCK as u64);
+        skip = size.next_multiple_of(BLOCK_BYTES as u64);
         match kind {
             b'L' | b'x' => {
                 let mut text = vec![0; usize::try_from(skip).unwrap_or(usize::MAX).min(MAX_NAME)];
@@ -267,7 +270,7 @@ fn headers(read: &mut dyn FnMut(&mut [u8], u64) -> bool, found: &mut Vec<Packed>
     }
 }
 
-/// The path in the records of a pax header: `LENGTH path=PATH`.
+/// Returns the path in the records of a pax header: `LENGTH path=PATH`.
 fn pax_path(records: &str) -> Option<String> {
     let record = records.lines().find_map(|line| line.split_once(" path="));
     record.map(|(_, path)| path.to_owned())
@@ -279,7 +282,7 @@ mod tests {
     use prep_formats::zip::{ZipMethod, ZipWriter};
 
     #[test]
-    fn members_come_in_the_order_of_the_directory_with_their_methods() {
+    fn zip_members_have_directory_order_and_methods() {
         let mut writer = ZipWriter::new(Vec::new());
         writer.add_file("b", ZipMethod::Stored, &b"xx"[..]).unwrap();
         writer
@@ -299,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn extra_fields_are_compared_by_content_and_times_are_read() {
+    fn extra_fields_contain_content_and_time() {
         let extra = [
             b"\x55\x54\x05\x00\x01\x00\x00\x00\x60".as_slice(),
             b"ux\x02\x00\x01\x07",
@@ -312,9 +315,9 @@ mod tests {
         );
     }
 
-    /// A header of a file, and its blocks.
+    /// Returns the header and the data blocks of a file.
     fn tar_member(name: &str, kind: u8, owner: &str, content: &[u8]) -> Vec<u8> {
-        let mut out = vec![0; BLOCK];
+        let mut out = vec![0; BLOCK_BYTES];
         for (at, text) in [
             (0, name),
             (108, owner),
@@ -325,12 +328,12 @@ mod tests {
         }
         out[156] = kind;
         out.extend(content);
-        out.resize(out.len().next_multiple_of(BLOCK), 0);
+        out.resize(out.len().next_multiple_of(BLOCK_BYTES), 0);
         out
     }
 
     #[test]
-    fn headers_of_tar_archives_are_read_plain_and_compressed() {
+    fn tar_headers_are_read_plain_and_compressed() {
         use std::io::Write;
         let long = "d/".repeat(90) + "b";
         let archive = [

@@ -1,4 +1,4 @@
-//! Decodes PNG and JPEG images, which are recognised by their first bytes.
+//! Decodes PNG and JPEG images, which it recognises by their first bytes.
 
 use png::Transformations;
 use prep_formats::limits::{DecodingLimits, Limit};
@@ -8,24 +8,24 @@ use zune_jpeg::zune_core::options::DecoderOptions;
 
 use crate::error::{ContentsError, Result};
 
-/// Size and samples of an image, in a form that depends on its pixels only: palettes, few bits, and grey instead of three
-/// equal colours are forms of the same pixels.
+/// Size and samples of an image. They depend only on the pixels: the same pixels with a palette, with fewer bits per
+/// sample, or as grey instead of three equal colours give equal values.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pixels {
     pub width: usize,
     pub height: usize,
-    /// Bytes of a sample: 1, or 2 with the higher one first.
+    /// Bytes per sample: 1, or 2 in big-endian order.
     pub sample: usize,
-    /// Pixel by pixel: red, green and blue or a single grey, and perhaps how much it covers.
+    /// Samples pixel by pixel: red, green and blue, or grey, and alpha if the image has it.
     pub bytes: Vec<u8>,
 }
 
-/// The format's own limit on width and height.
+/// The limit of the format for width and height.
 const MAX_JPEG_SIDE: usize = 0xffff;
 
 impl Pixels {
     /// # Errors
-    /// When the file is damaged or of another format, or the image has more pixels than allowed.
+    /// If the file is damaged or has a different format, or if the image has more pixels than allowed.
     pub fn decode(file: &[u8], limits: &DecodingLimits) -> Result<Pixels> {
         if file.starts_with(b"\x89PNG") {
             return png(file, limits);
@@ -36,7 +36,7 @@ impl Pixels {
         Err(damaged("neither PNG nor JPEG"))
     }
 
-    /// Bytes of a pixel.
+    /// Returns the bytes per pixel.
     pub fn stride(&self) -> usize {
         self.bytes.len() / (self.width * self.height).max(1)
     }
@@ -46,7 +46,7 @@ fn damaged(reason: impl Into<String>) -> ContentsError {
     ContentsError::Damaged(reason.into())
 }
 
-/// Checks a size before anything is allocated for it.
+/// Checks the declared size of an image before memory is allocated for it.
 fn check(limits: &DecodingLimits, width: u64, height: u64) -> Result<()> {
     let checked = limits.check(Limit::Pixels, width.saturating_mul(height));
     checked.map_err(ContentsError::Limit)
@@ -71,7 +71,7 @@ fn jpeg(file: &[u8], limits: &DecodingLimits) -> Result<Pixels> {
 }
 
 fn png(file: &[u8], limits: &DecodingLimits) -> Result<Pixels> {
-    // Palettes, few bits and transparency are forms of the same pixels.
+    // Expand palettes, few bits per sample and transparency, because they only encode the same pixels differently.
     let mut decoder = prep_formats::png::decoder(file, limits).map_err(ContentsError::classify)?;
     decoder.set_transformations(Transformations::EXPAND | Transformations::ALPHA);
     decoder.set_ignore_text_chunk(true);
@@ -82,7 +82,7 @@ fn png(file: &[u8], limits: &DecodingLimits) -> Result<Pixels> {
     bytes.truncate(info.buffer_size());
     let sample = (info.bit_depth as usize / 8).max(1);
     if info.color_type == png::ColorType::GrayscaleAlpha {
-        // Grey as three equal colours.
+        // Expand grey to three equal colours.
         let mut wide = Vec::with_capacity(2 * bytes.len());
         for pixel in bytes.chunks_exact(2 * sample) {
             let (grey, alpha) = pixel.split_at(sample);
@@ -104,7 +104,7 @@ fn png(file: &[u8], limits: &DecodingLimits) -> Result<Pixels> {
 mod tests {
     use super::*;
 
-    /// A PNG image whose header claims this size, and whose data are missing.
+    /// Returns a PNG image whose header declares this size, and which has no data.
     fn claim(width: u32, height: u32) -> Vec<u8> {
         let mut file = b"\x89PNG\r\n\x1a\n".to_vec();
         let mut header = b"IHDR".to_vec();
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_that_are_only_claimed_are_not_allocated() {
+    fn declared_sizes_without_data_allocate_no_memory() {
         let limits = DecodingLimits::default();
         for (width, height) in [
             (1 << 20, 1 << 20),
@@ -146,7 +146,7 @@ mod tests {
         );
         let small = Pixels::decode(&claim(10, 10), &limits);
         assert!(matches!(small, Err(ContentsError::Damaged(_))), "{small:?}");
-        // A JPEG image's frame header comes after its first marker.
+        // In a JPEG image, the frame header follows the first marker.
         let mut jpeg = b"\xff\xd8\xff\xc0\0\x11\x08\xff\xff\xff\xff\x03".to_vec();
         jpeg.extend(
             b"\x01\x22\0\x02\x11\x01\x03\x11\x01\xff\xda\0\x0c\x03\x01\0\x02\x11\x03\x11\0\x3f\0",
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn grey_and_three_equal_colours_are_the_same_pixels() {
+    fn grey_equals_three_equal_colours() {
         let encoded = |color, data: &[u8]| {
             let mut file = Vec::new();
             let mut encoder = png::Encoder::new(&mut file, 2, 1);

@@ -1,4 +1,4 @@
-//! Reading files in pieces.
+//! Reads, compares and hashes files in chunks.
 
 use std::cell::RefCell;
 use std::fs::File;
@@ -15,7 +15,7 @@ use crate::error::{ContentsError, Result};
 const BUFFER: usize = 1 << 18;
 
 thread_local! {
-    /// Of this thread, for two files: memory is cleared once, not for each pair.
+    /// Buffers of this thread for two files, which are reused, so that memory is not cleared for each pair.
     static BUFFERS: RefCell<(Vec<u8>, Vec<u8>)> = const { RefCell::new((Vec::new(), Vec::new())) };
 }
 
@@ -31,10 +31,10 @@ pub enum Bytes {
     },
 }
 
-/// Compares two files up to the first difference. Two names of one file are not read.
+/// Compares two files up to the first difference. If both paths are hard links to the same file, reads nothing.
 ///
 /// # Errors
-/// When one cannot be read.
+/// If a file cannot be read.
 pub fn compare(theirs: &Path, ours: &Path) -> Result<Bytes> {
     let (mut a, mut b) = (open(theirs)?, open(ours)?);
     let first = a.metadata().map_err(ContentsError::system_error(theirs))?;
@@ -43,7 +43,7 @@ pub fn compare(theirs: &Path, ours: &Path) -> Result<Bytes> {
         return Ok(Bytes::Equal);
     }
     BUFFERS.with_borrow_mut(|(one, two)| {
-        // Most files are small: one read each, and another that finds the end.
+        // Most files are small: they need one read for the content, and a second read that finds the end.
         let longest = first.len().max(second.len());
         let room = usize::try_from(longest + 1).unwrap_or(BUFFER).min(BUFFER);
         for buffer in [&mut *one, &mut *two] {
@@ -73,7 +73,7 @@ fn read_both(mut a: &mut File, one: &mut [u8], mut b: &mut File, two: &mut [u8])
             one.get(..m).unwrap_or_default(),
             two.get(..n).unwrap_or_default(),
         );
-        // Equal pieces are compared with one call.
+        // Compare the chunks with one call, which is fast if they are equal.
         let common = m.min(n);
         if x.get(..common) != y.get(..common)
             && let Some(place) = x.iter().zip(y).position(|(x, y)| x != y)
@@ -88,7 +88,7 @@ fn read_both(mut a: &mut File, one: &mut [u8], mut b: &mut File, two: &mut [u8])
         if m > n {
             return Ok(Bytes::Differ { at: at + n as u64 });
         }
-        // A buffer that is not full means that the files end.
+        // If a buffer is not full, its file has ended.
         if m < one.len() {
             return Ok(Bytes::Equal);
         }
@@ -99,7 +99,7 @@ fn read_both(mut a: &mut File, one: &mut [u8], mut b: &mut File, two: &mut [u8])
 /// Copies all bytes of a reader to a temporary file, which is removed when the path is dropped. No file stays open.
 ///
 /// # Errors
-/// When the reader fails, has more bytes than the limits allow, or the file cannot be written.
+/// If the reader fails or has more bytes than the limits allow, or if the temporary file cannot be written.
 pub fn spool(content: &mut dyn Read, resources: &Resources<'_>) -> Result<TempPath> {
     let temp = resources.temp;
     std::fs::create_dir_all(temp).map_err(ContentsError::system_error(temp))?;
@@ -114,7 +114,7 @@ pub fn spool(content: &mut dyn Read, resources: &Resources<'_>) -> Result<TempPa
 /// Reads until the buffer is full or the input ends.
 ///
 /// # Errors
-/// When it cannot be read.
+/// If the input cannot be read.
 pub fn fill(input: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
     let mut filled = 0;
     while let Some(rest) = buffer.get_mut(filled..).filter(|rest| !rest.is_empty()) {
@@ -128,10 +128,10 @@ pub fn fill(input: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
     Ok(filled)
 }
 
-/// Calls `visit` with all bytes of a reader, piece by piece. Returns their number.
+/// Calls `visit` with all bytes of a reader, chunk by chunk. Returns the number of bytes.
 ///
 /// # Errors
-/// When it cannot be read.
+/// If the input cannot be read.
 pub fn each_chunk(input: &mut impl Read, mut visit: impl FnMut(&[u8])) -> io::Result<u64> {
     let (mut buffer, mut bytes) = (vec![0; BUFFER], 0);
     loop {
@@ -144,10 +144,10 @@ pub fn each_chunk(input: &mut impl Read, mut visit: impl FnMut(&[u8])) -> io::Re
     }
 }
 
-/// Hashes a file's content, to find equal files.
+/// Hashes the content of a file, to find files with equal content.
 ///
 /// # Errors
-/// When it cannot be read.
+/// If the input cannot be read.
 pub fn content(path: &Path) -> Result<blake3::Hash> {
     hash(&mut open(path)?)
 }
@@ -155,17 +155,17 @@ pub fn content(path: &Path) -> Result<blake3::Hash> {
 /// Hashes all bytes of a reader.
 ///
 /// # Errors
-/// When it cannot be read.
+/// If the input cannot be read.
 pub fn hash(content: &mut dyn Read) -> Result<blake3::Hash> {
     let mut hasher = blake3::Hasher::new();
     hasher.update_reader(content)?;
     Ok(hasher.finalize())
 }
 
-/// Reads at most `most` bytes from the beginning of a file.
+/// Reads at most `length` bytes from the beginning of a file.
 ///
 /// # Errors
-/// When it cannot be read.
+/// If the input cannot be read.
 pub fn head(path: &Path, length: usize) -> Result<Vec<u8>> {
     let mut head = vec![0; length];
     let count = fill(&mut open(path)?, &mut head).map_err(ContentsError::system_error(path))?;
@@ -173,10 +173,10 @@ pub fn head(path: &Path, length: usize) -> Result<Vec<u8>> {
     Ok(head)
 }
 
-/// Reads at most `length` bytes of a file from offset `begin` on.
+/// Reads at most `length` bytes of a file, starting at offset `begin`.
 ///
 /// # Errors
-/// When it cannot be read.
+/// If the input cannot be read.
 pub fn tail(path: &Path, begin: u64, length: usize) -> Result<Vec<u8>> {
     use std::io::{Seek, SeekFrom};
 
@@ -189,10 +189,10 @@ pub fn tail(path: &Path, begin: u64, length: usize) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Reads all bytes of a file. The limit is that of one record.
+/// Reads an entire file. The limit for one record applies to its length.
 ///
 /// # Errors
-/// When it cannot be read, or is longer than the limits allow.
+/// If the file cannot be read, or is longer than the limit.
 pub fn read_file(path: &Path, limits: &DecodingLimits) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let mut content = BoundedReader::new(open(path)?, limits, Limit::Record);

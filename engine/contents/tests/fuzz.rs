@@ -1,4 +1,4 @@
-//! Runs the fuzzer's targets for a short time on changes of real files.
+//! Runs the fuzz targets for a short time on mutated real files.
 
 #![allow(
     clippy::expect_used,
@@ -49,7 +49,7 @@ fn gzip(content: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-/// Nested archives of all kinds.
+/// Returns nested archives of all kinds.
 fn archives() -> Vec<Vec<u8>> {
     let text: &[(&str, &[u8])] = &[("a.csv", b"id,x\n1,2\n"), ("b/c.txt", b"text")];
     let stored = zip(text, ZipMethod::Stored);

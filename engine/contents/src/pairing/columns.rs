@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::table::{Row, TableReader};
 
 /// Number of rows that are compared to find renamed columns.
-const LOOK: usize = 10_000;
+const MAX_SAMPLED_ROWS: usize = 10_000;
 
 /// A common column.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,11 +17,11 @@ pub struct CommonColumn {
     pub here: usize,
 }
 
-/// A column of `theirs` that has the rows' numbers.
+/// A column of `theirs` that contains row numbers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IndexColumn {
     pub name: String,
-    /// From 0, row by row.
+    /// Whether the column counts the rows from 0.
     pub counts: bool,
 }
 
@@ -31,7 +31,7 @@ pub struct ColumnComparison {
     /// Common columns, in the order of `ours`.
     pub common: Vec<CommonColumn>,
     pub index: Option<IndexColumn>,
-    /// Renamed columns with equal values: name in `theirs`, name in `ours`.
+    /// Renamed columns, which have equal values: name in `theirs`, name in `ours`.
     pub renamed: Vec<(String, String)>,
     /// Columns that `theirs` does not have.
     pub missing: Vec<String>,
@@ -42,7 +42,7 @@ pub struct ColumnComparison {
 
 impl ColumnComparison {
     /// # Errors
-    /// When a table cannot be read.
+    /// If a table cannot be read.
     pub fn compare(theirs: &dyn TableReader, ours: &dyn TableReader) -> Result<ColumnComparison> {
         let (there, here) = (unique(theirs.columns()), unique(ours.columns()));
         let mut common = Vec::new();
@@ -70,7 +70,7 @@ impl ColumnComparison {
         let name_of = |place: usize| there.get(place).cloned().unwrap_or_default();
         let mut index = None;
         let found = added.iter().position(|place| is_index(&name_of(*place)));
-        // A comma behind every row makes a column without a name, too.
+        // A comma after every row also creates a column without a name.
         let has_numbers = match found.and_then(|found| added.get(found)) {
             Some(place) => has_integers(theirs, *place)?,
             None => false,
@@ -82,7 +82,7 @@ impl ColumnComparison {
                 counts: counts_rows(theirs, place)?,
             });
         }
-        // A column under another name is neither missing nor added.
+        // A renamed column is neither missing nor added.
         let mut renamed = Vec::new();
         let mut gone = Vec::new();
         let mut by_values = Values::default();
@@ -145,7 +145,7 @@ fn is_index(name: &str) -> bool {
         || name == "__index_level_0__"
 }
 
-/// Names that occur twice get a number, as pandas gives them one.
+/// Makes names unique by appending a number to repeated names, like pandas.
 fn unique(names: &[String]) -> Vec<String> {
     let mut seen: HashMap<&str, usize> = HashMap::new();
     let number = |name| {
@@ -183,14 +183,14 @@ fn counts_rows(table: &dyn TableReader, place: usize) -> Result<bool> {
     Ok(true)
 }
 
-/// Columns by the hash of their first values.
+/// Column indices by the hash of the first values.
 type Values = HashMap<blake3::Hash, VecDeque<usize>>;
 
-/// Hashes the first values of each of these columns. `None` for a column whose values are all equal.
+/// Hashes the first values of each of these columns. `None` for a column in which all values are equal.
 fn values(table: &dyn TableReader, places: &[usize]) -> Result<Vec<Option<blake3::Hash>>> {
     let mut columns: Vec<(blake3::Hasher, Vec<u8>, bool)> = Vec::with_capacity(places.len());
     let (mut rows, mut row) = (table.rows()?, Row::default());
-    for number in 0..LOOK {
+    for number in 0..MAX_SAMPLED_ROWS {
         if !rows.next(&mut row)? {
             break;
         }
@@ -209,7 +209,7 @@ fn values(table: &dyn TableReader, places: &[usize]) -> Result<Vec<Option<blake3
         .into_iter()
         .map(|(hasher, _, varied)| varied.then(|| hasher.finalize()))
         .collect();
-    // Without rows, renamed columns cannot be found.
+    // In a table without rows, renamed columns cannot be found.
     found.resize(places.len(), None);
     Ok(found)
 }
@@ -234,13 +234,13 @@ mod tests {
     }
 
     #[test]
-    fn columns_of_equal_values_are_renamed() {
+    fn columns_with_equal_values_are_treated_as_renamed() {
         let found = columns(
             "id,b,d,e\n1,x,7,0\n2,y,8,0\n",
             "id,a,c,f\n1,x,7,0\n2,y,9,0\n",
         );
         assert_eq!(found.renamed, [("b".to_owned(), "a".to_owned())]);
-        // A single value is not enough.
+        // A column with a single distinct value is not enough to detect a renaming.
         assert_eq!(
             (found.missing, found.added),
             (
@@ -250,9 +250,10 @@ mod tests {
         );
     }
 
-    /// Each missing column was compared with each added one: the file was read again for each pair.
+    /// Regression test: each missing column was compared with each added column, and the file was read again for each
+    /// pair.
     #[test]
-    fn the_time_does_not_depend_on_the_product_of_the_columns() {
+    fn finding_renamed_columns_takes_linear_time() {
         let header = |letter: char| -> String {
             let names: Vec<String> = (0..3000).map(|place| format!("{letter}{place}")).collect();
             names.join(",")

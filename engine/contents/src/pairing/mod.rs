@@ -1,13 +1,14 @@
 //! Pairs the rows of two tables.
 //!
-//! 1. The common columns are found. The next steps use only these.
-//! 2. Rows are compared in order. If all rows agree, or differ only in cells, they are paired by position.
-//! 3. Otherwise they are compared as multisets of rows, by hash: equal rows are paired at any position.
-//! 4. The remaining rows are paired by a key: a column whose values are unique on both sides, or a known id. Rows without a pair are
-//!    missing or added.
+//! 1. Find the common columns. The next steps use only these.
+//! 2. Compare the rows in order. If all rows are equal, or differ only in some cells, pair them by position.
+//! 3. Otherwise, compare the tables as multisets of rows, by hash, and pair equal rows at any position.
+//! 4. Pair the remaining rows by a key: a column whose values are unique in both tables, or a known id. Rows without a
+//!    pair are missing or added.
 //!
 //! The order of the pairs shows whether rows moved. A [`RowDifferences`] receives and judges the differing cells.
-//! Memory: 32 bytes for each row that differs at its position, and up to two million rows or 256 MiB of rows without an equal one.
+//! Memory: 32 bytes for each row that differs at its position, and up to two million rows or 256 MiB of rows that have
+//! no equal row.
 
 mod columns;
 mod pairs;
@@ -21,26 +22,26 @@ use pairs::{InPlace, count_moves, pair};
 use crate::error::Result;
 use crate::table::{Row, TableReader};
 
-/// Maximum rows without an equal one in memory, and their bytes.
+/// Maximum number of unmatched rows in memory. The next constant limits their bytes.
 const MAX_KEPT_ROWS: u64 = 2_000_000;
 const MAX_KEPT_BYTES: u64 = 256 << 20;
-/// Maximum hashes in memory while columns are checked for duplicates.
+/// Maximum number of hashes in memory while columns are checked for duplicates.
 const MAX_KEPT_HASHES: u64 = 8 << 20;
 
-/// Two rows that belong together and differ.
+/// Two rows that are paired but differ.
 pub struct RowPair<'a> {
-    /// Positions, from 0.
+    /// Positions of the rows in `theirs` and in `ours`, from 0.
     pub there: u64,
     pub here: u64,
     pub theirs: &'a Row,
     pub ours: &'a Row,
-    /// The key that paired them. `None`: their positions.
+    /// The key that paired the rows. `None` if they were paired by position.
     pub key: Option<&'a CommonColumn>,
 }
 
 /// Receives rows that differ.
 pub trait RowDifferences {
-    /// Returns whether the values differ, not only their spelling.
+    /// Receives a pair. Returns whether values differ, and not only how they are written.
     fn pair(&mut self, pair: &RowPair<'_>) -> bool;
 }
 
@@ -50,20 +51,20 @@ pub struct Keys<'a> {
     pub known: &'a dyn Fn(&str) -> bool,
     /// Columns that are not ids.
     pub never: &'a dyn Fn(&str) -> bool,
-    /// A key identifies each row of the table, and pairs rows even if positions would suffice.
+    /// Whether rows must be paired by a key, even if pairing by position would be possible.
     pub strict: bool,
-    /// Maximum example rows of one side.
+    /// Maximum number of example rows of each table.
     pub examples: usize,
 }
 
-/// Rows of one side: their positions, and the cells of the first of them.
+/// Rows that only one table has: their number, and the cells of the first of them.
 #[derive(Debug, Default)]
 pub struct Alone {
     pub count: u64,
     pub examples: Vec<Row>,
 }
 
-/// Hashes of the keys of rows without a pair, because another file may have these rows.
+/// Hashes of the keys of rows without a pair, because these rows may be in another file.
 #[derive(Debug, Clone, Default)]
 pub struct UnpairedKeys {
     pub key: String,
@@ -76,27 +77,27 @@ pub struct UnpairedKeys {
 pub struct PairingResult<D> {
     /// Number of rows in `theirs` and `ours`.
     pub rows: [u64; 2],
-    /// All are equal, in order.
+    /// Whether all rows are equal and in the same order.
     pub equal: bool,
-    /// The judgement of pairs that differ.
+    /// The receiver of pairs that differ, with its judgement.
     pub differences: D,
     pub key: Option<CommonColumn>,
     pub missing: Alone,
     pub added: Alone,
-    /// Rows that `theirs` has more often than `ours`.
+    /// Rows that occur in `theirs` more often than in `ours`.
     pub repeated: Alone,
-    /// Number of pairs, number of moved pairs, and the first moved ones.
+    /// Number of pairs. The next fields are the number of moved pairs, and the first moved pairs.
     pub pairs: u64,
     pub reordered: u64,
     pub elsewhere: Vec<(u64, u64)>,
     pub moved: Option<UnpairedKeys>,
 }
 
-/// Pairs the rows of two tables. `new` makes the receiver of pairs that differ. If a key pairs better than positions, the receiver for
-/// positions is dropped.
+/// Pairs the rows of two tables. `new` creates the receiver of pairs that differ. If pairing by a key is better than
+/// pairing by position, the receiver for positions is replaced with a new one.
 ///
 /// # Errors
-/// When a table cannot be read.
+/// If a table cannot be read.
 pub fn pair_rows<D: RowDifferences>(
     theirs: &dyn TableReader,
     ours: &dyn TableReader,
@@ -172,7 +173,7 @@ pub fn pair_rows<D: RowDifferences>(
         only_there: &found.only_there,
         only_here: &found.only_here,
     };
-    // A single column without common values cannot pair rows.
+    // If the tables have only one column, the unmatched rows have no values in common, so a key cannot pair them.
     let key = match places_do && columns.len() == 1 && !keys.strict {
         true => None,
         false => sides.key(columns, keys)?,
@@ -181,7 +182,7 @@ pub fn pair_rows<D: RowDifferences>(
         if places_do {
             return Ok(paired);
         }
-        // The result by position is useless, because rows were added or removed.
+        // Drop the result of pairing by position, because rows were added or removed.
         paired.differences = new();
         let (only_there, only_here) = (found.only_there, found.only_here);
         let sides = [theirs, ours];
@@ -226,7 +227,7 @@ fn in_order<D>(paired: &mut PairingResult<D>, pairs: &mut [(u64, u64)], in_place
     paired.elsewhere = elsewhere.take(2).copied().collect();
 }
 
-/// Counts rows of one side only, and keeps the first of them as examples.
+/// Counts rows that only one table has, and keeps the first of them as examples.
 fn alone<D>(
     paired: &mut PairingResult<D>,
     [theirs, ours]: [&dyn TableReader; 2],
@@ -242,7 +243,7 @@ fn alone<D>(
     if only_there.is_empty() {
         return Ok(());
     }
-    // A row that occurs several times was repeated. Others were added.
+    // A row that occurs several times in the table was repeated. Other rows were added.
     let mut counts: HashMap<u128, (u32, bool)> = HashMap::new();
     let mut wanted = only_there.iter().copied().peekable();
     let mut hashes = Vec::with_capacity(only_there.len());
@@ -280,7 +281,7 @@ fn alone<D>(
     Ok(())
 }
 
-/// The first rows at these places.
+/// Returns the first rows at these positions.
 fn first(table: &dyn TableReader, places: &[u64], count: usize) -> Result<Vec<Row>> {
     let mut wanted = places.iter().copied().take(count).peekable();
     let mut found = Vec::new();
@@ -325,16 +326,16 @@ fn each_at(
     })
 }
 
-/// The first of some rows.
+/// The first of the unmatched rows, which are in memory.
 struct Sample {
     rows: Vec<Row>,
     is_all: bool,
-    /// The number of all rows.
+    /// Memory of the rows, in bytes.
     bytes: u64,
 }
 
 impl Sample {
-    /// Reads the rows at these places, at most as many as are kept in memory.
+    /// Reads the rows at these positions, up to the limits of memory.
     fn read(table: &dyn TableReader, places: &[u64]) -> Result<Sample> {
         let mut sample = Sample {
             rows: Vec::new(),
@@ -354,7 +355,7 @@ impl Sample {
     }
 }
 
-/// Rows without an equal one.
+/// The rows of both tables that have no equal row.
 struct Sides<'a> {
     theirs: &'a dyn TableReader,
     ours: &'a dyn TableReader,
@@ -362,7 +363,7 @@ struct Sides<'a> {
     only_here: &'a [u64],
 }
 
-/// The result of pairing by a key, in order of positions.
+/// The result of pairing by a key, in the order of positions.
 #[derive(Default)]
 struct ByKey {
     pairs: Vec<(u64, u64)>,
@@ -374,8 +375,9 @@ struct ByKey {
 impl Sides<'_> {
     /// Returns the column that identifies rows. It is the first of these that exists:
     ///
-    /// 1. a known id column whose values are unique on both sides;
-    /// 2. the unique column of whose values the most are also on the other side, if these are at least half;
+    /// 1. a known id column whose values are unique in both tables;
+    /// 2. the unique column with the most values that are also in the other table, if these are at least half of its
+    ///    values;
     /// 3. a known id column with repeated values;
     /// 4. the first column with unique values.
     fn key(&self, columns: &[CommonColumn], keys: &Keys<'_>) -> Result<Option<Key>> {
@@ -386,7 +388,7 @@ impl Sides<'_> {
         let (theirs, ours) = (theirs.rows, ours.rows);
         let mut found: Vec<(usize, &CommonColumn)> = Vec::new();
         for column in columns.iter().filter(|column| !(keys.never)(&column.name)) {
-            // A repeated row has a known key anyway.
+            // A known id is a key even if a row is repeated.
             let is_known = (keys.known)(&column.name);
             let may_repeat = is_known && !keys.strict;
             let values = |rows: &[Row], place: usize| -> Option<HashSet<u128>> {
@@ -418,7 +420,7 @@ impl Sides<'_> {
             };
             found.push((score, column));
         }
-        // The best one, of equal ones the first.
+        // Use the best column, and among equally good columns the first.
         found.sort_by_key(|(score, _)| std::cmp::Reverse(*score));
         drop((theirs, ours));
         let columns: Vec<&CommonColumn> = found.into_iter().map(|(_, column)| column).collect();
@@ -434,7 +436,7 @@ impl Sides<'_> {
         if !is_sampled || known == Some(0) {
             return key(columns.first().map(|column| (*column).clone()));
         }
-        // Columns before a known id are as good only if they are unique.
+        // A column before a known id is used only if its values are unique.
         let before = columns.get(..known.unwrap_or(columns.len()));
         let theirs = (self.theirs, Some(self.only_there));
         let ours = (self.ours, Some(self.only_here));
@@ -454,7 +456,7 @@ impl Sides<'_> {
             let mut by_key: HashMap<Vec<u8>, (u64, Row)> = HashMap::new();
             each_at(self.theirs, self.only_there, |place, row| {
                 if is_within(row, key.there) {
-                    // The first of several rows is paired. The others were repeated or added.
+                    // If several rows have the same key, the first is paired, and the others were repeated or added.
                     match by_key.entry(row.cell(key.there).to_vec()) {
                         Entry::Vacant(entry) => {
                             entry.insert((place, row.clone()));
@@ -497,16 +499,16 @@ impl Sides<'_> {
     }
 }
 
-/// The key of pairs, and the bytes of the rows of `theirs`.
+/// The key column, and the size in bytes of the rows of `theirs` that it has to pair.
 struct Key {
     column: CommonColumn,
     bytes: u64,
 }
 
-/// A table and the rows to use. `None`: all.
+/// A table, and the positions of the rows to use. `None` means all rows.
 type Part<'a> = (&'a dyn TableReader, Option<&'a [u64]>);
 
-/// The first column without a value that occurs twice, on either side: theirs, ours. Several columns are checked in one pass.
+/// Returns the first column whose values are unique in both tables. Checks several columns in one pass.
 fn first_unique(
     columns: &[&CommonColumn],
     [theirs, ours]: [Part<'_>; 2],
@@ -524,7 +526,7 @@ fn first_unique(
         if let Some((_, column)) = found {
             return Ok(Some((*column).clone()));
         }
-        // The first one mostly is.
+        // Check few columns at first, because usually the first column is unique.
         let most = MAX_KEPT_HASHES / rows.max(other_rows).max(1);
         at_once = usize::try_from(most).unwrap_or(usize::MAX).max(1);
         left = rest;
@@ -532,7 +534,7 @@ fn first_unique(
     Ok(None)
 }
 
-/// Whether no value of each of these columns occurs twice, and the number of rows.
+/// Returns for each of these columns whether its values are unique, and the number of rows.
 fn are_unique((table, places): Part<'_>, columns: &[usize]) -> Result<(Vec<bool>, u64)> {
     let mut hashes: Vec<Vec<u128>> = vec![Vec::new(); columns.len()];
     let mut count = 0;

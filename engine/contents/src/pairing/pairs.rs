@@ -1,9 +1,9 @@
-//! Pairs equal rows at any position, and finds moved ones.
+//! Pairs equal rows at any position, and finds rows that moved.
 
-/// The rows of both sides: pairs of equal ones, and those without an equal.
+/// The rows of both tables: pairs of equal rows, and rows that have no equal row.
 #[derive(Debug, Default)]
 pub(super) struct Pairs {
-    /// (place there, place here).
+    /// Positions of equal rows: (in `theirs`, in `ours`).
     pub equal: Vec<(u64, u64)>,
     pub only_there: Vec<u64>,
     pub only_here: Vec<u64>,
@@ -48,7 +48,7 @@ pub(super) fn pair(mut theirs: Vec<(u128, u64)>, mut ours: Vec<(u128, u64)>) -> 
     pairs
 }
 
-/// A bit per row: whether it is equal at its position.
+/// A bit per position: whether the rows of both tables at this position are equal.
 #[derive(Debug, Default)]
 pub(super) struct InPlace {
     bits: Vec<u64>,
@@ -80,8 +80,8 @@ impl InPlace {
     }
 }
 
-/// Returns the number of rows that would have to move for both sides to have the same order: all pairs except a longest increasing
-/// sequence. Sorts the pairs by their positions in `theirs`.
+/// Returns the number of rows that would have to move to give both tables the same order: all pairs except a longest
+/// increasing sequence. Sorts the pairs by their positions in `theirs`.
 pub(super) fn count_moves(pairs: &mut [(u64, u64)], in_place: &InPlace) -> u64 {
     pairs.sort_unstable();
     if pairs.is_empty() {
@@ -114,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn equal_rows_find_each_other() {
+    fn equal_rows_are_paired() {
         let numbered = |hashes: &[u128]| hashes.iter().copied().zip(0..).collect();
         let mut pairs = pair(numbered(&[5, 7, 7, 9]), numbered(&[7, 5, 1, 7]));
         assert_eq!(pairs.only_there, [3]);
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_in_their_place_count_for_the_order() {
+    fn unmoved_rows_are_part_of_the_order() {
         let mut in_place = InPlace::default();
         for row in 0..100 {
             in_place.push(![10, 90].contains(&row));

@@ -1,4 +1,4 @@
-//! Reads CSV in any dialect: finds the dialect, and reads the rows.
+//! Reads CSV files in any dialect: detects the dialect, and reads the rows.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
@@ -19,12 +19,12 @@ pub struct CsvDialect {
     pub encoding: Encoding,
     pub byte_order_mark: bool,
     pub delimiter: u8,
-    /// Line ends by kind, outside and inside of quotes.
+    /// Numbers of line endings by kind, outside and inside of quotes.
     pub crlf: u64,
     pub lf: u64,
     pub cr: u64,
     pub final_newline: bool,
-    /// Quoted cells that need no quotes.
+    /// Number of quoted cells that need no quotes.
     pub needless_quotes: u64,
 }
 
@@ -43,7 +43,7 @@ impl CsvDialect {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Encoding {
     Utf8,
-    /// The bytes are not UTF-8: one byte is one character.
+    /// The bytes are not UTF-8, so each byte is treated as one character.
     SingleByte,
     Utf16Le,
     Utf16Be,
@@ -60,7 +60,7 @@ impl Encoding {
     }
 }
 
-/// A CSV file. Lines may be read as tables of one column, too.
+/// A CSV file, or a text file that is read as a table with one column.
 pub struct CsvTable {
     path: PathBuf,
     pub form: CsvDialect,
@@ -70,18 +70,19 @@ pub struct CsvTable {
 }
 
 const BUFFER: usize = 1 << 18;
-/// Cells after which the length of a row is checked again.
+/// The length of a row is checked again after this number of cells.
 const CHECK_CELLS: usize = 1 << 12;
-/// Maximum bytes of a header that are read to find the delimiter.
+/// Maximum number of bytes of a header that are read to find the delimiter.
 const HEADER: u64 = 1 << 20;
 
 impl CsvTable {
-    /// Reads the file once. `delimiter` is the expected one. Another one is used if the header has only that.
+    /// Opens a CSV file and reads it once to detect its dialect. `delimiter` is the expected delimiter. If the header
+    /// contains only a different delimiter, that one is used.
     ///
     /// # Errors
-    /// When the file cannot be read, is not text, or exceeds a limit.
+    /// If the file cannot be read, is not text, or exceeds a limit.
     pub fn open(path: &Path, delimiter: u8, limits: &DecodingLimits) -> Result<CsvTable> {
-        let mut form = look(path)?;
+        let mut form = detect_dialect(path)?;
         form.delimiter = delimiter;
         let mut line = Vec::new();
         decoded(path, &form)?
@@ -112,7 +113,7 @@ impl CsvTable {
                 (0..row.len()).map(|cell| String::from_utf8_lossy(row.cell(cell)).into_owned());
             table.columns = names.collect();
         }
-        // A row may have more fields than the header: they are columns, too.
+        // A row may have more fields than the header. These are also columns.
         let (mut width, mut count) = (table.columns.len(), 0);
         while rows.next(&mut row)? {
             width = width.max(row.len());
@@ -127,12 +128,12 @@ impl CsvTable {
         Ok(table)
     }
 
-    /// The lines of a text file as a table of one column.
+    /// Opens a text file as a table with one column, which contains the lines.
     ///
     /// # Errors
-    /// When the file cannot be read, or is not text.
+    /// If the file cannot be read, or is not text.
     pub fn lines(path: &Path, limits: &DecodingLimits) -> Result<CsvTable> {
-        let mut form = look(path)?;
+        let mut form = detect_dialect(path)?;
         form.delimiter = 0;
         Ok(CsvTable {
             path: path.to_owned(),
@@ -169,7 +170,7 @@ impl TableReader for CsvTable {
     }
 }
 
-/// The file's text as UTF-8, without a byte order mark.
+/// Returns a reader of the file's text as UTF-8, without a byte order mark.
 fn decoded(path: &Path, form: &CsvDialect) -> io::Result<Box<dyn BufRead>> {
     let mut file = BufReader::with_capacity(BUFFER, File::open(path)?);
     Ok(match form.encoding {
@@ -191,7 +192,8 @@ fn decoded(path: &Path, form: &CsvDialect) -> io::Result<Box<dyn BufRead>> {
     })
 }
 
-/// The format of bytes that are not text. A text can also begin with `PAR1`.
+/// Returns the format of a file that is not text. Requires control characters, because a text can also begin with a
+/// signature such as `PAR1`.
 fn other_format(head: &[u8]) -> Option<FileType> {
     let head = head.get(..SNIFF_BYTES.min(head.len())).unwrap_or_default();
     let looks = FileType::detect(head);
@@ -208,8 +210,8 @@ fn other_format(head: &[u8]) -> Option<FileType> {
     (!is_text && has_controls).then_some(looks)
 }
 
-/// Properties of the bytes that need no division into rows.
-fn look(path: &Path) -> Result<CsvDialect> {
+/// Detects properties of the file that can be found without dividing it into rows.
+fn detect_dialect(path: &Path) -> Result<CsvDialect> {
     let file = File::open(path).map_err(ContentsError::system_error(path))?;
     let mut file = BufReader::with_capacity(BUFFER, file);
     let mut form = CsvDialect {
@@ -279,7 +281,7 @@ fn look(path: &Path) -> Result<CsvDialect> {
 struct CsvRows {
     input: Box<dyn BufRead>,
     delimiter: u8,
-    /// Whether quotes have a meaning.
+    /// Whether quotes are special characters.
     quotes: bool,
     needless: u64,
     limits: DecodingLimits,
@@ -290,7 +292,7 @@ impl CsvRows {
         Ok(self.input.fill_buf()?.first().copied())
     }
 
-    /// The rest of a quoted cell, after its first quote.
+    /// Reads the rest of a quoted cell, after its first quote.
     fn quoted(&mut self, row: &mut Row) -> Result<()> {
         let begin = row.open().len();
         let mut doubled = false;
@@ -363,7 +365,7 @@ impl Rows for CsvRows {
             self.input.consume(end + 1);
             row.end_cell();
             if ended == Some(delimiter) && quotes {
-                // A row that has only delimiters is long, too.
+                // A row of many empty cells is also long.
                 if row.len().is_multiple_of(CHECK_CELLS) {
                     row.check(&self.limits)?;
                 }
@@ -399,7 +401,7 @@ mod tests {
     }
 
     #[test]
-    fn forms_are_told_and_rows_are_the_same() {
+    fn dialects_are_detected_and_rows_are_equal() {
         let expected = vec![vec!["1", "é, \"x\""], vec!["2", ""]];
         let utf16: Vec<u8> = "\u{feff}a,b\r\n1,\"é, \"\"x\"\"\"\r\n2,\r\n"
             .encode_utf16()
@@ -436,7 +438,7 @@ mod tests {
     }
 
     #[test]
-    fn long_rows_and_wide_tables_end_at_the_limit() {
+    fn long_rows_and_wide_tables_exceed_the_limit() {
         let limits = DecodingLimits {
             record: 1 << 20,
             ..DecodingLimits::default()
@@ -446,7 +448,7 @@ mod tests {
             let found = open_text(&text, &limits).err();
             assert!(matches!(found, Some(ContentsError::Limit(_))), "{found:?}");
         }
-        // Each row has a cell for each name in the header: 100,000 of them.
+        // Each row has a cell for each of the 100,000 names in the header.
         let mut square = vec![b','; 100_000];
         square.extend(b"\n1".repeat(100_000));
         let found = open_text(&square, &DecodingLimits::default()).err();
@@ -456,7 +458,7 @@ mod tests {
     }
 
     #[test]
-    fn other_formats_are_no_text() {
+    fn other_formats_are_rejected() {
         for head in [b"\x1f\x8b\x08\0".as_slice(), b"PK\x03\x04", b"PAR1\x15\x04"] {
             let found = open_text(head, &DecodingLimits::default()).err();
             assert!(

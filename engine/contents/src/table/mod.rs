@@ -1,7 +1,7 @@
-//! Reads files as tables: rows of cells, as the text that pandas would print.
+//! Reads files as tables: rows of cells, with the text that pandas would print.
 //!
-//! A missing cell is empty. A text that could be read as another value (an empty one, or `1` and `true` in JSON) is in quotes, so that
-//! two cells are equal only if their values are.
+//! A missing cell is empty. A text that could be confused with another value (an empty text, or `1` and `true` in JSON)
+//! is in quotes, so two cells are equal only if their values are equal.
 
 mod csv;
 pub mod npy;
@@ -26,14 +26,14 @@ pub use row::{Row, Rows, TableReader};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
     Csv(u8),
-    /// A line is a row.
+    /// A text file, in which each line is a row.
     Lines,
     JsonLines,
-    /// The longest list of records in a document; or lines, in spite of the name.
+    /// The longest list of records in a JSON document. If each line is a document, despite the name, its lines.
     Json,
     Bson,
     Parquet,
-    /// Rows of the last dimension.
+    /// A NumPy array, whose last dimension gives the columns.
     Array,
 }
 
@@ -66,7 +66,7 @@ pub enum DetectedFile {
 
 impl DetectedFile {
     /// # Errors
-    /// When the file cannot be read, or is not of this format.
+    /// If the file cannot be read, or is not of this format.
     pub fn open(path: &Path, format: Format, limits: &DecodingLimits) -> Result<DetectedFile> {
         let records = |source| Records::open(path, source, limits).map(DetectedFile::Records);
         match format {
@@ -93,10 +93,10 @@ impl DetectedFile {
     }
 }
 
-/// Applies `each` to the cells of a column, in order. `None` if there is no such column.
+/// Applies `each` to the cells of a column, in order. Returns `None` if the column does not exist.
 ///
 /// # Errors
-/// When the file cannot be read as such a table.
+/// If the file cannot be read as such a table.
 pub fn column<T>(
     path: &Path,
     format: Format,
@@ -117,16 +117,16 @@ pub fn column<T>(
     Ok(Some(found))
 }
 
-/// The names of a file's columns.
+/// Returns the names of a file's columns.
 ///
 /// # Errors
-/// When the file cannot be read as such a table.
+/// If the file cannot be read as such a table.
 pub fn columns_of(path: &Path, format: Format, limits: &DecodingLimits) -> Result<Vec<String>> {
     let opened = DetectedFile::open(path, format, limits)?;
     Ok(opened.table().columns().to_vec())
 }
 
-/// Checks the number of cells of a table in a file of this length.
+/// Checks that a table in a file of this length does not have too many cells.
 fn check_cells(limits: &DecodingLimits, bytes: u64, rows: u64, columns: usize) -> Result<()> {
     let cells = rows.saturating_mul(columns as u64);
     let checked = limits.check_cells(bytes, cells);

@@ -1,4 +1,4 @@
-//! Reads NumPy arrays as tables of text. The last dimension makes the columns, the others the rows.
+//! Reads NumPy arrays as tables of text. The last dimension gives the columns, the other dimensions give the rows.
 
 use std::fs::File;
 use std::path::Path;
@@ -11,11 +11,11 @@ use prep_formats::read_at::ReadAt;
 use super::row::{Row, Rows, TableReader};
 use crate::error::{ContentsError, Result};
 
-/// Maximum columns. A longer last dimension is not treated as columns.
-const MOST_COLUMNS: u64 = 4096;
+/// Maximum number of columns. A longer last dimension is not treated as columns.
+const MAX_COLUMNS: u64 = 4096;
 
-/// Bytes that are read at once.
-const BLOCK: u64 = 1 << 22;
+/// Number of bytes that are read at once.
+const BLOCK_BYTES: u64 = 1 << 22;
 
 /// An array file.
 pub struct ArrayFile {
@@ -27,7 +27,7 @@ pub struct ArrayFile {
 
 impl ArrayFile {
     /// # Errors
-    /// When the file cannot be read, or does not have an array of plain values.
+    /// If the file cannot be read, or does not contain an array of plain values.
     pub fn open(path: &Path, limits: &DecodingLimits) -> Result<ArrayFile> {
         let file = File::open(path).map_err(ContentsError::system_error(path))?;
         let length = file
@@ -37,7 +37,7 @@ impl ArrayFile {
         let array = NpyArray::open(&file, 0..length).map_err(ContentsError::classify)?;
         let header = array.header().clone();
         let width = match header.shape.as_slice() {
-            [_, .., last] if (1..=MOST_COLUMNS).contains(last) => *last,
+            [_, .., last] if (1..=MAX_COLUMNS).contains(last) => *last,
             _ => 1,
         };
         let columns = match width {
@@ -52,12 +52,12 @@ impl ArrayFile {
         })
     }
 
-    /// The header.
+    /// Returns the header of the array.
     pub fn header(&self) -> &NpyHeader {
         &self.header
     }
 
-    /// Reads rows of elements as bits, to compare arrays as they are stored.
+    /// Reads the rows as the bits of their elements, to compare arrays without formatting elements.
     pub fn bits(&self) -> BitRows<'_> {
         BitRows {
             blocks: Blocks::new(self),
@@ -65,7 +65,8 @@ impl ArrayFile {
         }
     }
 
-    /// Whether the first of three or more indices varies fastest.
+    /// Whether the array has three or more dimensions in Fortran order, so that elements of a row are far apart in the
+    /// file.
     fn is_scattered(&self) -> bool {
         self.header.fortran_order && self.header.shape.len() > 2
     }
@@ -105,17 +106,17 @@ impl Rows for ArrayRows<'_> {
     }
 }
 
-/// The rows of an array, each element as 64 bits: its bytes, or a hash of more than eight.
+/// The rows of an array, with each element as 64 bits: its bytes, or a hash if it has more than eight bytes.
 pub struct BitRows<'a> {
     blocks: Blocks<'a>,
     row: Vec<u64>,
 }
 
 impl BitRows<'_> {
-    /// The next row, if there is one.
+    /// Returns the next row. `None` after the last row.
     ///
     /// # Errors
-    /// When the file cannot be read.
+    /// If the file cannot be read.
     pub fn next_row(&mut self) -> Result<Option<&[u64]>> {
         let size = element_size(&self.blocks.array.header);
         let Some(bytes) = self.blocks.next_row()? else {
@@ -127,14 +128,14 @@ impl BitRows<'_> {
     }
 }
 
-/// The rows of an array as they are in the file, some at a time.
+/// Reads the rows of an array in blocks.
 struct Blocks<'a> {
     array: &'a ArrayFile,
-    /// Rows that were read.
+    /// Number of rows that were read.
     read: u64,
-    /// Some of them, row by row.
+    /// The bytes of the current block, row by row.
     block: Vec<u8>,
-    /// The next row of the block.
+    /// Index of the next row in the block.
     next: usize,
 }
 
@@ -164,14 +165,14 @@ impl<'a> Blocks<'a> {
         let rows = self.array.count() / width;
         let left = rows - self.read;
         let wanted = match self.array.is_scattered() {
-            // Elements of one row are far apart in the file, so all rows are read at once.
+            // The elements of a row are far apart in the file, so read all rows at once.
             true => left,
-            false => (BLOCK / size / width).max(1).min(left),
+            false => (BLOCK_BYTES / size / width).max(1).min(left),
         };
         self.next = 0;
         let length = wanted.saturating_mul(width).saturating_mul(size);
         let limits = &self.array.limits;
-        let checked = limits.check(Limit::Record, length.saturating_sub(BLOCK));
+        let checked = limits.check(Limit::Record, length.saturating_sub(BLOCK_BYTES));
         checked.map_err(ContentsError::Limit)?;
         self.block.resize(usize::try_from(length).unwrap_or(0), 0);
         let read = |place: u64, to: &mut [u8]| {
@@ -182,7 +183,7 @@ impl<'a> Blocks<'a> {
         if !header.fortran_order || header.shape.len() < 2 {
             read(self.read * width, &mut self.block)?;
         } else if header.shape.len() == 2 {
-            // Column by column.
+            // In Fortran order, read column by column.
             let mut column_bytes = vec![0; self.block.len() / self.array.columns.len().max(1)];
             for column in 0..self.array.columns.len() {
                 read(column as u64 * rows + self.read, &mut column_bytes)?;
@@ -230,7 +231,7 @@ fn bits(element: &[u8]) -> u64 {
     }
 }
 
-/// Returns the offset of an element. Elements are numbered with the last index varying fastest.
+/// Returns the offset of an element in the file. `number` counts elements with the last index varying fastest.
 fn place_in_file(header: &NpyHeader, number: u64) -> u64 {
     if !header.fortran_order || header.shape.len() < 2 {
         return number;
@@ -294,7 +295,7 @@ mod tests {
         file
     }
 
-    /// All rows, by bits and as text.
+    /// Returns all rows, read as bits and read as text.
     fn rows(file: &tempfile::NamedTempFile) -> (Vec<Vec<u64>>, Vec<Vec<u64>>) {
         let array = ArrayFile::open(file.path(), &DecodingLimits::default()).unwrap();
         let (mut by_bits, mut bits) = (Vec::new(), array.bits());
@@ -311,8 +312,8 @@ mod tests {
     }
 
     #[test]
-    fn bits_and_texts_come_in_the_same_order() {
-        // More than one block.
+    fn bits_and_texts_have_the_same_order() {
+        // Enough rows for more than one block.
         let count = 3 * 300_000;
         let data: Vec<u8> = (0..count).flat_map(|n: u64| n.to_le_bytes()).collect();
         for (shape, order) in [

@@ -16,20 +16,20 @@ use crate::error::{ContentsError, Result};
 
 const BATCH: usize = 1 << 14;
 
-/// A parquet file.
+/// A Parquet file.
 pub struct ParquetFile {
     table: ParquetTable<File>,
     columns: Vec<String>,
     /// Library and version in the footer.
     pub writer: String,
-    /// pandas' version, if the footer has it.
+    /// The version of pandas, if the footer contains it.
     pub pandas: Option<String>,
     limits: DecodingLimits,
 }
 
 impl ParquetFile {
     /// # Errors
-    /// When the file cannot be read, or is not a Parquet file.
+    /// If the file cannot be read, or is not a Parquet file.
     pub fn open(path: &Path, limits: &DecodingLimits) -> Result<ParquetFile> {
         let file = File::open(path).map_err(ContentsError::system_error(path))?;
         let length = file
@@ -57,7 +57,7 @@ impl ParquetFile {
         })
     }
 
-    /// Writer and pandas' version, in words.
+    /// Returns a description of the writer and the version of pandas.
     pub fn written_by(&self) -> String {
         let writer = self
             .writer
@@ -72,7 +72,7 @@ impl ParquetFile {
         }
     }
 
-    /// The type of a column, without what writers may choose freely.
+    /// Returns the type of a column, ignoring variants between which writers can choose freely.
     pub fn type_of(&self, column: &str) -> Option<DataType> {
         let field = self.table.schema().field_with_name(column).ok()?;
         Some(match field.data_type() {
@@ -132,7 +132,7 @@ impl Rows for ParquetRows {
     }
 }
 
-/// The value as pandas prints it in CSV. An empty text is in quotes, because missing values are empty.
+/// Prints a value like pandas in CSV. An empty text is in quotes, because missing values are empty.
 fn print(column: &ArrayRef, row: usize, limits: &DecodingLimits, out: &mut Vec<u8>) -> Result<()> {
     if column.is_null(row) {
         return Ok(());
@@ -209,7 +209,7 @@ fn push_list(items: &ArrayRef, limits: &DecodingLimits, out: &mut Vec<u8>) -> Re
     Ok(())
 }
 
-/// A nested value: texts are in quotes, and missing values are a word.
+/// Prints a nested value: texts are in quotes, and missing values are printed as a word.
 fn push_inner(
     column: &ArrayRef,
     row: usize,

@@ -20,9 +20,9 @@ const BUFFER: usize = 1 << 18;
 /// Layout of the objects in the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RecordLayout {
-    /// One on each line.
+    /// One object on each line.
     Lines,
-    /// The document is a list, or an object with lists: then the longest of them.
+    /// The document is a list of objects, or an object whose longest list is used.
     List,
     Bson,
 }
@@ -31,12 +31,12 @@ pub enum RecordLayout {
 pub struct Records {
     path: PathBuf,
     source: RecordLayout,
-    /// Where in a document the list is.
+    /// The member of the document that contains the list. `None` if the document is the list.
     member: Option<String>,
     columns: Vec<String>,
-    /// Whether lines have no spaces after colons.
+    /// Whether the file has no spaces after colons.
     pub compact: bool,
-    /// A hash of the order of all objects' keys.
+    /// A hash of the order of the keys in all objects.
     pub key_order: u128,
     limits: DecodingLimits,
 }
@@ -48,7 +48,7 @@ type Values = Box<dyn Iterator<Item = Result<JsonValue>>>;
 
 impl Records {
     /// # Errors
-    /// When the file cannot be read, or is not of this format.
+    /// If the file cannot be read, or is not of this format.
     pub fn open(path: &Path, source: RecordLayout, limits: &DecodingLimits) -> Result<Records> {
         let mut records = Records {
             path: path.to_owned(),
@@ -82,7 +82,7 @@ impl Records {
                 }
             }
         }
-        // Each record has a cell for each key of any other.
+        // Each record has a cell for each key that occurs in any record.
         let bytes = path
             .metadata()
             .map_err(ContentsError::system_error(path))?
@@ -129,15 +129,15 @@ fn elements<R: Read>(
     JsonElements::new(input, path).with_limits(limits)
 }
 
-/// Reads one JSON value, unless it takes more memory than one record may.
+/// Parses a JSON value that takes no more memory than one record may.
 ///
 /// # Errors
-/// When the text is not JSON, or exceeds the limit.
+/// If the text is not JSON, or exceeds the limit.
 pub fn parse_within(text: &[u8], limits: &DecodingLimits) -> Result<JsonValue> {
     prep_formats::json::parse_within(text, limits).map_err(ContentsError::classify)
 }
 
-/// Returns whether no colon after a key is followed by a space.
+/// Returns whether no colon after a key is followed by a space in the file.
 fn is_compact(path: &Path) -> Result<bool> {
     const SPACED: &[u8] = b"\": ";
     let mut input = open(path)?;
@@ -147,7 +147,7 @@ fn is_compact(path: &Path) -> Result<bool> {
         if bytes.is_empty() {
             return Ok(true);
         }
-        // The three bytes may be divided between two chunks.
+        // The three bytes of the pattern may be divided between two chunks.
         let begin = bytes.get(..SPACED.len().min(bytes.len()));
         tail.extend_from_slice(begin.unwrap_or_default());
         let found = memchr::memmem::find(bytes, SPACED).is_some();
@@ -164,13 +164,13 @@ fn is_compact(path: &Path) -> Result<bool> {
     }
 }
 
-/// Maximum bytes of a first line that is parsed to find out whether each line is a document.
+/// Maximum length of the first line, which is parsed to find out whether each line is a document.
 const FIRST_LINE: u64 = 1 << 24;
 
-/// Returns whether a file with the name of a JSON document has a document on each line.
+/// Returns whether a file named like a JSON document contains a document on each line.
 ///
 /// # Errors
-/// When it cannot be read.
+/// If it cannot be read.
 pub fn is_json_lines(path: &Path) -> Result<bool> {
     let mut input = open(path)?;
     let mut line = Vec::new();
@@ -197,7 +197,7 @@ pub fn is_json_lines(path: &Path) -> Result<bool> {
     }
 }
 
-/// Finds the member of a document with the longest list. `None` if the document is a list itself.
+/// Finds the member of a document that contains the longest list. `None` if the document itself is a list.
 fn longest(path: &Path, limits: &DecodingLimits) -> Result<Option<String>> {
     let damaged = |reason: &str| Err(ContentsError::Damaged(reason.to_owned()));
     let mut head = open(path)?;
@@ -210,7 +210,7 @@ fn longest(path: &Path, limits: &DecodingLimits) -> Result<Option<String>> {
         }
     }
     let mut best: Option<(usize, JsonString)> = None;
-    // Only the number of items matters, and whether they are objects.
+    // Skip nested values, because only the number of items matters, and whether they are objects.
     let members = elements(open(path)?, [], limits).with_nested(NestedValues::Skip);
     for member in members {
         let (key, value) = member.map_err(ContentsError::classify)?;
@@ -266,7 +266,7 @@ impl Rows for RecordRows<'_> {
     }
 }
 
-/// Writes a text unchanged, unless it could be read as another value, and all other values as JSON.
+/// Writes a value: a text unchanged unless it could be confused with another value, all other values as JSON.
 fn push(value: &JsonValue, out: &mut Vec<u8>) -> Result<()> {
     if let JsonValue::String(text) = value
         && !is_ambiguous(text.as_wtf8())
@@ -283,7 +283,7 @@ fn push(value: &JsonValue, out: &mut Vec<u8>) -> Result<()> {
     Ok(())
 }
 
-/// The keys at all depths, in their order.
+/// Hashes the keys at all depths, in order.
 fn hash_keys(value: &JsonValue, order: &mut blake3::Hasher) {
     match value {
         JsonValue::Object(object) => {
@@ -308,7 +308,7 @@ fn is_ambiguous(text: &[u8]) -> bool {
     }
 }
 
-/// Returns the text of a cell that is in quotes because it is ambiguous, and any other cell unchanged.
+/// Removes the quotes of a cell that is quoted because its text is ambiguous. Returns any other cell unchanged.
 pub fn unquoted(cell: &[u8]) -> Vec<u8> {
     match cell.first().map(|_| parse(cell)) {
         Some(Ok(JsonValue::String(text))) => text.as_wtf8().to_vec(),

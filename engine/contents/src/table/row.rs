@@ -1,10 +1,10 @@
-//! Rows, pulled one by one.
+//! Defines rows and the trait for reading them one by one.
 
 use prep_formats::limits::{DecodingLimits, Limit};
 
 use crate::error::{ContentsError, Result};
 
-/// The cells of a row, reused from row to row.
+/// The cells of a row. The same memory is reused for the next row.
 #[derive(Debug, Default, Clone)]
 pub struct Row {
     bytes: Vec<u8>,
@@ -38,7 +38,7 @@ impl Row {
         self.bytes.get(begin..end).unwrap_or_default()
     }
 
-    /// The current cell, to which bytes are appended before [`end_cell`](Self::end_cell).
+    /// Returns the current cell. Append bytes to it, and then call [`end_cell`](Self::end_cell).
     pub fn open(&mut self) -> &mut Vec<u8> {
         &mut self.bytes
     }
@@ -47,18 +47,18 @@ impl Row {
         self.ends.push(self.bytes.len());
     }
 
-    /// Memory that a copy takes, in bytes.
+    /// Returns the memory that a copy of the row takes, in bytes.
     pub fn bytes(&self) -> u64 {
         (size_of::<Row>() + self.bytes.len() + self.ends.len() * size_of::<usize>()) as u64
     }
 
-    /// Fails when the row takes more memory than one record may.
+    /// Returns an error if the row takes more memory than one record may.
     pub(crate) fn check(&self, limits: &DecodingLimits) -> Result<()> {
         let checked = limits.check(Limit::Record, self.bytes());
         checked.map_err(ContentsError::Limit)
     }
 
-    /// Whether some cells equal cells of another row.
+    /// Whether the given cells are equal to the given cells of another row.
     pub fn equals(&self, cells: &[usize], other: &Row, others: &[usize]) -> bool {
         let pairs = cells.iter().zip(others);
         cells.len() == others.len()
@@ -67,7 +67,7 @@ impl Row {
                 .all(|(cell, other_cell)| self.cell(*cell) == other.cell(*other_cell))
     }
 
-    /// Hashes some cells in this order: 128 bits of BLAKE3, for which nobody can make collisions.
+    /// Hashes the given cells in this order, with 128 bits of BLAKE3, so that nobody can construct collisions.
     pub fn hash(&self, cells: &[usize]) -> u128 {
         let mut hasher = blake3::Hasher::new();
         for cell in cells {
@@ -79,27 +79,27 @@ impl Row {
     }
 }
 
-/// The first 128 bits of a hash.
+/// Returns the first 128 bits of a hash.
 pub(crate) fn short(hasher: &blake3::Hasher) -> u128 {
     let hash = hasher.finalize();
     let first = hash.as_bytes().first_chunk();
     first.map_or(0, |bytes| u128::from_le_bytes(*bytes))
 }
 
-/// A table, as often as it is opened.
+/// A table whose rows can be read any number of times.
 pub trait TableReader: Sync {
     fn columns(&self) -> &[String];
 
     /// # Errors
-    /// When the file cannot be read.
+    /// If the file cannot be read.
     fn rows(&self) -> Result<Box<dyn Rows + '_>>;
 }
 
-/// The rows of a table from the first on.
+/// An iterator over the rows of a table, starting with the first row.
 pub trait Rows {
-    /// Reads the next row into `row`. Returns false after the last one.
+    /// Reads the next row into `row`. Returns false after the last row.
     ///
     /// # Errors
-    /// When the file cannot be read, or is damaged.
+    /// If the file cannot be read, or is damaged.
     fn next(&mut self, row: &mut Row) -> Result<bool>;
 }

@@ -2,23 +2,23 @@
 
 use std::io::{self, Read};
 
-/// Reads text in UTF-16 as UTF-8. Unpaired surrogates, and a single byte at the end, are U+FFFD.
+/// Reads UTF-16 text as UTF-8. Unpaired surrogates, and an incomplete unit at the end, become U+FFFD.
 pub(super) struct Utf16Reader<R> {
     input: R,
     is_little: bool,
-    /// The first half of a character whose second is still to come.
+    /// A high surrogate whose low surrogate was not read yet.
     high: Option<u16>,
-    /// Text that was not returned yet, from this byte on.
+    /// Converted text. The next field is the offset of the part that was not returned yet.
     text: String,
     given: usize,
     bytes: Vec<u8>,
 }
 
-/// Bytes that are read at once.
-const PIECE: usize = 1 << 16;
+/// Number of bytes that are read at once.
+const CHUNK_BYTES: usize = 1 << 16;
 
 impl<R: Read> Utf16Reader<R> {
-    /// `input` is behind the byte order mark.
+    /// Creates a reader. `input` must be positioned after the byte order mark.
     pub(super) fn new(input: R, is_little: bool) -> Self {
         Utf16Reader {
             input,
@@ -34,7 +34,7 @@ impl<R: Read> Utf16Reader<R> {
         self.text.clear();
         self.given = 0;
         self.bytes.clear();
-        let piece = PIECE as u64;
+        let piece = CHUNK_BYTES as u64;
         let count = Read::by_ref(&mut self.input)
             .take(piece)
             .read_to_end(&mut self.bytes)?;
@@ -76,7 +76,7 @@ impl<R: Read> Utf16Reader<R> {
 
 impl<R: Read> Read for Utf16Reader<R> {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
-        // A piece may be half a character only.
+        // Repeat, because a chunk may contain only half a character.
         while self.given == self.text.len() {
             self.fill()?;
             if self.text.is_empty() && self.bytes.is_empty() {
@@ -97,7 +97,7 @@ impl<R: Read> Read for Utf16Reader<R> {
 mod tests {
     use super::*;
 
-    /// Gives a few bytes at a time.
+    /// A reader that returns only a few bytes at a time.
     struct Slow<'a>(&'a [u8], usize);
 
     impl Read for Slow<'_> {
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn as_the_whole_text_is_read() {
+    fn chunked_reading_equals_reading_the_entire_text() {
         let mut random = 7_u64;
         let mut next = || {
             random = random
@@ -143,7 +143,7 @@ mod tests {
                 let mut reader = Utf16Reader::new(Slow(&bytes, 3 + round % 5), is_little);
                 reader.read_to_string(&mut text).unwrap();
                 assert!(text == whole, "{units:x?}");
-                // The rest of a unit is kept.
+                // An incomplete unit at the end of a chunk is kept for the next chunk.
                 let odd = [&bytes, b"x".as_slice()].concat();
                 let mut text = String::new();
                 Utf16Reader::new(odd.as_slice(), is_little)

@@ -1,5 +1,5 @@
-//! Reads any bytes as an archive of any kind, by name. Members are visited or rejected, for any nesting of archives, and never more
-//! than the budget allows.
+//! Reads arbitrary bytes as an archive of each kind, chosen by name. For any nesting of archives, members are visited
+//! or rejected, and never exceed the budget.
 
 use std::io::{self, Write};
 

@@ -1,4 +1,4 @@
-//! The targets, for the fuzzer and for the tests.
+//! The fuzz targets, which the fuzzer and the tests use.
 
 pub mod entries;
 pub mod pairing;

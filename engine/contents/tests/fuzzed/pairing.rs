@@ -1,4 +1,4 @@
-//! Two tables, split from any bytes: every row of either side is in a pair or alone.
+//! Splits arbitrary bytes into two tables. Every row of both tables must be in a pair or without a pair.
 
 use std::io::Write;
 

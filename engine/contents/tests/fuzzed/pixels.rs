@@ -1,4 +1,4 @@
-//! Reads any bytes as an image. It is decoded or rejected, and has the size of its header.
+//! Reads arbitrary bytes as an image. The image must be decoded with the size in its header, or rejected.
 
 use prep_contents::DecodingLimits;
 use prep_contents::pixels::Pixels;

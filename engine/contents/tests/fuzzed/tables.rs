@@ -1,5 +1,5 @@
-//! Reads any bytes as a table of any format. It is read or rejected, each time with the same result, and never has more cells than the
-//! limit.
+//! Reads arbitrary bytes as a table of each format. The table must be read or rejected, each time with the same result,
+//! and must not have more cells than the limit.
 
 use std::io::Write;
 
@@ -32,7 +32,7 @@ pub fn check(data: &[u8]) {
     }
 }
 
-/// The number of readable rows, and a hash of their cells.
+/// Returns the number of readable rows, and a hash of their cells.
 fn count(opened: &DetectedFile) -> (u64, u128) {
     let table = opened.table();
     let (mut rows, mut sum, mut row) = (0, 0_u128, Row::default());
