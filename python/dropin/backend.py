@@ -1,11 +1,11 @@
 """Builds the distribution `mlebench`: the package in `../mlebench` (in a source distribution: `./mlebench`), the command
 `mlebench`, and a dependency on the same version of `mleprep`.
 
-Upstream's package has the same name, and installers replace one by the other without a word. So this backend looks into
-the environment that it is called from and stops if upstream's package is there. MLEBENCH_REPLACE=1 turns the check off.
-No wheels are published, because an installer would not call this backend for them.
+Upstream's package has the same name, and installers silently replace one with the other. So this backend checks the
+environment that it is called from, and stops if upstream's package is installed there. MLEBENCH_REPLACE=1 turns the
+check off. No wheels are published, because an installer would not call this backend for a wheel.
 
-PEP 517, without dependencies. Equal sources give equal bytes.
+The backend implements PEP 517 without dependencies. Equal sources give distributions with equal bytes.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 NAME = "mlebench"
-# Only this distribution has it in its metadata.
+# Identifies this distribution: only its metadata contain this line.
 MARK = "Summary: MLE-bench's command and package, on top of prep"
 EPOCH = (1980, 1, 1, 0, 0, 0)
 
@@ -65,11 +65,12 @@ def build_sdist(sdist_directory, config_settings=None):
 
 
 def _package():
-    """Path in the package -> content."""
+    """Returns the files of the package: path -> content."""
     if (HERE / NAME).is_dir():
         return _files(HERE / NAME, lambda path: True)
     directory = HERE.parent / NAME
-    # Competitions that the program wrote into the checkout are left out, because they may be those of another version.
+    # Leave out competitions that the program wrote into the checkout, because a different version may have written
+    # them.
     modules = _files(directory, lambda path: path.suffix in (".py", ".typed") and len(path.relative_to(directory).parts) < 3)
     return modules | {f"competitions/{name}": text.encode() for name, text in _competitions().items()}
 
@@ -81,7 +82,7 @@ def _files(directory, wanted):
 
 
 def _competitions():
-    """The files of the competitions, as the program writes them into a checkout."""
+    """Returns the files of the competitions, as the program writes them into a checkout."""
     spec = spec_from_file_location("files", HERE.parent / "mleprep" / "_mlebench" / "files.py")
     files = module_from_spec(spec)
     spec.loader.exec_module(files)
@@ -91,16 +92,16 @@ def _competitions():
         facts["leaderboard"] = (directory / "leaderboard.csv").read_text(encoding="utf-8")
         facts["description"] = (directory / "description.md").read_text(encoding="utf-8")
         facts["checksums"] = json.loads((directory / "checksums.json").read_text(encoding="utf-8"))
-    # The file `program` shows the package that these files are complete, so it does not call the program.
+    # The file `program` shows the package that these files are complete, so the package does not call the program.
     return files.rendered(definitions) | {"program": "shipped\n"}
 
 
 def _version():
-    """The version of the workspace, or the one that is noted in a source distribution."""
+    """Returns the version of the workspace, or the version recorded in a source distribution."""
     for path, pattern in ((HERE / "PKG-INFO", r"^Version: (.+)$"), (HERE / "../../Cargo.toml", r'^version = "(.+)"$')):
         if path.is_file():
             return re.search(pattern, path.read_text(encoding="utf-8"), re.MULTILINE)[1]
-    raise FileNotFoundError("neither PKG-INFO nor the workspace's Cargo.toml is there, so the version is unknown")
+    raise FileNotFoundError("the version is unknown, because neither PKG-INFO nor the workspace's Cargo.toml exists")
 
 
 def _metadata(version):
@@ -127,10 +128,10 @@ def _record(files, own):
 
 
 def _require_no_upstream():
-    """Stops if the environment that is installed into has another package `mlebench`.
+    """Exits if the target environment has a different package `mlebench`.
 
-    Installers run backends with the interpreter of that environment but hide its packages. So this function reads its
-    directory.
+    Installers run backends with the interpreter of that environment but hide its packages. So this function reads the
+    directory of its packages.
     """
     if os.environ.get("MLEBENCH_REPLACE") == "1":
         return
@@ -139,5 +140,5 @@ def _require_no_upstream():
             if MARK not in metadata.read_text(encoding="utf-8", errors="replace").splitlines():
                 sys.exit(
                     f"error: MLE-bench's own package is installed here ({metadata.parent}), and this distribution would "
-                    "replace it\nhelp: install this one into another environment, or run `pip uninstall mlebench` first"
+                    "replace it\nhelp: install this package into another environment, or run `pip uninstall mlebench` first"
                 )

@@ -1,13 +1,13 @@
 #!/bin/bash
 # Runs as root: makes the agent's directories writable, then validates submissions while the container runs.
 #
-# The answers are mounted below /private/data, which only root may read. COMPETITION_ID names the competition. Without it, the
-# header `exp-id` of each request does.
+# The answers are mounted below /private/data, which only root may read. COMPETITION_ID names the competition. If it is
+# not set, the header `exp-id` of each request does.
 set -u
 agents=/home
 mkdir -p "$agents/logs"
 
-# All directories except the data, which may be mounted read-only.
+# Change all directories except the data, which may be mounted read-only.
 find "$agents" -path "$agents/data" -prune -o -exec chmod a+rw {} +
 find "$agents" -path "$agents/data" -prune -o -type d -exec chmod a+x {} +
 

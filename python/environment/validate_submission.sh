@@ -1,5 +1,4 @@
-#!/bin/bash
-# Asks the validation server whether a submission is valid. The server does not return a score.
+# !/bin/bash Sends a submission to the validation server, which returns whether it is valid but no score.
 
 SERVER_URL="http://localhost:5000/validate"
 

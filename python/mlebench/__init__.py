@@ -1,4 +1,4 @@
-"""MLE-bench's package on top of the program `prep`."""
+"""A replacement for MLE-bench's package that calls the program `prep`."""
 
 from mleprep._version import __version__
 

@@ -21,7 +21,7 @@ logger = get_logger(__name__)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the command. Returns the exit code: 0 success, 1 failure, 2 wrong command line."""
+    """Runs the command. Returns the exit code: 0 for success, 1 for failure, 2 for an invalid command line."""
     parser = _parser()
     given = parser.parse_args(arguments)
     if given.command is None or (given.command == "dev" and given.dev_command is None):
@@ -49,7 +49,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="mlebench", description="Runs agents on Machine Learning competitions.")
     parser.add_argument("--version", action="version", version=f"mlebench {__version__}")
     commands = parser.add_subparsers(dest="command")
-    # argparse formats help texts with %, so a literal % must be doubled. Ids have no %.
+    # argparse formats help texts with %, so a literal % would have to be doubled. Ids contain no %.
     ids = _ids_in_words()
     data_dir = "directory of the competitions' data"
 
@@ -78,7 +78,7 @@ def _parser() -> argparse.ArgumentParser:
 
     dev = commands.add_parser("dev", help="for developers of competitions")
     developing = dev.add_subparsers(dest="dev_command")
-    boards = developing.add_parser("download-leaderboard", help="see that leaderboards are there")
+    boards = developing.add_parser("download-leaderboard", help="check that leaderboards exist")
     boards.add_argument("-c", "--competition-id", metavar="ID", help=f"id of the competition. {ids}")
     boards.add_argument("--all", action="store_true", help="all competitions")
     boards.add_argument("--force", action="store_true", help="an error: leaderboards are pinned")
@@ -87,7 +87,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _ids_in_words() -> str:
-    """Help is there without the program, too."""
+    """Returns the ids for the help, which must also work without the program."""
     try:
         return "Valid options: " + ", ".join(registry.list_competition_ids())
     except (OSError, ProgramError):

@@ -1,33 +1,33 @@
-"""Downloading and preparing data.
+"""Downloads and prepares data.
 
 download_and_prepare_dataset  prepares a competition; downloads the bundle if it is missing
 download_dataset              downloads a bundle
-is_dataset_prepared           looks for the files of a prepared competition
-create_prepared_dir           makes the directories `public` and `private`
+is_dataset_prepared           checks whether the files of a prepared competition exist
+create_prepared_dir           creates the directories `public` and `private`
 ensure_leaderboard_exists     returns the path of a leaderboard
 get_leaderboard               returns a leaderboard as a frame
-is_valid_prepare_fn           checks the parameters of a function that prepares
-generate_checksums            MD5s of files in a directory
-get_checksum                  MD5 of a file
-get_last_modified             modification time of a file
-file_cache                    remembers the results of a function of one path
+is_valid_prepare_fn           checks the parameters of a prepare function
+generate_checksums            returns the MD5s of files in a directory
+get_checksum                  returns the MD5 of a file
+get_last_modified             returns the modification time of a file
+file_cache                    caches the results of a function with a path as its argument
 is_api_exception              recognises errors of Kaggle's client
 
-The program `prep` prepares the built-in competitions. Functions of callers prepare others: `prepare_fn` of a
-`Competition` may be any function with the parameters `raw`, `public` and `private`. It finds the unpacked bundle in
-`raw` and writes into the other two directories. It runs if the directories are empty. Afterwards the files are compared
-with the checksums of the competition.
+The program `prep` prepares the built-in competitions. Callers' functions prepare other competitions: `prepare_fn` of a
+`Competition` can be any function with the parameters `raw`, `public` and `private`. It reads the unpacked bundle in
+`raw` and writes into the other two directories. It runs if those are empty. Afterwards the files are compared with the
+checksums of the competition.
 
-Callers may replace functions of this module. As in upstream, `download_and_prepare_dataset` looks up the other functions
+Callers can replace functions of this module. As in upstream, `download_and_prepare_dataset` looks up the other functions
 in this module when it calls them. For example, your own `download_dataset` can copy bundles from a mirror instead of
 downloading them from Kaggle.
 
 Files that `prep` prepared are read-only, because they may share their bytes with its cache. Copy a file before you write
-to it. `description.md` is an exception: it is a file of its own, and may be written. Other files in the prepared
-directories stay when a competition is prepared again.
+to it. `description.md` is an exception: it is never shared, so it can be overwritten. If a competition is prepared again,
+files that others added to the prepared directories stay.
 
-An installer in use replaces line 29 of this file, which in upstream's file sets up a cache. The replacement does not work
-here. So the line is in this text, where it does nothing.
+A known harness replaces line 29 of this file, which sets up a cache in upstream's file. The replacement would not work
+in this file. So line 29 is part of this text, where the replacement has no effect.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def download_and_prepare_dataset(
     overwrite_leaderboard: bool = False,
     skip_verification: bool = False,
 ) -> None:
-    """Brings the data of a competition up to date. Downloads what is missing."""
+    """Prepares a competition if it is not up to date. Downloads the bundle if it is missing."""
     from mleprep._mlebench.prepare import prepare_all
 
     failures = prepare_all([competition], keep_raw, overwrite_checksums, overwrite_leaderboard, skip_verification)
@@ -82,7 +82,7 @@ def download_and_prepare_dataset(
 
 
 def is_dataset_prepared(competition: Competition, grading_only: bool = False) -> bool:
-    """Whether the directories have files, and the required ones are among them."""
+    """Whether both directories contain files, including all required files."""
     assert isinstance(competition, Competition), f"Expected a Competition, got {type(competition).__name__}."
     directories = [("Private", competition.private_dir)]
     files = [("Answers", competition.answers)]
@@ -113,7 +113,7 @@ def download_dataset(
     quiet: bool = False,
     force: bool = False,
 ) -> Path:
-    """Downloads a bundle unless it is there. Returns its path."""
+    """Downloads a bundle if it does not exist. Returns its path."""
     return download(competition_id, download_dir, quiet, force)
 
 
@@ -131,7 +131,7 @@ def generate_checksums(
     exts: Optional[list[str]] = None,
     exclude: Optional[list[Path]] = None,
 ) -> dict[str, str]:
-    """MD5s of the files in a directory that have one of the extensions."""
+    """Returns the MD5s of all files in a directory that have one of the extensions."""
     left_out = exclude or []
     found = {}
     for ext in _HASHED if exts is None else exts:
@@ -146,7 +146,7 @@ def get_last_modified(fpath: Path) -> datetime:
 
 
 def file_cache(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """Remembers the results of a function of one `Path`, in memory and until the file changes."""
+    """Caches the results of a function with one `Path` argument in memory until the file changes."""
     hints = inspect.get_annotations(fn, eval_str=True)
     parameters = list(inspect.signature(fn).parameters)
     if len(parameters) != 1 or hints.get(parameters[0]) is not Path:
@@ -171,7 +171,7 @@ def get_checksum(fpath: Path) -> str:
 
 
 def ensure_leaderboard_exists(competition: Competition, force: bool = False) -> Path:
-    """The leaderboard's path. The leaderboard is part of the program, with a digest, and never fetched again."""
+    """Returns the path of the leaderboard, which is part of the program and is never downloaded."""
     if force:
         raise NotImplementedError(
             "Leaderboards are pinned: Kaggle changes theirs, and scores would not be comparable any more. "

@@ -1,4 +1,4 @@
-"""Validating and grading submissions."""
+"""Validates and grades submissions."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from mlebench.utils import get_logger, get_timestamp, load_answers, purple, read
 
 logger = get_logger(__name__)
 
-# At most this many submissions are in memory at once.
+# Maximum number of submissions that are in memory at the same time.
 _MAX_THREADS = 4
 
-# Callers may replace these. The program reads the files itself only where they did not.
+# Callers can replace these functions and methods. The program reads the files itself only if no caller did.
 _UNPATCHED = {"read_csv": read_csv, "load_answers": load_answers, "get_leaderboard": get_leaderboard}
 _METHODS = {name: getattr(Grader, name) for name in ("__call__", "rank_score", "is_lower_better")}
 
@@ -45,7 +45,7 @@ def grade_jsonl(path_to_submissions: Path, output_dir: Path, registry: Registry 
 
 
 def grade_csv(path_to_submission: Path, competition: Competition) -> CompetitionReport:
-    """Grades a submission. If there is none, the report has the thresholds."""
+    """Grades a submission. If the file does not exist, the report contains only the thresholds."""
     _require_prepared(competition)
     path = Path(path_to_submission)
     exists = path.is_file() and path.suffix.lower() == ".csv"
@@ -70,7 +70,7 @@ def grade_csv(path_to_submission: Path, competition: Competition) -> Competition
 
 
 def validate_submission(submission: Path, competition: Competition) -> tuple[bool, str]:
-    """Whether grading would give a score, and what to fix if it would not."""
+    """Returns whether a submission would get a score, and otherwise a message with the reason."""
     submission = Path(submission)
     if not submission.is_file():
         return False, f"Submission invalid! Submission file {submission} does not exist."
@@ -92,7 +92,7 @@ def validate_submission(submission: Path, competition: Competition) -> tuple[boo
 
 
 def aggregate_reports(competition_reports: list[CompetitionReport]) -> dict[str, Any]:
-    """Counts of several reports, and the reports."""
+    """Returns a summary of several reports: counts, followed by the reports."""
     counted = {
         "total_runs_with_submissions": "submission_exists",
         "total_valid_submissions": "valid_submission",
@@ -118,7 +118,7 @@ def _require_prepared(competition: Competition) -> None:
 
 
 def _is_unpatched(grader: Grader, methods: tuple[str, ...], functions: tuple[str, ...]) -> bool:
-    """Whether a grader and functions of this module are those of this package, not those of a caller."""
+    """Whether no caller replaced the grader or functions of this module."""
     kind = type(grader)
     return all(getattr(kind, name) is _METHODS[name] for name in methods) and all(
         globals()[name] is _UNPATCHED[name] for name in functions
@@ -126,14 +126,14 @@ def _is_unpatched(grader: Grader, methods: tuple[str, ...], functions: tuple[str
 
 
 def _graded_by_program(competition: Competition) -> str | None:
-    """The id under which the program grades; None if code of a caller takes part."""
+    """Returns the id of the competition if the program can grade. None if code of a caller is involved."""
     if not _is_unpatched(competition.grader, ("__call__",), ("read_csv", "load_answers")):
         return None
     return id_of(competition.grader.grade_fn)
 
 
 def _score(path: Path, competition: Competition) -> float | None:
-    """The score at five decimals."""
+    """Returns the score rounded to five decimals."""
     own = _graded_by_program(competition)
     if own is None:
         try:
@@ -149,7 +149,7 @@ def _score(path: Path, competition: Competition) -> float | None:
 
 
 def _rank(score: float | None, competition: Competition) -> dict[str, Any]:
-    """Medals, thresholds and direction. pandas reads only leaderboards that need it."""
+    """Returns medals, thresholds and direction. Uses pandas only for leaderboards that cannot be read without it."""
     assert competition.leaderboard.exists(), f"Leaderboard {competition.leaderboard} does not exist."
     grader = competition.grader
     scores = None

@@ -21,11 +21,11 @@ logger = get_logger(__name__)
 
 
 class InvalidSubmissionError(Exception):
-    """A submission that the rules refuse."""
+    """Raised for a submission that violates the rules."""
 
 
 class Grader:
-    """A metric with its rules: `grade_fn` scores a submission against answers, or raises an error."""
+    """A metric with its rules. `grade_fn` scores a submission against answers, or raises an error."""
 
     def __init__(self, name: str, grade_fn: str) -> None:
         self.name = name
@@ -49,11 +49,11 @@ class Grader:
         return f"Grader(name={self.name!r}, grade_fn={self.grade_fn!r})"
 
     def __call__(self, submission: pd.DataFrame, answers: Any) -> Optional[float]:
-        """The score at five decimals; None, and a warning in the log, for a submission that gets none."""
+        """Returns the score rounded to five decimals. For an invalid submission, logs a warning and returns None."""
         try:
             score = self.grade_fn(submission, answers)
         except ProgramNotFound:
-            # The submission is not at fault.
+            # This error does not mean that the submission is invalid.
             raise
         except Exception as error:
             if isinstance(error, ProgramError) and not error.is_about_input():
@@ -64,11 +64,11 @@ class Grader:
         return rounded
 
     def is_lower_better(self, leaderboard: pd.DataFrame) -> bool:
-        """Whether the first score, which is the best, is lower than the last."""
+        """Whether lower scores are better: the first score of a leaderboard is the best one."""
         return bool(medals.is_lower_better(_scores(leaderboard)))
 
     def rank_score(self, score: Optional[float], leaderboard: pd.DataFrame) -> dict[str, Any]:
-        """The medals that a score earns on a leaderboard, and the scores that earn them."""
+        """Returns the medals that a score earns on a leaderboard, and the thresholds of the medals."""
         assert "score" in leaderboard.columns, "Leaderboard must have a `score` column."
         scores = _scores(leaderboard)
         medals.is_lower_better(scores)
@@ -102,7 +102,7 @@ class CompetitionReport:
     submission_path: str
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, as JSON has them."""
+        """Returns the fields as values that JSON can represent."""
         data = {name: getattr(self, name) for name in CompetitionReport.__dataclass_fields__}
         return _plain(data) | {"created_at": self.created_at.isoformat(), "submission_path": self.submission_path}
 
@@ -116,7 +116,7 @@ class CompetitionReport:
 
 
 def _plain(data: dict[str, Any]) -> dict[str, Any]:
-    """The same with Python's floats and booleans. Without a leaderboard, thresholds and direction are None."""
+    """Returns the fields as Python's floats and booleans. Without a leaderboard, thresholds and direction are None."""
     kinds = {"float": float, "float | None": float, "bool": bool}
     plain = {}
     for name, value in data.items():

@@ -1,4 +1,4 @@
-"""Metrics that others import from here."""
+"""Metrics that callers import from this module."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ else:
 
 
 def average_precision_at_k(actual: set[Hashable], predicted: Sequence[Hashable], k: int) -> float:
-    """Precision at each of the first `k` hits, summed up and divided by the number of hits that are possible."""
+    """Returns the sum of the precisions at the hits among the first `k` guesses, divided by the number of possible hits."""
     predicted = predicted[:k] if len(predicted) > k else predicted
     seen: list[Hashable] = []
     hits = 0
@@ -37,7 +37,7 @@ def mean_average_precision_at_k(
 def dice_coefficient(
     predicted_mask: np.ndarray[Any, Any], true_mask: np.ndarray[Any, Any], both_empty_value: float = float("nan")
 ) -> float:
-    """Twice the sum of the product of two masks, divided by the sum of both."""
+    """Returns twice the sum of the product of two masks, divided by the sum of both masks."""
     assert predicted_mask.shape == true_mask.shape, (
         f"The masks have the shapes {predicted_mask.shape} and {true_mask.shape}."
     )

@@ -1,4 +1,4 @@
-"""The competitions, and the places of their data."""
+"""The competitions, and the paths of their data."""
 
 from __future__ import annotations
 
@@ -59,9 +59,9 @@ class Competition:
 
 
 class Registry:
-    """The competitions of a directory, with their data in another one.
+    """The competitions that are defined in a directory, and the data directory that contains their data.
 
-    Subclasses may have other directories. A competition is a directory with a `config.yaml`.
+    Subclasses can use different directories. A competition is a directory that contains a `config.yaml`.
     """
 
     def __init__(self, data_dir: Path = DEFAULT_DATA_DIR) -> None:
@@ -91,11 +91,11 @@ class Registry:
         )
 
     def get_competitions_dir(self) -> Path:
-        """The directory with a directory per competition."""
+        """Returns the directory that contains a directory per competition."""
         return definitions.directory()
 
     def get_splits_dir(self) -> Path:
-        """The directory of lists of ids: `experiments/splits` of a checkout of upstream, else a directory of ours."""
+        """Returns the directory of lists of ids: `experiments/splits` in a checkout of upstream, otherwise one of ours."""
         splits = get_repo_dir() / "experiments" / "splits"
         return splits if splits.is_dir() else definitions.directory() / "splits"
 
@@ -106,19 +106,19 @@ class Registry:
         return self._data_dir
 
     def set_data_dir(self, new_data_dir: Path) -> Registry:
-        """Another registry, with another data directory."""
+        """Returns a registry with a different data directory. This registry does not change."""
         return Registry(new_data_dir)
 
     def list_competition_ids(self) -> list[str]:
-        """All ids in order."""
+        """Returns all ids, sorted."""
         return [path.parent.stem for path in sorted(self.get_competitions_dir().rglob("config.yaml"))]
 
 
 def _description(directory: Path, named: str, public: Path) -> str:
-    """The published description of a competition of ours, else the text that its config names."""
+    """Returns the published description of a built-in competition, or otherwise the text that its config names."""
     text = get_repo_dir() / named
     if not text.is_file():
-        # The package cannot be written, so the files are in the cache directory.
+        # The package is not writable, so the files are in the cache directory.
         text = directory / Path(named).name
     if directory.parent == definitions.directory() and definitions.is_built_in(directory.name):
         return _read(public / "description.md") or text.read_text(encoding="utf-8")

@@ -28,7 +28,7 @@ _COMPRESSED = [".zip", ".tar", ".gz", ".tgz", ".tar.gz", ".rar", ".7z"]
 
 
 def get_logger(name: str, level: int = logging.INFO, filename: Optional[Path] = None) -> Logger:
-    """A logger. The root logger gets its handler when this is first called."""
+    """Returns a logger. The first call adds a handler to the root logger."""
     logging.basicConfig(
         level=level,
         format="[%(asctime)s] [%(filename)s:%(lineno)d] %(message)s",
@@ -49,7 +49,7 @@ def get_timestamp() -> str:
 
 
 def read_csv(*args: Any, **kwargs: Any) -> pd.DataFrame:
-    """`pandas.read_csv` that reads every float exactly, and an empty file as an empty frame."""
+    """Calls `pandas.read_csv` so that it parses every float exactly and returns an empty frame for an empty file."""
     kwargs.setdefault("float_precision", "round_trip")
     try:
         frame: pd.DataFrame = pd.read_csv(*args, **kwargs)
@@ -61,7 +61,7 @@ def read_csv(*args: Any, **kwargs: Any) -> pd.DataFrame:
 
 
 def read_jsonl(file_path: str, skip_commented_out_lines: bool = False) -> list[dict[str, Any]]:
-    """The values of a file with one JSON value per line. Comments begin with # or //."""
+    """Returns the values in a file with one JSON value per line. Skips comments, which begin with # or //."""
     values = []
     with open(file_path, encoding="utf-8") as file:
         for line in file:
@@ -82,7 +82,7 @@ def load_answers(path_to_answers: Path) -> Any:
 
 
 def load_yaml(fpath: Path) -> dict[str, Any]:
-    """The mapping in a YAML file."""
+    """Returns the mapping in a YAML file."""
     assert isinstance(fpath, Path), f"Expected a Path, got {type(fpath).__name__}."
     assert fpath.is_file(), f"File `{fpath}` does not exist."
     assert fpath.suffix == ".yaml", f"Expected a YAML file, got `{fpath}`."
@@ -98,13 +98,13 @@ def in_ci() -> bool:
 
 
 def import_fn(fn_import_string: str) -> Callable[..., Any]:
-    """The function that `module:name` names."""
+    """Imports the function that `module:name` names."""
     function: Callable[..., Any] = import_function(fn_import_string)
     return function
 
 
 def get_path_to_callable(callable: Callable[..., Any]) -> Path:
-    """File of a function's module, relative to the current directory."""
+    """Returns the path of a function's module, relative to the current directory."""
     path = getattr(sys.modules[callable.__module__], "__file__", None)
     assert path is not None, f"Module `{callable.__module__}` has no file."
     return Path(os.path.relpath(path, start=os.getcwd()))
@@ -119,13 +119,13 @@ def get_repo_dir() -> Path:
 
 
 def get_runs_dir() -> Path:
-    """`runs` of the checkout that the package is in; of the current directory if it is installed elsewhere."""
+    """Returns the directory `runs` of the package's checkout, or of the current directory if the package is installed."""
     root = get_repo_dir()
     return (root if (root / "run_agent.py").exists() else Path.cwd()) / "runs"
 
 
 def generate_run_id(competition_id: str, agent_id: str, run_group: Optional[str] = None) -> str:
-    """A new name for a run of an agent."""
+    """Returns a new name for a run of an agent."""
     if run_group:
         return f"{competition_id}_{uuid.uuid4()}"
     return f"{get_timestamp()}_{competition_id}_{agent_id}_{uuid.uuid4().hex[:8]}"
@@ -134,7 +134,7 @@ def generate_run_id(competition_id: str, agent_id: str, run_group: Optional[str]
 def create_run_dir(
     competition_id: Optional[str] = None, agent_id: Optional[str] = None, run_group: Optional[str] = None
 ) -> Path:
-    """Makes a new directory for a run."""
+    """Creates a new directory for a run."""
     for given in (competition_id, agent_id, run_group):
         assert given is None or isinstance(given, str), f"Expected a string or None, got {type(given).__name__}."
     run_id = str(uuid.uuid4())
@@ -183,7 +183,8 @@ def extract(
     assert compressed.exists(), f"File `{compressed}` does not exist."
     assert compressed.is_file(), f"Path `{compressed}` is not a file."
     assert is_compressed(compressed), f"File `{compressed}` is not compressed."
-    # Upstream's default is one set for the whole process, so archives that it saw before are skipped. Ours is new.
+    # Upstream's default is one set for the entire process, so it skips archives that it has seen before. Create a new
+    # set.
     done = set() if already_extracted is None else already_extracted
     unpack(compressed, dst)
     done.add(compressed)
@@ -196,7 +197,7 @@ def extract(
 
 
 def get_diff(d: dict[str, Any], other_d: dict[str, Any], fromfile: str = "d", tofile: str = "other_d") -> str:
-    """The difference of two mappings as YAML, line by line."""
+    """Returns a line-by-line difference of two mappings as YAML."""
     import yaml
 
     old, new = (yaml.dump(mapping, sort_keys=True).splitlines() for mapping in (d, other_d))
@@ -204,7 +205,7 @@ def get_diff(d: dict[str, Any], other_d: dict[str, Any], fromfile: str = "d", to
 
 
 def authenticate_kaggle_api() -> Any:
-    """A client of Kaggle, signed in: Kaggle's own if it is installed, else one that asks through `prep`."""
+    """Returns a signed-in client of Kaggle: Kaggle's own if it is installed, otherwise one that calls `prep`."""
     from mleprep._mlebench.kaggle import authenticated
 
     try:

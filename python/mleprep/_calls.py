@@ -1,4 +1,4 @@
-"""The functions of the package: each builds a command line, calls the program, and turns its answer into records."""
+"""The functions of the package. Each builds a command line, calls the program, and converts its output to records."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Set = Literal["lite", "scored", "all", "low", "medium", "high", "dev"]
 def list(  # noqa: A001 - the verb of the program
     ids: Ids = (), *, set: Set | None = None, data_dir: Path_ | None = None, pipelines: Path_ | None = None
 ) -> Results[Competition]:
-    """Lists competitions and the state of their data; without ids and set, all of them."""
+    """Lists competitions and the state of their data. Without ids and without a set, lists all competitions."""
     records = _ask(["list", *_selection(ids, set), *_common(data_dir, None, pipelines)])
     return Results(map(_envelope.competition, records))
 
@@ -41,7 +41,7 @@ def plan(
     cache_dir: Path_ | None = None,
     pipelines: Path_ | None = None,
 ) -> Results[Plan]:
-    """Returns the steps that `run` would run, and why. Writes nothing."""
+    """Returns the steps that `run` would execute, and the reasons. Writes nothing."""
     given = [*_selection(ids, set), *_input(variant, source), *_common(data_dir, cache_dir, pipelines)]
     return Results(map(_envelope.plan, _ask(["plan", *given])))
 
@@ -61,9 +61,9 @@ def run(
 ) -> Results[Prepared]:
     """Prepares competitions: runs the steps that are not up to date and publishes the results.
 
-    `source` is a directory with bundles; without it, bundles are downloaded from Kaggle. With `check`, the first failure
-    is raised after all competitions ended; without it, look at `state` and `failures` of the records. `progress` prints
-    the program's messages on stderr; a function receives each line instead.
+    `source` is a directory with bundles. Without it, bundles are downloaded from Kaggle. With `check`, raises the first
+    failure after all competitions ended. Without it, check `state` and `failures` of the records. `progress` prints the
+    program's messages on stderr. If `progress` is a function, it receives each line instead.
     """
     given = [*_selection(ids, set), *_input(variant, source), *_common(data_dir, cache_dir, pipelines)]
     if skip_verification:
@@ -89,8 +89,8 @@ def grade(
 ) -> Grade:
     """Grades a submission against the prepared answers.
 
-    An invalid submission is a result: its `score` is None and `reason` has the cause. With `log`, the program appends
-    the grading to `grades.jsonl` in the data directory.
+    An invalid submission raises no exception: its `score` is None, and `reason` explains why. With `log`, the program
+    appends the grading to `grades.jsonl` in the data directory.
     """
     with _as_file(submission) as path:
         given = [*_input(variant, None), *_common(data_dir, None, pipelines), *([] if log else ["--no-log"])]
@@ -106,7 +106,7 @@ def validate(
     data_dir: Path_ | None = None,
     pipelines: Path_ | None = None,
 ) -> Validation:
-    """Checks whether a submission is valid, by the code that grades. Returns no score."""
+    """Checks whether a submission is valid, with the code that grades. Returns no score."""
     with _as_file(submission) as path:
         given = [*_input(variant, None), *_common(data_dir, None, pipelines)]
         [record] = _ask(["validate", *given, "--", id, path], answers=(0, 1))
@@ -139,7 +139,7 @@ def _call(arguments: Sequence[_program.Argument], on_message: Callable[[str], No
 
 
 def _ask(arguments: Sequence[_program.Argument], answers: Sequence[int] = (0,)) -> Sequence[_envelope.Record]:
-    """The records of an answer. Exit codes other than `answers` are errors."""
+    """Calls the program and returns the records of its output. Exit codes that are not in `answers` are errors."""
     finished = _call(arguments)
     if finished.code not in answers:
         raise _envelope.error(finished.code, finished.stdout, finished.stderr)
@@ -152,13 +152,13 @@ def _ask(arguments: Sequence[_program.Argument], answers: Sequence[int] = (0,)) 
 def _listener(progress: Progress) -> Callable[[str], None] | None:
     if callable(progress):
         return progress
-    # `sys.stderr` is looked up for each line: notebooks replace it.
+    # Look up `sys.stderr` for each line, because notebooks replace it.
     return (lambda line: print(line, file=sys.stderr)) if progress else None
 
 
 @contextmanager
 def _as_file(submission: pd.DataFrame | Path_) -> Iterator[Path]:
-    """A submission as a file. Frames are written so that they are read back as they are."""
+    """Provides a submission as a file. Writes a frame so that the program reads the same values and types."""
     if isinstance(submission, (str, os.PathLike)):
         yield Path(submission)
         return

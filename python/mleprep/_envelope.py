@@ -1,5 +1,5 @@
-"""The one place that knows the program's JSON: `{"competitions": [{"id": ...}, ...]}` and
-`{"error": {"code", "message", "help", "place"}}`.
+"""Parses the program's JSON: `{"competitions": [{"id": ...}, ...]}` and
+`{"error": {"code", "message", "help", "place"}}`. No other module knows its structure.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ Record = dict[str, Any]
 
 
 def records(stdout: str) -> list[Record]:
-    """The competitions of an answer."""
+    """Returns the competitions in the program's output."""
     value = json.loads(stdout)
     found = value["competitions"] if isinstance(value, dict) else None
     if not isinstance(found, list):
-        raise ValueError("the answer has no list `competitions`")
+        raise ValueError("the output has no list `competitions`")
     return found
 
 
 def error(code: int, stdout: str, stderr: str) -> PrepError:
-    """The error of a call, from its JSON, else from its messages."""
+    """Returns the error of a call, from its JSON output or otherwise from its messages."""
     try:
         found = json.loads(stdout)["error"]
         return error_of(code, found["message"], found.get("help"), _place(found.get("place")))
@@ -44,7 +44,7 @@ def _place(place: object) -> str | None:
 
 
 def _from_messages(stderr: str) -> tuple[str | None, str | None]:
-    """The first error on stderr, and the help that follows it."""
+    """Parses the first error on stderr, and the help that follows it."""
     found = re.search(r"^error: (.*?)(?=^error: |^help: |\Z)", stderr, re.MULTILINE | re.DOTALL)
     if found is None:
         return stderr.strip() or None, None

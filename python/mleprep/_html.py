@@ -1,4 +1,4 @@
-"""Results as small HTML tables, for notebooks."""
+"""Formats results as small HTML tables for notebooks."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from html import escape
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """A table. Cells are shown as text: nothing in them is treated as markup."""
+    """Returns an HTML table. Escapes the cells, so that nothing in them is treated as markup."""
     head = "".join(f"<th style='text-align:left'>{escape(cell)}</th>" for cell in header)
     body = "".join(
         "<tr>" + "".join(f"<td style='text-align:left'>{escape(shown(cell))}</td>" for cell in row) + "</tr>"
@@ -17,7 +17,7 @@ def table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
 
 
 def shown(value: object) -> str:
-    """A value for people: nothing for None, commas between several values."""
+    """Formats a value: an empty text for None, and several values separated by commas."""
     match value:
         case None:
             return ""
@@ -31,7 +31,7 @@ def shown(value: object) -> str:
 
 
 def size(count: int | None) -> str:
-    """A number of bytes as `12.3 MB`, in decimal units as the program prints them."""
+    """Formats a number of bytes like the program, in decimal units: `12.3 MB`."""
     if count is None:
         return ""
     amount = float(count)

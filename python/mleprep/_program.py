@@ -1,6 +1,6 @@
 """Finds the program `prep` and calls it.
 
-Nothing that the program writes reaches stdout of this process, because callers expect their own output there.
+The program's output is never written to stdout of this process, because callers expect only their own output there.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Argument = str | os.PathLike[str]
 
 
 class ProgramNotFound(FileNotFoundError):
-    """There is no program `prep` on this system."""
+    """The program `prep` was not found."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -47,13 +47,13 @@ def _find(named: str | None, path: str | None) -> str:
 
 
 def program() -> str:
-    """Path of the program: the one in `PREP_BINARY`, else the one next to this Python, else the one on the path."""
+    """Returns the path of the program: from `PREP_BINARY`, or next to this Python, or on the path, in this order."""
     return _find(os.environ.get(VARIABLE) or None, os.environ.get("PATH"))
 
 
 @dataclass(frozen=True)
 class Finished:
-    """A finished call of the program."""
+    """The result of a call of the program."""
 
     code: int
     stdout: str
@@ -61,7 +61,7 @@ class Finished:
 
 
 def call(arguments: Sequence[Argument], on_message: Callable[[str], None] | None = None) -> Finished:
-    """Calls the program and waits for it. `on_message` receives each line of stderr as it comes."""
+    """Calls the program and waits until it ends. `on_message` receives each line of stderr immediately."""
     command = [program(), *(os.fspath(argument) for argument in arguments)]
     process = subprocess.Popen(
         command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8",
@@ -83,7 +83,7 @@ def call(arguments: Sequence[Argument], on_message: Callable[[str], None] | None
         stdout = process.stdout.read()
         code = process.wait()
     except BaseException:
-        # The program keeps what it finished, so the next run continues there.
+        # The program keeps the results of finished steps, so the next run continues from there.
         process.terminate()
         process.wait()
         raise

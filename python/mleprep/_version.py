@@ -1,4 +1,4 @@
-"""The version of the installed distribution. If the package is not installed, the version of the workspace around it."""
+"""The version of the installed distribution, or of the surrounding workspace if the package is not installed."""
 
 from __future__ import annotations
 

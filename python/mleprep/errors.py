@@ -1,19 +1,19 @@
-"""Errors of the program as exceptions. The exit code chooses the class."""
+"""Exceptions for errors of the program. The exit code determines the class."""
 
 from __future__ import annotations
 
 
 class PrepError(Exception):
-    """The program could not do what it was called for."""
+    """The program failed. The base class of all errors."""
 
     def __init__(self, message: str, *, code: int = 1, help: str | None = None, place: str | None = None) -> None:
         super().__init__(message)
         self.message = message
-        #: Exit code of the program: docs/reference/exit-codes.md.
+        # : Exit code of the program, see docs/reference/exit-codes.md.
         self.code = code
         #: One action that may solve the problem.
         self.help = help
-        #: File, line and column, or the step, where there is one.
+        # : File, line and column, or the step, if known.
         self.place = place
 
     def __str__(self) -> str:
@@ -23,7 +23,7 @@ class PrepError(Exception):
 
 
 class UsageError(PrepError):
-    """Arguments that do not fit, for example an unknown competition."""
+    """Invalid arguments, for example an unknown competition."""
 
 
 class PipelineError(PrepError):
@@ -31,19 +31,19 @@ class PipelineError(PrepError):
 
 
 class InputError(PrepError):
-    """A bundle or another input is missing, damaged, or not what was declared."""
+    """A bundle or another input is missing, damaged or not as declared."""
 
 
 class CheckError(PrepError):
-    """A check or a published checksum does not hold."""
+    """A check failed, or a published checksum does not match."""
 
 
 class SystemFailure(PrepError):
-    """The system: disk full, permission denied, a damaged cache."""
+    """A problem of the system: disk full, permission denied, a damaged cache."""
 
 
 class ServerError(PrepError):
-    """A server cannot be reached, or asks to wait. The same call may work later."""
+    """A server cannot be reached, or asks clients to wait. The same call may succeed later."""
 
 
 class Interrupted(PrepError):
@@ -67,5 +67,5 @@ _CLASSES: dict[int, type[PrepError]] = {
 
 
 def error_of(code: int, message: str, help: str | None = None, place: str | None = None) -> PrepError:
-    """The exception of an exit code."""
+    """Returns the exception for an exit code."""
     return _CLASSES.get(code, PrepError)(message, code=code, help=help, place=place)

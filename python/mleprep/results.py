@@ -15,15 +15,15 @@ class Competition:
 
     id: str
     name: str | None = None
-    #: Sets of the benchmark that it belongs to, such as `lite` or `scored`.
+    # : Sets of the benchmark that contain the competition, such as `lite` or `scored`.
     sets: tuple[str, ...] = ()
     category: str | None = None
-    #: Length of the bundle, where it is published.
+    # : Size of the bundle in bytes, if it is published.
     bytes: int | None = None
     state: str = ""
     #: Prepared variants.
     variants: tuple[str, ...] = ()
-    #: Whether scores on the prepared data can be compared with published ones. None: nothing is prepared.
+    # : Whether scores on the prepared data can be compared with published scores. None if no data are prepared.
     comparable_with_v1: bool | None = None
 
     _HEADER = ("id", "state", "bundle", "category", "sets")
@@ -38,26 +38,26 @@ class Step:
 
     name: str
     kind: str
-    #: `yes`, `no`, or `maybe`: only if a step before it gives another result than last time.
+    # : `yes`, `no`, or `maybe`, which means only if the result of an earlier step changes.
     runs: str
-    #: Why it runs.
+    # : Why the step runs.
     reason: str | None = None
 
 
 @dataclass(frozen=True)
 class Plan:
-    """The steps that preparing a competition would run."""
+    """The steps that preparing a competition would execute."""
 
     id: str
     steps: tuple[Step, ...] = ()
-    #: Bytes to download, where that is known.
+    # : Bytes to download, if known.
     download_bytes: int | None = None
 
     _HEADER = ("id", "steps that run", "steps", "download")
 
     @property
     def is_up_to_date(self) -> bool:
-        """Whether nothing would run."""
+        """Whether no step would run."""
         return all(step.runs == "no" for step in self.steps)
 
     def _cells(self) -> tuple[object, ...]:
@@ -70,9 +70,9 @@ class Failure:
     """The reason why a competition was not prepared."""
 
     message: str
-    #: The step that failed; None if the competition could not be planned.
+    # : The step that failed. None if the competition could not be planned.
     step: str | None = None
-    #: The cause, which shows who has to act: `input`, `check`, `pipeline`, `machine`, `away` ...
+    # : The kind of failure: `input`, `check`, `pipeline`, `machine`, `away` and others.
     kind: str | None = None
     help: str | None = None
 
@@ -85,7 +85,7 @@ class Prepared:
     variant: str = "v1"
     #: `prepared`, `up_to_date`, `failed` or `stopped`.
     state: str = ""
-    #: Published files and their bytes.
+    # : Number of published files. The next field is their size in bytes.
     files: int | None = None
     bytes: int | None = None
     seconds: float = 0.0
@@ -99,7 +99,7 @@ class Prepared:
 
     @property
     def is_complete(self) -> bool:
-        """Whether the data directory is complete."""
+        """Whether the competition is prepared completely."""
         return self.state in ("prepared", "up_to_date")
 
     def _cells(self) -> tuple[object, ...]:
@@ -113,9 +113,9 @@ class Validation:
 
     id: str
     valid: bool
-    #: The sentence that upstream's validation server returns.
+    # : The message that upstream's validation server would return.
     message: str
-    #: The reason if it is invalid.
+    # : The reason if the submission is invalid.
     reason: str | None = None
 
     def __bool__(self) -> bool:
@@ -130,7 +130,7 @@ class Grade:
     """A graded submission: the fields of upstream's report."""
 
     id: str
-    #: None: the submission is invalid; `reason` has the cause.
+    # : The score. None if the submission is invalid; `reason` then explains why.
     score: float | None
     valid: bool = False
     reason: str | None = None
@@ -138,11 +138,11 @@ class Grade:
     medal: str | None = None
     above_median: bool = False
     is_lower_better: bool | None = None
-    #: Score of the last gold, silver and bronze medal and the median of the leaderboard.
+    # : The thresholds for gold, silver and bronze, and the median of the leaderboard.
     thresholds: dict[str, float] = field(default_factory=dict)
     variant: str | None = None
     comparable_with_v1: bool | None = None
-    #: All fields that the program reported, by upstream's names.
+    # : All fields of the program's report, with upstream's names.
     report: dict[str, Any] = field(default_factory=dict, repr=False)
 
     def _repr_html_(self) -> str:
@@ -155,7 +155,7 @@ Row = TypeVar("Row", Competition, Plan, Prepared)
 
 
 class Results(Sequence[Row], Generic[Row]):
-    """An immutable list of records. Notebooks show it as a table; an id finds its record."""
+    """An immutable list of records, which can be indexed by position or id. Notebooks show it as a table."""
 
     def __init__(self, rows: Iterable[Row]) -> None:
         self._rows: tuple[Row, ...] = tuple(rows)
@@ -185,7 +185,7 @@ class Results(Sequence[Row], Generic[Row]):
 
     @property
     def ids(self) -> list[str]:
-        """Ids in order."""
+        """Returns the ids in order."""
         return [row.id for row in self._rows]
 
     def _repr_html_(self) -> str:

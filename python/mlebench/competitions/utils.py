@@ -1,6 +1,6 @@
-"""Functions that graders of callers import from here, as upstream's graders do.
+"""Functions that callers' graders import from this module, as upstream's graders do.
 
-The graders of this package do not use them: the program grades.
+The graders of this package do not use them, because the program grades.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ logger = get_logger(__name__)
 
 
 def df_to_one_hot(df: pd.DataFrame, id_column: str, target_column: str, classes: list[str]) -> pd.DataFrame:
-    """A column of 0 and 1 per class, next to the identifiers. Labels outside the classes get columns of their own."""
+    """Returns the identifiers and a column of 0 and 1 per class. Labels that are not classes get additional columns."""
     labels = df[target_column]
     found = {label: (labels == label).astype("int64") for label in classes}
     for label in labels.unique():
         if label not in found:
-            # Such a column has no value in the other rows.
+            # In an additional column, the other rows have no value.
             found[label] = (labels == label).astype("float64").where(labels == label)
     return pd.concat([df[[id_column]], pd.DataFrame(found, index=df.index)], axis=1)
 
@@ -49,7 +49,7 @@ def one_hot_dfs_to_log_loss_inputs(
     id_column: str = "id",
     apply_softmax: bool = True,
 ) -> dict[str, Any]:
-    """The arguments of scikit-learn's `log_loss`: both frames in the order of the identifiers, without them."""
+    """Returns the arguments of scikit-learn's `log_loss`: both frames sorted by identifier, without identifiers."""
     columns = list(answers_one_hot.columns)
     missing = set(columns) - set(submission_one_hot.columns)
     if missing:
@@ -85,7 +85,7 @@ def is_one_hot_encoded(xs: Array) -> bool:
 
 
 def rle_decode(rle_string: str, height: int, width: int) -> Array:
-    """A mask from pairs of start and length. Pixels are counted from 1, column by column."""
+    """Decodes a mask from pairs of start and length. Pixels are counted from 1, column by column."""
     assert isinstance(rle_string, str), f"Expected a string, but got {type(rle_string)}: {rle_string}"
     assert isinstance(height, int), f"Expected an integer, but got {type(height)}: {height}"
     assert isinstance(width, int), f"Expected an integer, but got {type(width)}: {width}"
@@ -102,7 +102,7 @@ def rle_decode(rle_string: str, height: int, width: int) -> Array:
 
 
 def rle_encode(x: Array, fg_val: Any = 1) -> list[int]:
-    """Pairs of start and length of the pixels with a value, as `rle_decode` reads them."""
+    """Encodes the nonzero pixels of a mask as pairs of start and length, which `rle_decode` reads."""
     places = np.flatnonzero(x.T.ravel() == fg_val)
     breaks = np.flatnonzero(np.diff(places) > 1) + 1
     runs = (run for run in np.split(places, breaks) if run.size)
@@ -116,7 +116,7 @@ def rles_to_masks(
 
 
 def get_ids_from_tf_records(tf_record_path: Path, id_feature: str = "image_name") -> list[str]:
-    """The values of a feature in a file of TensorFlow, which must be installed."""
+    """Returns the values of a feature in a TFRecord file. TensorFlow must be installed."""
     import tensorflow as tf
 
     features = (tf.train.Example.FromString(record.numpy()).features for record in tf.data.TFRecordDataset(
@@ -128,7 +128,7 @@ def get_ids_from_tf_records(tf_record_path: Path, id_feature: str = "image_name"
 def prepare_for_accuracy_metric(
     submission: pd.DataFrame, answers: pd.DataFrame, target_column: str, id_column: str
 ) -> dict[str, Any]:
-    """The arguments of scikit-learn's `accuracy_score`, in the order of the identifiers."""
+    """Returns the arguments of scikit-learn's `accuracy_score`, sorted by identifier."""
     submission, answers = _aligned(submission, answers, id_column, target_column, ("length", "target", "id"))
     return {"y_true": answers[target_column].to_numpy(), "y_pred": submission[target_column].to_numpy()}
 
@@ -136,7 +136,7 @@ def prepare_for_accuracy_metric(
 def prepare_for_auroc_metric(
     submission: pd.DataFrame, answers: pd.DataFrame, id_col: str, target_col: str
 ) -> dict[str, Any]:
-    """The arguments of scikit-learn's `roc_auc_score`, in the order of the identifiers."""
+    """Returns the arguments of scikit-learn's `roc_auc_score`, sorted by identifier."""
 
     def check(submission: pd.DataFrame) -> None:
         target = submission[target_col]
@@ -159,7 +159,7 @@ def _aligned(
     order: tuple[str, ...],
     check: Any = lambda submission: None,
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Both frames in the order of the identifiers, after checks in the given order."""
+    """Checks both frames, and returns them sorted by identifier."""
     for column in (target_column, id_column):
         assert column in answers.columns, f"Answers must have a `{column}` column"
     for what in order:

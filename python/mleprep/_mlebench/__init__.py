@@ -1,5 +1,5 @@
-"""The parts of the package `mlebench` that decide nothing of its interface.
+"""The implementation of the package `mlebench`, without its public interface.
 
-They are in this distribution because some users copy single modules of `mlebench` elsewhere. Each module there therefore
-imports only `mlebench` modules that upstream has, too, and this package.
+These modules are in this distribution because some users copy single modules of `mlebench` elsewhere. Therefore each
+module of `mlebench` imports only this package and those `mlebench` modules that upstream also has.
 """

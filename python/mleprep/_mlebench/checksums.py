@@ -1,4 +1,4 @@
-"""Files of checksums: YAML with two levels at most, as the benchmark writes them."""
+"""Reads and writes files of checksums: YAML with at most two levels, in the benchmark's format."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 
 def read_checksums(path: Path) -> dict[str, Any]:
-    """`{"zip": md5, "public": {name: md5}, "private": {name: md5}}`."""
+    """Returns `{"zip": md5, "public": {name: md5}, "private": {name: md5}}`."""
     sums: dict[str, Any] = {}
     section: dict[str, str] | None = None
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):

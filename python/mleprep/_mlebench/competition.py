@@ -1,4 +1,4 @@
-"""Grading and preparing by the program, behind the functions that `mlebench/competitions/ID/{grade,prepare}.py` define."""
+"""Implements the functions in `mlebench/competitions/ID/{grade,prepare}.py` with calls of the program."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _BUILT_IN = re.compile(r"mlebench\.competitions\.(?P<id>[^.:]+)\.(?P<name>grade|
 
 
 def by_program(competition_id: str) -> Callable[[_Function], _Function]:
-    """Marks a function whose work the program does."""
+    """Marks a function whose work the program can do."""
 
     def mark(function: _Function) -> _Function:
         function.competition_id = competition_id  # type: ignore[attr-defined]
@@ -33,7 +33,7 @@ def by_program(competition_id: str) -> Callable[[_Function], _Function]:
 
 
 def id_of(function: Callable[..., Any]) -> str | None:
-    """The competition that a function grades or prepares by the program; None if the function is somebody else's."""
+    """Returns the id of the competition if the program does the work of this function. None for a caller's function."""
     found: str | None = getattr(function, "__dict__", {}).get("competition_id")
     return found
 
@@ -41,8 +41,9 @@ def id_of(function: Callable[..., Any]) -> str | None:
 def import_function(text: str) -> Any:
     """Returns the function with the name `module:name`.
 
-    A module of upstream may have replaced ours, for example because a harness copied upstream's competitions into the
-    package. If a library that this module needs is missing, the returned function calls the program instead.
+    A module of upstream may have replaced this package's module, for example because a harness copied upstream's
+    competitions into the package. If that module needs a library that is not installed, the returned function calls the
+    program instead.
     """
     module, name = text.split(":")
     try:
@@ -71,7 +72,7 @@ def _function(competition_id: str, name: str) -> Callable[..., Any]:
 
 
 def grade(competition_id: str, submission: pd.DataFrame, answers: pd.DataFrame | list[dict[str, Any]]) -> float:
-    """The score of a table against another by the rules of a competition, not rounded."""
+    """Grades a submission frame against answers by the rules of a competition. Returns the score without rounding."""
     from mlebench.grade_helpers import InvalidSubmissionError
 
     with tempfile.TemporaryDirectory(prefix="mlebench-") as name:
@@ -95,16 +96,16 @@ def _write_answers(directory: Path, answers: pd.DataFrame | list[dict[str, Any]]
 
 
 def score_file(competition_id: str, submission: Path, answers: Path) -> tuple[float | None, str | None]:
-    """Score of a file against a file, rounded; or the reason why there is none."""
+    """Grades a submission file against an answers file. Returns the rounded score, or the reason if there is none."""
     found = program.score(competition_id, submission, answers)
     rounded = found["rounded"]
     return (None if rounded is None else float(rounded)), found["reason"]
 
 
 def prepare(competition_id: str, raw: Path, public: Path, private: Path) -> Path:
-    """Prepares from the extracted bundle in `raw` into the directories `public` and `private`."""
+    """Prepares a competition from the extracted bundle in `raw` into the directories `public` and `private`."""
     raw, public, private = Path(raw), Path(public), Path(private)
-    # Next to the target, so that files are moved and not copied.
+    # Use a directory next to the target, so that files can be moved instead of copied.
     with tempfile.TemporaryDirectory(prefix=".prepare-", dir=public.resolve().parent) as name:
         directory = Path(name)
         pack(raw, directory / f"{competition_id}.zip")
@@ -119,7 +120,7 @@ def prepare(competition_id: str, raw: Path, public: Path, private: Path) -> Path
 
 
 def pack(raw: Path, archive: Path) -> None:
-    """Writes the files below `raw` as a zip with stored members. Follows symbolic links, but not in circles."""
+    """Writes the files below `raw` into a zip without compression. Follows symbolic links that form no cycle."""
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_STORED, allowZip64=True, strict_timestamps=False) as out:
         _pack(Path(raw), Path(), out, ())
 
@@ -137,7 +138,7 @@ def _pack(directory: Path, inner: Path, out: zipfile.ZipFile, above: tuple[tuple
 
 
 def _replace(entry: Path, target: Path) -> None:
-    """Moves an entry of the prepared data. A directory that exists keeps what others put there."""
+    """Moves an entry of the prepared data. If the directory already exists, files that others added to it stay."""
     if entry.is_dir() and target.is_dir():
         for inner in sorted(entry.iterdir()):
             _replace(inner, target / inner.name)

@@ -1,8 +1,9 @@
-"""Upstream's files of each competition: config, leaderboard, checksums, description.
+"""Provides upstream's files of each competition: config, leaderboard, checksums, description.
 
-A wheel has them in the package. In a checkout the program writes them when they are first needed: into the package, or
-into the user's cache directory if the package cannot be written. It writes them again if it changes. With pipelines of the
-user (`PREP_PIPELINES`), they are in a directory of their own, because other processes use the package without them.
+A wheel contains these files. In a checkout the program writes them when they are first needed: into the package, or
+into the user's cache directory if the package is not writable. It writes them again if the program changes. With the
+user's own pipelines (`PREP_PIPELINES`), the files are in a separate directory, because other processes use the package
+without these pipelines.
 """
 
 from __future__ import annotations
@@ -17,14 +18,14 @@ from typing import Any
 
 from mleprep._mlebench import files, program
 
-# Names the program that wrote the files. A wheel has `SHIPPED` in it instead.
+# Name of the file that identifies the program which wrote the files. In a wheel, its content is `SHIPPED`.
 STAMP = "program"
 SHIPPED = "shipped\n"
 INDEX = "index.json"
 
 
 def user_cache_dir() -> Path:
-    """The user's cache directory; a temporary one where there is no home."""
+    """Returns the user's cache directory, or a temporary directory if the user has no home directory."""
     named = os.environ.get("XDG_CACHE_HOME")
     if named and os.path.isabs(named):
         return Path(named)
@@ -43,7 +44,7 @@ def _package() -> Path:
 
 
 def _stamp() -> str:
-    """Identifies the program, and pipelines of the user."""
+    """Returns a text that identifies the program and the user's own pipelines."""
     path = program.program()
     found = os.stat(path)
     own = os.environ.get("PREP_PIPELINES", "")
@@ -90,7 +91,7 @@ def _definitions_directory(stamp: str) -> Path:
 
 
 def directory() -> Path:
-    """The directory with a directory per competition."""
+    """Returns the directory that contains a directory per competition."""
     if not os.environ.get("PREP_PIPELINES") and _holds(_package(), SHIPPED):
         return _package()
     return _definitions_directory(_stamp())
@@ -103,6 +104,6 @@ def _index(path: Path, stamp: str) -> dict[str, dict[str, Any]]:
 
 
 def is_built_in(competition_id: str) -> bool:
-    """Whether the program knows a competition."""
+    """Whether the competition is built into the program."""
     place = directory()
     return competition_id in _index(place, (place / STAMP).read_text())

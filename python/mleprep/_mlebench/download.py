@@ -1,4 +1,4 @@
-"""Downloads bundles by the program."""
+"""Downloads bundles with the program."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from mleprep._mlebench import program
 
 
 def download(competition_id: str, download_dir: Path, quiet: bool = False, force: bool = False) -> Path:
-    """Downloads a bundle to `download_dir/ID.zip` unless it is there. Returns its path."""
+    """Downloads a bundle to `download_dir/ID.zip` if it does not exist. Returns its path."""
     download_dir = Path(download_dir).resolve()
     target = download_dir / f"{competition_id}.zip"
     if force:

@@ -1,4 +1,4 @@
-"""Upstream's files of each competition, made of what `prep pipeline show --json` prints."""
+"""Generates upstream's files of each competition from the output of `prep pipeline show --json`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-# The functions of a competition: name, imports, parameters, their names, result.
+# The functions of a competition: name, imports, parameters, parameter names, result type.
 FUNCTIONS = [
     ("grade", "from typing import Any", "submission: Any, answers: Any", "submission, answers", "float"),
     ("prepare", "from pathlib import Path", "raw: Path, public: Path, private: Path", "raw, public, private", "Path"),
@@ -16,7 +16,7 @@ FUNCTIONS = [
 
 
 def replace(path: Path, text: str) -> None:
-    """Replaces a file at once, because others may be reading it."""
+    """Replaces a file atomically, because other processes may be reading it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     draft.write_text(text, encoding="utf-8")
@@ -24,9 +24,9 @@ def replace(path: Path, text: str) -> None:
 
 
 def write(directory: Path, definitions: dict[str, Any]) -> None:
-    """Writes a directory per competition, the lists of competitions, and last the index.
+    """Writes a directory per competition, the lists of competitions, and finally the index.
 
-    Removes competitions that an earlier index names and the program does not know any more.
+    Removes competitions that an earlier index names but that the program no longer contains.
     """
     for name in set(_indexed(directory)) - {one["id"] for one in definitions["competitions"]}:
         shutil.rmtree(directory / name, ignore_errors=True)
@@ -42,8 +42,8 @@ def _indexed(directory: Path) -> list[str]:
 
 
 def rendered(definitions: dict[str, Any]) -> dict[str, str]:
-    """All files by path, the index last, so that a reader who finds it finds the others."""
-    # A competition without grading has a pipeline and nothing else.
+    """Returns all files by path. The index is the last one, so a reader that finds the index finds all other files."""
+    # A competition without grading has only a pipeline.
     competitions = {one["id"]: one for one in definitions["competitions"] if "answers" in one}
     texts = {
         f"{name}/{file}": text for name, facts in competitions.items() for file, text in _files(name, facts).items()
@@ -86,7 +86,7 @@ def _config(name: str, facts: dict[str, Any]) -> str:
 
 
 def _checksums(sums: dict[str, Any]) -> str:
-    """The published checksums as YAML, in upstream's form."""
+    """Returns the published checksums as YAML, in upstream's format."""
     text = ""
     for section in ("private", "public"):
         files = sums.get(section) or {}

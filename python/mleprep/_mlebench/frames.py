@@ -1,7 +1,7 @@
-"""Writes a frame for the program with the types of its columns.
+"""Writes a frame for the program, including the types of its columns.
 
-A CSV would lose them: text that spells numbers would be read as numbers, and the text `NA` as a missing cell. The format is
-described in engine/grade/src/table/typed.rs.
+A CSV would lose the types: text such as `1` would be read as a number, and the text `NA` as a missing cell. The format
+is described in engine/grade/src/table/typed.rs.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _MAX_INTEGER = 2**64
 
 
 def write_frame(frame: pd.DataFrame, path: Path) -> None:
-    """Writes a typed frame. Its index does not matter."""
+    """Writes a typed frame, without its index."""
     columns: list[dict[str, Any]] = []
     contents: list[bytes] = []
     for name, place in zip(_unique(frame.columns), range(frame.shape[1])):
@@ -34,7 +34,7 @@ def write_frame(frame: pd.DataFrame, path: Path) -> None:
 
 
 def _unique(names: Any) -> list[str]:
-    """Names as text. `read_csv` numbers repeated names in the same way."""
+    """Returns the column names as text. Numbers repeated names like `read_csv`."""
     found: list[str] = []
     for name in map(str, names):
         unique, number = name, 0
@@ -46,11 +46,11 @@ def _unique(names: Any) -> list[str]:
 
 
 def _column(series: pd.Series[Any]) -> tuple[str, bytes]:
-    """Type and content of a column."""
+    """Returns type and content of a column."""
     if str(series.dtype) == "category":
         series = series.astype(series.cat.categories.dtype)
     dtype: Any = series.dtype
-    # Types of extensions, for example nullable integers, have no NumPy type if cells are missing.
+    # Columns of extension types, for example nullable integers, have no NumPy type if cells are missing.
     kind = getattr(dtype, "kind", "O") if not _is_extension(dtype) or not series.isna().any() else "O"
     if kind == "b":
         return "bool", series.to_numpy(dtype="bool").tobytes()
@@ -59,7 +59,7 @@ def _column(series: pd.Series[Any]) -> tuple[str, bytes]:
             return target, series.to_numpy(dtype=target).astype(code).tobytes()
     cells = [_cell(value) for value in series.astype(object)]
     if _exceeds_integers(series):
-        # The pandas of the benchmark reads such a column as text; pandas 3 reads integers of any length.
+        # The benchmark's version of pandas reads such a column as text, while pandas 3 reads integers of any length.
         cells = [str(cell) if isinstance(cell, int) else None for cell in series.astype(object)]
     return "object", json.dumps(cells).encode()
 
@@ -86,7 +86,7 @@ def _cell(value: Any) -> Any:
     import pandas as pd
 
     if isinstance(value, str):
-        # Half of a pair of surrogates is not a character.
+        # An unpaired surrogate is not a valid character.
         return value.encode("utf-8", "replace").decode("utf-8")
     if isinstance(value, (bool, np.bool_)):
         return bool(value)

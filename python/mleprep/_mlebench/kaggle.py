@@ -1,6 +1,6 @@
 """A client of Kaggle for callers that expect Kaggle's own client but do not have it.
 
-It has the methods that harnesses use before they prepare competitions. The program asks Kaggle.
+It has the methods that harnesses use before they prepare competitions. The program sends the requests to Kaggle.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _PROBE = "spaceship-titanic"
 
 
 class ApiException(Exception):
-    """An answer of Kaggle that is an error, with the fields that Kaggle's own client has."""
+    """An error returned by Kaggle, with the fields of the exception in Kaggle's own client."""
 
     def __init__(self, status: HTTPStatus, message: str) -> None:
         self.status = int(status)
@@ -41,7 +41,7 @@ class KaggleApi:
             raise PermissionError(found.get("error") or "Kaggle does not answer")
 
     def get_config_value(self, name: str) -> str | None:
-        """The user's name; tokens have none, so `access-token` stands for it."""
+        """Returns the user's name, or `access-token` if the credentials are a token, which has no user name."""
         if name != "username":
             return None
         named = os.environ.get("KAGGLE_USERNAME")
@@ -90,7 +90,7 @@ def _config_dirs() -> list[Path]:
 
 
 def authenticated() -> Any:
-    """Returns a signed-in client: Kaggle's own if it is installed, otherwise ours.
+    """Returns a signed-in client: Kaggle's own if it is installed, otherwise this one.
 
     If Kaggle's client is missing, `kaggle.rest.ApiException` can still be imported, because callers catch it.
     """

@@ -8,7 +8,7 @@ from typing import Any
 
 
 class LazyModule(ModuleType):
-    """Stands for a module. Type hints that name it can be resolved."""
+    """A placeholder that imports a module when it is used. Type hints that refer to the module can be resolved."""
 
     def __getattr__(self, name: str) -> Any:
         return getattr(importlib.import_module(self.__name__), name)

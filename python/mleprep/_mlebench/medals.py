@@ -1,6 +1,6 @@
-"""Ranks a score among the scores of a leaderboard, best first, by Kaggle's rules.
+"""Ranks a score on a leaderboard by Kaggle's rules.
 
-The program does the same for its own leaderboards. Here the scores are those of a frame in memory, in which cells may be
+The program ranks scores on its own leaderboards. This module is for leaderboards in a frame, in which cells may be
 missing or infinite.
 """
 
@@ -27,7 +27,7 @@ UNRANKED: dict[str, Any] = {name: False if name.endswith(("medal", "median")) el
     "is_lower_better": None
 }
 
-# Longer numbers are not read by pandas' default parser as `float` reads them.
+# For longer numbers, pandas' default parser gives different results than `float`.
 _EXACT_DIGITS = 15
 
 
@@ -38,7 +38,7 @@ def is_lower_better(scores: Sequence[float]) -> bool:
 
 
 def rank(score: float | None, scores: Sequence[float]) -> dict[str, Any]:
-    """Medals of a score, and the scores that earn them."""
+    """Returns the medals of a score, and the thresholds of the medals."""
     lower = is_lower_better(scores)
     places = zip(("gold", "silver", "bronze"), _places(len(scores)))
     thresholds = {name: scores[place - 1] for name, place in places} | {"median": _median(scores)}
@@ -46,7 +46,7 @@ def rank(score: float | None, scores: Sequence[float]) -> dict[str, Any]:
     above = False
     if score is not None:
         for name in earned:
-            # One medal at most. A tie with the threshold earns it.
+            # A score earns at most one medal. A score equal to the threshold earns the medal.
             if score <= thresholds[name] if lower else score >= thresholds[name]:
                 earned[name] = True
                 break
@@ -57,7 +57,7 @@ def rank(score: float | None, scores: Sequence[float]) -> dict[str, Any]:
 
 
 def _places(teams: int) -> tuple[int, int, int]:
-    """The last places that earn gold, silver and bronze, counted from 1."""
+    """Returns the last ranks that earn gold, silver and bronze, counted from 1."""
     tenth, fifth, two_fifths = (max(1, int(teams * part)) for part in (0.1, 0.2, 0.4))
     if teams < 100:
         return tenth, fifth, two_fifths
@@ -78,7 +78,7 @@ def _median(scores: Sequence[float]) -> float:
 
 
 def read_scores(leaderboard: Path) -> list[float] | None:
-    """The column `score` of a file, if reading it needs no pandas."""
+    """Returns the column `score` of a file. None if reading it needs pandas."""
     with open(leaderboard, encoding="utf-8", newline="") as file:
         lines = csv.reader(file)
         if next(lines, None) != ["score"]:

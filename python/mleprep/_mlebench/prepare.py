@@ -1,4 +1,4 @@
-"""Prepares competitions: by the program, or by a function of the caller."""
+"""Prepares competitions with the program or with a function of the caller."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ def prepare_all(
     skip_verification: bool = False,
     require_raw: bool = False,
 ) -> dict[str, Exception]:
-    """Prepares competitions, side by side where the program does it. Returns errors by id.
+    """Prepares competitions, in parallel if the program prepares them. Returns errors by id.
 
-    With `require_raw`, a bundle that cannot be downloaded is an error, although the data are prepared.
+    With `require_raw`, a bundle that cannot be downloaded is an error, even if the data are prepared.
     """
     failures: dict[str, Exception] = {}
     by_directory: dict[Path, list[Competition]] = {}
@@ -46,7 +46,7 @@ def prepare_all(
                 others.append(one)
             elif not _is_prepared_by_others(one):
                 if data.download_dataset is not _DOWNLOAD:
-                    # The caller has another way to get bundles.
+                    # The caller replaced the download function, so call it to get the bundle.
                     data.download_dataset(competition_id=one.id, download_dir=one.raw_dir.parent, force=False)
                 by_directory.setdefault(data_dir, []).append(one)
         except Exception as error:
@@ -73,7 +73,7 @@ def prepare_all(
 
 
 def _data_dir_of(competition: Competition) -> Path | None:
-    """The data directory, if the program prepares this competition; None for callers' own functions and directories."""
+    """Returns the data directory if the program prepares this competition. None for callers' own functions."""
     home = competition.raw_dir.parent
     prepared = home / "prepared"
     usual = (
@@ -87,17 +87,17 @@ def _data_dir_of(competition: Competition) -> Path | None:
 
 
 def _is_prepared_by_others(competition: Competition) -> bool:
-    """Whether something else prepared the data. They stay as they are."""
+    """Whether a different program prepared the data. Such data are not changed."""
     noted = competition.raw_dir.parent / "prepared.json"
     return not noted.exists() and competition.public_dir.exists() and data.is_dataset_prepared(competition)
 
 
 def _run(data_dir: Path, ids: list[str], check: bool) -> dict[str, Exception]:
-    """Lets the program prepare. Returns errors by id."""
+    """Calls the program to prepare competitions. Returns errors by id."""
     data_dir.mkdir(parents=True, exist_ok=True)
     options = [] if check else ["--skip-verification"]
-    # Without credentials the program refuses a selection with missing bundles before anything starts. Here one competition
-    # does not keep another from being prepared, so those whose bundles exist follow by themselves.
+    # Without credentials, the program rejects a selection with missing bundles before it prepares any competition. In
+    # this package, a failure must not affect other competitions, so prepare those whose bundles exist in a second call.
     found = program.run(data_dir, ids, *options) or program.run(data_dir, ids, *options, "--available")
     failures: dict[str, Exception] = {}
     for one in ids:
@@ -119,7 +119,7 @@ def _failure(competition_id: str, found: dict[str, Any] | None) -> Exception | N
 
 
 def _describe(competition: Competition) -> None:
-    """Publishes the description of the object if it is neither ours nor the published one."""
+    """Writes the object's description if it is neither the built-in nor the published one."""
     path = competition.public_dir / "description.md"
     ours = competition.checksums.parent / "description.md"
     texts = [place.read_text(encoding="utf-8") for place in (path, ours) if place.is_file()]
@@ -134,7 +134,10 @@ def _write_description(competition: Competition) -> None:
 
 
 def _keep_raw(competition: Competition, required: bool) -> None:
-    """Fills `raw` if it is empty. The cache may have spared the download, so the bundle may be missing."""
+    """Unpacks the bundle into `raw` if `raw` is empty.
+
+    Downloads the bundle if it is missing, which is possible if all results came from the cache.
+    """
     home = competition.raw_dir.parent
     archive = home / f"{competition.id}.zip"
     if competition.raw_dir.exists() and any(competition.raw_dir.iterdir()) and archive.is_file():
@@ -151,7 +154,7 @@ def _keep_raw(competition: Competition, required: bool) -> None:
 
 
 def _prepare_with(competition: Competition, check: bool) -> None:
-    """Prepares with the caller's own function, from an unpacked bundle."""
+    """Prepares from an unpacked bundle with the caller's function."""
     competition.raw_dir.mkdir(parents=True, exist_ok=True)
     data.create_prepared_dir(competition)
     if is_empty(competition.raw_dir):

@@ -1,6 +1,6 @@
-"""The calls of the program `prep` that the package `mlebench` makes. This module alone knows verbs, options and JSON.
+"""Calls the program `prep` for the package `mlebench`. Only this module knows verbs, options and JSON of the program.
 
-Nothing that the program writes reaches stdout, where callers of `mlebench` expect their own output only.
+The program's output is never written to stdout, where callers of `mlebench` expect only their own output.
 """
 
 from __future__ import annotations
@@ -29,27 +29,27 @@ __all__ = [
     "validate",
 ]
 
-# Exit codes: success; "the answer is no"; a file or an option of the caller is wrong.
+# Exit codes: success; a negative result; an invalid option or file of the caller.
 _ANSWERS = (0, 1)
 _INPUT = 4
 
 
 class ProgramError(RuntimeError):
-    """The program could not do what it was called for. The text is its message."""
+    """The program failed. The text is its message."""
 
     def __init__(self, message: str, code: int) -> None:
         super().__init__(message)
         self.code = code
 
     def is_about_input(self) -> bool:
-        """Whether a file of the caller cannot be used."""
+        """Whether a file or an option of the caller caused the error."""
         return self.code == _INPUT
 
 
 def score(competition_id: str, table: Path, answers: Path) -> dict[str, Any]:
-    """Scores a table against answers: `score` and `rounded`, or None and the `reason`.
+    """Grades a table against answers. Returns `score` and `rounded`, or None and the `reason` if it is invalid.
 
-    A file `*.frame` is a typed frame, every other table a CSV.
+    A file `*.frame` is a typed frame, and every other file is a CSV.
     """
     found = _ask("grade", "--answers", answers, "--", competition_id, table)
     reason = found["reason"]
@@ -61,25 +61,25 @@ def score(competition_id: str, table: Path, answers: Path) -> dict[str, Any]:
 
 
 def one_line(message: object) -> str:
-    """A message as one line without braces: readers take logs apart by lines, and find reports by their braces."""
+    """Returns a message as one line without braces, because callers split logs into lines and find reports by braces."""
     return " ".join(str(message).split()).translate(str.maketrans("{}", "()"))
 
 
 def validate(competition_id: str, submission: Path, answers: Path) -> tuple[bool, str]:
-    """Whether a submission is valid against answers, in upstream's words."""
+    """Returns whether a submission is valid, and a message with upstream's wording."""
     found = _ask("validate", "--answers", answers, "--", competition_id, submission)
     return found["valid"], found["message"]
 
 
 def definitions(directory: Path) -> dict[str, Any]:
-    """The definitions of all competitions."""
+    """Returns the definitions of all competitions."""
     options = ("--json", "--quiet", "--data-dir", directory, "--cache-dir", directory)
     found: dict[str, Any] = json.loads(_call("pipeline", "show", *options))
     return found
 
 
 def run(data_dir: Path, ids: Sequence[str], *options: str) -> dict[str, Any]:
-    """Prepares competitions. Returns the result of each by id; nothing if the program did not start to prepare."""
+    """Prepares competitions. Returns the results by id, or an empty mapping if the program failed before preparing."""
     every_code = tuple(range(256))
     text = _call("run", *ids, "--data-dir", data_dir, "--json", *options, fine=every_code, shown=True)
     try:
@@ -101,20 +101,20 @@ def fetch(competition_id: str, data_dir: Path, quiet: bool = False) -> None:
 
 
 def permission(competition_id: str) -> dict[str, Any]:
-    """Whether Kaggle lets the user download a bundle: `state`, `url` of the rules, `error`."""
+    """Returns whether Kaggle allows the user to download a bundle: `state`, `url` of the rules, `error`."""
     nowhere = tempfile.gettempdir()
     options = ("--check-rules", "--data-dir", nowhere, "--json", "--quiet")
     text = _call("fetch", *options, competition_id, fine=tuple(range(256)))
     try:
         [found] = json.loads(text)["competitions"]
     except (ValueError, KeyError):
-        raise ProgramError("Kaggle's answer is unknown: there are no credentials, or it cannot be reached", _INPUT) from None
+        raise ProgramError("could not ask Kaggle: there are no credentials, or Kaggle cannot be reached", _INPUT) from None
     result: dict[str, Any] = found
     return result
 
 
 def _call(*arguments: str | os.PathLike[str], fine: tuple[int, ...] = (0,), shown: bool = False) -> str:
-    """Returns what the program writes to its stdout. With `shown`, its messages go to stderr as it works."""
+    """Calls the program and returns its stdout. With `shown`, prints its messages on stderr while it runs."""
     finished = _program.call(arguments, _show if shown else None)
     if finished.code not in fine:
         message = finished.stderr.strip().removeprefix("error: ")
@@ -127,7 +127,7 @@ def _show(line: str) -> None:
 
 
 def _ask(*arguments: str | os.PathLike[str]) -> dict[str, Any]:
-    """Returns what the program answers for one competition. It needs neither a data directory nor a cache."""
+    """Returns the program's JSON for one competition, without using a data directory or a cache."""
     nowhere = tempfile.gettempdir()
     directories = ("--data-dir", nowhere, "--cache-dir", nowhere)
     (found,) = json.loads(_call("--json", "--quiet", *directories, *arguments, fine=_ANSWERS))["competitions"]
