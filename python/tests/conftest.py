@@ -1,4 +1,4 @@
-"""Data for the tests: the samples of the repository, prepared once. Nothing here needs a network or credentials."""
+"""Fixtures: the samples of the repository, prepared once. They need neither a network nor credentials."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ os.environ.setdefault("PREP_BINARY", str(ROOT / "target" / "release" / "prep"))
 
 @pytest.fixture(scope="session", autouse=True)
 def surroundings(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Nothing of the user is read or written."""
+    """Ensures that tests neither read nor write files of the user."""
     os.environ["PREP_CACHE_DIR"] = str(tmp_path_factory.mktemp("store"))
     os.environ["HOME"] = str(tmp_path_factory.mktemp("home"))
     for name in ("KAGGLE_USERNAME", "KAGGLE_KEY", "KAGGLE_API_TOKEN", "MLE_BENCH_DATA_DIR", "XDG_CACHE_HOME"):
@@ -29,7 +29,7 @@ def surroundings(tmp_path_factory: pytest.TempPathFactory) -> None:
 
 @pytest.fixture(scope="session")
 def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A data directory with two competitions, prepared from the samples."""
+    """Returns a data directory with two competitions, prepared from the samples."""
     directory = tmp_path_factory.mktemp("data")
     for name in (ID, "random-acts-of-pizza"):
         command = ["run", "-c", name, "--source", str(SAMPLES), "--data-dir", str(directory), "--skip-verification"]
@@ -39,7 +39,7 @@ def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def mlebench(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
-    """The command, in a directory of its own, with a closed stdin."""
+    """Returns a function that runs the command in a separate directory with a closed stdin."""
 
     def call(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
         return subprocess.run(

@@ -1,4 +1,4 @@
-"""Names, signatures, results and exceptions that callers of the package rely on."""
+"""Tests of names, signatures, results and exceptions that callers of the package rely on."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def competition(data_dir: Path) -> Competition:
     return Registry(data_dir).get_competition(ID)
 
 
-def test_importing_writes_nothing(tmp_path: Path) -> None:
+def test_import_writes_no_files(tmp_path: Path) -> None:
     modules = "registry data grade grade_helpers utils metrics cli competitions".split()
     code = "import logging\n" + "".join(f"import mlebench.{name}\n" for name in modules)
     code += "import sys; sys.stderr.write(logging.getLogger().handlers[0].formatter._fmt)"
@@ -53,7 +53,7 @@ def test_importing_writes_nothing(tmp_path: Path) -> None:
     assert done.stderr == "[%(asctime)s] [%(filename)s:%(lineno)d] %(message)s"
 
 
-def test_an_installer_edits_line_29_of_data() -> None:
+def test_replacing_line_29_of_data_has_no_effect() -> None:
     source = inspect.getsourcefile(mlebench)
     assert source
     lines = (Path(source).parent / "data.py").read_text().splitlines()
@@ -63,7 +63,7 @@ def test_an_installer_edits_line_29_of_data() -> None:
     assert "get_leaderboard" in names
 
 
-def test_the_registry_names_82_competitions(tmp_path: Path) -> None:
+def test_registry_lists_82_competitions(tmp_path: Path) -> None:
     ids = registry.list_competition_ids()
     assert len(ids) == 82 and ids[:3] == ["3d-object-detection-for-autonomous-vehicles", "AI4Code", "aerial-cactus-identification"]
     assert len(registry.get_lite_competition_ids()) == 22
@@ -87,7 +87,7 @@ def test_the_registry_names_82_competitions(tmp_path: Path) -> None:
         assert copy == dataclasses.replace(found)
 
 
-def test_competitions_are_those_of_the_benchmark(tmp_path: Path) -> None:
+def test_competitions_match_the_benchmark(tmp_path: Path) -> None:
     recorded = json.loads((Path(__file__).parent / "data" / "competitions.json").read_text())
     own = Registry(tmp_path)
     assert own.list_competition_ids() == list(recorded)
@@ -98,7 +98,7 @@ def test_competitions_are_those_of_the_benchmark(tmp_path: Path) -> None:
         assert found | paths == facts
 
 
-def test_a_competition_checks_its_fields(competition: Competition) -> None:
+def test_competition_checks_its_fields(competition: Competition) -> None:
     fields = {name: getattr(competition, name) for name in Competition.__dataclass_fields__}
     fields["grader"] = {"name": "mine", "grade_fn": "math:dist"}
     assert Competition.from_dict(fields).id == ID
@@ -110,7 +110,7 @@ def test_a_competition_checks_its_fields(competition: Competition) -> None:
             dataclasses.replace(competition, **bad)  # type: ignore[arg-type]
 
 
-def test_grading_looks_at_the_answers_only(
+def test_grading_needs_only_the_answers(
     competition: Competition, tmp_path: Path, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
 ) -> None:
     private = tmp_path / ID / "prepared" / "private"
@@ -125,7 +125,7 @@ def test_grading_looks_at_the_answers_only(
         assert not is_dataset_prepared(alone, grading_only=True) and words in caplog.text
         with pytest.raises(ValueError, match=f"`{ID}` is not prepared! Please run `mlebench prepare -c {ID}` to"):
             grade_csv(competition.sample_submission, alone)
-    # Answers that nobody published.
+    # Answers for which there is no published checksum.
     answers = read_csv(competition.answers)
     answers["Transported"] = True
     answers.to_csv(alone.answers, index=False)
@@ -140,7 +140,7 @@ def test_grading_looks_at_the_answers_only(
     assert capfd.readouterr().out == ""
 
 
-def test_reports_survive_json(competition: Competition) -> None:
+def test_reports_round_trip_through_json(competition: Competition) -> None:
     report = grade_csv(Path("dummy.csv"), competition)
     assert report.score is None and not report.submission_exists and report.is_lower_better is False
     data = json.loads(json.dumps(report.to_dict()))
@@ -152,7 +152,7 @@ def test_reports_survive_json(competition: Competition) -> None:
     assert aggregate_reports([report, report])["total_runs"] == 2
 
 
-def test_validation_has_the_benchmarks_words(competition: Competition, tmp_path: Path) -> None:
+def test_validation_messages_match_the_benchmark(competition: Competition, tmp_path: Path) -> None:
     text = tmp_path / "a.txt"
     text.touch()
     short = tmp_path / "short.csv"
@@ -165,14 +165,14 @@ def test_validation_has_the_benchmarks_words(competition: Competition, tmp_path:
     assert not valid and message.startswith(attempt) and "1 row" in message
 
 
-def test_frames_are_graded_as_they_are(competition: Competition, caplog: pytest.LogCaptureFixture) -> None:
+def test_frames_are_graded_with_their_types(competition: Competition, caplog: pytest.LogCaptureFixture) -> None:
     answers = load_answers(competition.answers)
     assert isinstance(answers, pd.DataFrame)
     shuffled = answers.sample(frac=1, random_state=1)
     before = shuffled.copy()
     assert competition.grader(shuffled, answers) == 1.0
     assert shuffled.equals(before)
-    # Somebody's own validation split.
+    # A caller's own validation split.
     half = answers.iloc[::2]
     wrong = half.assign(Transported=~half["Transported"])
     assert competition.grader(wrong, half) == 0.0
@@ -186,14 +186,14 @@ def test_frames_are_graded_as_they_are(competition: Competition, caplog: pytest.
         competition.grader.grade_fn(half, answers)
 
 
-def test_texts_of_frames_survive(data_dir: Path) -> None:
+def test_texts_in_frames_are_unchanged(data_dir: Path) -> None:
     own = Registry(data_dir).get_competition(ID)
     ids = pd.Series(["a\rb", 'c"d', "e\nf", "g,h", "é"])
     frame = pd.DataFrame({"PassengerId": ids, "Transported": [True, False, True, False, True]})
     assert own.grader(frame, frame) == 1.0
 
 
-def test_functions_of_others_grade_too(competition: Competition, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_custom_grade_functions_are_used(competition: Competition, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     module = "def grade(submission, answers):\n    if len(submission) < 2: raise KeyError('{a}\\nb')\n    return 1 / 3\n"
     (tmp_path / "others.py").write_text(module)
     monkeypatch.syspath_prepend(tmp_path)
@@ -211,7 +211,7 @@ def test_functions_of_others_grade_too(competition: Competition, tmp_path: Path,
 
 @pytest.mark.parametrize("teams", [1, 2, 5, 9, 10, 99, 100, 249, 250, 999, 1000, 5432])
 @pytest.mark.parametrize("lower", [True, False])
-def test_medals_follow_the_number_of_teams(competition: Competition, teams: int, lower: bool) -> None:
+def test_medals_depend_on_the_number_of_teams(competition: Competition, teams: int, lower: bool) -> None:
     scores = [float(n) for n in range(teams)]
     frame = pd.DataFrame({"team": "x", "score": scores if lower else scores[::-1]}, index=range(7, teams + 7))
     if teams < 100:
@@ -236,7 +236,7 @@ def test_medals_follow_the_number_of_teams(competition: Competition, teams: int,
     assert grader.rank_score(thresholds[0], frame)["gold_medal"] is True
 
 
-def test_what_cannot_be_ranked(competition: Competition) -> None:
+def test_invalid_leaderboards_and_scores_raise_errors(competition: Competition) -> None:
     frame = pd.DataFrame({"score": [1.0]})
     for score, board in [(0.5, frame.rename(columns={"score": "s"})), ("0.5", frame)]:
         with pytest.raises(AssertionError):
@@ -259,7 +259,7 @@ def test_prepare_fn_works_on_an_unpacked_bundle(data_dir: Path, competition: Com
     competition.prepare_fn(raw=raw, public=public, private=private)
 
 
-def test_a_prepare_fn_of_the_caller_is_called(tmp_path: Path) -> None:
+def test_custom_prepare_fn_is_called(tmp_path: Path) -> None:
     home = tmp_path / ID
     home.mkdir()
     shutil.copy(SAMPLES / f"{ID}.zip", home)
@@ -282,7 +282,7 @@ def test_a_prepare_fn_of_the_caller_is_called(tmp_path: Path) -> None:
         download_and_prepare_dataset(dataclasses.replace(own, prepare_fn=lambda a, b, c: None))
 
 
-def test_a_second_call_prepares_nothing_and_keeps_what_others_made(tmp_path: Path) -> None:
+def test_second_prepare_changes_nothing_and_keeps_other_files(tmp_path: Path) -> None:
     home = tmp_path / ID
     home.mkdir()
     shutil.copy(SAMPLES / f"{ID}.zip", home)
@@ -302,7 +302,7 @@ def test_a_second_call_prepares_nothing_and_keeps_what_others_made(tmp_path: Pat
     assert ensure_leaderboard_exists(own) == own.leaderboard
 
 
-def test_csv_and_jsonl_are_read_as_callers_expect(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_read_csv_and_read_jsonl_return_expected_values(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     empty = tmp_path / "e.csv"
     empty.touch()
     assert read_csv(empty).empty and f"CSV file empty! {empty}" in caplog.text
@@ -320,7 +320,7 @@ def cases() -> list[Path]:
 
 
 @pytest.mark.parametrize("case", cases(), ids=lambda case: f"{case.parent.name}/{case.name}")
-def test_recorded_cases_are_graded_as_the_benchmark_grades_them(case: Path, tmp_path: Path) -> None:
+def test_recorded_cases_have_the_scores_of_the_benchmark(case: Path, tmp_path: Path) -> None:
     recorded = json.loads((case / "expected.json").read_text())["grades"]
     if "\nsources:" in (ROOT / "pipelines" / case.parent.name / "pipeline.yaml").read_text():
         pytest.skip("it needs more than the bundle")

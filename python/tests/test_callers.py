@@ -1,4 +1,4 @@
-"""Repeats the calls of each project that uses the package, and reads the answers as it does. See docs/mlebench.md."""
+"""Repeats the calls of each project that uses the package, and parses the results like the project. See docs/mlebench.md."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def bundle(directory: Path, name: str) -> None:
 
 
 def balanced(text: str) -> Any:
-    """The first object in a text whose braces close."""
+    """Returns the first object in a text with balanced braces."""
     start = text.index("{")
     depth = 0
     for place, letter in enumerate(text[start:], start):
@@ -56,7 +56,7 @@ def balanced(text: str) -> Any:
 
 
 def script(code: str, **around: str) -> str:
-    """All that another program finds on stdout."""
+    """Runs a script in a separate process, and returns its stdout."""
     around = {**os.environ, "PYTHONPATH": str(ROOT / "python"), **around}
     return subprocess.run([sys.executable, "-c", code], env=around, capture_output=True, text=True, check=True).stdout
 
@@ -119,7 +119,7 @@ def test_aira_dojo(competition: Competition, tmp_path: Path) -> None:
     (own.public_dir / "description.md").write_text("its own")
 
 
-def test_inspect_evals_reads_the_whole_of_stdout(data_dir: Path, competition: Competition) -> None:
+def test_inspect_evals_parses_all_of_stdout(data_dir: Path, competition: Competition) -> None:
     assert is_dataset_prepared(competition)
     code = (
         "import json\nfrom pathlib import Path\nfrom mlebench.grade import grade_csv\nfrom mlebench.registry import registry\n"
@@ -129,14 +129,14 @@ def test_inspect_evals_reads_the_whole_of_stdout(data_dir: Path, competition: Co
     assert json.loads(script(code))["score"] == 0.5
 
 
-def test_terminal_bench_has_nothing_but_private(tmp_path: Path, competition: Competition) -> None:
+def test_terminal_bench_has_only_the_private_directory(tmp_path: Path, competition: Competition) -> None:
     private = tmp_path / "private/data" / ID / "prepared/private"
     shutil.copytree(competition.private_dir, private)
     there = registry.set_data_dir(tmp_path / "private/data").get_competition(ID)
     assert grade_csv(competition.sample_submission, there).to_dict()["valid_submission"] is True
 
 
-def test_ml_master_serves_validation_itself(data_dir: Path, competition: Competition) -> None:
+def test_ml_master_runs_its_own_validation_server(data_dir: Path, competition: Competition) -> None:
     class Handler(http.server.BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             path = data_dir / "upload.csv"
@@ -201,7 +201,7 @@ def test_prime_envs(competition: Competition, tmp_path: Path) -> None:
         assert isinstance(getattr(competition, name), str) and getattr(competition, name)
 
 
-def test_mlebench_medals_takes_the_first_object(mlebench: Call, data_dir: Path, competition: Competition) -> None:
+def test_mlebench_medals_parses_the_first_object(mlebench: Call, data_dir: Path, competition: Competition) -> None:
     done = mlebench("grade-sample", competition.sample_submission, ID, "--data-dir", data_dir)
     assert balanced(done.stdout + "\n" + done.stderr)["above_median"] is False
     text = pd.read_csv(competition.answers, dtype=str)
@@ -237,17 +237,17 @@ def test_dslighting(competition: Competition) -> None:
     assert import_fn("math:dist") is own.grade_fn and own.grade_fn([0], [2]) == 2.0
 
 
-def test_aide_takes_the_newest_report(mlebench: Call, data_dir: Path, tmp_path: Path, competition: Competition) -> None:
+def test_aide_reads_the_newest_report(mlebench: Call, data_dir: Path, tmp_path: Path, competition: Competition) -> None:
     lines = tmp_path / "submissions.jsonl"
     lines.write_text(json.dumps({"competition_id": ID, "submission_path": str(competition.sample_submission)}) + "\n")
     done = mlebench("grade", "--submission", lines, "--output-dir", tmp_path / "out", "--data-dir", data_dir)
     assert done.returncode == 0, done.stderr
     newest = max((tmp_path / "out").glob("*_grading_report.json"), key=os.path.getmtime)
-    # The value that `jq '.competition_reports[0].score'` prints.
+    # `jq '.competition_reports[0].score'` prints this value.
     assert json.loads(newest.read_text())["competition_reports"][0]["score"] == 0.5
 
 
-def test_scripts_of_many_others(mlebench: Call, data_dir: Path, tmp_path: Path, competition: Competition) -> None:
+def test_personal_scripts(mlebench: Call, data_dir: Path, tmp_path: Path, competition: Competition) -> None:
     short = tmp_path / "short.csv"
     short.write_text("PassengerId,Transported\n1,True\n")
     done = mlebench("grade-sample", short, ID, "--data-dir", data_dir)
@@ -255,7 +255,7 @@ def test_scripts_of_many_others(mlebench: Call, data_dir: Path, tmp_path: Path, 
     assert reason and "row" in reason[1]
     last = re.findall(r"\{[^{}]*\}", done.stdout + done.stderr)[-1]
     assert json.loads(last)["score"] is None
-    # Some scripts answer a question that the command does not ask.
+    # Some scripts answer a question that this command does not ask.
     bundle(tmp_path / "data", ID)
     around = {**os.environ, "PYTHONPATH": str(ROOT / "python")}
     command = [sys.executable, "-m", "mlebench.cli", "prepare", "-c", ID, "--skip-verification", "--data-dir", "data"]

@@ -1,4 +1,4 @@
-"""The command as its callers use it: streams, exit codes, words."""
+"""Tests of the command as callers use it: streams, exit codes, messages."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ Call = Callable[..., Any]
 
 
 def report_in(text: str) -> dict[str, Any]:
-    """As callers find it: from the first brace to the last."""
+    """Returns the report like callers find it: from the first brace to the last one."""
     match = re.search(r"\{.*\}", text, re.DOTALL)
     assert match, text
     found: dict[str, Any] = json.loads(match[0])
     return found
 
 
-def test_the_report_is_on_stderr_alone(mlebench: Call, data_dir: Path) -> None:
+def test_report_is_only_on_stderr(mlebench: Call, data_dir: Path) -> None:
     sample = data_dir / ID / "prepared/public/sample_submission.csv"
     done = mlebench("grade-sample", sample, ID, "--data-dir", data_dir)
     assert (done.returncode, done.stdout) == (0, "")
@@ -44,7 +44,7 @@ def test_the_report_is_on_stderr_alone(mlebench: Call, data_dir: Path) -> None:
 
 
 @pytest.mark.parametrize("content", [None, b"", b"PassengerId\n{1}\n", b"\xff\xfe", b"a,b\n1,2,3\n"])
-def test_a_submission_that_is_refused_is_no_failure(
+def test_invalid_submission_ends_with_exit_code_0(
     mlebench: Call, data_dir: Path, tmp_path: Path, content: bytes | None
 ) -> None:
     path = tmp_path / "submission.csv"
@@ -59,7 +59,7 @@ def test_a_submission_that_is_refused_is_no_failure(
     assert wanted in done.stderr
 
 
-def test_failures_have_a_reason_and_nothing_on_stdout(mlebench: Call, tmp_path: Path) -> None:
+def test_failures_print_a_reason_on_stderr_only(mlebench: Call, tmp_path: Path) -> None:
     for arguments, code, words in [
         (("grade-sample", "None", ID, "--data-dir", tmp_path), 1, f"Please run `mlebench prepare -c {ID}`"),
         (("grade-sample", "None", "no-such", "--data-dir", tmp_path), 1, "no-such"),
@@ -83,7 +83,7 @@ def test_help_lists_ids(mlebench: Call) -> None:
         assert mlebench(*bare).returncode == 0
 
 
-def test_prepare_leaves_what_callers_expect(mlebench: Call, tmp_path: Path) -> None:
+def test_prepare_creates_the_files_that_callers_expect(mlebench: Call, tmp_path: Path) -> None:
     home = tmp_path / "zip_files" / ID
     home.mkdir(parents=True)
     shutil.copy(SAMPLES / f"{ID}.zip", home)
@@ -99,7 +99,7 @@ def test_prepare_leaves_what_callers_expect(mlebench: Call, tmp_path: Path) -> N
     assert description.stat().st_mode & 0o644 == 0o644
 
 
-def test_a_checksum_that_differs_is_a_failure(mlebench: Call, tmp_path: Path) -> None:
+def test_differing_checksum_is_a_failure(mlebench: Call, tmp_path: Path) -> None:
     (tmp_path / "d" / ID).mkdir(parents=True)
     shutil.copy(SAMPLES / f"{ID}.zip", tmp_path / "d" / ID)
     done = mlebench("prepare", "-c", ID, "--data-dir", "d")
@@ -107,7 +107,7 @@ def test_a_checksum_that_differs_is_a_failure(mlebench: Call, tmp_path: Path) ->
     assert not (tmp_path / "d" / ID / "prepared").exists()
 
 
-def test_one_failure_does_not_keep_others(mlebench: Call, tmp_path: Path) -> None:
+def test_one_failure_does_not_stop_other_competitions(mlebench: Call, tmp_path: Path) -> None:
     home = tmp_path / "d"
     home.mkdir()
     shutil.copy(SAMPLES / f"{ID}.zip", home)
@@ -139,7 +139,7 @@ def test_grade_writes_one_report(mlebench: Call, data_dir: Path, tmp_path: Path)
     assert [one["submission_path"] for one in report["competition_reports"]] == [str(sample), "None"]
 
 
-def test_the_containers_script_asks_the_server(data_dir: Path, tmp_path: Path) -> None:
+def test_container_script_calls_the_validation_server(data_dir: Path, tmp_path: Path) -> None:
     sample = data_dir / ID / "prepared/public/sample_submission.csv"
     server = subprocess.Popen(
         [os.environ["PREP_BINARY"], "serve", ID, "--port", "0", "--data-dir", str(data_dir)],
@@ -187,7 +187,7 @@ grade:
 """
 
 
-def test_a_competition_of_ones_own_is_graded_without_a_leaderboard(
+def test_custom_competition_is_graded_without_a_leaderboard(
     mlebench: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pipelines, data = tmp_path / "pipelines", tmp_path / "data"

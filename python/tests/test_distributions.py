@@ -1,4 +1,4 @@
-"""The two distributions: one version everywhere, and `mlebench` is not put over upstream's."""
+"""Tests of the two distributions: they have the same version, and `mlebench` is not installed over upstream's package."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def version() -> str:
 
 
 def build(target: Path, hook: str, python: str = sys.executable, source: Path = DROPIN) -> subprocess.CompletedProcess[str]:
-    """Calls a hook of the backend as installers do: in the source directory, with the interpreter of the environment."""
+    """Calls a hook of the backend like installers: in the source directory, with the interpreter of the environment."""
     return subprocess.run(
         [python, "-c", f"import sys; sys.path.insert(0, '.'); import backend; print(backend.{hook}(sys.argv[1]))", target],
         cwd=source,
@@ -38,7 +38,7 @@ def build(target: Path, hook: str, python: str = sys.executable, source: Path = 
     )
 
 
-def test_one_version_everywhere(tmp_path: Path) -> None:
+def test_all_distributions_have_the_same_version(tmp_path: Path) -> None:
     import mlebench
     import mleprep
 
@@ -51,7 +51,7 @@ def test_one_version_everywhere(tmp_path: Path) -> None:
     assert build(tmp_path, "build_wheel").stdout.strip() == f"mlebench-{version()}-py3-none-any.whl"
 
 
-def test_the_wheel_has_the_package_the_command_and_nothing_else(tmp_path: Path) -> None:
+def test_wheel_contains_only_the_package_and_the_command(tmp_path: Path) -> None:
     name = build(tmp_path, "build_wheel").stdout.strip()
     with zipfile.ZipFile(tmp_path / name) as wheel:
         names = set(wheel.namelist())
@@ -64,7 +64,7 @@ def test_the_wheel_has_the_package_the_command_and_nothing_else(tmp_path: Path) 
     assert "mlebench = mlebench.cli:main" in commands
 
 
-def test_a_source_distribution_builds_the_same_wheel(tmp_path: Path) -> None:
+def test_source_distribution_builds_the_same_wheel(tmp_path: Path) -> None:
     (tmp_path / "direct").mkdir()
     (tmp_path / "again").mkdir()
     name = build(tmp_path, "build_sdist").stdout.strip()
@@ -78,7 +78,7 @@ def test_a_source_distribution_builds_the_same_wheel(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("replace", [False, True])
-def test_upstreams_package_is_not_replaced(tmp_path: Path, replace: bool) -> None:
+def test_build_fails_if_upstreams_package_is_installed(tmp_path: Path, replace: bool) -> None:
     venv.create(tmp_path / "venv", with_pip=False)
     python = tmp_path / "venv" / "bin" / "python"
     code = "import sysconfig; print(sysconfig.get_path('purelib'))"
@@ -94,11 +94,11 @@ def test_upstreams_package_is_not_replaced(tmp_path: Path, replace: bool) -> Non
         assert str(metadata.parent) in built.stderr and "pip uninstall mlebench" in built.stderr
 
 
-# Fields that are files of their own in `pipelines`.
+# Fields that are separate files in `pipelines`.
 TEXTS = ("pipeline", "leaderboard", "description", "checksums")
 
 
-def test_the_recorded_definitions_are_those_of_the_program(tmp_path: Path) -> None:
+def test_recorded_definitions_match_the_program(tmp_path: Path) -> None:
     """`UPDATE=1` records them."""
     arguments = ["pipeline", "show", "--json", "--quiet", "--data-dir", str(tmp_path), "--cache-dir", str(tmp_path)]
     shown = subprocess.run([os.environ["PREP_BINARY"], *arguments], capture_output=True, text=True, check=True)
@@ -113,7 +113,7 @@ def test_the_recorded_definitions_are_those_of_the_program(tmp_path: Path) -> No
     assert json.loads(path.read_text(encoding="utf-8")) == definitions
 
 
-def test_the_competitions_of_a_wheel_need_no_program(tmp_path: Path) -> None:
+def test_competitions_of_a_wheel_need_no_program(tmp_path: Path) -> None:
     name = build(tmp_path, "build_wheel").stdout.strip()
     site = tmp_path / "site"
     with zipfile.ZipFile(tmp_path / name) as wheel:
@@ -130,7 +130,7 @@ for one in registry.list_competition_ids():
     assert (home.parent / "mlebench" / "competitions" / one / "description.md").read_text() == found.description
 print(len(registry.get_lite_competition_ids()))
 """
-    # The other distribution, as an installer would put it there, and no program.
+    # Install the distribution `mleprep` as an installer would, but without the program.
     shutil.copytree(ROOT / "python" / "mleprep", site / "mleprep")
     (site / "mleprep-1.dist-info").mkdir()
     (site / "mleprep-1.dist-info" / "METADATA").write_text("Metadata-Version: 2.1\nName: mleprep\nVersion: 1\n")

@@ -1,4 +1,4 @@
-"""Upstream's ways to add and change competitions, graders and functions."""
+"""Tests that competitions, graders and functions can be added and changed as in upstream's package."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class OwnRegistry(Registry):
         return self.directory
 
 
-def test_a_registry_with_another_directory_has_other_competitions(
+def test_registry_subclass_uses_its_own_directory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     add_competition(tmp_path / "competitions", monkeypatch, tmp_path)
@@ -86,7 +86,7 @@ def test_a_registry_with_another_directory_has_other_competitions(
         own.get_competition(ID)
 
 
-def test_a_directory_in_the_package_is_a_competition(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_directory_added_to_the_package_is_a_competition(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     directory = registry.get_competitions_dir()
     try:
         add_competition(directory, monkeypatch, tmp_path)
@@ -96,7 +96,7 @@ def test_a_directory_in_the_package_is_a_competition(tmp_path: Path, monkeypatch
         shutil.rmtree(directory / "mine")
 
 
-def test_modules_of_competitions_are_imported(data_dir: Path) -> None:
+def test_modules_of_competitions_can_be_imported(data_dir: Path) -> None:
     module = importlib.import_module(f"mlebench.competitions.{ID}.grade")
     competition = Registry(data_dir).get_competition(ID)
     assert module.grade is competition.grader.grade_fn
@@ -104,7 +104,7 @@ def test_modules_of_competitions_are_imported(data_dir: Path) -> None:
     assert module.grade(answers, answers) == 1.0
 
 
-def test_a_module_of_upstream_whose_libraries_are_missing_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_upstream_module_without_its_libraries_calls_the_program(monkeypatch: pytest.MonkeyPatch) -> None:
     path = registry.get_competitions_dir() / ID / "grade.py"
     ours = path.read_text()
     monkeypatch.delitem(sys.modules, f"mlebench.competitions.{ID}.grade", raising=False)
@@ -114,7 +114,7 @@ def test_a_module_of_upstream_whose_libraries_are_missing_is_replaced(monkeypatc
         grade = registry.get_competition(ID).grader.grade_fn
         frame = pd.DataFrame({"PassengerId": ["1_01"], "Transported": [True]})
         assert grade(frame, frame) == 1.0
-        # With its libraries, it is used.
+        # If its libraries are installed, the module is used.
         path.write_text("def grade(submission, answers):\n    return 0.25\n")
         monkeypatch.delitem(sys.modules, f"mlebench.competitions.{ID}.grade", raising=False)
         importlib.invalidate_caches()
@@ -132,7 +132,7 @@ class Lenient(Grader):
         return super().rank_score(score, leaderboard) | {"bronze_medal": True}
 
 
-def test_methods_of_callers_are_called(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_overridden_methods_are_called(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     competition = Registry(data_dir).get_competition(ID)
     grader = Lenient("mine", f"mlebench.competitions.{ID}.grade:grade")
     own = dataclasses.replace(competition, grader=grader)
@@ -151,7 +151,7 @@ def test_methods_of_callers_are_called(data_dir: Path, monkeypatch: pytest.Monke
     assert mlebench.grade.grade_csv(competition.sample_submission, competition).score is None
 
 
-def test_another_way_to_get_bundles_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_replaced_download_function_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def mirror(competition_id: str, download_dir: Path, quiet: bool = False, force: bool = False) -> Path:
         return Path(shutil.copy(SAMPLES / f"{competition_id}.zip", download_dir))
 
@@ -192,7 +192,7 @@ def test_leaderboards_with_missing_infinite_and_quoted_numbers(data_dir: Path, t
         assert report.is_lower_better is lower
 
 
-def test_reports_from_dictionaries_have_pythons_types(data_dir: Path) -> None:
+def test_reports_from_dictionaries_have_python_types(data_dir: Path) -> None:
     competition = Registry(data_dir).get_competition(ID)
     data = mlebench.grade.grade_csv(competition.sample_submission, competition).to_dict()
     data |= {"score": "0.5", "gold_medal": np.bool_(True), "silver_threshold": np.float32(0.5), "more": 1}
@@ -203,7 +203,7 @@ def test_reports_from_dictionaries_have_pythons_types(data_dir: Path) -> None:
         CompetitionReport.from_dict({})
 
 
-def test_functions_for_graders_of_callers() -> None:
+def test_helper_functions_for_custom_graders() -> None:
     labels = pd.DataFrame({"id": [3, 1], "y": ["b", "a"]})
     one_hot = competition_utils.df_to_one_hot(labels, "id", "y", ["a", "b"])
     assert one_hot.to_dict("list") == {"id": [3, 1], "a": [0, 1], "b": [1, 0]}
@@ -226,7 +226,7 @@ def test_functions_for_graders_of_callers() -> None:
         competition_utils.prepare_for_auroc_metric(answers.assign(y=2.0), answers, "id", "y")
 
 
-def test_helpers_have_upstreams_behaviour(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_helpers_behave_like_upstreams(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "a.txt").write_text("a")
     mlebench.utils.compress(tmp_path / "in", tmp_path / "inner.zip")

@@ -1,4 +1,4 @@
-"""Frames keep the types of their columns on the way to the program."""
+"""Tests that the program gets the types of a frame's columns."""
 
 from __future__ import annotations
 
@@ -24,24 +24,24 @@ def competition(data_dir: Path) -> Competition:
     return Registry(data_dir).get_competition(ID)
 
 
-def test_a_boolean_column_that_is_text_is_refused(competition: Competition) -> None:
+def test_text_in_a_boolean_column_is_invalid(competition: Competition) -> None:
     submission, answers = read_csv(competition.sample_submission), load_answers(competition.answers)
     assert competition.grader(submission, answers) == 0.5
     text = submission.astype(str)
-    # "True" is not True: scikit-learn does not compare text with booleans.
+    # The text "True" is not the boolean True, because scikit-learn does not compare text with booleans.
     assert competition.grader(text, answers) is None
     with pytest.raises(InvalidSubmissionError):
         competition.grader.grade_fn(text, answers)
 
 
-def test_a_numeric_column_that_is_text_is_refused(data_dir: Path) -> None:
+def test_text_in_a_numeric_column_is_invalid(data_dir: Path) -> None:
     pizza = Registry(data_dir).get_competition("random-acts-of-pizza")
     answers = load_answers(pizza.answers)
     assert pizza.grader(read_csv(pizza.sample_submission), answers) is not None
     assert pizza.grader(pd.read_csv(pizza.sample_submission, dtype=str), answers) is None
 
 
-def test_the_index_and_the_order_of_frames_do_not_matter(competition: Competition) -> None:
+def test_index_and_row_order_of_frames_do_not_matter(competition: Competition) -> None:
     submission, answers = read_csv(competition.answers), load_answers(competition.answers)
     assert competition.grader(submission.sample(frac=1, random_state=3), answers.iloc[::-1]) == 1.0
 
@@ -61,7 +61,7 @@ def test_the_index_and_the_order_of_frames_do_not_matter(competition: Competitio
         (["\ud800"], object, "object", ["?"]),
     ],
 )
-def test_types_of_columns(tmp_path: Path, values: list[Any], dtype: Any, kind: str, cells: list[Any] | None) -> None:
+def test_column_types_are_preserved(tmp_path: Path, values: list[Any], dtype: Any, kind: str, cells: list[Any] | None) -> None:
     path = tmp_path / "a.frame"
     write_frame(pd.DataFrame({"a": pd.Series(values, dtype=dtype)}), path)
     line, _, content = path.read_bytes().partition(b"\n")
@@ -73,13 +73,13 @@ def test_types_of_columns(tmp_path: Path, values: list[Any], dtype: Any, kind: s
         assert json.loads(content) == cells
 
 
-def test_repeated_names_are_numbered(tmp_path: Path) -> None:
+def test_repeated_column_names_are_numbered(tmp_path: Path) -> None:
     write_frame(pd.DataFrame([[1, 2, 3]], columns=["a", "a", "a"]), tmp_path / "a.frame")
     header = json.loads((tmp_path / "a.frame").read_bytes().partition(b"\n")[0])
     assert [column["name"] for column in header["columns"]] == ["a", "a.1", "a.2"]
 
 
-def test_without_a_program_there_is_an_error_and_not_an_invalid_submission(
+def test_missing_program_raises_an_error(
     competition: Competition, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def missing(*_: object) -> None:

@@ -1,4 +1,4 @@
-"""The package `mleprep`: its page of documentation, its records, its errors."""
+"""Tests of the package `mleprep`: its documentation page, its records, its errors."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from mleprep.errors import error_of
 PAGE = ROOT / "docs" / "python.md"
 
 
-def test_the_examples_of_the_page_give_what_it_shows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_documentation_examples_print_the_documented_output(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     subprocess.run([os.environ["PREP_BINARY"], "demo"], check=True, capture_output=True)
     text = PAGE.read_text(encoding="utf-8")
@@ -34,7 +34,7 @@ def test_the_examples_of_the_page_give_what_it_shows(tmp_path: Path, monkeypatch
         assert shown.getvalue() == expected, code
 
 
-def test_a_run_has_records_messages_and_nothing_on_stdout(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_run_returns_records_and_prints_nothing_on_stdout(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     lines: list[str] = []
     done = mleprep.run(
         [ID, "random-acts-of-pizza"],
@@ -51,7 +51,7 @@ def test_a_run_has_records_messages_and_nothing_on_stdout(tmp_path: Path, capfd:
     assert again[ID].state == "up_to_date"
 
 
-def test_a_failure_is_raised_or_is_in_the_records(tmp_path: Path) -> None:
+def test_failure_is_raised_or_recorded(tmp_path: Path) -> None:
     given = {"source": tmp_path, "data_dir": tmp_path / "data", "progress": False}
     with pytest.raises(mleprep.InputError) as raised:
         mleprep.run(ID, **given)  # type: ignore[arg-type]
@@ -59,7 +59,7 @@ def test_a_failure_is_raised_or_is_in_the_records(tmp_path: Path) -> None:
     assert ID in str(raised.value)
 
 
-def test_a_list_knows_states_and_sets(data_dir: Path) -> None:
+def test_list_returns_states_and_sets(data_dir: Path) -> None:
     found = mleprep.list(data_dir=data_dir)
     assert len(found) == 82
     assert found[ID].state.startswith("prepared") and found[ID].variants == ("v1",)
@@ -69,7 +69,7 @@ def test_a_list_knows_states_and_sets(data_dir: Path) -> None:
         found["no-such-competition"]
 
 
-def test_a_frame_is_validated_and_graded_as_its_file_is(data_dir: Path) -> None:
+def test_frame_and_file_get_the_same_result(data_dir: Path) -> None:
     path = data_dir / ID / "prepared" / "public" / "sample_submission.csv"
     frame = pd.read_csv(path)
     by_file = mleprep.grade(path, ID, data_dir=data_dir, log=False)
@@ -80,7 +80,7 @@ def test_a_frame_is_validated_and_graded_as_its_file_is(data_dir: Path) -> None:
     assert not refused and "invalid" in refused.message and refused.reason
 
 
-def test_notebooks_show_tables_whose_cells_are_text(data_dir: Path) -> None:
+def test_notebook_tables_escape_their_cells(data_dir: Path) -> None:
     shown = mleprep.list([ID], data_dir=data_dir)._repr_html_()
     assert shown.startswith("<table>") and ID in shown
     assert "<th" in mleprep.validate(SAMPLES / "none.csv", ID, data_dir=data_dir)._repr_html_()
@@ -92,11 +92,11 @@ def test_notebooks_show_tables_whose_cells_are_text(data_dir: Path) -> None:
     ("code", "kind"),
     [(1, mleprep.PrepError), (2, mleprep.UsageError), (7, mleprep.ServerError), (101, mleprep.InternalError)],
 )
-def test_the_exit_code_chooses_the_class(code: int, kind: type[mleprep.PrepError]) -> None:
+def test_exit_code_determines_the_exception_class(code: int, kind: type[mleprep.PrepError]) -> None:
     assert type(error_of(code, "no")) is kind
 
 
-def test_errors_are_read_from_json_and_from_messages() -> None:
+def test_errors_are_parsed_from_json_and_messages() -> None:
     place = {"file": "pipeline.yaml", "line": 3, "column": 5}
     answer = json.dumps({"error": {"code": "pipeline", "message": "wrong", "help": "mend it", "place": place}})
     found = _envelope.error(3, answer, "")
@@ -105,7 +105,7 @@ def test_errors_are_read_from_json_and_from_messages() -> None:
     assert (found.message, found.help) == ("no bundle\n  ID: a, b", "give --source")
 
 
-def test_without_a_program_the_error_names_the_places(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_missing_program_error_lists_the_searched_places(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PREP_BINARY", "")
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr("sysconfig.get_path", lambda _name: str(tmp_path))

@@ -1,4 +1,4 @@
-"""The directory `raw`: which files the package keeps in it, and which it reads from it."""
+"""Tests of the directory `raw`: which files the package keeps in it, and which it reads from it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from mleprep._mlebench.raw import UNPACKED, fill_raw
 from conftest import ID, SAMPLES
 
 
-def test_raw_and_the_bundle_are_there_after_a_hit_in_the_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_raw_and_bundle_exist_even_if_results_are_cached(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     competition = Registry(tmp_path).get_competition(ID)
     home = competition.raw_dir.parent
     home.mkdir(parents=True)
@@ -34,7 +34,7 @@ def test_raw_and_the_bundle_are_there_after_a_hit_in_the_cache(tmp_path: Path, m
     assert {path.name for path in competition.raw_dir.iterdir()} == {"train.csv"}
 
 
-def test_without_a_bundle_the_data_are_prepared_and_the_command_fails(
+def test_keep_raw_fails_without_a_bundle_but_prepares_the_data(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     from mleprep._mlebench.prepare import prepare_all
@@ -67,7 +67,7 @@ def test_archives_that_upstream_unpacks_are_unpacked(tmp_path: Path) -> None:
     assert set(UNPACKED) < set(Registry(tmp_path).list_competition_ids())
 
 
-def test_linked_directories_of_raw_are_read(data_dir: Path, tmp_path: Path) -> None:
+def test_symbolic_links_in_raw_are_followed(data_dir: Path, tmp_path: Path) -> None:
     competition = Registry(data_dir).get_competition(ID)
     elsewhere = tmp_path / "elsewhere"
     with zipfile.ZipFile(SAMPLES / f"{ID}.zip") as archive:
@@ -80,7 +80,7 @@ def test_linked_directories_of_raw_are_read(data_dir: Path, tmp_path: Path) -> N
     assert (tmp_path / "private" / "test.csv").read_bytes() == competition.answers.read_bytes()
 
 
-def test_preparing_again_leaves_files_of_others(tmp_path: Path) -> None:
+def test_preparing_again_keeps_files_of_other_programs(tmp_path: Path) -> None:
     competition = Registry(tmp_path).get_competition(ID)
     competition.raw_dir.parent.mkdir(parents=True)
     shutil.copy(SAMPLES / f"{ID}.zip", competition.raw_dir.parent)

@@ -1,26 +1,26 @@
 #!/usr/bin/env python3
-"""Compares `prep` with alternatives, in one run on one machine, and prints one table.
+"""Compares `prep` with alternatives in one run on one machine, and prints a table.
 
   bench.py --prep target/release/prep [NAME...] [--python PYTHON] [--save FILE] [--against FILE]
 
 table       the taxi competition with twice --rows rides, compared with upstream's own script, as below
-memory      the same with two and a half times --rows, and with a tenth of that: bytes of memory per additional row
+memory      the taxi competition with two and a half times --rows, and with a tenth of that: bytes of memory per extra row
 images      images of 12 KB in one zip, prepared as train and test; compared with Info-ZIP's unzip into one directory
-grading     recorded submissions of the competitions whose metrics scikit-learn has by `prep grade`, one call for all cases
-            of a name; compared with those metrics in a separate process, without its imports
-many_rows   a submission of five times --rows rows in another order than the answers; compared with pandas reading both
-nothing     a run with nothing to do, of all competitions whose bundles --cases has
+grading     recorded submissions of the competitions whose metrics scikit-learn has, graded with one call of `prep grade`
+            for all cases with the same name; compared with scikit-learn in a separate process, without its imports
+many_rows   a submission of five times --rows rows in a different order than the answers; compared with pandas reading both
+nothing     a run with nothing to do, of all competitions whose bundles are in --cases
 integers, comments, documents, json_lines, tar_gz, solid_7z, arrays, deep_images, nested_images, quoted
-            a competition at a larger size, on a made-up bundle: 56 columns of integers, quoted comments, BSON
-            documents, JSON lines, a tar.gz, a solid 7z, npy arrays, deep directories of images, images in a zip that is
-            zipped again, a large quoted CSV. Compared with upstream's own script (its `extract` and its `prepare` in one
-            process, trees compared byte by byte) if the package `mlebench` can be imported. If bytes are only copied,
-            also compared with the archive's own tool. --scale N makes N times as much data.
+            a competition with a large made-up bundle: 56 columns of integers, quoted comments, BSON documents, JSON
+            lines, a tar.gz, a solid 7z, npy arrays, deep directories of images, images in a nested zip, a large quoted CSV.
+            If the package `mlebench` can be imported, compared with upstream's own script (its `extract` and its
+            `prepare` in one process), and the trees are compared byte by byte. If bytes are only copied, also compared
+            with the archive's own tool. --scale N creates N times as much data.
 
-The alternatives run in PYTHON (default: this one): pandas 2.2, scikit-learn 1.5, PyYAML, and for the last group the
-upstream's package with pymongo and py7zr; unzip, tar and 7z are Debian's. A missing alternative is skipped with a message.
-Both sides read from the page cache. `prep` runs twice, and the table has the quicker run. --save keeps the figures; --against
-names what got slower or larger than them by more than a tenth, and then ends with 1.
+The alternatives run in PYTHON (default: this interpreter) with pandas 2.2, scikit-learn 1.5 and PyYAML, and for the last
+group with upstream's package, pymongo and py7zr. unzip, tar and 7z are Debian's. A missing alternative is skipped with a
+message. `prep` and the alternatives read from the page cache. `prep` runs twice, and the table shows the faster run. --save
+stores the measured values. --against lists values that got worse by more than 10 %, and then ends with exit code 1.
 """
 import argparse, shutil, sys, tempfile
 from pathlib import Path

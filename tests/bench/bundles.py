@@ -1,4 +1,4 @@
-"""Made-up bundles in the layout of the real ones, of any size, written one member after the other."""
+"""Creates made-up bundles of any size with the layout of the real ones, one member after the other."""
 import io, json, random, struct, subprocess, tarfile, tempfile, zipfile
 from pathlib import Path
 
@@ -11,12 +11,12 @@ def text(draw, words):
 
 
 def archive(bundle):
-    """At zlib's default level, as Kaggle packs: members of five real bundles have just that length."""
+    """Creates a zip at zlib's default level, like Kaggle: members of five real bundles have exactly the lengths of that level."""
     return zipfile.ZipFile(bundle, "w", zipfile.ZIP_DEFLATED)
 
 
 def documents(bundle, count):
-    """BSON documents of one to four pictures of 2 to 8 KB, as an online shop has them."""
+    """Creates BSON documents of one to four pictures of 2 to 8 KB, like the products of an online shop."""
     draw = random.Random(0)
     with archive(bundle) as out:
         out.writestr("category_names.csv", "category_id,category_level1\n" + "".join(f"{1000000000 + n},name {n}\n" for n in range(100)))
@@ -45,9 +45,9 @@ def bson_binary(value):
 
 
 def json_lines(bundle, count):
-    """Questions with a document of 1,000 to 9,000 words and up to a hundred candidates."""
+    """Creates questions with a document of 1,000 to 9,000 words and up to a hundred candidates."""
     draw = random.Random(0)
-    # Documents are cut from one long text, because drawing every word would take most of the time.
+    # Documents are slices of one long text, because drawing every word would take most of the time.
     long = text(draw, 100_000)
     with archive(bundle) as out, out.open("simplified-nq-train.jsonl", "w", force_zip64=True) as member:
         for number in range(count):
@@ -62,7 +62,7 @@ def json_lines(bundle, count):
 
 
 def tar_gz(bundle, count):
-    """Photographs of 10 to 30 KB in a tar.gz, described by one JSON document."""
+    """Creates photographs of 10 to 30 KB in a tar.gz, described by one JSON document."""
     draw = random.Random(0)
     with tempfile.TemporaryDirectory(dir=bundle.parent) as directory, archive(bundle) as out:
         images, annotations = [], []
@@ -87,7 +87,7 @@ def tar_gz(bundle, count):
 
 
 def solid_7z(bundle, count):
-    """Clips of one second, 32 KB, half of it silence, in one solid block. Needs 7z."""
+    """Creates clips of one second (32 KB), half of it silence, in one solid block. Needs 7z."""
     draw = random.Random(0)
     labels = "yes no up down left right on off stop go bed bird cat dog happy house marvin wow".split()
     with tempfile.TemporaryDirectory(dir=bundle.parent) as directory, archive(bundle) as out:
@@ -102,13 +102,13 @@ def solid_7z(bundle, count):
 
 
 def arrays(bundle, count):
-    """A ninth as many satellite pictures for validation; a record is nine bands of 256 x 256 x 8 floats and two masks."""
+    """Creates satellite records of nine bands of 256 x 256 x 8 floats and two masks, and a ninth as many for validation."""
     draw = random.Random(0)
     band = npy("<f4", (256, 256, 8), 0)
     with archive(bundle) as out:
         def record(directory, masks):
             for name in (f"band_{number:02}" for number in range(8, 17)):
-                # Half of a band is noise, and half the same: about as much as real ones shrink.
+                # Half of a band is noise, and half is constant, so that it compresses about as well as real bands.
                 out.writestr(f"{directory}/{name}.npy", band[:-2**20] + draw.randbytes(2**20))
             for name in masks:
                 out.writestr(f"{directory}/{name}.npy", npy("<i4", (256, 256, 1), draw.randrange(3)))
@@ -124,7 +124,7 @@ def arrays(bundle, count):
 
 
 def npy(kind, shape, value):
-    """An array of one value; the header as NumPy writes it."""
+    """Returns an npy file, with the header as NumPy writes it."""
     head = f"{{'descr': '{kind}', 'fortran_order': False, 'shape': {shape}, }}"
     head += " " * (-(len(head) + 11) % 64) + "\n"
     cells = 1
@@ -134,7 +134,7 @@ def npy(kind, shape, value):
 
 
 def deep_images(bundle, count):
-    """Drawings of molecules of 4 to 8 KB in directories named after the first three characters."""
+    """Creates drawings of molecules of 4 to 8 KB in directories named after their first three characters."""
     draw = random.Random(0)
     with archive(bundle) as out:
         rows = ["image_id,InChI\n"]
@@ -148,7 +148,7 @@ def deep_images(bundle, count):
 
 
 def nested_images(bundle, count):
-    """Images and their masks in an archive that is deflated once more."""
+    """Creates images and masks in an archive that is itself deflated in the bundle."""
     draw = random.Random(0)
     ids = sorted(f"{draw.getrandbits(40):010x}" for _ in range(count))
     with tempfile.NamedTemporaryFile() as packed:
@@ -164,7 +164,7 @@ def nested_images(bundle, count):
 
 
 def quoted(bundle, count):
-    """Questions with bodies of many lines and quotes, all cells quoted, in a zip of its own."""
+    """Creates questions with bodies of many lines and quotes. All cells are quoted, and the table is in a nested zip."""
     draw = random.Random(0)
     long = "".join(f'<p>{text(draw, 30)}.</p>\n\n<pre><code>    {text(draw, 1)}({n}, ""{text(draw, 1)}"");\n</code></pre>\n' for n in range(500))
     with tempfile.TemporaryDirectory(dir=bundle.parent) as directory, archive(bundle) as out:
@@ -178,7 +178,7 @@ def quoted(bundle, count):
 
 
 def integers(bundle, count):
-    """Fifty-four columns of small integers, as of forests: ten measures, and forty-four that are 0 or 1."""
+    """Creates 54 columns of small integers, like measurements of forests: ten measures, and 44 columns of 0 or 1."""
     draw = random.Random(0)
     flags = [",".join("1" if n in (a, 4 + b) else "0" for n in range(44)) for a in range(4) for b in range(40)]
     with archive(bundle) as out, out.open("train.csv", "w", force_zip64=True) as member:
@@ -190,7 +190,7 @@ def integers(bundle, count):
 
 
 def rides(bundle, count):
-    """Rides by taxi: keys that are times, and coordinates of 14 to 17 digits, as a float32 has them."""
+    """Creates taxi rides: keys that are times, and coordinates of 14 to 17 digits, like printed float32 values."""
     draw = random.Random(0)
     with archive(bundle) as out:
         with out.open("train.csv", "w", force_zip64=True) as member:
@@ -204,7 +204,7 @@ def rides(bundle, count):
 
 
 def comments(bundle, count):
-    """Comments with line breaks and quotes, labelled by six columns; as many without labels."""
+    """Creates comments with line breaks and quotes and six columns of labels, and as many comments without labels."""
     draw = random.Random(0)
     labels = "toxic severe_toxic obscene threat insult identity_hate".split()
     long = "".join(f'{text(draw, 20)}.\n""{text(draw, 2)}"", {text(draw, 12)}\n' for n in range(500))

@@ -1,4 +1,5 @@
-"""Recorded submissions, compared with scikit-learn's metrics; a submission of many rows, compared with reading it in pandas."""
+"""Benchmarks grading: recorded submissions, compared with scikit-learn's metrics, and a submission with many rows, compared
+with reading it in pandas."""
 import json, multiprocessing, os, random, subprocess
 from pathlib import Path
 
@@ -57,7 +58,7 @@ for path in sys.argv[1:]:
 
 
 def write_submission(answers, path):
-    """Other values for the same rows, in another order."""
+    """Writes a submission with other values for the same rows, in a different order."""
     draw = random.Random(1)
     ids = [line.split(",")[0] for line in answers.read_text().splitlines()[1:]]
     draw.shuffle(ids)
@@ -74,7 +75,7 @@ def many_rows(args, work):
                 out.write("".join(lines).encode())
     prep(args, work, "bench-grading")
     answers, submission = work / "data/bench-grading/prepared/private/test.csv", work / "submission.csv"
-    # In a separate process, because the peak memory of a child begins with the memory of its parent.
+    # Run in a separate process, because the peak memory of a child process includes the memory of its parent.
     writer = multiprocessing.Process(target=write_submission, args=(answers, submission))
     writer.start()
     writer.join()

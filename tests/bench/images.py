@@ -1,4 +1,4 @@
-"""Many small images, compared with unzip."""
+"""Benchmarks many small images, compared with unzip."""
 import random, shutil
 
 import bundles

@@ -1,4 +1,4 @@
-"""Runs a command to its end and measures its cost; rows of the table that `bench.py` prints."""
+"""Runs commands and measures their cost, and formats the table that `bench.py` prints."""
 import dataclasses, json, os, platform, shutil, subprocess, sys, time
 from pathlib import Path
 
@@ -7,7 +7,7 @@ PIPELINES = Path(__file__).resolve().parent / "pipelines"
 
 @dataclasses.dataclass
 class Cost:
-    """Wall seconds, CPU seconds of the process and its children, peak resident MB of the largest of them."""
+    """Wall seconds, CPU seconds of the process and its children, and peak resident MB of the largest process."""
     wall: float
     cpu: float
     memory: float
@@ -15,7 +15,7 @@ class Cost:
 
 @dataclasses.dataclass
 class Row:
-    """One line of the table: benchmark, input, cost of `prep`, cost of the alternative, and the check of equality."""
+    """A line of the table: benchmark, input, cost of `prep`, alternative and its cost, and how the results were compared."""
     name: str
     size: str
     ours: Cost
@@ -46,13 +46,13 @@ def save(path, rows):
 
 
 def regressions(path, rows, tolerance=1.1):
-    """Lines for rows that take more than `tolerance` times the wall time, CPU time, or memory of an earlier run."""
+    """Returns messages for rows that take more than `tolerance` times the wall time, CPU time or memory of an earlier run."""
     earlier = {(row["name"], row["size"]): row["ours"] for row in json.loads(path.read_text())["rows"]}
     found = []
     for row in rows:
         before = earlier.get((row.name, row.size))
         for what, now in dataclasses.asdict(row.ours).items():
-            # Less than a tenth of a second is noise.
+            # Differences below 0.1 s are noise.
             if before and now > tolerance * before[what] and (what == "memory" or now - before[what] > 0.1):
                 found.append(f"{row.name} ({row.size}): {what} {before[what]:.2f} -> {now:.2f}, {now / before[what]:.2f} times")
     return found
@@ -67,7 +67,7 @@ def processor():
 
 
 def run(name, command, **kwargs):
-    """Runs a command, prints its cost, returns it. A command that fails ends everything."""
+    """Runs a command, prints its cost, and returns it. Exits if the command fails."""
     begin = time.monotonic()
     child = subprocess.Popen(list(map(str, command)), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, **kwargs)
     errors = child.stderr.read()
@@ -93,7 +93,8 @@ def prep(args, work, competition, pipelines=PIPELINES):
 
 
 def differences(ours, theirs):
-    """Names of files that differ between two directories. The description is not compared: each side has its own."""
+    """Returns the names of files that differ between two directories. Ignores the description, because the programs publish
+    different texts."""
     def files(directory):
         return {str(path.relative_to(directory)) for path in directory.rglob("*") if path.is_file() and path.name != "description.md"}
     here, there = files(ours), files(theirs)

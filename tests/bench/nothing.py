@@ -1,4 +1,4 @@
-"""A run with nothing to do: everything prepared, all bundles unchanged."""
+"""Benchmarks a run with nothing to do: all competitions are prepared, and all bundles are unchanged."""
 import os
 
 from measure import Row, run

@@ -4,9 +4,10 @@
   scikit_grade.py PIPELINES DATA_DIR < LIST.jsonl
   scikit_grade.py PIPELINES
 
-LIST is the list that `prep grade` takes. Rows are matched by `align` of the pipeline's `grade` section. The other rules are
-left out, so this side does less work. Prints JSON: CPU seconds without the imports, and a score or null for each
-submission. Without DATA_DIR, prints the competitions whose metrics it has. Needs pandas 2.2, scikit-learn 1.5 and PyYAML.
+LIST has the format of the list for `prep grade`. Rows are matched by `align` in the pipeline's `grade` section. The other
+rules are left out, so this script does less work than `prep`. Prints JSON: CPU seconds without the imports, and a score or
+null for each submission. Without DATA_DIR, prints the competitions whose metrics it supports. Needs pandas 2.2,
+scikit-learn 1.5 and PyYAML.
 """
 import functools, json, sys, time, warnings
 from pathlib import Path
@@ -26,13 +27,13 @@ def read(path):
 
 @functools.cache
 def competition(name):
-    """Rules and metric of a competition, and its answers, read once."""
+    """Returns rules, metric and answers of a competition, which are read only once."""
     grade = yaml.safe_load((pipelines / name / "pipeline.yaml").read_text())["grade"]
     return grade, read(rest[0] / name / "prepared" / grade["answers"])
 
 
 def chosen(columns, table):
-    """A column, a list of them, or all but some."""
+    """Returns the selected columns: one column, a list, or all columns except some."""
     if isinstance(columns, dict) and "all_except" in columns:
         left = columns["all_except"]
         return [name for name in table.columns if name not in (left if isinstance(left, list) else [left])]

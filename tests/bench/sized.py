@@ -1,13 +1,13 @@
-"""Competitions at a larger size: the real pipeline on a made-up bundle, compared with upstream's own script and with the
-archive's tool.
+"""Benchmarks competitions at a larger size: the real pipeline on a made-up bundle, compared with upstream's own script and
+with the tool for the bundle's archive.
 
-The bundles have the files that the pipelines read, in the real layout, with random content."""
+The bundles contain the files that the pipelines read, in the real layout, with random content."""
 import dataclasses, os, shutil, subprocess, sys
 
 import bundles
 from measure import Row, differences, prep, run
 
-# As `mlebench prepare` does it, without its downloads and checksums: the bundle is extracted, then prepared.
+# Extracts and prepares the bundle like `mlebench prepare`, but without downloads and checksums.
 UPSTREAM = """
 import importlib, sys
 from pathlib import Path
@@ -41,7 +41,8 @@ class Sized:
         self.make(bundle, units)
         size = f"{units} {self.unit}, {bundle.stat().st_size / 1e6:.0f} MB"
         print(f"  {self.competition}: {size}", flush=True)
-        # The host of a virtual machine provides memory on first use. The script runs in memory that is provided already.
+        # The host of a virtual machine allocates memory on first use. The script runs in memory that is allocated
+        # already.
         runs = [prep(args, work, self.competition, pipelines=None) for _ in range(2)]
         ours = min(runs, key=lambda cost: cost.wall)
         rows = [Row(work.name, size, ours)]
@@ -55,7 +56,7 @@ class Sized:
         if args.scale <= self.upstream_until and self.importable(args):
             target = work / "upstream"
             shutil.rmtree(target, ignore_errors=True)
-            # The script draws from hash-ordered sets in places; the pipelines do not.
+            # Some scripts draw from sets, whose order depends on the hash seed; the pipelines do not.
             environment = dict(os.environ, PYTHONHASHSEED="0", PYTHONWARNINGS="ignore")
             theirs = run("upstream's script", [args.python, "-c", UPSTREAM, self.competition, bundle, target], env=environment)
             shutil.rmtree(target / "raw")

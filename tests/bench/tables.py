@@ -1,4 +1,4 @@
-"""Rides by taxi, split by rows: how long, and how much memory for a further row."""
+"""Benchmarks taxi rides, split by rows: the time, and the memory per additional row."""
 import bundles
 from measure import Row, prep
 from sized import Sized

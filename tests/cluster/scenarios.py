@@ -1,4 +1,4 @@
-"""The scenarios. Each starts its servers, injects a fault, and compares the result with a single machine's run."""
+"""The scenarios. Each one starts its servers, injects a fault, and compares the result with the run of a single machine."""
 import json
 import os
 import random
@@ -15,7 +15,7 @@ from world import ADMIN, GALLERY, READER, TABLE, Machine, Weed, declare, free_po
 
 
 class LeftOut(Exception):
-    """A tool of the scenario is missing."""
+    """Raised if a tool that the scenario needs is missing."""
 
 
 @contextmanager
@@ -35,7 +35,7 @@ def warnings(ended):
 
 
 def once(ended, words):
-    """The output has this message exactly once, and no other."""
+    """Asserts that the output contains this message exactly once, and no other message."""
     said = warnings(ended)
     assert len(said) == 1 and words in said[0], f"expected `{words}` once: {said}"
     return said[0].removeprefix("warning: ")
@@ -48,7 +48,7 @@ def filled(world, weed, remote, **more):
 
 
 def shared(world):
-    """Three workers, each with a part of 12 competitions and an empty remote; then a machine that only pulls."""
+    """Three workers with an empty remote prepare one part of 12 competitions each. Then another machine only pulls."""
     with server(world, "shared") as (weed, remote):
         first = Machine(world, "w1", remote, weed.url)
         others = [Machine(world, name, remote, weed.url) for name in ("w2", "w3")]
@@ -72,7 +72,7 @@ def shared(world):
 
 
 def twice(world):
-    """The same job on two machines at once."""
+    """Two machines run the same job at the same time."""
     with server(world, "twice") as (weed, remote):
         one = Machine(world, "one", remote, weed.url)
         two = Machine(world, "two", remote, weed.url, trusted=[one.key])
@@ -85,14 +85,14 @@ def twice(world):
 
 
 def killed_upload(world):
-    """A worker is killed again and again during uploads. The next run sends the rest."""
+    """A worker is killed several times during uploads. The next run uploads the rest."""
     with server(world, "killed") as (weed, remote):
         one = Machine(world, "one", remote, weed.url)
         words = ["run", "--skip-verification", "--no-download", "--json", "--source", world.source, *world.ids]
         chance = random.Random(1)
         kills = 0
         for _ in range(6):
-            # As on another node: only the uploaded results of the previous attempt are left.
+            # Continue as on a different node: only the uploaded results of the previous attempt exist.
             for directory in ("store", "data"):
                 shutil.rmtree(one.home / directory, ignore_errors=True)
             enough = len(weed.keys("lab")) + chance.randrange(1, 12)
@@ -101,7 +101,7 @@ def killed_upload(world):
                 time.sleep(0.01)
             kills += process.poll() is None
             kill(process)
-            # The uploaded results are correct: another machine can use them.
+            # The uploaded results are correct, so another machine can use them.
             look = Machine(world, "look", remote, weed.url, trusted=[one.key], who=READER)
             ended = look.run()
             assert look.tree() == world.alone() and "damaged" not in ended.stderr, ended.stderr
@@ -129,7 +129,7 @@ def corrupted(world):
         ended = two.run()
         assert two.tree() == world.alone() and "is damaged" in ended.stderr, ended.stderr
         two.call("cache", "verify")
-        # New results replaced the damaged ones: a machine without bundles eventually gets all of them.
+        # New results replaced the damaged ones, so a machine without bundles eventually gets all of them.
         three = Machine(world, "three", remote, weed.url, trusted=[one.key, two.key])
         three.run()
         assert three.tree() == world.alone()
@@ -137,7 +137,7 @@ def corrupted(world):
 
 
 def forged(world):
-    """Entries are forged: signed by a stranger, not signed, copied to another key."""
+    """Entries are forged: signed with an untrusted key, not signed, or copied to a different key."""
     with server(world, "forged") as (weed, remote):
         filled(world, weed, remote)
         two = Machine(world, "two", remote, weed.url)
@@ -154,7 +154,7 @@ def forged(world):
         three = Machine(world, "three", remote, weed.url)
         for key in one.iterdir():
             shutil.copy(key, three.home / "config" / "prep" / "keys")
-        # The machine trusts the key that signed, but the copies are rejected anyway.
+        # The copies are rejected even though the machine trusts the key that signed them.
         (three.home / "config" / "prep" / "keys" / "three.key").unlink()
         ended = three.run()
         assert three.tree() == world.alone()
@@ -163,7 +163,7 @@ def forged(world):
 
 
 def clock(world):
-    """A clock is 20 minutes off."""
+    """The clock of a machine is 20 minutes off."""
     if not shutil.which("faketime"):
         raise LeftOut("no faketime (apt-get install faketime)")
     with server(world, "clock") as (weed, remote):
@@ -177,7 +177,7 @@ def clock(world):
 
 
 def full(world):
-    """The store's disk is full."""
+    """The disk of the S3 server is full."""
     with server(world, "full", space="300m") as (weed, remote):
         ballast = weed.base / "data" / "ballast"
         one = Machine(world, "one", remote, weed.url)
@@ -229,7 +229,7 @@ def once_of(ended, words):
 
 
 def away(world):
-    """The store is stopped in the middle of a run, and before a run."""
+    """The S3 server is stopped during a run, and before a run."""
     with server(world, "away") as (weed, remote):
         one = filled(world, weed, remote)
         two = Machine(world, "two", remote, weed.url, trusted=[one.key])
@@ -248,7 +248,7 @@ def away(world):
 
 
 def prefixes(world):
-    """A role that may not read `private/` sees no answers and no bundles."""
+    """A role without permission to read `private/` gets no answers and no bundles."""
     with server(world, "prefixes") as (weed, remote):
         one = filled(world, weed, remote)
         answers = {Path(path).read_bytes() for path in one.home.glob("data/*/prepared/private/*") if path.is_file()}
@@ -261,7 +261,7 @@ def prefixes(world):
 
 
 def pull_time(world):
-    """A pull of a second machine transfers only bytes. Compares its time with a client of the store."""
+    """A second machine pulls, which only transfers bytes. Compares its time with that of an S3 client."""
     said = []
     # If only outputs are needed, no byte of the bundle is transferred.
     for name, id, reads_bundle in (("pictures in the bundle", large(world, "big", members=300, each=1 << 20, used=300), True),
@@ -292,7 +292,7 @@ def pull_time(world):
     return "; ".join(said) + " (at most 1.3)"
 
 
-# Ten at the same time, as Amazon's command line does.
+# Ten requests at the same time, like Amazon's command line.
 COPY = """
 import sys, boto3, concurrent.futures
 url, key, secret, target, names = sys.argv[1:]
@@ -304,7 +304,7 @@ with concurrent.futures.ThreadPoolExecutor(10) as pool:
 
 
 def broad(world):
-    """A competition of two tables of 150 MB."""
+    """Creates a competition with two tables of 150 MB."""
     id = "table-broad"
     declare(world.pipelines, id, TABLE, seed=7, size=5)
     path = world.source / f"{id}.zip"
@@ -317,7 +317,7 @@ def broad(world):
 
 
 def small(world):
-    """A competition of many small files in a compressed archive. Each file becomes an object."""
+    """Creates a competition with many small files in a compressed archive. Each file becomes an object."""
     import io
     import tarfile
     id = "gallery-small"
@@ -337,7 +337,7 @@ def small(world):
 
 
 def measured(work):
-    """Wall seconds and CPU seconds of a child process."""
+    """Returns wall seconds and CPU seconds of a child process."""
     before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.time()
     work()
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -345,12 +345,12 @@ def measured(work):
 
 
 def large(world, name, members, each, used):
-    """A competition whose bundle has `members` files of `each` bytes. Only every n-th of them is published."""
+    """Creates a competition whose bundle has `members` files of `each` bytes. Only every n-th file is published."""
     id = f"large-{name}"
     declare(world.pipelines, id, GALLERY, seed=99, inside="")
     path = world.source / f"{id}.zip"
     if not path.exists():
-        # Random enough: no member equals another one, and the content is made fast.
+        # Members must be different, and fast to create.
         noise, step = os.urandom(1 << 26), members // used
         with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as bundle:
             rows = "".join(f"{i},{'ab'[i // step % 2]}\n" for i in range(0, members, step))
@@ -362,7 +362,7 @@ def large(world, name, members, each, used):
 
 
 def tenth(world):
-    """Transferred bytes of a mirrored bundle of 2 GB of which a tenth is used."""
+    """Measures the bytes transferred from a mirrored bundle of 2 GB, of which a tenth is used."""
     said = []
     for name, members, each in (("1MB", 2000, 1_000_000), ("100kB", 20000, 100_000)):
         with server(world, f"tenth-{name}") as (weed, remote):
@@ -384,7 +384,7 @@ def tenth(world):
 
 
 def scaling(world):
-    """1, 2 and 4 workers, each with limited bandwidth: time compared with the ideal."""
+    """Measures the time of 1, 2 and 4 workers with limited bandwidth each, compared with the ideal time."""
     import threading
     with server(world, "scaling") as (weed, remote):
         ids = [large(world, f"s{n}", members=40, each=500_000, used=40) for n in range(8)]
@@ -557,14 +557,14 @@ class Slurm:
 
 @contextmanager
 def slurm_cluster(world, name):
-    """Slurm, a store, a submitting machine, and the script that `prep remote jobs slurm` prints."""
+    """Starts Slurm, an S3 server and a submitting machine, and creates the script with `prep remote jobs slurm`."""
     slurm = Slurm(world)
     with server(world, name) as (weed, remote):
         home = Machine(world, "submitter", remote, weed.url)
         script = home.home / "prepare.sh"
         words = ["--workers", "3", "--processors", "1", "--memory", "256MB"]
         text = home.call("remote", "jobs", "slurm", *words, *world.ids).stdout
-        # The nodes of this cluster are small, and bundles are in a directory instead of on Kaggle.
+        # Adapt the script, because the nodes are small and bundles are in a directory instead of on Kaggle.
         text = text.replace("--mem=4096M", "--mem=500M").replace("--cpus-per-task=2", "--cpus-per-task=1")
         lines = [line if "--mem=" not in line else line for line in text.splitlines()]
         text = "\n".join(lines) + "\n"
@@ -582,7 +582,7 @@ def slurm_cluster(world, name):
 
 
 def slurm(world):
-    """The script of `prep remote jobs slurm` on three nodes, submitted twice."""
+    """The script of `prep remote jobs slurm` runs on three nodes, and is submitted twice."""
     with slurm_cluster(world, "slurm-store") as (cluster, home, script):
         cluster.submit(script, home)
         cluster.submit(script, home)
@@ -592,7 +592,7 @@ def slurm(world):
 
 
 def slurmd(world):
-    """A node's slurmd and its tasks are killed while it works."""
+    """A node's slurmd and its tasks are killed while they work."""
     with slurm_cluster(world, "slurmd-store") as (cluster, home, script):
         cluster.submit(script, home)
         end = time.time() + 200

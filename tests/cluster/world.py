@@ -1,4 +1,4 @@
-"""Parts of the cluster scenarios: an S3 server, machines, and made-up competitions."""
+"""Building blocks of the cluster scenarios: an S3 server, machines, and made-up competitions."""
 import hashlib
 import json
 import os
@@ -47,7 +47,7 @@ private:
 
 
 def free_port():
-    """A free port whose port + 10,000 is free, too, because SeaweedFS uses both."""
+    """Returns a free port for which port + 10,000 is also free, because SeaweedFS uses both."""
     while True:
         port = random.randrange(20000, 50000)
         try:
@@ -72,7 +72,7 @@ def declare(pipelines, id, text, **values):
 
 
 def competitions(directory, pipelines, scale=1):
-    """Makes twelve competitions: tables, galleries, galleries in an archive inside the bundle. Returns their ids."""
+    """Creates twelve competitions: tables, galleries, and galleries in an archive inside the bundle. Returns their ids."""
     ids = []
     directory.mkdir(parents=True, exist_ok=True)
     for n in range(12):

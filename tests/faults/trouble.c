@@ -1,17 +1,17 @@
-/* Stands between a program and the C library: one access to a file of the test goes wrong. To be preloaded.
+/* A library to preload: it intercepts calls of the C library and lets one file access of a program fail.
  *
  * TROUBLE         reader, writer, full, stop, or gate: the access waits until the test has acted
- * TROUBLE_NUMBER  at which access among those that it can meet, from 0
- * TROUBLE_ROOT    the folder of the test
- * TROUBLE_COUNT   a file that the number of such accesses is written to at the end
- * TROUBLE_MEETS   kinds of accesses it can meet, in place of those that follow from TROUBLE:
+ * TROUBLE_NUMBER  the number of the access, from 0, among those that the fault can hit
+ * TROUBLE_ROOT    the directory of the test
+ * TROUBLE_COUNT   a file to which the number of such accesses is written at the end
+ * TROUBLE_MEETS   kinds of accesses that the fault can hit, instead of those that follow from TROUBLE:
  *                 o open, r read, c create, w write, n rename, d remove
- * TROUBLE_WHERE   a part of the paths that it can meet
+ * TROUBLE_WHERE   a part of the paths that the fault can hit
  * TROUBLE_STEP    the step that must be running
- * TROUBLE_GATE    gate: a file that holds the path of the access while it waits; it goes on when that file is gone
- * TROUBLE_LOG     a file that accesses are appended to: step, kind of step, kind of access and path, with tabs between
+ * TROUBLE_GATE    gate: a file that contains the path of the access while it waits; the access continues when the file is removed
+ * TROUBLE_LOG     a file to which accesses are appended: step, kind of step, kind of access and path, separated by tabs
  *
- * A program tells which step is running when it opens /step/KIND/NAME, a file that is not there.
+ * A program reports the running step by opening /step/KIND/NAME, a file that does not exist.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -58,7 +58,7 @@ __attribute__((destructor)) static void end(void) {
 
 #define REAL(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
 
-/* Bundles, store and data. */
+/* The directories of bundles, cache and data. */
 static int is_meant(const char *path) {
     size_t length = root ? strlen(root) : 0;
     if (!fault || !length || strncmp(path, root, length) != 0) return 0;
@@ -81,7 +81,7 @@ static void wait_at_gate(const char *path) {
     while (access(gate, F_OK) == 0) usleep(200);
 }
 
-/* The error that takes the place of an access; 0: none. */
+/* Returns the error with which to replace an access, or 0. */
 static int trouble(char what, const char *path) {
     if (!is_meant(path)) return 0;
     if (logged) {
@@ -182,7 +182,7 @@ int linkat(int in, const char *from, int out, const char *to, int flags) {
     UNLESS(trouble('c', to));
     return REAL(linkat)(in, from, out, to, flags);
 }
-/* What has a temporary name is removed by destructors, which cannot report an error. */
+/* Ignore temporary files: destructors remove them, and cannot report an error. */
 static int removal(const char *path) { return strstr(path, "/.") ? 0 : trouble('d', path); }
 
 int unlink(const char *path) {

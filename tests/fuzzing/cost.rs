@@ -1,8 +1,8 @@
-//! The cost of an input: peak memory, and the sum of all requested memory, counted by the allocator.
+//! Measures the cost of an input with a counting allocator: peak memory, and the sum of all requested memory.
 //!
-//! A decoder that trusts a declared number exceeds the first limit (a buffer of terabytes) or the second (an endless loop, a text
-//! that grows with the square of the input) long before it crashes. Both limits are exact and depend on no clock. A generous
-//! limit of time catches loops that do not allocate.
+//! A decoder that trusts a declared number exceeds the first limit (a buffer of terabytes) or the second (an endless
+//! loop, a text that grows with the square of the input) long before it crashes. Both limits are exact and do not
+//! depend on a clock. A generous time limit catches loops that do not allocate.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -14,10 +14,10 @@ const PEAK: u64 = 96 << 20;
 const TOTAL: u64 = 1 << 30;
 /// Additional memory allowed per byte of input.
 const PER_BYTE: u64 = 4096;
-/// Limit of time, generous enough for a busy processor.
+/// Time limit, generous enough for a busy processor.
 const TIME: Duration = Duration::from_secs(20);
 
-/// Counts what each thread requests.
+/// An allocator that counts the memory that each thread requests.
 struct Counting;
 
 #[global_allocator]
@@ -29,9 +29,9 @@ thread_local! {
     static REQUESTED: Cell<u64> = const { Cell::new(0) };
 }
 
-/// Records that a block of `old` bytes became one of `new` bytes.
+/// Records that a block of `old` bytes was resized to `new` bytes.
 fn count(old: usize, new: usize) {
-    // At the end of a thread its counter does not exist any more.
+    // When a thread ends, its counter may no longer exist.
     let _ = NOW.try_with(|now| {
         now.set(now.get() + new as i64 - old as i64);
         let _ = PEAK_NOW.try_with(|peak| peak.set(peak.get().max(now.get())));
@@ -43,7 +43,7 @@ fn count(old: usize, new: usize) {
     unsafe_code,
     reason = "each call is passed on to the system's allocator as it is; counting allocates nothing"
 )]
-// SAFETY: as above.
+// SAFETY: each call is passed to the system's allocator unchanged.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count(0, layout.size());
@@ -77,7 +77,7 @@ pub struct Cost {
 }
 
 impl Cost {
-    /// Measures this call, on this thread.
+    /// Measures a call on the current thread.
     pub fn of(call: impl FnOnce()) -> Cost {
         let before = NOW.get();
         PEAK_NOW.set(before);
@@ -92,7 +92,7 @@ impl Cost {
     }
 }
 
-/// Tries an input. Panics if it costs more than the limit for an input of this length.
+/// Calls `check` with an input. Panics if the cost exceeds the limit for an input of this length.
 pub fn bounded(input: &[u8], check: fn(&[u8])) {
     let cost = Cost::of(|| check(input));
     let more = PER_BYTE * input.len() as u64;

@@ -1,8 +1,8 @@
-//! Fuzzing without a fuzzer: random changes of seeds are tried for a fixed time.
+//! Fuzzing without a fuzzer: tries random mutations of seeds for a fixed time.
 //!
-//! It finds less than a fuzzer that sees which code runs, but needs no tools and is quick, so that it is among the tests.
-//! `PREP_FUZZ=60` tries for 60 seconds (default: 2). If an input breaks a promise or costs too much ([`cost`]), the message names a
-//! file with that input.
+//! It finds less than a coverage-guided fuzzer, but it is fast and needs no tools, so it can be part of the tests.
+//! `PREP_FUZZ=60` tries for 60 seconds (default: 2). If an input makes a check fail or costs too much ([`cost`]), the
+//! message names a file with that input.
 
 pub mod cost;
 
@@ -11,10 +11,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// Longer inputs only take longer.
+/// Maximum length of an input, because longer inputs only take longer.
 const LONGEST: usize = 1 << 14;
 
-/// Bytes that are limits of numbers, lengths and texts.
+/// Byte sequences that are boundary values of numbers, lengths and texts.
 const SPECIAL: &[&[u8]] = &[
     b"\0",
     b"\x01",
@@ -46,7 +46,7 @@ const SPECIAL: &[&[u8]] = &[
     b"null",
 ];
 
-/// Xorshift.
+/// A random generator (xorshift).
 struct Chance(u64);
 
 impl Chance {
@@ -58,7 +58,7 @@ impl Chance {
     }
 }
 
-/// One random change.
+/// Applies one random change.
 fn change(bytes: &mut Vec<u8>, seeds: &[Vec<u8>], chance: &mut Chance) {
     let place = chance.below(bytes.len() + 1);
     let end = place + chance.below((bytes.len() - place).min(64) + 1);
@@ -118,7 +118,7 @@ pub fn seeds(root: &Path, names: &[&str]) -> Vec<Vec<u8>> {
     seeds
 }
 
-/// Tries the seeds, and then random changes of them until the time is over.
+/// Tries the seeds, and then random mutations of them until the time is over.
 pub fn fuzz(name: &str, seeds: &[Vec<u8>], check: fn(&[u8])) {
     let seconds =
         std::env::var("PREP_FUZZ").map_or(2, |text| text.parse().expect("PREP_FUZZ is a number"));

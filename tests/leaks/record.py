@@ -1,8 +1,8 @@
-"""Bundles with the leaks of the real ones, made from the recorded cases.
+"""Creates bundles with the leaks of the real ones from the recorded cases.
 
     python record.py            (needs numpy and scipy)
 
-Each bundle is `tests/cases/ID/seed0/raw.zip` with the leaking files added, as Kaggle's bundle has them: always in the
+Each bundle is `tests/cases/ID/seed0/raw.zip` with the leaking files of Kaggle's bundle added: always in the
 training part, never in Kaggle's own test part. All values are made up.
 """
 

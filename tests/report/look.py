@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Opens a page of `prep report` in headless Chromium, as wide as a phone and as a desktop, light and dark.
 
-`look.py [PAGE.html] [--pictures DIR] [--prep PROGRAM]`: without a page, one about the program's own samples is made, graded and all.
-Fails on an error in the console, on any request, on a page that is wider than the window, on a picture without a text
-alternative, and on text that became markup. Writes screenshots to DIR.
+`look.py [PAGE.html] [--pictures DIR] [--prep PROGRAM]`. Without PAGE.html, creates a page about the program's samples, which
+are prepared and graded. Fails if the console shows an error, if the page sends a request, is wider than the window, or has a
+picture without a text alternative, and if text became markup. Writes screenshots to DIR.
 
 Needs Debian's `chromium` and `chromium-driver`. Without them, it prints a message and ends with 77.
 """
@@ -28,12 +28,12 @@ EVIL = "<script>alert(1)</script>"
 
 
 def browser_path():
-    """Chromium, or Chrome where that is installed, as on the runners of GitHub."""
+    """Returns the path of Chromium, or of Chrome, which GitHub's runners have."""
     return next(filter(None, map(shutil.which, ("chromium", "google-chrome"))), None)
 
 
 class Browser:
-    """WebDriver, as far as it is needed."""
+    """A minimal WebDriver client."""
 
     def __init__(self, directory):
         self.driver = subprocess.Popen(
@@ -75,7 +75,7 @@ class Browser:
 
 
 def sort_and_filter(browser):
-    """Presses each button above the overview. Yields what the rows then do wrong."""
+    """Presses each button above the overview. Yields a message for each wrong order or selection of rows."""
     rows = """
         const rows = [...document.querySelectorAll('.overview .row')].filter(one => one.getBoundingClientRect().height > 0);
         rows.sort((a, b) => a.getBoundingClientRect().top - b.getBoundingClientRect().top);
@@ -100,7 +100,7 @@ def sort_and_filter(browser):
 
 def look(browser, page, pictures):
     mistakes = []
-    # The browser's own first page makes requests to itself.
+    # The browser's initial page makes requests of its own.
     browser.call("/url", {"url": "about:blank"})
     for kind in ("browser", "performance"):
         browser.log(kind)
@@ -163,7 +163,7 @@ def look(browser, page, pictures):
 
 
 def make_page(prep, directory):
-    """The program's samples, prepared and graded; one experiment has a name that tries to be markup."""
+    """Prepares and grades the program's samples, and creates a page. One experiment has a name that looks like markup."""
     run = lambda *given: subprocess.run([str(prep), *map(str, given)], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     demo = directory / "demo"
     run("demo", "-o", demo)

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Makes the sample bundles that `prep demo` prepares, and submissions for them.
+"""Creates the sample bundles that `prep demo` prepares, and submissions for them.
 
     python3 tests/samples/make.py
 
-    ID.zip              a bundle with the layout of the competition's; every value in it is made up
-    ID/better.csv       a submission that knows most of the labels
+    ID.zip              a bundle with the layout of the real one; every value in it is made up
+    ID/better.csv       a submission in which most labels are correct
     ID/incomplete.csv   an invalid submission
 
-Needs the standard library only. The same zlib makes the same bytes each time, because random numbers come from fixed seeds
-and members of archives have a fixed time.
+Needs only the standard library. With the same version of zlib, the bytes are always the same, because seeds and the times of
+archive members are fixed.
 """
 
 import io
@@ -27,7 +27,7 @@ HERE = Path(__file__).resolve().parent
 
 
 def archive(members):
-    """A zip archive of (name, content) pairs, all with the same time and mode."""
+    """Returns a zip archive of (name, content) pairs, all with the same time and mode."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as out:
         for name, content in members:
@@ -39,7 +39,7 @@ def archive(members):
 
 
 def table(columns, rows):
-    """A table as CSV; None is a gap. No value of ours needs quotes."""
+    """Returns a table as CSV. None becomes an empty cell. No value of the samples needs quotes."""
     text = ["" if value is None else str(value) for row in rows for value in row]
     assert not any(set(value) & set(',"\r\n') for value in text)
     width = len(columns)
@@ -59,7 +59,7 @@ def write(path, content):
 def permutation(count):
     """The order into which NumPy's `RandomState(0)` shuffles `count` rows. Pipelines with `seed: 0` split by it.
 
-    Its generator is Python's, MT19937, but is started from a seed in another way.
+    NumPy uses the same generator as Python (MT19937), but initializes it differently from the seed.
     """
     words = [0]
     for index in range(1, 624):
@@ -76,7 +76,7 @@ def permutation(count):
 
 
 def test_part(rows, fraction):
-    """The rows that the split puts into the test part, in its order."""
+    """Returns the rows that the split puts into the test part, in the order of the split."""
     return [rows[index] for index in permutation(len(rows))[: ceil(fraction * len(rows))]]
 
 
@@ -84,7 +84,7 @@ def test_part(rows, fraction):
 
 
 def spaceship():
-    """Passengers: a table with gaps in most columns."""
+    """Passengers: a table with missing cells in most columns."""
     dice = random.Random(1)
     columns = (
         "PassengerId,HomePlanet,CryoSleep,Cabin,Destination,Age,VIP,RoomService,FoodCourt,"
@@ -115,13 +115,13 @@ def spaceship():
     return {
         "spaceship-titanic.zip": archive([("train.csv", table(columns, rows))]),
         "spaceship-titanic/better.csv": table(columns_out, better),
-        # The last passengers are missing.
+        # The submission lacks the last passengers.
         "spaceship-titanic/incomplete.csv": table(columns_out, better[:-3]),
     }
 
 
 def png(pixels):
-    """An image of 16 x 16 pixels with a palette of four colours."""
+    """Returns a PNG image of 16 x 16 pixels with a palette of four colours."""
     palette = bytes([214, 190, 150, 186, 158, 118, 70, 122, 66, 44, 88, 48])
 
     def chunk(kind, content):
@@ -144,7 +144,7 @@ def png(pixels):
 
 
 def cactus():
-    """Pictures in an archive of their own; some show a cactus."""
+    """Pictures in a nested archive, some of which show a cactus."""
     dice = random.Random(2)
     rows, pictures = [], []
     for _ in range(200):
@@ -173,7 +173,7 @@ def cactus():
 
 
 def conductors():
-    """Materials with a geometry file each. The number of a file's directory is the id of its material."""
+    """Materials with a geometry file each. The name of the file's directory is the id of the material."""
     dice = random.Random(3)
     columns = (
         "id,spacegroup,number_of_total_atoms,percent_atom_al,percent_atom_ga,percent_atom_in,"

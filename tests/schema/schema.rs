@@ -1,6 +1,8 @@
-//! The output of `prep pipeline schema` is a JSON Schema, and accepts the pipelines that `prep` accepts.
+//! Tests that the output of `prep pipeline schema` is a JSON Schema, and that it accepts the pipelines that `prep`
+//! accepts.
 //!
-//! `cargo test --manifest-path tests/schema/Cargo.toml`, against `target/release/prep` or `PREP_BINARY`.
+//! Run `cargo test --manifest-path tests/schema/Cargo.toml`. It tests `target/release/prep`, or the program in
+//! `PREP_BINARY`.
 
 #![cfg(test)]
 
@@ -14,12 +16,12 @@ use boon::{Compiler, Schemas};
 use saphyr::{LoadableYamlNode, Scalar, Yaml};
 use serde_json::{Map, Value, json};
 
-/// A path in the repository.
+/// Returns a path in the repository.
 fn path(inner: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(inner)
 }
 
-/// The program that is tested.
+/// Returns the path of the program to test.
 fn program() -> PathBuf {
     let program = std::env::var_os("PREP_BINARY").map(PathBuf::from);
     program.unwrap_or_else(|| path("target/release/prep"))
@@ -31,7 +33,7 @@ fn schema() -> Value {
 }
 
 /// Returns the texts that the schema rejects, with the reasons. Compiling a schema checks it against the metaschema.
-fn refused(texts: &[(String, String)]) -> Vec<String> {
+fn rejected_by_schema(texts: &[(String, String)]) -> Vec<String> {
     let (mut schemas, mut compiler) = (Schemas::new(), Compiler::new());
     compiler.add_resource("prep.json", schema()).unwrap();
     let compiled = compiler
@@ -45,7 +47,7 @@ fn refused(texts: &[(String, String)]) -> Vec<String> {
     texts.iter().filter_map(check).collect()
 }
 
-/// A YAML document as an editor's language server sees it.
+/// Converts a YAML document to JSON like an editor's language server.
 fn yaml(text: &str) -> Value {
     let documents = Yaml::load_from_str(text).unwrap();
     value(documents.first().expect("a document"))
@@ -84,10 +86,10 @@ fn built_in_pipelines_are_valid() {
     let files = directories.map(|directory| directory.unwrap().path().join("pipeline.yaml"));
     let texts: Vec<_> = files.filter(|file| file.is_file()).map(read).collect();
     assert_eq!(texts.len(), 82);
-    assert_eq!(refused(&texts), [""; 0]);
+    assert_eq!(rejected_by_schema(&texts), [""; 0]);
 }
 
-/// Every kind of table and output is in one of these.
+/// Together, these pipelines contain every kind of table and output.
 #[test]
 fn pipelines_of_the_tests_are_valid() {
     let mut texts: Vec<_> = ["everything", "small"]
@@ -103,11 +105,11 @@ fn pipelines_of_the_tests_are_valid() {
         }
     }
     assert!(texts.len() > 8, "{}", texts.len());
-    assert_eq!(refused(&texts), [""; 0]);
+    assert_eq!(rejected_by_schema(&texts), [""; 0]);
 }
 
 #[test]
-fn mistakes_are_found() {
+fn invalid_pipelines_are_rejected() {
     let (_, sound) = read(path("pipelines/spooky-author-identification/pipeline.yaml"));
     let wrong: Vec<_> = [
         ("seed: 0", "sed: 0"),
@@ -122,5 +124,5 @@ fn mistakes_are_found() {
         ((*to).to_owned(), sound.replace(from, to))
     })
     .collect();
-    assert_eq!(refused(&wrong).len(), wrong.len());
+    assert_eq!(rejected_by_schema(&wrong).len(), wrong.len());
 }

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Compares the results of our Python functions with upstream's, for every recorded case and each of its submissions.
+"""Compares the results of this project's Python functions with upstream's, for all recorded cases and their submissions.
 
 `answers.py CHECKOUT [--theirs PYTHON] [--ours PYTHON] [--prep PROGRAM] [--cases DIR] [--case seed0]`
 
-CHECKOUT is a checkout of openai/mle-bench; PYTHON an interpreter that can import it (and one with pandas, for ours). `prep`
-prepares all cases once. Then both packages run on the same directory: `grade_csv`, `validate_submission`, `get_competition`,
-`is_dataset_prepared` (also for a competition that is not prepared). Reasons and descriptions are not compared, because they are
-our own texts.
+CHECKOUT is a checkout of openai/mle-bench. The PYTHON for --theirs must be able to import it, and the one for --ours must have
+pandas. `prep` prepares all cases once. Then both packages run on the same directory: `grade_csv`, `validate_submission`,
+`get_competition`, `is_dataset_prepared` (also for a competition that is not prepared). Reasons and descriptions are not
+compared, because this project has its own texts.
 """
 
 import argparse
@@ -24,7 +24,7 @@ FIELDS = ["id", "name", "competition_type", "answers", "gold_submission", "sampl
 
 
 def dump(cases, data, case, out):
-    """Runs in either interpreter and prints all results as JSON."""
+    """Runs in both interpreters, and prints all results as JSON."""
     from mlebench.data import is_dataset_prepared
     from mlebench.grade import grade_csv, validate_submission
     from mlebench.registry import registry
@@ -85,7 +85,7 @@ def main():
         theirs = work / "theirs"
         shutil.copytree(given.checkout / "mlebench", theirs / "mlebench")
         for name in ids:
-            # A checkout may hold pointers in place of leaderboards.
+            # A checkout may contain Git LFS pointers instead of leaderboards.
             shutil.copy(ROOT / "pipelines" / name / "leaderboard.csv", theirs / "mlebench/competitions" / name / "leaderboard.csv")
         answers = []
         for who, python, path in (("theirs", given.theirs, theirs), ("ours", given.ours, ROOT / "python")):
@@ -111,11 +111,11 @@ def compare(theirs, ours):
             if own == value:
                 continue
             if isinstance(value, list) and "raises" in str(value[0]) and isinstance(own[0], dict) and own[0]["score"] is None:
-                # Upstream cannot read the file and ends. Ours is a report without a score.
+                # Upstream cannot read the file and raises an exception. This package returns a report without a score.
                 better += 1
                 continue
             if theirs[name]["answers"].endswith(".jsonl") and isinstance(value, list) and value[0] == own[0]:
-                # Upstream grades against JSON answers, but validates against them as if they were a CSV (its issue 134).
+                # Upstream grades with JSON answers, but its validation reads them as CSV (upstream's issue 134).
                 known += 1
                 continue
             differ += 1

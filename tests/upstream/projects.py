@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Runs the code of other projects on our package: `projects.py CHECKOUTS DATA [NAME...]`.
+"""Runs the code of other projects with this project's package: `projects.py CHECKOUTS DATA [NAME...]`.
 
 CHECKOUTS is a directory with `OWNER+NAME` for each project: a work tree, a bare Git repository, or a directory `repo` with one of
 them. inspect_evals is the unpacked wheel of its distribution. DATA is a data directory in which spaceship-titanic is prepared.
-Nothing is fetched. The functions of a project are cut out of its files, so that its dependencies are not needed: language
-models, containers and networks are replaced. A project that is not there is skipped.
+Nothing is downloaded. Single functions are extracted from a project's files, so that its dependencies are not needed.
+Language models, containers and networks are replaced with mocks. A project without a checkout is skipped.
 
-Needs the interpreter that the package is installed in, with pandas and flask.
+Run this with the interpreter in which the package is installed. It needs pandas and flask.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ ID = "spaceship-titanic"
 
 
 class Missing(Exception):
-    """A project that is not there."""
+    """Raised if the checkout of a project is missing."""
 
 
 class Project:
@@ -36,7 +36,7 @@ class Project:
         self.name, self.root = name, checkouts / name
 
     def text(self, path: str) -> str:
-        """A file of the project."""
+        """Returns the text of a file of the project."""
         for root in (self.root, self.root / "repo"):
             if (root / path).is_file():
                 return (root / path).read_text(encoding="utf-8")
@@ -46,7 +46,7 @@ class Project:
         raise Missing(path)
 
     def names(self, path: str, *wanted: str, **given: Any) -> types.SimpleNamespace:
-        """Imports of `mlebench` and of the standard library, constants and the wanted functions of a file, executed."""
+        """Executes the selected functions of a file, with its constants and its imports of `mlebench` and the standard library."""
         nodes = []
         for node in ast.parse(self.text(path)).body:
             if isinstance(node, (ast.Import, ast.ImportFrom)):
@@ -61,7 +61,7 @@ class Project:
                 nodes.append(node)
         missing = set(wanted) - {name for node in nodes for name in _defined(node)}
         assert not missing, f"{path} has no {missing}"
-        # Dataclasses look for their module.
+        # Dataclasses look up the module that defines them.
         module = sys.modules.setdefault(path, types.ModuleType(path))
         space: dict[str, Any] = {"__name__": path, **given}
         exec(compile(ast.Module(nodes, []), path, "exec"), space)
@@ -76,7 +76,7 @@ def _defined(node: ast.stmt) -> list[str]:
 
 
 class Submissions:
-    """The files that every project grades."""
+    """The submissions that every project grades."""
 
     def __init__(self, data: Path, directory: Path) -> None:
         from mlebench.registry import registry
@@ -86,7 +86,7 @@ class Submissions:
         self.gold = self._file("gold.csv", self.competition.gold_submission.read_bytes())
         self.sample = self._file("sample.csv", self.competition.sample_submission.read_bytes())
         self.broken = self._file("broken.csv", b"a\n1\n")
-        #: The accuracy of the sample, at five decimals.
+        # : The accuracy of the sample, rounded to five decimals.
         self.score = self._accuracy()
 
     def _accuracy(self) -> float:
@@ -115,7 +115,7 @@ def aira_dojo(project: Project, files: Submissions) -> None:
 
 
 def validation_server(path: str, config: str) -> Callable[[Project, Submissions], None]:
-    """A server of the project. Its module `config` reads a file that names the data directory."""
+    """Tests a validation server of the project. Its module `config` reads a file that names the data directory."""
 
     def check(project: Project, files: Submissions) -> None:
         from flask import Flask
@@ -167,7 +167,7 @@ def shinka(project: Project, files: Submissions) -> None:
 
 
 def scorer_script(path: str) -> Callable[[Project, Submissions], None]:
-    """A script in a text of the project, which another interpreter runs. Its stdout must be JSON and nothing else."""
+    """Tests a script in a string of the project, which another interpreter runs. Its stdout must contain only JSON."""
 
     def check(project: Project, files: Submissions) -> None:
         texts = [
@@ -187,7 +187,7 @@ def scorer_script(path: str) -> Callable[[Project, Submissions], None]:
 
 
 def _lazy_preparing(project: Project, files: Submissions) -> None:
-    """Its containers have mounted the empty directories before they are filled, so they must stay the same directories."""
+    """The project's containers mount the directories before they are filled, so the directories must not be replaced."""
     import asyncio
     import functools
 
@@ -214,7 +214,7 @@ def _lazy_preparing(project: Project, files: Submissions) -> None:
 def inspect_evals(project: Project, files: Submissions) -> None:
     scorer_script("inspect_evals/mle_bench/mle_bench.py")(project, files)
     _lazy_preparing(project, files)
-    # Its check of rules, with a program that answers as Kaggle would.
+    # The project's check of rules, with a program that imitates Kaggle.
     from mleprep._mlebench import kaggle, program
 
     answers = {ID: "accepted", "closed": "not_accepted", "busy": "not_asked"}
@@ -242,7 +242,7 @@ def inspect_evals(project: Project, files: Submissions) -> None:
 
 
 def rd_agent(project: Project, files: Submissions) -> None:
-    # The command of its class. It takes the output apart from the first brace to the last.
+    # The command that the project runs. It parses the output from the first brace to the last one.
     assert "mlebench grade-sample submission.csv {competition} --data-dir" in project.text(
         "rdagent/scenarios/data_science/test_eval.py"
     )
@@ -321,7 +321,7 @@ def medals(project: Project, files: Submissions) -> None:
     command.chmod(0o755)
     path = os.environ["PATH"]
     try:
-        # Without the command, it calls the package.
+        # If the command does not exist, the project calls the package.
         for directory in (f"{commands}:{path}", str(files.directory)):
             os.environ["PATH"] = directory
             gold, sample, broken = (
@@ -332,7 +332,7 @@ def medals(project: Project, files: Submissions) -> None:
             assert broken.score is None and broken.raw["valid_submission"] is False, broken
     finally:
         os.environ["PATH"] = path
-    # Frames of text against answers that are text.
+    # Frames of text, compared with answers that are text.
     text = module._coerced_api_regrade(ID, files.sample, files.data)
     assert text is not None and text.score == files.score, text
 
@@ -402,7 +402,7 @@ def looplab(project: Project, files: Submissions) -> None:
 
 
 def _bundle(files: Submissions) -> Path:
-    """The bundle that DATA was prepared from: the case of this repository, or in DATA."""
+    """Returns the bundle from which DATA was prepared: a case of this repository, or a file in DATA."""
     places = [Path(__file__).parents[1] / "cases" / ID / "seed0" / "raw.zip", files.data / ID / f"{ID}.zip"]
     for place in places:
         if place.is_file():

@@ -1,6 +1,6 @@
 """Records the benchmark's descriptions of its competitions: `record.py > competitions.json`.
 
-Run it with an interpreter that can import the benchmark.
+Run it with an interpreter that can import the benchmark's package.
 """
 
 import json

@@ -1,7 +1,7 @@
-"""Records what pandas makes of random CSV files of which random columns are text by request: `python record_columns.py`.
+"""Records how pandas reads random CSV files in which random columns are declared as text: `python record_columns.py`.
 
-columns.jsonl: a file a line, with the types that its columns are declared to have (a column that is not among them is
-inferred, too), and the CRC-32 of `read_csv(dtype={name: str}).to_csv(index=False)`.
+columns.jsonl has a line per file, with the declared types of its columns (all other columns are inferred) and the CRC-32 of
+`read_csv(dtype={name: str}).to_csv(index=False)`.
 """
 import io
 import json

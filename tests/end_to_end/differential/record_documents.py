@@ -1,8 +1,8 @@
-"""Records what Python's json, pandas and pymongo make of random documents: `python record_documents.py [COUNT [SEED]]`.
+"""Records how Python's json, pandas and pymongo process random documents: `python record_documents.py [COUNT [SEED]]`.
 
-documents.jsonl: a case a line: a `file` (a character for each byte) of the bundle and its `name`, the `tables` of a pipeline,
-and its `outputs`, each with the text of the pipeline and the CRC-32 of the original library's bytes. With `-v` these
-themselves follow.
+documents.jsonl has a line per case: a `file` of the bundle (a character for each byte) and its `name`, the `tables` of a
+pipeline, and its `outputs`, each with its text in the pipeline and the CRC-32 of the original library's bytes. With `-v`,
+each case also contains these bytes.
 """
 import base64
 import io
@@ -103,7 +103,7 @@ def expected(outputs, path, what, make):
 
 
 def list_case():
-    """The elements of a list, whatever they are, at a path."""
+    """Creates a case for the elements of any list at a path."""
     SAFE[0] = rng.random() < 0.6
     lines = rng.random() < 0.3
     latin = rng.random() < 0.2
@@ -150,7 +150,7 @@ def unique(pairs):
 
 
 def document_case():
-    """An object, some of whose members are replaced."""
+    """Creates a case for an object some of whose members are replaced."""
     SAFE[0] = rng.random() < 0.6
     keys = rng.sample([key for key in KEYS if key], rng.randrange(1, 6))
     listed = rng.sample(keys, rng.randrange(0, min(2, len(keys)) + 1))
@@ -201,7 +201,7 @@ COLUMNS = {
 
 
 def columns_case():
-    """Members as columns, and objects made of columns; of columns with null only those that have a word for it."""
+    """Creates a case for members as columns, and for objects built from columns."""
     SAFE[0] = True
     names = ["a", "b", "c", "d", "e"][: rng.randrange(1, 6)]
     kinds = {name: rng.choice(list(COLUMNS)) for name in names}
@@ -290,12 +290,12 @@ def bson_case():
 
 
 def plain(column):
-    """Whether cells of the column keep what they are when they go through text."""
+    """Whether the values of the column do not change when they are converted to text and back."""
     return column.dtype != object or all(isinstance(v, str) and v or v is None or v is not True and v != v for v in column)
 
 
 def frames_case():
-    """Records that are rows of pandas' table."""
+    """Creates a case for records that are rows of pandas' table."""
     reader, text, _ = record_frames.case()
     name = "t.jsonl" if reader == "ujson" else "t.json"
     size = rng.choice([None, None, 1, 2, 3]) if reader == "ujson" else None

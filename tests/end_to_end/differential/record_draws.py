@@ -1,8 +1,8 @@
-"""Records random draws for the rows of random tables, permutations and samples that go on with a generator: `python
+"""Records random draws for the rows of random tables, and permutations and samples that continue a generator: `python
 record_draws.py`, with NumPy 1.26.4 and CPython 3.11.
 
-draws.jsonl: a table a line, and the tables drawn from it in order: the declaration as a pipeline spells it, and the CRC-32 of
-its text.
+draws.jsonl has a line per table, with the tables that are drawn from it, in order: the declaration in the pipeline's syntax,
+and the CRC-32 of the resulting text.
 """
 import copy
 import json
@@ -43,7 +43,7 @@ def integers(kind, generator, low, high):
 
 
 def values(kind):
-    """The draws of a row: name, draw, its keys, and the comparisons under which it is."""
+    """Returns the draws of a row: name, draw, its keys, and the conditions under which it is drawn."""
     drawn, known = [], ["words", "share"]
     for number in range(rng.randrange(1, 5)):
         name = f"v{number}"
@@ -111,7 +111,7 @@ def spelled(plan):
 
 def case():
     rows = table()
-    left = {}  # The generators that drawn tables left, by table.
+    left = {}  # The state of the generator after each drawn table.
     made = []
     for number in range(12):
         name, kind = f"d{number}", rng.choice(list(START))

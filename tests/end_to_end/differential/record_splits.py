@@ -1,7 +1,7 @@
 """Records random splits of random tables: `python record_splits.py`, with pandas 2.2.3, scikit-learn 1.5.2 and CPython 3.11.
 
-splits.jsonl: a table a line, with the types that its columns are declared to have, and its splits: the keys of the split as
-a pipeline spells them, and the CRC-32 of the ids of either part, or nothing where the original refuses.
+splits.jsonl has a line per table, with the declared types of its columns and its splits: the keys of the split in the
+pipeline's syntax, and the CRC-32 of the ids of each part, or nothing if the original library raises an error.
 """
 import io
 import json
@@ -54,7 +54,7 @@ def table():
 
 def read(csv, types):
     frame = pd.read_csv(io.StringIO(csv), dtype={name: str for name, kind in types.items() if kind == "text"}, float_precision="round_trip")
-    # A type that a file does not have cannot be declared.
+    # Only declare types that the columns of the file really have.
     for name, kind in list(types.items()):
         dtype = frame[name].dtype
         fits = {"integer": dtype == "int64", "number": dtype in ("int64", "float64", "uint64"), "boolean": dtype == "bool"}.get(kind, True)
@@ -87,7 +87,7 @@ def by_appearance(frame, column):
 
 
 def make(frame, keys):
-    """The two parts as lists of row numbers; raises what the original raises."""
+    """Returns the two parts as lists of row numbers. Raises the exceptions of the original library."""
     rows, method, seed = len(frame), keys["method"], keys.get("seed")
     sizes = {name: keys.get(name) for name in ("test_size", "train_size")}
     test = keys.get("test_size")
@@ -117,7 +117,7 @@ def make(frame, keys):
     if method == "shuffle" and "groups" in keys:
         order = keys.get("order", "file")
         groups = by_appearance(frame, keys["groups"])
-        # scikit-learn splits the distinct values; their rows follow.
+        # scikit-learn splits the distinct values, and the rows are assigned by their value.
         parts = [[row for group in part for row in group] for part in shuffle(groups)]
     elif method == "shuffle" and "stratify" in keys:
         parts = shuffle(items, stratify=frame[keys["stratify"]])

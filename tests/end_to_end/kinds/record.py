@@ -1,4 +1,4 @@
-"""Records what the original libraries make of small bundles, for the pipelines next to this file.
+"""Records what the original libraries write for small bundles, as expected files for the pipelines next to this script.
 
     python tests/end_to_end/kinds/record.py      (numpy 1.26, pandas 2.2, pymongo, pyarrow, scikit-learn, py7zr, scipy)
 
@@ -25,7 +25,7 @@ def directories(name):
 
 
 def shorthand():
-    """Shorter forms of the language: names in patterns, columns of a list, unpivot, copies, defaults, named checks."""
+    """Short forms of the pipeline language: names in patterns, columns of a list, unpivot, copies, defaults, named checks."""
     bundle, out = directories("shorthand")
     for case, day, number in [("a", "d1", 1), ("a", "d2", 2), ("b", "d1", 3)]:
         path = bundle / f"scans/{case}/{day}/slice_{number:03}_{number * 10}.txt"
@@ -62,7 +62,7 @@ def draws():
     rng = np.random.RandomState(7)
     words = [int(w) for w in rng.randint(0, 40, 300)]
     pd.DataFrame({"id": range(300), "words": words}).to_csv(bundle / "t.csv", index=False)
-    # A draw for every row, and a second one for some of them.
+    # A draw for every row, and a second draw for some rows.
     g = np.random.RandomState(0)
     rows = []
     for i, n in enumerate(words):
@@ -72,7 +72,7 @@ def draws():
     frame = pd.DataFrame(rows, columns=["id", "u", "place"])
     frame["place"] = frame["place"].astype("Int64")
     frame.to_csv(out / "numpy.csv", index=False)
-    # Python: shuffle, then choices from the same generator, then a sample from it.
+    # Python's `random`: shuffle, then choices and a sample from the same generator.
     p = random.Random(0)
     order = list(range(300))
     p.shuffle(order)
@@ -86,7 +86,7 @@ def draws():
     frame.to_csv(out / "python.csv", index=False)
     chosen = p.sample(range(300), 30)
     pd.DataFrame({"id": chosen}).to_csv(out / "sampled.csv", index=False)
-    # The newer generator, with bounds.
+    # NumPy's newer generator, with bounds.
     d = np.random.default_rng(5)
     rows = [(i, d.uniform(-1, 2), int(d.integers(10, 20)), d.random()) for i in range(300)]
     pd.DataFrame(rows, columns=["id", "x", "k", "r"]).to_csv(out / "generator.csv", index=False)
@@ -188,7 +188,7 @@ def masks():
 
 
 def pandas_json():
-    """Records as tables of pandas, and inferred columns that become JSON."""
+    """Records as pandas tables, and inferred columns that are written as JSON."""
     bundle, out = directories("pandas_json")
     lines = [
         '{"id": "7", "n": 1, "f": 0.12345678905, "w": 1.0, "t": "x/y", "m": null, "l": [1, 2.50, -0.0, 1e-12], "b": true}',
@@ -212,7 +212,7 @@ def pandas_json():
         piece.insert(0, "piece", number)
     pd.concat(pieces)[["piece", "id", "n", "w"]].to_csv(out / "texts.csv", index=False)
     (out / "texts.jsonl").write_text("".join(piece.drop(columns="piece").to_json(orient="records", lines=True) for piece in pieces))
-    # Pieces whose records are those of the table, and one that changes them after such pieces.
+    # Chunks whose records equal those of the table, followed by a chunk that changes the records.
     same = [
         '{"id":5,"f":0.50,"t":"x/\\u00E9 é","b":true,"l":[1,{"a":-0.0}]}',
         '{"id":-3,"f":1e2,"t":"\\ud83c\\udf55","b":false,"l":[]}',
@@ -249,7 +249,7 @@ def pandas_json():
 
 
 def arrays_of_types(bundle, out):
-    """Arrays of each type as tables of their own, and integers and doubles together."""
+    """Arrays of each type as separate tables, and integers and doubles together."""
     (bundle / "types").mkdir(parents=True, exist_ok=True)
     (bundle / "mixed").mkdir(parents=True, exist_ok=True)
     numbers = np.array([0, 1, 7, 1, 100])
@@ -267,7 +267,7 @@ def arrays_of_types(bundle, out):
     mixed = [numbers, numbers + 0.5, numbers.astype("uint64") + np.uint64(2**63), np.array([0.1, 2], dtype="float32")]
     for number, array in enumerate(mixed):
         np.save(bundle / f"mixed/{number}.npy", array)
-    # Doubles first: pairs of the others are errors.
+    # Doubles come first, because other pairs of types are errors.
     frames = [pd.DataFrame({"value": mixed[number]}) for number in (1, 0, 2, 3)]
     pd.concat(frames).to_csv(out / "mixed.csv", index=False)
 
@@ -341,12 +341,12 @@ def formats():
     frame.to_parquet(bundle / "t.parquet", index=False)
     frame[frame.name.isin(["u0", "u1", "u2", "u3"])].to_csv(out / "t.csv", index=False)
     frame.sort_values("x", ascending=False).to_csv(out / "backwards.csv", index=False)
-    # Cells that pandas prints in another way than they are written in the file.
+    # Cells that pandas prints differently from the file.
     cells = [f"{i},{r.choice(['1e3', '2', '', '3.50'])},{r.choice(['TRUE', 'False'])}" for i in r.sample(range(40), 30)]
     (bundle / "printed.csv").write_text("id,x,b\n" + "\n".join(cells) + "\n")
     printed = pd.read_csv(bundle / "printed.csv")
     printed.to_csv(out / "printed.csv", index=False)
-    # The same bytes, once as texts and once as numbers, in one query.
+    # The same bytes, once as text and once as numbers, in one query.
     (bundle / "ids.csv").write_text("id\n9\n10\n3\n")
     pd.DataFrame({"last": ["9"], "largest": [10]}).to_csv(out / "last.csv", index=False)
     printed[["id"]].merge(frame[["id", "name"]], on="id").to_csv(out / "again.csv", index=False)
@@ -419,7 +419,7 @@ def field(number, data):
 
 
 def tfrecord(features):
-    """A record with its masked CRC-32C sums."""
+    """Returns a TFRecord record with its masked CRC-32C checksums."""
     entries = b""
     for name, value in features.items():
         listed = field(1, field(1, value)) if isinstance(value, bytes) else field(3, field(1, varint(value)))
@@ -472,14 +472,14 @@ def archives():
 
 
 def redaction():
-    """The rest of a MATLAB file without a variable is the file that never had it."""
+    """A MATLAB file from which a variable was removed equals a file that never had it."""
     import tarfile, zipfile
     from scipy.io import savemat
     bundle, out = directories("redaction")
     def mat(variables, compressed=False):
         file = io.BytesIO()
         savemat(file, variables, do_compression=compressed)
-        # The text before the version holds the time.
+        # The text before the version contains the time of writing.
         return b"MATLAB 5.0 MAT-file".ljust(116) + file.getvalue()[116:]
     kept = {"frames": np.arange(12.0).reshape(3, 4), "name": "one"}
     (bundle / "one.mat").write_bytes(mat(kept | {"labels": np.arange(5)}))

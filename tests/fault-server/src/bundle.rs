@@ -14,7 +14,7 @@ pub enum Content {
 }
 
 impl Content {
-    /// Length in bytes.
+    /// Returns the length in bytes.
     pub fn len(&self) -> u64 {
         match self {
             Content::Memory(bytes) => bytes.len() as u64,

@@ -78,7 +78,7 @@ pub enum At {
 /// A fault.
 #[derive(Debug, Clone)]
 pub struct Fault {
-    /// The kind.
+    /// The kind of the fault.
     pub kind: Kind,
     /// The requests that the fault affects.
     pub at: At,

@@ -1,4 +1,4 @@
-//! The log of requests and sent bytes.
+//! Defines the log of requests and sent bytes.
 
 use std::ops::Range;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! The object store.
+//! Implements the object store.
 
 use std::ops::Range;
 
