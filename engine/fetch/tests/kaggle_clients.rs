@@ -45,9 +45,9 @@ fn environment(name: &str, packages: &[&str]) -> Option<PathBuf> {
     };
     let pip = dir.join("bin/pip");
     let install = ["install", "--quiet", "--retries", "1", "--timeout", "10"];
-    let is_there = run(Command::new("python3").args(["-m", "venv"]).arg(&dir))
+    let is_installed = run(Command::new("python3").args(["-m", "venv"]).arg(&dir))
         && run(Command::new(pip).args(install).args(packages));
-    if !is_there {
+    if !is_installed {
         eprintln!(
             "skipped: no Python, or PyPI cannot be reached for {}",
             packages.join(", ")

@@ -281,12 +281,12 @@ impl BundleReader {
         if let Some((_, (range, _))) = announced.filter(|(_, (range, _))| range.contains(&offset)) {
             return range.clone();
         }
-        let here = state
+        let request = state
             .requests
             .iter()
             .find(|one| one.range.contains(&offset));
-        if let Some(here) = here {
-            return here.range.clone();
+        if let Some(request) = request {
+            return request.range.clone();
         }
         let length = match state.last.end == offset {
             true => {
@@ -304,38 +304,38 @@ impl BundleReader {
             return Ok(0);
         }
         let mut state = lock(&self.state);
-        let wanted = self.request_range(&mut state, offset, buffer.len() as u64);
+        let requested = self.request_range(&mut state, offset, buffer.len() as u64);
         loop {
             if state.broken {
                 return Err(self.read_failure());
             }
             // Requests of other threads may have evicted the range.
-            self.request(&mut state, wanted.clone());
+            self.request(&mut state, requested.clone());
             state.reads += 1;
             let now = state.reads;
-            let here = state.requests.iter_mut().find(|one| one.range == wanted);
+            let request = state.requests.iter_mut().find(|one| one.range == requested);
             // A request is marked as used only after its bytes have arrived. Otherwise it could be evicted before this
             // thread wakes up.
-            let bytes = here.and_then(|one| {
+            let bytes = request.and_then(|one| {
                 let bytes = one.bytes.clone()?;
                 one.used = now;
                 Some(bytes)
             });
             if let Some(bytes) = bytes {
-                self.read_ahead(&mut state, &wanted);
-                let start = usize::try_from(offset - wanted.start).unwrap_or(usize::MAX);
+                self.read_ahead(&mut state, &requested);
+                let start = usize::try_from(offset - requested.start).unwrap_or(usize::MAX);
                 let rest = bytes.get(start..).unwrap_or_default();
                 let count = rest.len().min(buffer.len());
-                let here = state.requests.iter_mut().find(|one| one.range == wanted);
-                if let Some(here) = here {
-                    here.left = here.left.saturating_sub(count as u64);
+                let request = state.requests.iter_mut().find(|one| one.range == requested);
+                if let Some(request) = request {
+                    request.left = request.left.saturating_sub(count as u64);
                 }
                 if let (Some(to), Some(from)) = (buffer.get_mut(..count), rest.get(..count)) {
                     to.copy_from_slice(from);
                 }
                 return Ok(count);
             }
-            self.read_ahead(&mut state, &wanted);
+            self.read_ahead(&mut state, &requested);
             state = self
                 .arrived
                 .wait(state)

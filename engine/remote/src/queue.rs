@@ -43,7 +43,7 @@ pub(crate) struct Queue {
 
 impl Queue {
     /// Reserves `bytes` bytes. Returns `false` if the queue is full.
-    fn enter(&self, bytes: u64) -> bool {
+    fn reserve(&self, bytes: u64) -> bool {
         let fits = |used: u64| match used {
             0 => Some(bytes),
             _ => used
@@ -60,7 +60,7 @@ impl Queue {
         entered
     }
 
-    fn leave(&self, bytes: u64) {
+    fn release(&self, bytes: u64) {
         self.bytes.fetch_sub(bytes, Ordering::Relaxed);
         self.pending.fetch_sub(1, Ordering::Relaxed);
     }
@@ -140,13 +140,13 @@ impl Link {
             return;
         }
         let bytes = job.bytes();
-        if !inner.queue.enter(bytes) {
+        if !inner.queue.reserve(bytes) {
             inner.report_dropped();
             return;
         }
         let sender = inner.queue.sender.get_or_init(|| start(inner));
         if sender.send((job, bytes)).is_err() {
-            inner.queue.leave(bytes);
+            inner.queue.release(bytes);
             inner.report_dropped();
         }
     }
@@ -215,7 +215,7 @@ fn start(inner: &Arc<Inner>) -> UnboundedSender<(Job, u64)> {
                     inner.report_error(&error, true);
                 }
             }
-            inner.queue.leave(bytes);
+            inner.queue.release(bytes);
         }
     });
     sender
@@ -356,7 +356,7 @@ async fn in_remote(
         let length = remote.object_length(area, &digest).await?;
         Ok::<_, RemoteError>(length.is_some())
     };
-    let is_there = match area {
+    let exists = match area {
         // Everybody may read the public area, so a private object may also be in it.
         Area::Private => is_in(Area::Private).await? || is_in(Area::Open).await?,
         Area::Open if is_in(Area::Open).await? => true,
@@ -366,7 +366,7 @@ async fn in_remote(
         }
         Area::Open => false,
     };
-    if !is_there {
+    if !exists {
         return Ok(ObjectLocation::Missing);
     }
     inner.mark_present(area, digest);
@@ -463,14 +463,14 @@ mod tests {
             let bytes = job(files, record, &store).bytes();
             let queue = Queue::default();
             let mut count = 0;
-            while count <= at_most && queue.enter(bytes) {
+            while count <= at_most && queue.reserve(bytes) {
                 count += 1;
             }
             assert!((at_least..=at_most).contains(&count), "{files}: {count}");
             assert_eq!(queue.pending.load(Ordering::Relaxed), count);
             // Jobs that were sent free their space in the queue.
-            queue.leave(bytes);
-            assert!(queue.enter(bytes), "{files}");
+            queue.release(bytes);
+            assert!(queue.reserve(bytes), "{files}");
         }
     }
 }

@@ -105,7 +105,7 @@ impl Remote {
     ) -> Result<Remote, RemoteError> {
         let (store, root) = address.open(credentials)?;
         let remote =
-            Remote::with_store(store, &address.without_secrets(), key, &[]).trusting(trusted);
+            Remote::with_store(store, &address.without_secrets(), key, &[]).with_trusted(trusted);
         Ok(Remote {
             root,
             read_only: address.is_read_only(),
@@ -115,7 +115,7 @@ impl Remote {
 
     /// Returns the same remote, which in addition trusts these keys within their limits.
     #[must_use]
-    pub fn trusting(mut self, trusted: &[TrustedSigner]) -> Remote {
+    pub fn with_trusted(mut self, trusted: &[TrustedSigner]) -> Remote {
         self.trusted.extend_from_slice(trusted);
         self
     }

@@ -185,8 +185,8 @@ fn an_entry_is_created_once_and_a_different_result_is_reported() {
             "{}",
             two.messages()
         );
-        let there = futures::executor::block_on(one.link.remote().entry(&id, "c"));
-        assert_eq!(there.unwrap().unwrap().unwrap().outputs, first.outputs);
+        let stored = futures::executor::block_on(one.link.remote().entry(&id, "c"));
+        assert_eq!(stored.unwrap().unwrap().unwrap().outputs, first.outputs);
     });
 }
 
@@ -289,13 +289,16 @@ fn read_errors_are_cache_misses_and_reported_once() {
     ] {
         let (faulty, two, id, object) = machine_with_fault(fault);
         assert!(two.store.find(&id, "c").unwrap().is_none(), "{fault:?}");
-        let asked = faulty.requests.load(std::sync::atomic::Ordering::Relaxed);
+        let requests_before = faulty.requests.load(std::sync::atomic::Ordering::Relaxed);
         for _ in 0..20 {
             assert!(two.store.find(&id, "c").unwrap().is_none());
             assert!(two.store.open_object(&object).is_err());
         }
-        let again = faulty.requests.load(std::sync::atomic::Ordering::Relaxed);
-        assert_eq!(asked, again, "{fault:?}: the remote is skipped");
+        let requests_after = faulty.requests.load(std::sync::atomic::Ordering::Relaxed);
+        assert_eq!(
+            requests_before, requests_after,
+            "{fault:?}: the remote is skipped"
+        );
         let messages = two.messages();
         assert!(messages.contains(says), "{fault:?}: {messages}");
         assert_eq!(messages.lines().count(), 1, "{messages}");
@@ -334,8 +337,8 @@ fn write_errors_lose_no_result_and_do_not_affect_reads() {
             given: vec![],
         };
         two.link.send(offer, &two.store).unwrap();
-        let there = futures::executor::block_on(two.link.remote().entry(&mine, "c"));
-        assert!(there.unwrap().is_some());
+        let stored = futures::executor::block_on(two.link.remote().entry(&mine, "c"));
+        assert!(stored.unwrap().is_some());
     }
 }
 
@@ -686,7 +689,7 @@ fn a_key_is_trusted_for_its_competitions_until_its_end() {
         (limited("d", None), false, "is not trusted for `c`"),
         (limited("c", Some(1)), false, "is not trusted any more"),
     ] {
-        let remote = Remote::with_store(store.clone(), "r", None, &[]).trusting(&[trusted]);
+        let remote = Remote::with_store(store.clone(), "r", None, &[]).with_trusted(&[trusted]);
         let two = Machine::new(remote);
         assert_eq!(
             two.store.find(&id, "c").unwrap().is_some(),

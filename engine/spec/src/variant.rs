@@ -71,7 +71,7 @@ impl Corrections {
 
     /// Selects corrections by their names.
     pub(crate) fn some(mut names: Vec<String>) -> Corrections {
-        names.sort_by_key(|name| rank(name));
+        names.sort_by_key(|name| sort_key(name));
         names.dedup();
         Corrections::Some(names)
     }
@@ -123,7 +123,7 @@ pub(crate) fn is_correction_name(name: &str) -> bool {
 }
 
 /// Returns a sort key that orders numbers by value, before words.
-fn rank(name: &str) -> (bool, usize, String) {
+fn sort_key(name: &str) -> (bool, usize, String) {
     let is_word = !name.bytes().all(|byte| byte.is_ascii_digit());
     let length = if is_word { 0 } else { name.len() };
     (is_word, length, name.to_owned())

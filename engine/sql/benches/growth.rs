@@ -23,8 +23,8 @@ fn measure() {
     let runtime = tokio::runtime::Builder::new_current_thread().build();
     let runtime = runtime.expect("a runtime");
     let session = Session::new(&std::env::temp_dir());
-    let wanted = std::env::args().nth(1).unwrap_or_default();
-    let chosen = |growing: &&wide::Growing| growing.name.contains(&wanted);
+    let filter = std::env::args().nth(1).unwrap_or_default();
+    let chosen = |growing: &&wide::Growing| growing.name.contains(&filter);
     for growing in wide::GROWING.iter().filter(chosen) {
         println!("{}", growing.name);
         for doubled in 0..4 {

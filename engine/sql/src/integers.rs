@@ -59,7 +59,7 @@ fn node(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
     })?;
     let plan = plan.data.recompute_schema()?;
     Ok(Transformed::yes(match plan {
-        LogicalPlan::Aggregate(_) | LogicalPlan::Window(_) => returned(plan)?,
+        LogicalPlan::Aggregate(_) | LogicalPlan::Window(_) => cast_results(plan)?,
         plan => plan,
     }))
 }
@@ -76,7 +76,7 @@ fn call(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
 }
 
 /// Casts the results of aggregates and window functions, which are separate plan nodes.
-fn returned(plan: LogicalPlan) -> Result<LogicalPlan> {
+fn cast_results(plan: LogicalPlan) -> Result<LogicalPlan> {
     let inner = match &plan {
         LogicalPlan::Window(window) => window.input.schema().fields().len(),
         LogicalPlan::Aggregate(aggregate) => aggregate.group_expr.len(),

@@ -91,7 +91,7 @@ fn in_node(node: &LogicalPlan) -> Result<Option<QueryError>> {
                     left.get_type(join.left.schema())?,
                     right.get_type(join.right.schema())?,
                 );
-                found = found.or_else(|| mixed(left, &pair.0, right, &pair.1, "compared"));
+                found = found.or_else(|| check_types(left, &pair.0, right, &pair.1, "compared"));
             }
             found
         }
@@ -104,7 +104,7 @@ fn in_node(node: &LogicalPlan) -> Result<Option<QueryError>> {
                 {
                     let (from, to) = (value.data_type(), cast.field.data_type());
                     let classes = (TypeClass::new(&from), TypeClass::new(to));
-                    if differ(classes.0, classes.1) {
+                    if are_incompatible(classes.0, classes.1) {
                         found = Some(rejected(
                             expr,
                             None,
@@ -155,7 +155,7 @@ fn columns(left: &LogicalPlan, right: &LogicalPlan) -> Option<QueryError> {
     let pairs = left.schema().fields().iter().zip(right.schema().fields());
     for (a, b) in pairs {
         let classes = (TypeClass::new(a.data_type()), TypeClass::new(b.data_type()));
-        if differ(classes.0, classes.1) {
+        if are_incompatible(classes.0, classes.1) {
             let message = format!(
                 "column `{}` is {}in one SELECT and {} in another",
                 a.name(),
@@ -175,7 +175,7 @@ fn columns(left: &LogicalPlan, right: &LogicalPlan) -> Option<QueryError> {
 fn in_expr(expr: &Expr, schema: &DFSchema) -> Result<Option<QueryError>> {
     let kind = |expr: &Expr| expr.get_type(schema);
     let check_pair = |a: &Expr, b: &Expr, what: &str| -> Result<Option<QueryError>> {
-        Ok(mixed(a, &kind(a)?, b, &kind(b)?, what))
+        Ok(check_types(a, &kind(a)?, b, &kind(b)?, what))
     };
     Ok(match expr {
         Expr::BinaryExpr(binary) => in_binary(binary, schema)?,
@@ -186,7 +186,7 @@ fn in_expr(expr: &Expr, schema: &DFSchema) -> Result<Option<QueryError>> {
         Expr::InList(list) => {
             let of = kind(&list.expr)?;
             for item in &list.list {
-                let found = mixed(&list.expr, &of, item, &kind(item)?, "compared");
+                let found = check_types(&list.expr, &of, item, &kind(item)?, "compared");
                 if found.is_some() {
                     return Ok(found);
                 }
@@ -197,7 +197,7 @@ fn in_expr(expr: &Expr, schema: &DFSchema) -> Result<Option<QueryError>> {
             let of = kind(&within.expr)?;
             let fields = within.subquery.subquery.schema().fields();
             let field = fields.first().map(|field| field.data_type().clone());
-            field.and_then(|field| mixed(&within.expr, &of, &within.expr, &field, "compared"))
+            field.and_then(|field| check_types(&within.expr, &of, &within.expr, &field, "compared"))
         }
         Expr::Like(like) | Expr::SimilarTo(like) => {
             let value = check_class(&like.expr, &kind(&like.expr)?, TypeClass::Text, "LIKE");
@@ -289,7 +289,7 @@ fn in_binary(binary: &BinaryExpr, schema: &DFSchema) -> Result<Option<QueryError
         | Operator::BitwiseXor
         | Operator::BitwiseShiftLeft
         | Operator::BitwiseShiftRight => both(TypeClass::Number),
-        op if op.supports_propagation() => mixed(left, &a, right, &b, "compared"),
+        op if op.supports_propagation() => check_types(left, &a, right, &b, "compared"),
         _ => None,
     })
 }
@@ -315,7 +315,7 @@ fn in_call<F: UDFCoercionExt>(
     for ((arg, given), taken) in args.iter().zip(&fields).zip(&taken) {
         let classes = (innermost(given.data_type()), innermost(taken.data_type()));
         let (given, taken) = (TypeClass::new(classes.0), TypeClass::new(classes.1));
-        if differ(given, taken) && !is_time_literal(arg, given, taken) {
+        if are_incompatible(given, taken) && !is_time_literal(arg, given, taken) {
             let message = format!(
                 "{}() takes {}, and `{}` is {}",
                 function.name(),
@@ -339,19 +339,28 @@ fn innermost(data_type: &DataType) -> &DataType {
     }
 }
 
-fn differ(a: TypeClass, b: TypeClass) -> bool {
+fn are_incompatible(a: TypeClass, b: TypeClass) -> bool {
     a != b && ![a, b].contains(&TypeClass::Missing) && ![a, b].contains(&TypeClass::Nested)
 }
 
 /// Returns whether an expression is a text literal where a time is expected, as in `day < '2020-01-31'`.
-fn is_time_literal(expr: &Expr, given: TypeClass, wanted: TypeClass) -> bool {
-    given == TypeClass::Text && wanted == TypeClass::Time && matches!(expr, Expr::Literal(..))
+fn is_time_literal(expr: &Expr, given: TypeClass, expected: TypeClass) -> bool {
+    given == TypeClass::Text && expected == TypeClass::Time && matches!(expr, Expr::Literal(..))
 }
 
 /// Returns an error if two values that are compared or combined have different classes.
-fn mixed(a: &Expr, of_a: &DataType, b: &Expr, of_b: &DataType, what: &str) -> Option<QueryError> {
+fn check_types(
+    a: &Expr,
+    of_a: &DataType,
+    b: &Expr,
+    of_b: &DataType,
+    what: &str,
+) -> Option<QueryError> {
     let (left, right) = (TypeClass::new(of_a), TypeClass::new(of_b));
-    if !differ(left, right) || is_time_literal(a, left, right) || is_time_literal(b, right, left) {
+    if !are_incompatible(left, right)
+        || is_time_literal(a, left, right)
+        || is_time_literal(b, right, left)
+    {
         return None;
     }
     let message = if std::ptr::eq(a, b) {
@@ -370,18 +379,18 @@ fn mixed(a: &Expr, of_a: &DataType, b: &Expr, of_b: &DataType, what: &str) -> Op
     Some(rejected(placed, Some((left, right)), message))
 }
 
-fn check_class(expr: &Expr, of: &DataType, wanted: TypeClass, what: &str) -> Option<QueryError> {
+fn check_class(expr: &Expr, of: &DataType, expected: TypeClass, what: &str) -> Option<QueryError> {
     let class = TypeClass::new(of);
-    if class == wanted || class == TypeClass::Missing {
+    if class == expected || class == TypeClass::Missing {
         return None;
     }
     let message = format!(
         "{what} takes {}, and `{}` is {}",
-        wanted.name(),
+        expected.name(),
         expression_text(expr),
         class.name()
     );
-    Some(rejected(expr, Some((class, wanted)), message))
+    Some(rejected(expr, Some((class, expected)), message))
 }
 
 fn rejected(expr: &Expr, classes: Option<(TypeClass, TypeClass)>, message: String) -> QueryError {

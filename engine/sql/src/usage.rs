@@ -11,7 +11,7 @@ use datafusion::common::{Column, DFSchemaRef};
 use datafusion::logical_expr::logical_plan::{Distinct, Subquery};
 use datafusion::logical_expr::{Expr, JoinType, LogicalPlan};
 
-use crate::order::bare;
+use crate::order::passed_column;
 
 /// The used columns of each table, as positions in the scan's schema.
 pub(crate) type UsedColumns = BTreeMap<String, BTreeSet<usize>>;
@@ -37,9 +37,10 @@ pub(crate) fn origin(plan: &LogicalPlan, index: usize) -> Option<(String, usize)
                 .map_or(Some(index), |projection| projection.get(index).copied())?;
             Some((scan.table_name.table().to_owned(), position))
         }
-        LogicalPlan::Projection(projection) => {
-            through(&projection.input, bare(projection.expr.get(index)?)?)
-        }
+        LogicalPlan::Projection(projection) => through(
+            &projection.input,
+            passed_column(projection.expr.get(index)?)?,
+        ),
         LogicalPlan::SubqueryAlias(alias) => origin(&alias.input, index),
         LogicalPlan::Filter(filter) => origin(&filter.input, index),
         LogicalPlan::Sort(sort) => origin(&sort.input, index),
@@ -79,7 +80,7 @@ fn trace(plan: &LogicalPlan, above: &BTreeSet<usize>, used: &mut UsedColumns) {
         LogicalPlan::Projection(projection) => {
             let mut below = BTreeSet::new();
             for (index, expr) in projection.expr.iter().enumerate() {
-                if bare(expr).is_none() || above.contains(&index) {
+                if passed_column(expr).is_none() || above.contains(&index) {
                     mark(expr, projection.input.schema(), &mut below, used);
                 }
             }

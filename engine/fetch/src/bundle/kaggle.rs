@@ -105,7 +105,7 @@ pub(crate) fn fill(
     item: Item,
     md5: Option<String>,
     partial: &Arc<Partial>,
-    wanted: Option<Vec<Range<u64>>>,
+    ranges: Option<Vec<Range<u64>>>,
     context: &Context,
 ) -> Result<Option<Digests>, FetchError> {
     let order = Order {
@@ -113,7 +113,7 @@ pub(crate) fn fill(
         item,
         md5,
         partial: Arc::clone(partial),
-        ranges: wanted,
+        ranges,
         progress: Arc::clone(&context.progress),
     };
     network.block_on_unless(&context.cancel, download(&order))

@@ -81,12 +81,12 @@ impl PartOfBundle {
         }
         entries.retain(|entry| self.members.selects(entry));
         entries.sort_by_key(|entry| entry.header_offset);
-        let wanted: Vec<Range<u64>> = entries
+        let ranges: Vec<Range<u64>> = entries
             .iter()
             .map(|entry| entry.header_offset..entry.limit)
             .collect();
         let item = Item::Bundle(id.to_owned());
-        fill(&network, item, None, &partial, Some(wanted), context)?;
+        fill(&network, item, None, &partial, Some(ranges), context)?;
         self.write(&partial, &entries, context)?;
         Ok(())
     }

@@ -37,23 +37,24 @@ pub(crate) async fn download(order: &Order) -> Result<Option<Digests>, FetchErro
     loop {
         match Session::run(order, &mut location, ranges).await? {
             SessionEnd::Complete(None, _) => return Ok(None),
-            SessionEnd::Complete(Some(digests), object) => match verdict(order, &digests, &object)?
-            {
-                None => return Ok(Some(digests)),
-                Some(expected) => {
-                    order.partial.clear()?;
-                    damaged += 1;
-                    if damaged >= MAX_DAMAGED {
-                        return Err(FetchError::Damaged {
-                            item: order.item.to_string(),
-                            found: digests.md5,
-                            expected,
-                            attempts: damaged,
-                            server_sent_md5: object.md5.is_some(),
-                        });
+            SessionEnd::Complete(Some(digests), object) => {
+                match verify_digests(order, &digests, &object)? {
+                    None => return Ok(Some(digests)),
+                    Some(expected) => {
+                        order.partial.clear()?;
+                        damaged += 1;
+                        if damaged >= MAX_DAMAGED {
+                            return Err(FetchError::Damaged {
+                                item: order.item.to_string(),
+                                found: digests.md5,
+                                expected,
+                                attempts: damaged,
+                                server_sent_md5: object.md5.is_some(),
+                            });
+                        }
                     }
                 }
-            },
+            }
             SessionEnd::Changed => {
                 order.partial.clear()?;
                 replaced += 1;
@@ -85,7 +86,7 @@ pub(crate) async fn download(order: &Order) -> Result<Option<Digests>, FetchErro
 }
 
 /// Verifies the digests. Returns `None` if they are correct, otherwise the expected MD5.
-fn verdict(
+fn verify_digests(
     order: &Order,
     digests: &Digests,
     object: &Identity,
@@ -95,7 +96,7 @@ fn verdict(
         Some(md5) if md5.eq_ignore_ascii_case(&digests.md5) => Ok(None),
         Some(md5) => Ok(Some(md5.clone())),
         None if order.item.is_zip() => {
-            complete_zip(order, object.total)?;
+            require_zip_directory(order, object.total)?;
             Ok(None)
         }
         None => Ok(None),
@@ -104,7 +105,7 @@ fn verdict(
 
 /// Verifies that the file has a zip directory. It is at the end of an archive, so this detects truncated archives that
 /// have no checksum.
-fn complete_zip(order: &Order, total: u64) -> Result<(), FetchError> {
+fn require_zip_directory(order: &Order, total: u64) -> Result<(), FetchError> {
     let listing = ZipDirectory::read(
         &*order.partial.file,
         0..total,

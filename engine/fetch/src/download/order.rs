@@ -32,7 +32,7 @@ impl Order {
     pub(crate) fn needed(&self, object: &Identity) -> u64 {
         match &self.ranges {
             None => object.total,
-            Some(wanted) => wanted.iter().fold(0, |sum: u64, range| {
+            Some(ranges) => ranges.iter().fold(0, |sum: u64, range| {
                 sum.saturating_add(range.end.saturating_sub(range.start).saturating_mul(2))
             }),
         }

@@ -10,7 +10,7 @@ use tokio::sync::mpsc::Sender;
 
 use crate::error::FetchError;
 use crate::trouble::Trouble;
-use crate::wire::answer::{Answer, in_words};
+use crate::wire::answer::{Answer, describe_expected};
 use crate::wire::body::Body;
 use crate::wire::location::Expected;
 use crate::wire::shared::Shared;
@@ -69,12 +69,12 @@ pub(crate) async fn receive(
             return Err(AnswerError::Fatal(FetchError::NotZip {
                 host: body.host().to_owned(),
                 got: format!("{}, {}", FileType::detect(&chunk), units::bytes(total)),
-                expected: in_words(expected, None),
+                expected: describe_expected(expected, None),
             }));
         }
         sink.received
             .fetch_add(chunk.len() as u64, Ordering::Relaxed);
-        cursor.hand_on(chunk).await;
+        cursor.pass_on(chunk).await;
     }
     Ok(())
 }
@@ -97,7 +97,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    async fn hand_on(&mut self, mut bytes: Bytes) {
+    async fn pass_on(&mut self, mut bytes: Bytes) {
         let size = self.sink.size;
         while !bytes.is_empty() {
             let piece = self.offset / size;

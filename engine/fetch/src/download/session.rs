@@ -124,7 +124,7 @@ impl<'a> Session<'a> {
                 (object, left.open(), first)
             }
             None => {
-                let range = front(order, most);
+                let range = first_range(order, most);
                 let first = first_answer(shared, item, location, range, None, &mut retry).await?;
                 let object = first.0.object.clone();
                 check_md5(order, &object)?;
@@ -136,8 +136,8 @@ impl<'a> Session<'a> {
         };
         let (chunks, receiver) = channel(MAX_QUEUED_CHUNKS);
         let mut pieces = state.pieces;
-        if let Some(wanted) = &order.ranges {
-            pieces.restrict(wanted);
+        if let Some(ranges) = &order.ranges {
+            pieces.restrict(ranges);
         }
         order.require_space(pieces.missing_bytes())?;
         order.progress.set_total_bytes(object.total);
@@ -212,7 +212,7 @@ impl<'a> Session<'a> {
                         self.write(chunk)?;
                     }
                     match ended {
-                        Ok(ended) => self.ended(ended)?,
+                        Ok(ended) => self.handle_connection_end(ended)?,
                         Err(error) => {
                             let cause = format!("the task of a connection failed: {error}");
                             return Err(FetchError::Setup { cause }.into());
@@ -303,7 +303,7 @@ impl<'a> Session<'a> {
             return Ok(None);
         };
         let failed = |cause| FetchError::io("read", &self.order.partial.path, cause);
-        digester.follow().map_err(failed)
+        digester.process_next_piece().map_err(failed)
     }
 
     /// Records that a piece was written.
@@ -345,7 +345,7 @@ impl<'a> Session<'a> {
     }
 
     /// Handles the end of a connection.
-    fn ended(&mut self, ended: ConnectionEnd) -> SessionResult<()> {
+    fn handle_connection_end(&mut self, ended: ConnectionEnd) -> SessionResult<()> {
         self.pieces.give_back(&ended.range);
         if ended.address == self.address {
             self.is_tried = false;
@@ -395,20 +395,20 @@ impl<'a> Session<'a> {
 
 /// Describes how much of a failed download was kept.
 fn describe_state(order: &Order, pieces: &Pieces) -> String {
-    let wanted = pieces.requested_bytes();
-    let existing = wanted - pieces.missing_bytes();
+    let requested = pieces.requested_bytes();
+    let existing = requested - pieces.missing_bytes();
     format!(
         "{} of {} are kept in {}; run again to continue",
         units::bytes(existing),
-        units::bytes(wanted),
+        units::bytes(requested),
         order.partial.path.display()
     )
 }
 
 /// Returns the range of the first request, before the object's length is known.
-fn front(order: &Order, most: u64) -> Range<u64> {
+fn first_range(order: &Order, most: u64) -> Range<u64> {
     let size = order.shared.options.piece.max(1);
-    match order.ranges.as_ref().and_then(|wanted| wanted.first()) {
+    match order.ranges.as_ref().and_then(|ranges| ranges.first()) {
         Some(first) => {
             let start = first.start / size * size;
             let end = first.end.div_ceil(size).saturating_mul(size);

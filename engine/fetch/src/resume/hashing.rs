@@ -85,7 +85,7 @@ impl Digester {
     ///
     /// # Errors
     /// If the file cannot be read.
-    pub(crate) fn follow(&mut self) -> io::Result<Option<DigestProgress>> {
+    pub(crate) fn process_next_piece(&mut self) -> io::Result<Option<DigestProgress>> {
         if let Some(crc) = self.crcs.get_mut(self.piece)
             && let Some(expected) = *crc
         {

@@ -76,7 +76,7 @@ pub(crate) async fn ask(
             with_credentials = false;
             continue;
         }
-        return judge(shared, location, response, host, &range, expected).await;
+        return classify_answer(shared, location, response, host, &range, expected).await;
     }
     Err(AnswerFailure::Refused(FetchError::Redirect {
         from: location.host(),
@@ -107,7 +107,7 @@ fn header(range: &Range<u64>) -> String {
     }
 }
 
-async fn judge(
+async fn classify_answer(
     shared: &Shared,
     location: &Location,
     response: Response,
@@ -125,7 +125,7 @@ async fn judge(
         return Err(AnswerFailure::Refused(FetchError::NotZip {
             host,
             got: format!("HTML, {}", units::bytes(length)),
-            expected: in_words(kind, expected),
+            expected: describe_expected(kind, expected),
         }));
     }
     let usable = |answer: Answer| Answer {
@@ -171,7 +171,7 @@ async fn judge(
     }
 }
 
-pub(crate) fn in_words(kind: Expected, expected: Option<&Identity>) -> String {
+pub(crate) fn describe_expected(kind: Expected, expected: Option<&Identity>) -> String {
     let what = match kind {
         Expected::Zip => "a zip archive",
         Expected::Page => "a web page",

@@ -20,12 +20,12 @@ pub(crate) fn later_pauses(failures: u32, options: &DownloadOptions) -> Duration
     let later = (failures + 1)..options.attempts;
     // On average, a pause is three quarters of its maximum.
     later
-        .map(|failures| doubled(failures, options.backoff, most).mul_f64(0.75))
+        .map(|failures| max_pause(failures, options.backoff, most).mul_f64(0.75))
         .sum()
 }
 
 /// Returns the maximum pause after `failures` failures in a row. It doubles with every failure, up to `most`.
-fn doubled(failures: u32, first: Duration, most: Duration) -> Duration {
+fn max_pause(failures: u32, first: Duration, most: Duration) -> Duration {
     first
         .saturating_mul(1 << failures.saturating_sub(1).min(20))
         .min(most)
@@ -35,7 +35,7 @@ fn doubled(failures: u32, first: Duration, most: Duration) -> Duration {
 /// pause is a random value between half of the maximum and the maximum, so that clients that failed together do not
 /// retry together.
 fn pause(failures: u32, first: Duration, most: Duration) -> Duration {
-    let full = doubled(failures, first, most);
+    let full = max_pause(failures, first, most);
     // The random seed of a hash map is sufficient for this purpose.
     let random = RandomState::new().build_hasher().finish();
     let part = f64::from(u32::try_from(random >> 32).unwrap_or(0)) / f64::from(u32::MAX);

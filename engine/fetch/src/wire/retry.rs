@@ -95,17 +95,18 @@ impl Retry {
             }
         }
         let last = self.failures >= options.attempts;
-        let asked = trouble.retry_after();
-        let wait = asked.unwrap_or_else(|| backoff::pause_after(self.failures, options));
+        let requested = trouble.retry_after();
+        let wait = requested.unwrap_or_else(|| backoff::pause_after(self.failures, options));
         let is_limit = matches!(trouble, Trouble::Status { code: 429, .. });
         let overloaded = is_limit && (last || self.stops_when_limited);
         match trouble {
             Trouble::Status { host, .. }
-                if overloaded || asked.is_some_and(|asked| asked > options.patience) =>
+                if overloaded
+                    || requested.is_some_and(|requested| requested > options.patience) =>
             {
                 Err(FetchError::Quota {
                     host,
-                    wait: asked,
+                    wait: requested,
                     message: String::new(),
                 })
             }
@@ -152,7 +153,7 @@ mod tests {
         Trouble::RangeIgnored { host: "h".into() }
     }
 
-    /// Returns the names of the actions after a sequence of failures.
+    /// Returns the name of the action after each failure of a sequence.
     fn actions(troubles: Vec<Trouble>) -> Vec<&'static str> {
         let mut retry = Retry::default();
         let word = |trouble| match retry.next(&options(), trouble, String::new) {

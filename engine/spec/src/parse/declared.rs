@@ -133,14 +133,14 @@ impl ParseState {
         what: &str,
     ) -> Option<&'static KindSpec> {
         let heads = || forms.iter().map(|form| form.head());
-        let told: Vec<(&'static KindSpec, Span)> = forms
+        let matching: Vec<(&'static KindSpec, Span)> = forms
             .iter()
             .filter_map(|form| {
                 let entry = entries.iter().find(|entry| entry.key == form.head())?;
                 Some((*form, entry.key_span))
             })
             .collect();
-        match told.as_slice() {
+        match matching.as_slice() {
             [(form, _)] => Some(*form),
             [] => {
                 let sections: Vec<&'static Section> =

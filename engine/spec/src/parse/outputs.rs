@@ -16,8 +16,8 @@ const DESCRIPTION: &str = "description.md";
 impl ParseState {
     /// Parses the outputs of a directory. `place` is the key that contains them.
     pub fn outputs(&mut self, node: &YamlNode, place: &str) -> Vec<Output> {
-        let wanted = format!("outputs by path in `{place}`");
-        let entries = self.entries(node, &wanted, "duplicate-output", "the output");
+        let expected = format!("outputs by path in `{place}`");
+        let entries = self.entries(node, &expected, "duplicate-output", "the output");
         let mut outputs = Vec::new();
         let entries = entries.unwrap_or_default().into_iter();
         let entries: Vec<MappingEntry> = entries.flat_map(|entry| self.copies(entry)).collect();
@@ -123,11 +123,11 @@ impl ParseState {
             Produces::Like(key) => declaration.text(key),
             _ => None,
         };
-        let wanted = match declaration.form.makes {
+        let is_directory = match declaration.form.makes {
             Produces::Folder | Produces::Empty => true,
             _ => from.is_some_and(|from| from.ends_with('/')),
         };
-        if folder == wanted {
+        if folder == is_directory {
             return;
         }
         let shown = &path.value;

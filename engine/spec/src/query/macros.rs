@@ -131,8 +131,8 @@ impl Expander<'_> {
             .iter()
             .map(|text| SelectItem::ExprWithAlias {
                 expr: match kind {
-                    Macro::OneHot => digit(equals(value, text)),
-                    Macro::MultiHot => digit(lists(value, text)),
+                    Macro::OneHot => as_integer(equals(value, text)),
+                    Macro::MultiHot => as_integer(list_contains(value, text)),
                     Macro::Constants => value.clone(),
                 },
                 alias: Ident::with_quote('"', text),
@@ -218,13 +218,13 @@ fn equals(column: &Expr, text: &str) -> Expr {
 }
 
 /// Returns `array_has(string_to_array(column, ','), 'text')`.
-fn lists(column: &Expr, text: &str) -> Expr {
+fn list_contains(column: &Expr, text: &str) -> Expr {
     let texts = call("string_to_array", [column.clone(), quoted(",")]);
     call("array_has", [texts, quoted(text)])
 }
 
 /// Returns `CAST(coalesce(condition, false) AS BIGINT)`.
-fn digit(condition: Expr) -> Expr {
+fn as_integer(condition: Expr) -> Expr {
     let known = call("coalesce", [condition, Expr::value(Value::Boolean(false))]);
     Expr::Cast {
         kind: CastKind::Cast,

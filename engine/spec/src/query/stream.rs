@@ -61,7 +61,7 @@ impl Visitor for RowByRow {
 
     fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
         match expr {
-            Expr::Function(function) if !is_of_a_row(&function.name.to_string()) => {
+            Expr::Function(function) if !is_row_function(&function.name.to_string()) => {
                 ControlFlow::Break(())
             }
             Expr::Function(function) if function.over.is_some() => ControlFlow::Break(()),
@@ -71,7 +71,7 @@ impl Visitor for RowByRow {
 }
 
 /// Returns whether this is a function of the values in a single row that needs little memory. The list is not complete.
-fn is_of_a_row(name: &str) -> bool {
+fn is_row_function(name: &str) -> bool {
     const NAMES: [&str; 34] = [
         "abs",
         "btrim",

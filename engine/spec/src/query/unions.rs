@@ -23,7 +23,7 @@ impl VisitorMut for Balancer {
 
     fn pre_visit_query(&mut self, query: &mut Tree) -> ControlFlow<()> {
         let body = replace(&mut *query.body, placeholder());
-        *query.body = balanced(body);
+        *query.body = balance_body(body);
         ControlFlow::Continue(())
     }
 }
@@ -37,7 +37,7 @@ fn placeholder() -> SetExpr {
     })
 }
 
-fn balanced(body: SetExpr) -> SetExpr {
+fn balance_body(body: SetExpr) -> SetExpr {
     let SetExpr::SetOperation {
         op: SetOperator::Union,
         set_quantifier,
@@ -61,7 +61,7 @@ fn balanced(body: SetExpr) -> SetExpr {
             }
             // This is a chain of a different operator, or the first branch.
             first => {
-                branches.push(balanced(first));
+                branches.push(balance_body(first));
                 break;
             }
         }

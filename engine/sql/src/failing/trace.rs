@@ -18,14 +18,14 @@ pub(super) struct TracedPlan {
 
 /// Adds a column for each table that contributes to a row of the plan.
 pub(super) fn trace(plan: &LogicalPlan) -> Result<TracedPlan> {
-    carry(plan, &mut 0)
+    trace_node(plan, &mut 0)
 }
 
-fn carry(plan: &LogicalPlan, number: &mut usize) -> Result<TracedPlan> {
+fn trace_node(plan: &LogicalPlan, number: &mut usize) -> Result<TracedPlan> {
     match plan {
         LogicalPlan::TableScan(table) => scan(plan, table, number),
         LogicalPlan::Projection(projection) => {
-            let input = carry(&projection.input, number)?;
+            let input = trace_node(&projection.input, number)?;
             let mut exprs = projection.expr.clone();
             let rows = input.rows.iter();
             exprs.extend(rows.map(|(_, column)| Expr::Column(column.clone())));
@@ -36,7 +36,7 @@ fn carry(plan: &LogicalPlan, number: &mut usize) -> Result<TracedPlan> {
             })
         }
         LogicalPlan::SubqueryAlias(alias) => {
-            let input = carry(&alias.input, number)?;
+            let input = trace_node(&alias.input, number)?;
             let rows = input.rows.into_iter().map(|(table, column)| {
                 let column = Column::new(Some(alias.alias.clone()), column.name);
                 (table, column)
@@ -77,7 +77,7 @@ fn pass_columns(
     let mut rows = Vec::new();
     for (side, input) in plan.inputs().into_iter().enumerate() {
         if keeps(side) {
-            let input = carry(input, number)?;
+            let input = trace_node(input, number)?;
             inputs.push(input.plan);
             rows.extend(input.rows);
         } else {

@@ -97,10 +97,10 @@ impl Growth {
     /// Returns the size of a call's result, or 0 if it is unknown before the call.
     fn size(self, args: &[ColumnarValue], rows: usize) -> Result<ResultSize> {
         match self {
-            Growth::Times => times(args, rows),
-            Growth::Padded => padded(args, rows),
-            Growth::Series => series(args, rows),
-            Growth::Resized => resized(args, rows),
+            Growth::Times => repeated_size(args, rows),
+            Growth::Padded => padded_size(args, rows),
+            Growth::Series => series_size(args, rows),
+            Growth::Resized => resized_size(args, rows),
             Growth::Together => Ok(sum_of_lengths(args, rows)),
             Growth::Replaced => replaced_size(args, rows),
             Growth::Unknown => Ok(ResultSize::default()),
@@ -326,10 +326,10 @@ pub(super) fn sum_of_lengths(args: &[ColumnarValue], rows: usize) -> ResultSize 
             *sum = sum.saturating_add(length);
         }
     }
-    collect(sums)
+    result_size(sums)
 }
 
-fn collect(sizes: impl IntoIterator<Item = u64>) -> ResultSize {
+fn result_size(sizes: impl IntoIterator<Item = u64>) -> ResultSize {
     let mut size = ResultSize::default();
     for bytes in sizes {
         size.add(bytes);
@@ -350,17 +350,17 @@ fn counts(args: &[ColumnarValue], index: usize, rows: usize) -> Result<Vec<u64>>
         .collect())
 }
 
-fn times(args: &[ColumnarValue], rows: usize) -> Result<ResultSize> {
+fn repeated_size(args: &[ColumnarValue], rows: usize) -> Result<ResultSize> {
     let lengths = args.first().map(|value| lengths(value, rows));
     let products = lengths.unwrap_or_default().into_iter();
     let products = products.zip(counts(args, 1, rows)?);
-    Ok(collect(
+    Ok(result_size(
         products.map(|(length, count)| length.saturating_mul(count)),
     ))
 }
 
 /// Computes the size of a padded text. A character of the padding takes up to four bytes.
-fn padded(args: &[ColumnarValue], rows: usize) -> Result<ResultSize> {
+fn padded_size(args: &[ColumnarValue], rows: usize) -> Result<ResultSize> {
     let is_wide = args.get(2).is_some_and(|fill| match fill {
         ColumnarValue::Scalar(fill) => !fill.to_string().is_ascii(),
         ColumnarValue::Array(_) => true,
@@ -369,12 +369,12 @@ fn padded(args: &[ColumnarValue], rows: usize) -> Result<ResultSize> {
     let own = args.first().map(|value| lengths(value, rows));
     let counts = counts(args, 1, rows)?.into_iter();
     let sizes = counts.zip(own.unwrap_or_default());
-    Ok(collect(sizes.map(|(count, own)| {
+    Ok(result_size(sizes.map(|(count, own)| {
         count.saturating_mul(width).saturating_add(own)
     })))
 }
 
-fn series(args: &[ColumnarValue], rows: usize) -> Result<ResultSize> {
+fn series_size(args: &[ColumnarValue], rows: usize) -> Result<ResultSize> {
     let number = |index: usize| -> Result<Option<Vec<Option<f64>>>> {
         let Some(arg) = args.get(index) else {
             return Ok(None);
@@ -403,13 +403,13 @@ fn series(args: &[ColumnarValue], rows: usize) -> Result<ResultSize> {
     Ok(size)
 }
 
-fn resized(args: &[ColumnarValue], rows: usize) -> Result<ResultSize> {
+fn resized_size(args: &[ColumnarValue], rows: usize) -> Result<ResultSize> {
     let width = match args.first().map(ColumnarValue::data_type) {
         Some(DataType::List(field)) => field.data_type().primitive_width().unwrap_or(64),
         _ => 64,
     };
     let counts = counts(args, 1, rows)?.into_iter();
-    Ok(collect(
+    Ok(result_size(
         counts.map(|count| count.saturating_mul(width as u64)),
     ))
 }

@@ -17,7 +17,7 @@ use datafusion::logical_expr::{
 };
 
 use super::inside::depends_on_order;
-use super::{OrderColumnNames, PlanOrder, ascending, bare, build, carry_order};
+use super::{OrderColumnNames, PlanOrder, ascending, build, carry_order, passed_column};
 use crate::QueryError;
 use crate::calls::ORDER_SENSITIVE;
 
@@ -79,7 +79,10 @@ fn function_name(function: &WindowFunction) -> &str {
 
 /// Returns whether rows that are equal in `order_by` have equal `args`.
 fn is_determined(args: &[Expr], order_by: &[SortExpr]) -> bool {
-    let named: Vec<&Column> = order_by.iter().filter_map(|key| bare(&key.expr)).collect();
+    let named: Vec<&Column> = order_by
+        .iter()
+        .filter_map(|key| passed_column(&key.expr))
+        .collect();
     args.iter().all(|arg| {
         order_by.iter().any(|key| key.expr == *arg)
             || arg
@@ -100,13 +103,17 @@ fn tie_breakers(order: &PlanOrder, order_by: &[SortExpr]) -> Result<Vec<SortExpr
         }
         PlanOrder::Lost(why) => return Err(QueryError::Order((*why).to_owned())),
     };
-    let is_named = |column: &Column| order_by.iter().any(|key| bare(&key.expr) == Some(column));
+    let is_named = |column: &Column| {
+        order_by
+            .iter()
+            .any(|key| passed_column(&key.expr) == Some(column))
+    };
     let missing = columns.iter().filter(|column| !is_named(column)).cloned();
     Ok(missing.map(ascending).collect())
 }
 
 /// Rewrites window functions over rows with a known order.
-pub(super) fn windowed(
+pub(super) fn order_window(
     window: &Window,
     names: &mut OrderColumnNames,
 ) -> Result<(LogicalPlan, PlanOrder), QueryError> {
@@ -164,7 +171,7 @@ fn window_function(expr: &Expr) -> Option<&WindowFunction> {
 }
 
 /// Rewrites an aggregate. Its output rows have no order, but its functions may depend on the order of the input.
-pub(super) fn aggregated(
+pub(super) fn order_aggregate(
     aggregate: &Aggregate,
     names: &mut OrderColumnNames,
 ) -> Result<LogicalPlan, QueryError> {

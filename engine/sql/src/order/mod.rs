@@ -34,7 +34,7 @@ use datafusion::logical_expr::{
 use crate::QueryError;
 use crate::plan::RowOrder;
 use crate::provider::ROW;
-use functions::{aggregated, needs_order_by, unordered_call, windowed};
+use functions::{needs_order_by, order_aggregate, order_window, unordered_call};
 use inside::{determine_inside, determine_subqueries, without_carried};
 
 /// The order of a node's rows.
@@ -180,8 +180,8 @@ fn carry_order(
                 order,
             ))
         }
-        LogicalPlan::Join(join) => joined(join, names),
-        LogicalPlan::Sort(inner) => sorted(inner, names),
+        LogicalPlan::Join(join) => order_join(join, names),
+        LogicalPlan::Sort(inner) => order_sort(inner, names),
         LogicalPlan::Limit(limit) => {
             let (input, order) = carry_order(&limit.input, names)?;
             let input = match &order {
@@ -197,7 +197,7 @@ fn carry_order(
             };
             Ok((LogicalPlan::Limit(limit), order.in_place()))
         }
-        LogicalPlan::Window(window) => windowed(window, names),
+        LogicalPlan::Window(window) => order_window(window, names),
         LogicalPlan::Union(union) => {
             let mut inputs = Vec::new();
             flatten(union, &mut inputs);
@@ -206,7 +206,7 @@ fn carry_order(
             order_union(branches, plan.schema().fields().len(), names)
         }
         LogicalPlan::Aggregate(aggregate) => {
-            let rebuilt = aggregated(aggregate, names)?;
+            let rebuilt = order_aggregate(aggregate, names)?;
             if aggregate.group_expr.is_empty() {
                 return Ok((
                     rebuilt,
@@ -224,7 +224,7 @@ fn carry_order(
                 .collect();
             Ok((rebuilt, PlanOrder::Keys(keys)))
         }
-        LogicalPlan::Unnest(unnest) => unnested(unnest, names),
+        LogicalPlan::Unnest(unnest) => order_unnest(unnest, names),
         LogicalPlan::Distinct(Distinct::All(input)) => {
             let input = Arc::new(determine_inside(input, names)?);
             let distinct = LogicalPlan::Distinct(Distinct::All(input));
@@ -309,7 +309,7 @@ fn project(
                 let position = projection
                     .expr
                     .iter()
-                    .position(|expr| bare(expr) == Some(key));
+                    .position(|expr| passed_column(expr) == Some(key));
                 position.and_then(|position| schema.get(position).cloned())
             };
             match keys.iter().map(place).collect::<Option<Vec<Column>>>() {
@@ -330,7 +330,7 @@ fn columns_of(input: LogicalPlan, exprs: Vec<Expr>) -> Result<LogicalPlan, Query
     Ok(LogicalPlan::Projection(projection))
 }
 
-fn joined(
+fn order_join(
     join: &Join,
     names: &mut OrderColumnNames,
 ) -> Result<(LogicalPlan, PlanOrder), QueryError> {
@@ -398,7 +398,7 @@ fn joined(
 }
 
 /// Sorts the rows. Ties keep the order of the input, and the rows then arrive in a determined order.
-fn sorted(
+fn order_sort(
     inner: &Sort,
     names: &mut OrderColumnNames,
 ) -> Result<(LogicalPlan, PlanOrder), QueryError> {
@@ -407,7 +407,12 @@ fn sorted(
     match order {
         PlanOrder::Columns { columns, .. } => exprs.extend(columns.into_iter().map(ascending)),
         PlanOrder::Keys(keys) => {
-            let named = |key: &Column| inner.expr.iter().any(|sort| bare(&sort.expr) == Some(key));
+            let named = |key: &Column| {
+                inner
+                    .expr
+                    .iter()
+                    .any(|sort| passed_column(&sort.expr) == Some(key))
+            };
             if let Some(key) = keys.iter().find(|key| !named(key)) {
                 return Err(QueryError::Order(format!(
                     "ORDER BY must also name `{}`, a key of GROUP BY or DISTINCT",
@@ -433,7 +438,7 @@ fn sorted(
 /// Replaces each row by the elements of its list, in the order of the list. No column expresses this order. DataFusion
 /// keeps the order in which the rows arrive, but it would drop a sort below the `unnest`. So the rows must already
 /// arrive in order.
-fn unnested(
+fn order_unnest(
     unnest: &Unnest,
     names: &mut OrderColumnNames,
 ) -> Result<(LogicalPlan, PlanOrder), QueryError> {
@@ -546,10 +551,10 @@ fn ascending(column: Column) -> SortExpr {
 }
 
 /// Returns the column that an expression passes on unchanged. `None` if the expression computes something.
-pub(crate) fn bare(expr: &Expr) -> Option<&Column> {
+pub(crate) fn passed_column(expr: &Expr) -> Option<&Column> {
     match expr {
         Expr::Column(column) => Some(column),
-        Expr::Alias(alias) => bare(&alias.expr),
+        Expr::Alias(alias) => passed_column(&alias.expr),
         _ => None,
     }
 }

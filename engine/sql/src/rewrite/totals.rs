@@ -26,16 +26,16 @@ impl OptimizerRule for KeepConditionsAbove {
         plan: LogicalPlan,
         _config: &dyn OptimizerConfig,
     ) -> Result<Transformed<LogicalPlan>> {
-        limited(plan, false)
+        insert_limit(plan, false)
     }
 }
 
 /// Inserts the limit, unless `is_limited` is true: then the parent is already a limit, possibly from an earlier pass of
 /// this rule.
-fn limited(plan: LogicalPlan, is_limited: bool) -> Result<Transformed<LogicalPlan>> {
+fn insert_limit(plan: LogicalPlan, is_limited: bool) -> Result<Transformed<LogicalPlan>> {
     let is_limit = matches!(plan, LogicalPlan::Limit(_));
     let needs_limit = is_total(&plan) && !is_limited;
-    let plan = plan.map_children(|input| limited(input, is_limit))?;
+    let plan = plan.map_children(|input| insert_limit(input, is_limit))?;
     if !needs_limit {
         return Ok(plan);
     }

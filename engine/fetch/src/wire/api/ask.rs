@@ -62,7 +62,7 @@ pub(crate) async fn ask<T>(
     read: impl AsyncFn(Reply) -> Result<T, CallError>,
 ) -> Result<T, FetchError> {
     loop {
-        let (trouble, message) = match either(shared, call, &read).await {
+        let (trouble, message) = match attempt_with_both_protocols(shared, call, &read).await {
             Ok(value) => return Ok(value),
             Err(CallError::Absent(error) | CallError::Fatal(error)) => return Err(error),
             Err(CallError::Trouble(trouble, message)) => (trouble, message),
@@ -77,23 +77,23 @@ pub(crate) async fn ask<T>(
 }
 
 /// Makes one attempt with the preferred protocol, then one with the other protocol if it may work.
-async fn either<T>(
+async fn attempt_with_both_protocols<T>(
     shared: &Shared,
     call: Call<'_>,
     read: &impl AsyncFn(Reply) -> Result<T, CallError>,
 ) -> Result<T, CallError> {
     let first = shared.endpoint.preferred();
-    let once = async |protocol| match once(shared, protocol, call).await {
+    let try_protocol = async |protocol| match attempt(shared, protocol, call).await {
         Some(Ok(reply)) => Some(read(reply).await),
         Some(Err(problem)) => Some(Err(problem)),
         None => None,
     };
-    let problem = match once(first).await {
+    let problem = match try_protocol(first).await {
         None => None,
         Some(Err(problem)) if problem.may_be_of_protocol() => Some(problem),
         Some(ended) => return ended,
     };
-    match (once(first.alternative()).await, problem) {
+    match (try_protocol(first.alternative()).await, problem) {
         // If neither protocol exists, the error of the preferred protocol is reported.
         (Some(Err(other)), Some(problem)) if other.may_be_of_protocol() => Err(problem),
         (Some(ended), Some(_)) if is_of_api(&ended) => {
@@ -125,7 +125,7 @@ fn is_of_api<T>(ended: &Result<T, CallError>) -> bool {
 }
 
 /// Makes one attempt with one protocol. Returns `None` if the endpoint is not a URL with a path.
-async fn once(
+async fn attempt(
     shared: &Shared,
     protocol: Protocol,
     call: Call<'_>,
@@ -152,7 +152,7 @@ async fn follow_redirects(
             continue;
         }
         if !status.is_redirection() {
-            return judge(shared, answer, message, call).await;
+            return classify_answer(shared, answer, message, call).await;
         }
         let to = answer
             .headers()
@@ -188,7 +188,7 @@ fn is_login(url: &Url) -> bool {
 }
 
 /// Classifies an answer that is not a redirect.
-async fn judge(
+async fn classify_answer(
     shared: &Shared,
     answer: Response,
     message: Message,

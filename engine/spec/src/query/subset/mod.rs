@@ -101,12 +101,12 @@ struct Subset<'w, 'f> {
 impl Subset<'_, '_> {
     /// Reports the first clause at or after the current position that begins with `words`.
     fn clause(&mut self, words: &str, help: &str) {
-        let wanted: Vec<&str> = words.split(' ').collect();
+        let expected: Vec<&str> = words.split(' ').collect();
         let follows = |found: &&[Word]| {
-            let is_behind = found.first().is_some_and(|word| word.at >= self.at);
-            is_behind && found.iter().map(|word| &word.text).eq(&wanted)
+            let is_after = found.first().is_some_and(|word| word.at >= self.at);
+            is_after && found.iter().map(|word| &word.text).eq(&expected)
         };
-        let found = self.words.windows(wanted.len()).find(follows);
+        let found = self.words.windows(expected.len()).find(follows);
         let at = found.and_then(|found| found.first());
         let at = at.map_or(self.at, |word| word.at);
         self.reject(at, words, help);
