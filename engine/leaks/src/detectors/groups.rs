@@ -141,7 +141,12 @@ impl Column<'_> {
         tests: &mut Tests,
     ) -> Option<LeakFinding> {
         let groups = counts(self.other);
-        if groups.len() < FEWEST || groups.len() * 2 > self.other.len() {
+        let is_measured = self.other.iter().filter(|cell| is_decimal(cell)).count();
+        // Measurements name no groups. `kin` compares them with the other features.
+        if groups.len() < FEWEST
+            || groups.len() * 2 > self.other.len()
+            || is_measured * 2 > self.other.len()
+        {
             return None;
         }
         // Numeric answers are compared by bins of the training answers.
@@ -233,6 +238,15 @@ impl Column<'_> {
             .filter(|(bin, (_, truth))| told.get(bin.as_str()) == Some(truth));
         Some(right.count() as f64 / rows.len().max(1) as f64)
     }
+}
+
+/// Whether a cell is a number with decimals other than `.0`.
+fn is_decimal(cell: &str) -> bool {
+    let decimals = cell
+        .trim()
+        .split_once('.')
+        .map_or("", |(_, decimals)| decimals);
+    cell.trim().parse::<f64>().is_ok() && decimals.contains(|c: char| matches!(c, '1'..='9'))
 }
 
 /// Returns the most frequent class of each group. Of equally frequent classes, the smallest one.

@@ -11,15 +11,19 @@ use prep_contents::pixels::Pixels;
 /// Fingerprints of a file.
 const MAX_PRINTS: usize = 96;
 
-/// Pixels between two fields of a place, and steps of light of a field.
+/// Width of a field of a place, pixels between two fields, and steps of light of a field.
+const FIELD: usize = 3;
 const SPACING: usize = 6;
 const STEP: f64 = 10.0;
 
 /// Different steps of light that a place must have.
 const MIN_STEPS: u32 = 4;
 
-/// Pixels of the largest picture that is looked at as it is. Larger ones are made smaller first.
-const MAX_AREA: usize = 1 << 20;
+/// Places of a picture. In larger pictures, places are larger and farther apart.
+const MAX_PLACES: usize = 1 << 16;
+
+/// Pixels of the largest picture that gets fingerprints.
+const MAX_PIXELS: usize = 1 << 24;
 
 /// Samples of a place of a sound, and how many of them must be different.
 const SAMPLES: usize = 16;
@@ -65,44 +69,31 @@ fn mixed(sum: u64) -> u32 {
 }
 
 pub(super) fn of_pixels(pixels: &Pixels) -> Box<[Print]> {
-    let mut shrink = 1;
-    while (pixels.width / shrink) * (pixels.height / shrink) > MAX_AREA {
-        shrink += 1;
+    let (width, height) = (pixels.width, pixels.height);
+    if width * height > MAX_PIXELS {
+        return Box::default();
     }
-    let (width, height) = (pixels.width / shrink, pixels.height / shrink);
-    let stride = pixels.stride();
-    let is_wide = pixels.sample > 1;
-    // The sum of the pixels above and left of each, so that a field is four look-ups.
-    let mut sums = vec![0.0_f64; (width + 1) * (height + 1)];
-    for y in 0..height {
-        let mut line = 0.0;
-        for x in 0..width {
-            let at = (y * shrink * pixels.width + x * shrink) * stride;
-            let light = pixels.bytes.get(at).copied().map_or(0.0, f64::from);
-            // Of wide samples the first byte is the higher one. Of colours, green is most of the light.
-            let green = match stride / pixels.sample.max(1) {
-                1 | 2 => light,
-                _ => {
-                    let at = at + if is_wide { 2 } else { 1 };
-                    pixels.bytes.get(at).copied().map_or(light, f64::from)
-                }
-            };
-            line += green;
-            let above = sums.get(y * (width + 1) + x + 1).copied().unwrap_or(0.0);
-            if let Some(sum) = sums.get_mut((y + 1) * (width + 1) + x + 1) {
-                *sum = above + line;
-            }
-        }
-    }
-    let sum = |x: usize, y: usize| sums.get(y * (width + 1) + x).copied().unwrap_or(0.0);
-    let field =
-        |x: usize, y: usize| (sum(x + 3, y + 3) - sum(x, y + 3) - sum(x + 3, y) + sum(x, y)) / 9.0;
-    let size = 2 * SPACING + 3;
+    // The pixels that a step of a place is wide.
+    let scale = (width * height).div_ceil(MAX_PLACES).isqrt().max(1);
+    let sums = sums(pixels);
+    let sum = |x: usize, y: usize| sums.get(y * (width + 1) + x).copied().unwrap_or(0);
+    let side = FIELD * scale;
+    let field = |x: usize, y: usize| -> f64 {
+        // Sums may have overflowed, their differences have not.
+        let light = sum(x + side, y + side)
+            .wrapping_sub(sum(x, y + side))
+            .wrapping_sub(sum(x + side, y))
+            .wrapping_add(sum(x, y));
+        f64::from(light) / (side * side) as f64
+    };
+    let size = (2 * SPACING + FIELD) * scale;
     let mut smallest = Smallest::default();
-    for y in 0..height.saturating_sub(size) {
-        for x in 0..width.saturating_sub(size) {
-            let fields: [f64; 9] =
-                std::array::from_fn(|at| field(x + at % 3 * SPACING, y + at / 3 * SPACING));
+    for y in 0..height.saturating_sub(size) / scale {
+        for x in 0..width.saturating_sub(size) / scale {
+            let fields: [f64; 9] = std::array::from_fn(|at| {
+                let (across, down) = (x + at % 3 * SPACING, y + at / 3 * SPACING);
+                field(across * scale, down * scale)
+            });
             // More light does not change the hash.
             let mean = fields.iter().sum::<f64>() / 9.0;
             let (mut hash, mut steps) = (0x9e37_u64, 0_u64);
@@ -123,6 +114,32 @@ pub(super) fn of_pixels(pixels: &Pixels) -> Box<[Print]> {
         }
     }
     smallest.finish()
+}
+
+/// For each pixel the sum of those above and left of it, so that a field is four look-ups.
+fn sums(pixels: &Pixels) -> Vec<u32> {
+    let width = pixels.width;
+    let stride = pixels.stride().max(1);
+    // Of wide samples the first byte is the higher one. Of colours, green is most of the light.
+    let channel = match stride / pixels.sample.max(1) {
+        1 | 2 => 0,
+        _ => pixels.sample,
+    };
+    let mut sums = vec![0_u32; (width + 1) * (pixels.height + 1)];
+    let mut above = vec![0_u32; width + 1];
+    let lines = pixels.bytes.chunks_exact(stride * width.max(1));
+    for (line, sums) in lines.zip(sums.chunks_exact_mut(width + 1).skip(1)) {
+        let mut sum = 0_u32;
+        let pixels = line.chunks_exact(stride);
+        let cells = sums.iter_mut().skip(1).zip(above.iter().skip(1));
+        for (pixel, (cell, above)) in pixels.zip(cells) {
+            let light = pixel.get(channel).copied().unwrap_or(0);
+            sum = sum.wrapping_add(u32::from(light));
+            *cell = above.wrapping_add(sum);
+        }
+        above.copy_from_slice(sums);
+    }
+    sums
 }
 
 /// Fingerprints of the samples of a sound, in any unit.

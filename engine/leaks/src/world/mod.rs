@@ -171,6 +171,8 @@ pub(crate) struct World {
     pub key_name: String,
     /// The chosen items by their ids in lower case.
     lower: HashMap<String, usize>,
+    /// Whether each id has a digit, so that most words name nothing.
+    has_digits: bool,
     /// Ids are small numbers, which any other column may hold by chance.
     has_plain_ids: bool,
     /// Length of the shortest id, in bytes.
@@ -228,7 +230,9 @@ impl World {
             .iter()
             .filter_map(|item| Some((ids.get(*item)?.to_lowercase(), *item)))
             .collect();
+        let has_digit = |text: &String| text.contains(|c: char| c.is_ascii_digit());
         let mut world = World {
+            has_digits: ids.iter().all(has_digit),
             lower,
             chosen,
             is_chosen,
@@ -284,7 +288,9 @@ impl World {
     /// The item whose id is a part of a name between signs, in letters of either case: `SMP-8F3A` for `8f3a`.
     fn item_of_other_spelling(&self, name: &str) -> Option<usize> {
         let lengths = self.shortest.max(4)..=MAX_NAME;
+        let is_word = self.has_digits && !name.contains(|c: char| c.is_ascii_digit());
         if self.has_plain_ids
+            || is_word
             || !lengths.contains(&name.len())
             || name.contains(char::is_whitespace)
         {
