@@ -75,6 +75,9 @@ fn is_counter(ids: &[String], place: usize) -> bool {
         && ids.len() * 2 >= things.len() * numbers.len()
 }
 
+/// Minimum length of ids whose digits may have a checksum.
+const MIN_CHECKED: usize = 6;
+
 /// Maximum length of ids whose single characters are facts.
 const MAX_CHARACTERS: usize = 48;
 
@@ -140,7 +143,11 @@ pub(crate) fn collect(ids: &[String], chosen: &[usize], facts: &mut Facts) {
             }
         }
         let sum: u32 = id.chars().filter_map(|c| c.to_digit(10)).sum();
-        for divisor in [2, 3, 7, 9, 10, 11] {
+        // Short ids have no check digits.
+        let divisors = [2, 3, 7, 9, 10, 11]
+            .iter()
+            .filter(|_| id.len() >= MIN_CHECKED);
+        for divisor in divisors {
             add(
                 Channel::Id,
                 &format!("the remainder of the sum of digits of ids divided by {divisor}"),

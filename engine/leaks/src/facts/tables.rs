@@ -128,10 +128,14 @@ fn of_test_table(
     }
 }
 
-/// Returns how often each code of a column occurs. Empty if the column contains categories, texts, or names that occur
-/// only once.
+/// Returns how often each code of a column occurs. Empty if the column contains categories, measurements, or names that
+/// occur only once.
 fn counts_of_codes(column: &[String]) -> HashMap<&str, usize> {
     let mut counts: HashMap<&str, usize> = HashMap::new();
+    let is_measured = |cell: &&String| cell.contains('.') && cell.trim().parse::<f64>().is_ok();
+    if column.iter().filter(is_measured).count() * 2 > column.len() {
+        return counts;
+    }
     for cell in column.iter().filter(|cell| !is_missing(cell)) {
         *counts.entry(cell).or_default() += 1;
     }
