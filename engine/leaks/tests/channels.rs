@@ -1,4 +1,5 @@
-//! One planted leak for each channel, in a small competition, and its clean twin: the same file with answers of other items.
+//! Tests one planted leak for each channel in a small competition, and its clean twin: the same file with the answers
+//! of different items.
 
 #![allow(clippy::unwrap_used, reason = "a test that panics has failed")]
 
@@ -12,7 +13,7 @@ use prep_leaks::{LeakInput, LeakLevel, LeakReport};
 const TRAIN: usize = 300;
 const TEST: usize = 200;
 
-/// Numbers that look random.
+/// A simple generator of pseudorandom numbers.
 struct Random(u64);
 
 impl Random {
@@ -26,12 +27,12 @@ impl Random {
     }
 }
 
-/// Items with ids and classes; those of the training part come first.
+/// Items with ids and classes. Training items come first.
 struct Items {
     ids: Vec<String>,
     /// 0 or 1.
     classes: Vec<usize>,
-    /// The classes that the planted files show: their own, or those of other items.
+    /// The classes that the planted files show: those of the items, or in a clean twin those of different items.
     shown: Vec<usize>,
     random: Random,
 }
@@ -64,7 +65,7 @@ impl Items {
         if item < TRAIN { "train" } else { "test" }
     }
 
-    /// Tables of both parts: an id, a number, further cells, and the class in train.
+    /// Returns the tables of both parts: an id, a number, further cells, and in train the class.
     fn tables(
         &mut self,
         names: &str,
@@ -151,7 +152,7 @@ fn same_times(folder: &Path) {
     }
 }
 
-/// A file that a channel hides in, made for leaks and for twins.
+/// Makes the public files, for the leak or for its clean twin.
 type Make<'a> = &'a dyn Fn(&mut Items) -> Vec<(String, Vec<u8>)>;
 
 fn check(name: &str, detector: &str, make: Make<'_>) {
@@ -179,13 +180,13 @@ fn assert_found(name: &str, detector: &str, report: &LeakReport, is_leak: bool) 
     }
 }
 
-/// Noise that belongs to an item.
+/// Returns random bytes.
 fn noise(items: &mut Items) -> Vec<u8> {
     (0..400).map(|_| items.random.below(256) as u8).collect()
 }
 
 #[test]
-fn times_of_files() {
+fn modification_times_that_predict_answers_are_found() {
     for (seed, is_leak) in [(5, true), (6, false)] {
         let mut items = Items::new(seed, is_leak);
         let mut files = items.plain();
@@ -234,7 +235,7 @@ fn tar_member(name: &str, owner: usize, content: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn owners_in_tar_archives() {
+fn owners_in_tar_archives_that_predict_answers_are_found() {
     check("owners", "packing", &|items| {
         let mut files = items.plain();
         for (part, range) in [("train", 0..TRAIN), ("test", TRAIN..TRAIN + TEST)] {
@@ -256,7 +257,7 @@ fn owners_in_tar_archives() {
 }
 
 #[test]
-fn texts_in_a_file_without_a_reader() {
+fn answers_in_a_pickle_are_found() {
     check("pickle", "answers-elsewhere", &|items| {
         let mut files = items.plain();
         let mut pickle = b"\x80\x04".to_vec();
@@ -270,7 +271,7 @@ fn texts_in_a_file_without_a_reader() {
 }
 
 #[test]
-fn long_documents() {
+fn answers_in_a_long_document_are_found() {
     check("documents", "answers-elsewhere", &|items| {
         let mut files = items.plain();
         let padding = "x".repeat(40_000);
@@ -291,7 +292,7 @@ fn long_documents() {
 }
 
 #[test]
-fn elements_of_markup() {
+fn answers_in_xml_are_found() {
     check("markup", "answers-elsewhere", &|items| {
         let mut files = items.plain();
         let rows: String = (0..TRAIN + TEST)
@@ -311,7 +312,7 @@ fn elements_of_markup() {
 }
 
 #[test]
-fn lists_of_one_document_that_refer_to_each_other() {
+fn answers_in_linked_lists_of_a_document_are_found() {
     check("annotations", "answers-elsewhere", &|items| {
         let mut files = items.plain();
         let images = (0..TRAIN + TEST).map(|item| {
@@ -337,7 +338,7 @@ fn lists_of_one_document_that_refer_to_each_other() {
 }
 
 #[test]
-fn lines_below_a_name() {
+fn answers_in_lines_after_an_id_are_found() {
     check("blocks", "answers-elsewhere", &|items| {
         let mut files = items.plain();
         let blocks = (0..TRAIN + TEST).map(|item| {
@@ -355,7 +356,7 @@ fn lines_below_a_name() {
 }
 
 #[test]
-fn tables_that_two_columns_join() {
+fn answers_in_a_table_joined_by_two_columns_are_found() {
     check("two columns", "answers-elsewhere", &|items| {
         let mut number = 0;
         let mut files = items.tables("site,day,x,", &mut |_, _| {
@@ -373,7 +374,7 @@ fn tables_that_two_columns_join() {
 }
 
 #[test]
-fn ids_in_other_spellings() {
+fn answers_next_to_ids_in_upper_case_are_found() {
     check("capitals", "answers-elsewhere", &|items| {
         let mut files = items.plain();
         let rows = (0..TRAIN + TEST).map(|item| {
@@ -387,7 +388,7 @@ fn ids_in_other_spellings() {
 }
 
 #[test]
-fn texts_that_are_a_part_of_another_one() {
+fn texts_that_are_part_of_a_training_text_are_found() {
     check("beginnings", "near", &|items| {
         let mut texts: Vec<String> = Vec::new();
         for item in 0..TRAIN + TEST {
@@ -410,7 +411,7 @@ fn texts_that_are_a_part_of_another_one() {
 }
 
 #[test]
-fn lines_without_ids() {
+fn answers_in_lines_without_ids_are_found() {
     check("lines", "answers-elsewhere", &|items| {
         let mut files = items.plain();
         let rows: String = items
@@ -423,7 +424,7 @@ fn lines_without_ids() {
 }
 
 #[test]
-fn spelling_of_cells_and_rows() {
+fn spelling_that_predicts_answers_is_found() {
     check("first letters", "cells", &|items| {
         items.tables("text,", &mut |items, item| {
             let words = ["one", "two", "red", "blue"];
@@ -468,7 +469,7 @@ fn spelling_of_cells_and_rows() {
 }
 
 #[test]
-fn rows_that_name_others() {
+fn rows_that_refer_to_other_items_are_found() {
     check("links", "neighbours", &|items| {
         let of_class = |items: &Items, class: usize| -> Vec<usize> {
             (0..TRAIN)
@@ -485,7 +486,7 @@ fn rows_that_name_others() {
 }
 
 #[test]
-fn rows_that_differ_in_one_cell() {
+fn rows_that_differ_in_one_cell_from_a_training_row_are_found() {
     check("rows but one cell", "near", &|items| {
         let words = ["ash", "elm", "oak", "fir", "yew", "box", "bay"];
         let mut rows: Vec<Vec<String>> = Vec::new();
@@ -502,16 +503,16 @@ fn rows_that_differ_in_one_cell() {
             }
             rows.push(row);
         }
-        // The number differs, too.
+        // The number also differs.
         items.tables("a,b,c,d,e,f,g,x,", &mut |_, item| {
             rows[item].join(",") + ",1,"
         })
     });
 }
 
-/// A table that exceeds the memory is read in part, with all rows of test items. The report shows it.
+/// Only a part of a table that exceeds the memory is read, but all rows of test items. The report lists it.
 #[test]
-fn a_table_larger_than_the_memory_is_looked_at_in_part() {
+fn a_table_larger_than_the_memory_is_read_in_part() {
     let mut items = Items::new(11, true);
     let mut files = items.tables("v,", &mut |items, item| match items.shown[item] {
         0 => format!("{}.25,", items.random.below(90)),
@@ -536,7 +537,7 @@ fn a_table_larger_than_the_memory_is_looked_at_in_part() {
 }
 
 #[test]
-fn files_that_were_not_looked_into_are_listed() {
+fn files_that_were_not_examined_are_listed() {
     let mut items = Items::new(12, false);
     let mut files = items.plain();
     files.push(("model.bin".to_owned(), vec![7; 65 << 20]));
@@ -549,10 +550,10 @@ fn files_that_were_not_looked_into_are_listed() {
     assert!(unread.evidence[0].starts_with("model.bin: "), "{unread:?}");
 }
 
-/// Words that are rewritten: a part of them stays as it is, and equal words have equal answers. The sample submission repeats the input,
-/// and ids are two cells of the test table.
+/// In this task, words are rewritten. Some of them stay unchanged, and equal words have equal answers. The sample
+/// submission repeats the input, and ids consist of two cells of the test table.
 #[test]
-fn a_task_that_rewrites_words_is_clean() {
+fn a_task_that_rewrites_words_has_no_finding() {
     let words = ["oak", "elm", "12", "ash", "1st", "fir", "yew", "3 m"];
     let answers = [
         "oak",

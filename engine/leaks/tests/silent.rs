@@ -1,4 +1,5 @@
-//! In data without a leak, nothing above a note is reported. A leak that is planted in the same data is found.
+//! Tests that data without a leak have no finding above a note, and that leaks which are planted in the same data are
+//! found.
 
 #![allow(clippy::unwrap_used, reason = "a test that panics has failed")]
 
@@ -9,7 +10,7 @@ use std::path::Path;
 
 use prep_leaks::{LeakInput, LeakLevel, LeakReport};
 
-/// Numbers that look random.
+/// A simple generator of pseudorandom numbers.
 struct Random(u64);
 
 impl Random {
@@ -39,23 +40,23 @@ impl Random {
 #[derive(Clone, Copy, PartialEq)]
 enum Media {
     None,
-    /// Some soft spots of light on a slope, and grain.
+    /// Soft light spots on a gradient, with grain.
     Scenes,
-    /// One disc, at any place and of any size, on black.
+    /// A disc of any size at any position on black.
     Disc,
-    /// The same bones in all, a little moved, and grain.
+    /// The same bones in all pictures, slightly moved, with grain.
     XRays,
     /// Strokes on white paper.
     Writing,
-    /// Half of them empty fields, with grain.
+    /// Half of the pictures are empty, with grain.
     Fields,
-    /// A tone that swells, and hiss.
+    /// A tone that becomes louder, and hiss.
     Tones,
     /// Hiss.
     Hiss,
 }
 
-/// Each that is something.
+/// All kinds except none.
 const MEDIA: [Media; 7] = [
     Media::Scenes,
     Media::Disc,
@@ -66,12 +67,12 @@ const MEDIA: [Media; 7] = [
     Media::Hiss,
 ];
 
-/// Properties of a made-up competition.
+/// Properties of a generated competition.
 #[derive(Clone, Copy)]
 struct Kind {
     seed: u64,
     classes: u64,
-    /// Standard deviations between neighbouring classes in the best column.
+    /// Distance between neighbouring classes in the best column, in standard deviations.
     signal: f64,
     /// Decimals of that column.
     decimals: usize,
@@ -79,9 +80,9 @@ struct Kind {
     json: bool,
     gaps: bool,
     text: bool,
-    /// A column with this number of places, each with its own mean.
+    /// Number of locations in a column. Each location has a different mean.
     places: u64,
-    /// A picture or a sound of each item.
+    /// The kind of picture or sound that each item has.
     media: Media,
 }
 
@@ -205,7 +206,7 @@ fn kinds() -> Vec<Kind> {
     kinds
 }
 
-/// A row: id, cells by column, label, class as a number.
+/// A row: id, cells, label, and class as a number.
 #[derive(Clone)]
 struct Row {
     id: String,
@@ -272,7 +273,7 @@ fn row(kind: &Kind, random: &mut Random, means: &[f64]) -> Row {
     }
 }
 
-/// Writes a table; labels only where they are to be seen.
+/// Formats a table, with or without labels.
 fn table(rows: &[Row], json: bool, labels: bool) -> String {
     let mut text = String::new();
     if json {
@@ -325,7 +326,7 @@ fn write(path: &Path, content: impl AsRef<[u8]>) {
     fs::write(path, content).unwrap();
 }
 
-/// A file whose length depends a little on the answer.
+/// Returns the content of a file whose length depends slightly on the answer.
 fn content(row: &Row, random: &mut Random) -> Vec<u8> {
     let length = (2000.0 + 100.0 * row.truth + 300.0 * random.normal()).max(100.0);
     (0..length as usize)
@@ -333,7 +334,7 @@ fn content(row: &Row, random: &mut Random) -> Vec<u8> {
         .collect()
 }
 
-/// Grey levels between 0 and 255, of 48 x 48 pixels.
+/// Draws a picture of 48 x 48 grey levels between 0 and 255.
 fn picture(media: Media, truth: f64, random: &mut Random) -> Vec<f64> {
     let side = 48;
     let mut light = vec![0.0; side * side];
@@ -411,7 +412,7 @@ fn png(light: &[f64], side: u32, compression: png::Compression) -> Vec<u8> {
     out
 }
 
-/// Samples between -1 and 1.
+/// Returns the samples of a sound, between -1 and 1.
 fn sound(media: Media, truth: f64, random: &mut Random) -> Vec<f64> {
     let (slow, fast) = (
         1.0 + 5.0 * random.unit(),
@@ -444,7 +445,7 @@ fn wav(samples: &[f64]) -> Vec<u8> {
     out
 }
 
-/// The file of an item, and its name's end.
+/// Returns the file of an item and its suffix.
 fn medium(media: Media, truth: f64, random: &mut Random) -> Option<(&'static str, Vec<u8>)> {
     match media {
         Media::None => None,
@@ -456,6 +457,7 @@ fn medium(media: Media, truth: f64, random: &mut Random) -> Option<(&'static str
     }
 }
 
+/// A generated competition on disk.
 struct Made {
     folder: tempfile::TempDir,
     kind: Kind,
@@ -541,7 +543,7 @@ impl Made {
         }
     }
 
-    /// Pictures or sounds; of every `copied`-th test item one of train, saved in another way.
+    /// Writes pictures or sounds. Every `copied`-th test item has a copy of a training file, saved in a different way.
     fn write_media(&self, copied: Option<usize>) {
         let (media, public) = (self.kind.media, self.folder.path().join("public"));
         let mut random = Random(self.kind.seed + 2);
@@ -551,20 +553,20 @@ impl Made {
             }
         }
         for (number, row) in self.test.iter().enumerate() {
-            // As the training file was drawn.
+            // Draw the same content as in the training file.
             let is_copy = copied.is_some_and(|every| number.is_multiple_of(every));
             let file = match (media, is_copy) {
                 (_, false) => medium(media, row.truth, &mut random),
                 (Media::Tones | Media::Hiss, true) => {
                     let samples =
-                        self.again(number, &mut |truth, random| sound(media, truth, random));
+                        self.repeat_draw(number, &mut |truth, random| sound(media, truth, random));
                     let quiet: Vec<f64> = samples.iter().map(|one| one / 3.0).collect();
                     Some(("wav", wav(&quiet)))
                 }
                 (_, true) => {
-                    let light =
-                        self.again(number, &mut |truth, random| picture(media, truth, random));
-                    // Saved again, darker, and twice as large.
+                    let light = self
+                        .repeat_draw(number, &mut |truth, random| picture(media, truth, random));
+                    // Save it again, darker and twice as large.
                     let large = (0..96 * 96).map(|at| 0.9 * light[at / 96 / 2 * 48 + at % 96 / 2]);
                     let large: Vec<f64> = large.collect();
                     Some(("png", png(&large, 96, png::Compression::High)))
@@ -576,8 +578,12 @@ impl Made {
         }
     }
 
-    /// The random values of a training row.
-    fn again(&self, number: usize, draw: &mut dyn FnMut(f64, &mut Random) -> Vec<f64>) -> Vec<f64> {
+    /// Repeats the random values of a training row.
+    fn repeat_draw(
+        &self,
+        number: usize,
+        draw: &mut dyn FnMut(f64, &mut Random) -> Vec<f64>,
+    ) -> Vec<f64> {
         let mut random = Random(self.kind.seed + 2);
         let mut drawn = Vec::new();
         for row in self.train.iter().take(number + 1) {
@@ -588,7 +594,7 @@ impl Made {
 
     fn report(&self) -> LeakReport {
         let root = self.folder.path();
-        let place = LeakInput {
+        let input = LeakInput {
             memory: 1 << 30,
             public: root.join("public"),
             answers: root.join("answers.csv"),
@@ -597,12 +603,12 @@ impl Made {
             temp: root.join("temp"),
             limits: prep_contents::DecodingLimits::default(),
         };
-        prep_leaks::find(&place, &BTreeMap::new()).unwrap()
+        prep_leaks::find(&input, &BTreeMap::new()).unwrap()
     }
 }
 
 #[test]
-fn twenty_competitions_without_a_leak_give_no_more_than_notes() {
+fn twenty_competitions_without_a_leak_have_only_notes() {
     let mut wrong = String::new();
     let kinds = kinds();
     assert_eq!(kinds.len(), 20);
@@ -621,7 +627,7 @@ fn twenty_competitions_without_a_leak_give_no_more_than_notes() {
 }
 
 #[test]
-fn a_table_that_is_too_large_to_be_read_is_reported() {
+fn a_table_that_is_too_large_is_reported_as_unread() {
     let mut kind = kinds().swap_remove(0);
     kind.json = false;
     let made = Made::new(kind);
@@ -674,7 +680,7 @@ fn planted_leaks_are_found() {
         assert!(hit, "{detector}: {:#?}", report.findings);
     };
     let public = |made: &Made, name: &str| made.folder.path().join("public").join(name);
-    // A text that names items and answers.
+    // A text file contains ids and answers.
     let made = Made::new(PLAIN);
     let lines: String = made
         .test
@@ -683,7 +689,7 @@ fn planted_leaks_are_found() {
         .collect();
     write(&public(&made, "log.txt"), lines);
     found(&made, "answers-elsewhere", LeakLevel::Leak);
-    // Test rows in train.
+    // Test rows are in train.
     let made = Made::new(PLAIN);
     let mut both = table(&made.train, false, true);
     both.push_str(
@@ -694,7 +700,7 @@ fn planted_leaks_are_found() {
     );
     write(&public(&made, "train.csv"), both);
     found(&made, "rows", LeakLevel::Leak);
-    // Texts of train with another word, and the answer they have there.
+    // Test texts are training texts with one different word and the same answer.
     let mut made = Made::new(PLAIN);
     let mut random = Random(77);
     for row in made.train.iter_mut().chain(&mut made.test) {
@@ -715,7 +721,7 @@ fn planted_leaks_are_found() {
     }
     made.write(&[row(&PLAIN, &mut Random(5), &[])]);
     found(&made, "near", LeakLevel::Risk);
-    // Windows of one sequence, dealt out row by row.
+    // Windows of one sequence are assigned to both parts row by row.
     let mut made = Made::new(PLAIN);
     let sequence: Vec<String> = (0..1300).map(|_| format!("{:.5}", random.unit())).collect();
     let names: Vec<&'static str> = (0..40).map(|n| &*format!("f{n}").leak()).collect();
@@ -730,7 +736,7 @@ fn planted_leaks_are_found() {
     }
     made.write(&[row(&PLAIN, &mut Random(5), &[])]);
     found(&made, "neighbours", LeakLevel::Risk);
-    // The same in arrays, of which one is larger than a block.
+    // The same in arrays, one of which is larger than a block.
     let made = Made::new(PLAIN);
     let sequence: Vec<f32> = (0..120_000).map(|_| random.unit() as f32).collect();
     let windows = |is_test: bool| -> Vec<&[f32]> {
@@ -741,7 +747,7 @@ fn planted_leaks_are_found() {
     write(&public(&made, "train_features.npy"), npy(&windows(false)));
     write(&public(&made, "test_features.npy"), npy(&windows(true)));
     found(&made, "neighbours", LeakLevel::Risk);
-    // Long stretches of the sequence are not a leak.
+    // If each part has a long section of the sequence, this is not a leak.
     let (train, test) = sequence.split_at(90_000);
     let windows = |part: &'static [f32]| part.windows(40).collect::<Vec<_>>();
     write(
@@ -757,7 +763,7 @@ fn planted_leaks_are_found() {
         findings.iter().all(|one| one.detector != "neighbours"),
         "{findings:#?}"
     );
-    // The sample is the answers.
+    // The sample submission contains the answers.
     let made = Made::new(PLAIN);
     fs::copy(
         made.folder.path().join("answers.csv"),
@@ -766,12 +772,12 @@ fn planted_leaks_are_found() {
     .unwrap();
     let report = made.report();
     assert!(report.items == 300, "{report:?}");
-    // Rows class by class.
+    // Rows are sorted by class.
     let mut made = Made::new(PLAIN);
     made.test.sort_by(|a, b| a.label.cmp(&b.label));
     write(&public(&made, "test.csv"), table(&made.test, false, false));
     found(&made, "order", LeakLevel::Risk);
-    // A length that determines the class.
+    // The length of a file determines the class.
     let made = Made::new(Kind {
         files: true,
         ..PLAIN
@@ -784,7 +790,7 @@ fn planted_leaks_are_found() {
         );
     }
     found(&made, "size", LeakLevel::Leak);
-    // Copies of training files.
+    // Test files are copies of training files.
     let made = Made::new(Kind {
         files: true,
         ..PLAIN
@@ -804,7 +810,7 @@ fn planted_leaks_are_found() {
     }
     made.write(&[row(&PLAIN, &mut Random(5), &[])]);
     found(&made, "groups", LeakLevel::Risk);
-    // A column that is there only where the answer is one.
+    // A column has a value only if the answer is one.
     let mut made = Made::new(PLAIN);
     for (number, row) in made.train.iter_mut().chain(&mut made.test).enumerate() {
         let known = row.label == "1" && number % 3 == 0;
@@ -819,7 +825,7 @@ fn planted_leaks_are_found() {
     }
     made.write(&[row(&PLAIN, &mut Random(5), &[])]);
     found(&made, "column", LeakLevel::Leak);
-    // A kind of file, and a column, that the own test part does not have.
+    // A kind of file and a column are not in the original test part of the bundle.
     let made = Made::new(Kind {
         files: true,
         ..PLAIN
@@ -841,7 +847,7 @@ fn planted_leaks_are_found() {
 }
 
 #[test]
-fn members_that_are_called_by_ids_are_not_shown_before() {
+fn json_keys_that_are_ids_are_not_reported_as_new() {
     let shown = |extra: &str| {
         let made = Made::new(Kind {
             files: true,
@@ -872,7 +878,7 @@ fn members_that_are_called_by_ids_are_not_shown_before() {
 }
 
 #[test]
-fn copies_of_pictures_and_sounds_are_found_however_they_are_saved() {
+fn modified_copies_of_pictures_and_sounds_are_found() {
     let found = |made: &Made| {
         let findings = made.report().findings.into_iter();
         findings
@@ -897,8 +903,8 @@ fn copies_of_pictures_and_sounds_are_found_however_they_are_saved() {
 }
 
 #[test]
-#[ignore = "takes minutes: seventy collections, for the error rate that is stated"]
-fn honest_pictures_and_sounds_are_not_near() {
+#[ignore = "takes minutes, because it measures the error rate on seventy data sets"]
+fn pictures_and_sounds_without_copies_have_no_finding() {
     for media in MEDIA {
         let mut said = Vec::new();
         for seed in 0..10 {

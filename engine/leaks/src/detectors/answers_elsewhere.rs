@@ -2,12 +2,12 @@
 //!
 //! It searches in two places:
 //!
-//! - lines of texts that name an item, for a word at a fixed position that is the item's answer;
-//! - files that belong to an item by their name or directory, for its answers, also as numbers in another unit (degrees and
-//!   minutes, powers of ten).
+//! - lines of text files that contain the id of an item: a word at a fixed position may be the item's answer;
+//! - files that belong to an item by their name or directory: they may contain its answers, including numbers in a different unit
+//!   (degrees and minutes, powers of ten).
 //!
-//! The number of hits is compared with the number of hits of other items' answers. So common words, and numbers that occur
-//! everywhere, are not reported.
+//! The number of hits is compared with the number of hits of other items' answers. So common words, and numbers that
+//! occur everywhere, are not reported.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -17,12 +17,13 @@ use crate::world::{Label, World};
 
 const NAME: &str = "answers-elsewhere";
 
-/// Maximum words of a line that are read.
-const WORDS: usize = 64;
+/// Maximum number of words of a line that are compared.
+const MAX_WORDS: usize = 64;
 
-/// Maximum files of items that are read, and maximum answers that are searched for in each file.
-const FILES: usize = 200;
-const ANSWERS: usize = 100;
+/// Maximum number of items' files of each kind that are searched.
+const MAX_FILES: usize = 200;
+/// Maximum number of answers that are searched for in a file.
+const MAX_ANSWERS: usize = 100;
 
 pub(super) fn find(world: &World) -> Vec<LeakFinding> {
     let mut found = Vec::new();
@@ -53,13 +54,13 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
         .filter(|word| !word.is_empty())
 }
 
-/// Searches lines that name an item for a position whose word is the item's answer.
+/// Searches lines that contain the id of an item for a position whose word is the item's answer.
 fn in_lines(world: &World, path: &str, text: &str, label: &Label) -> Option<LeakFinding> {
-    // By position of the word: the label of the item, and whether the word equals it.
+    // By position of the word: the index of the label, and whether the word equals the label.
     let mut places: BTreeMap<usize, Vec<(usize, bool)>> = BTreeMap::new();
     let mut items = HashSet::new();
     for line in text.lines() {
-        let words: Vec<&str> = words(line).take(WORDS).collect();
+        let words: Vec<&str> = words(line).take(MAX_WORDS).collect();
         let item = words.iter().find_map(|word| {
             let stem = word.rsplit('/').next()?.split('.').next()?;
             world.item_of.get(*word).or_else(|| world.item_of.get(stem))
@@ -84,7 +85,7 @@ fn in_lines(world: &World, path: &str, text: &str, label: &Label) -> Option<Leak
         let guess = majority(values);
         if rows.len() >= 20 && right * 100 >= rows.len() * 99 && guess < 0.95 {
             let what = format!(
-                "{path} names {} test items, and word {} of such a line is `{}`",
+                "{path} has lines with the ids of {} test items, and word {} of such a line is `{}`",
                 items.len(),
                 place + 1,
                 label.name
@@ -110,15 +111,16 @@ fn same(word: &str, value: &str) -> bool {
     }
 }
 
-/// Searches an item's files for its own answers and, for comparison, for those of another item.
+/// Searches an item's files for its answers and, for comparison, for the answers of a different item.
 fn in_files_of_items(world: &World, label: &Label) -> Option<LeakFinding> {
     let mut by_item: BTreeMap<usize, Vec<&str>> = BTreeMap::new();
     for (item, value) in &label.rows {
-        if is_telling(value) {
+        if is_distinctive(value) {
             by_item.entry(*item).or_default().push(value);
         }
     }
-    // By kind of file: numbers of found and of searched answers, for the item and for other items.
+    // By kind of file: the number of answers that were found and searched for, of the item itself and of different
+    // items.
     let mut kinds: BTreeMap<String, [usize; 4]> = BTreeMap::new();
     let mut examples: BTreeMap<String, Vec<String>> = BTreeMap::new();
     let mut looked = 0;
@@ -130,7 +132,7 @@ fn in_files_of_items(world: &World, label: &Label) -> Option<LeakFinding> {
             continue;
         };
         looked += 1;
-        if looked > FILES * kinds.len().max(1) {
+        if looked > MAX_FILES * kinds.len().max(1) {
             break;
         }
         let others = by_item
@@ -141,8 +143,8 @@ fn in_files_of_items(world: &World, label: &Label) -> Option<LeakFinding> {
         let others: &[&str] = others.map_or(&[], |(_, values)| values.as_slice());
         let haystack = Haystack::new(text);
         let count = |values: &[&str]| {
-            let asked = values.iter().take(ANSWERS);
-            let found = asked.clone().filter(|value| haystack.holds(value));
+            let asked = values.iter().take(MAX_ANSWERS);
+            let found = asked.clone().filter(|value| haystack.contains(value));
             (found.count(), asked.count())
         };
         let ((found, asked), (found_other, asked_other)) = (count(own), count(others));
@@ -154,7 +156,7 @@ fn in_files_of_items(world: &World, label: &Label) -> Option<LeakFinding> {
         {
             *sum += one;
         }
-        if let Some(value) = own.iter().find(|value| haystack.holds(value)) {
+        if let Some(value) = own.iter().find(|value| haystack.contains(value)) {
             examples
                 .entry(kind)
                 .or_default()
@@ -166,7 +168,7 @@ fn in_files_of_items(world: &World, label: &Label) -> Option<LeakFinding> {
         let chance = found_other as f64 / asked_other.max(1) as f64;
         if found >= 20 && share >= 0.5 && share >= 3.0 * chance {
             let what = format!(
-                "files `{kind}` of test items hold {:.0} % of their answers in `{}` (other items' answers: {:.0} %)",
+                "files `{kind}` of test items contain {:.0} % of their answers in `{}` (answers of different items: {:.0} %)",
                 100.0 * share,
                 label.name,
                 100.0 * chance
@@ -178,8 +180,8 @@ fn in_files_of_items(world: &World, label: &Label) -> Option<LeakFinding> {
     None
 }
 
-/// Answers that do not occur by chance: long words, numbers of many digits.
-fn is_telling(value: &str) -> bool {
+/// Returns whether an answer hardly occurs by chance: a long word, or a number with many digits.
+fn is_distinctive(value: &str) -> bool {
     match value.parse::<f64>() {
         Ok(_) => value.chars().filter(char::is_ascii_digit).count() >= 6,
         Err(_) => value.chars().count() >= 6,
@@ -189,7 +191,7 @@ fn is_telling(value: &str) -> bool {
 /// A text that is searched for answers.
 struct Haystack<'a> {
     text: &'a str,
-    /// The values that its numbers have in any of the units, sorted.
+    /// The values of its numbers in all units, sorted.
     numbers: Vec<f64>,
 }
 
@@ -216,7 +218,7 @@ impl<'a> Haystack<'a> {
         Haystack { text, numbers }
     }
 
-    fn holds(&self, value: &str) -> bool {
+    fn contains(&self, value: &str) -> bool {
         match value.parse::<f64>() {
             Ok(number) if number.is_finite() => {
                 let number = number.abs();

@@ -1,8 +1,8 @@
 //! `column`: finds columns of the test table whose values, or whose presence, determine the answer.
 //!
-//! An intended feature predicts answers, too, so only columns that nearly determine the answer are reported. If all rows in
-//! which a column has a value have the same answer, the column shows that answer, even if few rows have a value. Therefore
-//! the detector measures purity. The area under the ROC curve hardly changes with such a column.
+//! Intended features predict answers, too, so only columns that nearly determine the answer are reported. If all rows
+//! in which a column has a value have the same answer, the column reveals it, even if few rows have a value. Therefore
+//! the detector measures purity. The area under the ROC curve would hardly change.
 
 use std::collections::{HashMap, HashSet};
 
@@ -15,8 +15,8 @@ use prep_failure::QuotedValue;
 
 const NAME: &str = "column";
 
-/// Minimum rows that must agree.
-const ENOUGH: usize = 20;
+/// Minimum number of rows that must agree.
+const MIN_ROWS: usize = 20;
 
 pub(super) fn find(world: &World, tests: &mut Tests) -> Vec<LeakFinding> {
     let (mut found, mut seen) = (Vec::new(), HashSet::new());
@@ -26,7 +26,7 @@ pub(super) fn find(world: &World, tests: &mut Tests) -> Vec<LeakFinding> {
                 continue;
             };
             for label in &world.labels {
-                // Another copy of a table is not a further finding.
+                // A copy of a table is not reported again.
                 if !seen.insert((name.clone(), label.name.clone())) {
                     continue;
                 }
@@ -68,7 +68,8 @@ fn presence(
         .iter()
         .max_by_key(|(value, count)| (**count, (**value).clone()))?;
     let absent = |cell: &str| is_missing(cell) || cell == usual.as_str();
-    // The most frequent value means "absent" only if it is empty, or if nearly all other values are different.
+    // The most frequent value means that the value is absent only if it is empty, or if nearly all other values are
+    // unique.
     let others = rows.len() - most;
     if !is_missing(usual) && (values.len() - 1) * 2 < others {
         return None;
@@ -79,7 +80,7 @@ fn presence(
         .map(|(_, label)| label)
         .collect();
     let absent_count = rows.len() - present.len();
-    if present.len() < ENOUGH || absent_count < ENOUGH {
+    if present.len() < MIN_ROWS || absent_count < MIN_ROWS {
         return None;
     }
     let labels: Vec<&String> = rows.iter().map(|(_, label)| *label).collect();
@@ -108,9 +109,9 @@ fn presence(
             hits.count() as f64
         };
         let p = tests.record(by_shuffling(&labels, statistic).p);
-        let said = if side { "has a value" } else { "has none" };
+        let presence = if side { "has a value" } else { "has no value" };
         let what = format!(
-            "where `{name}` {said}, `{}` is {answer} for {count} of {} rows; for {:.0} % of all",
+            "where `{name}` {presence}, `{}` is {answer} for {count} of {} rows; for {:.0} % of all",
             label.name,
             own.len(),
             100.0 * base
@@ -137,7 +138,7 @@ fn value(
 ) -> Option<LeakFinding> {
     let cells: Vec<String> = rows.iter().map(|(cell, _)| (*cell).clone()).collect();
     let labels: Vec<&String> = rows.iter().map(|(_, label)| *label).collect();
-    if rows.len() < ENOUGH {
+    if rows.len() < MIN_ROWS {
         return None;
     }
     let found = |how: String, p: f64| {
@@ -152,9 +153,9 @@ fn value(
     if label.is_class() {
         let different: HashMap<&String, usize> = counts(&cells);
         let guess = crate::statistics::majority(&labels);
-        // Many values with one answer each are groups. A test part may have groups of its own.
+        // Many values with one answer each are groups, and different groups in the test part are legitimate.
         let classes = labels.iter().collect::<HashSet<_>>().len();
-        // If a part of the cells is the answer, the task is to rewrite texts, and equal texts have equal answers.
+        // If some cells are the answer, the task is to rewrite texts, and equal texts have equal answers.
         let equal = cells
             .iter()
             .zip(&labels)
@@ -186,7 +187,8 @@ fn value(
     let (a, b) = (ranks(&own), ranks(&truth));
     let agreement = correlation(&a, &b).abs();
     let is_told = match label.is_class() {
-        // Equal ranks of a class lower the correlation, so the separation of the two classes is measured instead.
+        // Rows of the same class have equal ranks, which lowers the correlation. So the separation of the classes is
+        // measured instead.
         true => separates(&own, &truth),
         false => agreement >= 0.999,
     };
@@ -198,8 +200,8 @@ fn value(
     None
 }
 
-/// Returns whether nearly every value of one of two classes is on one side of nearly every value of the other (area under the curve of
-/// at least 0.995).
+/// Returns whether nearly all values of one class are above nearly all values of the other class (area under the curve
+/// of at least 0.995).
 fn separates(own: &[f64], truth: &[f64]) -> bool {
     let classes: HashSet<u64> = truth.iter().map(|value| value.to_bits()).collect();
     let Some(first) = truth.first().filter(|_| classes.len() == 2) else {

@@ -1,7 +1,7 @@
-//! `equal-files`: finds equal files on both sides.
+//! `equal-files`: finds files of test items that are also in the training part.
 //!
-//! Files are treated as equal if length and CRC-32 are equal. Most collections contain some copies. They are a risk if many
-//! test items have a copy in the training part.
+//! Files are treated as equal if their length and CRC-32 are equal. Most data sets contain some copies. They are a risk
+//! if many test items have a copy in the training part.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -11,18 +11,18 @@ use crate::world::World;
 
 const NAME: &str = "equal-files";
 
-/// Minimum length in bytes. Shorter files are equal by chance, or because they are empty.
-const SHORTEST: u64 = 64;
+/// Minimum length in bytes. Shorter files are often equal by chance.
+const MIN_FILE_BYTES: u64 = 64;
 
 pub(super) fn find(world: &World) -> Option<LeakFinding> {
     let mut trained: HashMap<(u64, u32), &str> = HashMap::new();
     for file in &world.files {
         let is_item = world.item_of_path(&file.path).is_some();
-        if is_train(&file.path) && !is_item && file.bytes >= SHORTEST {
+        if is_train(&file.path) && !is_item && file.bytes >= MIN_FILE_BYTES {
             trained.insert((file.bytes, file.crc32), &file.path);
         }
     }
-    // A file that is named in many items is not a file of one item.
+    // A content that several items share does not belong to a single item.
     let mut by_content: BTreeMap<(u64, u32), BTreeSet<usize>> = BTreeMap::new();
     let mut copies: Vec<(usize, String)> = Vec::new();
     let mut files = 0_usize;
@@ -42,7 +42,7 @@ pub(super) fn find(world: &World) -> Option<LeakFinding> {
     if items.is_empty() {
         return None;
     }
-    // A content that all items have, for example a header, is not a copy of an item.
+    // A content that all items have, for example a header, is not counted.
     let contents: BTreeSet<&(u64, u32)> = by_content
         .iter()
         .filter(|(content, items)| {
@@ -55,7 +55,7 @@ pub(super) fn find(world: &World) -> Option<LeakFinding> {
         false => LeakLevel::Note,
     };
     let what = format!(
-        "{} of {} test items ({:.1} %) have a file that is in the training part, too ({files} files of test items)",
+        "{} of {} test items ({:.1} %) have a file that is also in the training part ({files} files of test items)",
         items.len(),
         world.ids.len(),
         100.0 * share

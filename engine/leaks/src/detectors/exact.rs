@@ -1,8 +1,8 @@
-//! Fields and columns that hold the answer itself.
+//! Finds fields and columns that contain the answer itself.
 //!
-//! An intended feature may predict well, so prediction is not evidence. Four properties are evidence: the cell is the answer, spelled alike;
-//! it is the answer in another unit (a line with the same two coefficients for many items, to the last digit); nearly every value
-//! has one answer; or the order of the values is that of the answers.
+//! An intended feature may predict well, so a good prediction is not evidence. Four properties are evidence: the cell
+//! is spelled like the answer; it is the answer in a different unit (for many items, an exact linear function with the
+//! same two coefficients); nearly every value has only one answer; or the values have the order of the answers.
 
 use std::collections::{HashMap, HashSet};
 
@@ -13,10 +13,10 @@ use crate::statistics::{Random, correlation, counts, majority, purity, ranks, ta
 use crate::view::View;
 use crate::world::Label;
 
-/// Rows that must agree.
-const ENOUGH: usize = 20;
+/// Minimum number of rows that must agree.
+const MIN_ROWS: usize = 20;
 
-/// Pairs of items that lines are drawn through.
+/// Number of pairs of items through which lines are tried.
 const LINES: usize = 300;
 
 pub(super) fn find(view: &View<'_>, label: &Label, tests: &mut Tests) -> Vec<LeakFinding> {
@@ -27,7 +27,7 @@ pub(super) fn find(view: &View<'_>, label: &Label, tests: &mut Tests) -> Vec<Lea
             channel,
             Channel::Column | Channel::Field | Channel::Aligned | Channel::Sample
         );
-        if !is_value || values.len() < ENOUGH {
+        if !is_value || values.len() < MIN_ROWS {
             continue;
         }
         let cells = view.cells(values);
@@ -69,10 +69,14 @@ pub(super) fn find(view: &View<'_>, label: &Label, tests: &mut Tests) -> Vec<Lea
     found
 }
 
-/// A number that describes the content of a second file of the items, by which they are sorted by class: pictures in the colour of their class, a file that is empty for
-/// one class.
-pub(super) fn looks(view: &View<'_>, label: &Label, tests: &mut Tests) -> Option<LeakFinding> {
-    // The only file of an item is what it is to be recognized by.
+/// Finds a feature of additional files that separates the classes, for example pictures in the colour of their class,
+/// or a file that is empty for one class.
+pub(super) fn separating_feature(
+    view: &View<'_>,
+    label: &Label,
+    tests: &mut Tests,
+) -> Option<LeakFinding> {
+    // If an item has only one file, the features of this file are intended.
     let files = (Channel::Name, "the number of files".to_owned());
     let files = view.facts.all.get(&files).map(|counts| view.cells(counts));
     let several = |files: &Vec<Option<&str>>| {
@@ -95,7 +99,8 @@ pub(super) fn looks(view: &View<'_>, label: &Label, tests: &mut Tests) -> Option
             .map(|(place, number)| (number, view.answer(label, place)))
             .filter(|(number, _)| number.is_finite())
             .collect();
-        // Equal numbers are sorted by class: items of two classes with one number are not separated.
+        // Equal numbers are sorted by class. If items of two classes have the same number, the feature does not
+        // separate them.
         numbered.sort_by(|one, other| one.0.total_cmp(&other.0).then(one.1.cmp(other.1)));
         let classes = numbered
             .iter()
@@ -120,7 +125,7 @@ pub(super) fn looks(view: &View<'_>, label: &Label, tests: &mut Tests) -> Option
             continue;
         }
         let p = tests.record(1e-9);
-        let what = format!("{name} sorts the items by `{}`", label.name);
+        let what = format!("{name} separates the items by `{}`", label.name);
         return Some(
             LeakFinding::new(LeakLevel::Risk, "answers-elsewhere", what)
                 .evidence(facts::examples(view, label, &cells))
@@ -130,7 +135,7 @@ pub(super) fn looks(view: &View<'_>, label: &Label, tests: &mut Tests) -> Option
     None
 }
 
-/// Returns how the cells determine the answers, and the probability that this is chance.
+/// Returns how the cells determine the answers, and the probability of that by chance.
 fn exact_relation(
     channel: Channel,
     pairs: &[(usize, &str, &str)],
@@ -140,7 +145,7 @@ fn exact_relation(
     let answers: Vec<&str> = pairs.iter().map(|(_, _, answer)| *answer).collect();
     let guess = majority(&answers);
     let cells: HashSet<&str> = pairs.iter().map(|(_, cell, _)| *cell).collect();
-    if cells.len() < 2 || pairs.len() < ENOUGH {
+    if cells.len() < 2 || pairs.len() < MIN_ROWS {
         return None;
     }
     let equal = pairs
@@ -149,9 +154,9 @@ fn exact_relation(
         .count();
     let share = equal as f64 / pairs.len() as f64;
     let is_word = answers.iter().all(|answer| answer.parse::<f64>().is_err());
-    // Words that are spelled as the answers are were made for them.
+    // Words that are spelled like the answers are probably copies of them.
     let least = if is_word && channel == Channel::Column {
-        // A text may honestly be its own translation.
+        // In a translation task, some texts stay unchanged.
         0.9
     } else if is_word {
         (guess + 0.3).min(0.9)
@@ -164,13 +169,13 @@ fn exact_relation(
     }
     if label.is_class() {
         let classes = answers.iter().collect::<HashSet<_>>().len();
-        // Many values with one answer each are groups, which a test part may have for itself.
-        // If a part of the cells is the answer, the task is to rewrite texts, and equal texts have equal answers.
+        // Many values with one answer each are groups, and different groups in the test part are legitimate.
+        // If some cells are the answer, the task is to rewrite texts, and equal texts have equal answers.
         let is_input = is_word && (0.1..0.9).contains(&share);
         let is_code = cells.len() <= 20.max(5 * classes) && !is_input && may_be_code;
         if is_code && cells.len() * 4 <= pairs.len() && guess < 0.95 {
             let right = purity(pairs.iter().map(|(_, cell, answer)| (*cell, *answer)));
-            // As many codes as classes, in a file without ids, were made for the answers.
+            // A file without ids that contains as many codes as there are classes was probably made from the answers.
             let is_made = channel == Channel::Aligned && cells.len() == classes;
             if right >= 0.99 || is_made && right >= (guess + 0.3).min(0.9) {
                 let hits = (right * pairs.len() as f64) as usize;
@@ -200,7 +205,7 @@ fn exact_relation(
     {
         return Some((
             format!(
-                "is, for {:.0} % of items and perhaps in another unit,",
+                "is, for {:.0} % of items and perhaps in a different unit,",
                 100.0 * share
             ),
             1e-9,
@@ -213,10 +218,10 @@ fn exact_relation(
     None
 }
 
-/// Converts a text to another form. `None` if it has no such form.
+/// Decodes a text. `None` if it does not have this encoding.
 type Conversion = fn(&str) -> Option<String>;
 
-/// The cells as other texts, if all of them can be decoded.
+/// Returns the decoded cells for each encoding in which all cells can be decoded.
 fn decodings(pairs: &[(usize, &str, &str)]) -> Vec<(&'static str, Vec<String>)> {
     let forms: [(&str, Conversion); 3] = [
         ("decoded from base64", |cell| decoded(&base64(cell)?)),
@@ -237,7 +242,7 @@ fn decodings(pairs: &[(usize, &str, &str)]) -> Vec<(&'static str, Vec<String>)> 
         .collect()
 }
 
-/// A printable text.
+/// Converts decoded bytes to a printable text.
 fn decoded(bytes: &[u8]) -> Option<String> {
     let is_printable = bytes.iter().all(|byte| (0x20..0x7f).contains(byte));
     (is_printable && !bytes.is_empty()).then(|| String::from_utf8_lossy(bytes).into_owned())
@@ -294,10 +299,10 @@ pub(super) fn same(word: &str, value: &str) -> bool {
     }
 }
 
-/// Returns the fraction of items that are exactly on one line, if these are many with different answers.
+/// Returns the fraction of items that are exactly on one line. `None` if they are few or have few different answers.
 fn on_a_line(numbers: &[f64], truth: &[f64]) -> Option<f64> {
     let different: HashSet<u64> = truth.iter().map(|one| one.to_bits()).collect();
-    if different.len() < ENOUGH * 2 {
+    if different.len() < MIN_ROWS * 2 {
         return None;
     }
     let spread = {
@@ -330,10 +335,10 @@ fn on_a_line(numbers: &[f64], truth: &[f64]) -> Option<f64> {
         best = best.max(hits.len() as f64);
     }
     let share = best / different.len() as f64;
-    (best >= ENOUGH as f64 && share >= 0.05).then_some(share)
+    (best >= MIN_ROWS as f64 && share >= 0.05).then_some(share)
 }
 
-/// The area under the curve, if nearly every value of one of two classes is on one side of the values of the other.
+/// Returns the area under the curve if nearly all values of one class are above the values of the other class.
 fn separates(own: &[f64], answers: &[&str]) -> Option<f64> {
     let classes: HashMap<&str, usize> = counts(answers.iter().copied());
     let first = *answers.first().filter(|_| classes.len() == 2)?;
@@ -369,7 +374,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_through_a_part_of_the_items_is_found() {
+    fn a_line_through_some_of_the_items_is_found() {
         let truth: Vec<f64> = (0..200).map(|n| f64::from(n * 37 % 200) + 0.123).collect();
         let some: Vec<f64> = truth
             .iter()

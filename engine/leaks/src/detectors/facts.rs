@@ -1,12 +1,12 @@
 //! Measures how well every fact predicts the answers, beyond the intended features and beyond chance.
 //!
-//! A baseline of boosted trees learns the answers from the intended features, coarsely cut. Each fact makes a prediction of its
-//! own, by equal values or by the nearest numbers, always of items whose answers it has not seen. The gain is what the fact
-//! explains of the variance that the baseline leaves. A fact is reported if its gain is certain among all the tests of the run,
-//! and as large as its channel requires: a missing cell or the length of a file can predict a little without a leak,
-//! the order of members in an archive cannot.
+//! A baseline of boosted trees learns the answers from the intended features, which are divided into coarse bins. Each
+//! fact makes a separate prediction, from equal values or the nearest numbers, for items whose answers it has not seen.
+//! The gain is the fraction of the variance left by the baseline that the fact explains. A fact is reported if its gain
+//! is significant among all tests of the run, and as large as its channel requires. A missing cell or the length of a
+//! file can predict a little without a leak, but the order of members in an archive cannot.
 //!
-//! Intended features are leaks only if they hold the answer itself (see [`super::exact`]).
+//! Intended features are leaks only if they contain the answer itself (see [`super::exact`]).
 
 use std::collections::HashSet;
 
@@ -20,31 +20,31 @@ use crate::view::View;
 use crate::world::Label;
 use prep_failure::QuotedValue;
 
-/// Items that must have a fact.
-const FEWEST: usize = 20;
+/// Minimum number of items with a value of the fact.
+const MIN_ITEMS: usize = 20;
 
-/// Items of a group; more are a category.
+/// Maximum number of items of a group. A value with more items is a category.
 const MAX_GROUP: usize = 20;
 
-/// Facts of a run that are measured.
+/// Maximum number of facts that are measured.
 const MAX_TESTED: usize = 1_500;
 
-/// Words of a text that are looked at.
-const WORDS: usize = 8;
+/// Maximum number of words of a value that are measured separately.
+const MAX_WORDS: usize = 8;
 
-/// Facts that are looked at in pairs.
+/// Maximum number of facts that are measured in pairs.
 const MAX_PAIRED: usize = 40;
 
-/// A fact of few values.
-struct Form<'a> {
+/// A fact with few different values.
+struct CategoricalFact<'a> {
     name: &'a String,
     prediction: Prediction,
     cells: Vec<Option<&'a str>>,
-    /// The variance that it explains alone, beyond the baseline.
+    /// The fraction of the remaining variance that the fact alone explains beyond the baseline.
     beyond: f64,
 }
 
-/// Why a fact is reported.
+/// A finding about a fact, and its gain.
 pub(super) struct FactVerdict {
     pub finding: LeakFinding,
     pub gain: f64,
@@ -67,13 +67,13 @@ fn of_label(
     tests: &mut Tests,
 ) -> Vec<LeakFinding> {
     let mut found: Vec<FactVerdict> = Vec::new();
-    let mut forms: Vec<Form<'_>> = Vec::new();
+    let mut forms: Vec<CategoricalFact<'_>> = Vec::new();
     let mut seen: HashSet<Vec<Option<&str>>> = HashSet::new();
     let facts = view
         .facts
         .all
         .iter()
-        .filter(|(_, values)| values.len() >= FEWEST);
+        .filter(|(_, values)| values.len() >= MIN_ITEMS);
     let groups = groups(view);
     for ((channel, name), values) in facts.take(MAX_TESTED) {
         let cells = view.cells(values);
@@ -93,7 +93,7 @@ fn of_label(
         }
         let different: HashSet<&Option<&str>> = cells.iter().collect();
         if different.len() <= 8 {
-            forms.push(Form {
+            forms.push(CategoricalFact {
                 name,
                 prediction,
                 cells,
@@ -102,7 +102,7 @@ fn of_label(
         }
     }
     found.extend(together(&forms, label, targets, baseline, tests));
-    // Only the clearest findings of each channel are reported.
+    // Only the findings with the largest gain are reported for each channel.
     found.sort_by(|one, other| other.gain.total_cmp(&one.gain));
     let mut shown: Vec<&'static str> = Vec::new();
     let mut findings: Vec<LeakFinding> = Vec::new();
@@ -117,12 +117,12 @@ fn of_label(
         }
     }
     findings.extend(exact::find(view, label, tests));
-    findings.extend(exact::looks(view, label, tests));
+    findings.extend(exact::separating_feature(view, label, tests));
     findings.extend(formula::find(view, label, tests));
     findings
 }
 
-/// Columns of groups: visits of a patient, pictures of a place.
+/// Returns the columns that contain groups, for example patients or locations.
 fn groups<'a>(view: &'a View<'_>) -> Vec<Vec<Option<&'a str>>> {
     let columns = view.facts.all.iter();
     let columns = columns.filter(|((channel, _), _)| *channel == Channel::Column);
@@ -131,13 +131,13 @@ fn groups<'a>(view: &'a View<'_>) -> Vec<Vec<Option<&'a str>>> {
         .filter(|cells| {
             let present = cells.iter().flatten().count();
             let different = cells.iter().flatten().collect::<HashSet<_>>().len();
-            different >= FEWEST && different * 2 <= present && different * MAX_GROUP >= present
+            different >= MIN_ITEMS && different * 2 <= present && different * MAX_GROUP >= present
         })
         .collect()
 }
 
-/// The gain of an order without neighbours of the same group: rows of a group are next to each other, and their answers
-/// agree, without a leak.
+/// Returns the gain of an order if neighbours of the same group are ignored. Rows of a group are next to each other and
+/// their answers agree, which is not a leak.
 fn beyond_groups(
     gain_of_all: Gain,
     cells: &[Option<&str>],
@@ -151,7 +151,7 @@ fn beyond_groups(
         let prediction = by_nearest_of_others(&numbers, &targets.test, groups);
         gain(targets, base, &prediction)
     });
-    // Remainders have few values, which are not next to each other.
+    // Remainders have few different values, so nearest numbers are meaningless.
     let different: HashSet<u64> = numbers.iter().map(|one| one.to_bits()).collect();
     let is_order = different.len() * 2 > numbers.len();
     std::iter::once(gain_of_all)
@@ -160,7 +160,7 @@ fn beyond_groups(
         .unwrap_or(gain_of_all)
 }
 
-/// The better of the predictions that a fact makes.
+/// Returns the best of the predictions that a fact makes.
 pub(super) fn best(
     channel: Channel,
     cells: &[Option<&str>],
@@ -173,7 +173,8 @@ pub(super) fn best(
     if different.len() < 2 && !is_partial || different.is_empty() {
         return None;
     }
-    // Sizes of pictures are features of the baseline, too; everything else is measured beyond it.
+    // Picture sizes are also features of the baseline, so they are measured alone. All other facts are measured beyond
+    // the baseline.
     let base = baseline
         .prediction
         .as_ref()
@@ -189,14 +190,14 @@ pub(super) fn best(
             predictions.push(by_nearest(&numbers, &targets.test));
         }
     }
-    // Texts of their own may still have a word in common.
+    // Texts that are all different may still share words.
     if different.len() * 2 > present
         && matches!(
             channel,
             Channel::Metadata | Channel::Name | Channel::Packing
         )
     {
-        for place in 0..WORDS {
+        for place in 0..MAX_WORDS {
             let word = |cell: &Option<&'_ str>| -> Option<String> {
                 cell.and_then(|cell| ids::words(cell).get(place).map(|word| (*word).to_owned()))
             };
@@ -222,16 +223,16 @@ pub(super) fn numbers(cells: &[Option<&str>]) -> Vec<f64> {
     cells.iter().map(number).collect()
 }
 
-/// The gain that a channel requires, since honest data have a little of it, too.
-fn required(channel: Channel, name: &str) -> f64 {
+/// Returns the minimum gain for a finding. It is above the gain that data without a leak reach in this channel.
+fn required_gain(channel: Channel, name: &str) -> f64 {
     match channel {
         Channel::Missing => 0.13,
         Channel::Form if name.starts_with("the last sign") => 0.25,
         Channel::Form if name.starts_with("the spelling") => 0.15,
-        // Things of one owner, or of one kind, are alike.
+        // Items of the same owner or kind are similar.
         Channel::Form if name.starts_with("how often") => 0.2,
         Channel::Form if name.starts_with("the signs between") => 0.15,
-        // Honest texts of one kind begin or quote more often in one way.
+        // Without a leak, texts of the same kind often begin or quote in the same way.
         Channel::Form if name.starts_with("the typographic signs") => 0.15,
         Channel::Form if name.starts_with("the first letter") => 0.15,
         Channel::Size => 0.2,
@@ -250,18 +251,19 @@ fn judge(
     view: &View<'_>,
 ) -> Option<FactVerdict> {
     let different: HashSet<&str> = cells.iter().flatten().copied().collect();
-    let mut least = required(channel, name);
-    // Honest pictures have many sizes. If few sizes predict the answer, somebody chose them.
+    let mut least = required_gain(channel, name);
+    // Unprocessed pictures have many sizes. If there are only a few and they predict the answer, the sizes were chosen
+    // on purpose.
     if channel == Channel::Pixels && different.len() > 24 {
         least = 0.9;
     }
-    // Without a decoder a length is part of the content.
+    // If the content is not decoded, the length is also an intended feature.
     if channel == Channel::Size && !view.looks_into_files {
         least = 0.4;
     }
     let pure = match channel {
         Channel::Missing | Channel::Membership | Channel::Metadata | Channel::Name => {
-            pure(cells, &view.answers(label))
+            pure_value(cells, &view.answers(label))
         }
         _ => None,
     };
@@ -290,7 +292,7 @@ fn judge(
         _ => {
             let beyond = match baseline_share(gain) {
                 true => format!(
-                    " ({:.0} % of what the intended features leave)",
+                    " ({:.0} % of the variance that the intended features leave)",
                     100.0 * gain.beyond
                 ),
                 false => String::new(),
@@ -315,7 +317,7 @@ fn baseline_share(gain: &Gain) -> bool {
     (gain.beyond - gain.alone).abs() > 0.01
 }
 
-/// Items with different values, and their answers.
+/// Returns examples of items with different answers.
 pub(super) fn examples(view: &View<'_>, label: &Label, cells: &[Option<&str>]) -> Vec<String> {
     let mut seen = HashSet::new();
     let mut examples = Vec::new();
@@ -331,8 +333,8 @@ pub(super) fn examples(view: &View<'_>, label: &Label, cells: &[Option<&str>]) -
     examples
 }
 
-/// A value whose items nearly all have one answer.
-struct Pure {
+/// A value whose items nearly all have the same answer.
+struct PureValue {
     value: String,
     answer: String,
     count: usize,
@@ -341,16 +343,16 @@ struct Pure {
     p: f64,
 }
 
-fn pure(cells: &[Option<&str>], answers: &[&str]) -> Option<Pure> {
+fn pure_value(cells: &[Option<&str>], answers: &[&str]) -> Option<PureValue> {
     let count_of = |answer: &str| answers.iter().filter(|one| **one == answer).count();
     let mut by_value: std::collections::BTreeMap<Option<&str>, Vec<&str>> =
         std::collections::BTreeMap::new();
     for (cell, answer) in cells.iter().zip(answers) {
         by_value.entry(*cell).or_default().push(answer);
     }
-    let mut best: Option<Pure> = None;
+    let mut best: Option<PureValue> = None;
     for (value, own) in by_value {
-        if own.len() < FEWEST || own.len() * 50 < cells.len() {
+        if own.len() < MIN_ITEMS || own.len() * 50 < cells.len() {
             continue;
         }
         let counts = crate::statistics::counts(own.iter().copied());
@@ -364,7 +366,7 @@ fn pure(cells: &[Option<&str>], answers: &[&str]) -> Option<Pure> {
         }
         let p = crate::statistics::tail_of_binomial(own.len(), hits, base);
         if best.as_ref().is_none_or(|best| p < best.p) {
-            best = Some(Pure {
+            best = Some(PureValue {
                 value: value.map_or("none".to_owned(), |value| QuotedValue(value).to_string()),
                 answer: answer.to_owned(),
                 count: own.len(),
@@ -377,9 +379,9 @@ fn pure(cells: &[Option<&str>], answers: &[&str]) -> Option<Pure> {
     best
 }
 
-/// Measures facts of few values together: in pairs, and as a sum.
+/// Measures facts with few values together: in pairs, and all of them as a sum.
 fn together(
-    forms: &[Form<'_>],
+    forms: &[CategoricalFact<'_>],
     label: &Label,
     targets: &Targets,
     baseline: &Baseline,
@@ -387,21 +389,21 @@ fn together(
 ) -> Vec<FactVerdict> {
     let mut found = Vec::new();
     let base = baseline.prediction.as_ref();
-    // Values that nearly all items share combine to nothing.
-    let varied: Vec<&Form<'_>> = forms
+    // Facts with the same value for nearly all items are excluded.
+    let varied: Vec<&CategoricalFact<'_>> = forms
         .iter()
         .filter(|form| crate::statistics::majority(&form.cells) <= 0.9)
         .take(MAX_PAIRED)
         .collect();
     for (place, form) in varied.iter().enumerate() {
-        let Form {
+        let CategoricalFact {
             name,
             cells,
             beyond,
             ..
         } = form;
         for other in varied.get(place + 1..).unwrap_or_default() {
-            let Form {
+            let CategoricalFact {
                 name: other_name,
                 cells: others,
                 beyond: other_beyond,

@@ -1,10 +1,11 @@
-//! `groups`: families in ids. Items whose ids share a part (`0042_01` and `0042_02`) agree in their answers, and the split has put
-//! members of one family into both parts.
+//! `groups`: finds families of items in ids. Items whose ids share a part (`0042_01` and `0042_02`) have similar
+//! answers, and the split put members of the same family into both parts.
 //!
-//! Few test items have a companion, and companions agree little more often than others do, so the test items alone prove nothing. But
-//! the training part shows that families agree, and the part of the id shows which test items belong to them. So
-//! the statistic is the mean agreement of pairs within families, of both parts. Without families the products of two standardised answers
-//! have mean 0 and variance 1, whatever their number.
+//! Few test items have a companion, and the answers of companions agree only a little more often than those of other
+//! items. So the test items alone prove nothing. But the training part shows that families agree, and the ids show
+//! which test items belong to them. Therefore the statistic is the mean agreement of pairs within families, in both
+//! parts. Without families, the products of two standardized answers have mean 0 and variance 1, for any number of
+//! pairs.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -15,20 +16,20 @@ use crate::model::Targets;
 use crate::statistics::normal_tail;
 use crate::view::View;
 
-/// Families of more members are classes or sites.
+/// Maximum number of members of a family. Larger ones are classes or sites.
 const MAX_FAMILY: usize = 50;
 
-/// Members of a family of which pairs are made.
+/// Maximum number of members of a family that are paired.
 const MAX_PAIRED: usize = 8;
 
-/// Items for each family, on average, below which parts are names of families.
-const OF_CATEGORY: usize = 8;
+/// Maximum mean number of items per value. Parts of ids with more items per value are categories, not families.
+const MAX_MEAN_FAMILY: usize = 8;
 
-/// The fraction of test items that must have a companion in the training part.
+/// Minimum fraction of test items with a companion in the training part.
 const MIN_DIVIDED: f64 = 0.1;
 
-/// The correlation of companions' answers that counts.
-const AGREEMENT: f64 = 0.02;
+/// Minimum correlation of companions' answers.
+const MIN_AGREEMENT: f64 = 0.02;
 
 pub(super) fn find(view: &View<'_>, tests: &mut Tests) -> Option<LeakFinding> {
     let (label, targets) = view.targets().next()?;
@@ -46,7 +47,7 @@ pub(super) fn find(view: &View<'_>, tests: &mut Tests) -> Option<LeakFinding> {
     if count < 2 || !both.clone().all(|id| is_uniform(&id)) {
         return None;
     }
-    let answers = standardised(targets, &rows);
+    let answers = standardized(targets, &rows);
     let mut best: Option<LeakFinding> = None;
     let mut least = f64::INFINITY;
     for place in 0..count {
@@ -56,7 +57,7 @@ pub(super) fn find(view: &View<'_>, tests: &mut Tests) -> Option<LeakFinding> {
             families.entry(part).or_default().push(number);
         }
         let items = test.len() + trained.len();
-        if families.len() * OF_CATEGORY <= items || families.len() == items {
+        if families.len() * MAX_MEAN_FAMILY <= items || families.len() == items {
             continue;
         }
         let divided: HashSet<usize> = families
@@ -71,7 +72,7 @@ pub(super) fn find(view: &View<'_>, tests: &mut Tests) -> Option<LeakFinding> {
         }
         let (agreement, pairs) = agreement(families.values(), &answers);
         let p = tests.record(normal_tail(agreement * (pairs as f64).sqrt()));
-        if agreement < AGREEMENT || p >= least {
+        if agreement < MIN_AGREEMENT || p >= least {
             continue;
         }
         least = p;
@@ -99,8 +100,9 @@ pub(super) fn find(view: &View<'_>, tests: &mut Tests) -> Option<LeakFinding> {
     best
 }
 
-/// The answers of test and training items, each column with mean 0 and variance 1. Columns that never vary are left out.
-fn standardised(targets: &Targets, train: &[Vec<f64>]) -> Vec<Vec<f64>> {
+/// Returns the answers of test and training items, with mean 0 and variance 1 in each column. Constant columns are
+/// omitted.
+fn standardized(targets: &Targets, train: &[Vec<f64>]) -> Vec<Vec<f64>> {
     let mut rows: Vec<Vec<f64>> = targets.test.iter().chain(train).cloned().collect();
     for column in 0..targets.width {
         let cell = |row: &Vec<f64>| row.get(column).copied().unwrap_or(0.0);
@@ -121,14 +123,14 @@ fn standardised(targets: &Targets, train: &[Vec<f64>]) -> Vec<Vec<f64>> {
     rows
 }
 
-/// The mean product of two members' answers, and the number of pairs.
+/// Returns the mean product of the answers of two members, and the number of pairs.
 fn agreement<'a>(
     families: impl Iterator<Item = &'a Vec<usize>>,
     answers: &[Vec<f64>],
 ) -> (f64, usize) {
     let (mut sum, mut pairs) = (0.0, 0_usize);
     for family in families.filter(|family| family.len() <= MAX_FAMILY) {
-        // Evenly, so that members of both parts are paired.
+        // Select members evenly, so that members of both parts are paired.
         let step = family.len().div_ceil(MAX_PAIRED).max(1);
         let some: Vec<&Vec<f64>> = family
             .iter()
@@ -152,7 +154,7 @@ mod tests {
     use crate::statistics::Random;
 
     #[test]
-    fn companions_that_agree_a_little_are_certain_in_the_whole() {
+    fn weak_agreement_is_significant_over_many_families() {
         let mut random = Random::new(9);
         let families: Vec<Vec<usize>> = (0..2000).map(|n| vec![2 * n, 2 * n + 1]).collect();
         let mut made = |together: usize| -> Vec<Vec<f64>> {

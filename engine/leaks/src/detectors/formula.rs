@@ -1,7 +1,7 @@
-//! `column`: the answer is a sum or a product of columns, to the last digit.
+//! `column`: finds answers that are exactly a sum or product of columns.
 //!
-//! An honest model leaves an error. If a linear combination of columns, or of their logarithms, has none for items that it was not
-//! fitted to, the answer was computed from these columns, or they from it.
+//! A model of real data always has an error. If a linear combination of columns, or of their logarithms, has no error
+//! for items that it was not fitted to, the answer was computed from these columns, or the columns from the answer.
 
 use super::Tests;
 use crate::facts::Channel;
@@ -10,17 +10,17 @@ use crate::model::least_squares;
 use crate::view::View;
 use crate::world::Label;
 
-/// Columns that are looked at.
+/// Maximum number of columns that are tried.
 const MAX_COLUMNS: usize = 40;
 
-/// Items for each column that is fitted.
-const PER_COLUMN: usize = 4;
+/// Minimum number of items per fitted column.
+const ITEMS_PER_COLUMN: usize = 4;
 
-/// The largest error for nine of ten items, in spreads of the answers.
-const EXACT: f64 = 1e-3;
+/// Maximum error of nine of ten items, as a fraction of the standard deviation of the answers.
+const MAX_ERROR: f64 = 1e-3;
 
-/// A coefficient times the spread of its column, in spreads of the answers, that counts.
-const COUNTS: f64 = 1e-2;
+/// Minimum effect of a column: its coefficient times its standard deviation, as a fraction of that of the answers.
+const MIN_EFFECT: f64 = 1e-2;
 
 pub(super) fn find(view: &View<'_>, label: &Label, tests: &mut Tests) -> Option<LeakFinding> {
     if label.is_class() {
@@ -43,7 +43,7 @@ pub(super) fn find(view: &View<'_>, label: &Label, tests: &mut Tests) -> Option<
             columns.push((name, numbers));
         }
     }
-    if columns.len() < 2 || truth.len() < PER_COLUMN * columns.len() || !all_finite(truth) {
+    if columns.len() < 2 || truth.len() < ITEMS_PER_COLUMN * columns.len() || !all_finite(truth) {
         return None;
     }
     let found = exact(&columns, truth)
@@ -62,7 +62,7 @@ pub(super) fn find(view: &View<'_>, label: &Label, tests: &mut Tests) -> Option<
     let (how, names) = found?;
     let p = tests.record(1e-12);
     let what = format!(
-        "`{}` is a {how} of {}, each with a factor, to the last digits",
+        "`{}` is exactly a {how} of {}, each with a factor",
         label.name,
         names.join(" and ")
     );
@@ -84,7 +84,7 @@ pub(super) fn find(view: &View<'_>, label: &Label, tests: &mut Tests) -> Option<
     )
 }
 
-/// The columns of which the truth is a linear combination, two of them or more.
+/// Returns the columns of which the truth is a linear combination, if there are at least two.
 fn exact<'a>(columns: &[(&'a str, Vec<f64>)], truth: &[f64]) -> Option<Vec<&'a str>> {
     let usual = spread(truth);
     if usual <= 0.0 || columns.len() < 2 {
@@ -99,7 +99,7 @@ fn exact<'a>(columns: &[(&'a str, Vec<f64>)], truth: &[f64]) -> Option<Vec<&'a s
         });
         std::iter::once(1.0).chain(scaled).collect()
     };
-    // Fitted to every other item.
+    // Fit on every second item.
     let fitted = (0..truth.len()).step_by(2);
     let rows: Vec<(Vec<f64>, f64)> = fitted
         .map(|item| (row(item), truth.get(item).copied().unwrap_or(0.0)))
@@ -115,14 +115,14 @@ fn exact<'a>(columns: &[(&'a str, Vec<f64>)], truth: &[f64]) -> Option<Vec<&'a s
     errors.sort_by(f64::total_cmp);
     if errors
         .get(errors.len() * 9 / 10)
-        .is_none_or(|most| *most > EXACT)
+        .is_none_or(|most| *most > MAX_ERROR)
     {
         return None;
     }
     let names: Vec<&str> = columns
         .iter()
         .zip(weights.iter().skip(1))
-        .filter(|(_, weight)| weight.abs() >= COUNTS * usual)
+        .filter(|(_, weight)| weight.abs() >= MIN_EFFECT * usual)
         .map(|((name, _), _)| *name)
         .collect();
     (names.len() >= 2).then_some(names)
@@ -148,7 +148,7 @@ mod tests {
     use crate::statistics::Random;
 
     #[test]
-    fn sums_and_products_are_found_and_noise_is_not() {
+    fn sums_and_products_of_columns_are_found() {
         let mut random = Random::new(5);
         let mut numbers = || -> Vec<f64> {
             (0..200)
@@ -165,7 +165,7 @@ mod tests {
             .map(|(one, noise)| one + 0.02 * noise)
             .collect();
         assert_eq!(exact(&columns, &noisy), None);
-        // One column alone is found by another rule.
+        // A single column is found by the detector `exact`.
         assert_eq!(exact(&columns, &a), None);
     }
 }

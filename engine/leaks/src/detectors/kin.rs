@@ -1,9 +1,10 @@
-//! `groups` and `neighbours`: test items that have kin in the training part, by a group that both name, or by nearness in a
-//! number, a time or an id.
+//! `groups` and `neighbours`: finds test items that are related to training items: by a common group, or because a
+//! number, a time or an id is close.
 //!
-//! The answers of the kin make a prediction. It counts beyond the baseline, whose features are cut into 16 bins: a smooth
-//! dependence on a date or a size is known to the baseline, a particular neighbour is not. Columns of few values with many items
-//! each are categories, which are intended features; groups have few items each.
+//! The answers of the related training items are a prediction, and its gain beyond the baseline is measured. The
+//! baseline divides features into 16 bins. So it knows a smooth dependence on a date or a size, but not a particular
+//! neighbour. Columns with many items per value are categories, which are intended features. Groups have few items per
+//! value.
 
 use std::collections::{HashMap, HashSet};
 
@@ -17,17 +18,17 @@ use crate::table::{Table, is_missing};
 use crate::view::View;
 use crate::world::Label;
 
-/// Test items that must have kin.
-const FEWEST: usize = 20;
+/// Minimum number of test items with related training items.
+const MIN_ITEMS: usize = 20;
 
-/// The variance that the answers of kin must explain beyond the baseline.
+/// Minimum fraction of the remaining variance that the answers of related items must explain beyond the baseline.
 const MIN_VARIANCE: f64 = 0.1;
 
-/// Items of a category for each of its values; groups have fewer.
-const OF_CATEGORY: usize = 8;
+/// Number of items per value from which a column contains categories instead of groups.
+const MIN_CATEGORY_ITEMS: usize = 8;
 
-/// A name or number that both parts have.
-struct Tie<'a> {
+/// A property of items in both parts, by which they may be related.
+struct Relation<'a> {
     what: String,
     test: Vec<Option<&'a str>>,
     train: Vec<&'a str>,
@@ -45,16 +46,16 @@ pub(super) fn find(view: &View<'_>, tests: &mut Tests) -> Vec<LeakFinding> {
         else {
             continue;
         };
-        let owned = [trained(view, train), places(view, train)].concat();
-        let ties = ties(view, label, &owned);
-        if ties.is_empty() {
+        let owned = [trained(view, train), positions(view, train)].concat();
+        let relations = relations(view, label, &owned);
+        if relations.is_empty() {
             continue;
         }
         let baseline = view.baseline(label, targets);
         let base = baseline.prediction.as_ref();
-        for tie in &ties {
-            let near = by_number(tie, targets, &rows, base);
-            let group = by_group(tie, view, targets, &rows, base);
+        for relation in &relations {
+            let near = by_number(relation, targets, &rows, base);
+            let group = by_group(relation, view, targets, &rows, base);
             for (detector, how, result) in [
                 ("neighbours", "nearest to", near),
                 ("groups", "with the same", group),
@@ -66,13 +67,13 @@ pub(super) fn find(view: &View<'_>, tests: &mut Tests) -> Vec<LeakFinding> {
                 }
                 let what = format!(
                     "the answers of the training items {how} {} explain {:.0} % of the variance of `{}` that the intended features leave; {kin} of {} test items have some",
-                    tie.what,
+                    relation.what,
                     100.0 * told.beyond,
                     label.name,
                     view.chosen.len()
                 );
                 let finding = LeakFinding::new(LeakLevel::Risk, detector, what)
-                    .evidence(examples(view, label, &tie.test))
+                    .evidence(examples(view, label, &relation.test))
                     .p_value(told.p);
                 found.push((told.beyond, finding));
             }
@@ -84,13 +85,13 @@ pub(super) fn find(view: &View<'_>, tests: &mut Tests) -> Vec<LeakFinding> {
 }
 
 fn by_number(
-    tie: &Tie<'_>,
+    relation: &Relation<'_>,
     targets: &Targets,
     rows: &[Vec<f64>],
     base: Option<&Prediction>,
 ) -> Option<(Gain, usize)> {
-    let test = numbers(&tie.test);
-    let train: Vec<f64> = tie
+    let test = numbers(&relation.test);
+    let train: Vec<f64> = relation
         .train
         .iter()
         .map(|cell| crate::model::number(cell).unwrap_or(f64::NAN))
@@ -100,7 +101,7 @@ fn by_number(
     let is_fine = different.len() * 2 >= train.len()
         && finite(&test) * 10 >= test.len() * 9
         && finite(&train) * 10 >= train.len() * 9;
-    if !is_fine || train.len() < 2 * FEWEST {
+    if !is_fine || train.len() < 2 * MIN_ITEMS {
         return None;
     }
     let told = nearest_from_train(&test, &train, rows);
@@ -108,19 +109,19 @@ fn by_number(
 }
 
 fn by_group(
-    tie: &Tie<'_>,
+    relation: &Relation<'_>,
     view: &View<'_>,
     targets: &Targets,
     rows: &[Vec<f64>],
     base: Option<&Prediction>,
 ) -> Option<(Gain, usize)> {
-    let known: HashSet<&str> = tie
+    let known: HashSet<&str> = relation
         .train
         .iter()
         .copied()
         .filter(|cell| !is_missing(cell))
         .collect();
-    let test = tie
+    let test = relation
         .test
         .iter()
         .map(|cell| cell.filter(|cell| known.contains(cell)));
@@ -129,17 +130,17 @@ fn by_group(
     let all: HashSet<&str> = known
         .iter()
         .copied()
-        .chain(tie.test.iter().flatten().copied())
+        .chain(relation.test.iter().flatten().copied())
         .collect();
-    let items = tie.train.len() + view.world.ids.len();
-    if kin < FEWEST || all.len() * OF_CATEGORY <= items {
+    let items = relation.train.len() + view.world.ids.len();
+    if kin < MIN_ITEMS || all.len() * MIN_CATEGORY_ITEMS <= items {
         return None;
     }
-    let told = value_from_train(&test, &tie.train, rows);
+    let told = value_from_train(&test, &relation.train, rows);
     Some((gain(targets, base, &told), kin))
 }
 
-/// A tie that no table has.
+/// A property that is not a column of a table.
 #[derive(Clone)]
 struct Owned {
     what: String,
@@ -147,13 +148,13 @@ struct Owned {
     train: Vec<String>,
 }
 
-/// The name that stands for an id: without directories and ending.
+/// Returns an id without directories and suffix.
 pub(super) fn stem(id: &str) -> &str {
     let name = id.rsplit('/').next().unwrap_or(id);
     name.split('.').next().unwrap_or(name)
 }
 
-/// Times and metadata of files of both parts.
+/// Returns the times and metadata of files in both parts.
 fn trained(view: &View<'_>, train: &Table) -> Vec<Owned> {
     let world = view.world;
     let Some(ids) = world.train_ids(train) else {
@@ -178,8 +179,8 @@ fn trained(view: &View<'_>, train: &Table) -> Vec<Owned> {
     both.collect()
 }
 
-/// The places of items of both parts in texts that name both: lists of ids in an order of their own.
-fn places(view: &View<'_>, train: &Table) -> Vec<Owned> {
+/// Returns the positions of items in text files that contain ids of both parts, for example lists of ids.
+fn positions(view: &View<'_>, train: &Table) -> Vec<Owned> {
     let world = view.world;
     let Some(ids) = world.train_ids(train).filter(|_| !world.has_plain_ids()) else {
         return Vec::new();
@@ -210,27 +211,27 @@ fn places(view: &View<'_>, train: &Table) -> Vec<Owned> {
                 hits.1 += 1;
             }
         }
-        if hits.0 >= FEWEST && hits.1 >= FEWEST {
-            let what = format!("the place in {path}");
+        if hits.0 >= MIN_ITEMS && hits.1 >= MIN_ITEMS {
+            let what = format!("the position in {path}");
             found.push(Owned { what, test, train });
         }
     }
     found
 }
 
-/// Columns of test and train tables, and the ids with their parts.
-fn ties<'a>(view: &View<'a>, label: &Label, owned: &'a [Owned]) -> Vec<Tie<'a>> {
+/// Returns the columns that test and train tables share, and the parts and numbers of ids.
+fn relations<'a>(view: &View<'a>, label: &Label, owned: &'a [Owned]) -> Vec<Relation<'a>> {
     let world = view.world;
-    let mut ties: Vec<Tie<'a>> = owned
+    let mut relations: Vec<Relation<'a>> = owned
         .iter()
-        .map(|one| Tie {
+        .map(|one| Relation {
             what: one.what.clone(),
             test: one.test.iter().map(Option::as_deref).collect(),
             train: one.train.iter().map(String::as_str).collect(),
         })
         .collect();
     let Some(train) = world.train_table(label) else {
-        return ties;
+        return relations;
     };
     let ids: Vec<&'a str> = view
         .chosen
@@ -243,7 +244,7 @@ fn ties<'a>(view: &View<'a>, label: &Label, owned: &'a [Owned]) -> Vec<Tie<'a>> 
         if count > 1 && parts.iter().all(|one| one.len() == count) {
             let others: Vec<Vec<&'a str>> = trained.iter().map(|id| ids::parts(id)).collect();
             for place in 0..count {
-                ties.push(Tie {
+                relations.push(Relation {
                     what: format!("word {} of ids", place + 1),
                     test: parts.iter().map(|one| one.get(place).copied()).collect(),
                     train: others
@@ -259,7 +260,7 @@ fn ties<'a>(view: &View<'a>, label: &Label, owned: &'a [Owned]) -> Vec<Tie<'a>> 
                 .rev()
                 .find(|word| word.parse::<u64>().is_ok())
         };
-        ties.push(Tie {
+        relations.push(Relation {
             what: "number in ids".to_owned(),
             test: ids.iter().map(|id| words(id)).collect(),
             train: trained.iter().map(|id| words(id).unwrap_or("")).collect(),
@@ -278,7 +279,7 @@ fn ties<'a>(view: &View<'a>, label: &Label, owned: &'a [Owned]) -> Vec<Tie<'a>> 
             ) else {
                 continue;
             };
-            ties.push(Tie {
+            relations.push(Relation {
                 what: format!("`{name}`"),
                 test: view
                     .chosen
@@ -289,5 +290,5 @@ fn ties<'a>(view: &View<'a>, label: &Label, owned: &'a [Owned]) -> Vec<Tie<'a>> 
             });
         }
     }
-    ties
+    relations
 }

@@ -1,7 +1,8 @@
-//! `neighbours`: rows that name another item. A training row that names a test item (`see_also`, `duplicate_of`), a test row that names
-//! a training item, or a table of pairs shows whose answer may be the same.
+//! `neighbours`: finds rows that refer to a different item. Examples are a training row with the id of a test item
+//! (`see_also`, `duplicate_of`), a test row with the id of a training item, and a table of pairs. The two items may
+//! have the same answer.
 //!
-//! The answers of the named training items make a prediction, which counts beyond the baseline.
+//! The answers of the linked training items are a prediction, and its gain beyond the baseline is measured.
 
 use std::collections::HashMap;
 
@@ -13,14 +14,14 @@ use crate::table::Table;
 use crate::view::View;
 use crate::world::{Label, World};
 
-/// Test items that must be linked.
-const FEWEST: usize = 20;
+/// Minimum number of linked test items.
+const MIN_ITEMS: usize = 20;
 
-/// The variance that the answers of linked items must explain beyond the baseline.
-const LEAST: f64 = 0.1;
+/// Minimum fraction of the remaining variance that the answers of linked items must explain beyond the baseline.
+const MIN_VARIANCE: f64 = 0.1;
 
-/// Columns whose first cells are looked at, to find out whether they name anything.
-const SOME: usize = 5_000;
+/// Number of first cells of a column that are checked for ids.
+const CHECKED_CELLS: usize = 5_000;
 
 /// Links of a pair of columns: a test item and a row of the training table.
 struct Links {
@@ -39,13 +40,13 @@ pub(super) fn find(view: &View<'_>, tests: &mut Tests) -> Vec<LeakFinding> {
             continue;
         };
         for links in all_links(view.world, train) {
-            found.extend(judged(view, label, targets, &rows, &links, tests));
+            found.extend(measure(view, label, targets, &rows, &links, tests));
         }
     }
     found
 }
 
-fn judged(
+fn measure(
     view: &View<'_>,
     label: &Label,
     targets: &Targets,
@@ -72,17 +73,17 @@ fn judged(
         rows: means.collect(),
     };
     let linked = prediction.rows.iter().flatten().count();
-    if linked < FEWEST {
+    if linked < MIN_ITEMS {
         return None;
     }
     let baseline = view.baseline(label, targets);
     let told = gain(targets, baseline.prediction.as_ref(), &prediction);
     tests.record(told.p);
-    if told.beyond < LEAST {
+    if told.beyond < MIN_VARIANCE {
         return None;
     }
     let what = format!(
-        "{} of {linked} test items with the training items that are named there: their answers explain {:.0} % of the variance of `{}` that the intended features leave",
+        "{} of {linked} test items with training items: the answers of these training items explain {:.0} % of the variance of `{}` that the intended features leave",
         links.what,
         100.0 * told.beyond,
         label.name
@@ -104,14 +105,15 @@ fn judged(
     )
 }
 
-/// Pairs of columns in one table, one of which names test items and the other one training items.
+/// Finds pairs of columns in the same table, of which one contains ids of test items and the other one ids of training
+/// items.
 fn all_links(world: &World, train: &Table) -> Vec<Links> {
     let mut found = Vec::new();
     let Some(ids) = world.train_ids(train) else {
         return found;
     };
     let row_of: HashMap<&str, usize> = ids.iter().map(String::as_str).zip(0..).collect();
-    // Renumbered parts have the same ids.
+    // If both parts are numbered separately, they have the same ids.
     if world.has_plain_ids() || world.ids.iter().any(|id| row_of.contains_key(id.as_str())) {
         return found;
     }
@@ -122,10 +124,10 @@ fn all_links(world: &World, train: &Table) -> Vec<Links> {
     {
         let columns = || shown.table.names.iter().zip(&shown.table.columns);
         let of_test = columns().filter(|(_, cells)| {
-            let hits = cells.iter().take(SOME);
+            let hits = cells.iter().take(CHECKED_CELLS);
             hits.filter(|cell| world.item_of_name(cell).is_some())
                 .count()
-                >= FEWEST
+                >= MIN_ITEMS
         });
         for (name, cells) in of_test {
             for (other, trained) in columns().filter(|(other, _)| *other != name) {
@@ -137,7 +139,7 @@ fn all_links(world: &World, train: &Table) -> Vec<Links> {
                         Some((world.item_of_name(cell)?, *row))
                     })
                     .collect();
-                if pairs.len() >= FEWEST {
+                if pairs.len() >= MIN_ITEMS {
                     let what = format!("{} pairs `{name}` and `{other}`", shown.path);
                     found.push(Links { what, pairs });
                 }

@@ -1,4 +1,4 @@
-//! One file per detector.
+//! All detectors, one file each.
 
 mod answers_elsewhere;
 mod column;
@@ -30,7 +30,7 @@ use crate::finding::{LeakFinding, LeakLevel};
 use crate::view::View;
 use crate::world::World;
 
-/// The name of a detector.
+/// The names of all detectors.
 pub const NAMES: &[&str] = &[
     "shown-before",
     "answers-elsewhere",
@@ -53,24 +53,25 @@ pub const NAMES: &[&str] = &[
     "combined",
 ];
 
-/// All tests that were made, whatever they came to.
+/// The p-values of all statistical tests of the run, including those without a finding.
 #[derive(Debug, Default)]
 pub(crate) struct Tests {
     pub p_values: Vec<f64>,
 }
 
 impl Tests {
-    /// Notes a test.
+    /// Adds the p-value of a test, and returns it.
     pub(crate) fn record(&mut self, p: f64) -> f64 {
         self.p_values.push(p);
         p
     }
 }
 
-/// Everything that is found, the cheapest detectors first. `seen` are the facts that were collected from files.
+/// Runs all detectors, the fastest ones first, and returns their findings. `seen` contains the facts that were
+/// collected while the files were read.
 ///
 /// # Errors
-/// When an array cannot be read.
+/// If an array cannot be read.
 pub(crate) fn all(
     world: &World,
     seen: Facts,
@@ -106,7 +107,7 @@ pub(crate) fn all(
     Ok(found)
 }
 
-/// Whether a finding about cells is about a column that is reported for its values.
+/// Returns whether a finding about cells concerns a column that is already reported because of its values.
 fn is_of_column(one: &LeakFinding, column: &LeakFinding) -> bool {
     let name = column.what.split('`').nth(1).unwrap_or_default();
     matches!(one.detector, "cells" | "combined") && one.what.contains(&format!("`{name}`"))

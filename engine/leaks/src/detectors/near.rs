@@ -1,9 +1,10 @@
 //! `near`: finds texts of test items that are almost equal to a text of the training part.
 //!
-//! Texts are taken apart into runs of three words, without case and signs. Candidates share one of eight bands of four minima
-//! of hashes (MinHash), and are near when they share seven of ten of their runs. A text that holds nearly all of a shorter one is near,
-//! too: such candidates share rare runs. Templates make honest texts near: that
-//! counts only if the answers of near texts agree, beyond chance and beyond the most frequent answer.
+//! Texts are split into runs of three words, ignoring case and punctuation. Candidates share one of eight bands of four
+//! hash minima (MinHash). They are near if they share at least 70 % of their runs. A text that contains nearly all of a
+//! shorter text is near, too. Candidates for this share rare runs. Texts can also be near because of a template.
+//! Therefore near texts are reported only if their answers agree more often than by chance, and more often than with
+//! the most frequent answer.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -16,21 +17,21 @@ use crate::world::{Label, World};
 
 const NAME: &str = "near";
 
-/// Words of a run.
-const RUN: usize = 3;
-/// Texts of fewer words are near by chance.
-const WORDS: usize = 8;
+/// Number of words in a run.
+const RUN_WORDS: usize = 3;
+/// Minimum number of words. Shorter texts are near by chance.
+const MIN_WORDS: usize = 8;
 const BANDS: usize = 8;
 const MINIMA: usize = 4;
-/// Share of runs in common.
-const ALIKE: f64 = 0.7;
-/// Share of the shorter text's runs that the longer one has.
-const PART: f64 = 0.8;
-/// Runs of the training part that are kept to find parts of texts.
+/// Minimum fraction of common runs.
+const MIN_COMMON: f64 = 0.7;
+/// Minimum fraction of the shorter text's runs that the longer text contains.
+const MIN_CONTAINED: f64 = 0.8;
+/// Maximum number of runs of the training part that are stored to find parts of texts.
 const MAX_RUNS: usize = 4_000_000;
-/// Texts with a run that prove nothing.
+/// Maximum number of texts with the same run. A more frequent run proves nothing.
 const MAX_RUN_TEXTS: usize = 20;
-/// Rows of one band that are compared; more are a template.
+/// Maximum number of texts in a band that are compared. Larger bands are templates.
 const MAX_BAND_ROWS: usize = 50;
 
 pub(super) fn find(world: &World, tests: &mut Tests) -> Vec<LeakFinding> {
@@ -55,21 +56,21 @@ pub(super) fn find(world: &World, tests: &mut Tests) -> Vec<LeakFinding> {
                     continue;
                 }
                 let truth_of = |at: usize| label.values.get((*items.get(at)?)?);
-                let near = Near {
+                let near = TextComparison {
                     what: format!("`{name}`"),
                     test: "test rows",
                     train: &train.path,
                     label,
                 };
                 let id = |at: usize| test.table.columns.get(key)?.get(at).cloned();
-                found.extend(near.judged(&own, &other, &truth_of, answers, &id, tests));
+                found.extend(near.finding(&own, &other, &truth_of, answers, &id, tests));
             }
         }
     }
     found
 }
 
-/// Texts of test items in files of their own, and those of training items.
+/// Compares texts in files of test items with those in files of training items.
 fn in_files(world: &World, label: &Label, tests: &mut Tests) -> Option<LeakFinding> {
     let train = world.train_table(label)?;
     let answers = train.column(&label.name)?;
@@ -94,7 +95,7 @@ fn in_files(world: &World, label: &Label, tests: &mut Tests) -> Option<LeakFindi
     if own.iter().flatten().count() < 20 {
         return None;
     }
-    let near = Near {
+    let near = TextComparison {
         what: "the text in the files".to_owned(),
         test: "texts of test items",
         train: "the training part",
@@ -102,20 +103,21 @@ fn in_files(world: &World, label: &Label, tests: &mut Tests) -> Option<LeakFindi
     };
     let truth_of = |at: usize| label.values.get(*items.get(at)?);
     let id = |at: usize| world.ids.get(*items.get(at)?).cloned();
-    near.judged(&own, &other, &truth_of, &told, &id, tests)
+    near.finding(&own, &other, &truth_of, &told, &id, tests)
 }
 
-/// The texts that are compared.
-struct Near<'a> {
+/// Descriptions and answers of the texts that are compared.
+struct TextComparison<'a> {
     what: String,
     test: &'a str,
     train: &'a str,
     label: &'a Label,
 }
 
-impl Near<'_> {
-    /// `answers` are those of the other texts, `truth_of` and `id` answer and name of a text's own item.
-    fn judged<'t>(
+impl TextComparison<'_> {
+    /// Returns the finding for pairs of near texts. `answers` are the answers of the training texts; `truth_of` and
+    /// `id` return the answer and the id of a test text's item.
+    fn finding<'t>(
         &self,
         own: &[Option<Vec<u64>>],
         other: &[Option<Vec<u64>>],
@@ -146,7 +148,7 @@ impl Near<'_> {
             false => LeakLevel::Note,
         };
         let what = format!(
-            "{} of {} of {} {} ({:.1} %) is almost a text of {}, {:.0} % of them with the same `{}` (most frequent: {:.0} %)",
+            "{} of {} of {} {} ({:.1} %) is almost equal to a text of {}, {:.0} % of them with the same `{}` (most frequent: {:.0} %)",
             self.what,
             truth.len(),
             own.len(),
@@ -168,13 +170,13 @@ impl Near<'_> {
     }
 }
 
-/// Hashes of a text's runs of words, sorted; none of a short one.
+/// Returns the sorted hashes of each text's runs. `None` for short texts.
 fn runs_of(texts: &[String]) -> Vec<Option<Vec<u64>>> {
     let runs = |text: &String| {
         let normal = normal(Some(text));
         let words: Vec<&str> = normal.split(' ').collect();
         let mut runs: Vec<u64> = words
-            .windows(RUN)
+            .windows(RUN_WORDS)
             .map(|words| {
                 let mut hasher = DefaultHasher::new();
                 words.hash(&mut hasher);
@@ -183,12 +185,12 @@ fn runs_of(texts: &[String]) -> Vec<Option<Vec<u64>>> {
             .collect();
         runs.sort_unstable();
         runs.dedup();
-        (words.len() >= WORDS).then_some(runs)
+        (words.len() >= MIN_WORDS).then_some(runs)
     };
     texts.iter().map(runs).collect()
 }
 
-/// For each text the nearest one on the other side, if one is near.
+/// Returns the nearest text of the other part for each text, if one is near.
 fn pairs(own: &[Option<Vec<u64>>], other: &[Option<Vec<u64>>]) -> Vec<(usize, usize)> {
     let mut random = Random::new(0xbeef);
     let salts: Vec<u64> = (0..BANDS * MINIMA).map(|_| random.next() | 1).collect();
@@ -232,8 +234,8 @@ fn pairs(own: &[Option<Vec<u64>>], other: &[Option<Vec<u64>>]) -> Vec<(usize, us
                 let alike = other
                     .get(*near)
                     .and_then(Option::as_ref)
-                    .map_or(0.0, |other| alike(runs, other));
-                if alike >= ALIKE && best.is_none_or(|(most, _)| alike > most) {
+                    .map_or(0.0, |other| common_fraction(runs, other));
+                if alike >= MIN_COMMON && best.is_none_or(|(most, _)| alike > most) {
                     best = Some((alike, *near));
                 }
             }
@@ -247,9 +249,9 @@ fn pairs(own: &[Option<Vec<u64>>], other: &[Option<Vec<u64>>]) -> Vec<(usize, us
     found
 }
 
-/// For each text the one on the other side that is nearly a part of it, or of which it is nearly a part.
+/// Returns, for each text, the text of the other part that nearly contains it or is nearly contained in it.
 fn parts(own: &[Option<Vec<u64>>], other: &[Option<Vec<u64>>]) -> Vec<(usize, usize)> {
-    // Of many runs an even sample is compared.
+    // If there are too many runs, an even sample is compared.
     let all: usize = other.iter().flatten().map(Vec::len).sum();
     let every = all.div_ceil(MAX_RUNS).max(1) as u64;
     let sampled = |runs: &[u64]| -> Vec<u64> {
@@ -288,15 +290,15 @@ fn parts(own: &[Option<Vec<u64>>], other: &[Option<Vec<u64>>]) -> Vec<(usize, us
             .iter()
             .filter(|run| there.binary_search(run).is_ok())
             .count();
-        if both as f64 >= PART * runs.len().min(there.len()) as f64 {
+        if both as f64 >= MIN_CONTAINED * runs.len().min(there.len()) as f64 {
             found.push((at, near));
         }
     }
     found
 }
 
-/// The share of two sorted lists that they have in common.
-fn alike(one: &[u64], other: &[u64]) -> f64 {
+/// Returns the fraction of elements that two sorted lists have in common.
+fn common_fraction(one: &[u64], other: &[u64]) -> f64 {
     let common = one
         .iter()
         .filter(|run| other.binary_search(run).is_ok())

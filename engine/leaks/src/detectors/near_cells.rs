@@ -1,7 +1,8 @@
-//! `near`: test rows that are a training row but for one or two cells, and have its answer.
+//! `near`: finds test rows that equal a training row except for one or two cells, and have its answer.
 //!
-//! Unlike near rows of numbers, the cells that differ may differ by any amount, and may be texts. Rows of few values are like many
-//! others, so a match counts only if at most three training rows have the same remaining cells.
+//! Unlike in `near_rows`, the differing cells may be texts, and may differ by any amount. Rows with few different
+//! values are similar to many others. So a match requires that at most three training rows have the same remaining
+//! cells.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -13,22 +14,22 @@ use crate::finding::{LeakFinding, LeakLevel};
 use crate::model::{Prediction, gain};
 use crate::view::View;
 
-/// Columns that rows must have.
-const COLUMNS: usize = 4;
+/// Minimum number of columns.
+const MIN_COLUMNS: usize = 4;
 
-/// Columns up to which two cells may differ.
-const PAIRED: usize = 16;
+/// Maximum number of columns with which two cells may differ.
+const MAX_PAIRED_COLUMNS: usize = 16;
 
-/// Training rows with the same remaining cells.
+/// Maximum number of training rows with the same remaining cells.
 const MAX_SAME: usize = 3;
 
-/// Test rows that must have a match.
-const FEWEST: usize = 15;
+/// Minimum number of test rows with a match.
+const MIN_ROWS: usize = 15;
 
-/// The variance that they must explain beyond the baseline.
-const LEAST: f64 = 0.03;
+/// Minimum fraction of the remaining variance that the answers of these rows explain beyond the baseline.
+const MIN_VARIANCE: f64 = 0.03;
 
-/// Training rows that are compared.
+/// Maximum number of training rows that are compared.
 const MAX_TRAIN: usize = 200_000;
 
 pub(super) fn find(view: &View<'_>, tests: &mut Tests) -> Option<LeakFinding> {
@@ -47,7 +48,7 @@ pub(super) fn find(view: &View<'_>, tests: &mut Tests) -> Option<LeakFinding> {
             Some((own.as_slice(), train.column(name)?))
         })
         .collect();
-    if columns.len() < COLUMNS {
+    if columns.len() < MIN_COLUMNS {
         return None;
     }
     let row_of: HashMap<usize, usize> = items
@@ -55,7 +56,7 @@ pub(super) fn find(view: &View<'_>, tests: &mut Tests) -> Option<LeakFinding> {
         .enumerate()
         .filter_map(|(row, item)| Some(((*item)?, row)))
         .collect();
-    // The remaining cells of test rows without some cells, by those cells.
+    // By omitted cells and hash of the remaining cells: the test rows.
     let mut left: HashMap<(u32, u64), Vec<usize>> = HashMap::new();
     for (place, item) in view.chosen.iter().enumerate() {
         let Some(row) = row_of.get(item) else {
@@ -92,7 +93,7 @@ pub(super) fn find(view: &View<'_>, tests: &mut Tests) -> Option<LeakFinding> {
         }
     }
     let count = near.iter().flatten().count();
-    if count < FEWEST {
+    if count < MIN_ROWS {
         return None;
     }
     let prediction = Prediction {
@@ -101,11 +102,11 @@ pub(super) fn find(view: &View<'_>, tests: &mut Tests) -> Option<LeakFinding> {
     let baseline = view.baseline(label, targets);
     let told = gain(targets, baseline.prediction.as_ref(), &prediction);
     tests.record(told.p);
-    if told.beyond < LEAST {
+    if told.beyond < MIN_VARIANCE {
         return None;
     }
     let what = format!(
-        "{count} of {} test rows are a row of the training part but for one or two cells, and its answer explains {:.0} % of the variance of `{}` that the intended features leave",
+        "{count} of {} test rows equal a training row except for one or two cells, and its answer explains {:.0} % of the variance of `{}` that the intended features leave",
         view.chosen.len(),
         100.0 * told.beyond,
         label.name
@@ -125,7 +126,7 @@ pub(super) fn find(view: &View<'_>, tests: &mut Tests) -> Option<LeakFinding> {
     )
 }
 
-/// A hash of each cell with its column.
+/// Returns a hash of each cell together with its column.
 fn hashes<'a>(cells: impl Iterator<Item = Option<&'a String>>) -> Vec<u64> {
     cells
         .enumerate()
@@ -137,14 +138,15 @@ fn hashes<'a>(cells: impl Iterator<Item = Option<&'a String>>) -> Vec<u64> {
         .collect()
 }
 
-/// The sum of hashes without one cell, and without two of few cells; and which cells these are.
+/// Calls `visit` for each omitted cell, and for each pair of omitted cells if there are few columns. Its arguments
+/// identify the omitted cells and hash the remaining ones.
 fn without_some(cells: &[u64], visit: &mut dyn FnMut(u32, u64)) {
     let sum = cells.iter().fold(0_u64, |sum, one| sum.wrapping_add(*one));
     for ((place, one), number) in cells.iter().enumerate().zip(0_u32..) {
         let rest = sum.wrapping_sub(*one);
         visit(number, rest);
-        // Two cells of four are too few to compare.
-        if cells.len() <= PAIRED && cells.len() > COLUMNS + 1 {
+        // With four columns, two remaining cells are too few to compare.
+        if cells.len() <= MAX_PAIRED_COLUMNS && cells.len() > MIN_COLUMNS + 1 {
             let others = cells.get(place + 1..).unwrap_or_default().iter();
             for (other, offset) in others.zip(1_u32..) {
                 visit(number + 1000 * (number + offset), rest.wrapping_sub(*other));

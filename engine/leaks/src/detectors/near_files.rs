@@ -1,18 +1,18 @@
-//! `near-files`: finds pictures and sounds of test items that are almost copies of training files: saved again, scaled,
-//! lighter, louder.
+//! `near-files`: finds pictures and sounds of test items that are almost copies of training files, for example
+//! compressed again, scaled, brighter or louder.
 //!
-//! The thresholds are relative to the distances in the data, because X-rays, for example, are more similar to each other
-//! than photos are. A test file is near if the distance to its nearest training file is
+//! The thresholds are relative to the distances in the data, because X-rays, for example, are more similar to each
+//! other than photos are. A test file is near if the distance to its nearest training file is
 //!
-//! - at most 3 % of the mean distance of two files,
+//! - at most 3 % of the mean distance between two files,
 //! - at most 5 % of the 90th percentile of nearest-neighbour distances, so the detector finds nothing if nine of ten test
 //!   files are copies,
 //! - at most a quarter of the distance to the twentieth training file: many similar files are a template, or frames of one
 //!   recording.
 //!
 //! Random points of k dimensions pass the second test with a probability of 2.3 times 0.05^k: 0.6 % for two dimensions,
-//! 0.03 % for three. The detector assumes 1 %, and the p-value is the tail of the binomial distribution. Pictures that one
-//! number describes, for example an object at different angles, pass by chance more often.
+//! 0.03 % for three. The detector assumes 1 %, and the p-value is the tail of the binomial distribution. Pictures that
+//! one number describes, for example an object at different angles, pass by chance more often.
 
 use std::collections::BTreeSet;
 
@@ -24,59 +24,64 @@ use crate::world::World;
 
 const NAME: &str = "near-files";
 
-/// Test files that are compared turned, mirrored and inverted.
-const MAX_TURNED: usize = 400;
+/// Maximum number of test files that are compared rotated, mirrored and inverted.
+const MAX_ROTATED: usize = 400;
 
-/// Fraction of the mean distance of two files.
-const OF_ALL: f64 = 0.03;
-/// Fraction of the 90th percentile of nearest-neighbour distances.
-const OF_NEAREST: f64 = 0.05;
-/// Minimum ratio of the distance to the twentieth file.
-const NEARER: f64 = 4.0;
+/// Maximum distance as a fraction of the mean distance between two files.
+const MAX_OF_MEAN: f64 = 0.03;
+/// Maximum distance as a fraction of the 90th percentile of nearest-neighbour distances.
+const MAX_OF_NEAREST: f64 = 0.05;
+/// Minimum ratio of the distance to the twentieth file and the distance to the nearest file.
+const MIN_RATIO: f64 = 4.0;
 const TWENTIETH: usize = 20;
-/// Assumed probability that a file which is not a copy is near.
+/// Assumed probability that a file is near by chance.
 const CHANCE: f64 = 0.01;
-/// Minimum files of either part. With fewer, usual distances are unknown.
-const FEWEST: usize = 2 * TWENTIETH;
+/// Minimum number of files in each part. With fewer files, typical distances are unknown.
+const MIN_FILES: usize = 2 * TWENTIETH;
 
-/// A test file and the training file that is nearest.
+/// A test file and its nearest training file.
 struct Neighbour<'a> {
     test: &'a Sketched,
     train: &'a Sketched,
     apart: f64,
     twentieth: f64,
-    /// The change that makes the test file equal.
-    how: &'static str,
+    /// The transformation of the test file, for the message.
+    transformation: &'static str,
 }
 
 pub(super) fn find(world: &World, tests: &mut Tests) -> Vec<LeakFinding> {
     let media = [Medium::Picture, Medium::Sound, Medium::Series];
     let mut found: Vec<LeakFinding> = Vec::new();
     for medium in media {
-        let as_it_is = of(world, medium, false, tests);
+        let as_it_is = find_near(world, medium, false, tests);
         let is_found = as_it_is
             .as_ref()
             .is_some_and(|one| one.level > LeakLevel::Note);
         found.extend(as_it_is);
         if medium == Medium::Picture && !is_found {
-            found.extend(of(world, medium, true, tests));
+            found.extend(find_near(world, medium, true, tests));
         }
     }
     found
 }
 
-/// With `turned`, pictures are compared turned, mirrored and inverted.
-fn of(world: &World, medium: Medium, turned: bool, tests: &mut Tests) -> Option<LeakFinding> {
+/// Finds near files. If `rotated` is set, pictures are compared rotated, mirrored and inverted.
+fn find_near(
+    world: &World,
+    medium: Medium,
+    rotated: bool,
+    tests: &mut Tests,
+) -> Option<LeakFinding> {
     let (test, train) = (
         world.gallery.test.of_medium(medium),
         world.gallery.train.of_medium(medium),
     );
-    if test.len() < FEWEST || train.len() < FEWEST {
+    if test.len() < MIN_FILES || train.len() < MIN_FILES {
         return None;
     }
-    // Each picture has fifteen variants, so fewer of them are compared.
-    let step = match turned {
-        true => test.len().div_ceil(MAX_TURNED),
+    // Each picture has fifteen variants, so fewer pictures are compared.
+    let step = match rotated {
+        true => test.len().div_ceil(MAX_ROTATED),
         false => 1,
     };
     let test: Vec<&Sketched> = test.into_iter().step_by(step).collect();
@@ -84,7 +89,7 @@ fn of(world: &World, medium: Medium, turned: bool, tests: &mut Tests) -> Option<
     let nearest = test
         .iter()
         .filter(|file| !equal.contains(&file.content))
-        .filter_map(|file| match turned {
+        .filter_map(|file| match rotated {
             true => nearest_turned(file, &train),
             false => nearest(file, &file.sketch, &train, f64::INFINITY),
         });
@@ -92,10 +97,10 @@ fn of(world: &World, medium: Medium, turned: bool, tests: &mut Tests) -> Option<
     let mut distances: Vec<f64> = nearest.iter().map(|near| near.apart).collect();
     distances.sort_by(f64::total_cmp);
     let usual = *distances.get(distances.len() * 9 / 10)?;
-    let most = (OF_ALL * average(&test, &train)).min(OF_NEAREST * usual);
+    let most = (MAX_OF_MEAN * average(&test, &train)).min(MAX_OF_NEAREST * usual);
     let near: Vec<&Neighbour> = nearest
         .iter()
-        .filter(|near| near.apart <= most && near.apart * NEARER <= near.twentieth)
+        .filter(|near| near.apart <= most && near.apart * MIN_RATIO <= near.twentieth)
         .collect();
     let share = near.len() as f64 / test.len() as f64;
     if near.is_empty() {
@@ -111,22 +116,22 @@ fn of(world: &World, medium: Medium, turned: bool, tests: &mut Tests) -> Option<
         true => LeakLevel::Risk,
         false => LeakLevel::Note,
     };
-    let looked = match world.gallery.test.is_sample() || world.gallery.train.is_sample() {
+    let examined = match world.gallery.test.is_sample() || world.gallery.train.is_sample() {
         true => format!(
-            "; looked at: {} of the test and {} of the training part, drawn evenly",
+            "; an even sample of {} test files and {} training files was examined",
             test.len(),
             train.len()
         ),
         false => String::new(),
     };
     let what = format!(
-        "{} of {} {} of test items ({:.1} %) are nearly one of the training part{}{looked}",
+        "{} of {} {} of test items ({:.1} %) are almost equal to a training file{}{examined}",
         near.len(),
         test.len(),
         medium.name(),
         100.0 * share,
-        if turned {
-            ", turned, mirrored or inverted"
+        if rotated {
+            ", rotated, mirrored or inverted"
         } else {
             ""
         }
@@ -134,8 +139,8 @@ fn of(world: &World, medium: Medium, turned: bool, tests: &mut Tests) -> Option<
     let examples = near.iter().map(|near| {
         let (test, train) = (&near.test.path, &near.train.path);
         format!(
-            "{test} is near {train}{}: {:.4} apart, usual is {usual:.4}",
-            near.how, near.apart
+            "{test} is near {train}{}: the distance is {:.4}, typical is {usual:.4}",
+            near.transformation, near.apart
         )
     });
     Some(
@@ -145,27 +150,30 @@ fn of(world: &World, medium: Medium, turned: bool, tests: &mut Tests) -> Option<
     )
 }
 
-/// The nearest file to any variant of a picture.
+/// Returns the training file that is nearest to any variant of a picture.
 fn nearest_turned<'a>(test: &'a Sketched, train: &[&'a Sketched]) -> Option<Neighbour<'a>> {
     let mut best: Option<Neighbour<'a>> = None;
     for (name, variant) in test.sketch.variants() {
         let most = best.as_ref().map_or(f64::INFINITY, |best| best.apart);
         if let Some(near) = nearest(test, &variant, train, most) {
-            best = Some(Neighbour { how: name, ..near });
+            best = Some(Neighbour {
+                transformation: name,
+                ..near
+            });
         }
     }
     best.map(|near| Neighbour {
-        how: match near.how {
+        transformation: match near.transformation {
             "inverted" => " if it is inverted",
             "mirrored" => " if it is mirrored",
             "upside down" => " if it is upside down",
-            _ => " if it is turned",
+            _ => " if it is rotated",
         },
         ..near
     })
 }
 
-/// The training file that is nearest to a sketch of a test file. `None` if it is not within `limit`.
+/// Returns the training file that is nearest to a sketch of a test file. `None` if no file is within `limit`.
 fn nearest<'a>(
     test: &'a Sketched,
     sketch: &Sketch,
@@ -174,7 +182,7 @@ fn nearest<'a>(
 ) -> Option<Neighbour<'a>> {
     let mut best: Vec<(f64, &Sketched)> = Vec::with_capacity(TWENTIETH + 1);
     let mut most = f64::INFINITY;
-    // Most variants are near to nothing: they are given up without their twentieth neighbour.
+    // Most variants have no near file, so their twentieth neighbour is not computed.
     if limit < f64::INFINITY
         && !train
             .iter()
@@ -199,11 +207,11 @@ fn nearest<'a>(
         train,
         apart,
         twentieth,
-        how: "",
+        transformation: "",
     })
 }
 
-/// Returns the mean distance of two files: the median of some pairs.
+/// Estimates the mean distance between two files as the median of some pairs.
 fn average(test: &[&Sketched], train: &[&Sketched]) -> f64 {
     let mut random = Random::new(0xfade);
     let pair = |_| {

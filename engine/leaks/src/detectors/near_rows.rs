@@ -1,9 +1,9 @@
-//! `near`: finds rows of numbers that are almost copies of a training row and have its answer.
+//! `near`: finds rows of numbers that are almost equal to a training row and have its answer.
 //!
-//! Only numeric columns with many different values are compared, each in units of its standard deviation. A test row is near
-//! if the distance to its nearest training row is at most a quarter of the distance to the twentieth, and at most 5 % of the
-//! usual distance of nearest rows. Other rows can pass by chance, but then the answers of their neighbours add nothing to the
-//! baseline. So the detector reports the variance that these answers explain beyond the baseline.
+//! Only numeric columns with many different values are compared, each in units of its standard deviation. A test row is
+//! near if the distance to its nearest training row is at most a quarter of the distance to the twentieth, and at most
+//! 5 % of the typical distance to the nearest row. Rows can be near by chance, but then the answers of their neighbours
+//! add nothing to the baseline. So the detector reports the variance that these answers explain beyond the baseline.
 
 use super::Tests;
 use super::facts::examples;
@@ -11,24 +11,24 @@ use crate::finding::{LeakFinding, LeakLevel};
 use crate::model::{Prediction, gain};
 use crate::view::View;
 
-/// Minimum numeric columns.
-const COLUMNS: usize = 3;
+/// Minimum number of numeric columns.
+const MIN_COLUMNS: usize = 3;
 
-/// Minimum near test rows.
-const FEWEST: usize = 15;
+/// Minimum number of near test rows.
+const MIN_ROWS: usize = 15;
 
 /// Minimum fraction of the variance that the answers of near rows explain beyond the baseline.
 const MIN_VARIANCE: f64 = 0.03;
 
-/// Maximum training rows that are compared.
+/// Maximum number of training rows that are compared.
 const MAX_TRAIN: usize = 40_000;
 
 pub(super) fn find(view: &View<'_>, tests: &mut Tests) -> Option<LeakFinding> {
-    of(view, false, tests).or_else(|| of(view, true, tests))
+    find_near(view, false, tests).or_else(|| find_near(view, true, tests))
 }
 
-/// With `scaled`, rows are compared up to a factor, as of another unit.
-fn of(view: &View<'_>, scaled: bool, tests: &mut Tests) -> Option<LeakFinding> {
+/// Finds near rows. If `scaled` is set, rows may differ by a common factor, for example because of a different unit.
+fn find_near(view: &View<'_>, scaled: bool, tests: &mut Tests) -> Option<LeakFinding> {
     let (label, targets) = view.targets().next()?;
     let train = view.world.train_table(label)?;
     let rows = targets.encode(train.column(&label.name)?)?;
@@ -63,12 +63,12 @@ fn of(view: &View<'_>, scaled: bool, tests: &mut Tests) -> Option<LeakFinding> {
         test.push(own);
         known.push(other);
     }
-    if test.len() < COLUMNS {
+    if test.len() < MIN_COLUMNS {
         return None;
     }
     if scaled {
-        to_length_one(&mut test);
-        to_length_one(&mut known);
+        normalize_rows(&mut test);
+        normalize_rows(&mut known);
     }
     for (own, other) in test.iter_mut().zip(&mut known) {
         let finite: Vec<f64> = other
@@ -123,7 +123,7 @@ fn of(view: &View<'_>, scaled: bool, tests: &mut Tests) -> Option<LeakFinding> {
         })
         .collect();
     let count = near.iter().flatten().count();
-    if count < FEWEST {
+    if count < MIN_ROWS {
         return None;
     }
     let prediction = Prediction {
@@ -136,9 +136,13 @@ fn of(view: &View<'_>, scaled: bool, tests: &mut Tests) -> Option<LeakFinding> {
         return None;
     }
     let what = format!(
-        "{count} of {} test rows are nearly a row of the training part{}, and its answer explains {:.0} % of the variance of `{}` that the intended features leave",
+        "{count} of {} test rows are almost equal to a training row{}, and its answer explains {:.0} % of the variance of `{}` that the intended features leave",
         view.chosen.len(),
-        if scaled { ", times one factor" } else { "" },
+        if scaled {
+            ", apart from a common factor"
+        } else {
+            ""
+        },
         100.0 * told.beyond,
         label.name
     );
@@ -157,8 +161,8 @@ fn of(view: &View<'_>, scaled: bool, tests: &mut Tests) -> Option<LeakFinding> {
     )
 }
 
-/// Divides each row by its length. Missing cells do not count.
-fn to_length_one(columns: &mut [Vec<f64>]) {
+/// Divides each row by its Euclidean norm. Missing cells are ignored.
+fn normalize_rows(columns: &mut [Vec<f64>]) {
     for row in 0..columns.first().map_or(0, Vec::len) {
         let cells = columns.iter().filter_map(|column| column.get(row));
         let squares: f64 = cells

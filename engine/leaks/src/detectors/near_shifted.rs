@@ -1,8 +1,9 @@
-//! `near-files`: pictures and sounds that share a part with one of the training part: cropped pictures, frames of one film,
-//! pieces of one recording.
+//! `near-files`: finds pictures and sounds of test items that share a section with a training file, for example cropped
+//! pictures, frames of the same film, or sections of the same recording.
 //!
-//! Two files share a part if several of their fingerprints are equal and moved by the same distance. Forms and backgrounds make honest files
-//! share parts, so the detector reports what the answers of these training files explain beyond the intended features.
+//! Two files share a section if several of their fingerprints are equal and shifted by the same distance. Files can
+//! also share a form or a background without a leak. So the detector reports the variance that the answers of these
+//! training files explain beyond the intended features.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -14,30 +15,31 @@ use crate::model::{Prediction, gain};
 use crate::sketch::{Medium, Sketched};
 use crate::view::View;
 
-/// Test files that must share a part with a training file.
-const FEWEST: usize = 15;
+/// Minimum number of test files that share a section with a training file.
+const MIN_FILES: usize = 15;
 
-/// Equal fingerprints at one distance.
+/// Minimum number of equal fingerprints with the same shift.
 const MIN_EQUAL: usize = 6;
 
-/// Files with a fingerprint that prove nothing.
+/// Maximum number of files with the same fingerprint. A more frequent fingerprint proves nothing.
 const MAX_FILES: usize = 20;
 
-/// Pixels within which distances are the same.
-const CELL: i64 = 8;
+/// Number of pixels by which equal shifts may differ.
+const SHIFT_TOLERANCE: i64 = 8;
 
-/// The variance that the answers of these files must explain beyond the baseline.
+/// Minimum fraction of the remaining variance that the answers of these training files explain beyond the baseline.
 const MIN_VARIANCE: f64 = 0.05;
 
 pub(super) fn find(view: &View<'_>, tests: &mut Tests) -> Vec<LeakFinding> {
     let media = [Medium::Picture, Medium::Sound];
     media
         .into_iter()
-        .filter_map(|medium| of(view, medium, tests))
+        .filter_map(|medium| find_sharing(view, medium, tests))
         .collect()
 }
 
-fn of(view: &View<'_>, medium: Medium, tests: &mut Tests) -> Option<LeakFinding> {
+/// Finds files of this kind that share a section.
+fn find_sharing(view: &View<'_>, medium: Medium, tests: &mut Tests) -> Option<LeakFinding> {
     let (label, targets) = view.targets().next()?;
     let world = view.world;
     let train = world.train_table(label)?;
@@ -74,7 +76,7 @@ fn of(view: &View<'_>, medium: Medium, tests: &mut Tests) -> Option<LeakFinding>
             *cell = Some((row, other));
         }
     }
-    if count < FEWEST {
+    if count < MIN_FILES {
         return None;
     }
     let prediction = Prediction {
@@ -90,7 +92,7 @@ fn of(view: &View<'_>, medium: Medium, tests: &mut Tests) -> Option<LeakFinding>
         return None;
     }
     let what = format!(
-        "{count} of {} {} of test items share a part with one of the training part, whose answers explain {:.0} % of the variance of `{}` that the intended features leave",
+        "{count} of {} {} of test items share a section with a training file, and the answers of these training files explain {:.0} % of the variance of `{}` that the intended features leave",
         view.chosen.len(),
         medium.name(),
         100.0 * told.beyond,
@@ -107,7 +109,7 @@ fn of(view: &View<'_>, medium: Medium, tests: &mut Tests) -> Option<LeakFinding>
     )
 }
 
-/// The training file that shares most of the fingerprints, moved by one distance.
+/// Returns the training file that shares the most fingerprints with the same shift.
 fn sharing(
     file: &Sketched,
     files_of: &HashMap<u32, Vec<(usize, (u32, u16))>>,
@@ -115,7 +117,7 @@ fn sharing(
 ) -> Option<usize> {
     let cell = match medium {
         Medium::Sound => 1,
-        _ => CELL,
+        _ => SHIFT_TOLERANCE,
     };
     let mut votes: BTreeMap<(usize, i64, i64), usize> = BTreeMap::new();
     for print in &file.prints {

@@ -1,10 +1,11 @@
-//! `neighbours`: rows of the test part that are windows of a sequence, of which the training part has the next windows.
+//! `neighbours`: finds test rows that are windows of a sequence whose neighbouring windows are in the training part.
 //!
-//! Such a row is in a train row again, shifted by some cells. If eight cells in a line, four of them different, occur again at another
-//! place, that is not chance. A row is a finding if half of its stretches occur again in one train row with one shift. This needs no
-//! statistics, because nothing is shifted in data that are not windows.
+//! The cells of such a row also occur in a training row, shifted by some cells. If eight consecutive cells, four of
+//! them different, occur again at a different position, this is not chance. A row is reported if half of its runs of
+//! eight cells occur in the same training row with the same shift. No statistics are needed, because rows that are not
+//! windows are not shifted copies.
 //!
-//! Stretches of some test rows are held; train rows pass by, one after the other, so arrays may be as long as they like.
+//! The runs of some test rows are in memory, and training rows are read one by one. So arrays can have any length.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -19,24 +20,26 @@ use crate::world::World;
 
 const NAME: &str = "neighbours";
 
-/// Cells of a stretch, and how many of them are different.
-const STRETCH: usize = 8;
-const DIFFERENT: usize = 4;
-/// Fewer columns make no windows.
-const FEWEST: usize = 3 * STRETCH;
-/// Test rows that are read, evenly chosen, and their stretches.
-const ROWS: usize = 5_000;
-const STRETCHES: usize = 1 << 21;
-/// Maximum rows with a stretch. A stretch in more rows proves nothing.
-const MAX_STRETCH_ROWS: usize = 20;
+/// Number of cells in a run.
+const RUN: usize = 8;
+/// Minimum number of different cells in a run.
+const MIN_DIFFERENT: usize = 4;
+/// Minimum number of columns of a window.
+const MIN_COLUMNS: usize = 3 * RUN;
+/// Maximum number of test rows that are compared. They are selected evenly.
+const MAX_ROWS: usize = 5_000;
+/// Maximum number of runs of these rows.
+const MAX_RUNS: usize = 1 << 21;
+/// Maximum number of rows with the same run. A more frequent run proves nothing.
+const MAX_RUN_ROWS: usize = 20;
 
 /// # Errors
-/// When an array cannot be read.
+/// If an array cannot be read.
 pub(super) fn find(world: &World, limits: &DecodingLimits) -> Result<Vec<LeakFinding>> {
     let mut found = Vec::new();
     let wide = || {
         let tables = world.tables.iter();
-        tables.filter(|shown| shown.table.names.len() >= FEWEST)
+        tables.filter(|shown| shown.table.names.len() >= MIN_COLUMNS)
     };
     for test in wide().filter(|shown| shown.items.is_some() || is_test(&shown.path)) {
         for train in wide().filter(|shown| shown.items.is_none() && is_train(&shown.path)) {
@@ -56,7 +59,7 @@ pub(super) fn find(world: &World, limits: &DecodingLimits) -> Result<Vec<LeakFin
     if test.rows() > 0 && train.rows() > 0 {
         found.extend(shifted(
             "the files of test items",
-            "those of the training part",
+            "the files of training items",
             &test,
             &train,
         )?);
@@ -65,9 +68,9 @@ pub(super) fn find(world: &World, limits: &DecodingLimits) -> Result<Vec<LeakFin
     let mut arrays: Vec<(&str, ArrayFile)> = Vec::new();
     for array in &world.arrays {
         match ArrayFile::open(&array.place, limits) {
-            Ok(file) if file.columns().len() >= FEWEST => arrays.push((&array.path, file)),
+            Ok(file) if file.columns().len() >= MIN_COLUMNS => arrays.push((&array.path, file)),
             Err(error) if error.is_of_the_system() => return Err(error),
-            // A file that is not an array, in spite of its name, is skipped.
+            // A file that is not an array, although its name has the suffix, is skipped.
             Ok(_) | Err(_) => {}
         }
     }
@@ -83,7 +86,7 @@ pub(super) fn find(world: &World, limits: &DecodingLimits) -> Result<Vec<LeakFin
     Ok(found)
 }
 
-/// Tables with many rows for each item: each column of an item is a row of numbers.
+/// Compares tables with many rows per item. The cells of an item in a column form a row of numbers.
 fn long_tables(world: &World) -> Result<Option<LeakFinding>> {
     for (test, key, _) in world.test_tables() {
         let name = test.table.names.get(key).map_or("", String::as_str);
@@ -110,7 +113,7 @@ fn long_tables(world: &World) -> Result<Option<LeakFinding>> {
     Ok(None)
 }
 
-/// For each column of varying numbers the cells of each item, as hashes. Empty if items have few rows.
+/// Returns the hashed cells of each item, for each column of varying numbers. Empty if items have few rows.
 fn by_item(table: &Table, key: &str) -> Vec<Vec<Vec<u64>>> {
     let Some(keys) = table.column(key) else {
         return Vec::new();
@@ -120,13 +123,13 @@ fn by_item(table: &Table, key: &str) -> Vec<Vec<Vec<u64>>> {
         let next = numbers.len();
         numbers.entry(key).or_insert(next);
     }
-    if numbers.len() * FEWEST > keys.len() || numbers.len() < 2 {
+    if numbers.len() * MIN_COLUMNS > keys.len() || numbers.len() < 2 {
         return Vec::new();
     }
     let columns = table.names.iter().zip(&table.columns);
     let varied = columns.filter(|(name, cells)| {
         let some: HashSet<&String> = cells.iter().take(20_000).collect();
-        // Numbers of rows are the same for all items.
+        // Row numbers are the same for all items, so columns with few different values are skipped.
         *name != key && some.len() * 10 > cells.len().min(20_000)
     });
     varied
@@ -144,9 +147,9 @@ fn by_item(table: &Table, key: &str) -> Vec<Vec<Vec<u64>>> {
         .collect()
 }
 
-/// Rows of the test part, or of the training part.
+/// The rows of the test part, or of the training part.
 enum Side<'a> {
-    /// Columns that both have, in the test table's order.
+    /// Columns that both tables have, in the order of the test table.
     Columns(Vec<&'a [String]>),
     Array(&'a ArrayFile),
     /// One row for each file.
@@ -173,7 +176,7 @@ impl Side<'_> {
         }
     }
 
-    /// Row by row, with their numbers; equal cells have equal numbers.
+    /// Calls `visit` for each row, with the row number and the cells as numbers. Equal cells have equal numbers.
     fn for_each_row(&self, visit: &mut dyn FnMut(u64, &[u64])) -> Result<()> {
         match self {
             Side::Columns(columns) => {
@@ -208,21 +211,21 @@ fn shared<'a>(test: &'a Table, train: &'a Table) -> Option<(Side<'a>, Side<'a>)>
     let columns = test.names.iter().zip(&test.columns);
     let both = columns.filter_map(|(name, cells)| Some((cells.as_slice(), train.column(name)?)));
     let (own, other): (Vec<&[String]>, Vec<&[String]>) = both.unzip();
-    (own.len() >= FEWEST).then_some((Side::Columns(own), Side::Columns(other)))
+    (own.len() >= MIN_COLUMNS).then_some((Side::Columns(own), Side::Columns(other)))
 }
 
-/// A test row that is looked at.
+/// A test row that is compared.
 struct TestRow {
     number: u64,
-    /// Its stretches of cells that are different enough.
-    stretches: usize,
-    /// For the train row with most of them: their number, the row, and its shift.
+    /// Number of runs with enough different cells.
+    runs: usize,
+    /// For the training row with the most of these runs: their number, the row, and its shift.
     best: (usize, u64, i64),
 }
 
-/// The places of a stretch in the test rows, and the number of train rows with it.
+/// The positions of a run in the test rows, and the number of training rows that contain it.
 #[derive(Default)]
-struct StretchUse {
+struct RunPositions {
     places: Vec<(u32, u32)>,
     seen: usize,
 }
@@ -233,37 +236,37 @@ fn shifted(
     own: &Side<'_>,
     other: &Side<'_>,
 ) -> Result<Option<LeakFinding>> {
-    let most = ROWS.min(STRETCHES / own.width().max(1)).max(1) as u64;
+    let most = MAX_ROWS.min(MAX_RUNS / own.width().max(1)).max(1) as u64;
     let step = own.rows().div_ceil(most).max(1);
     let mut looked: Vec<TestRow> = Vec::new();
-    let mut known: HashMap<u64, StretchUse> = HashMap::new();
-    let mut maybe = StretchFilter::default();
+    let mut known: HashMap<u64, RunPositions> = HashMap::new();
+    let mut maybe = RunFilter::default();
     let learnt = own.for_each_row(&mut |number, row| {
         if !number.is_multiple_of(step) {
             return;
         }
-        let mut stretches = 0;
+        let mut runs = 0;
         for (place, hash) in hashes(row) {
             let begin = usize::try_from(place).unwrap_or(0);
-            let cells = row.get(begin..begin + STRETCH).unwrap_or_default();
-            if cells.iter().collect::<HashSet<_>>().len() < DIFFERENT {
+            let cells = row.get(begin..begin + RUN).unwrap_or_default();
+            if cells.iter().collect::<HashSet<_>>().len() < MIN_DIFFERENT {
                 continue;
             }
-            stretches += 1;
+            runs += 1;
             maybe.add(hash);
             let standing = known.entry(hash).or_default();
-            if standing.places.len() <= MAX_STRETCH_ROWS {
+            if standing.places.len() <= MAX_RUN_ROWS {
                 let row = u32::try_from(looked.len()).unwrap_or(u32::MAX);
                 standing.places.push((row, place));
             }
         }
         looked.push(TestRow {
             number,
-            stretches,
+            runs,
             best: (0, 0, 0),
         });
     });
-    // A file that ends too early has been compared as far as it goes.
+    // The rows before the truncation have been compared.
     let mut shifts: HashMap<(u32, i64), usize> = HashMap::new();
     let passed = other.for_each_row(&mut |number, row| {
         shifts.clear();
@@ -271,10 +274,7 @@ fn shifted(
             if !maybe.has(hash) {
                 continue;
             }
-            let Some(standing) = known
-                .get_mut(&hash)
-                .filter(|one| one.seen <= MAX_STRETCH_ROWS)
-            else {
+            let Some(standing) = known.get_mut(&hash).filter(|one| one.seen <= MAX_RUN_ROWS) else {
                 continue;
             };
             standing.seen += 1;
@@ -301,12 +301,12 @@ fn shifted(
     for read in [learnt, passed] {
         match read {
             Err(error @ ContentsError::System { .. }) => return Err(error),
-            // An array that exceeds a limit is not read at all.
+            // An array that exceeds a limit is not compared.
             Err(ContentsError::Limit(_)) => return Ok(None),
             _ => {}
         }
     }
-    let is_hit = |one: &&TestRow| one.stretches >= STRETCH && one.best.0 * 2 >= one.stretches;
+    let is_hit = |one: &&TestRow| one.runs >= RUN && one.best.0 * 2 >= one.runs;
     let hits: Vec<&TestRow> = looked.iter().filter(is_hit).collect();
     let share = hits.len() as f64 / looked.len().max(1) as f64;
     if hits.is_empty() {
@@ -317,7 +317,7 @@ fn shifted(
         false => LeakLevel::Note,
     };
     let what = format!(
-        "{} of {} rows of {test} that were looked at are in {train} once more, shifted: windows of one sequence",
+        "{} of {} examined rows of {test} also occur in {train}, shifted: they are windows of the same sequence",
         hits.len(),
         looked.len()
     );
@@ -333,18 +333,18 @@ fn shifted(
     Ok(Some(LeakFinding::new(level, NAME, what).evidence(examples)))
 }
 
-/// Places and hashes of all stretches of a row.
+/// Returns positions and hashes of all runs of a row.
 fn hashes(row: &[u64]) -> impl Iterator<Item = (u32, u64)> {
     const BASE: u64 = 0x9e37_79b9_7f4a_7c15;
-    const FIRST: u64 = BASE.wrapping_pow(STRETCH as u32);
-    // Neighbouring numbers must not be neighbours any more.
+    const FIRST: u64 = BASE.wrapping_pow(RUN as u32);
+    // Mix the bits, so that adjacent numbers have unrelated hashes.
     let mix = |cell: u64| {
         let mixed = (cell ^ (cell >> 32)).wrapping_mul(0xd6e8_feb8_6659_fd93);
         mixed ^ (mixed >> 32)
     };
     let mut hash = 0_u64;
     let rolled = row.iter().enumerate().map(move |(at, cell)| {
-        let gone = at.checked_sub(STRETCH).and_then(|at| row.get(at));
+        let gone = at.checked_sub(RUN).and_then(|at| row.get(at));
         let gone = gone.map_or(0, |cell| mix(*cell).wrapping_mul(FIRST));
         hash = hash
             .wrapping_mul(BASE)
@@ -352,33 +352,34 @@ fn hashes(row: &[u64]) -> impl Iterator<Item = (u32, u64)> {
             .wrapping_sub(gone);
         hash ^ (hash >> 29)
     });
-    (0..).zip(rolled.skip(STRETCH - 1))
+    (0..).zip(rolled.skip(RUN - 1))
 }
 
-/// A filter in front of the stretches that are known: most that pass by are not, and memory is slow.
-struct StretchFilter(Vec<u64>);
+/// A bit filter that is checked before the hash map of known runs. Most runs of training rows are unknown, and access
+/// to the map is slow.
+struct RunFilter(Vec<u64>);
 
-impl Default for StretchFilter {
-    fn default() -> StretchFilter {
-        StretchFilter(vec![0; 1 << 20])
+impl Default for RunFilter {
+    fn default() -> RunFilter {
+        RunFilter(vec![0; 1 << 20])
     }
 }
 
-impl StretchFilter {
+impl RunFilter {
     fn place(hash: u64) -> (usize, u64) {
         let place = hash.wrapping_mul(0xa076_1d64_78bd_642f) >> 38;
         (usize::try_from(place >> 6).unwrap_or(0), 1 << (place & 63))
     }
 
     fn add(&mut self, hash: u64) {
-        let (word, bit) = StretchFilter::place(hash);
+        let (word, bit) = RunFilter::place(hash);
         if let Some(word) = self.0.get_mut(word) {
             *word |= bit;
         }
     }
 
     fn has(&self, hash: u64) -> bool {
-        let (word, bit) = StretchFilter::place(hash);
+        let (word, bit) = RunFilter::place(hash);
         self.0.get(word).is_some_and(|word| word & bit != 0)
     }
 }

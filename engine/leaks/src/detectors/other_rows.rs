@@ -1,8 +1,8 @@
-//! `neighbours`: rows that show the answers of other rows. A column may repeat the answer of the row before (the price of the
-//! day before), add up the answers so far (a counter), or hold the mean of a group.
+//! `neighbours`: finds rows that reveal the answers of other rows. A column may repeat the answer of the previous row
+//! (the price of the previous day), sum the answers up to this row (a counter), or contain the mean of a group.
 //!
-//! Nothing is fitted: the answer results to the last digit, for answers of four digits or more that hardly occur twice. Answers that
-//! also occur among the training answers show how often a match is chance.
+//! No model is fitted. The answer must result exactly, and only answers with at least four digits that rarely occur
+//! twice are considered. Matches with training answers show how often a match is chance.
 
 use std::collections::{HashMap, HashSet};
 
@@ -15,25 +15,25 @@ use crate::world::Label;
 
 const NAME: &str = "neighbours";
 
-/// Test items whose answer must result.
-const FEWEST: usize = 20;
+/// Minimum number of test items whose answer results.
+const MIN_ITEMS: usize = 20;
 
-/// The fraction of test items whose answer must result.
-const MIN_SHARE: f64 = 0.2;
+/// Minimum fraction of test items whose answer results.
+const MIN_FRACTION: f64 = 0.2;
 
-/// Numeric columns, and columns of groups, that are tried.
+/// Maximum number of numeric columns, and of group columns, that are tried.
 const MAX_COLUMNS: usize = 12;
 
-/// Rows of both parts that are tried.
+/// Maximum number of rows of both parts.
 const MAX_ROWS: usize = 200_000;
 
-/// Rows of both parts: those of the test table, then those of the training table.
+/// The rows of both parts: first the test table, then the training table.
 struct Rows<'a> {
     numbers: Vec<(&'a str, Vec<f64>)>,
     groups: Vec<(&'a str, Vec<&'a str>)>,
-    /// The answer, and whether the row is one of the test part.
+    /// For each row: the answer, and whether the row belongs to the test part.
     answers: Vec<(f64, bool)>,
-    /// The steps in which answers are written.
+    /// The smallest step between answers, as given by their decimals.
     step: f64,
 }
 
@@ -76,7 +76,7 @@ impl<'a> Rows<'a> {
             answers,
             step: 0.0,
         };
-        // Answers of few digits result by chance.
+        // Answers with few digits can result by chance.
         let finite = label
             .values
             .iter()
@@ -130,19 +130,19 @@ impl<'a> Rows<'a> {
         (number - answer).abs() <= 0.6 * self.step + 1e-9 * answer.abs()
     }
 
-    /// A number as one of the steps.
+    /// Rounds a number to a multiple of the step.
     fn rounded(&self, number: f64) -> i64 {
         (number / self.step).round() as i64
     }
 
-    /// The number of test items whose answer results, if it is large enough.
+    /// Returns whether enough answers of test items result, compared with the number that is expected by chance.
     fn enough(&self, hits: usize, chance: f64) -> bool {
         let count = self.answers.iter().filter(|(_, is_test)| *is_test).count();
         let share = hits as f64 / count.max(1) as f64;
-        hits >= FEWEST && share >= MIN_SHARE && share >= 3.0 * chance
+        hits >= MIN_ITEMS && share >= MIN_FRACTION && share >= 3.0 * chance
     }
 
-    /// A column that has the answers of other rows.
+    /// Finds a column that contains the answers of other rows.
     fn repeated(&self) -> Option<(String, usize, f64)> {
         let of_train = self.answers.iter().filter(|(_, is_test)| !is_test);
         let known: HashSet<i64> = of_train.map(|(answer, _)| self.rounded(*answer)).collect();
@@ -179,7 +179,8 @@ impl<'a> Rows<'a> {
         None
     }
 
-    /// A column whose steps are the answers, in the order of another one, for each group or for all rows.
+    /// Finds a column whose differences between consecutive rows are the answers, in the order of a different column,
+    /// per group or for all rows.
     fn added_up(&self) -> Option<(String, usize, f64)> {
         let none = ("", vec![""; self.answers.len()]);
         for (group, groups) in std::iter::once(&none).chain(&self.groups) {
@@ -228,7 +229,7 @@ impl<'a> Rows<'a> {
         None
     }
 
-    /// A column with the mean or the sum of the answers of a group, which shows the answer that is not known.
+    /// Finds a column with the mean or the sum of the answers of a group, which reveals an unknown answer of the group.
     fn averaged(&self) -> Option<(String, usize, f64)> {
         for (group, groups) in &self.groups {
             let mut members: HashMap<&str, Vec<usize>> = HashMap::new();
@@ -250,7 +251,7 @@ impl<'a> Rows<'a> {
                         continue;
                     }
                     let told = [value * count - rest, value - rest];
-                    // A mean was rounded, and its error counts once for each member.
+                    // A mean is rounded, so the error of the sum is the rounding error times the number of members.
                     for ((hits, told), error) in hits.iter_mut().zip(told).zip([count, 1.0]) {
                         let is_hit = (told - answer(item).0).abs() <= error * self.step;
                         *hits += usize::from(is_hit);
@@ -274,7 +275,7 @@ mod tests {
     use super::*;
     use crate::statistics::Random;
 
-    /// Three of four rows are of the training part.
+    /// Three of four rows belong to the training part.
     fn rows(columns: &dyn Fn(&[f64]) -> Vec<f64>) -> Rows<'static> {
         let mut random = Random::new(3);
         let answers: Vec<f64> = (0..400)
@@ -297,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_of_other_rows_are_found_in_three_forms() {
+    fn repeated_summed_and_averaged_answers_are_found() {
         let before = rows(&|answers| {
             std::iter::once(0.0)
                 .chain(answers.iter().copied())

@@ -1,4 +1,4 @@
-//! Patterns of names, without the parts that differ between files.
+//! Patterns of file names, without the parts that differ between files.
 
 /// Returns the file name with every word that contains a digit replaced by `#`: `#-anatomical-structure.json`. Adjacent
 /// replaced words become one `#`.

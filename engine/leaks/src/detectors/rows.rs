@@ -44,7 +44,7 @@ fn same_ids(
         .iter()
         .filter(|id| world.item_of.contains_key(*id))
         .collect();
-    // If every test id is in train, both parts probably number their rows from 0.
+    // If all test ids are in train, both parts probably number their rows from 0.
     let different: HashSet<&&String> = both.iter().collect();
     if both.is_empty() || different.len() == world.ids.len() {
         return None;
@@ -112,7 +112,7 @@ fn same_rows(
             examples.push(format!("{}: {answer}", world.ids.get(*item)?));
         }
     }
-    // If items also have files, equal rows do not show that the items are equal.
+    // If items also have files, equal rows do not imply equal items.
     let has_files = world
         .files
         .iter()
@@ -125,7 +125,7 @@ fn same_rows(
     if equal == 0 || share < 0.01 {
         return None;
     }
-    // Equal rows of coarse data agree no more often than others.
+    // By chance, equal rows of coarse data agree as often as other rows.
     let p = tests.record(tail_of_binomial(equal, agree, guess));
     let level =
         match !has_files && !is_coarse && equal >= 20 && share >= 0.05 && right > guess + 0.1 {
@@ -133,7 +133,7 @@ fn same_rows(
             false => LeakLevel::Note,
         };
     let what = format!(
-        "{equal} of {} test items ({:.1} %) have a row that is in {}, {agree} of them with the same `{}`",
+        "{equal} of {} test items ({:.1} %) have a row that is also in {}, {agree} of them with the same `{}`",
         world.ids.len(),
         100.0 * share,
         train.path,
@@ -146,7 +146,7 @@ fn same_rows(
     )
 }
 
-/// Texts are compared without case, spaces and signs.
+/// Normalizes a cell: texts are compared without case, spaces and punctuation.
 pub(super) fn normal(cell: Option<&String>) -> String {
     let cell = cell.map(String::as_str).unwrap_or_default();
     match cell.parse::<f64>() {

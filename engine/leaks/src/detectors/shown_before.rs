@@ -1,8 +1,9 @@
-//! `shown-before`: finds things in the prepared test part that the bundle's own test part does not show.
+//! `shown-before`: finds information in the prepared test part that is not in the original test part of the bundle.
 //!
-//! The authors of a competition decided what participants see of a test item. A preparation that makes a new test part from training
-//! data must leave out the rest. Otherwise kinds of files, columns, keys or features appear that only training items had. This needs
-//! no statistics, because the bundle itself is the proof. If the bundle has no test part, or only a stub of it, nothing is compared.
+//! The authors of a competition decided which information participants see about test items. A preparation that creates
+//! a new test part from training data must omit everything else. Otherwise, kinds of files, columns, keys or features
+//! appear that only training items had. This needs no statistics, because the bundle itself is the proof. If the bundle
+//! has no test part, or only a stub, nothing is compared.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,10 +18,11 @@ use crate::world::{PublicFile, World};
 
 const NAME: &str = "shown-before";
 
-/// Minimum files to find out whether names are ids: each is in fewer than a tenth of them.
-const MANY: u64 = 10;
+/// Minimum number of files for deciding whether names are ids. A name is an id if fewer than a tenth of the files
+/// contain it.
+const MIN_ID_FILES: u64 = 10;
 
-/// Names that a finding lists.
+/// Maximum number of names that a finding lists.
 const MAX_NAMES: usize = 20;
 
 pub(super) fn find(view: &View<'_>, tests: &mut Tests) -> Vec<LeakFinding> {
@@ -42,10 +44,10 @@ pub(super) fn find(view: &View<'_>, tests: &mut Tests) -> Vec<LeakFinding> {
     found
 }
 
-/// The fraction of the answers' variance that a value must explain to count.
+/// Minimum fraction of the variance of the answers that a value must explain.
 const MIN_VARIANCE: f64 = 0.05;
 
-/// Whether one of these fields or columns predicts the answers. Without answers that can be predicted it is assumed.
+/// Returns whether one of these fields or columns predicts the answers. Returns true if the answers cannot be measured.
 fn predicts(view: &View<'_>, tests: &mut Tests, names: &[String]) -> bool {
     let none = Baseline { prediction: None };
     let quoted: Vec<String> = names
@@ -84,7 +86,7 @@ fn patterns<'a>(files: &[&'a PublicFile]) -> BTreeMap<String, Vec<&'a PublicFile
     patterns
 }
 
-/// Finds kinds of files that the bundle's own test part does not have.
+/// Finds kinds of files that are not in the original test part of the bundle.
 fn kinds(
     world: &World,
     own: &[&PublicFile],
@@ -93,8 +95,8 @@ fn kinds(
 ) -> Vec<LeakFinding> {
     let (own, train, shown) = (patterns(own), patterns(train), patterns(shown));
     let mut found = Vec::new();
-    // If both parts have no kind of file in common except single tables, the bundle's test part is a stub, or its files are
-    // named in another way.
+    // If the prepared and the original test part have no kind of file in common except single tables, the original one
+    // is a stub, or its files are named differently.
     let counts = |(kind, files): (&String, &Vec<&PublicFile>)| {
         let is_single = files.len() < 2 && fields::format(kind) != Some("tfrecord");
         shown.contains_key(kind) && !is_single
@@ -123,7 +125,7 @@ fn kinds(
             false => LeakLevel::Note,
         };
         let what = format!(
-            "{} files `{kind}` are shown for test items; the bundle's own test part has none, its training part has {}",
+            "test items have {} files `{kind}`; the original test part of the bundle has none, its training part has {}",
             files.len(),
             train.get(kind).map_or(0, Vec::len)
         );
@@ -133,7 +135,7 @@ fn kinds(
     found
 }
 
-/// Names inside files: of tables file by file, of other formats all together.
+/// Compares names inside files. Tables are compared file by file, other formats by format.
 fn names(
     view: &View<'_>,
     tests: &mut Tests,
@@ -162,7 +164,7 @@ fn names(
         groups
     };
     let (own, shown_names) = (groups(own), groups(shown));
-    // Members whose names are ids have other names in every file, so such names are left out.
+    // Names that are ids differ between files, so they are omitted.
     let mut of_group: BTreeMap<String, u64> = BTreeMap::new();
     let mut of_name: BTreeMap<(String, &String), u64> = BTreeMap::new();
     for file in shown {
@@ -176,17 +178,17 @@ fn names(
     let is_id = |group: &String, name: &String| {
         let files = of_group.get(group).copied().unwrap_or(0);
         let there = of_name.get(&(group.clone(), name)).copied().unwrap_or(0);
-        files >= MANY && there * 10 < files
+        files >= MIN_ID_FILES && there * 10 < files
     };
     let trained: BTreeSet<&String> = train.iter().flat_map(|file| &file.names).collect();
     let mut found = Vec::new();
     for (group, names) in shown_names {
-        // A stub has other names altogether, or a single one.
+        // A stub has completely different names, or a single name.
         let is_stub = |before: &BTreeSet<String>| before.is_disjoint(&names) || before.len() < 2;
         let Some(before) = own.get(&group).filter(|before| !is_stub(before)) else {
             continue;
         };
-        // An empty list or object does not show what it would hold.
+        // An empty list or object does not show its possible content.
         let is_empty = |name: &str| {
             name.rsplit_once('.').is_some_and(|(parent, _)| {
                 let prefix = format!("{parent}.");
@@ -206,14 +208,15 @@ fn names(
         if let Some(more) = new.len().checked_sub(MAX_NAMES).filter(|more| *more > 0) {
             listed.push_str(&format!(" and {more} more"));
         }
-        let what =
-            format!("test files show {listed} that the bundle's own test part does not have");
+        let what = format!(
+            "test files show {listed} that the original test part of the bundle does not have"
+        );
         let first = new.first().cloned().unwrap_or_default();
         let examples = shown
             .iter()
             .filter(|file| file.names.contains(&first))
             .map(|file| format!("{}: {first}", file.path));
-        // Texts may show more without harm, for example the size of a picture.
+        // Tables and JSON may contain additional harmless values, for example the size of a picture.
         let is_text = matches!(group.split(' ').next(), Some("table" | "json"));
         let level = match is_text {
             true if predicts(view, tests, &new) => LeakLevel::Risk,

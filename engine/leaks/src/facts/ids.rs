@@ -52,8 +52,8 @@ fn digits(id: &str) -> Option<u64> {
     id.get(begin..)?.parse().ok()
 }
 
-/// Returns whether a word of the ids is a counter, for example of the pictures of one patient, whom the other words
-/// name. Then most combinations of number and other words occur, and there are few different numbers.
+/// Returns whether a word of the ids is a counter, for example of the pictures of a patient whose name is in the other
+/// words. Then most combinations of number and other words occur, and there are few different numbers.
 fn is_counter(ids: &[String], place: usize) -> bool {
     let mut things: HashSet<String> = HashSet::new();
     let mut numbers: HashSet<&str> = HashSet::new();

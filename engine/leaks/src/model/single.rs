@@ -39,7 +39,7 @@ pub(crate) fn by_value(values: &[Option<&str>], targets: &[Vec<f64>]) -> Predict
     }
 }
 
-/// Returns, for each test item, the mean target of the training items with the same value. The overall mean counts as
+/// Returns, for each test item, the mean target of the training items with the same value. The overall mean is treated as
 /// half an item.
 pub(crate) fn value_from_train(
     values: &[Option<&str>],
