@@ -10,7 +10,7 @@ use serde::Serialize;
 pub(super) const ENCODING: SectionKey = SectionKey::optional(
     "encoding",
     KeyType::Word(ENCODINGS),
-    "Encoding of the JSON. Default: `utf-8`.",
+    "Encoding of the CSV or JSON file. Default: `utf-8`.",
     "latin-1",
 );
 

@@ -104,6 +104,7 @@ fn read(
             drop(text);
             let opened = opener.open(content).map_err(|cause| failed(read, cause))?;
             let raw = opened.reader().map_err(|cause| failed(read, cause))?;
+            let raw = read.encoding.reader(raw);
             printed(context, bytes, |out| {
                 normalise(context.cancel.reader(raw), scan, &options, out)
             })?
@@ -160,6 +161,7 @@ fn with_cell(
     let opened = opener.open(content).ok();
     let reader = opened.as_ref().and_then(|opened| opened.reader().ok());
     let mismatch = reader.and_then(|reader| {
+        let reader = read.encoding.reader(reader);
         first_type_mismatch(reader, options, column, |kind| fits(declared, kind)).ok()?
     });
     let Some(mismatch) = mismatch else {
@@ -188,7 +190,8 @@ fn inflate(
     mut give: impl FnMut(Vec<u8>) -> Result<Option<Vec<u8>>, StepError>,
 ) -> Result<(), StepError> {
     let opened = opener.open(content).map_err(|cause| failed(read, cause))?;
-    let mut reader = opened.reader().map_err(|cause| failed(read, cause))?;
+    let reader = opened.reader().map_err(|cause| failed(read, cause))?;
+    let mut reader = read.encoding.reader(reader);
     let mut chunk = Vec::new();
     loop {
         context.check()?;

@@ -119,7 +119,7 @@ pub(super) fn csv(
     let mut scans: Vec<CsvScan> = Vec::new();
     for_each_file(context, inputs, &mut |file, opened| {
         let mut scanner = CsvScanner::new(&options);
-        let mut reader = opened.reader()?;
+        let mut reader = read.encoding.reader(opened.reader()?);
         let mut buffer = vec![0; READ_BYTES];
         loop {
             context.check()?;
@@ -155,7 +155,13 @@ pub(super) fn csv(
         let scan = scans.next();
         let scan = scan.ok_or_else(|| StepError::internal("a file was not scanned"))?;
         together
-            .write(file, opened.reader()?, &scan, &options, &mut out)
+            .write(
+                file,
+                read.encoding.reader(opened.reader()?),
+                &scan,
+                &options,
+                &mut out,
+            )
             .map_err(|cause| failed_at(file, cause))?;
         context.progress.add_file();
         Ok(())

@@ -255,11 +255,13 @@ fn check(declaration: &Declaration) -> Vec<Diagnostic> {
     let value = [json::LIST.word.name].as_slice();
     let lines = [json::LINES.word.name].as_slice();
     let json = [json::LIST.word.name, json::LINES.word.name].as_slice();
+    let texts = [csv, json].concat();
+    let texts = texts.as_slice();
     let keys = [
         ("delimiter", csv, "CSV"),
         ("float_precision", csv, "CSV"),
         ("at", value, "a JSON value"),
-        ("encoding", json, "JSON"),
+        ("encoding", texts, "CSV and JSON"),
         ("dialect", json, "JSON"),
         ("chunksize", lines, "JSON lines"),
     ];
