@@ -10,6 +10,16 @@ const SYNONYMS: &[(&str, &[&str])] = &[
     ("size", &["test_size"]),
     ("stratified", &["stratify"]),
     ("group", &["groups"]),
+    ("n", &["test_size"]),
+    ("n_splits", &["test_size"]),
+    ("shuffle", &["method"]),
+    ("delim", &["delimiter"]),
+    ("names", &["columns"]),
+    ("parse_dates", &["columns"]),
+    ("converters", &["columns"]),
+    ("lines", &["format"]),
+    ("orient", &["at", "format"]),
+    ("engine", &["float_precision"]),
     ("by", &["within", "groups"]),
     ("sep", &["delimiter"]),
     ("usecols", &["columns"]),
@@ -30,7 +40,7 @@ const SYNONYMS: &[(&str, &[&str])] = &[
     ("assertions", &["checks"]),
     ("grading", &["grade"]),
     ("title", &["name"]),
-    ("test", &["private"]),
+    ("test", &["test_size", "private"]),
     ("outputs", &["public"]),
     // Methods of splits and generators.
     ("train_test_split", &["shuffle"]),
@@ -38,6 +48,9 @@ const SYNONYMS: &[(&str, &[&str])] = &[
     ("stratifiedshufflesplit", &["shuffle"]),
     ("groupshufflesplit", &["shuffle"]),
     ("groupkfold", &["shuffle"]),
+    ("stratifiedgroupkfold", &["shuffle"]),
+    ("stratifiedkfold", &["shuffle"]),
+    ("shufflesplit", &["shuffle"]),
     ("kfold", &["shuffle"]),
     ("np", &["numpy"]),
     ("randomstate", &["numpy"]),
@@ -72,6 +85,7 @@ const SYNONYMS: &[(&str, &[&str])] = &[
     ("contains", &["strpos"]),
     ("get_dummies", &["one_hot"]),
     ("mean", &["avg"]),
+    ("nanmean", &["avg"]),
     ("std", &["stddev"]),
     ("first", &["first_value"]),
     ("last", &["last_value"]),
@@ -96,6 +110,45 @@ const CONSTRUCTS: &[(&str, &str)] = &[
         "SELECT column, count(*) ... GROUP BY column",
     ),
     ("isin", "column IN list"),
+    ("apply", "x * 2 AS y"),
+    ("transform", "avg(x) OVER (PARTITION BY column)"),
+    ("agg", "SELECT column, avg(x) AS x ... GROUP BY column"),
+    (
+        "aggregate",
+        "SELECT column, avg(x) AS x ... GROUP BY column",
+    ),
+    ("pivot", "max(CASE WHEN column = 'a' THEN x END) AS a"),
+    ("pivot_table", "avg(CASE WHEN column = 'a' THEN x END) AS a"),
+    ("explode", "unnest(list)"),
+    ("cut", "CASE WHEN x < 10 THEN 'low' ELSE 'high' END"),
+    ("qcut", "ntile(4) OVER (ORDER BY x, _row)"),
+    ("clip", "greatest(0, least(x, 1))"),
+    ("to_datetime", "CAST(column AS TIMESTAMP)"),
+    ("to_date", "CAST(column AS DATE)"),
+    ("to_numeric", "CAST(column AS DOUBLE)"),
+    ("to_number", "CAST(column AS DOUBLE)"),
+    ("strftime", "CAST(column AS VARCHAR)"),
+    ("format", "printf('%03d', column)"),
+    ("year", "split_part(column, '-', 1)"),
+    ("month", "split_part(column, '-', 2)"),
+    ("str_contains", "contains(column, 'text')"),
+    ("split", "split_part(column, ',', 1)"),
+    ("size", "count(*)"),
+    ("count_distinct", "count(DISTINCT column)"),
+    ("group_concat", "string_agg(column, ',' ORDER BY _row)"),
+    ("listagg", "string_agg(column, ',' ORDER BY _row)"),
+    ("shift", "lag(x) OVER (ORDER BY _row)"),
+    ("diff", "x - lag(x) OVER (ORDER BY _row)"),
+    ("cumsum", "sum(x) OVER (ORDER BY _row)"),
+    ("argmax", "first_value(id ORDER BY x DESC, _row)"),
+    ("idxmax", "first_value(id ORDER BY x DESC, _row)"),
+    ("argmin", "first_value(id ORDER BY x, _row)"),
+    ("idxmin", "first_value(id ORDER BY x, _row)"),
+    ("iloc", "WHERE _row = 0"),
+    ("loc", "WHERE condition"),
+    ("query", "WHERE condition"),
+    ("filter", "WHERE condition"),
+    ("dropna", "WHERE column IS NOT NULL"),
     ("isna", "column IS NULL"),
     ("isnull", "column IS NULL"),
     ("notna", "column IS NOT NULL"),
@@ -112,6 +165,42 @@ const CONSTRUCTS: &[(&str, &str)] = &[
     ("rowid", "_row"),
 ];
 
+/// Foreign functions in lower case that are tables here, each with an example.
+const TABLES: &[(&str, &str)] = &[
+    ("read_csv", "{ read: train.csv }"),
+    ("read_json", "{ read: train.json }"),
+    ("read_parquet", "{ read: train.parquet }"),
+    ("glob", "{ files: train/*.jpg }"),
+    (
+        "train_test_split",
+        "{ split: labelled, method: shuffle, test_size: 0.1, seed: 0 }",
+    ),
+    (
+        "sample",
+        "{ split: labelled, method: sample, test_size: 0.1, seed: 0 }",
+    ),
+    (
+        "permutation",
+        "{ permute: labelled, generator: numpy, seed: 0 }",
+    ),
+    (
+        "shuffle",
+        "{ permute: labelled, generator: python, seed: 0 }",
+    ),
+    (
+        "choice",
+        "{ draws: labelled, generator: numpy, seed: 0, values: [{ item: choice, of: 3 }] }",
+    ),
+    (
+        "randint",
+        "{ draws: labelled, generator: numpy, seed: 0, values: [{ number: integers, high: 10 }] }",
+    ),
+    (
+        "melt",
+        "{ unpivot: labelled, columns: [a, b], name: name, value: value }",
+    ),
+];
+
 /// Returns the candidate that means the same as a foreign word.
 pub(crate) fn synonym<'a>(word: &str, candidates: &[&'a str]) -> Option<&'a str> {
     let word = word.to_lowercase();
@@ -124,11 +213,15 @@ pub(crate) fn synonym<'a>(word: &str, candidates: &[&'a str]) -> Option<&'a str>
     })
 }
 
-/// Returns the SQL that replaces a function of pandas or of another dialect.
-pub fn construct(function: &str) -> Option<&'static str> {
+/// Returns help for a function of pandas or of another dialect: the SQL or the table that replaces it.
+pub fn construct(function: &str) -> Option<String> {
     let function = function.to_lowercase();
-    let found = CONSTRUCTS.iter().find(|(theirs, _)| *theirs == function);
-    found.map(|(_, ours)| *ours)
+    let find = |words: &[(&str, &'static str)]| {
+        let found = words.iter().find(|(theirs, _)| *theirs == function);
+        found.map(|(_, ours)| *ours)
+    };
+    let sql = find(CONSTRUCTS).map(|sql| format!("in SQL it is `{sql}`"));
+    sql.or_else(|| find(TABLES).map(|table| format!("it is a table of the pipeline: `{table}`")))
 }
 
 #[cfg(test)]
@@ -141,7 +234,13 @@ mod tests {
         assert_eq!(synonym("Float64", &["text", "number"]), Some("number"));
         assert_eq!(synonym("roc_auc_score", &["accuracy"]), None);
         assert_eq!(synonym("melt", &["columns"]), None);
-        assert_eq!(construct("groupby"), Some("GROUP BY column"));
+        assert_eq!(
+            synonym("n_splits", &["split", "test_size"]),
+            Some("test_size")
+        );
+        let help = |word: &str| construct(word).unwrap_or_default();
+        assert_eq!(help("groupby"), "in SQL it is `GROUP BY column`");
+        assert!(help("train_test_split").contains("{ split: labelled, method: shuffle,"));
         assert_eq!(construct("coalesce"), None);
     }
 
@@ -154,6 +253,7 @@ mod tests {
             sorted.len() == words.len()
         };
         assert!(unique(SYNONYMS.iter().map(|(word, _)| *word).collect()));
-        assert!(unique(CONSTRUCTS.iter().map(|(word, _)| *word).collect()));
+        let functions = CONSTRUCTS.iter().chain(TABLES);
+        assert!(unique(functions.map(|(word, _)| *word).collect()));
     }
 }

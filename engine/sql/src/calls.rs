@@ -146,7 +146,7 @@ impl CallChecker<'_> {
         let names = names(self.state);
         let near = nearest(name, names.iter().map(String::as_str));
         let help = match construct(name) {
-            Some(sql) => Some(format!("in SQL it is `{sql}`")),
+            Some(help) => Some(help),
             None => near.map(|near| format!("did you mean `{near}`?")),
         };
         call.rejected(format!("there is no function `{name}`"), help)
