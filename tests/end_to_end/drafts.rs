@@ -108,7 +108,7 @@ fn draft_describes_the_bundle() {
         "found: integer",
         "photos: { files: photos/*.jpg } # 50 files",
         "SELECT * EXCLUDE (found) FROM test",
-        "f.stem = t.key",
+        "SELECT f.file FROM train t JOIN photos f ON f.stem = t.id",
         "metric: { roc_auc: found }",
     ] {
         assert!(text.contains(part), "{part} is not in\n{text}");
@@ -314,8 +314,8 @@ fn ids_with_leading_zeros_are_text_and_match_files() {
     for part in [
         "image_id: text",
         "digit: integer",
-        "f.stem = t.key",
-        "\n  no file in images: SELECT",
+        "f.stem = t.image_id",
+        "\n  each: labelled.image_id in images.stem",
     ] {
         assert!(text.contains(part), "{part} is not in\n{text}");
     }
@@ -332,8 +332,8 @@ fn ids_with_leading_zeros_are_text_and_match_files() {
     let mut command = sandbox.run_command(&["digits"]);
     Ended::of(&mut command)
         .code(5)
-        .says(&["no file in images", "0000"]);
-    // If files are already missing, the draft contains the check as a comment, and the pipeline runs.
+        .says(&["check `each`", "0000"]);
+    // If files are missing in the bundle, the check is a comment, and the pipeline runs.
     sandbox.bundle("gaps", &bundle(2));
     let text = new("gaps");
     assert!(
@@ -347,19 +347,32 @@ fn ids_with_leading_zeros_are_text_and_match_files() {
 #[test]
 fn bundle_with_nothing_to_split_gets_no_draft() {
     let sandbox = Sandbox::new();
-    for (name, content) in [
-        ("reviews.json", "[{\"id\": 1}, {\"id\": 2}]"),
-        ("reviews.parquet", "PAR1"),
-        ("train.csv", "label\n0\n1\n"),
+    for (name, content, help) in [
+        (
+            "reviews.json",
+            "[{\"id\": 1}, {\"id\": 2}]",
+            "reviews.json has 2 rows and 1 column",
+        ),
+        ("reviews.parquet", "PAR1", "write the pipeline by hand"),
+        (
+            "train.csv",
+            "label\n0\n1\n",
+            "train.csv has 2 rows and 1 column",
+        ),
+        (
+            "train.csv",
+            "a,b\n0,1\n0,1,2\n",
+            "train.csv cannot be read as a table: row 2",
+        ),
     ] {
         sandbox.bundle("reviews", &Archive::new().file(name, content).bytes());
         let arguments = [
             "pipeline", "new", "reviews", "--source", "source", "--output", "drafts",
         ];
-        sandbox.prep(&arguments).code(4).says(&[
-            "no table with rows to split",
-            "help: write the pipeline by hand",
-        ]);
+        sandbox
+            .prep(&arguments)
+            .code(4)
+            .says(&["no table with rows to split", help]);
         assert!(!sandbox.path("drafts").exists(), "{name}");
     }
 }

@@ -46,6 +46,7 @@
 //! variants      the variant `fixed`
 //! writer        published checksums that depend on the library that wrote the file
 //! waiting       Ctrl-C while another process holds a lock
+//! shapes        first pipelines for bundles of many shapes
 //! sharing       how published files share bytes with the cache, and descriptions of the user
 //! times         metadata of published files
 //! transcripts   output of commands, word by word, as text files
@@ -103,6 +104,7 @@ mod report;
 mod rerun;
 mod restart;
 mod serve;
+mod shapes;
 mod sharing;
 mod support;
 mod times;

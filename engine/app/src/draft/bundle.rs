@@ -2,15 +2,18 @@
 //!
 //! Nested zips are read, as pipelines read them. If a directory has many tables of one kind, they are treated as files.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
 use prep_core::Failure;
 use prep_fetch::BundlePreview;
+use prep_formats::latin1::Latin1Reader;
 use prep_formats::limits::DecodingLimits;
-use prep_formats::pandas::{ColumnSchema, ColumnType, CsvScanner, Frame, ReadOptions, read_frame};
+use prep_formats::pandas::{
+    ColumnSchema, ColumnType, CsvError, CsvScanner, Frame, ReadOptions, read_frame,
+};
 use prep_formats::read_at::ReadAt;
 use prep_formats::zip::{EntryKind, ZipEntry, ZipListing};
 
@@ -30,6 +33,8 @@ const INNER: u64 = 512 << 20;
 const TABLES: usize = 12;
 /// Maximum names of files that are kept to compare with identifiers.
 pub const NAMES: usize = 200_000;
+/// Maximum number of directories whose files have the same names.
+const MAX_PARALLEL: usize = 6;
 /// Bytes of a table from which the delimiter is inferred.
 const SNIFFED_BYTES: u64 = 1 << 18;
 /// Lines of a table from which the delimiter is inferred.
@@ -41,6 +46,8 @@ pub struct BundleContent {
     pub md5: Option<String>,
     pub tables: Vec<CsvFile>,
     pub files: Vec<FileGroup>,
+    /// Files that should be tables by their names, and why they cannot be read.
+    pub unreadable: Vec<(String, String)>,
 }
 
 /// A CSV file.
@@ -55,6 +62,8 @@ pub struct CsvFile {
     /// Whether columns and rows are those of the entire file.
     pub whole: bool,
     pub delimiter: u8,
+    /// Whether the file is not in UTF-8.
+    pub is_latin1: bool,
     /// Types and place of the rows, for files other than CSV.
     pub declared: Option<TableDeclaration>,
 }
@@ -64,6 +73,8 @@ pub struct CsvFile {
 pub struct TableDeclaration {
     /// The types of the columns.
     pub kinds: BTreeMap<String, &'static str>,
+    /// Columns that can be written only as text: times and lists of Parquet.
+    pub as_text: Vec<String>,
     /// The member of the JSON object with the rows.
     pub at: Option<String>,
     /// Whether the file has one JSON value per line although its name does not end in `.jsonl`.
@@ -144,11 +155,20 @@ pub fn remote(looked: &BundlePreview, limits: &DecodingLimits) -> BundleContent 
         let front = looked.fronts.iter().find(|(path, _)| *path == entry.path);
         FileList {
             path: entry.path.clone(),
-            table: front.and_then(|(path, front)| {
-                let end = front.iter().rposition(|byte| *byte == b'\n')? + 1;
+            table: front.map_or(Err(NoTable::Other), |(path, front)| {
+                let end = front
+                    .iter()
+                    .rposition(|byte| *byte == b'\n')
+                    .map(|end| end + 1);
                 let whole = front.len() as u64 == entry.size;
-                let front = if whole { front } else { front.get(..end)? };
-                table(path, &mut &*front, whole, limits)
+                let front = if whole {
+                    Some(&**front)
+                } else {
+                    end.and_then(|end| front.get(..end))
+                };
+                let front = front.ok_or(NoTable::Other)?;
+                let open = || Ok(Box::new(front) as Box<dyn Read>);
+                table_of(path, &open, whole, limits)
             }),
         }
     });
@@ -158,7 +178,34 @@ pub fn remote(looked: &BundlePreview, limits: &DecodingLimits) -> BundleContent 
 /// Returns the path of a file in a pipeline.
 struct FileList {
     path: String,
-    table: Option<CsvFile>,
+    table: FoundTable,
+}
+
+type FoundTable = Result<CsvFile, NoTable>;
+
+/// Why a file is not a table.
+pub enum NoTable {
+    /// Its name or its content is not that of a table.
+    Other,
+    /// Its name is that of a CSV file, but the file cannot be read.
+    Unreadable(String),
+    /// It is a CSV file that is not in UTF-8.
+    NotUtf8,
+}
+
+impl From<std::io::Error> for NoTable {
+    fn from(error: std::io::Error) -> NoTable {
+        NoTable::Unreadable(error.to_string())
+    }
+}
+
+impl From<CsvError> for NoTable {
+    fn from(error: CsvError) -> NoTable {
+        match error {
+            CsvError::InvalidUtf8 { .. } => NoTable::NotUtf8,
+            other => NoTable::Unreadable(other.to_string()),
+        }
+    }
 }
 
 /// A walk through a bundle and the archives within it.
@@ -192,16 +239,15 @@ impl Walk<'_> {
             let few = tables
                 .get(&folder(&entry.path))
                 .is_some_and(|count| *count <= TABLES);
-            let read = || {
-                let member = entry.open(base).ok()?;
-                table(
-                    &path,
-                    &mut member.take(MAX_READ_BYTES),
-                    entry.size <= MAX_READ_BYTES,
-                    self.limits,
-                )
+            let open = || match entry.open(base) {
+                Ok(member) => Ok(Box::new(member.take(MAX_READ_BYTES)) as Box<dyn Read>),
+                Err(error) => Err(NoTable::Unreadable(error.to_string())),
             };
-            let table = if is_table(&path) && few { read() } else { None };
+            let whole = entry.size <= MAX_READ_BYTES;
+            let table = match is_table(&path) && few {
+                true => table_of(&path, &open, whole, self.limits),
+                false => Err(NoTable::Other),
+            };
             self.found.push(FileList { path, table });
         }
     }
@@ -245,20 +291,34 @@ fn is_hidden(path: &str) -> bool {
         .any(|part| part.starts_with('.') || part == "__MACOSX")
 }
 
-/// Reads a table's columns and first rows. `None` if the file is not a table.
-fn table(
+/// Reads a table's columns and first rows. `open` opens the file. A CSV file that is not UTF-8 is read as Latin-1, in which
+/// every byte is a character.
+fn table_of<'r>(
     path: &str,
-    input: &mut dyn Read,
+    open: &dyn Fn() -> Result<Box<dyn Read + 'r>, NoTable>,
     whole: bool,
     limits: &DecodingLimits,
-) -> Option<CsvFile> {
+) -> FoundTable {
+    match table(path, &mut open()?, whole, limits) {
+        Err(NoTable::NotUtf8) => {
+            let mut input = Latin1Reader::new(open()?);
+            let table = table(path, &mut input, whole, limits)?;
+            Ok(CsvFile {
+                is_latin1: true,
+                ..table
+            })
+        }
+        read => read,
+    }
+}
+
+/// Reads a table's columns and first rows.
+fn table(path: &str, input: &mut dyn Read, whole: bool, limits: &DecodingLimits) -> FoundTable {
     if is_records(path) {
-        return records(path, input, whole, limits);
+        return records(path, input, whole, limits).ok_or(NoTable::Other);
     }
     let mut begin = Vec::new();
-    Read::take(&mut *input, SNIFFED_BYTES)
-        .read_to_end(&mut begin)
-        .ok()?;
+    Read::take(&mut *input, SNIFFED_BYTES).read_to_end(&mut begin)?;
     let delimiter = delimiter(path, &begin);
     csv_table(
         path,
@@ -269,14 +329,17 @@ fn table(
     )
 }
 
-/// Reads the columns and first rows of a CSV file. `None` if pandas would not read it. `texts` are columns of texts.
+/// Reads the columns and first rows of a CSV file. `texts` are columns of texts.
+///
+/// # Errors
+/// The reason, if pandas would not read the file.
 pub fn csv_table(
     path: &str,
     input: &mut dyn Read,
     whole: bool,
     delimiter: u8,
     texts: &[String],
-) -> Option<CsvFile> {
+) -> Result<CsvFile, NoTable> {
     let mut buffer = vec![0; 1 << 18];
     let options = ReadOptions {
         delimiter,
@@ -287,21 +350,21 @@ pub fn csv_table(
     let mut front = Vec::new();
     let mut all = 0;
     loop {
-        let count = input.read(&mut buffer).ok()?;
-        let read = buffer.get(..count)?;
+        let count = input.read(&mut buffer)?;
+        let read = buffer.get(..count).unwrap_or_default();
         if read.is_empty() {
             break;
         }
-        scanner.feed(read).ok()?;
+        scanner.feed(read)?;
         all += count;
         if front.len() < MAX_VALUE_BYTES {
             front.extend_from_slice(read);
         }
     }
-    let scan = scanner.finish().ok()?;
+    let scan = scanner.finish()?;
     if front.len() < all {
-        let end = front.iter().rposition(|byte| *byte == b'\n')? + 1;
-        front.truncate(end);
+        let end = front.iter().rposition(|byte| *byte == b'\n');
+        front.truncate(end.map_or(0, |end| end + 1));
     }
     let mut columns = scan.schema.columns;
     let mut text = padded(&front, &options, &columns);
@@ -313,13 +376,17 @@ pub fn csv_table(
     }
     // A row may be cut within quotes. Then values are unknown, but columns are known.
     let frame = read_frame(&front, &ReadOptions { text, ..options }).unwrap_or_default();
-    (!columns.is_empty()).then(|| CsvFile {
+    if columns.is_empty() {
+        return Err(NoTable::Unreadable("it has no columns".to_owned()));
+    }
+    Ok(CsvFile {
         path: path.to_owned(),
         rows: scan.schema.rows,
         columns,
         frame,
         whole,
         delimiter,
+        is_latin1: false,
         declared: None,
     })
 }
@@ -395,9 +462,13 @@ fn sorted(found: Vec<FileList>, md5: Option<String>) -> BundleContent {
     };
     let mut groups: BTreeMap<(String, String), Vec<String>> = BTreeMap::new();
     for FileList { path, table } in found {
-        if let Some(table) = table {
-            bundle.tables.push(table);
-            continue;
+        match table {
+            Ok(table) => {
+                bundle.tables.push(table);
+                continue;
+            }
+            Err(NoTable::Unreadable(reason)) => bundle.unreadable.push((path.clone(), reason)),
+            Err(NoTable::NotUtf8 | NoTable::Other) => {}
         }
         let top = top(&path);
         let suffix = path
@@ -408,9 +479,40 @@ fn sorted(found: Vec<FileList>, md5: Option<String>) -> BundleContent {
         groups.entry((top, suffix)).or_default().push(path);
     }
     for ((top, suffix), paths) in groups {
-        bundle.files.push(group(&top, &suffix, &paths));
+        for (top, paths) in divided(top, paths) {
+            bundle.files.push(group(&top, &suffix, &paths));
+        }
     }
     bundle
+}
+
+/// Divides files with the same names in a few directories, such as `images` and `masks`, by their directories.
+fn divided(top: String, paths: Vec<String>) -> Vec<(String, Vec<String>)> {
+    let mut directories: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for path in &paths {
+        let (directory, name) = path.rsplit_once('/').unwrap_or(("", path));
+        let names = directories.entry(directory.to_owned()).or_default();
+        names.insert(name.to_owned());
+        if directories.len() > MAX_PARALLEL {
+            return vec![(top, paths)];
+        }
+    }
+    let names = || directories.values();
+    let all: BTreeSet<&String> = names().flatten().collect();
+    // Nearly every name is in nearly every directory.
+    let is_parallel = directories.len() > 1
+        && all.len() > 1
+        && names().all(|names| names.len() * 10 >= all.len() * 8);
+    match is_parallel {
+        false => vec![(top, paths)],
+        true => {
+            let of = |(directory, names): (String, BTreeSet<String>)| {
+                let paths = names.iter().map(|name| format!("{directory}/{name}"));
+                (directory.clone(), paths.collect())
+            };
+            directories.into_iter().map(of).collect()
+        }
+    }
 }
 
 /// Returns the directory of a file: the first one inside the archives that contain it.

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use prep_formats::pandas::{ColumnData, ColumnType, FrameColumn, ObjectValue};
 
 use super::bundle::{BundleContent, CsvFile, FileGroup, NAMES};
+use super::columns::{self, MissingTargets, is_unique};
 
 /// Maximum classes of one-hot answers.
 const CLASSES: usize = 300;
@@ -43,7 +44,12 @@ pub struct TargetTable {
     pub id: String,
     /// Whether ids are unique.
     pub unique: bool,
+    /// Whether the id is the number of the row, because no column identifies it.
+    pub numbered: bool,
     pub target: Target,
+    /// The column whose rows stay in one part.
+    pub group: Option<String>,
+    pub missing: MissingTargets,
     /// Files that belong to rows.
     pub files: Vec<RowFiles>,
 }
@@ -67,6 +73,20 @@ pub enum Target {
         column: String,
         classes: Vec<String>,
     },
+}
+
+impl Target {
+    /// The columns of the table that are predicted.
+    pub fn columns(&self) -> Vec<&str> {
+        match self {
+            Target::Columns(names) => names.iter().map(String::as_str).collect(),
+            Target::OneHot { column, .. } => vec![column],
+        }
+    }
+
+    pub fn has(&self, name: &str) -> bool {
+        self.columns().contains(&name)
+    }
 }
 
 /// The part of a file's name that is the id.
@@ -129,14 +149,16 @@ pub fn guess(bundle: &BundleContent, choices: &DraftChoices) -> Result<Guess, Ve
     });
     let rows = rows.or_else(|| {
         let at = *tables.first()?;
-        notes.push("no table has the columns of a sample submission: identifier and target are by their place".to_owned());
+        if choices.id.is_none() || choices.targets.is_empty() {
+            notes.push("no table has the columns of a sample submission: identifier and target are by their place".to_owned());
+        }
         by_place(at, bundle.tables.get(at)?)
     });
     let rows = rows.map(|rows| rows.with(choices, bundle));
     let split = match rows {
         Some(mut rows) => {
             if let Some(table) = bundle.tables.get(rows.table) {
-                notes.push(format!("rows: {}, identified by `{}`", table.path, rows.id));
+                rows.note(table, &mut notes);
                 rows.files = matching(bundle, table, &rows.id);
             }
             SplitGuess::Rows(rows)
@@ -163,34 +185,67 @@ impl TargetTable {
             true => self.target,
             false => Target::Columns(choices.targets.clone()),
         };
-        let is_target = |name: &str| match &target {
-            Target::Columns(names) => names.iter().any(|own| own == name),
-            Target::OneHot { column, .. } => column == name,
-        };
         let id = match &choices.id {
-            Some(id) => id.clone(),
-            None if !is_target(&self.id) => self.id,
-            None => {
-                let names = || table.columns.iter().map(|column| &column.name);
-                let mut others = names().filter(|name| !is_target(name));
-                let unique = names().find(|name| !is_target(name) && is_unique(table, name));
-                unique.or(others.next()).cloned().unwrap_or(self.id)
+            Some(id) => Some(id.clone()),
+            None if self.numbered || target.has(&self.id) => {
+                let names = table.columns.iter().map(|column| &column.name);
+                columns::identifier(table, names.filter(|name| !target.has(name))).cloned()
             }
+            None => Some(self.id),
         };
+        let numbered = id.is_none();
+        let id = id.unwrap_or_else(|| row_number(table));
         // The id cannot be predicted.
         let target = match target {
             Target::Columns(names) if names.contains(&id) && choices.targets.is_empty() => {
-                let names = table.columns.iter().rev().map(|column| &column.name);
-                let other = names.into_iter().find(|name| **name != id);
+                let other = columns::target(table, Some(&id));
                 Target::Columns(other.into_iter().cloned().collect())
             }
             other => other,
         };
+        let unique = numbered || is_unique(table, &id);
+        // Rows with the same id belong together.
+        let group = match unique {
+            true => columns::group(table, &id, &target),
+            false => Some(id.clone()),
+        };
         TargetTable {
-            unique: is_unique(table, &id),
+            unique,
+            numbered,
+            group,
+            missing: columns::missing_targets(table, &target),
             id,
             target,
             ..self
+        }
+    }
+
+    /// Adds the reasons for the author.
+    fn note(&self, table: &CsvFile, notes: &mut Vec<String>) {
+        let list = |names: &[&str]| {
+            let names = names.iter().map(|name| format!("`{name}`"));
+            names.collect::<Vec<_>>().join(", ")
+        };
+        let id = match self.numbered {
+            true => "their number, because no column is unique".to_owned(),
+            false => format!("`{}`", self.id),
+        };
+        let targets = list(&self.target.columns());
+        notes.push(format!(
+            "rows: {}, identified by {id}, to predict {targets}",
+            table.path
+        ));
+        if table.is_latin1 {
+            let path = &table.path;
+            notes.push(format!(
+                "{path} is not UTF-8, so it is read as Latin-1: check its texts"
+            ));
+        }
+        if let Some(group) = &self.group {
+            notes.push(format!("rows with the same `{group}` stay in one part"));
+        }
+        if self.missing == MissingTargets::Unlabelled {
+            notes.push(format!("rows without {targets} are left out"));
         }
     }
 }
@@ -230,7 +285,7 @@ fn by_sample(
         true => Target::Columns(targets),
         false => one_hot(table, &id, &targets)?,
     };
-    Some(rows(at, table, id, target))
+    Some(rows(at, Some(id), target))
 }
 
 /// Finds a column of texts whose values are the names of the sample's columns.
@@ -260,48 +315,44 @@ fn one_hot(table: &CsvFile, id: &str, targets: &[String]) -> Option<Target> {
 fn by_test(at: usize, table: &CsvFile, test: &CsvFile) -> Option<TargetTable> {
     let names = table.columns.iter().map(|column| column.name.clone());
     let (known, targets): (Vec<String>, Vec<String>) = names.partition(|name| test.has(name));
-    let id = known
-        .iter()
-        .find(|name| is_unique(table, name))
-        .or(known.first())?;
+    let id = columns::identifier(table, &known).cloned();
     let few = !targets.is_empty() && targets.len() <= 8 && known.len() >= targets.len();
-    few.then(|| rows(at, table, id.clone(), Target::Columns(targets)))
+    few.then(|| rows(at, id, Target::Columns(targets)))
 }
 
 /// The first column with different values is the id, the last other one is the target.
 fn by_place(at: usize, table: &CsvFile) -> Option<TargetTable> {
-    let names: Vec<&String> = table.columns.iter().map(|column| &column.name).collect();
-    let id = names
-        .iter()
-        .find(|name| is_unique(table, name))
-        .or(names.first())?;
-    let target = names.iter().rev().find(|name| *name != id)?;
-    Some(rows(
-        at,
-        table,
-        (*id).clone(),
-        Target::Columns(vec![(*target).clone()]),
-    ))
+    let names = table.columns.iter().map(|column| &column.name);
+    let id = columns::identifier(table, names);
+    let target = columns::target(table, id.map(String::as_str))?;
+    Some(rows(at, id.cloned(), Target::Columns(vec![target.clone()])))
 }
 
-fn rows(at: usize, table: &CsvFile, id: String, target: Target) -> TargetTable {
+/// A table whose other properties are found by [`TargetTable::with`]. Without an id, rows are numbered.
+fn rows(at: usize, id: Option<String>, target: Target) -> TargetTable {
     TargetTable {
         table: at,
-        unique: is_unique(table, &id),
-        id,
+        unique: false,
+        numbered: id.is_none(),
+        id: id.unwrap_or_default(),
         target,
+        group: None,
+        missing: MissingTargets::None,
         files: Vec::new(),
     }
 }
 
-/// Returns whether values are unique in the first rows.
-fn is_unique(table: &CsvFile, name: &str) -> bool {
-    let Some(column) = table.frame.column(name) else {
-        return false;
+/// Returns a name for the number of a row.
+fn row_number(table: &CsvFile) -> String {
+    let mut name = "row_id".to_owned();
+    let has = |name: &str| {
+        let mut columns = table.columns.iter();
+        columns.any(|column| column.name.eq_ignore_ascii_case(name))
     };
-    let values = texts(column);
-    let different: BTreeSet<&Option<String>> = values.iter().collect();
-    different.len() == values.len() && !values.contains(&None) && !values.is_empty()
+    while has(&name) {
+        name.push('_');
+    }
+    name
 }
 
 /// Returns a column's values as text, without missing ones.
@@ -417,8 +468,15 @@ pub fn values(table: &CsvFile, name: &str) -> Values {
         return Values::Other;
     };
     let different: BTreeSet<String> = texts(frame).into_iter().flatten().collect();
-    match column.kind {
-        _ if column.nullable => Values::Other,
+    // A column of integers with missing cells is one of decimals to pandas.
+    let is_integral = |text: &String| text.parse::<f64>().is_ok_and(|value| value.fract() == 0.0);
+    let kind = match column.kind {
+        ColumnType::Float64 if column.nullable && different.iter().all(is_integral) => {
+            ColumnType::Int64
+        }
+        kind => kind,
+    };
+    match kind {
         ColumnType::Int64 if different.len() == 2 => Values::Binary,
         ColumnType::Int64 if different.len() <= 20 => Values::Classes,
         ColumnType::Int64 | ColumnType::Float64 => Values::Numbers,

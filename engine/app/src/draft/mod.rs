@@ -3,6 +3,7 @@
 //! ```text
 //! bundle   what is in a bundle: tables with their columns and types, files by pattern
 //! records  tables in JSON, JSON lines and Parquet
+//! columns  what a column may be: an id, a target, the name of a group
 //! guess    which table is split, what identifies a row, what is to be predicted
 //! write    the pipeline, with comments where somebody has to choose
 //! words    names and texts as YAML and SQL want them
@@ -13,6 +14,7 @@
 //! training data. Comments in the pipeline mark everything that could not be guessed.
 
 mod bundle;
+mod columns;
 mod guess;
 mod records;
 mod words;
@@ -20,7 +22,7 @@ mod write;
 
 use std::path::{Path, PathBuf};
 
-use prep_core::{Cancel, Failure};
+use prep_core::{Cancel, Failure, units};
 use prep_fetch::LazyNetwork;
 
 use prep_spec::BASE_VARIANT;
@@ -97,15 +99,29 @@ pub fn draft(
             return Err(nothing_to_split(id, &bundle));
         }
     }
+    let mut notes: Vec<String> = bundle
+        .unreadable
+        .iter()
+        .map(unreadable)
+        .take(MAX_NOTES)
+        .collect();
+    notes.extend(guess.notes.iter().cloned());
     let text = write::pipeline(id, &bundle, &guess, choices.metric.as_deref());
     let file_name = format!("{id}/pipeline.yaml");
     let entry = CatalogEntry::of_text(id, &file_name, text.clone());
     Loader::without_notes().load(&entry, BASE_VARIANT)?;
     Ok(Draft {
         text,
-        notes: guess.notes,
+        notes,
         bundle: path,
     })
+}
+
+/// Maximum number of notes about files that cannot be read.
+const MAX_NOTES: usize = 4;
+
+fn unreadable((path, reason): &(String, String)) -> String {
+    format!("{path} cannot be read as a table: {reason}")
 }
 
 /// No table has all columns that the author named.
@@ -134,7 +150,19 @@ fn nothing_to_split(id: &str, bundle: &BundleContent) -> Error {
     let message = format!(
         "the bundle of `{id}` has no table with rows to split, and no two files that could be split"
     );
-    Error::new(Failure::Input, message).help(format!(
+    let error = Error::new(Failure::Input, message);
+    if let Some(first) = bundle.unreadable.first() {
+        return error.help(unreadable(first));
+    }
+    if let Some(table) = bundle.tables.iter().max_by_key(|table| table.rows) {
+        let rows = units::count(table.rows, "row");
+        let columns = units::count(table.columns.len() as u64, "column");
+        return error.help(format!(
+            "{} has {rows} and {columns}; a split needs two of each",
+            table.path
+        ));
+    }
+    error.help(format!(
         "write the pipeline by hand: `{{ read: {only}, columns: {{ ... }} }}` reads JSON, JSON lines, BSON, Parquet and \
          NumPy tables"
     ))

@@ -7,8 +7,11 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::{BufRead, BufReader, Read};
 
+use arrow::datatypes::DataType;
+use arrow::util::display::{ArrayFormatter, FormatOptions};
 use prep_formats::limits::DecodingLimits;
 use prep_formats::parquet::ParquetTable;
+use prep_formats::read_at::ReadAt;
 use serde_json::{Map, Value};
 
 use super::bundle::{CsvFile, TableDeclaration, csv_table};
@@ -156,9 +159,10 @@ fn of_records(
         .filter(|(_, kind)| matches!(**kind, "text" | "json"))
         .map(|(name, _)| name.clone())
         .collect();
-    let mut table = csv_table(path, &mut csv.as_bytes(), whole, b',', &texts)?;
+    let mut table = csv_table(path, &mut csv.as_bytes(), whole, b',', &texts).ok()?;
     table.declared = Some(TableDeclaration {
         kinds,
+        as_text: Vec::new(),
         at,
         is_lines: false,
     });
@@ -169,7 +173,7 @@ fn quoted(text: &str) -> String {
     format!("\"{}\"", text.replace('"', "\"\""))
 }
 
-/// Reads the names and types of the columns. Values are not read.
+/// Reads the names and types of the columns, and the first rows.
 fn parquet(
     path: &str,
     input: &mut dyn Read,
@@ -184,27 +188,71 @@ fn parquet(
     let end = bytes.len() as u64;
     let parquet = ParquetTable::open(bytes, 0..end, limits).ok()?;
     let mut kinds = BTreeMap::new();
-    let mut heads = Vec::new();
+    let (mut heads, mut as_text) = (Vec::new(), Vec::new());
     for field in parquet.schema().fields() {
         let kind = match format!("{:?}", field.data_type()).as_str() {
             "Boolean" if !field.is_nullable() => "boolean",
             "Utf8" | "LargeUtf8" | "Utf8View" => "text",
-            name if name.starts_with("Int") || name.starts_with("UInt") => "inferred",
             name if name.starts_with("Float") => "number",
             _ => "inferred",
         };
+        let kind = match field.data_type().is_nested() {
+            true => "json",
+            false => kind,
+        };
+        let data_type = field.data_type();
+        let is_plain = data_type.is_integer() || data_type.is_floating() || data_type.is_string();
+        if !is_plain && *data_type != DataType::Boolean {
+            as_text.push(field.name().clone());
+        }
         kinds.insert(field.name().clone(), kind);
         heads.push(quoted(field.name()));
     }
-    let csv = format!("{}\n", heads.join(","));
-    let mut table = csv_table(path, &mut csv.as_bytes(), whole, b',', &[])?;
+    let mut csv = format!("{}\n", heads.join(","));
+    parquet_rows(&parquet, &mut csv);
+    let texts = kinds
+        .iter()
+        .filter(|(_, kind)| matches!(**kind, "text" | "json"));
+    let texts: Vec<String> = texts.map(|(name, _)| name.clone()).collect();
+    let mut table = csv_table(path, &mut csv.as_bytes(), whole, b',', &texts).ok()?;
+    for kind in kinds.values_mut().filter(|kind| **kind == "json") {
+        *kind = "inferred";
+    }
     table.rows = parquet.rows();
     table.declared = Some(TableDeclaration {
         kinds,
+        as_text,
         at: None,
         is_lines: false,
     });
     Some(table)
+}
+
+/// Appends the first rows of a Parquet file to a CSV. Stops at a damaged page.
+fn parquet_rows<R: ReadAt + Send + Sync + 'static>(parquet: &ParquetTable<R>, csv: &mut String) {
+    let options = FormatOptions::default();
+    let mut rows = 0;
+    for batch in parquet.batches(None, None, 1024).into_iter().flatten() {
+        let Ok(batch) = batch else { return };
+        let columns = batch.columns().iter();
+        let formatters = columns.map(|column| ArrayFormatter::try_new(column, &options));
+        let Ok(formatters) = formatters.collect::<Result<Vec<_>, _>>() else {
+            return;
+        };
+        for row in 0..batch.num_rows() {
+            let cells = formatters.iter().zip(batch.columns());
+            let cells = cells.map(|(format, column)| match column.is_null(row) {
+                true => String::new(),
+                false => quoted(&format.value(row).to_string()),
+            });
+            let cells: Vec<String> = cells.collect();
+            let _ = writeln!(csv, "{}", cells.join(","));
+        }
+        rows += batch.num_rows();
+        if rows >= MAX_RECORDS || csv.len() as u64 > MAX_BYTES {
+            return;
+        }
+    }
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ use prep_core::units;
 use prep_formats::pandas::ColumnType;
 
 use super::bundle::{self, BundleContent, CsvFile, FileGroup};
+use super::columns::MissingTargets;
 use super::guess::{
     Guess, Match, RowFiles, SplitGuess, Target, TargetTable, Values, texts, values,
 };
@@ -24,6 +25,46 @@ struct Join {
     repeats: bool,
     /// Rows without a file, of those that are known.
     missing: usize,
+    /// Whether the files are answers.
+    holds_answers: bool,
+}
+
+impl Join {
+    /// The query for the files of a part.
+    fn query(&self, rows: &TargetTable, table: &CsvFile, part: &str) -> String {
+        let path = if self.repeats { ", f.path" } else { "" };
+        let (files, column) = (&self.table, self.column);
+        if rows.unique {
+            let id = text_id(rows, table, "t.");
+            return format!(
+                "SELECT f.file{path} FROM {part} t JOIN {files} f ON f.{column} = {id}"
+            );
+        }
+        let id = text_id(rows, table, "");
+        let path = if self.repeats {
+            "f.path"
+        } else {
+            "f.name AS path"
+        };
+        format!(
+            "SELECT f.file, {path} FROM (SELECT DISTINCT {id} AS key FROM {part}) t JOIN {files} f ON f.{column} = t.key ORDER BY path"
+        )
+    }
+}
+
+/// Returns whether queries read the id as a text.
+fn has_text_id(rows: &TargetTable, table: &CsvFile) -> bool {
+    let column = table.columns.iter().find(|column| column.name == rows.id);
+    column.is_some_and(|column| matches!(kind(table, column), "text" | "inferred"))
+}
+
+/// Writes the id as a text, to compare it with names of files.
+fn text_id(rows: &TargetTable, table: &CsvFile, before: &str) -> String {
+    let id = format!("{before}{}", sql_name(&rows.id));
+    match has_text_id(rows, table) {
+        true => id,
+        false => format!("CAST({id} AS VARCHAR)"),
+    }
 }
 
 /// A pipeline for the bundle of `id`.
@@ -107,6 +148,9 @@ fn declaration(out: &mut String, start: &str, name: &str, table: &CsvFile, colum
         };
         let _ = writeln!(out, "{start}  delimiter: {delimiter}");
     }
+    if table.is_latin1 {
+        let _ = writeln!(out, "{start}  encoding: latin-1");
+    }
     if let Some(declared) = &table.declared {
         if declared.is_lines {
             let _ = writeln!(out, "{start}  format: json_lines");
@@ -141,6 +185,12 @@ fn by_rows(
     let mut taken = vec!["train".to_owned(), "test".to_owned()];
     let labelled = table_name("labelled", &taken);
     taken.push(labelled.clone());
+    let is_query = rows.numbered || rows.missing == MissingTargets::Unlabelled;
+    let read = match is_query {
+        true => table_name("all_rows", &taken),
+        false => labelled.clone(),
+    };
+    taken.push(read.clone());
     let id = sql_name(&rows.id);
     let of = if table.whole {
         format!("{} rows", table.rows)
@@ -156,7 +206,10 @@ fn by_rows(
         Target::Columns(_) => false,
     };
     let _ = write!(out, "\ntables:\n  # {of}\n");
-    declaration(out, "  ", &labelled, table, COLUMNS);
+    declaration(out, "  ", &read, table, COLUMNS);
+    if is_query {
+        labelled_rows(out, rows, &labelled, &read);
+    }
     let mut joins = Vec::new();
     for RowFiles {
         group,
@@ -174,18 +227,59 @@ fn by_rows(
             // If several directories have a file with this name, the directory distinguishes them.
             repeats: files.names.len() < files.count,
             missing: *missing,
+            holds_answers: holds_answers(&files.pattern),
         });
     }
-    let _ = writeln!(
-        out,
-        "  # CHOOSE how rows are split: `stratify: COLUMN` keeps the fractions of classes, `groups: COLUMN` keeps rows of one group\n  \
-         # (a patient, a site) together.\n  \
-         train, test: {{ split: {labelled}, method: shuffle, test_size: 0.1, seed: 0 }}"
-    );
+    match &rows.group {
+        Some(group) => {
+            let _ = writeln!(
+                out,
+                "  # CHOOSE: rows with the same `{group}` stay in one part. Without `groups`, each row is drawn by itself.\n  \
+                 train, test: {{ split: {labelled}, method: shuffle, groups: {}, test_size: 0.1, seed: 0 }}",
+                yaml(group)
+            );
+        }
+        None => {
+            let _ = writeln!(
+                out,
+                "  # CHOOSE how rows are split: `stratify: COLUMN` keeps the fractions of classes, `groups: COLUMN` keeps rows of one group\n  \
+                 # (a patient, a site) together.\n  \
+                 train, test: {{ split: {labelled}, method: shuffle, test_size: 0.1, seed: 0 }}"
+            );
+        }
+    }
     further(out, bundle, guess, rows, &taken);
     outputs(out, rows, table, &id, &joins);
-    checks(out, rows, &id, &labelled, classes, &joins);
+    checks(out, rows, table, &labelled, classes, &joins);
     grade(out, rows, table, metric);
+}
+
+/// Writes the query for the rows to split: numbered, or without those that have no target.
+fn labelled_rows(out: &mut String, rows: &TargetTable, name: &str, read: &str) {
+    let mut query = "SELECT * FROM ".to_owned();
+    if rows.numbered {
+        out.push_str("  # CHOOSE: no column identifies a row, so its number does.\n");
+        query = format!("SELECT _row AS {}, * FROM ", sql_name(&rows.id));
+    }
+    query.push_str(read);
+    if rows.missing == MissingTargets::Unlabelled {
+        out.push_str("  # CHOOSE: rows without a label are left out.\n");
+        let columns = rows.target.columns();
+        let known = columns
+            .iter()
+            .map(|name| format!("{} IS NOT NULL", sql_name(name)));
+        let known: Vec<String> = known.collect();
+        let _ = write!(query, " WHERE {}", known.join(" AND "));
+    }
+    entry(out, name, &query);
+}
+
+/// Returns whether files are probably answers, such as masks of images.
+fn holds_answers(pattern: &str) -> bool {
+    let (directories, _) = pattern.rsplit_once('/').unwrap_or_default();
+    let words = ["mask", "label", "annot", "truth", "target", "segmentation"];
+    let directories = directories.to_lowercase();
+    words.iter().any(|word| directories.contains(word))
 }
 
 /// Declares the table of a group of files; its name.
@@ -261,15 +355,34 @@ fn outputs(out: &mut String, rows: &TargetTable, table: &CsvFile, id: &str, join
     let hidden = hidden(rows);
     let excluded: Vec<String> = hidden.iter().map(|name| sql_name(name)).collect();
     out.push_str("\npublic:\n");
-    entry(out, "train.csv", "SELECT * FROM train");
+    // Parquet has types that CSV has not, such as times and lists.
+    let suffix = match table.path.to_ascii_lowercase().ends_with(".parquet") {
+        true => "parquet",
+        false => "csv",
+    };
+    let test = format!("test.{suffix}");
+    let written = as_text(table);
+    entry(
+        out,
+        &format!("train.{suffix}"),
+        &format!("SELECT *{} FROM train", replaced(&written)),
+    );
+    let written: Vec<&String> = written
+        .into_iter()
+        .filter(|name| !rows.target.has(name))
+        .collect();
     // A table may be nothing but identifier and target.
     match table.columns.len() > hidden.len() {
         true => entry(
             out,
-            "test.csv",
-            &format!("SELECT * EXCLUDE ({}) FROM test", excluded.join(", ")),
+            &test,
+            &format!(
+                "SELECT * EXCLUDE ({}){} FROM test",
+                excluded.join(", "),
+                replaced(&written)
+            ),
         ),
-        false => entry(out, "test.csv", &format!("SELECT {id} FROM test")),
+        false => entry(out, &test, &format!("SELECT {id} FROM test")),
     }
     let constants: Vec<String> = match &rows.target {
         Target::Columns(names) => names
@@ -295,36 +408,28 @@ fn outputs(out: &mut String, rows: &TargetTable, table: &CsvFile, id: &str, join
         &format!("SELECT {id}, {} FROM test", constants.join(", ")),
     );
     let mut is_first = true;
-    for Join {
-        table,
-        column,
-        repeats,
-        ..
-    } in joins
-    {
-        let path = if *repeats {
-            "concat_ws('/', f.folder, f.name)"
-        } else {
-            "f.name"
-        };
-        if *repeats {
+    let mut hidden_files = Vec::new();
+    for join in joins {
+        let files = &join.table;
+        if join.repeats {
             let _ = writeln!(
                 out,
                 "  # CHOOSE: is the name of a file's directory its label?"
             );
         }
-        let own = is_first && table.starts_with("train");
+        let own = is_first && files.starts_with("train") && !join.holds_answers;
         is_first = is_first && !own;
         for part in ["train", "test"] {
             let folder = if own {
-                part.to_owned()
+                format!("{part}/")
             } else {
-                format!("{table}/{part}")
+                format!("{files}/{part}/")
             };
-            let query = format!(
-                "SELECT f.file, {path} AS path FROM (SELECT DISTINCT CAST({id} AS VARCHAR) AS key FROM {part}) t JOIN {table} f ON f.{column} = t.key ORDER BY path"
-            );
-            entry(out, &format!("{folder}/"), &query);
+            let query = join.query(rows, table, part);
+            match part == "test" && join.holds_answers {
+                true => hidden_files.push((folder, query)),
+                false => entry(out, &folder, &query),
+            }
         }
     }
     out.push_str("\nprivate:\n");
@@ -345,6 +450,26 @@ fn outputs(out: &mut String, rows: &TargetTable, table: &CsvFile, id: &str, join
             );
         }
     }
+    for (folder, query) in hidden_files {
+        out.push_str("  # CHOOSE: these files seem to be answers.\n");
+        entry(out, &folder, &query);
+    }
+}
+
+/// Columns that can be written only as text.
+fn as_text(table: &CsvFile) -> Vec<&String> {
+    let declared = table.declared.iter();
+    declared.flat_map(|declared| &declared.as_text).collect()
+}
+
+/// The part of a query that converts columns to texts.
+fn replaced(columns: &[&String]) -> String {
+    if columns.is_empty() {
+        return String::new();
+    }
+    let columns = columns.iter().map(|name| sql_name(name));
+    let columns = columns.map(|name| format!("CAST({name} AS VARCHAR) AS {name}"));
+    format!(" REPLACE ({})", columns.collect::<Vec<_>>().join(", "))
 }
 
 /// A placeholder of a column's type.
@@ -383,23 +508,23 @@ fn check_column(name: &str) -> String {
 fn checks(
     out: &mut String,
     rows: &TargetTable,
-    id: &str,
+    table: &CsvFile,
     labelled: &str,
     classes: bool,
     joins: &[Join],
 ) {
     out.push_str("\n# Named checks, and queries that must return no row.\nchecks:\n");
     let key = check_column(&rows.id);
+    let mut disjoint = Vec::new();
     if rows.unique {
         entry(out, "unique", &format!("{labelled}.{key}"));
-        entry(out, "disjoint", &format!("train.{key} and test.{key}"));
-    } else {
-        let _ = writeln!(
-            out,
-            "  # `{}` is not unique: rows that have one in common may be in train and in test. CHOOSE `groups:` above.",
-            rows.id
-        );
+        disjoint.push(format!("train.{key} and test.{key}"));
     }
+    if let Some(group) = &rows.group {
+        let group = check_column(group);
+        disjoint.push(format!("train.{group} and test.{group}"));
+    }
+    named_check(out, "disjoint", &disjoint);
     if classes && let Target::OneHot { column, .. } = &rows.target {
         let column = sql_name(column);
         entry(
@@ -412,32 +537,44 @@ fn checks(
         out,
         "  nothing to predict: SELECT 'empty' AS test WHERE (SELECT count(*) FROM test) = 0"
     );
-    for Join {
-        table,
-        column,
-        missing,
-        ..
-    } in joins
-    {
-        let before = match missing {
-            0 => "",
-            rows => {
-                let rows = units::count(*rows as u64, "row");
-                let _ = writeln!(
-                    out,
-                    "  # CHOOSE: {rows} of {labelled} without a file in {table}. Take the # away if that is a mistake."
-                );
-                "# "
-            }
-        };
-        let query = format!(
-            "SELECT CAST({id} AS VARCHAR) FROM {labelled} EXCEPT SELECT {column} FROM {table}"
-        );
+    let complete = joins.iter().filter(|join| join.missing == 0);
+    if has_text_id(rows, table) {
+        let each =
+            complete.map(|join| format!("{labelled}.{key} in {}.{}", join.table, join.column));
+        named_check(out, "each", &each.collect::<Vec<_>>());
+    } else {
+        for Join {
+            table: files,
+            column,
+            ..
+        } in complete
+        {
+            let id = text_id(rows, table, "");
+            let query = format!("SELECT {id} FROM {labelled} EXCEPT SELECT {column} FROM {files}");
+            entry(out, &format!("no file in {files}"), &query);
+        }
+    }
+    for join in joins.iter().filter(|join| join.missing > 0) {
+        let missing = units::count(join.missing as u64, "row");
         let _ = writeln!(
             out,
-            "  {before}no file in {table}:{}",
-            yaml_query(&query, 2)
+            "  # CHOOSE: {missing} of {labelled} without a file in {}: is that a mistake?",
+            join.table
         );
+    }
+}
+
+/// Writes a named check with one assertion, or a list of them.
+fn named_check(out: &mut String, name: &str, assertions: &[String]) {
+    match assertions {
+        [] => {}
+        [one] => entry(out, name, one),
+        many => {
+            let _ = writeln!(out, "  {name}:");
+            for one in many {
+                let _ = writeln!(out, "    - {one}");
+            }
+        }
     }
 }
 
@@ -497,9 +634,17 @@ fn grade(out: &mut String, rows: &TargetTable, table: &CsvFile, wished: Option<&
     };
     let mut all = vec![yaml(&rows.id)];
     all.extend(columns.iter().map(|name| yaml(name)));
+    // An empty mask is an answer, and not a missing one.
+    let filled = match rows.missing {
+        MissingTargets::Masks => format!(
+            "    - fill_missing: {{ columns: [{}], with: \"\", answers: true }}\n",
+            all.get(1..).unwrap_or_default().join(", ")
+        ),
+        _ => String::new(),
+    };
     let _ = write!(
         out,
-        "\ngrade:\n  answers: private/test.csv\n  sample: public/sample_submission.csv\n  rules:\n    - columns: [{}]\n    - same_rows\n    - align: {}\n  \
+        "\ngrade:\n  answers: private/test.csv\n  sample: public/sample_submission.csv\n  rules:\n    - columns: [{}]\n    - same_rows\n{filled}    - align: {}\n  \
          # CHOOSE: also {others}. All of them are in docs/reference/grading.md.\n  metric: {metric}\n",
         all.join(", "),
         yaml(&rows.id)
