@@ -1,6 +1,6 @@
-//! Words of pandas, scikit-learn and SQL dialects, with the word of the language for each.
+//! Words of pandas, scikit-learn and SQL dialects, with the corresponding words of the pipeline language.
 
-/// A foreign word in lower case, and the words that replace it. The first one that is known at a place is suggested.
+/// A foreign word in lower case, and the words that replace it. The first of them that is a candidate is suggested.
 const SYNONYMS: &[(&str, &[&str])] = &[
     // Keys.
     ("random_state", &["seed"]),
@@ -229,7 +229,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn foreign_words_have_a_meaning_where_it_is_known() {
+    fn a_synonym_is_suggested_only_if_it_is_a_candidate() {
         assert_eq!(synonym("random_state", &["seed", "order"]), Some("seed"));
         assert_eq!(synonym("Float64", &["text", "number"]), Some("number"));
         assert_eq!(synonym("roc_auc_score", &["accuracy"]), None);

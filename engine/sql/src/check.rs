@@ -482,7 +482,7 @@ impl<'a> PipelineChecker<'a> {
         });
     }
 
-    /// Whether the rows of a table come from a file, which may have more columns than its declaration.
+    /// Returns whether the rows of one of these tables come from a file, which may have more columns than are declared.
     fn reads_file(&self, tables: &BTreeSet<String>) -> bool {
         tables.iter().any(|name| {
             let mut all = self.pipeline.tables.iter();

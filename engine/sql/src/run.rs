@@ -126,11 +126,12 @@ impl Session {
         self.start(planned, &tables, false, limits).await
     }
 
-    /// Runs a query that no pipeline has, and returns all columns as values: in the query's order, or in any order if it
-    /// does not determine one. Also checks what [`crate::check`] checks when a pipeline is loaded: types and constants.
+    /// Runs a query that is not part of a pipeline, and returns all columns as values. The rows are in the query's order,
+    /// or in any order if the query does not determine one. Also checks the types and constants of the query, as
+    /// [`crate::check`] does when a pipeline is loaded.
     ///
     /// # Errors
-    /// As for [`Session::rows`], and for types that do not fit.
+    /// Same as for [`Session::rows`], including values whose types cannot be compared or combined.
     pub async fn checked_values(
         &self,
         query: &Query,

@@ -13,18 +13,18 @@ const HOLD_TICKS: u32 = 20;
 #[derive(Debug)]
 pub(crate) struct Pace {
     connections: usize,
-    most: usize,
+    max_connections: usize,
     /// Number of connections and throughput before the last increase.
     before: Option<(usize, f64)>,
     hold: u32,
 }
 
 impl Pace {
-    pub(crate) fn new(first: usize, most: usize) -> Pace {
-        let most = most.max(1);
+    pub(crate) fn new(first: usize, max_connections: usize) -> Pace {
+        let max_connections = max_connections.max(1);
         Pace {
-            connections: first.clamp(1, most),
-            most,
+            connections: first.clamp(1, max_connections),
+            max_connections,
             before: None,
             hold: 0,
         }
@@ -48,10 +48,10 @@ impl Pace {
                 self.connections = connections;
                 self.hold = HOLD_TICKS;
             }
-            _ if self.connections < self.most => {
+            _ if self.connections < self.max_connections => {
                 self.before = Some((self.connections, rate));
                 let more = (self.connections / 2).max(1);
-                self.connections = (self.connections + more).min(self.most);
+                self.connections = (self.connections + more).min(self.max_connections);
             }
             _ => {}
         }

@@ -102,7 +102,7 @@ impl<'a> Session<'a> {
         location: &'a mut Option<Location>,
         ranges: bool,
     ) -> SessionResult<SessionEnd> {
-        let most = if ranges {
+        let limit = if ranges {
             order.shared.options.range
         } else {
             u64::MAX
@@ -113,7 +113,7 @@ impl<'a> Session<'a> {
         let (object, state, first) = match earlier::load(&order.partial)? {
             Some(left) => {
                 let object = left.object.clone();
-                let first = match left.pieces().take(most) {
+                let first = match left.pieces().take(limit) {
                     Some(range) => {
                         let known = Some(&object);
                         Some(first_answer(shared, item, location, range, known, &mut retry).await?)
@@ -124,7 +124,7 @@ impl<'a> Session<'a> {
                 (object, left.open(), first)
             }
             None => {
-                let range = first_range(order, most);
+                let range = first_range(order, limit);
                 let first = first_answer(shared, item, location, range, None, &mut retry).await?;
                 let object = first.0.object.clone();
                 check_md5(order, &object)?;
@@ -188,8 +188,8 @@ impl<'a> Session<'a> {
 
     /// Passes the first answer to the first connection.
     fn use_first(&mut self, (answer, permit): (Answer, OwnedSemaphorePermit)) {
-        let most = answer.range.end - answer.range.start;
-        if let Some(range) = self.pieces.take(most.next_multiple_of(self.sink.size)) {
+        let limit = answer.range.end - answer.range.start;
+        if let Some(range) = self.pieces.take(limit.next_multiple_of(self.sink.size)) {
             self.spawn(range, Some((answer, permit)));
         }
     }
@@ -406,15 +406,15 @@ fn describe_state(order: &Order, pieces: &Pieces) -> String {
 }
 
 /// Returns the range of the first request, before the object's length is known.
-fn first_range(order: &Order, most: u64) -> Range<u64> {
+fn first_range(order: &Order, limit: u64) -> Range<u64> {
     let size = order.shared.options.piece.max(1);
     match order.ranges.as_ref().and_then(|ranges| ranges.first()) {
         Some(first) => {
             let start = first.start / size * size;
             let end = first.end.div_ceil(size).saturating_mul(size);
-            start..end.min(start.saturating_add(most))
+            start..end.min(start.saturating_add(limit))
         }
-        None => 0..most,
+        None => 0..limit,
     }
 }
 

@@ -113,13 +113,13 @@ impl Pieces {
         }
     }
 
-    /// Takes the first run of adjacent missing pieces: up to `most` bytes, but at least one piece. Returns their byte
+    /// Takes the first run of adjacent missing pieces: up to `limit` bytes, but at least one piece. Returns their byte
     /// range.
-    pub(crate) fn take(&mut self, most: u64) -> Option<Range<u64>> {
+    pub(crate) fn take(&mut self, limit: u64) -> Option<Range<u64>> {
         let missing = |piece: &Piece| *piece == Piece::Missing;
         let rest = self.pieces.get_mut(self.first..)?;
         let start = rest.iter().position(missing)?;
-        let count = usize::try_from(most / self.size).unwrap_or(usize::MAX);
+        let count = usize::try_from(limit / self.size).unwrap_or(usize::MAX);
         let mut taken = 0;
         for piece in rest.iter_mut().skip(start).take(count.max(1)) {
             if !missing(piece) {

@@ -16,26 +16,26 @@ pub(crate) fn pause_after(failures: u32, options: &DownloadOptions) -> Duration 
 
 /// Returns the approximate sum of the pauses that follow `failures` failures in a row, if every further attempt fails.
 pub(crate) fn later_pauses(failures: u32, options: &DownloadOptions) -> Duration {
-    let most = options.patience.min(MAX_PAUSE);
+    let limit = options.patience.min(MAX_PAUSE);
     let later = (failures + 1)..options.attempts;
     // On average, a pause is three quarters of its maximum.
     later
-        .map(|failures| max_pause(failures, options.backoff, most).mul_f64(0.75))
+        .map(|failures| max_pause(failures, options.backoff, limit).mul_f64(0.75))
         .sum()
 }
 
-/// Returns the maximum pause after `failures` failures in a row. It doubles with every failure, up to `most`.
-fn max_pause(failures: u32, first: Duration, most: Duration) -> Duration {
+/// Returns the maximum pause after `failures` failures in a row. It doubles with every failure, up to `limit`.
+fn max_pause(failures: u32, first: Duration, limit: Duration) -> Duration {
     first
         .saturating_mul(1 << failures.saturating_sub(1).min(20))
-        .min(most)
+        .min(limit)
 }
 
-/// Returns the pause after `failures` failures in a row (1 or more). Its maximum doubles from `first` up to `most`. The
+/// Returns the pause after `failures` failures in a row (1 or more). Its maximum doubles from `first` up to `limit`. The
 /// pause is a random value between half of the maximum and the maximum, so that clients that failed together do not
 /// retry together.
-fn pause(failures: u32, first: Duration, most: Duration) -> Duration {
-    let full = max_pause(failures, first, most);
+fn pause(failures: u32, first: Duration, limit: Duration) -> Duration {
+    let full = max_pause(failures, first, limit);
     // The random seed of a hash map is sufficient for this purpose.
     let random = RandomState::new().build_hasher().finish();
     let part = f64::from(u32::try_from(random >> 32).unwrap_or(0)) / f64::from(u32::MAX);
@@ -59,9 +59,9 @@ mod tests {
     #[test]
     fn pauses_double_up_to_the_limit_and_are_random() {
         let first = Duration::from_millis(100);
-        let most = Duration::from_millis(450);
+        let limit = Duration::from_millis(450);
         for (failures, full) in [(1, 100), (2, 200), (3, 400), (4, 450), (99, 450)] {
-            let pauses: Vec<Duration> = (0..50).map(|_| pause(failures, first, most)).collect();
+            let pauses: Vec<Duration> = (0..50).map(|_| pause(failures, first, limit)).collect();
             let full = Duration::from_millis(full);
             assert!(
                 pauses
