@@ -171,5 +171,5 @@ fn gradings_are_logged_unless_turned_off() {
     sandbox
         .prep(&grade)
         .code(0)
-        .says(&["warning: cannot note the grading"]);
+        .says(&["warning: cannot log the grading"]);
 }
