@@ -1,12 +1,11 @@
-//! `groups`: speakers, patients or places on both sides.
+//! `groups`: finds speakers, patients or locations that are in both parts.
 //!
 //! It searches in two places:
 //!
 //! - Names of files in the bundle. The detector finds a renamed test file in the bundle by its length and CRC-32. If a word of
-//!   the old name (a speaker, a recording) is also in names of training files, both are in one group.
-//! - Columns of the test table of which at least twenty values are also in train. The answers of a group in train must
-//!   predict its answers in test better than ten equally full bins of the column do, because intended features predict
-//!   something, too.
+//!   the old name (a speaker, a recording) is also in names of training files, both files belong to the same group.
+//! - Columns of the test table that share at least twenty values with train. The answers of a group in train must predict its answers
+//!   in test better than ten bins of the column do, because intended features predict something, too.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -19,8 +18,8 @@ use crate::world::{PublicFile, PublicTableFile, World};
 
 const NAME: &str = "groups";
 
-/// Minimum number of groups. Fewer values are classes or sites.
-const FEWEST: usize = 20;
+/// Minimum number of groups. Columns with fewer values contain classes or sites.
+const MIN_GROUPS: usize = 20;
 
 pub(super) fn find(world: &World, tests: &mut Tests) -> Vec<LeakFinding> {
     let mut found: Vec<LeakFinding> = names(world).into_iter().collect();
@@ -53,7 +52,8 @@ pub(super) fn find(world: &World, tests: &mut Tests) -> Vec<LeakFinding> {
     found
 }
 
-/// Compares words in the bundle's names of test files with those of training files. The new names hide these words.
+/// Compares words in the bundle's names of test files with those of training files. The names in the prepared data hide
+/// these words.
 fn names(world: &World) -> Option<LeakFinding> {
     let mut shown: HashMap<(u64, u32), Vec<&PublicFile>> = HashMap::new();
     for file in world.files.iter().filter(|file| file.bytes > 0) {
@@ -74,7 +74,7 @@ fn names(world: &World) -> Option<LeakFinding> {
         let train = same
             .iter()
             .find(|file| is_train(&file.path) && is_same_name(file));
-        // If several files have one content, the new name of this file is unknown.
+        // If several files have the same content, the new name of this file is ambiguous.
         let test = same
             .iter()
             .find(|file| world.item_of_path(&file.path).is_some() && !is_same_name(file));
@@ -110,7 +110,7 @@ fn names(world: &World) -> Option<LeakFinding> {
         let both: Vec<&String> = test.iter().filter(|word| trained.contains(word)).collect();
         if both.len() * 10 >= test.len() {
             let what = format!(
-                "{:.0} % of test files have word {} of their name in the bundle in common with training files ({groups} such words); their new names hide it",
+                "{:.0} % of test files share word {} of their name in the bundle with training files ({groups} such words); their new names hide it",
                 100.0 * both.len() as f64 / test.len() as f64,
                 place + 1
             );
@@ -122,7 +122,7 @@ fn names(world: &World) -> Option<LeakFinding> {
     None
 }
 
-/// A column of both parts.
+/// A column that both parts have.
 struct Column<'a> {
     name: &'a str,
     own: &'a [String],
@@ -143,13 +143,13 @@ impl Column<'_> {
         let groups = counts(self.other);
         let is_measured = self.other.iter().filter(|cell| is_decimal(cell)).count();
         // Measurements name no groups. `kin` compares them with the other features.
-        if groups.len() < FEWEST
+        if groups.len() < MIN_GROUPS
             || groups.len() * 2 > self.other.len()
             || is_measured * 2 > self.other.len()
         {
             return None;
         }
-        // Numeric answers are compared by bins of the training answers.
+        // Numeric answers are compared by the bins of the training answers.
         let (trained, truth) = self.classes()?;
         let guess = majority(&trained);
         let told = most_frequent(self.other.iter().map(String::as_str), &trained);
@@ -176,14 +176,15 @@ impl Column<'_> {
             return None;
         }
         let what = format!(
-            "the most frequent `{label}` of the same `{}` in {} is right for {:.0} % of {} test rows; ten bins of the column: {:.0} %",
+            "the most frequent `{label}` of the same `{}` in {} is right for {:.0} % of {} test rows; with ten bins of the column it would be {:.0} %",
             self.name,
             train.path,
             100.0 * by_group,
             rows.len(),
             100.0 * honest
         );
-        // With few rows per group, an intended category reaches this gain, too. It has fewer values than a group.
+        // With few rows per value, an intended category can reach this gain, too, but it has fewer values than a column
+        // of groups.
         let level = match groups.len() >= 50 && by_group >= honest + 0.15 {
             true => LeakLevel::Risk,
             false => LeakLevel::Note,
@@ -223,7 +224,7 @@ impl Column<'_> {
         Some((trained.into_iter().map(class).collect(), truth.collect()))
     }
 
-    /// Fraction of rows whose answer ten bins of the column predict.
+    /// Returns the fraction of rows whose answer is predicted by ten bins of the column.
     fn by_bins(&self, trained: &[usize], rows: &[(&String, usize)]) -> Option<f64> {
         let other = numbers(self.other)?;
         let own: Vec<String> = rows.iter().map(|(own, _)| (*own).clone()).collect();
@@ -249,7 +250,7 @@ fn is_decimal(cell: &str) -> bool {
     cell.trim().parse::<f64>().is_ok() && decimals.contains(|c: char| matches!(c, '1'..='9'))
 }
 
-/// Returns the most frequent class of each group. Of equally frequent classes, the smallest one.
+/// Returns the most frequent class of each group, or the smallest one of equally frequent classes.
 fn most_frequent<'a>(
     groups: impl Iterator<Item = &'a str>,
     classes: &[usize],

@@ -1,42 +1,46 @@
-//! Fingerprints of small places in a picture or a sound, which a part of it has, too: a picture that was cropped, the frame before,
-//! a sound that begins elsewhere.
+//! Fingerprints of small regions in a picture or sound. They find files that share a section: a cropped picture, the
+//! next frame of a film, or a sound with a different start.
 //!
-//! Each place has a hash: of nine blurred fields of a picture in steps of light around their mean, or of sixteen samples of a sound. The smallest hashes of a file
-//! are kept with their places. So two files that share a part share many hashes, all of them moved by the same distance.
+//! Each region has a hash. In a picture, it is computed from the brightness of nine blurred fields, in steps around
+//! their mean; in a sound, from sixteen samples. The regions with the smallest hashes are kept with their positions. So
+//! two files that share a section have many equal hashes, all of them shifted by the same distance.
 
 use std::collections::BTreeMap;
 
 use prep_contents::pixels::Pixels;
 
-/// Fingerprints of a file.
+/// Maximum number of fingerprints of a file.
 const MAX_PRINTS: usize = 96;
 
-/// Width of a field of a place, pixels between two fields, and steps of light of a field.
+/// Width of a field, in pixels.
 const FIELD: usize = 3;
+/// Distance between two fields, in pixels.
 const SPACING: usize = 6;
+/// Size of a brightness step.
 const STEP: f64 = 10.0;
 
-/// Different steps of light that a place must have.
+/// Minimum number of different brightness steps in a region.
 const MIN_STEPS: u32 = 4;
 
-/// Places of a picture. In larger pictures, places are larger and farther apart.
-const MAX_PLACES: usize = 1 << 16;
+/// Maximum number of regions of a picture. In larger pictures, regions are larger and farther apart.
+const MAX_REGIONS: usize = 1 << 16;
 
-/// Pixels of the largest picture that gets fingerprints.
+/// Maximum number of pixels of a picture that has fingerprints.
 const MAX_PIXELS: usize = 1 << 24;
 
-/// Samples of a place of a sound, and how many of them must be different.
+/// Number of samples in a region of a sound.
 const SAMPLES: usize = 16;
+/// Minimum number of different samples in a region.
 const MIN_SAMPLES: usize = 8;
 
-/// A fingerprint and its place: the column and the row of a picture, or the number of a sample.
+/// A fingerprint and its position: the column and row in a picture, or the index of a sample.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Print {
     pub hash: u32,
     pub place: (u32, u16),
 }
 
-/// The smallest hashes so far.
+/// The smallest hashes found so far.
 #[derive(Default)]
 struct Smallest(BTreeMap<u32, (u32, u16)>);
 
@@ -73,13 +77,13 @@ pub(super) fn of_pixels(pixels: &Pixels) -> Box<[Print]> {
     if width * height > MAX_PIXELS {
         return Box::default();
     }
-    // The pixels that a step of a place is wide.
-    let scale = (width * height).div_ceil(MAX_PLACES).isqrt().max(1);
+    // Factor by which regions are enlarged.
+    let scale = (width * height).div_ceil(MAX_REGIONS).isqrt().max(1);
     let sums = sums(pixels);
     let sum = |x: usize, y: usize| sums.get(y * (width + 1) + x).copied().unwrap_or(0);
     let side = FIELD * scale;
     let field = |x: usize, y: usize| -> f64 {
-        // Sums may have overflowed, their differences have not.
+        // Sums may have overflowed, but their wrapping differences are correct.
         let light = sum(x + side, y + side)
             .wrapping_sub(sum(x, y + side))
             .wrapping_sub(sum(x + side, y))
@@ -94,7 +98,7 @@ pub(super) fn of_pixels(pixels: &Pixels) -> Box<[Print]> {
                 let (across, down) = (x + at % 3 * SPACING, y + at / 3 * SPACING);
                 field(across * scale, down * scale)
             });
-            // More light does not change the hash.
+            // Subtract the mean, so that brightness does not change the hash.
             let mean = fields.iter().sum::<f64>() / 9.0;
             let (mut hash, mut steps) = (0x9e37_u64, 0_u64);
             for light in fields {
@@ -116,11 +120,12 @@ pub(super) fn of_pixels(pixels: &Pixels) -> Box<[Print]> {
     smallest.finish()
 }
 
-/// For each pixel the sum of those above and left of it, so that a field is four look-ups.
+/// Returns, for each pixel, the sum of all pixels above and left of it. So the sum of a field needs only four lookups.
 fn sums(pixels: &Pixels) -> Vec<u32> {
     let width = pixels.width;
     let stride = pixels.stride().max(1);
-    // Of wide samples the first byte is the higher one. Of colours, green is most of the light.
+    // For samples of two bytes, use the high byte, which comes first. For colours, use green, which contributes most to
+    // brightness.
     let channel = match stride / pixels.sample.max(1) {
         1 | 2 => 0,
         _ => pixels.sample,
@@ -142,7 +147,7 @@ fn sums(pixels: &Pixels) -> Vec<u32> {
     sums
 }
 
-/// Fingerprints of the samples of a sound, in any unit.
+/// Returns the fingerprints of the samples of a sound.
 pub(super) fn of_samples(samples: impl Iterator<Item = i64>) -> Box<[Print]> {
     let mut smallest = Smallest::default();
     let mut last = [0_i64; SAMPLES];
@@ -187,7 +192,7 @@ mod tests {
     use super::*;
     use crate::statistics::Random;
 
-    /// The number of fingerprints that two files share at one distance.
+    /// Returns the largest number of fingerprints that two files share with the same shift.
     fn common(one: &[Print], other: &[Print]) -> usize {
         let mut votes: BTreeMap<(i64, i64), usize> = BTreeMap::new();
         for print in one {
@@ -201,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_of_pictures_share_prints() {
+    fn cropped_pictures_share_fingerprints() {
         let mut random = Random::new(4);
         let spots: Vec<(f64, f64, f64)> = (0..40)
             .map(|_| {
@@ -242,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn sounds_that_begin_elsewhere_share_prints() {
+    fn sounds_with_different_starts_share_fingerprints() {
         let mut random = Random::new(8);
         let samples: Vec<i64> = (0..9000).map(|_| random.below(4000) as i64).collect();
         let whole = of_samples(samples.iter().copied());

@@ -1,29 +1,30 @@
-//! Lists inside documents: lists of objects are tables, and lists with one value for each test item may be answers.
+//! Lists inside JSON documents. Lists of objects are treated as tables. Lists with one value per test item may be
+//! answers.
 
 use serde_json::Value;
 
 use crate::facts::parts::{Parts, first, parts};
 use crate::table::Table;
 
-/// Rows that a list must have to be a table.
-const FEWEST: usize = 20;
+/// Minimum number of objects in a list that is treated as a table.
+const MIN_ROWS: usize = 20;
 
-/// Columns of such a table. Objects with more members are keyed by ids.
+/// Maximum number of columns of such a table. The keys of larger objects are probably ids.
 const MAX_COLUMNS: usize = 100;
 
-/// Nesting of lists in objects that is looked at.
+/// Maximum depth at which lists in objects are searched.
 const MAX_DEPTH: usize = 4;
 
-/// Lists of a document.
+/// The lists of a document.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Lists {
-    /// The members on the way to a list of objects, and its table.
+    /// Lists of objects: the keys on the path to the list, and its table.
     pub tables: Vec<(String, Table)>,
-    /// The same for lists of single values.
+    /// Lists of single values: the keys on the path to the list, and its values.
     pub vectors: Vec<(String, Vec<String>)>,
 }
 
-/// Returns the lists of a document. `items` is the length of the lists of values that are kept.
+/// Returns the lists of a document. Lists of single values are returned only if their length is `items`.
 pub(super) fn of_document(text: &str, items: usize) -> Lists {
     let mut lists = Lists::default();
     if let Some((document, _)) = first(text) {
@@ -47,7 +48,7 @@ fn walk(text: &str, path: &str, items: usize, depth: usize, lists: &mut Lists) {
                 walk(value, &path, items, depth + 1, lists);
             }
         }
-        Parts::List(values) if values.len() >= FEWEST => {
+        Parts::List(values) if values.len() >= MIN_ROWS => {
             let is_objects = values
                 .iter()
                 .all(|value| value.trim_start().starts_with('{'));
@@ -67,7 +68,7 @@ fn walk(text: &str, path: &str, items: usize, depth: usize, lists: &mut Lists) {
     }
 }
 
-/// A text, a number or a boolean as a cell. `None` for lists and objects.
+/// Returns a text, a number or a boolean as a cell. `None` for lists and objects.
 fn cell(text: &str) -> Option<String> {
     match serde_json::from_str(text).ok()? {
         Value::String(text) => Some(text),

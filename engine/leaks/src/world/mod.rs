@@ -1,4 +1,4 @@
-//! The data of an attacker and of the grader.
+//! The data that the search uses: the public files, which an attacker sees, and the answers.
 
 mod lists;
 mod public;
@@ -21,34 +21,34 @@ use reading::{Keep, see};
 
 pub(crate) use reading::PublicFile;
 
-/// The part of the memory that the sample submission may take.
+/// The sample submission may use one part in this number of the memory.
 const SAMPLE_FRACTION: u64 = 8;
 
-/// Columns that may be parts of ids.
+/// Maximum number of columns that may be parts of ids.
 const MAX_KEY_COLUMNS: usize = 6;
 
-/// Longest name in which an id is looked for.
+/// Maximum length of a name in which ids are searched.
 const MAX_NAME: usize = 80;
 
-/// Items of which facts are collected.
+/// Maximum number of test items whose facts are collected.
 const MAX_CHOSEN: usize = 2_000;
 
-/// The data to search.
+/// The files to search.
 #[derive(Debug, Clone)]
 pub struct LeakInput {
-    /// `prepared/public`.
+    /// The directory `prepared/public`.
     pub public: PathBuf,
-    /// The file with the answers: a table.
+    /// The table with the answers.
     pub answers: PathBuf,
-    /// The sample submission: a table.
+    /// The table with the sample submission.
     pub sample: PathBuf,
-    /// The bundle, if it exists: the archive, or a directory.
+    /// The bundle, if available: the archive or a directory.
     pub bundle: Option<PathBuf>,
-    /// A directory for members of archives while they are read.
+    /// A directory for temporary copies of archive members.
     pub temp: PathBuf,
     pub limits: DecodingLimits,
-    /// Memory for tables and texts, in bytes. Of larger tables an even sample of rows is read, and larger texts are not
-    /// read.
+    /// Memory for tables and texts, in bytes. Only an even sample of rows is read from larger tables, and larger texts
+    /// are skipped.
     pub memory: u64,
 }
 
@@ -61,7 +61,7 @@ impl LeakInput {
     }
 }
 
-/// Errors that prevent a search.
+/// An error that prevents a search.
 #[derive(Debug, Error)]
 pub enum LeaksError {
     #[error("cannot read {}", path.display())]
@@ -74,25 +74,25 @@ pub enum LeaksError {
     NoIds(PathBuf),
 }
 
-/// A table that everybody may see.
+/// A public table.
 #[derive(Debug, Clone)]
 pub(crate) struct PublicTableFile {
     pub path: String,
     pub table: Table,
-    /// Which column names the test items, and for each row the item.
+    /// The column with the ids of test items, and the item of each row.
     pub items: Option<(usize, Vec<Option<usize>>)>,
 }
 
-/// An array that everybody may see, which is read row by row.
+/// A public array. It is read row by row.
 #[derive(Debug)]
-pub(crate) struct Wide {
+pub(crate) struct PublicArray {
     pub path: String,
     pub place: PathBuf,
-    /// A member of an archive that was taken out.
+    /// The temporary copy, if the array is an archive member.
     _taken: Option<TempPath>,
 }
 
-/// The numbers of an item's file, column by column, as bits.
+/// The numbers in an item's file, column by column, as bit patterns.
 #[derive(Debug)]
 pub(crate) struct Series {
     pub is_item: bool,
@@ -103,15 +103,15 @@ pub(crate) struct Series {
 #[derive(Debug, Clone)]
 pub(crate) struct Label {
     pub name: String,
-    /// By item; of several rows of one item the first.
+    /// The answer of each item. If an item has several rows, the first one.
     pub values: Vec<String>,
-    /// All rows' values of the chosen items, with their item.
+    /// The answers in all rows of the chosen items, with their item.
     pub rows: Vec<(usize, String)>,
     pub numbers: Option<Vec<f64>>,
 }
 
 impl Label {
-    /// The same of some items only, in their order.
+    /// Returns the label of these items only, in their order.
     pub(crate) fn of_items(&self, items: &[usize]) -> Label {
         let pick = |item: &usize| self.values.get(*item).cloned().unwrap_or_default();
         let values: Vec<String> = items.iter().map(pick).collect();
@@ -134,52 +134,53 @@ impl Label {
         }
     }
 
-    /// Classes: few values, each of them often.
+    /// Returns whether the answers are classes: few different values, each of them frequent.
     pub(crate) fn is_class(&self) -> bool {
         let different: HashSet<&String> = self.values.iter().collect();
         different.len() > 1 && different.len() * 4 <= self.values.len()
     }
 }
 
-/// Everything that detectors look at.
+/// Everything that the detectors use.
 pub(crate) struct World {
-    /// Test items, in the order of the answers.
+    /// Ids of the test items, in the order of the answers.
     pub ids: Vec<String>,
     pub item_of: HashMap<String, usize>,
     pub labels: Vec<Label>,
     pub sample: Table,
     pub sample_path: String,
     pub tables: Vec<PublicTableFile>,
-    /// Arrays of rows.
-    pub arrays: Vec<Wide>,
-    /// Lists inside documents and MATLAB files with one value for each test item: where they are, and their values.
+    /// Public arrays.
+    pub arrays: Vec<PublicArray>,
+    /// Lists in documents and MATLAB files with one value per test item: a description of their position, and their
+    /// values.
     pub vectors: Vec<(String, Vec<String>)>,
-    /// Other texts: path, content.
+    /// Other texts, as path and content.
     pub texts: Vec<(String, String)>,
     pub files: Vec<PublicFile>,
     pub bundle: Vec<PublicFile>,
-    /// Tables and texts that were not read because of their size, with it.
+    /// Files that were not read entirely, with the reason.
     pub unread: Vec<String>,
     /// Times and metadata of training files.
     pub trained: Trained,
-    /// Sketches of pictures and sounds.
+    /// Sketches of pictures, sounds and series.
     pub gallery: Gallery,
-    /// The items of which facts are collected: all, or an even sample.
+    /// The test items whose facts are collected: all of them, or an even sample.
     pub chosen: Vec<usize>,
     is_chosen: Vec<bool>,
-    /// The name of the column of ids.
+    /// Name of the id column.
     pub key_name: String,
-    /// The chosen items by their ids in lower case.
+    /// The chosen items by id in lower case.
     lower: HashMap<String, usize>,
     /// Whether each id has a digit, so that most words name nothing.
     has_digits: bool,
-    /// Ids are small numbers, which any other column may hold by chance.
+    /// Whether ids are small numbers, which other columns may contain by chance.
     has_plain_ids: bool,
     /// Length of the shortest id, in bytes.
     shortest: usize,
-    /// Facts of items in files.
+    /// Facts from items' own files.
     pub facts: Facts,
-    /// Series in the files of test and training items.
+    /// Series in files of test and training items.
     pub series: Vec<Series>,
 }
 
@@ -212,7 +213,7 @@ impl World {
         }
         let labels = labels(&answers, &sample, key, &rows, &is_chosen);
         let key_name = answers.names.get(key).cloned().unwrap_or_default();
-        // Answers of millions of rows take as much memory as everything else.
+        // With millions of rows, the answers need as much memory as everything else.
         drop((answers, rows));
         if sample.is_sample() {
             let wanted = |cells: &[String]| {
@@ -264,17 +265,17 @@ impl World {
         Ok(world)
     }
 
-    /// Whether facts of this item are collected.
+    /// Returns whether facts of this item are collected.
     pub(crate) fn has_facts(&self, item: usize) -> bool {
         self.is_chosen.get(item).copied().unwrap_or(false)
     }
 
-    /// Whether ids are small numbers, which any other column may hold by chance.
+    /// Returns whether ids are small numbers, which other columns may contain by chance.
     pub(crate) fn has_plain_ids(&self) -> bool {
         self.has_plain_ids
     }
 
-    /// The item of which facts are collected that a text names, as its id, or as a file of that name.
+    /// Returns the item whose id a text is, or whose file it names. Only for items whose facts are collected.
     pub(crate) fn item_of_name(&self, text: &str) -> Option<usize> {
         let name = text.rsplit('/').next().unwrap_or(text);
         let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
@@ -285,7 +286,7 @@ impl World {
         found.or_else(|| self.item_of_other_spelling(stem))
     }
 
-    /// The item whose id is a part of a name between signs, in letters of either case: `SMP-8F3A` for `8f3a`.
+    /// Returns the item whose id is a part of a name between separators, ignoring case: `SMP-8F3A` for `8f3a`.
     fn item_of_other_spelling(&self, name: &str) -> Option<usize> {
         let lengths = self.shortest.max(4)..=MAX_NAME;
         let is_word = self.has_digits && !name.contains(|c: char| c.is_ascii_digit());
@@ -307,7 +308,7 @@ impl World {
             .copied()
     }
 
-    /// The same inside documents and lines, where small numbers name nothing.
+    /// Same as [`World::item_of_name`], for values in documents and lines. Small numbers are not treated as ids there.
     fn item_in_text(&self, text: &str) -> Option<usize> {
         match self.has_plain_ids {
             true => None,
@@ -315,8 +316,8 @@ impl World {
         }
     }
 
-    /// Facts of all public files: those that were `seen` on the way, and those of tables, documents, texts and the
-    /// sample.
+    /// Returns the facts of all public files: those that were `seen` while reading, and those of tables, documents,
+    /// texts and the sample submission.
     pub(crate) fn all_facts(&self, seen: Facts, limits: &DecodingLimits) -> Facts {
         let mut facts = seen;
         let item_of = |text: &str| self.item_in_text(text);
@@ -352,7 +353,8 @@ impl World {
         facts
     }
 
-    /// The quoted cells of test tables: of texts, whose tables no longer show it.
+    /// Adds facts about the quotes and line endings of test tables. They come from the texts, because parsed tables do
+    /// not contain them.
     fn quotes(&self, facts: &mut Facts) {
         for (shown, _, items) in self.test_tables() {
             let text = self.texts.iter().find(|(path, _)| *path == shown.path);
@@ -368,7 +370,7 @@ impl World {
                     continue;
                 };
                 let end = if row.ends_with('r') { "CR LF" } else { "LF" };
-                facts.add(Channel::Form, "the line end of rows", item, end);
+                facts.add(Channel::Form, "the line ending of rows", item, end);
                 for (name, quoted) in shown.table.names.iter().zip(row.chars()) {
                     let what = format!("the quotes of `{name}`");
                     facts.add(Channel::Form, &what, item, &quoted.to_string());
@@ -377,7 +379,7 @@ impl World {
         }
     }
 
-    /// The column of a table that names items, if one does.
+    /// Returns the column of a table that contains ids of items, if there is one.
     pub(crate) fn key_of(&self, table: &Table) -> Option<usize> {
         let mut best: Option<(usize, usize)> = None;
         for (place, column) in table.columns.iter().enumerate() {
@@ -395,7 +397,7 @@ impl World {
         best.map(|(place, _)| place)
     }
 
-    /// Rows and their items, of those of which facts are collected.
+    /// Returns the rows of items whose facts are collected, as row and item.
     pub(crate) fn items_of(&self, table: &Table, key: usize) -> Vec<(usize, usize)> {
         let cells = table.columns.get(key).into_iter().flatten().enumerate();
         cells
@@ -403,7 +405,7 @@ impl World {
             .collect()
     }
 
-    /// The largest table of training items that has the answers of a label.
+    /// Returns the largest table of training items that contains the answers of a label.
     pub(crate) fn train_table(&self, label: &Label) -> Option<&Table> {
         let tables = self
             .tables
@@ -414,7 +416,7 @@ impl World {
         largest.map(|shown| &shown.table)
     }
 
-    /// Whether a table has answers of training items.
+    /// Returns whether a table contains answers of training items.
     pub(crate) fn is_train_table(&self, number: usize) -> bool {
         let Some(shown) = self.tables.get(number) else {
             return false;
@@ -425,12 +427,13 @@ impl World {
         })
     }
 
-    /// The ids of training items.
+    /// Returns the ids of training items.
     pub(crate) fn train_ids<'a>(&self, table: &'a Table) -> Option<&'a [String]> {
         table.column(&self.key_name)
     }
 
-    /// The column that names test items, if one does: at least half of them, and hardly anything else.
+    /// Returns the column with the ids of test items, if there is one, and the item of each row. It must contain at
+    /// least half of the items and hardly any other value.
     fn items_in(&self, table: &Table) -> Option<(usize, Vec<Option<usize>>)> {
         let mut best: Option<(usize, usize, Vec<Option<usize>>)> = None;
         for (place, column) in table.columns.iter().enumerate() {
@@ -440,7 +443,7 @@ impl World {
                 .collect();
             let hits: HashSet<usize> = items.iter().flatten().copied().collect();
             let known = items.iter().flatten().count();
-            // A sample of rows has at least the chosen items.
+            // A sample of rows contains at least the chosen items.
             let all = match table.is_sample() {
                 true => self.chosen.len(),
                 false => self.ids.len(),
@@ -454,7 +457,7 @@ impl World {
             .or_else(|| self.items_of_pairs(table))
     }
 
-    /// The same if an id is two cells of a row with a sign between them.
+    /// Same as [`World::items_in`], if an id consists of two cells of a row with a separator between them.
     fn items_of_pairs(&self, table: &Table) -> Option<(usize, Vec<Option<usize>>)> {
         let columns = table.columns.iter().take(MAX_KEY_COLUMNS).enumerate();
         for (place, first) in columns.clone() {
@@ -464,7 +467,7 @@ impl World {
                         let (first, second) = (first.get(row)?, second.get(row)?);
                         self.item_of.get(&format!("{first}{sign}{second}")).copied()
                     };
-                    // Most pairs of columns are given up after some rows.
+                    // Check some rows first, because most pairs of columns do not form ids.
                     let some = table.rows().min(50);
                     if (0..some).filter(|row| item(*row).is_some()).count() * 10 < some * 9 {
                         continue;
@@ -490,7 +493,7 @@ impl World {
         };
         let seen = match bundle.is_dir() {
             true => entries::of_directory(bundle, resources, &mut visit),
-            // Its members, as paths below nothing.
+            // The bundle is an archive. The paths of its members have no common directory.
             false => entries::of_file(bundle, "bundle.zip", resources, &mut visit),
         };
         seen.map_err(|cause| failed(bundle, cause))?;
@@ -503,7 +506,7 @@ impl World {
         Ok(())
     }
 
-    /// Tables of the test items, without the sample submission.
+    /// Returns the tables of test items, except the sample submission.
     pub(crate) fn test_tables(
         &self,
     ) -> impl Iterator<Item = (&PublicTableFile, usize, &Vec<Option<usize>>)> {
@@ -522,7 +525,7 @@ impl World {
         path == self.sample_path || name.contains("sample") && name.contains("ubmission")
     }
 
-    /// The item whose id is in a name between signs: `8f3a` of `scan_8f3a_v2.png`.
+    /// Returns the item whose id is in a name between separators: `8f3a` in `scan_8f3a_v2.png`.
     fn item_in_name(&self, name: &str) -> Option<usize> {
         if self.has_plain_ids || self.shortest < 4 {
             return None;
@@ -551,7 +554,7 @@ impl World {
         None
     }
 
-    /// The test item that a path belongs to: whose id is its stem, its name, or one of its directories.
+    /// Returns the test item that a path belongs to. Its id is the stem, the file name, or one of the directories.
     pub(crate) fn item_of_path(&self, path: &str) -> Option<usize> {
         let mut segments = path.rsplit('/');
         let name = segments.next()?;
@@ -571,7 +574,7 @@ impl World {
             .find_map(|folder| self.item_of.get(*folder))
             .copied()
             .or_else(|| {
-                // An id may be joined directories: drive-phone of drive/phone/file.
+                // An id may consist of two directories: drive-phone in drive/phone/file.
                 folders.windows(2).find_map(|pair| {
                     let [inner, outer] = pair else { return None };
                     let joined = ["-", "_"].map(|sign| format!("{outer}{sign}{inner}"));
@@ -605,7 +608,8 @@ fn table_in(
     })
 }
 
-/// The column of the answers that names the items: the first that the sample has with the same values, or most of them.
+/// Returns the id column of the answers: the first column whose values are also in the sample submission, all or most
+/// of them.
 fn key(answers: &Table, sample: &Table) -> Option<usize> {
     let common: Vec<(usize, usize)> = answers
         .names
@@ -615,7 +619,7 @@ fn key(answers: &Table, sample: &Table) -> Option<usize> {
             let values: HashSet<&String> = answers.columns.get(place)?.iter().collect();
             let sample: HashSet<&String> = sample.column(name)?.iter().collect();
             let both = values.intersection(&sample).count();
-            // A large sample submission is read in part.
+            // Only a part of a large sample submission is read.
             (2 * both > values.len().min(sample.len())).then_some((place, values.len() - both))
         })
         .collect();
@@ -633,8 +637,8 @@ fn labels(
     let items = is_chosen.len();
     let mut labels = Vec::new();
     for (place, (name, column)) in answers.names.iter().zip(&answers.columns).enumerate() {
-        // Columns that the sample shows, too, are not answers. If the sample has other columns, columns that it does
-        // not have are not answers.
+        // Columns with the same values in the sample submission are not answers. If the sample submission has other
+        // columns, columns that it does not have are not answers.
         let asked = sample.column(name);
         let is_shown = asked.is_some_and(|cells| {
             let all = sample.is_sample() || cells.len() == column.len();

@@ -1,5 +1,5 @@
-//! One pass over the public files: tables, texts, arrays, series, sketches, and the facts of items in files of their
-//! own.
+//! Reads all public files in one pass and collects tables, texts, arrays, series, sketches, and the facts of items' own
+//! files.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -14,7 +14,7 @@ use prep_formats::sniff::HumanSize;
 use tempfile::TempPath;
 
 use super::reading::{Keep, MAX_TEXT, PublicFile, has_reader, is_text, see};
-use super::{LeaksError, PublicTableFile, Series, Wide, World, failed};
+use super::{LeaksError, PublicArray, PublicTableFile, Series, World, failed};
 use super::{lists, workbook};
 use crate::detectors::is_train;
 use crate::facts::files::{self, FileProperties};
@@ -25,37 +25,38 @@ use crate::series;
 use crate::sketch::Gallery;
 use crate::table::Table;
 
-/// Arrays that are looked at. Where there are more, each is an item.
+/// Maximum number of arrays that are compared. If there are more, each of them is the file of an item.
 const MAX_ARRAYS: usize = 32;
 
-/// Numbers of series that are kept.
+/// Maximum number of values of all series.
 const MAX_SERIES: usize = 20_000_000;
 
-/// Bytes of items' files whose content is looked at.
-const MAX_LOOKED: u64 = 2 << 30;
+/// Maximum total length of items' files whose content is examined.
+const MAX_EXAMINED: u64 = 2 << 30;
 
-/// Longest file of an item whose content is looked at, and longest text that is treated as an item's notes.
+/// Maximum length of an item's file whose content is examined.
 const MAX_ITEM_FILE: u64 = 32 << 20;
+/// Maximum length of an item's text file whose words are facts.
 const MAX_ITEM_TEXT: u64 = 1 << 20;
 
-/// Files of records are read up to here.
+/// Maximum number of bytes of a TFRecord file that are read.
 const MAX_RECORDS: u64 = 64 << 20;
 
-/// Longest table that is read.
+/// Maximum length of a table that is read.
 const MAX_TABLE: u64 = 16 << 30;
 
-/// Maximum bytes of all kept texts.
-const ALL_TEXT: u64 = 1 << 30;
+/// Maximum total length of all texts in memory.
+const MAX_ALL_TEXT: u64 = 1 << 30;
 
-/// Memory for tables: a constant, and an amount per byte of the public files on disk. Files that are compressed much
-/// more than tables are malicious.
+/// Memory for tables: a constant, plus an amount per byte of the public files on disk. This limits the memory that
+/// malicious files with an extreme compression ratio can use.
 const TABLE_MEMORY: u64 = 1 << 28;
 const TABLE_MEMORY_PER_BYTE: u64 = 24;
-/// The same for texts.
+/// Memory for texts, in the same way.
 const TEXT_MEMORY: u64 = 1 << 27;
 const TEXT_MEMORY_PER_BYTE: u64 = 12;
 
-/// Everything that the pass collects.
+/// Everything that is collected while the files are read.
 struct Collected<'w> {
     world: &'w World,
     public: &'w Path,
@@ -64,24 +65,24 @@ struct Collected<'w> {
     files: Vec<PublicFile>,
     texts: Vec<(String, String)>,
     tables: Vec<(String, Table)>,
-    arrays: Vec<Wide>,
+    arrays: Vec<PublicArray>,
     series: Vec<Series>,
     gallery: Gallery,
     trained: Trained,
-    /// Files that were not looked into, with the reason.
+    /// Files that were not examined, with the reason.
     unread: Vec<String>,
-    /// Items' files that were not looked into, because there are too many.
-    unlooked: u64,
-    /// How many files each item has.
+    /// Number of items' files whose content was not examined, because their total length is too large.
+    unexamined: u64,
+    /// Number of files of each item.
     counts: HashMap<usize, u64>,
-    /// Files of each directory so far.
+    /// Number of files so far.
     place: usize,
-    looked: u64,
+    examined_bytes: u64,
     series_left: usize,
     text_left: u64,
-    /// Memory for tables.
+    /// Remaining memory for tables.
     room: u64,
-    /// Variables with one value for each test item.
+    /// Variables with one value per test item, by name.
     vectors: Vec<(String, Vec<String>)>,
 }
 
@@ -109,12 +110,12 @@ impl World {
             gallery: Gallery::default(),
             trained: Trained::default(),
             unread: Vec::new(),
-            unlooked: 0,
+            unexamined: 0,
             counts: HashMap::new(),
             place: 0,
-            looked: 0,
+            examined_bytes: 0,
             series_left: MAX_SERIES,
-            text_left: ALL_TEXT
+            text_left: MAX_ALL_TEXT
                 .min(memory / 4)
                 .min(TEXT_MEMORY.saturating_add(for_texts)),
             vectors: Vec::new(),
@@ -135,7 +136,7 @@ impl World {
             gallery,
             trained,
             mut unread,
-            unlooked,
+            unexamined,
             room,
             vectors: collected_vectors,
             ..
@@ -154,7 +155,7 @@ impl World {
                     .into_iter()
                     .map(|(inner, one)| (named(inner), one)),
             );
-            // A document with one list has been read as a table.
+            // A document with a single list has already been read as a table.
             for (inner, table) in found.tables {
                 let is_read = tables
                     .iter()
@@ -168,10 +169,10 @@ impl World {
         tables.extend(workbook::tables(&texts));
         self.vectors = vectors;
         unread.sort();
-        if unlooked > 0 {
-            let most = HumanSize(MAX_LOOKED);
+        if unexamined > 0 {
+            let most = HumanSize(MAX_EXAMINED);
             unread.push(format!(
-                "{unlooked} files of items, of which only names, lengths and checksums were compared: the others have {most} together"
+                "{unexamined} files of items: only names, lengths and checksums were compared, because the content of {most} of other files was already examined"
             ));
         }
         arrays.sort_by(|one, other| one.path.cmp(&other.path));
@@ -188,14 +189,15 @@ impl World {
     }
 }
 
-/// A file while it is looked at.
-struct Current<'a> {
+/// The file that is being read.
+struct CurrentFile<'a> {
     path: &'a str,
     seen: &'a PublicFile,
     head: &'a [u8],
     keep: Keep,
-    /// Whether it belongs to a test item, and which one, if facts of it are collected.
+    /// Whether the file belongs to a test item.
     is_item: bool,
+    /// The test item, if its facts are collected.
     own: Option<usize>,
 }
 
@@ -208,7 +210,7 @@ impl Collected<'_> {
             _ => !path.starts_with("description."),
         });
         let table = format.filter(|format| fits(*format, bytes));
-        // A table is read more than once: a member of an archive is taken out.
+        // A table is read more than once, so an archive member is copied to a file first.
         let place = self.public.join(path);
         let is_loose = place.is_file();
         let taken = match table.is_some() && !is_loose {
@@ -236,7 +238,7 @@ impl Collected<'_> {
             }
             .map_err(&at)?
         };
-        let current = Current {
+        let current = CurrentFile {
             path,
             seen: &seen,
             head: &head,
@@ -260,14 +262,14 @@ impl Collected<'_> {
         if table == Some(Format::Array) {
             let path = path.to_owned();
             let _taken = taken;
-            self.arrays.push(Wide {
+            self.arrays.push(PublicArray {
                 path,
                 place,
                 _taken,
             });
             return Ok(());
         }
-        // A table is looked at row by row, so its text is hardly missed.
+        // A table is read row by row, so its text is not needed.
         let is_text_lost = is_text(path) && !is_text_kept && format.is_none();
         let is_table_lost = !self.of_table(path, &place, format, bytes, taken)?;
         if is_text_lost || is_table_lost {
@@ -287,18 +289,18 @@ impl Collected<'_> {
             return Keep::All;
         }
         match own {
-            Some(_) if bytes <= MAX_ITEM_FILE && self.looked <= MAX_LOOKED => Keep::All,
+            Some(_) if bytes <= MAX_ITEM_FILE && self.examined_bytes <= MAX_EXAMINED => Keep::All,
             Some(_) => {
-                self.unlooked += 1;
+                self.unexamined += 1;
                 Keep::Head
             }
             None => Keep::Head,
         }
     }
 
-    /// Facts of a file that belongs to an item.
-    fn of_item(&mut self, current: &Current<'_>, known: &FileProperties) {
-        let Current {
+    /// Adds the facts of a file that belongs to an item.
+    fn of_item(&mut self, current: &CurrentFile<'_>, known: &FileProperties) {
+        let CurrentFile {
             path, seen, head, ..
         } = *current;
         let Some(item) = current.own else { return };
@@ -311,7 +313,7 @@ impl Collected<'_> {
             files::of_pixels(path, id, item, pixels, facts);
         }
         if current.keep != Keep::Head && seen.bytes <= MAX_ITEM_FILE {
-            self.looked += seen.bytes;
+            self.examined_bytes += seen.bytes;
             files::of_content(path, id, item, head, facts);
             files::of_compression(path, id, item, head, known, facts);
         }
@@ -333,9 +335,9 @@ impl Collected<'_> {
         }
     }
 
-    /// Variables of a MATLAB file that belongs to no item.
-    fn of_variables(&mut self, current: &Current<'_>) {
-        let Current { path, head, .. } = *current;
+    /// Adds the variables of a MATLAB file that does not belong to an item.
+    fn of_variables(&mut self, current: &CurrentFile<'_>) {
+        let CurrentFile { path, head, .. } = *current;
         if fields::format(path) != Some("matlab") || current.is_item {
             return;
         }
@@ -347,7 +349,7 @@ impl Collected<'_> {
         self.vectors.extend(named);
     }
 
-    fn of_records(&mut self, current: &Current<'_>) {
+    fn of_records(&mut self, current: &CurrentFile<'_>) {
         if fields::format(current.path) != Some("tfrecord") {
             return;
         }
@@ -360,14 +362,16 @@ impl Collected<'_> {
         if current.seen.bytes > MAX_RECORDS {
             let (path, bytes) = (current.path, HumanSize(current.seen.bytes));
             let read = HumanSize(MAX_RECORDS);
-            self.unread
-                .push(format!("{path}: {bytes}, only the first {read} were read"));
+            self.unread.push(format!(
+                "{path}: {bytes}, of which the first {read} were read"
+            ));
         }
     }
 
-    /// A file of a format without a reader that belongs to no item: the texts in it that name items.
-    fn of_opaque(&mut self, current: &Current<'_>) {
-        let Current { path, seen, .. } = *current;
+    /// Adds the facts of a file that does not belong to an item and whose format has no reader: texts that contain ids
+    /// of items.
+    fn of_opaque(&mut self, current: &CurrentFile<'_>) {
+        let CurrentFile { path, seen, .. } = *current;
         if has_reader(path) || current.is_item || is_train(path) {
             return;
         }
@@ -389,14 +393,14 @@ impl Collected<'_> {
         }
     }
 
-    /// Keeps a text, and adds a file to the sketches. Returns whether the text was kept.
-    fn of_text(&mut self, current: &Current<'_>) -> bool {
-        let Current {
+    /// Keeps a text, or sketches a file. Returns whether a text was kept.
+    fn of_text(&mut self, current: &CurrentFile<'_>) -> bool {
+        let CurrentFile {
             path, seen, head, ..
         } = *current;
         let content = (seen.bytes, seen.crc32);
         match current.keep {
-            // A length that no header declares is known by now.
+            // The length may not have been known before the file was read.
             Keep::Text if seen.bytes <= MAX_TEXT.min(self.text_left) => {
                 self.text_left = self.text_left.saturating_sub(seen.bytes);
                 let text = String::from_utf8_lossy(head).into_owned();
@@ -414,8 +418,8 @@ impl Collected<'_> {
         false
     }
 
-    fn of_series(&mut self, current: &Current<'_>) {
-        let Current {
+    fn of_series(&mut self, current: &CurrentFile<'_>) {
+        let CurrentFile {
             path, seen, head, ..
         } = *current;
         if current.keep == Keep::Head || !current.is_item && !is_train(path) {
@@ -444,7 +448,7 @@ impl Collected<'_> {
         }
     }
 
-    /// Reads a table. Returns false if it is one that was not read because of its size.
+    /// Reads a table. Returns false if it was not read because of its size.
     fn of_table(
         &mut self,
         path: &str,
@@ -467,15 +471,15 @@ impl Collected<'_> {
                 item.is_some_and(|item| world.has_facts(*item))
             })
         };
-        // One table leaves room for others.
+        // A single table may use only half of the remaining memory.
         match Table::read(place, format, limits, self.room / 2, &wanted) {
             Err(error) if error.is_of_the_system() => return Err(error),
-            // A file that is not a table, in spite of its name, is skipped.
+            // A file that is not a table, although its name has the suffix, is skipped.
             Err(error) => return Ok(!matches!(error, ContentsError::Limit(_))),
             Ok(table) if table.names.len() > 1 && table.rows() > 0 => {
                 if table.is_sample() {
                     let (rows, all) = (table.rows(), table.all_rows);
-                    let what = format!("{path}: {rows} of {all} rows were read, drawn evenly");
+                    let what = format!("{path}: {rows} of {all} rows were read, an even sample");
                     self.unread.push(what);
                 }
                 self.room = self.room.saturating_sub(table.memory());
@@ -487,27 +491,26 @@ impl Collected<'_> {
     }
 }
 
-/// A text without control characters other than those between lines.
+/// Returns the content as text, if it contains no control characters except line breaks and tabs.
 fn plain_text(content: &[u8]) -> Option<&str> {
     let text = std::str::from_utf8(content).ok()?;
     let is_plain = |c: char| !c.is_control() || matches!(c, '\n' | '\r' | '\t');
     text.chars().all(is_plain).then_some(text)
 }
 
-/// Whether a text is a JSON document.
+/// Returns whether a file is a JSON document, by its name.
 pub(super) fn is_document(path: &str) -> bool {
     let name = path.to_ascii_lowercase();
     let ends = [".json", ".jsonl", ".ndjson", ".geojson"];
     ends.iter().any(|end| name.ends_with(end))
 }
 
-/// Whether a table is read.
+/// Returns whether a table is small enough to be read.
 fn fits(format: Format, bytes: u64) -> bool {
     format == Format::Array || bytes <= MAX_TABLE
 }
 
-/// The properties of a file before it is opened: by its archive, or, for a file outside archives at `place`, by the
-/// file system.
+/// Returns the properties of a file before it is opened. For a file outside archives, `place` is its path.
 fn file_properties(entry: &Entry<'_>, place: Option<&Path>) -> FileProperties {
     let metadata =
         place.and_then(|place: &Path| -> Option<std::fs::Metadata> { place.metadata().ok() });
@@ -527,7 +530,7 @@ fn file_properties(entry: &Entry<'_>, place: Option<&Path>) -> FileProperties {
     }
 }
 
-/// The part of a path that names an item: its id, or what stands for it if the path has only its parts.
+/// Returns the part of a path that identifies an item: its id, or a part of the id.
 fn named_in<'a>(path: &str, id: &'a str) -> &'a str {
     if path.contains(id) {
         return id;

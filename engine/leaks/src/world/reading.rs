@@ -8,25 +8,25 @@ use prep_formats::image::ImageHeader;
 
 use crate::fields;
 
-/// Longest text, and longest file of a format without a reader, that is looked through.
+/// Maximum length of a text file, or of a file in a format without a reader, that is searched.
 pub(super) const MAX_TEXT: u64 = 64 << 20;
 
-/// A file, or a member of an archive.
+/// A public file, or a member of an archive.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct PublicFile {
     pub path: String,
     pub bytes: u64,
     pub crc32: u32,
-    /// Names of columns, keys, features or variables.
+    /// Names of columns, keys, features or variables in the file.
     pub names: BTreeSet<String>,
     /// Width and height of an image.
     pub pixels: Option<(u64, u64)>,
 }
 
-/// How much of a file is kept while it is read.
+/// How much of a file's content is kept in memory while it is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Keep {
-    /// Enough for its names, and for the size of an image.
+    /// Only the beginning, which is sufficient for the names in the file and the size of an image.
     Head,
     Text,
     All,
@@ -43,7 +43,7 @@ pub(super) fn is_text(path: &str) -> bool {
     )
 }
 
-/// Whether a file is of a format whose names or content a reader knows.
+/// Returns whether there is a reader for the format of a file.
 pub(super) fn has_reader(path: &str) -> bool {
     let others = [
         ".png", ".jpg", ".jpeg", ".wav", ".wave", ".aif", ".aiff", ".npy", ".npz", ".parquet",
@@ -57,7 +57,8 @@ fn ends_with(path: &str, ends: &[&str]) -> bool {
     ends.iter().any(|end| name.ends_with(end))
 }
 
-/// Reads a file once: its length, its checksum, its names, its size as an image; and what is to be kept.
+/// Reads a file once. Returns its length, checksum, names and image size, and as much of its content as `keep`
+/// requires.
 pub(super) fn see(
     path: &str,
     mut content: &mut dyn Read,

@@ -1,14 +1,14 @@
-//! Sheets of spreadsheets as tables. A spreadsheet is a zip archive: `xl/worksheets/sheet1.xml` has the cells of a sheet, and
-//! `xl/sharedStrings.xml` the texts to which cells refer by number.
+//! Reads the sheets of spreadsheets as tables. A spreadsheet is a zip archive: `xl/worksheets/sheet1.xml` contains the
+//! cells of a sheet, and `xl/sharedStrings.xml` the texts to which cells refer by number.
 
 use std::collections::BTreeMap;
 
 use crate::table::Table;
 
-/// Columns of a sheet that are read.
+/// Maximum number of columns of a sheet that are read.
 const MAX_COLUMNS: usize = 200;
 
-/// Returns the tables of all sheets among these files: paths and contents.
+/// Returns the tables of all sheets among these files, given as path and content.
 pub(super) fn tables(texts: &[(String, String)]) -> Vec<(String, Table)> {
     let mut found = Vec::new();
     for (path, text) in texts {
@@ -23,7 +23,7 @@ pub(super) fn tables(texts: &[(String, String)]) -> Vec<(String, Table)> {
         let Some((head, rest)) = rows.split_first().filter(|(_, rest)| !rest.is_empty()) else {
             continue;
         };
-        // A first row that is like the others is a row, not a header.
+        // If the first row looks like the other rows, there is no header.
         let numbers = |row: &[String]| {
             row.iter()
                 .filter(|cell| cell.parse::<f64>().is_ok())
@@ -49,7 +49,7 @@ pub(super) fn tables(texts: &[(String, String)]) -> Vec<(String, Table)> {
     found
 }
 
-/// The text of the first element with this name, and what follows it.
+/// Returns the attributes and content of the first element with this name, and the rest of the text.
 fn element<'a>(text: &'a str, name: &str) -> Option<(&'a str, &'a str, &'a str)> {
     let mut rest = text;
     loop {
@@ -68,7 +68,7 @@ fn element<'a>(text: &'a str, name: &str) -> Option<(&'a str, &'a str, &'a str)>
     }
 }
 
-/// All elements with this name: attributes and content.
+/// Returns the attributes and content of all elements with this name.
 fn elements<'a>(text: &'a str, name: &str) -> impl Iterator<Item = (&'a str, &'a str)> {
     let mut rest = text;
     std::iter::from_fn(move || {
@@ -78,7 +78,7 @@ fn elements<'a>(text: &'a str, name: &str) -> impl Iterator<Item = (&'a str, &'a
     })
 }
 
-/// The shared texts. A text may have several parts with formats of their own.
+/// Returns the shared texts. A text may consist of several parts with different formats.
 fn strings(text: &str) -> Vec<String> {
     elements(text, "si")
         .map(|(_, content)| {
@@ -127,7 +127,7 @@ fn rows(text: &str, shared: &[String]) -> Vec<Vec<String>> {
         .collect()
 }
 
-/// The number of the column of a cell's name: 1 for `B7`.
+/// Returns the column index of a cell name: 1 for `B7`.
 fn column(name: &str) -> Option<usize> {
     let letters = name.bytes().take_while(u8::is_ascii_uppercase);
     let number = letters.fold(0_usize, |sum, letter| {
