@@ -254,7 +254,7 @@ fn interrupt(sandbox: &Sandbox, signal: &str, moment: Duration) -> Ended {
         .expect("the program starts");
     let mut said = BufReader::new(child.stderr.take().expect("a pipe"));
     let mut text = String::new();
-    while !text.contains("begins") && said.read_line(&mut text).expect("stderr") > 0 {}
+    while !text.contains("started") && said.read_line(&mut text).expect("stderr") > 0 {}
     std::thread::sleep(moment);
     Command::new("kill")
         .args([signal, &child.id().to_string()])

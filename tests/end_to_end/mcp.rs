@@ -178,7 +178,7 @@ fn mistakes_of_an_agent_are_errors_with_help() {
             "not prepared",
         ),
         ("describe", json!({ "id": "no-such" }), "no-such"),
-        ("describe", json!({ "id": 7 }), "not a text"),
+        ("describe", json!({ "id": 7 }), "is not a string"),
         ("list", json!({ "set": "huge" }), "no set `huge`"),
         ("list", json!({ "sets": "lite" }), "no parameter `sets`"),
     ] {

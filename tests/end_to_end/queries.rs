@@ -286,7 +286,7 @@ fn invalid_setting_reports_its_place() {
             split("shuffle, test_size: 100, seed: 0"),
             4,
             "100,",
-            &["12 rows"][..],
+            &["number of rows, 12"][..],
         ),
         (
             split("shuffle, test_size: SELECT 1.5 AS n FROM t LIMIT 1, seed: 0"),
@@ -334,7 +334,7 @@ fn invalid_setting_reports_its_place() {
             split("first_fit, test_size: 13, groups: k"),
             4,
             "13,",
-            &["12 rows"],
+            &["number of rows, 12"],
         ),
         (
             split("shuffle, test_size: 7, groups: k, seed: 0"),
