@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Records a terminal session as an animated SVG: `record.py [--prep PROGRAM] [-o FILE.svg] COMMAND...`.
 
-Each COMMAND runs in a pseudo terminal, one after the other, in one empty directory. The SVG shows
-the screen of the terminal after each change, with shortened pauses. Viewers that reduce motion show the last frame. Needs Python and nothing else.
+Each COMMAND runs in a pseudo terminal, one after the other, in one empty directory. The SVG shows the screen of the terminal after each change, with shortened pauses. Viewers that reduce motion show the last
+frame. The script needs only Python.
 """
 
 import argparse
@@ -21,9 +21,10 @@ import time
 from html import escape
 
 COLUMNS, ROWS = 116, 26
-# Pixels of a character cell, and of the margin.
+# Size of a character cell and of the margin, in pixels.
 WIDTH, HEIGHT, MARGIN = 7.8, 17, 14
-# Seconds: a typed character, a pause between two frames at most, the pause after a command, the last frame.
+# Durations in seconds: a typed character, the longest pause between two frames, the pause after a command, the last
+# frame.
 TYPED, PAUSE, REST, END = 0.05, 0.25, 1.2, 6.0
 COLORS = {30: "#8b949e", 31: "#ff7b72", 32: "#7ee787", 33: "#e3b341", 34: "#79c0ff", 35: "#d2a8ff", 36: "#76e3ea"}
 INK, PAPER, PROMPT = "#e6edf3", "#0d1117", "#7ee787"
@@ -31,7 +32,7 @@ SEQUENCE = re.compile(r"\x1b\[([0-9;?]*)([A-Za-z])|\x1b[()][A-Z0-9]|\x1b[=>]")
 
 
 class Terminal:
-    """The screen, as far as the program uses it: colours, carriage returns, moving up, clearing."""
+    """A terminal screen with the features that the program uses: colours, carriage returns, moving up, clearing."""
 
     def __init__(self):
         self.lines = [[]]
@@ -100,7 +101,7 @@ class Terminal:
         self.style = (color, bold)
 
     def frame(self):
-        """The last rows, as runs of equal style."""
+        """Returns the last rows, as runs of characters with equal style."""
         rows = []
         for line in self.lines[-ROWS:]:
             runs = []
@@ -116,7 +117,7 @@ class Terminal:
 
 
 def run(command, directory, prep):
-    """Yields (seconds since the start, output) of a command in a pseudo terminal."""
+    """Runs a command in a pseudo terminal. Yields (seconds since the start, output)."""
     leader, follower = pty.openpty()
     fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
     names = {"HOME": str(directory), "PATH": f"{prep.parent}:{os.environ['PATH']}", "TERM": "xterm-256color", "LANG": "C.UTF-8"}
@@ -140,7 +141,7 @@ def run(command, directory, prep):
 
 
 def record(commands, prep):
-    """Frames: (how long it is shown, rows)."""
+    """Returns the frames, each as (seconds that it is shown, rows)."""
     terminal, frames = Terminal(), []
     with tempfile.TemporaryDirectory() as directory:
         for command in commands:
@@ -164,7 +165,7 @@ def record(commands, prep):
 
 
 def merged(frames):
-    """Equal frames become one; frames too short to be seen are left out."""
+    """Merges equal frames, and removes frames that are too short to be seen."""
     found = []
     for shown, rows in frames:
         if found and found[-1][1] == rows or found and found[-1][0] < 0.04:
@@ -175,7 +176,7 @@ def merged(frames):
 
 
 def spans(row, number):
-    """A row as text of the picture."""
+    """Returns a row as SVG text."""
     y = MARGIN + 13 + number * HEIGHT
     parts, column = [], 0
     for text, (color, bold) in row:
@@ -189,7 +190,7 @@ def spans(row, number):
 
 
 def svg(frames, title):
-    """Each distinct row is drawn once for the whole time that it stays where it is."""
+    """Returns the SVG. Draws each row once for the entire time in which its position does not change."""
     total = sum(shown for shown, _ in frames)
     rows = max(len(frame) for _, frame in frames)
     began, spells, now = {}, [], 0.0
