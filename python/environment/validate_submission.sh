@@ -1,4 +1,5 @@
-# !/bin/bash Sends a submission to the validation server, which returns whether it is valid but no score.
+#!/bin/bash
+# Sends a submission to the validation server, which returns whether it is valid but no score.
 
 SERVER_URL="http://localhost:5000/validate"
 

@@ -9,11 +9,11 @@ class PrepError(Exception):
     def __init__(self, message: str, *, code: int = 1, help: str | None = None, place: str | None = None) -> None:
         super().__init__(message)
         self.message = message
-        # : Exit code of the program, see docs/reference/exit-codes.md.
+        #: Exit code of the program, see docs/reference/exit-codes.md.
         self.code = code
         #: One action that may solve the problem.
         self.help = help
-        # : File, line and column, or the step, if known.
+        #: File, line and column, or the step, if known.
         self.place = place
 
     def __str__(self) -> str:

@@ -15,15 +15,15 @@ class Competition:
 
     id: str
     name: str | None = None
-    # : Sets of the benchmark that contain the competition, such as `lite` or `scored`.
+    #: Sets of the benchmark that contain the competition, such as `lite` or `scored`.
     sets: tuple[str, ...] = ()
     category: str | None = None
-    # : Size of the bundle in bytes, if it is published.
+    #: Size of the bundle in bytes, if it is published.
     bytes: int | None = None
     state: str = ""
     #: Prepared variants.
     variants: tuple[str, ...] = ()
-    # : Whether scores on the prepared data can be compared with published scores. None if no data are prepared.
+    #: Whether scores on the prepared data can be compared with published scores. None if no data are prepared.
     comparable_with_v1: bool | None = None
 
     _HEADER = ("id", "state", "bundle", "category", "sets")
@@ -38,9 +38,9 @@ class Step:
 
     name: str
     kind: str
-    # : `yes`, `no`, or `maybe`, which means only if the result of an earlier step changes.
+    #: `yes`, `no`, or `maybe`, which means only if the result of an earlier step changes.
     runs: str
-    # : Why the step runs.
+    #: Why the step runs.
     reason: str | None = None
 
 
@@ -50,7 +50,7 @@ class Plan:
 
     id: str
     steps: tuple[Step, ...] = ()
-    # : Bytes to download, if known.
+    #: Bytes to download, if known.
     download_bytes: int | None = None
 
     _HEADER = ("id", "steps that run", "steps", "download")
@@ -70,9 +70,9 @@ class Failure:
     """The reason why a competition was not prepared."""
 
     message: str
-    # : The step that failed. None if the competition could not be planned.
+    #: The step that failed. None if the competition could not be planned.
     step: str | None = None
-    # : The kind of failure: `input`, `check`, `pipeline`, `machine`, `away` and others.
+    #: The kind of failure: `input`, `check`, `pipeline`, `machine`, `away` and others.
     kind: str | None = None
     help: str | None = None
 
@@ -85,7 +85,7 @@ class Prepared:
     variant: str = "v1"
     #: `prepared`, `up_to_date`, `failed` or `stopped`.
     state: str = ""
-    # : Number of published files. The next field is their size in bytes.
+    #: Number of published files. The next field is their size in bytes.
     files: int | None = None
     bytes: int | None = None
     seconds: float = 0.0
@@ -113,9 +113,9 @@ class Validation:
 
     id: str
     valid: bool
-    # : The message that upstream's validation server would return.
+    #: The message that upstream's validation server would return.
     message: str
-    # : The reason if the submission is invalid.
+    #: The reason if the submission is invalid.
     reason: str | None = None
 
     def __bool__(self) -> bool:
@@ -130,7 +130,7 @@ class Grade:
     """A graded submission: the fields of upstream's report."""
 
     id: str
-    # : The score. None if the submission is invalid; `reason` then explains why.
+    #: The score. None if the submission is invalid; `reason` then explains why.
     score: float | None
     valid: bool = False
     reason: str | None = None
@@ -138,11 +138,11 @@ class Grade:
     medal: str | None = None
     above_median: bool = False
     is_lower_better: bool | None = None
-    # : The thresholds for gold, silver and bronze, and the median of the leaderboard.
+    #: The thresholds for gold, silver and bronze, and the median of the leaderboard.
     thresholds: dict[str, float] = field(default_factory=dict)
     variant: str | None = None
     comparable_with_v1: bool | None = None
-    # : All fields of the program's report, with upstream's names.
+    #: All fields of the program's report, with upstream's names.
     report: dict[str, Any] = field(default_factory=dict, repr=False)
 
     def _repr_html_(self) -> str:

@@ -86,7 +86,7 @@ class Submissions:
         self.gold = self._file("gold.csv", self.competition.gold_submission.read_bytes())
         self.sample = self._file("sample.csv", self.competition.sample_submission.read_bytes())
         self.broken = self._file("broken.csv", b"a\n1\n")
-        # : The accuracy of the sample, rounded to five decimals.
+        #: The accuracy of the sample, rounded to five decimals.
         self.score = self._accuracy()
 
     def _accuracy(self) -> float:
