@@ -341,7 +341,7 @@ fn errors_name_missing_and_malformed_credentials_without_their_content() {
             &[],
             "credentials.json",
             r#"{"refresh_token":"hush""#,
-            "are not JSON",
+            "are not the JSON",
         ),
         (
             &[],

@@ -223,7 +223,7 @@ mod tests {
             (one(r#"{"name":"a","type":"int64"}"#, &[0; 15]), "`a`"),
             (
                 one(r#"{"name":"a","type":"object","bytes":3}"#, b"[1]"),
-                "another number",
+                "as many cells",
             ),
             (
                 one(r#"{"name":"a","type":"object","bytes":2}"#, b"[1"),
