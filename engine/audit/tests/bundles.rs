@@ -347,7 +347,7 @@ fn a_damaged_member_list_is_an_error() {
 }
 
 #[test]
-fn an_intact_archive_has_a_different_md5_if_no_member_list_is_known() {
+fn an_intact_archive_without_a_known_list_has_a_different_md5() {
     let home = tempfile::tempdir().unwrap();
     let path = home.path().join("comp.zip");
     let mut all = members();

@@ -15,7 +15,7 @@ pub(crate) struct View<'a> {
     /// Indices of the chosen test items.
     pub chosen: &'a [usize],
     /// Whether the baseline has features from the content of the items' files.
-    pub looks_into_files: bool,
+    pub has_content_features: bool,
     labels: Vec<(Label, Targets)>,
 }
 
@@ -28,7 +28,7 @@ impl<'a> View<'a> {
                 labels.push((label, targets));
             }
         }
-        let looks = facts.all.keys().any(|(channel, name)| {
+        let has_features = facts.all.keys().any(|(channel, name)| {
             *channel == Channel::Look
                 && (name.starts_with("packed whole")
                     || name.starts_with("samples")
@@ -38,7 +38,7 @@ impl<'a> View<'a> {
             world,
             facts,
             chosen: &world.chosen,
-            looks_into_files: looks,
+            has_content_features: has_features,
             labels,
         }
     }

@@ -458,15 +458,15 @@ fn medium(media: Media, truth: f64, random: &mut Random) -> Option<(&'static str
 }
 
 /// A generated competition on disk.
-struct Made {
+struct GeneratedCompetition {
     folder: tempfile::TempDir,
     kind: Kind,
     train: Vec<Row>,
     test: Vec<Row>,
 }
 
-impl Made {
-    fn new(kind: Kind) -> Made {
+impl GeneratedCompetition {
+    fn new(kind: Kind) -> GeneratedCompetition {
         let mut random = Random(kind.seed);
         let means: Vec<f64> = (0..kind.places).map(|_| random.normal()).collect();
         let mut rows = |count: usize| -> Vec<Row> {
@@ -476,7 +476,7 @@ impl Made {
         };
         let (train, test, own) = (rows(900), rows(300), rows(200));
         let folder = tempfile::tempdir().unwrap();
-        let made = Made {
+        let made = GeneratedCompetition {
             folder,
             kind,
             train,
@@ -613,7 +613,7 @@ fn twenty_competitions_without_a_leak_have_only_notes() {
     let kinds = kinds();
     assert_eq!(kinds.len(), 20);
     for (number, kind) in kinds.into_iter().enumerate() {
-        let report = Made::new(kind).report();
+        let report = GeneratedCompetition::new(kind).report();
         assert_eq!(report.items, 300);
         for finding in report
             .findings
@@ -630,7 +630,7 @@ fn twenty_competitions_without_a_leak_have_only_notes() {
 fn a_table_that_is_too_large_is_reported_as_unread() {
     let mut kind = kinds().swap_remove(0);
     kind.json = false;
-    let made = Made::new(kind);
+    let made = GeneratedCompetition::new(kind);
     assert!(
         made.report()
             .findings
@@ -671,7 +671,7 @@ fn npy(rows: &[&[f32]]) -> Vec<u8> {
 
 #[test]
 fn planted_leaks_are_found() {
-    let found = |made: &Made, detector: &str, level: LeakLevel| {
+    let found = |made: &GeneratedCompetition, detector: &str, level: LeakLevel| {
         let report = made.report();
         let hit = report
             .findings
@@ -679,9 +679,10 @@ fn planted_leaks_are_found() {
             .any(|one| one.detector == detector && one.level >= level);
         assert!(hit, "{detector}: {:#?}", report.findings);
     };
-    let public = |made: &Made, name: &str| made.folder.path().join("public").join(name);
+    let public =
+        |made: &GeneratedCompetition, name: &str| made.folder.path().join("public").join(name);
     // A text file contains ids and answers.
-    let made = Made::new(PLAIN);
+    let made = GeneratedCompetition::new(PLAIN);
     let lines: String = made
         .test
         .iter()
@@ -690,7 +691,7 @@ fn planted_leaks_are_found() {
     write(&public(&made, "log.txt"), lines);
     found(&made, "answers-elsewhere", LeakLevel::Leak);
     // Test rows are in train.
-    let made = Made::new(PLAIN);
+    let made = GeneratedCompetition::new(PLAIN);
     let mut both = table(&made.train, false, true);
     both.push_str(
         table(&made.test[..100], false, true)
@@ -701,7 +702,7 @@ fn planted_leaks_are_found() {
     write(&public(&made, "train.csv"), both);
     found(&made, "rows", LeakLevel::Leak);
     // Test texts are training texts with one different word and the same answer.
-    let mut made = Made::new(PLAIN);
+    let mut made = GeneratedCompetition::new(PLAIN);
     let mut random = Random(77);
     for row in made.train.iter_mut().chain(&mut made.test) {
         let words: Vec<String> = (0..25)
@@ -722,7 +723,7 @@ fn planted_leaks_are_found() {
     made.write(&[row(&PLAIN, &mut Random(5), &[])]);
     found(&made, "near", LeakLevel::Risk);
     // Windows of one sequence are assigned to both parts row by row.
-    let mut made = Made::new(PLAIN);
+    let mut made = GeneratedCompetition::new(PLAIN);
     let sequence: Vec<String> = (0..1300).map(|_| format!("{:.5}", random.unit())).collect();
     let names: Vec<&'static str> = (0..40).map(|n| &*format!("f{n}").leak()).collect();
     let (mut train, mut test) = (made.train.iter_mut(), made.test.iter_mut());
@@ -737,7 +738,7 @@ fn planted_leaks_are_found() {
     made.write(&[row(&PLAIN, &mut Random(5), &[])]);
     found(&made, "neighbours", LeakLevel::Risk);
     // The same in arrays, one of which is larger than a block.
-    let made = Made::new(PLAIN);
+    let made = GeneratedCompetition::new(PLAIN);
     let sequence: Vec<f32> = (0..120_000).map(|_| random.unit() as f32).collect();
     let windows = |is_test: bool| -> Vec<&[f32]> {
         let all = sequence.windows(40).enumerate();
@@ -764,7 +765,7 @@ fn planted_leaks_are_found() {
         "{findings:#?}"
     );
     // The sample submission contains the answers.
-    let made = Made::new(PLAIN);
+    let made = GeneratedCompetition::new(PLAIN);
     fs::copy(
         made.folder.path().join("answers.csv"),
         public(&made, "sample_submission.csv"),
@@ -773,12 +774,12 @@ fn planted_leaks_are_found() {
     let report = made.report();
     assert!(report.items == 300, "{report:?}");
     // Rows are sorted by class.
-    let mut made = Made::new(PLAIN);
+    let mut made = GeneratedCompetition::new(PLAIN);
     made.test.sort_by(|a, b| a.label.cmp(&b.label));
     write(&public(&made, "test.csv"), table(&made.test, false, false));
     found(&made, "order", LeakLevel::Risk);
     // The length of a file determines the class.
-    let made = Made::new(Kind {
+    let made = GeneratedCompetition::new(Kind {
         files: true,
         ..PLAIN
     });
@@ -791,7 +792,7 @@ fn planted_leaks_are_found() {
     }
     found(&made, "size", LeakLevel::Leak);
     // Test files are copies of training files.
-    let made = Made::new(Kind {
+    let made = GeneratedCompetition::new(Kind {
         files: true,
         ..PLAIN
     });
@@ -801,7 +802,7 @@ fn planted_leaks_are_found() {
     }
     found(&made, "equal-files", LeakLevel::Risk);
     // Each of many groups has one answer.
-    let mut made = Made::new(PLAIN);
+    let mut made = GeneratedCompetition::new(PLAIN);
     for row in made.train.iter_mut().chain(&mut made.test) {
         let group =
             u64::from_str_radix(&row.id, 16).unwrap() % 90 * 2 + row.label.parse::<u64>().unwrap();
@@ -811,7 +812,7 @@ fn planted_leaks_are_found() {
     made.write(&[row(&PLAIN, &mut Random(5), &[])]);
     found(&made, "groups", LeakLevel::Risk);
     // A column has a value only if the answer is one.
-    let mut made = Made::new(PLAIN);
+    let mut made = GeneratedCompetition::new(PLAIN);
     for (number, row) in made.train.iter_mut().chain(&mut made.test).enumerate() {
         let known = row.label == "1" && number % 3 == 0;
         row.cells.push((
@@ -826,7 +827,7 @@ fn planted_leaks_are_found() {
     made.write(&[row(&PLAIN, &mut Random(5), &[])]);
     found(&made, "column", LeakLevel::Leak);
     // A kind of file and a column are not in the original test part of the bundle.
-    let made = Made::new(Kind {
+    let made = GeneratedCompetition::new(Kind {
         files: true,
         ..PLAIN
     });
@@ -849,7 +850,7 @@ fn planted_leaks_are_found() {
 #[test]
 fn json_keys_that_are_ids_are_not_reported_as_new() {
     let shown = |extra: &str| {
-        let made = Made::new(Kind {
+        let made = GeneratedCompetition::new(Kind {
             files: true,
             ..PLAIN
         });
@@ -879,7 +880,7 @@ fn json_keys_that_are_ids_are_not_reported_as_new() {
 
 #[test]
 fn modified_copies_of_pictures_and_sounds_are_found() {
-    let found = |made: &Made| {
+    let found = |made: &GeneratedCompetition| {
         let findings = made.report().findings.into_iter();
         findings
             .filter(|one| one.detector == "near-files")
@@ -892,7 +893,7 @@ fn modified_copies_of_pictures_and_sounds_are_found() {
         Media::Tones,
         Media::Hiss,
     ] {
-        let made = Made::new(Kind { media, ..PLAIN });
+        let made = GeneratedCompetition::new(Kind { media, ..PLAIN });
         made.write_media(Some(10));
         let findings = found(&made);
         assert!(
@@ -906,9 +907,9 @@ fn modified_copies_of_pictures_and_sounds_are_found() {
 #[ignore = "takes minutes, because it measures the error rate on seventy data sets"]
 fn pictures_and_sounds_without_copies_have_no_finding() {
     for media in MEDIA {
-        let mut said = Vec::new();
+        let mut texts = Vec::new();
         for seed in 0..10 {
-            let made = Made::new(Kind {
+            let made = GeneratedCompetition::new(Kind {
                 seed: 31 + 977 * seed,
                 media,
                 ..PLAIN
@@ -917,8 +918,8 @@ fn pictures_and_sounds_without_copies_have_no_finding() {
             let near = findings
                 .into_iter()
                 .filter(|one| one.detector == "near-files");
-            said.extend(near.map(|one| format!("{:?} {}", one.level, one.what)));
+            texts.extend(near.map(|one| format!("{:?} {}", one.level, one.what)));
         }
-        assert!(said.is_empty(), "{}: {said:?}", media as u8);
+        assert!(texts.is_empty(), "{}: {texts:?}", media as u8);
     }
 }

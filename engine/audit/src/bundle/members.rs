@@ -116,7 +116,7 @@ pub fn read(file: &File, limits: &DecodingLimits) -> Result<Vec<BundleMember>, M
     // Bytes before the archive shift all offsets.
     let shift = before
         .checked_sub(size)
-        .and_then(|there| there.checked_sub(begin));
+        .and_then(|end| end.checked_sub(begin));
     let shift = shift.ok_or_else(|| {
         MemberListError::Damaged(format!(
             "according to the end record, it begins at byte {begin} and has {size} bytes"

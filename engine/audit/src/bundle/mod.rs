@@ -184,12 +184,12 @@ impl Bundle<'_> {
                     .finding(&cause::BUNDLE_HOLE)
                     .example(format!("the file begins with zeros, {size}")));
             }
-            looks @ (FileType::Html | FileType::Xml | FileType::Json | FileType::Text) => {
+            file_type @ (FileType::Html | FileType::Xml | FileType::Json | FileType::Text) => {
                 let text = String::from_utf8_lossy(&self.raw.head).into_owned();
                 let line: String = text.chars().take(160).collect();
                 let finding = self
                     .finding(&cause::BUNDLE_ERROR_PAGE)
-                    .proof(format!("got {looks}, {size}"));
+                    .proof(format!("got {file_type}, {size}"));
                 return one(finding.example(QuotedValue(&line).to_string()));
             }
             FileType::Zip => {}
@@ -527,11 +527,11 @@ impl Bundle<'_> {
             .map(|member| (member.name.as_str(), member))
             .collect();
         let mut changes = Vec::new();
-        let (mut gone, mut new, mut changed) = (0_u64, 0_u64, 0_u64);
+        let (mut missing, mut new, mut changed) = (0_u64, 0_u64, 0_u64);
         for (name, member) in &good {
             match found_members.get(name) {
                 None => {
-                    gone += 1;
+                    missing += 1;
                     changes.push(format!("{name} is missing"));
                 }
                 Some(found) if (found.size, found.crc) != (member.size, member.crc) => {
@@ -567,7 +567,7 @@ impl Bundle<'_> {
             .finding(&cause::BUNDLE_CHANGED)
             .cells(changes.len() as u64);
         finding = finding.proof(format!(
-            "of {} members, {changed} changed and {gone} are missing; {new} are new",
+            "of {} members, {changed} changed and {missing} are missing; {new} are new",
             good.len()
         ));
         for change in changes {

@@ -106,7 +106,7 @@ pub static BUNDLE_BACKSLASHES: Cause = Cause {
     family: Family::Bundle,
     harm: Harm::Form,
     meaning: "member names contain backslashes, as some Windows programs write them",
-    advice: "download the bundle, or zip it with another program",
+    advice: "download the bundle, or zip it with a different program",
 };
 
 pub static BUNDLE_NAME_TWICE: Cause = Cause {

@@ -51,7 +51,7 @@ const MAX_RENDERED_BYTES: u64 = 64 << 30;
 const ROW_MEMORY: u64 = 4;
 
 impl Rendering {
-    /// The form in which `prep` writes CSV.
+    /// Returns the form in which `prep` writes CSV.
     pub(super) fn plain() -> Rendering {
         Rendering {
             byte_order_mark: false,

@@ -492,7 +492,7 @@ impl Agreement {
         }
     }
 
-    /// Whether the answers are the numbers in another unit: on one line, for nine of ten items and to a thousandth of
+    /// Returns whether the answers are a linear function of the numbers, for nine of ten items and up to a thousandth of
     /// their range.
     fn is_linear(&self) -> bool {
         let by_number = |one: &&(f64, f64), other: &&(f64, f64)| one.0.total_cmp(&other.0);
@@ -509,8 +509,8 @@ impl Agreement {
             .map(|(_, answer)| answer.to_bits())
             .collect();
         let is_near = |(x, y): &&(f64, f64)| {
-            let told = y0 + (y1 - y0) * (x - x0) / (x1 - x0);
-            (told - y).abs() <= 1e-3 * (y1 - y0).abs()
+            let expected = y0 + (y1 - y0) * (x - x0) / (x1 - x0);
+            (expected - y).abs() <= 1e-3 * (y1 - y0).abs()
         };
         let near = self.pairs.iter().filter(is_near).count();
         x1 > x0 && different.len() >= 2 * MIN_ITEMS && near * 10 >= self.count * 9

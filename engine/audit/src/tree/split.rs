@@ -117,9 +117,9 @@ pub(super) fn explain(
                 .iter()
                 .all(|key| others().any(|other| pick(other).contains(key)))
         };
-        let gone = found(&own.only_here, |other| &other.only_there);
-        let come = found(&own.only_there, |other| &other.only_here);
-        if gone && come {
+        let missing_found = found(&own.only_here, |other| &other.only_there);
+        let added_found = found(&own.only_there, |other| &other.only_here);
+        if missing_found && added_found {
             moved.push(number);
         }
     }

@@ -20,7 +20,7 @@ fn swap(one: &Path, other: &Path) {
     fs::write(other, a).unwrap();
 }
 
-/// The rows of the answers.
+/// Returns the rows of the answers.
 fn answers(c: &Change<'_>) -> Vec<(String, String)> {
     let text = fs::read_to_string(c.path("private/test.csv")).unwrap();
     let rows = text.lines().skip(1).filter_map(|line| line.split_once(','));

@@ -123,7 +123,7 @@ fn in_files_of_items(world: &World, label: &Label) -> Option<LeakFinding> {
     // items.
     let mut kinds: BTreeMap<String, [usize; 4]> = BTreeMap::new();
     let mut examples: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    let mut looked = 0;
+    let mut examined = 0;
     for (path, text) in &world.texts {
         let Some(item) = world.item_of_path(path) else {
             continue;
@@ -131,8 +131,8 @@ fn in_files_of_items(world: &World, label: &Label) -> Option<LeakFinding> {
         let Some(own) = by_item.get(&item) else {
             continue;
         };
-        looked += 1;
-        if looked > MAX_FILES * kinds.len().max(1) {
+        examined += 1;
+        if examined > MAX_FILES * kinds.len().max(1) {
             break;
         }
         let others = by_item
@@ -143,16 +143,16 @@ fn in_files_of_items(world: &World, label: &Label) -> Option<LeakFinding> {
         let others: &[&str] = others.map_or(&[], |(_, values)| values.as_slice());
         let haystack = Haystack::new(text);
         let count = |values: &[&str]| {
-            let asked = values.iter().take(MAX_ANSWERS);
-            let found = asked.clone().filter(|value| haystack.contains(value));
-            (found.count(), asked.count())
+            let searched = values.iter().take(MAX_ANSWERS);
+            let found = searched.clone().filter(|value| haystack.contains(value));
+            (found.count(), searched.count())
         };
-        let ((found, asked), (found_other, asked_other)) = (count(own), count(others));
+        let ((found, searched), (found_other, searched_other)) = (count(own), count(others));
         let kind = super::patterns::pattern(path);
         let sums = kinds.entry(kind.clone()).or_default();
         for (sum, one) in sums
             .iter_mut()
-            .zip([found, asked, found_other, asked_other])
+            .zip([found, searched, found_other, searched_other])
         {
             *sum += one;
         }
@@ -163,9 +163,9 @@ fn in_files_of_items(world: &World, label: &Label) -> Option<LeakFinding> {
                 .push(format!("{path}: {value}"));
         }
     }
-    for (kind, [found, asked, found_other, asked_other]) in kinds {
-        let share = found as f64 / asked.max(1) as f64;
-        let chance = found_other as f64 / asked_other.max(1) as f64;
+    for (kind, [found, searched, found_other, searched_other]) in kinds {
+        let share = found as f64 / searched.max(1) as f64;
+        let chance = found_other as f64 / searched_other.max(1) as f64;
         if found >= 20 && share >= 0.5 && share >= 3.0 * chance {
             let what = format!(
                 "files `{kind}` of test items contain {:.0} % of their answers in `{}` (answers of different items: {:.0} %)",

@@ -39,9 +39,9 @@ pub(super) fn find(view: &View<'_>, label: &Label, tests: &mut Tests) -> Vec<Lea
             .enumerate()
             .filter_map(|(place, cell)| Some((place, (*cell)?, view.answer(label, place))))
             .collect();
-        let told =
+        let relation =
             exact_relation(*channel, &pairs, label, true).map(|(how, p)| (String::new(), how, p));
-        let told = told.or_else(|| {
+        let relation = relation.or_else(|| {
             decodings(&pairs).into_iter().find_map(|(form, decoded)| {
                 let pairs: Vec<(usize, &str, &str)> = pairs
                     .iter()
@@ -52,7 +52,7 @@ pub(super) fn find(view: &View<'_>, label: &Label, tests: &mut Tests) -> Vec<Lea
                 Some((format!(", {form},"), how, p))
             })
         });
-        let Some((form, how, p)) = told else {
+        let Some((form, how, p)) = relation else {
             continue;
         };
         let p = tests.record(p);
@@ -90,8 +90,8 @@ pub(super) fn separating_feature(
     if !label.is_class() || majority(&label.values) > 0.9 || !has_several {
         return None;
     }
-    let looks = view.facts.all.iter();
-    for ((_, name), values) in looks.filter(|((channel, _), _)| *channel == Channel::Look) {
+    let all_facts = view.facts.all.iter();
+    for ((_, name), values) in all_facts.filter(|((channel, _), _)| *channel == Channel::Look) {
         let cells = view.cells(values);
         let mut numbered: Vec<(f64, &str)> = facts::numbers(&cells)
             .into_iter()
@@ -228,7 +228,7 @@ fn decodings(pairs: &[(usize, &str, &str)]) -> Vec<(&'static str, Vec<String>)> 
         ("decoded from hexadecimal digits", |cell| {
             decoded(&hexadecimal(cell)?)
         }),
-        ("read backwards", |cell| Some(cell.chars().rev().collect())),
+        ("reversed", |cell| Some(cell.chars().rev().collect())),
     ];
     forms
         .into_iter()
@@ -370,7 +370,7 @@ mod tests {
         assert_eq!(hexadecimal("35302e").as_deref(), Some(b"50.".as_slice()));
         let pairs = [(0, "NTA=", "50"), (1, "x", "51")];
         let forms: Vec<&str> = decodings(&pairs).iter().map(|(form, _)| *form).collect();
-        assert_eq!(forms, ["read backwards"]);
+        assert_eq!(forms, ["reversed"]);
     }
 
     #[test]

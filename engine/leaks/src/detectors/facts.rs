@@ -88,8 +88,8 @@ fn of_label(
             _ => gain,
         };
         tests.record(gain.p);
-        if let Some(told) = judge(*channel, name, label, &gain, &cells, view) {
-            found.push(told);
+        if let Some(verdict) = judge(*channel, name, label, &gain, &cells, view) {
+            found.push(verdict);
         }
         let different: HashSet<&Option<&str>> = cells.iter().collect();
         if different.len() <= 8 {
@@ -106,14 +106,14 @@ fn of_label(
     found.sort_by(|one, other| other.gain.total_cmp(&one.gain));
     let mut shown: Vec<&'static str> = Vec::new();
     let mut findings: Vec<LeakFinding> = Vec::new();
-    for told in found {
+    for verdict in found {
         let same = shown
             .iter()
-            .filter(|one| **one == told.finding.detector)
+            .filter(|one| **one == verdict.finding.detector)
             .count();
         if same < 2 {
-            shown.push(told.finding.detector);
-            findings.push(told.finding);
+            shown.push(verdict.finding.detector);
+            findings.push(verdict.finding);
         }
     }
     findings.extend(exact::find(view, label, tests));
@@ -258,7 +258,7 @@ fn judge(
         least = 0.9;
     }
     // If the content is not decoded, the length is also an intended feature.
-    if channel == Channel::Size && !view.looks_into_files {
+    if channel == Channel::Size && !view.has_content_features {
         least = 0.4;
     }
     let pure = match channel {

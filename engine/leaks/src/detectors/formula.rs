@@ -108,8 +108,8 @@ fn exact<'a>(columns: &[(&'a str, Vec<f64>)], truth: &[f64]) -> Option<Vec<&'a s
     let mut errors: Vec<f64> = (1..truth.len())
         .step_by(2)
         .map(|item| {
-            let told: f64 = row(item).iter().zip(&weights).map(|(x, w)| x * w).sum();
-            (told - truth.get(item).copied().unwrap_or(0.0)).abs() / usual
+            let predicted: f64 = row(item).iter().zip(&weights).map(|(x, w)| x * w).sum();
+            (predicted - truth.get(item).copied().unwrap_or(0.0)).abs() / usual
         })
         .collect();
     errors.sort_by(f64::total_cmp);

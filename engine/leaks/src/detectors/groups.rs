@@ -152,20 +152,20 @@ impl Column<'_> {
         // Numeric answers are compared by the bins of the training answers.
         let (trained, truth) = self.classes()?;
         let guess = majority(&trained);
-        let told = most_frequent(self.other.iter().map(String::as_str), &trained);
+        let predicted = most_frequent(self.other.iter().map(String::as_str), &trained);
         let rows: Vec<(&String, usize)> = self
             .own
             .iter()
             .zip(&truth)
             .filter_map(|(own, truth)| Some((own, (*truth)?)))
-            .filter(|(own, _)| !is_missing(own) && told.contains_key(own.as_str()))
+            .filter(|(own, _)| !is_missing(own) && predicted.contains_key(own.as_str()))
             .collect();
         if rows.len() < 20 || rows.len() * 5 < self.own.len() {
             return None;
         }
         let right = |truth: &[usize]| {
             let rows = rows.iter().zip(truth);
-            let right = rows.filter(|((own, _), truth)| told.get(own.as_str()) == Some(truth));
+            let right = rows.filter(|((own, _), truth)| predicted.get(own.as_str()) == Some(truth));
             right.count() as f64 / truth.len().max(1) as f64
         };
         let truth: Vec<usize> = rows.iter().map(|(_, truth)| *truth).collect();
@@ -232,16 +232,16 @@ impl Column<'_> {
         let all: Vec<f64> = other.iter().chain(&own).copied().collect();
         let binned: Vec<String> = bins(&all, 10).iter().map(usize::to_string).collect();
         let (of_other, of_own) = binned.split_at_checked(other.len())?;
-        let told = most_frequent(of_other.iter().map(String::as_str), trained);
+        let predicted = most_frequent(of_other.iter().map(String::as_str), trained);
         let right = of_own
             .iter()
             .zip(rows)
-            .filter(|(bin, (_, truth))| told.get(bin.as_str()) == Some(truth));
+            .filter(|(bin, (_, truth))| predicted.get(bin.as_str()) == Some(truth));
         Some(right.count() as f64 / rows.len().max(1) as f64)
     }
 }
 
-/// Whether a cell is a number with decimals other than `.0`.
+/// Returns whether a cell is a number with decimals other than `.0`.
 fn is_decimal(cell: &str) -> bool {
     let decimals = cell
         .trim()

@@ -60,22 +60,24 @@ pub(super) fn find(view: &View<'_>, tests: &mut Tests) -> Vec<LeakFinding> {
                 ("neighbours", "nearest to", near),
                 ("groups", "with the same", group),
             ] {
-                let Some((told, kin)) = result else { continue };
-                tests.record(told.p);
-                if told.beyond < MIN_VARIANCE {
+                let Some((measured, kin)) = result else {
+                    continue;
+                };
+                tests.record(measured.p);
+                if measured.beyond < MIN_VARIANCE {
                     continue;
                 }
                 let what = format!(
                     "the answers of the training items {how} {} explain {:.0} % of the variance of `{}` that the intended features leave; {kin} of {} test items have some",
                     relation.what,
-                    100.0 * told.beyond,
+                    100.0 * measured.beyond,
                     label.name,
                     view.chosen.len()
                 );
                 let finding = LeakFinding::new(LeakLevel::Risk, detector, what)
                     .evidence(examples(view, label, &relation.test))
-                    .p_value(told.p);
-                found.push((told.beyond, finding));
+                    .p_value(measured.p);
+                found.push((measured.beyond, finding));
             }
         }
     }
@@ -104,8 +106,8 @@ fn by_number(
     if !is_fine || train.len() < 2 * MIN_ITEMS {
         return None;
     }
-    let told = nearest_from_train(&test, &train, rows);
-    Some((gain(targets, base, &told), finite(&test)))
+    let prediction = nearest_from_train(&test, &train, rows);
+    Some((gain(targets, base, &prediction), finite(&test)))
 }
 
 fn by_group(
@@ -136,8 +138,8 @@ fn by_group(
     if kin < MIN_ITEMS || all.len() * MIN_CATEGORY_ITEMS <= items {
         return None;
     }
-    let told = value_from_train(&test, &relation.train, rows);
-    Some((gain(targets, base, &told), kin))
+    let prediction = value_from_train(&test, &relation.train, rows);
+    Some((gain(targets, base, &prediction), kin))
 }
 
 /// A property that is not a column of a table.

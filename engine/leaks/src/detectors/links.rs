@@ -77,15 +77,15 @@ fn measure(
         return None;
     }
     let baseline = view.baseline(label, targets);
-    let told = gain(targets, baseline.prediction.as_ref(), &prediction);
-    tests.record(told.p);
-    if told.beyond < MIN_VARIANCE {
+    let measured = gain(targets, baseline.prediction.as_ref(), &prediction);
+    tests.record(measured.p);
+    if measured.beyond < MIN_VARIANCE {
         return None;
     }
     let what = format!(
         "{} of {linked} test items with training items: the answers of these training items explain {:.0} % of the variance of `{}` that the intended features leave",
         links.what,
-        100.0 * told.beyond,
+        100.0 * measured.beyond,
         label.name
     );
     let named: HashMap<usize, String> = links
@@ -101,7 +101,7 @@ fn measure(
     Some(
         LeakFinding::new(LeakLevel::Risk, "neighbours", what)
             .evidence(examples(view, label, &cells))
-            .p_value(told.p),
+            .p_value(measured.p),
     )
 }
 

@@ -80,7 +80,7 @@ fn in_files(world: &World, label: &Label, tests: &mut Tests) -> Option<LeakFindi
     };
     let ids = world.train_ids(train)?;
     let row_of: HashMap<String, usize> = ids.iter().map(|id| stem(id)).zip(0..).collect();
-    let (mut own, mut items, mut other, mut told) =
+    let (mut own, mut items, mut other, mut known_answers) =
         (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for (path, text) in &world.texts {
         if let Some(item) = world.item_of_path(path) {
@@ -88,7 +88,7 @@ fn in_files(world: &World, label: &Label, tests: &mut Tests) -> Option<LeakFindi
             items.push(item);
         } else if let Some(answer) = row_of.get(&stem(path)).and_then(|row| answers.get(*row)) {
             other.push(text.clone());
-            told.push(answer.clone());
+            known_answers.push(answer.clone());
         }
     }
     let (own, other) = (runs_of(&own), runs_of(&other));
@@ -103,7 +103,7 @@ fn in_files(world: &World, label: &Label, tests: &mut Tests) -> Option<LeakFindi
     };
     let truth_of = |at: usize| label.values.get(*items.get(at)?);
     let id = |at: usize| world.ids.get(*items.get(at)?).cloned();
-    near.finding(&own, &other, &truth_of, &told, &id, tests)
+    near.finding(&own, &other, &truth_of, &known_answers, &id, tests)
 }
 
 /// Descriptions and answers of the texts that are compared.
@@ -135,10 +135,12 @@ impl TextComparison<'_> {
         if truth.len() < 20 || share < 0.01 {
             return None;
         }
-        let told: Vec<&String> = truth.iter().map(|(_, answer)| *answer).collect();
+        let known_answers: Vec<&String> = truth.iter().map(|(_, answer)| *answer).collect();
         let right = |truth: &[&String]| {
-            let both = truth.iter().zip(&told);
-            both.filter(|(own, told)| own == told).count() as f64 / told.len() as f64
+            let both = truth.iter().zip(&known_answers);
+            both.filter(|(own, known_answers)| own == known_answers)
+                .count() as f64
+                / known_answers.len() as f64
         };
         let own_labels: Vec<&String> = truth.iter().map(|(own, _)| *own).collect();
         let (agree, guess) = (right(&own_labels), majority(&self.label.values));
@@ -283,14 +285,14 @@ fn parts(own: &[Option<Vec<u64>>], other: &[Option<Vec<u64>>]) -> Vec<(usize, us
             .into_iter()
             .max_by_key(|(text, count)| (*count, std::cmp::Reverse(*text)));
         let Some((near, _)) = most else { continue };
-        let Some(Some(there)) = other.get(near) else {
+        let Some(Some(other_runs)) = other.get(near) else {
             continue;
         };
         let both = runs
             .iter()
-            .filter(|run| there.binary_search(run).is_ok())
+            .filter(|run| other_runs.binary_search(run).is_ok())
             .count();
-        if both as f64 >= MIN_CONTAINED * runs.len().min(there.len()) as f64 {
+        if both as f64 >= MIN_CONTAINED * runs.len().min(other_runs.len()) as f64 {
             found.push((at, near));
         }
     }

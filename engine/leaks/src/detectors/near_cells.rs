@@ -63,16 +63,16 @@ pub(super) fn find(view: &View<'_>, tests: &mut Tests) -> Option<LeakFinding> {
             continue;
         };
         let cells = hashes(columns.iter().map(|(own, _)| own.get(*row)));
-        without_some(&cells, &mut |gone, rest| {
-            left.entry((gone, rest)).or_default().push(place);
+        without_some(&cells, &mut |omitted, rest| {
+            left.entry((omitted, rest)).or_default().push(place);
         });
     }
     let mut matches: HashMap<(u32, u64), Vec<usize>> = HashMap::new();
     for row in 0..train.rows().min(MAX_TRAIN) {
         let cells = hashes(columns.iter().map(|(_, other)| other.get(row)));
-        without_some(&cells, &mut |gone, rest| {
-            if left.contains_key(&(gone, rest)) {
-                let rows = matches.entry((gone, rest)).or_default();
+        without_some(&cells, &mut |omitted, rest| {
+            if left.contains_key(&(omitted, rest)) {
+                let rows = matches.entry((omitted, rest)).or_default();
                 if rows.len() <= MAX_SAME {
                     rows.push(row);
                 }
@@ -100,15 +100,15 @@ pub(super) fn find(view: &View<'_>, tests: &mut Tests) -> Option<LeakFinding> {
         rows: near.iter().map(|row| rows.get((*row)?).cloned()).collect(),
     };
     let baseline = view.baseline(label, targets);
-    let told = gain(targets, baseline.prediction.as_ref(), &prediction);
-    tests.record(told.p);
-    if told.beyond < MIN_VARIANCE {
+    let measured = gain(targets, baseline.prediction.as_ref(), &prediction);
+    tests.record(measured.p);
+    if measured.beyond < MIN_VARIANCE {
         return None;
     }
     let what = format!(
         "{count} of {} test rows equal a training row except for one or two cells, and its answer explains {:.0} % of the variance of `{}` that the intended features leave",
         view.chosen.len(),
-        100.0 * told.beyond,
+        100.0 * measured.beyond,
         label.name
     );
     let named: Vec<String> = near
@@ -122,7 +122,7 @@ pub(super) fn find(view: &View<'_>, tests: &mut Tests) -> Option<LeakFinding> {
     Some(
         LeakFinding::new(LeakLevel::Risk, "near", what)
             .evidence(examples(view, label, &cells))
-            .p_value(told.p),
+            .p_value(measured.p),
     )
 }
 

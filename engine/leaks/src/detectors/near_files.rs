@@ -90,7 +90,7 @@ fn find_near(
         .iter()
         .filter(|file| !equal.contains(&file.content))
         .filter_map(|file| match rotated {
-            true => nearest_turned(file, &train),
+            true => nearest_rotated(file, &train),
             false => nearest(file, &file.sketch, &train, f64::INFINITY),
         });
     let nearest: Vec<Neighbour> = nearest.collect();
@@ -151,7 +151,7 @@ fn find_near(
 }
 
 /// Returns the training file that is nearest to any variant of a picture.
-fn nearest_turned<'a>(test: &'a Sketched, train: &[&'a Sketched]) -> Option<Neighbour<'a>> {
+fn nearest_rotated<'a>(test: &'a Sketched, train: &[&'a Sketched]) -> Option<Neighbour<'a>> {
     let mut best: Option<Neighbour<'a>> = None;
     for (name, variant) in test.sketch.variants() {
         let most = best.as_ref().map_or(f64::INFINITY, |best| best.apart);

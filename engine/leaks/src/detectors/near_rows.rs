@@ -130,9 +130,9 @@ fn find_near(view: &View<'_>, scaled: bool, tests: &mut Tests) -> Option<LeakFin
         rows: near.iter().map(|row| rows.get((*row)?).cloned()).collect(),
     };
     let baseline = view.baseline(label, targets);
-    let told = gain(targets, baseline.prediction.as_ref(), &prediction);
-    tests.record(told.p);
-    if told.beyond < MIN_VARIANCE {
+    let measured = gain(targets, baseline.prediction.as_ref(), &prediction);
+    tests.record(measured.p);
+    if measured.beyond < MIN_VARIANCE {
         return None;
     }
     let what = format!(
@@ -143,7 +143,7 @@ fn find_near(view: &View<'_>, scaled: bool, tests: &mut Tests) -> Option<LeakFin
         } else {
             ""
         },
-        100.0 * told.beyond,
+        100.0 * measured.beyond,
         label.name
     );
     let named: Vec<String> = near
@@ -157,7 +157,7 @@ fn find_near(view: &View<'_>, scaled: bool, tests: &mut Tests) -> Option<LeakFin
     Some(
         LeakFinding::new(LeakLevel::Risk, "near", what)
             .evidence(examples(view, label, &cells))
-            .p_value(told.p),
+            .p_value(measured.p),
     )
 }
 

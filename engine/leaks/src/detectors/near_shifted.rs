@@ -86,16 +86,16 @@ fn find_sharing(view: &View<'_>, medium: Medium, tests: &mut Tests) -> Option<Le
             .collect(),
     };
     let baseline = view.baseline(label, targets);
-    let told = gain(targets, baseline.prediction.as_ref(), &prediction);
-    tests.record(told.p);
-    if told.beyond < MIN_VARIANCE {
+    let measured = gain(targets, baseline.prediction.as_ref(), &prediction);
+    tests.record(measured.p);
+    if measured.beyond < MIN_VARIANCE {
         return None;
     }
     let what = format!(
         "{count} of {} {} of test items share a section with a training file, and the answers of these training files explain {:.0} % of the variance of `{}` that the intended features leave",
         view.chosen.len(),
         medium.name(),
-        100.0 * told.beyond,
+        100.0 * measured.beyond,
         label.name
     );
     let cells: Vec<Option<&str>> = near
@@ -105,7 +105,7 @@ fn find_sharing(view: &View<'_>, medium: Medium, tests: &mut Tests) -> Option<Le
     Some(
         LeakFinding::new(LeakLevel::Risk, "near-files", what)
             .evidence(examples(view, label, &cells))
-            .p_value(told.p),
+            .p_value(measured.p),
     )
 }
 

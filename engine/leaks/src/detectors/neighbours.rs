@@ -238,7 +238,7 @@ fn shifted(
 ) -> Result<Option<LeakFinding>> {
     let most = MAX_ROWS.min(MAX_RUNS / own.width().max(1)).max(1) as u64;
     let step = own.rows().div_ceil(most).max(1);
-    let mut looked: Vec<TestRow> = Vec::new();
+    let mut test_rows: Vec<TestRow> = Vec::new();
     let mut known: HashMap<u64, RunPositions> = HashMap::new();
     let mut maybe = RunFilter::default();
     let learnt = own.for_each_row(&mut |number, row| {
@@ -256,11 +256,11 @@ fn shifted(
             maybe.add(hash);
             let standing = known.entry(hash).or_default();
             if standing.places.len() <= MAX_RUN_ROWS {
-                let row = u32::try_from(looked.len()).unwrap_or(u32::MAX);
+                let row = u32::try_from(test_rows.len()).unwrap_or(u32::MAX);
                 standing.places.push((row, place));
             }
         }
-        looked.push(TestRow {
+        test_rows.push(TestRow {
             number,
             runs,
             best: (0, 0, 0),
@@ -286,14 +286,14 @@ fn shifted(
             }
         }
         for ((row, shift), count) in &shifts {
-            let looked = usize::try_from(*row)
+            let test_row = usize::try_from(*row)
                 .ok()
-                .and_then(|row| looked.get_mut(row));
-            if let Some(looked) = looked {
+                .and_then(|row| test_rows.get_mut(row));
+            if let Some(test_row) = test_row {
                 let rank = |best: &(usize, u64, i64)| (best.0, -best.2.abs(), best.1, best.2);
                 let new = (*count, number, *shift);
-                if rank(&new) > rank(&looked.best) {
-                    looked.best = new;
+                if rank(&new) > rank(&test_row.best) {
+                    test_row.best = new;
                 }
             }
         }
@@ -307,8 +307,8 @@ fn shifted(
         }
     }
     let is_hit = |one: &&TestRow| one.runs >= RUN && one.best.0 * 2 >= one.runs;
-    let hits: Vec<&TestRow> = looked.iter().filter(is_hit).collect();
-    let share = hits.len() as f64 / looked.len().max(1) as f64;
+    let hits: Vec<&TestRow> = test_rows.iter().filter(is_hit).collect();
+    let share = hits.len() as f64 / test_rows.len().max(1) as f64;
     if hits.is_empty() {
         return Ok(None);
     }
@@ -319,7 +319,7 @@ fn shifted(
     let what = format!(
         "{} of {} examined rows of {test} also occur in {train}, shifted: they are windows of the same sequence",
         hits.len(),
-        looked.len()
+        test_rows.len()
     );
     let examples = hits.iter().map(|hit| {
         let (_, row, shift) = hit.best;
@@ -344,12 +344,12 @@ fn hashes(row: &[u64]) -> impl Iterator<Item = (u32, u64)> {
     };
     let mut hash = 0_u64;
     let rolled = row.iter().enumerate().map(move |(at, cell)| {
-        let gone = at.checked_sub(RUN).and_then(|at| row.get(at));
-        let gone = gone.map_or(0, |cell| mix(*cell).wrapping_mul(FIRST));
+        let dropped = at.checked_sub(RUN).and_then(|at| row.get(at));
+        let dropped = dropped.map_or(0, |cell| mix(*cell).wrapping_mul(FIRST));
         hash = hash
             .wrapping_mul(BASE)
             .wrapping_add(mix(*cell))
-            .wrapping_sub(gone);
+            .wrapping_sub(dropped);
         hash ^ (hash >> 29)
     });
     (0..).zip(rolled.skip(RUN - 1))

@@ -250,10 +250,11 @@ impl<'a> Rows<'a> {
                     if known.is_empty() {
                         continue;
                     }
-                    let told = [value * count - rest, value - rest];
+                    let revealed = [value * count - rest, value - rest];
                     // A mean is rounded, so the error of the sum is the rounding error times the number of members.
-                    for ((hits, told), error) in hits.iter_mut().zip(told).zip([count, 1.0]) {
-                        let is_hit = (told - answer(item).0).abs() <= error * self.step;
+                    for ((hits, revealed), error) in hits.iter_mut().zip(revealed).zip([count, 1.0])
+                    {
+                        let is_hit = (revealed - answer(item).0).abs() <= error * self.step;
                         *hits += usize::from(is_hit);
                     }
                 }

@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_differs_is_masked() {
+    fn words_with_digits_are_replaced() {
         for (path, expected) in [
             ("test/2f6.json", "#.json"),
             (

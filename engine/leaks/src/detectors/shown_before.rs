@@ -62,8 +62,8 @@ fn predicts(view: &View<'_>, tests: &mut Tests, names: &[String]) -> bool {
             if !is_value || !quoted.iter().any(|name| what.contains(name)) {
                 continue;
             }
-            let told = super::facts::best(*channel, &view.cells(values), targets, &none);
-            if let Some((_, gain)) = told {
+            let best = super::facts::best(*channel, &view.cells(values), targets, &none);
+            if let Some((_, gain)) = best {
                 let p = tests.record(gain.p);
                 if gain.alone >= MIN_VARIANCE && p < 1e-4 {
                     return true;

@@ -136,14 +136,14 @@ pub(crate) fn of_content(path: &str, id: &str, item: usize, content: &[u8], fact
         );
     }
     let name = path.to_ascii_lowercase();
-    let mut looks = |found: Vec<(String, f64)>| {
+    let mut add_features = |found: Vec<(String, f64)>| {
         for (name, value) in found {
             facts.number(Channel::Look, &format!("{name} of `{kind}`"), item, value);
         }
     };
     match name.rsplit('.').next().unwrap_or_default() {
-        "png" | "jpg" | "jpeg" => looks(look::of_picture(content)),
-        "wav" => looks(look::of_sound(content)),
+        "png" | "jpg" | "jpeg" => add_features(look::of_picture(content)),
+        "wav" => add_features(look::of_sound(content)),
         "mat" => {
             for (name, value) in matlab::values(content) {
                 facts.add(
@@ -155,9 +155,9 @@ pub(crate) fn of_content(path: &str, id: &str, item: usize, content: &[u8], fact
             }
         }
         "csv" | "tsv" | "txt" | "json" | "xml" => {}
-        "npy" => looks(look::of_bytes(content)),
+        "npy" => add_features(look::of_bytes(content)),
         _ => {
-            looks(look::of_bytes(content));
+            add_features(look::of_bytes(content));
             strings::of_item(&kind, content, item, facts);
         }
     }

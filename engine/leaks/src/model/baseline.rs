@@ -70,10 +70,10 @@ impl Baseline {
                 let (wanted, known): (Vec<usize>, Vec<usize>) =
                     (0..tests).partition(|item| fold(*item) == number);
                 let known: Vec<usize> = known.into_iter().chain(trained.iter().copied()).collect();
-                let told = fit_and_predict(&features, &truth, &known, &wanted);
-                for (item, told) in wanted.iter().zip(told) {
+                let predicted = fit_and_predict(&features, &truth, &known, &wanted);
+                for (item, predicted) in wanted.iter().zip(predicted) {
                     if let Some(cell) = rows.get_mut(*item).and_then(|row| row.get_mut(column)) {
-                        *cell = told;
+                        *cell = predicted;
                     }
                 }
             }
@@ -164,10 +164,13 @@ fn of_test_groups(
         return Vec::new();
     }
     let cells: Vec<Option<&str>> = test.iter().map(Option::as_deref).collect();
-    let told = by_value(&cells, &targets.test);
+    let predicted = by_value(&cells, &targets.test);
     let column = |column: usize| {
         let cell = |row: &Option<Vec<f64>>| row.as_ref().and_then(|row| row.get(column).copied());
-        let of_test = told.rows.iter().map(|row| cell(row).unwrap_or(f64::NAN));
+        let of_test = predicted
+            .rows
+            .iter()
+            .map(|row| cell(row).unwrap_or(f64::NAN));
         let all = of_test.chain(std::iter::repeat_n(f64::NAN, learnt));
         binned(&all.collect::<Vec<f64>>())
     };
@@ -197,10 +200,13 @@ fn meanings(
     }
     let values: Vec<&str> = known.iter().map(|(value, _)| *value).collect();
     let rows: Vec<Vec<f64>> = known.iter().map(|(_, target)| (*target).clone()).collect();
-    let told = value_from_train(cells, &values, &rows);
+    let predicted = value_from_train(cells, &values, &rows);
     let column = |column: usize| {
         let cell = |row: &Option<Vec<f64>>| row.as_ref().and_then(|row| row.get(column).copied());
-        let column = told.rows.iter().map(|row| cell(row).unwrap_or(f64::NAN));
+        let column = predicted
+            .rows
+            .iter()
+            .map(|row| cell(row).unwrap_or(f64::NAN));
         binned(&column.collect::<Vec<f64>>())
     };
     (0..targets.width).map(column).collect()

@@ -23,7 +23,7 @@ pub(crate) fn gain(targets: &Targets, baseline: Option<&Prediction>, fact: &Pred
     let (mut total, mut left, mut left_alone, mut left_both) = (0.0, 0.0, 0.0, 0.0);
     for column in 0..targets.width {
         let truth: Vec<f64> = targets.test.iter().map(|row| cell(row, column)).collect();
-        let told = |prediction: &Prediction| -> Vec<[f64; 2]> {
+        let features_of = |prediction: &Prediction| -> Vec<[f64; 2]> {
             let rows = prediction.rows.iter();
             rows.map(|row| match row {
                 Some(row) => [cell(row, column), 0.0],
@@ -31,9 +31,9 @@ pub(crate) fn gain(targets: &Targets, baseline: Option<&Prediction>, fact: &Pred
             })
             .collect()
         };
-        let fact = told(fact);
+        let fact = features_of(fact);
         let base: Vec<f64> = match baseline {
-            Some(baseline) => told(baseline).iter().map(|one| one[0]).collect(),
+            Some(baseline) => features_of(baseline).iter().map(|one| one[0]).collect(),
             None => vec![0.0; count],
         };
         let none: Vec<f64> = residuals(&truth, |_| vec![1.0]);

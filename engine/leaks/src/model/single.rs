@@ -153,8 +153,8 @@ mod tests {
         let targets: Vec<Vec<f64>> = (0..100).map(|n| vec![f64::from(n % 2)]).collect();
         let parity: Vec<String> = (0..100).map(|n| (n % 2).to_string()).collect();
         let values: Vec<Option<&str>> = parity.iter().map(|one| Some(one.as_str())).collect();
-        let told = by_value(&values, &targets);
-        for (row, target) in told.rows.iter().zip(&targets) {
+        let prediction = by_value(&values, &targets);
+        for (row, target) in prediction.rows.iter().zip(&targets) {
             assert!((row.as_ref().unwrap()[0] - target[0]).abs() < 0.1);
         }
         // A unique value does not predict its own answer.

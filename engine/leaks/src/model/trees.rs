@@ -42,9 +42,9 @@ pub(super) fn fit_and_predict(
     for _ in 0..ROUNDS {
         let tree = grown(features, &left, known.to_vec(), MAX_DEPTH);
         for item in known {
-            let told = tree.value(features, *item);
+            let predicted = tree.value(features, *item);
             if let Some(left) = left.get_mut(*item) {
-                *left -= LEARNING_RATE * told;
+                *left -= LEARNING_RATE * predicted;
             }
         }
         for (out, item) in out.iter_mut().zip(wanted) {
@@ -133,8 +133,8 @@ mod tests {
             .collect();
         let known: Vec<usize> = (0..400).collect();
         let wanted: Vec<usize> = (400..600).collect();
-        let told = fit_and_predict(&features, &truth, &known, &wanted);
-        let right = told
+        let predicted = fit_and_predict(&features, &truth, &known, &wanted);
+        let right = predicted
             .iter()
             .zip(&wanted)
             .filter(|(one, at)| (**one > 0.5) == (truth[**at] > 0.5));

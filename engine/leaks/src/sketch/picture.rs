@@ -95,11 +95,11 @@ pub(super) fn variants(values: &[i16]) -> Vec<(&'static str, Box<[i16]>)> {
         "as it is",
         "mirrored",
         "upside down",
-        "turned by 180 degrees",
-        "mirrored and turned",
-        "turned by 90 degrees",
-        "turned by 270 degrees",
-        "mirrored and turned",
+        "rotated by 180 degrees",
+        "mirrored and rotated",
+        "rotated by 90 degrees",
+        "rotated by 270 degrees",
+        "mirrored and rotated",
     ];
     let mut found = Vec::new();
     for sign in [1, -1] {
@@ -107,7 +107,7 @@ pub(super) fn variants(values: &[i16]) -> Vec<(&'static str, Box<[i16]>)> {
             if (number, sign) == (0, 1) {
                 continue;
             }
-            let mut turned = Vec::with_capacity(values.len());
+            let mut rotated = Vec::with_capacity(values.len());
             let colour = SIDE * SIDE;
             let grids = [
                 (0, SIDE),
@@ -132,12 +132,12 @@ pub(super) fn variants(values: &[i16]) -> Vec<(&'static str, Box<[i16]>)> {
                             .get(begin + row * side + column)
                             .copied()
                             .unwrap_or(0);
-                        turned.push(sign * value);
+                        rotated.push(sign * value);
                     }
                 }
             }
             let name = if sign < 0 { "inverted" } else { name };
-            found.push((name, turned.into_boxed_slice()));
+            found.push((name, rotated.into_boxed_slice()));
         }
     }
     found
@@ -227,7 +227,7 @@ mod tests {
     #[test]
     fn variants_equal_the_sketches_of_rotated_pictures() {
         let one = sketch(&draw(96, 96, 3)).unwrap();
-        let turned = |place: fn(usize, usize) -> (usize, usize)| {
+        let rotated = |place: fn(usize, usize) -> (usize, usize)| {
             let mut other = draw(96, 96, 3);
             let bytes = other.bytes.clone();
             for y in 0..96 {
@@ -243,11 +243,11 @@ mod tests {
         type Move = fn(usize, usize) -> (usize, usize);
         let cases: [(&str, Move); 3] = [
             ("mirrored", |x, y| (95 - x, y)),
-            ("turned by 90 degrees", |x, y| (y, 95 - x)),
-            ("turned by 180 degrees", |x, y| (95 - x, 95 - y)),
+            ("rotated by 90 degrees", |x, y| (y, 95 - x)),
+            ("rotated by 180 degrees", |x, y| (95 - x, 95 - y)),
         ];
         for (name, place) in cases {
-            let other = turned(place);
+            let other = rotated(place);
             let best = other
                 .variants()
                 .into_iter()

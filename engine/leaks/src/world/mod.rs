@@ -185,11 +185,12 @@ pub(crate) struct World {
 }
 
 impl World {
-    pub(crate) fn read(place: &LeakInput) -> Result<World, LeaksError> {
-        let answers = table_in(&place.answers, &place.limits, u64::MAX, &|_| true)?;
-        let room = place.memory / SAMPLE_FRACTION;
-        let mut sample = table_in(&place.sample, &place.limits, room, &|_| false)?;
-        let no_ids = || LeaksError::NoIds(place.answers.clone());
+    /// Reads the answers, the sample submission, the public files and the bundle.
+    pub(crate) fn read(input: &LeakInput) -> Result<World, LeaksError> {
+        let answers = table_in(&input.answers, &input.limits, u64::MAX, &|_| true)?;
+        let room = input.memory / SAMPLE_FRACTION;
+        let mut sample = table_in(&input.sample, &input.limits, room, &|_| false)?;
+        let no_ids = || LeaksError::NoIds(input.answers.clone());
         let key = key(&answers, &sample).ok_or_else(no_ids)?;
         let keys = answers.columns.get(key).ok_or_else(no_ids)?;
         let mut ids: Vec<String> = Vec::new();
@@ -222,7 +223,7 @@ impl World {
                     item.is_some_and(|item| is_chosen.get(*item).copied().unwrap_or(false))
                 })
             };
-            sample = table_in(&place.sample, &place.limits, room, &wanted)?;
+            sample = table_in(&input.sample, &input.limits, room, &wanted)?;
         }
         let plain = ids
             .iter()
@@ -245,7 +246,7 @@ impl World {
             ids,
             item_of,
             labels,
-            sample_path: relative(&place.public, &place.sample),
+            sample_path: relative(&input.public, &input.sample),
             sample,
             tables: Vec::new(),
             arrays: Vec::new(),
@@ -257,9 +258,9 @@ impl World {
             trained: Trained::default(),
             gallery: Gallery::default(),
         };
-        let resources = &place.resources();
-        world.see_public(&place.public, resources, place.memory)?;
-        if let Some(bundle) = &place.bundle {
+        let resources = &input.resources();
+        world.see_public(&input.public, resources, input.memory)?;
+        if let Some(bundle) = &input.bundle {
             world.see_bundle(bundle, resources)?;
         }
         Ok(world)
@@ -639,8 +640,8 @@ fn labels(
     for (place, (name, column)) in answers.names.iter().zip(&answers.columns).enumerate() {
         // Columns with the same values in the sample submission are not answers. If the sample submission has other
         // columns, columns that it does not have are not answers.
-        let asked = sample.column(name);
-        let is_shown = asked.is_some_and(|cells| {
+        let sample_cells = sample.column(name);
+        let is_shown = sample_cells.is_some_and(|cells| {
             let all = sample.is_sample() || cells.len() == column.len();
             let mut numbered = cells.iter().enumerate();
             all && numbered.all(|(row, cell)| {
@@ -670,9 +671,12 @@ fn labels(
                 .collect(),
         });
     }
-    let asked: HashSet<&String> = sample.names.iter().collect();
-    if labels.iter().any(|label| asked.contains(&label.name)) {
-        labels.retain(|label| asked.contains(&label.name));
+    let sample_columns: HashSet<&String> = sample.names.iter().collect();
+    if labels
+        .iter()
+        .any(|label| sample_columns.contains(&label.name))
+    {
+        labels.retain(|label| sample_columns.contains(&label.name));
     }
     labels
 }
