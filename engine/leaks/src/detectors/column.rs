@@ -111,7 +111,7 @@ fn presence(
         let p = tests.record(by_shuffling(&labels, statistic).p);
         let presence = if side { "has a value" } else { "has no value" };
         let what = format!(
-            "where `{name}` {presence}, `{}` is {answer} for {count} of {} rows; for {:.0} % of all",
+            "where `{name}` {presence}, `{}` is {answer} for {count} of {} rows, and for {:.0} % of all rows",
             label.name,
             own.len(),
             100.0 * base

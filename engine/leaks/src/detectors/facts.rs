@@ -227,13 +227,13 @@ pub(super) fn numbers(cells: &[Option<&str>]) -> Vec<f64> {
 fn required_gain(channel: Channel, name: &str) -> f64 {
     match channel {
         Channel::Missing => 0.13,
-        Channel::Form if name.starts_with("the last sign") => 0.25,
+        Channel::Form if name.starts_with("the last punctuation mark") => 0.25,
         Channel::Form if name.starts_with("the spelling") => 0.15,
         // Items of the same owner or kind are similar.
         Channel::Form if name.starts_with("how often") => 0.2,
-        Channel::Form if name.starts_with("the signs between") => 0.15,
+        Channel::Form if name.starts_with("the separators") => 0.15,
         // Without a leak, texts of the same kind often begin or quote in the same way.
-        Channel::Form if name.starts_with("the typographic signs") => 0.15,
+        Channel::Form if name.starts_with("the quotation marks and dashes") => 0.15,
         Channel::Form if name.starts_with("the first letter") => 0.15,
         Channel::Size => 0.2,
         Channel::Pixels => 0.2,
@@ -281,7 +281,7 @@ fn judge(
     };
     let what = match &pure {
         Some(pure) if gain.alone < 0.5 => format!(
-            "{name} predicts `{}`: it is {} for {:.0} % of the {} items with {}; for {:.0} % of all",
+            "{name} predicts `{}`: it is {} for {:.0} % of the {} items with {}, and for {:.0} % of all items",
             label.name,
             pure.answer,
             100.0 * pure.share,

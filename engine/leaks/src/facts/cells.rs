@@ -20,13 +20,16 @@ pub(crate) fn collect(name: &str, is_text: bool, item: usize, cell: &str, facts:
         let double = cell.trim().contains("  ");
         form("double spaces", if double { "yes" } else { "no" });
         form("the first letter", first_letter(cell));
-        form("the typographic signs", &typographic(cell));
+        form("the quotation marks and dashes", &typographic(cell));
         let sign = cell
             .trim_end()
             .chars()
             .last()
             .filter(|c| !c.is_alphanumeric());
-        form("the last sign", &sign.map(String::from).unwrap_or_default());
+        form(
+            "the last punctuation mark",
+            &sign.map(String::from).unwrap_or_default(),
+        );
         let line = if cell.contains("\r\n") {
             "CR LF"
         } else if cell.contains('\n') {
@@ -61,7 +64,7 @@ pub(crate) fn collect(name: &str, is_text: bool, item: usize, cell: &str, facts:
                 form("the last two decimals", last_two(text));
             }
         } else if crate::model::number(text).is_none() {
-            form("the signs between letters", &signs(text));
+            form("the separators", &signs(text));
             if let Some(order) = order_of_elements(text) {
                 form("the order of the elements", order);
             }

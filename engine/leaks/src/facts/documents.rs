@@ -197,7 +197,7 @@ impl Walk<'_> {
             let what = format!("the key of the list that contains an item in {}", self.path);
             self.facts.add(Channel::Field, &what, item, key);
         }
-        let what = format!("whether {} names the item", self.path);
+        let what = format!("whether {} contains the item's id", self.path);
         self.facts.add(Channel::Membership, &what, item, "named");
     }
 

@@ -58,7 +58,7 @@ pub(crate) fn collect(
         }
         let what = format!("the position in {path}");
         facts.number(Channel::Order, &what, item, place as f64);
-        let what = format!("whether {path} names the item");
+        let what = format!("whether {path} contains the item's id");
         facts.add(Channel::Membership, &what, item, "named");
         false
     });

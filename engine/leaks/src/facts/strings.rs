@@ -32,7 +32,7 @@ pub(crate) fn collect(
         };
         if let Some((item, rest)) = found {
             place += 1;
-            let what = format!("whether {path} names the item");
+            let what = format!("whether {path} contains the item's id");
             facts.add(Channel::Membership, &what, item, "named");
             let what = format!("the position in {path}");
             facts.number(Channel::Order, &what, item, place as f64);

@@ -49,7 +49,7 @@ pub(crate) fn collect(world: &World, facts: &mut Facts) {
             fields(&shown.path, &shown.table, Some(key), &first, facts);
             order(shown, &first, &counts, facts);
             for item in first.keys() {
-                let what = format!("whether {} names the item", shown.path);
+                let what = format!("whether {} contains the item's id", shown.path);
                 facts.add(Channel::Membership, &what, *item, "named");
             }
             joined.insert(number, first);
