@@ -45,9 +45,9 @@ pub(crate) fn names(format: &str, content: &mut dyn Read) -> BTreeSet<String> {
 
 fn all_names(format: &str, content: &mut dyn Read) -> BTreeSet<String> {
     match format {
-        "table" => of_table(content),
-        "json" => of_json(content),
-        "tfrecord" => of_records(content),
+        "table" => table_names(content),
+        "json" => json_names(content),
+        "tfrecord" => record_names(content),
         "matlab" => {
             let mut bytes = Vec::new();
             let _ = content.take(MAX_HEAD_BYTES * 64).read_to_end(&mut bytes);
@@ -63,7 +63,7 @@ fn head(content: &mut dyn Read) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-fn of_table(content: &mut dyn Read) -> BTreeSet<String> {
+fn table_names(content: &mut dyn Read) -> BTreeSet<String> {
     let text = head(content);
     let line = text.lines().next().unwrap_or_default();
     let delimiter = if line.contains('\t') { '\t' } else { ',' };
@@ -73,7 +73,7 @@ fn of_table(content: &mut dyn Read) -> BTreeSet<String> {
         .collect()
 }
 
-fn of_json(content: &mut dyn Read) -> BTreeSet<String> {
+fn json_names(content: &mut dyn Read) -> BTreeSet<String> {
     let text = head(content);
     let mut names = BTreeSet::new();
     let mut values = serde_json::Deserializer::from_str(&text).into_iter::<Value>();
@@ -123,7 +123,7 @@ fn keys(value: &Value, outer: &str, names: &mut BTreeSet<String>) {
     }
 }
 
-fn of_records(content: &mut dyn Read) -> BTreeSet<String> {
+fn record_names(content: &mut dyn Read) -> BTreeSet<String> {
     let records = TfRecords::new(BufReader::new(content));
     let names = records
         .take(MAX_RECORDS)

@@ -13,8 +13,8 @@ const MIN_ROWS: usize = 12;
 pub(crate) fn columns(path: &str, file: &[u8]) -> Option<Vec<Vec<f64>>> {
     let name = path.to_ascii_lowercase();
     let columns = match name.rsplit('.').next()? {
-        "csv" | "tsv" | "txt" | "dat" => of_text(std::str::from_utf8(file).ok()?),
-        "npy" => of_array(file),
+        "csv" | "tsv" | "txt" | "dat" => text_columns(std::str::from_utf8(file).ok()?),
+        "npy" => array_columns(file),
         _ => None,
     }?;
     let rows = columns.first().map_or(0, Vec::len);
@@ -22,7 +22,7 @@ pub(crate) fn columns(path: &str, file: &[u8]) -> Option<Vec<Vec<f64>>> {
 }
 
 /// Named columns are sorted by name, so that the same series with columns in a different order has the same form.
-fn of_text(text: &str) -> Option<Vec<Vec<f64>>> {
+fn text_columns(text: &str) -> Option<Vec<Vec<f64>>> {
     let mut columns: Vec<Vec<f64>> = Vec::new();
     let mut kept = 0;
     let mut names: Vec<&str> = Vec::new();
@@ -63,7 +63,7 @@ fn of_text(text: &str) -> Option<Vec<Vec<f64>>> {
 }
 
 /// Reads a NumPy array of little-endian numbers with one or two dimensions. Returns its columns.
-fn of_array(file: &[u8]) -> Option<Vec<Vec<f64>>> {
+fn array_columns(file: &[u8]) -> Option<Vec<Vec<f64>>> {
     if !file.starts_with(b"\x93NUMPY") {
         return None;
     }

@@ -91,7 +91,7 @@ pub(super) fn compare(
 const BYTE_ORDER_MARK: [u8; 3] = [0xef, 0xbb, 0xbf];
 
 /// Maximum length of a document that is compared without its byte order mark.
-const MAX_MARKED_BYTES: u64 = 64 << 20;
+const MAX_BYTES_WITH_MARK: u64 = 64 << 20;
 
 /// Returns whether a file is an HTML page or an error message of a server, as a failed download leaves it.
 fn is_error_page(path: &Path) -> Result<bool> {
@@ -179,7 +179,7 @@ fn find_differences(
             AuditFinding::new(&files::FILES_DAMAGED, path).example(example),
         ]);
     }
-    let has_mark = is_document && their_size == our_size + 3 && our_size <= MAX_MARKED_BYTES;
+    let has_mark = is_document && their_size == our_size + 3 && our_size <= MAX_BYTES_WITH_MARK;
     if has_mark && read::head(theirs, 3)? == BYTE_ORDER_MARK {
         let theirs = read::read_file(theirs, limits)?;
         if theirs.get(3..) == Some(read::read_file(ours, limits)?.as_slice()) {

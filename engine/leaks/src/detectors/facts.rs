@@ -54,12 +54,12 @@ pub(super) fn find(view: &View<'_>, tests: &mut Tests) -> Vec<LeakFinding> {
     let mut found = Vec::new();
     for (label, targets) in view.targets() {
         let baseline = view.baseline(label, targets);
-        found.extend(of_label(view, label, targets, &baseline, tests));
+        found.extend(find_for_label(view, label, targets, &baseline, tests));
     }
     found
 }
 
-fn of_label(
+fn find_for_label(
     view: &View<'_>,
     label: &Label,
     targets: &Targets,

@@ -170,9 +170,9 @@ impl Column<'_> {
         };
         let truth: Vec<usize> = rows.iter().map(|(_, truth)| *truth).collect();
         let by_group = right(&truth);
-        let honest = self.by_bins(&trained, &rows).unwrap_or(guess).max(guess);
+        let by_bins = self.by_bins(&trained, &rows).unwrap_or(guess).max(guess);
         let p = tests.record(by_shuffling(&truth, right).p);
-        if by_group < honest + 0.1 {
+        if by_group < by_bins + 0.1 {
             return None;
         }
         let what = format!(
@@ -181,11 +181,11 @@ impl Column<'_> {
             train.path,
             100.0 * by_group,
             rows.len(),
-            100.0 * honest
+            100.0 * by_bins
         );
         // With few rows per value, an intended category can reach this gain, too, but it has fewer values than a column
         // of groups.
-        let level = match groups.len() >= 50 && by_group >= honest + 0.15 {
+        let level = match groups.len() >= 50 && by_group >= by_bins + 0.15 {
             true => LeakLevel::Risk,
             false => LeakLevel::Note,
         };

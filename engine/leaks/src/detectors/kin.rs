@@ -46,8 +46,8 @@ pub(super) fn find(view: &View<'_>, tests: &mut Tests) -> Vec<LeakFinding> {
         else {
             continue;
         };
-        let owned = [trained(view, train), positions(view, train)].concat();
-        let relations = relations(view, label, &owned);
+        let derived = [trained(view, train), positions(view, train)].concat();
+        let relations = relations(view, label, &derived);
         if relations.is_empty() {
             continue;
         }
@@ -144,7 +144,7 @@ fn by_group(
 
 /// A property that is not a column of a table.
 #[derive(Clone)]
-struct Owned {
+struct DerivedProperty {
     what: String,
     test: Vec<Option<String>>,
     train: Vec<String>,
@@ -157,7 +157,7 @@ pub(super) fn stem(id: &str) -> &str {
 }
 
 /// Returns the times and metadata of files in both parts.
-fn trained(view: &View<'_>, train: &Table) -> Vec<Owned> {
+fn trained(view: &View<'_>, train: &Table) -> Vec<DerivedProperty> {
     let world = view.world;
     let Some(ids) = world.train_ids(train) else {
         return Vec::new();
@@ -172,7 +172,7 @@ fn trained(view: &View<'_>, train: &Table) -> Vec<Owned> {
             }
         }
         let cells = view.cells(test);
-        Some(Owned {
+        Some(DerivedProperty {
             what: key.1.clone(),
             test: cells.iter().map(|cell| cell.map(str::to_owned)).collect(),
             train,
@@ -182,7 +182,7 @@ fn trained(view: &View<'_>, train: &Table) -> Vec<Owned> {
 }
 
 /// Returns the positions of items in text files that contain ids of both parts, for example lists of ids.
-fn positions(view: &View<'_>, train: &Table) -> Vec<Owned> {
+fn positions(view: &View<'_>, train: &Table) -> Vec<DerivedProperty> {
     let world = view.world;
     let Some(ids) = world.train_ids(train).filter(|_| !world.has_plain_ids()) else {
         return Vec::new();
@@ -215,16 +215,20 @@ fn positions(view: &View<'_>, train: &Table) -> Vec<Owned> {
         }
         if hits.0 >= MIN_ITEMS && hits.1 >= MIN_ITEMS {
             let what = format!("the position in {path}");
-            found.push(Owned { what, test, train });
+            found.push(DerivedProperty { what, test, train });
         }
     }
     found
 }
 
 /// Returns the columns that test and train tables share, and the parts and numbers of ids.
-fn relations<'a>(view: &View<'a>, label: &Label, owned: &'a [Owned]) -> Vec<Relation<'a>> {
+fn relations<'a>(
+    view: &View<'a>,
+    label: &Label,
+    derived: &'a [DerivedProperty],
+) -> Vec<Relation<'a>> {
     let world = view.world;
-    let mut relations: Vec<Relation<'a>> = owned
+    let mut relations: Vec<Relation<'a>> = derived
         .iter()
         .map(|one| Relation {
             what: one.what.clone(),

@@ -72,7 +72,7 @@ pub(crate) fn collect(world: &World, limits: &DecodingLimits, facts: &mut Facts)
         let rows = elements / (columns.max(1) as u64);
         for (number, order) in orders.iter().enumerate() {
             if rows == order.len() as u64 && columns <= MAX_COLUMNS {
-                of_array(world, &array.path, &file, number, order, facts);
+                collect_array(world, &array.path, &file, number, order, facts);
             }
         }
     }
@@ -100,7 +100,7 @@ fn add<'a>(
     }
 }
 
-fn of_array(
+fn collect_array(
     world: &World,
     path: &str,
     file: &ArrayFile,

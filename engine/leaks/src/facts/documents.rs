@@ -39,7 +39,7 @@ pub(crate) fn collect(
 }
 
 /// Adds the facts of a document that belongs to an item.
-pub(crate) fn of_item(kind: &str, text: &str, item: usize, facts: &mut Facts) {
+pub(crate) fn collect_item(kind: &str, text: &str, item: usize, facts: &mut Facts) {
     let Ok(value) = serde_json::from_str::<Value>(text) else {
         return;
     };

@@ -26,7 +26,7 @@ pub(crate) struct FileProperties {
 }
 
 /// Adds the parts of the path other than the id.
-pub(crate) fn of_path(path: &str, id: &str, item: usize, facts: &mut Facts) {
+pub(crate) fn add_path(path: &str, id: &str, item: usize, facts: &mut Facts) {
     let kind = kind(path, id);
     let segments: Vec<&str> = path.split('/').collect();
     let (directories, name) = match segments.split_last() {
@@ -53,7 +53,7 @@ pub(crate) fn of_path(path: &str, id: &str, item: usize, facts: &mut Facts) {
 }
 
 /// Adds the facts that are known without opening the file.
-pub(crate) fn of_properties(
+pub(crate) fn add_properties(
     path: &str,
     id: &str,
     item: usize,
@@ -94,7 +94,7 @@ const MAX_RECOMPRESSED: usize = 1 << 20;
 
 /// Adds the ratio of the member's compressed length in its archive to its length if `prep` compresses it. Members that
 /// were compressed at a different level have a different ratio.
-pub(crate) fn of_compression(
+pub(crate) fn add_compression(
     path: &str,
     id: &str,
     item: usize,
@@ -118,14 +118,14 @@ pub(crate) fn of_compression(
 }
 
 /// Adds the width and height of a picture.
-pub(crate) fn of_pixels(path: &str, id: &str, item: usize, pixels: (u64, u64), facts: &mut Facts) {
+pub(crate) fn add_pixels(path: &str, id: &str, item: usize, pixels: (u64, u64), facts: &mut Facts) {
     let (width, height) = pixels;
     let what = format!("the width and height of `{}`", kind(path, id));
     facts.add(Channel::Pixels, &what, item, &format!("{width} x {height}"));
 }
 
 /// Adds the facts of the content: metadata, variables, and features of pictures, sounds and other data.
-pub(crate) fn of_content(path: &str, id: &str, item: usize, content: &[u8], facts: &mut Facts) {
+pub(crate) fn add_content(path: &str, id: &str, item: usize, content: &[u8], facts: &mut Facts) {
     let kind = kind(path, id);
     for (name, value) in metadata::read(content) {
         facts.add(
@@ -142,8 +142,8 @@ pub(crate) fn of_content(path: &str, id: &str, item: usize, content: &[u8], fact
         }
     };
     match name.rsplit('.').next().unwrap_or_default() {
-        "png" | "jpg" | "jpeg" => add_features(look::of_picture(content)),
-        "wav" => add_features(look::of_sound(content)),
+        "png" | "jpg" | "jpeg" => add_features(look::picture_features(content)),
+        "wav" => add_features(look::sound_features(content)),
         "mat" => {
             for (name, value) in matlab::values(content) {
                 facts.add(
@@ -155,10 +155,10 @@ pub(crate) fn of_content(path: &str, id: &str, item: usize, content: &[u8], fact
             }
         }
         "csv" | "tsv" | "txt" | "json" | "xml" => {}
-        "npy" => add_features(look::of_bytes(content)),
+        "npy" => add_features(look::byte_features(content)),
         _ => {
-            add_features(look::of_bytes(content));
-            strings::of_item(&kind, content, item, facts);
+            add_features(look::byte_features(content));
+            strings::collect_item(&kind, content, item, facts);
         }
     }
 }

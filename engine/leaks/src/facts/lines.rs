@@ -83,7 +83,7 @@ fn below(path: &str, line: &str, item: usize, facts: &mut Facts) {
 
 /// Adds the facts of a text that belongs to an item: the values of lines of the form `key: value`, and its words by
 /// position.
-pub(crate) fn of_item(kind: &str, text: &str, item: usize, facts: &mut Facts) {
+pub(crate) fn collect_item(kind: &str, text: &str, item: usize, facts: &mut Facts) {
     let mark = if text.starts_with('\u{feff}') {
         "there"
     } else {

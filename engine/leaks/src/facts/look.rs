@@ -16,7 +16,7 @@ const MAX_PIXELS: u64 = 50_000_000;
 
 /// Returns features of a picture: the brightness of its fields, contrast, grain, and the compression ratio of its
 /// lines.
-pub(crate) fn of_picture(file: &[u8]) -> Vec<(String, f64)> {
+pub(crate) fn picture_features(file: &[u8]) -> Vec<(String, f64)> {
     let limits = DecodingLimits {
         pixels: MAX_PIXELS,
         ..DecodingLimits::default()
@@ -82,7 +82,7 @@ pub(crate) fn of_picture(file: &[u8]) -> Vec<(String, f64)> {
 
 /// Returns features of a file in any format: how often bytes of each eighth of the value range occur, and the
 /// compression ratio.
-pub(crate) fn of_bytes(file: &[u8]) -> Vec<(String, f64)> {
+pub(crate) fn byte_features(file: &[u8]) -> Vec<(String, f64)> {
     let some = file.get(..1 << 18).unwrap_or(file);
     let count = some.len().max(1) as f64;
     let mut packed = ZlibEncoder::new(Vec::new(), Compression::fast());
@@ -104,7 +104,7 @@ pub(crate) fn of_bytes(file: &[u8]) -> Vec<(String, f64)> {
 }
 
 /// Returns features of a WAV file with 16 bits per sample: loudness and frequency of zero crossings in eight sections.
-pub(crate) fn of_sound(file: &[u8]) -> Vec<(String, f64)> {
+pub(crate) fn sound_features(file: &[u8]) -> Vec<(String, f64)> {
     let Some(begin) = file.windows(4).take(4096).position(|four| four == b"data") else {
         return Vec::new();
     };

@@ -65,7 +65,7 @@ pub(crate) fn collect(
 }
 
 /// Adds the facts of a document that belongs to an item. Of repeated elements, the first one is used.
-pub(crate) fn of_item(kind: &str, text: &str, item: usize, facts: &mut Facts) {
+pub(crate) fn collect_item(kind: &str, text: &str, item: usize, facts: &mut Facts) {
     let mut last: Vec<(String, String)> = Vec::new();
     walk(text, &mut |element| {
         last = element
@@ -211,7 +211,7 @@ mod tests {
         assert_eq!(value("note/text", 3).as_deref(), Some("red"));
         assert_eq!(value("id", 5).as_deref(), Some("2"));
         let mut facts = Facts::default();
-        of_item("ID.xml", "<a><b><c>oak</c></b></a>", 0, &mut facts);
+        collect_item("ID.xml", "<a><b><c>oak</c></b></a>", 0, &mut facts);
         let key = (Channel::Field, "`a/b/c/text` in `ID.xml`".to_owned());
         assert_eq!(facts.all[&key].get(0), Some("oak"));
     }

@@ -77,7 +77,7 @@ fn name_in<'a>(
 }
 
 /// Adds the texts of a file that belongs to an item, by their position.
-pub(crate) fn of_item(kind: &str, content: &[u8], item: usize, facts: &mut Facts) {
+pub(crate) fn collect_item(kind: &str, content: &[u8], item: usize, facts: &mut Facts) {
     let head = content.get(..MAX_HEAD).unwrap_or(content);
     // Short texts occur in random data, too.
     for (number, text) in texts(head, 6).take(MAX_TEXTS).enumerate() {

@@ -33,7 +33,7 @@ pub(crate) fn collect(world: &World, facts: &mut Facts) {
                 first.entry(item).or_insert(row);
                 *counts.entry(item).or_default() += 1;
             }
-            of_test_table(&shown.path, &shown.table, *key, &first, facts);
+            collect_test_table(&shown.path, &shown.table, *key, &first, facts);
             order(shown, &first, &counts, facts);
             joined.insert(number, first);
             continue;
@@ -91,7 +91,7 @@ fn order(
     }
 }
 
-fn of_test_table(
+fn collect_test_table(
     path: &str,
     table: &Table,
     key: usize,

@@ -49,7 +49,7 @@ impl Baseline {
         for one in intended.iter().step_by(every) {
             let pick = |at: &usize| one.train.get(*at).copied().flatten();
             let learnt: Vec<Option<&str>> = chosen.iter().map(pick).collect();
-            features.extend(of_column(one, &learnt, targets, train));
+            features.extend(column_features(one, &learnt, targets, train));
         }
         if features.is_empty() {
             return Baseline { prediction: None };
@@ -87,7 +87,7 @@ impl Baseline {
 
 /// Returns the features of a column: its numbers, the mean answers of its categories, and the lengths and words of its
 /// texts.
-fn of_column(
+fn column_features(
     one: &Intended<'_>,
     learnt: &[Option<&str>],
     targets: &Targets,
@@ -135,7 +135,7 @@ fn of_column(
         features.extend(meanings(&cells, &trained, targets, train));
         return features;
     }
-    let mut features = of_test_groups(&test, &trained, learnt.len(), targets);
+    let mut features = test_group_features(&test, &trained, learnt.len(), targets);
     // The number of spaces and punctuation marks is part of the spelling, so they are not counted.
     let letters = |cell: &str| cell.chars().filter(|c| c.is_alphanumeric()).count() as f64;
     let length = |cell: Option<&str>| cell.map_or(f64::NAN, letters);
@@ -146,7 +146,7 @@ fn of_column(
 
 /// Features from the answers of the other test items of the same group, if no train item has the groups of this column.
 /// With them, adjacent rows of one group are explained by the group and are not a finding.
-fn of_test_groups(
+fn test_group_features(
     test: &[Option<String>],
     trained: &[Option<String>],
     learnt: usize,

@@ -247,16 +247,16 @@ impl Collected<'_> {
             own,
         };
         if let Some(known) = known {
-            self.of_item(&current, &known);
+            self.add_item_facts(&current, &known);
             if is_trained {
                 self.trained.add(path, &head, known.time);
             }
         }
-        self.of_records(&current);
-        self.of_variables(&current);
-        self.of_opaque(&current);
-        let is_text_kept = self.of_text(&current);
-        self.of_series(&current);
+        self.add_records(&current);
+        self.add_variables(&current);
+        self.add_opaque_file(&current);
+        let is_text_kept = self.add_text(&current);
+        self.add_series(&current);
         let bytes = seen.bytes;
         self.files.push(seen);
         if table == Some(Format::Array) {
@@ -271,7 +271,7 @@ impl Collected<'_> {
         }
         // A table is read row by row, so its text is not needed.
         let is_text_lost = is_text(path) && !is_text_kept && format.is_none();
-        let is_table_lost = !self.of_table(path, &place, format, bytes, taken)?;
+        let is_table_lost = !self.add_table(path, &place, format, bytes, taken)?;
         if is_text_lost || is_table_lost {
             self.unread.push(format!("{path}: {}", HumanSize(bytes)));
         }
@@ -299,7 +299,7 @@ impl Collected<'_> {
     }
 
     /// Adds the facts of a file that belongs to an item.
-    fn of_item(&mut self, current: &CurrentFile<'_>, known: &FileProperties) {
+    fn add_item_facts(&mut self, current: &CurrentFile<'_>, known: &FileProperties) {
         let CurrentFile {
             path, seen, head, ..
         } = *current;
@@ -307,23 +307,23 @@ impl Collected<'_> {
         let id = self.world.ids.get(item).map_or("", String::as_str);
         let id = named_in(path, id);
         let facts = &mut self.facts;
-        files::of_path(path, id, item, facts);
-        files::of_properties(path, id, item, seen.bytes, known, facts);
+        files::add_path(path, id, item, facts);
+        files::add_properties(path, id, item, seen.bytes, known, facts);
         if let Some(pixels) = seen.pixels {
-            files::of_pixels(path, id, item, pixels, facts);
+            files::add_pixels(path, id, item, pixels, facts);
         }
         if current.keep != Keep::Head && seen.bytes <= MAX_ITEM_FILE {
             self.examined_bytes += seen.bytes;
-            files::of_content(path, id, item, head, facts);
-            files::of_compression(path, id, item, head, known, facts);
+            files::add_content(path, id, item, head, facts);
+            files::add_compression(path, id, item, head, known, facts);
         }
         if current.keep == Keep::Text && seen.bytes <= MAX_ITEM_TEXT {
             let text = String::from_utf8_lossy(head);
             let kind = files::kind(path, id);
             match path.to_ascii_lowercase().ends_with(".json") {
-                true => documents::of_item(&kind, &text, item, facts),
-                false if markup::is_markup(path) => markup::of_item(&kind, &text, item, facts),
-                false => lines::of_item(&kind, &text, item, facts),
+                true => documents::collect_item(&kind, &text, item, facts),
+                false if markup::is_markup(path) => markup::collect_item(&kind, &text, item, facts),
+                false => lines::collect_item(&kind, &text, item, facts),
             }
         }
     }
@@ -336,7 +336,7 @@ impl Collected<'_> {
     }
 
     /// Adds the variables of a MATLAB file that does not belong to an item.
-    fn of_variables(&mut self, current: &CurrentFile<'_>) {
+    fn add_variables(&mut self, current: &CurrentFile<'_>) {
         let CurrentFile { path, head, .. } = *current;
         if fields::format(path) != Some("matlab") || current.is_item {
             return;
@@ -349,7 +349,7 @@ impl Collected<'_> {
         self.vectors.extend(named);
     }
 
-    fn of_records(&mut self, current: &CurrentFile<'_>) {
+    fn add_records(&mut self, current: &CurrentFile<'_>) {
         if fields::format(current.path) != Some("tfrecord") {
             return;
         }
@@ -370,7 +370,7 @@ impl Collected<'_> {
 
     /// Adds the facts of a file that does not belong to an item and whose format has no reader: texts that contain ids
     /// of items.
-    fn of_opaque(&mut self, current: &CurrentFile<'_>) {
+    fn add_opaque_file(&mut self, current: &CurrentFile<'_>) {
         let CurrentFile { path, seen, .. } = *current;
         if has_reader(path) || current.is_item || is_train(path) {
             return;
@@ -394,7 +394,7 @@ impl Collected<'_> {
     }
 
     /// Keeps a text, or sketches a file. Returns whether a text was kept.
-    fn of_text(&mut self, current: &CurrentFile<'_>) -> bool {
+    fn add_text(&mut self, current: &CurrentFile<'_>) -> bool {
         let CurrentFile {
             path, seen, head, ..
         } = *current;
@@ -418,7 +418,7 @@ impl Collected<'_> {
         false
     }
 
-    fn of_series(&mut self, current: &CurrentFile<'_>) {
+    fn add_series(&mut self, current: &CurrentFile<'_>) {
         let CurrentFile {
             path, seen, head, ..
         } = *current;
@@ -449,7 +449,7 @@ impl Collected<'_> {
     }
 
     /// Reads a table. Returns false if it was not read because of its size.
-    fn of_table(
+    fn add_table(
         &mut self,
         path: &str,
         place: &Path,
