@@ -128,7 +128,7 @@ impl Grader {
     }
 
     /// Returns the columns that these rules and the metric name.
-    fn columns_named<'s>(&'s self, rules: &'s [SpecRule]) -> impl Iterator<Item = &'s str> {
+    fn named_columns<'s>(&'s self, rules: &'s [SpecRule]) -> impl Iterator<Item = &'s str> {
         let of_rules = rules.iter().flat_map(|rule| &rule.columns);
         let names = of_rules.chain(&self.spec.metric_columns);
         names.map(String::as_str)
@@ -145,7 +145,7 @@ impl Grader {
             rule.rule.apply(&mut pair)?;
             rules = later;
             if pair.submission.len() > MANY_ROWS {
-                let wanted: Vec<&str> = self.columns_named(later).collect();
+                let wanted: Vec<&str> = self.named_columns(later).collect();
                 pair.submission.forget_all_but(&wanted);
             }
         }
@@ -191,10 +191,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn columns_that_rules_and_metric_name() {
+    fn columns_of_rules_and_metric_are_listed() {
         let named = |section: Value| {
             let grader = Grader::parse(&section).unwrap();
-            let names = grader.columns_named(&grader.spec.rules);
+            let names = grader.named_columns(&grader.spec.rules);
             names.collect::<Vec<_>>().join(" ")
         };
         let plain = json!({ "rules": [{ "columns": ["id", "y"] }, { "align": "id" }], "metric": { "roc_auc": "y" } });

@@ -71,7 +71,7 @@ impl Rule for ExactColumns {
             };
             let message = format!(
                 "unexpected column{index}; expected only: {}",
-                list(&expected)
+                shorten_list(&expected)
             );
             return Err(Refusal::new(RefusalKind::SurplusColumn, message).in_column(surplus));
         }
@@ -91,7 +91,7 @@ impl Rule for ExactColumns {
 }
 
 /// Lists the names, shortened if there are many.
-fn list(names: &[&str]) -> String {
+fn shorten_list(names: &[&str]) -> String {
     match names.get(..12) {
         Some(first) if names.len() > 12 => format!(
             "{} and {} more",

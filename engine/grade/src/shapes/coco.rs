@@ -36,7 +36,7 @@ impl Image {
         self.predicted.push(one);
         if self.predicted.len() > 2 * rules.max_detections + SPARE_BOXES {
             self.predicted
-                .sort_by(|a, b| falling(a.confidence, b.confidence));
+                .sort_by(|a, b| compare_descending(a.confidence, b.confidence));
             self.predicted.truncate(rules.max_detections);
         }
     }
@@ -69,7 +69,7 @@ pub fn average_precision(images: &[Image], threshold: f64, rules: &Rules) -> Vec
         .iter()
         .flat_map(|image| matches(image, threshold, rules))
         .collect();
-    outcomes.sort_by(|a, b| falling(a.confidence, b.confidence));
+    outcomes.sort_by(|a, b| compare_descending(a.confidence, b.confidence));
     let (mut hits, mut misses) = (0.0, 0.0);
     let mut points: Vec<(f64, f64)> = Vec::with_capacity(outcomes.len());
     for outcome in outcomes {
@@ -101,7 +101,7 @@ pub fn average_precision(images: &[Image], threshold: f64, rules: &Rules) -> Vec
 }
 
 /// Orders by decreasing value, NaN last.
-fn falling(a: f64, b: f64) -> Ordering {
+fn compare_descending(a: f64, b: f64) -> Ordering {
     b.partial_cmp(&a)
         .unwrap_or_else(|| a.is_nan().cmp(&b.is_nan()))
 }
@@ -111,7 +111,7 @@ fn matches(image: &Image, threshold: f64, rules: &Rules) -> Vec<Outcome> {
     truth.sort_by_key(|truth| truth.is_ignored());
     let mut taken = vec![false; truth.len()];
     let mut predicted: Vec<&CocoBox> = image.predicted.iter().collect();
-    predicted.sort_by(|a, b| falling(a.confidence, b.confidence));
+    predicted.sort_by(|a, b| compare_descending(a.confidence, b.confidence));
     predicted.truncate(rules.max_detections);
     let least = threshold.min(1.0 - 1e-10);
     let mut outcomes = Vec::with_capacity(predicted.len());

@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     /// Reference implementation: computes the matrix of distances row by row.
-    fn by_matrix(a: &[u8], b: &[u8]) -> usize {
+    fn matrix_distance(a: &[u8], b: &[u8]) -> usize {
         let mut costs: Vec<usize> = (0..=b.len()).collect();
         for (row, from) in a.iter().enumerate() {
             let mut diagonal = std::mem::replace(&mut costs[0], row + 1);
@@ -92,16 +92,16 @@ mod tests {
 
     proptest! {
         #[test]
-        fn distances_are_those_of_the_matrix(
+        fn distances_equal_those_of_the_matrix(
             a in prop::collection::vec(0..4_u8, 0..300),
             b in prop::collection::vec(0..5_u8, 0..300),
         ) {
-            prop_assert_eq!(sequence_distance(&a, b.iter().copied()), by_matrix(&a, &b));
+            prop_assert_eq!(sequence_distance(&a, b.iter().copied()), matrix_distance(&a, &b));
         }
     }
 
     #[test]
-    fn known_distances() {
+    fn known_distances_are_computed() {
         for (a, b, expected) in [
             ("", "", 0),
             ("", "abc", 3),
@@ -116,7 +116,7 @@ mod tests {
 
     /// A cell of 8 MB and an answer of 300 characters.
     #[test]
-    fn a_long_cell_takes_time_in_proportion() {
+    fn long_cells_take_linear_time() {
         let (answer, cell) = ("ab".repeat(150), "abcd".repeat(2 << 20));
         let started = std::time::Instant::now();
         assert_eq!(edit_distance(&answer, &cell), cell.len() - answer.len());

@@ -45,7 +45,9 @@ impl Ordered {
             }
             ColumnData::UInt64(values) => numbers(&|row| values.get(row).copied()),
             ColumnData::Bool(values) => numbers(&|row| values.get(row).copied().map(u64::from)),
-            ColumnData::Float64(values) => numbers(&|row| values.get(row).map(rising)),
+            ColumnData::Float64(values) => {
+                numbers(&|row| values.get(row).map(order_preserving_bits))
+            }
             ColumnData::Object(cells) => {
                 let text = |position: u32| cells.text(row(position)? as usize);
                 Ordered::of_texts(positions, text)
@@ -173,7 +175,7 @@ fn piece(text: &[u8], from: usize) -> u64 {
 }
 
 /// Converts a double to an integer with the same order. 0.0 and -0.0 give the same integer.
-fn rising(value: f64) -> u64 {
+fn order_preserving_bits(value: f64) -> u64 {
     let bits = (value + 0.0).to_bits();
     match bits >> 63 {
         0 => bits | 1 << 63,

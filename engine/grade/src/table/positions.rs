@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rows_are_dropped_and_moved() {
+    fn rows_can_be_dropped_and_moved() {
         let mut positions = Positions::all(5).unwrap();
         positions.truncate(4);
         assert_eq!((positions.len(), positions.highest(5)), (4, 4));

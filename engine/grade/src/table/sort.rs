@@ -80,12 +80,12 @@ pub fn argsort(indices: &mut [u32], less: impl Fn(u32, u32) -> bool + Copy) {
         return;
     }
     let depth = 2 * i64::from(indices.len().ilog2());
-    quick(indices, depth, less);
+    introsort_part(indices, depth, less);
 }
 
-fn quick(mut piece: &mut [u32], mut depth: i64, less: impl Fn(u32, u32) -> bool + Copy) {
+fn introsort_part(mut piece: &mut [u32], mut depth: i64, less: impl Fn(u32, u32) -> bool + Copy) {
     if depth < 0 {
-        heap(piece, less);
+        heap_sort(piece, less);
         return;
     }
     while piece.len() > MAX_INSERTION_SORT {
@@ -102,9 +102,9 @@ fn quick(mut piece: &mut [u32], mut depth: i64, less: impl Fn(u32, u32) -> bool 
         } else {
             (right, left)
         };
-        quick(larger, depth, less);
+        introsort_part(larger, depth, less);
     }
-    insertion(piece, less);
+    insertion_sort(piece, less);
 }
 
 /// Partitions a part of more than 16 keys around the median of its first, middle and last key. Returns the pivot's
@@ -146,7 +146,7 @@ fn partition(piece: &mut [u32], less: impl Fn(u32, u32) -> bool) -> usize {
     i
 }
 
-fn insertion(piece: &mut [u32], less: impl Fn(u32, u32) -> bool) {
+fn insertion_sort(piece: &mut [u32], less: impl Fn(u32, u32) -> bool) {
     for end in 1..piece.len() {
         let mut at = end;
         while at > 0 && less(piece[at], piece[at - 1]) {
@@ -157,7 +157,7 @@ fn insertion(piece: &mut [u32], less: impl Fn(u32, u32) -> bool) {
 }
 
 /// Reproduces NumPy's heap sort, which sifts down in a 1-based heap.
-fn heap(piece: &mut [u32], less: impl Fn(u32, u32) -> bool) {
+fn heap_sort(piece: &mut [u32], less: impl Fn(u32, u32) -> bool) {
     let sift = |piece: &mut [u32], start: usize, end: usize| {
         let moving = piece[start - 1];
         let (mut hole, mut child) = (start, start * 2);

@@ -58,8 +58,8 @@ pub(crate) fn scan<'a>(
     if size > MAX_BYTES {
         return Ok(Err(too_large(size)));
     }
-    let (start, line) = front(content)?;
-    if let Some(format) = recognise(&start) {
+    let (start, line) = read_first_line(content)?;
+    if let Some(format) = detect_format(&start) {
         return Ok(Err(unreadable(format!("the file is {format}, not a CSV"))));
     }
     let (length, fields) = match line.has_text {
@@ -84,7 +84,7 @@ pub(crate) fn scan<'a>(
 }
 
 /// Returns the first bytes, and a summary of the first line that is not empty.
-fn front(content: FileContent<'_>) -> io::Result<(Vec<u8>, FirstLine)> {
+fn read_first_line(content: FileContent<'_>) -> io::Result<(Vec<u8>, FirstLine)> {
     let mut start = Vec::new();
     content.reader().take(8).read_to_end(&mut start)?;
     let mut line = FirstLine::default();
@@ -130,7 +130,7 @@ impl FirstLine {
 }
 
 /// Recognises other file formats by their signature, because the message of a CSV parser would not help the author.
-fn recognise(bytes: &[u8]) -> Option<&'static str> {
+fn detect_format(bytes: &[u8]) -> Option<&'static str> {
     const SIGNATURES: &[(&[u8], &str)] = &[
         (b"PK\x03\x04", "a zip archive (or an Excel workbook)"),
         (b"\x1f\x8b", "gzip data"),

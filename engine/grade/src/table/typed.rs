@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn every_type_of_column_is_read() {
+    fn all_column_types_are_read() {
         let objects = br#"["007",null,-1,18446744073709551615,0.5,true,{"float":"-inf"},"","NA"]"#;
         let header = format!(
             r#"{{"rows":9,"columns":[{{"name":"i","type":"int64"}},{{"name":"u","type":"uint64"}},{{"name":"f","type":"float64"}},{{"name":"b","type":"bool"}},{{"name":"o","type":"object","bytes":{}}}]}}"#,
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn other_bytes_are_errors() {
+    fn invalid_bytes_are_errors() {
         let one = |column: &str, cells: &[u8]| {
             typed(&format!(r#"{{"rows":2,"columns":[{column}]}}"#), &[cells])
         };
