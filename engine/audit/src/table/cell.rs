@@ -222,10 +222,7 @@ fn numbers(theirs: &[u8], ours: &[u8], a: f64, b: f64) -> Difference {
     if is_short && single(short, long) == Some(true) {
         return Difference::Single;
     }
-    if (a as f32) == (b as f32)
-        && (f64::from(a as f32) == a || f64::from(b as f32) == b)
-        && digits(short) >= 6
-    {
+    if (a as f32) == (b as f32) && (f64::from(a as f32) == a || f64::from(b as f32) == b) {
         return Difference::Single;
     }
     match decimals(short) {
@@ -336,6 +333,8 @@ mod tests {
             ("1", "True", Difference::BooleanWords),
             ("0", "True", Difference::Value),
             ("2.4403958", "2.440395832061767", Difference::Single),
+            // A single of few digits.
+            ("714.25", "714.2500012345", Difference::Single),
             ("0.333333", "0.3333333333333333", Difference::Rounded),
             ("0.33", "0.3333333333333333", Difference::Rounded),
             ("0.34", "0.3333333333333333", Difference::Value),
