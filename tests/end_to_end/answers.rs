@@ -74,7 +74,7 @@ fn graders_in_one_directory_write_separate_reports() {
     let running: Vec<_> = (0..6)
         .map(|_| sandbox.command(&arguments).spawn().expect("the program"))
         .collect();
-    let mut told: Vec<String> = Vec::new();
+    let mut reported: Vec<String> = Vec::new();
     for one in running {
         let ended = Ended::from(one.wait_with_output().expect("its end")).code(0);
         let path = ended
@@ -82,12 +82,12 @@ fn graders_in_one_directory_write_separate_reports() {
             .split("report: reports/")
             .nth(1)
             .expect("a path");
-        told.push(path.trim().to_owned());
+        reported.push(path.trim().to_owned());
     }
-    told.sort();
-    assert_eq!(names_in(&sandbox.path("reports")), told);
-    told.dedup();
-    assert_eq!(told.len(), 6);
+    reported.sort();
+    assert_eq!(names_in(&sandbox.path("reports")), reported);
+    reported.dedup();
+    assert_eq!(reported.len(), 6);
 }
 
 #[test]

@@ -48,15 +48,15 @@ fn documented(heading: &str) -> BTreeSet<String> {
 fn documented_keys_are_those_of_prep_toml() {
     let sandbox = Sandbox::new();
     sandbox.write("data/prep.toml", "[remote]\nnone_such = 1\n");
-    let said = sandbox.prep(&["config"]).code(2).stderr;
+    let stderr = sandbox.prep(&["config"]).code(2).stderr;
     // The parser's error lists the valid keys.
-    let (_, known) = said.split_once("expected one of ").expect("a list");
+    let (_, known) = stderr.split_once("expected one of ").expect("a list");
     let known = known.lines().next().unwrap_or_default();
     let known = known.split('`').skip(1).step_by(2).map(str::to_owned);
     assert_eq!(documented("Keys of `[remote]`"), known.collect());
     sandbox.write("data/prep.toml", "none_such = 1\n");
-    let said = sandbox.prep(&["config"]).code(2).stderr;
-    let (_, known) = said.split_once("expected one of ").expect("a list");
+    let stderr = sandbox.prep(&["config"]).code(2).stderr;
+    let (_, known) = stderr.split_once("expected one of ").expect("a list");
     let known = known.lines().next().unwrap_or_default();
     let known = known.split('`').skip(1).step_by(2).map(str::to_owned);
     let known: BTreeSet<String> = known.filter(|key| key != "remote").collect();
@@ -97,7 +97,7 @@ fn variables(directory: &Path, found: &mut BTreeSet<String>) {
         "GOOGLE_",
         "AZURE_",
     ];
-    const OTHERS: [&str; 6] = ["tests", "target", "benches", "fuzz", "examples", "build.rs"];
+    const SKIPPED_NAMES: [&str; 6] = ["tests", "target", "benches", "fuzz", "examples", "build.rs"];
     for entry in fs::read_dir(directory).expect("a directory") {
         let path = entry.expect("an entry").path();
         let name = path
@@ -105,7 +105,7 @@ fn variables(directory: &Path, found: &mut BTreeSet<String>) {
             .expect("a name")
             .to_string_lossy()
             .into_owned();
-        if OTHERS.contains(&name.as_str()) {
+        if SKIPPED_NAMES.contains(&name.as_str()) {
             continue;
         }
         if path.is_dir() {

@@ -21,16 +21,16 @@ fn diff_compares_pipelines_and_files_of_two_variants() {
     let diff = ["diff", Harbour::ID, "v1", "fixed", "--json"];
     // Until both variants are prepared, only the pipelines are compared.
     let found = sandbox.prep(&diff).code(1).competition();
-    let said = |path: &str| {
+    let setting = |path: &str| {
         let all = found["pipeline"].as_array().expect("a list");
         let one = all.iter().find(|one| one["path"] == path);
         one.map(|one| (one["old"].clone(), one["new"].clone()))
     };
     assert_eq!(
-        said("tables/train, test: seed"),
+        setting("tables/train, test: seed"),
         Some(("0".into(), "1".into()))
     );
-    assert!(said("public/ships.csv: csv").is_some_and(|(old, _)| old.is_null()));
+    assert!(setting("public/ships.csv: csv").is_some_and(|(old, _)| old.is_null()));
     assert!(found["outputs"].is_null());
     let mut command = sandbox.run_command(&[Harbour::ID]);
     Ended::of(command.args(["--variant", "fixed"])).code(0);
@@ -66,10 +66,10 @@ fn diff_compares_pipelines_and_files_of_two_variants() {
         Harbour::PIPELINE.replace("seed: 0", "seed: 2"),
     );
     let files = ["diff", "pipelines/harbour/pipeline.yaml", "other.yaml"];
-    let said = sandbox.prep(&files).code(1).stdout;
+    let stdout = sandbox.prep(&files).code(1).stdout;
     assert!(
-        said.contains("tables/train, test: seed\n    - 0\n    + 2\n"),
-        "{said}"
+        stdout.contains("tables/train, test: seed\n    - 0\n    + 2\n"),
+        "{stdout}"
     );
 }
 
@@ -78,8 +78,8 @@ fn diff_compares_pipelines_and_files_of_two_runs() {
     let sandbox = Harbour::prepared();
     let runs = ["diff", Harbour::ID, "@1", "@0", "--json"];
     // So far there was only one run.
-    let said = sandbox.prep(&runs).code(4).stderr;
-    assert!(said.contains("there is no run @1"), "{said}");
+    let stderr = sandbox.prep(&runs).code(4).stderr;
+    assert!(stderr.contains("there is no run @1"), "{stderr}");
     sandbox.pipeline(
         Harbour::ID,
         &Harbour::PIPELINE.replace("seed: 0", "seed: 2"),
@@ -88,8 +88,8 @@ fn diff_compares_pipelines_and_files_of_two_runs() {
     // A run that changes nothing is not recorded.
     sandbox.run_well(Harbour::ID);
     let found = sandbox.prep(&runs).code(1).competition();
-    let said = found["pipeline"].to_string();
-    assert!(said.contains("seed"), "{said}");
+    let changes = found["pipeline"].to_string();
+    assert!(changes.contains("seed"), "{changes}");
     let outputs = found["outputs"].as_array().expect("a list");
     let answers = outputs.iter().find(|one| one["path"] == "private/test.csv");
     let table = &answers.expect("other answers")["table"];
@@ -102,8 +102,8 @@ fn diff_compares_pipelines_and_files_of_two_runs() {
     sandbox.pipeline(Harbour::ID, Harbour::PIPELINE);
     sandbox.run_well(Harbour::ID);
     let same = ["diff", Harbour::ID, "@2", "@0"];
-    let said = sandbox.prep(&same).code(0).stdout;
-    assert!(said.contains("outputs: equal"), "{said}");
+    let stdout = sandbox.prep(&same).code(0).stdout;
+    assert!(stdout.contains("outputs: equal"), "{stdout}");
 }
 
 /// Directories are compared by the content of their files, even if the bundle was deleted.
@@ -134,8 +134,8 @@ fn diff_compares_the_files_of_directories_of_two_runs() {
     // Run with the first bundle again. The bundle of the second run no longer exists.
     run(40, 0);
     let same = ["diff", Gallery::ID, "@2", "@0"];
-    let said = sandbox.prep(&same).code(0).stdout;
-    assert!(said.contains("outputs: equal"), "{said}");
+    let stdout = sandbox.prep(&same).code(0).stdout;
+    assert!(stdout.contains("outputs: equal"), "{stdout}");
     // The same pictures in a different archive, and an additional one.
     let archive = Gallery::archive(40, 0).file("pictures/none.png", "x");
     let archive = archive.first(crate::support::Member::deflated("readme", "r"));

@@ -36,15 +36,15 @@ fn run(sandbox: &Sandbox, memory: &str) -> Ended {
 }
 
 /// A quarter of this memory is enough for the table.
-const ENOUGH: &str = "1GB";
-const LITTLE: &str = "64MB";
+const ENOUGH_MEMORY: &str = "1GB";
+const LITTLE_MEMORY: &str = "64MB";
 
 /// Returns the number of bytes of files that are only in the cache.
-fn bytes_beside(sandbox: &Sandbox) -> u64 {
+fn bytes_only_in_cache(sandbox: &Sandbox) -> u64 {
     let published = files(&sandbox.data());
     let stored = files(&sandbox.store()).into_iter();
-    let beside = stored.filter(|one| published.iter().all(|other| other.0 != one.0));
-    beside.map(|(_, bytes)| bytes).sum()
+    let only_in_cache = stored.filter(|one| published.iter().all(|other| other.0 != one.0));
+    only_in_cache.map(|(_, bytes)| bytes).sum()
 }
 
 /// Returns inode and length of each file below the directory.
@@ -64,20 +64,20 @@ fn files(directory: &Path) -> Vec<(u64, u64)> {
 #[test]
 fn large_table_is_stored_only_in_published_outputs() {
     let table = long_table();
-    let held = sandbox(Harbour::PIPELINE, "train.csv", &table);
-    run(&held, ENOUGH);
-    let beside = bytes_beside(&held);
-    assert!(beside < 2_000_000, "{beside}");
+    let in_memory = sandbox(Harbour::PIPELINE, "train.csv", &table);
+    run(&in_memory, ENOUGH_MEMORY);
+    let only_in_cache = bytes_only_in_cache(&in_memory);
+    assert!(only_in_cache < 2_000_000, "{only_in_cache}");
     let stored = sandbox(Harbour::PIPELINE, "train.csv", &table);
-    run(&stored, LITTLE);
-    assert!(bytes_beside(&stored) > table.len() as u64);
-    let tree = held.tree(Harbour::ID);
+    run(&stored, LITTLE_MEMORY);
+    assert!(bytes_only_in_cache(&stored) > table.len() as u64);
+    let tree = in_memory.tree(Harbour::ID);
     assert_eq!(tree.contents(), stored.tree(Harbour::ID).contents());
 
     // If a query changes, the step that read the table runs again, because the table was only in memory.
-    assert_eq!(held.run_well(Harbour::ID), 0);
+    assert_eq!(in_memory.run_well(Harbour::ID), 0);
     let changed = Harbour::PIPELINE.replace("id, 0 AS docked", "id, 1 AS docked");
-    held.pipeline(Harbour::ID, &changed);
+    in_memory.pipeline(Harbour::ID, &changed);
     let plan = [
         "plan",
         Harbour::ID,
@@ -85,23 +85,26 @@ fn large_table_is_stored_only_in_published_outputs() {
         "source",
         "--skip-verification",
     ];
-    held.prep(&plan).code(0).shows(&[
+    in_memory.prep(&plan).code(0).shows(&[
         "table/labelled",
         "its result was kept in memory only, and another step needs it",
         "may run: depends on the result of `table/labelled`",
         "sql changed",
     ]);
     // Four steps run: the table, the sample, the description, and `publish`.
-    assert_eq!(held.run_well(Harbour::ID), 4);
-    let touched = held.tree(Harbour::ID);
+    assert_eq!(in_memory.run_well(Harbour::ID), 4);
+    let touched = in_memory.tree(Harbour::ID);
     let touched = touched.touched_since(&tree);
     assert_eq!(
         touched,
         ["public/description.md", "public/sample_submission.csv"]
     );
-    held.prep(&["cache", "verify"]).code(0).shows(&["intact"]);
-    held.prep(&["cache", "gc"]).code(0);
-    assert_eq!(held.run_well(Harbour::ID), 0);
+    in_memory
+        .prep(&["cache", "verify"])
+        .code(0)
+        .shows(&["intact"]);
+    in_memory.prep(&["cache", "gc"]).code(0);
+    assert_eq!(in_memory.run_well(Harbour::ID), 0);
 }
 
 /// A table in memory equals the cached table, even if cells or rows had to be rewritten.
@@ -141,13 +144,13 @@ fn table_in_memory_equals_the_cached_table() {
         ),
     ];
     for (pipeline, file, table) in forms {
-        let (held, stored) = (
+        let (in_memory, stored) = (
             sandbox(pipeline, file, &table),
             sandbox(pipeline, file, &table),
         );
-        run(&held, ENOUGH);
-        run(&stored, LITTLE);
-        let (one, other) = (held.tree(Harbour::ID), stored.tree(Harbour::ID));
+        run(&in_memory, ENOUGH_MEMORY);
+        run(&stored, LITTLE_MEMORY);
+        let (one, other) = (in_memory.tree(Harbour::ID), stored.tree(Harbour::ID));
         assert_eq!(one.contents(), other.contents(), "{file}");
         assert_eq!(one.contents().len(), 7);
     }
@@ -162,11 +165,11 @@ fn table_returned_unchanged_by_a_query_is_cached() {
         "public:\n  all.csv: SELECT * FROM labelled WHERE id >= 0",
     );
     let sandbox = sandbox(&pipeline, "train.csv", &table);
-    run(&sandbox, ENOUGH);
+    run(&sandbox, ENOUGH_MEMORY);
     let all = fs::read_to_string(sandbox.prepared(Harbour::ID).join("public/all.csv"));
     assert!(all.expect("a file") == table, "the table is another");
-    let beside = bytes_beside(&sandbox);
-    assert!(beside < 2_000_000, "{beside}");
+    let only_in_cache = bytes_only_in_cache(&sandbox);
+    assert!(only_in_cache < 2_000_000, "{only_in_cache}");
 }
 
 /// If the bundle may be deleted, tables are cached.
@@ -176,5 +179,5 @@ fn tables_of_discarded_bundles_are_cached() {
     let sandbox = sandbox(Harbour::PIPELINE, "train.csv", &table);
     let mut command = sandbox.run_command(&[Harbour::ID]);
     Ended::of(command.arg("--discard-bundle")).code(0);
-    assert!(bytes_beside(&sandbox) > table.len() as u64);
+    assert!(bytes_only_in_cache(&sandbox) > table.len() as u64);
 }

@@ -8,7 +8,7 @@ use std::path::Path;
 use crate::support::{Ended, Sandbox};
 
 /// Columns: competition, detector, level, and a word of the finding.
-const KNOWN: &[(&str, &str, &str, &str)] = &[
+const KNOWN_LEAKS: &[(&str, &str, &str, &str)] = &[
     (
         "random-acts-of-pizza",
         "column",
@@ -75,7 +75,7 @@ fn leaks_reads_json_answers_as_grading_does() {
 fn known_leaks_are_found_in_v1_and_gone_in_fixed() {
     let sandbox = Sandbox::new();
     let planted = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/leaks");
-    let mut ids: Vec<&str> = KNOWN.iter().map(|known| known.0).collect();
+    let mut ids: Vec<&str> = KNOWN_LEAKS.iter().map(|known| known.0).collect();
     ids.dedup();
     for id in &ids {
         let bundle = format!("{id}.zip");
@@ -98,7 +98,7 @@ fn known_leaks_are_found_in_v1_and_gone_in_fixed() {
         sandbox.prep(&arguments).code(0).json()["competitions"].clone()
     };
     let found = leaks("v1");
-    for (id, detector, level, word) in KNOWN {
+    for (id, detector, level, word) in KNOWN_LEAKS {
         let reports = found.as_array().expect("reports").iter();
         let report = reports
             .clone()

@@ -22,7 +22,7 @@ fn put(path: &Path, text: &str) {
     fs::write(path, text).expect("write");
 }
 
-const OTHERS: [&str; 3] = [
+const UNPUBLISHED_PATHS: [&str; 3] = [
     "private/mine.csv",
     "public/train/inner.txt",
     "public/unpacked/deep/1.txt",
@@ -33,7 +33,7 @@ fn unpublished_files_stay_until_their_removal_is_requested() {
     let sandbox = prepared();
     let before = sandbox.tree(Gallery::ID);
     let directory = sandbox.prepared(Gallery::ID);
-    for path in OTHERS {
+    for path in UNPUBLISHED_PATHS {
         put(&directory.join(path), "mine");
     }
     symlink("nowhere", directory.join("public/link")).expect("link");
@@ -52,7 +52,7 @@ fn unpublished_files_stay_until_their_removal_is_requested() {
         "paths": ["private/mine.csv", "public/empty/", "public/link", "public/train/inner.txt", "public/unpacked/"],
     });
     assert_eq!(ended.json()["competitions"][0]["unpublished"], left);
-    for path in OTHERS {
+    for path in UNPUBLISHED_PATHS {
         assert_eq!(
             fs::read_to_string(directory.join(path)).expect("there"),
             "mine"
@@ -68,7 +68,7 @@ fn unpublished_files_stay_until_their_removal_is_requested() {
     // A run with a different pipeline removes the files that the first run published, and no others.
     sandbox.pipeline(Gallery::ID, &Gallery::pipeline(1));
     sandbox.run_well(Gallery::ID);
-    for path in OTHERS {
+    for path in UNPUBLISHED_PATHS {
         assert!(directory.join(path).is_file(), "{path}");
     }
     sandbox.pipeline(Gallery::ID, &Gallery::pipeline(0));

@@ -396,7 +396,7 @@ fn single_correction_leaves_other_mistakes() {
 #[test]
 fn corrections_without_prepared_data_are_visible() {
     let sandbox = Sandbox::new();
-    let said = |id: &str, path: &str| {
+    let setting = |id: &str, path: &str| {
         let found = sandbox
             .prep(&["diff", id, "v1", "fixed", "--json"])
             .code(1)
@@ -407,7 +407,7 @@ fn corrections_without_prepared_data_are_visible() {
     };
     // The sample submission of `v1` is not public.
     assert_eq!(
-        said("billion-word-imputation", "grade/sample"),
+        setting("billion-word-imputation", "grade/sample"),
         Some((
             "private/sample_submission.csv".into(),
             "public/sample_submission.csv".into()
@@ -419,7 +419,7 @@ fn corrections_without_prepared_data_are_visible() {
         ("statoil-iceberg-classifier-challenge", "angle"),
         ("ml2021spring-hw2", "block"),
     ] {
-        let found = said(id, "tables/train, test: groups");
+        let found = setting(id, "tables/train, test: groups");
         assert_eq!(
             found,
             Some((serde_json::Value::Null, groups.into())),
@@ -431,7 +431,7 @@ fn corrections_without_prepared_data_are_visible() {
         "new-york-city-taxi-fare-prediction",
         "nomad2018-predict-transparent-conductors",
     ] {
-        let (old, new) = said(id, "grade/rules").expect("other rules");
+        let (old, new) = setting(id, "grade/rules").expect("other rules");
         let paired = |rules: &serde_json::Value| {
             let text = rules.to_string();
             text.contains("same_rows") && text.contains("align") && !text.contains("none")

@@ -21,13 +21,13 @@ fn interrupt(sandbox: &Sandbox, note: &str) -> Ended {
     let sent = Command::new("kill").args(["-INT", &pid]).status();
     assert!(sent.expect("a signal").success());
     let begin = Instant::now();
-    let mut said = String::new();
+    let mut text = String::new();
     let mut stderr = child.stderr.take().expect("a pipe");
-    stderr.read_to_string(&mut said).expect("stderr");
+    stderr.read_to_string(&mut text).expect("stderr");
     let ended = Ended::from(child.wait_with_output().expect("an end"));
     assert!(begin.elapsed() < Duration::from_secs(2), "{note}");
     Ended {
-        stderr: said,
+        stderr: text,
         ..ended
     }
 }

@@ -19,7 +19,7 @@ use crate::support::hex_md5;
 /// Expected content of a path.
 #[derive(Deserialize)]
 #[serde(untagged)]
-pub enum Wanted {
+pub enum ExpectedContent {
     /// MD5s of members by name; `dir` for a directory.
     Zip {
         zip: BTreeMap<String, String>,
@@ -49,17 +49,17 @@ pub struct Table {
 }
 
 /// Returns how the file at `path`, whose MD5 is `content`, differs from the expected content.
-pub fn differs(path: &Path, content: &str, wanted: &Wanted) -> Option<String> {
-    let wrong = match wanted {
-        Wanted::Folder(kind) => kind != "empty dir" || !path.is_dir(),
-        Wanted::Zip { zip } => zip_members(path) != files_of(zip),
-        Wanted::SevenZ { members } => sevenz_members(path) != files_of(members),
-        Wanted::Tar { tar } => tar_members(path) != files_of(tar),
-        Wanted::File { md5, table: None } => content != md5,
-        Wanted::File {
+pub fn differs(path: &Path, content: &str, expected: &ExpectedContent) -> Option<String> {
+    let wrong = match expected {
+        ExpectedContent::Folder(kind) => kind != "empty dir" || !path.is_dir(),
+        ExpectedContent::Zip { zip } => zip_members(path) != files_of(zip),
+        ExpectedContent::SevenZ { members } => sevenz_members(path) != files_of(members),
+        ExpectedContent::Tar { tar } => tar_members(path) != files_of(tar),
+        ExpectedContent::File { md5, table: None } => content != md5,
+        ExpectedContent::File {
             md5,
             table: Some(table),
-        } => content != md5 && !holds(path, table),
+        } => content != md5 && !table_equals(path, table),
     };
     wrong.then(|| "differs".to_owned())
 }
@@ -128,7 +128,7 @@ fn tar_members(path: &Path) -> BTreeMap<String, String> {
     members
 }
 
-fn holds(path: &Path, wanted: &Table) -> bool {
+fn table_equals(path: &Path, expected: &Table) -> bool {
     let file = File::open(path).expect("table");
     let length = file.metadata().expect("metadata").len();
     let table =
@@ -139,8 +139,8 @@ fn holds(path: &Path, wanted: &Table) -> bool {
         .iter()
         .map(|field| field.name())
         .collect();
-    let wanted_names: Vec<&String> = wanted.columns.iter().map(|(name, _)| name).collect();
-    names == wanted_names
-        && table.rows() == wanted.rows
-        && hex_md5(&parquet::to_csv(&table)) == wanted.csv_md5
+    let expected_names: Vec<&String> = expected.columns.iter().map(|(name, _)| name).collect();
+    names == expected_names
+        && table.rows() == expected.rows
+        && hex_md5(&parquet::to_csv(&table)) == expected.csv_md5
 }

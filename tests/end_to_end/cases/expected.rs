@@ -7,7 +7,7 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
-use super::compare::{Wanted, differs};
+use super::compare::{ExpectedContent, differs};
 use crate::support::Snapshot;
 
 /// Upstream writes this file itself, so it is not part of the recorded data.
@@ -15,7 +15,7 @@ const DESCRIPTION: &str = "public/description.md";
 
 #[derive(Deserialize)]
 pub struct Expected {
-    prepared: BTreeMap<String, Wanted>,
+    prepared: BTreeMap<String, ExpectedContent>,
     grades: Vec<Grade>,
     /// Files whose content differs between runs of upstream.
     nondeterministic: BTreeSet<String>,
@@ -55,12 +55,12 @@ impl Expected {
         let snapshot = Snapshot::of(prepared);
         let found = snapshot.contents();
         let mut wrong = Vec::new();
-        for (path, wanted) in &self.prepared {
+        for (path, expected) in &self.prepared {
             match found.get(path.trim_end_matches('/')) {
                 None => wrong.push(format!("{path} is missing")),
                 Some(_) if self.nondeterministic.contains(path) => {}
                 Some(content) => {
-                    if let Some(how) = differs(&prepared.join(path), content, wanted) {
+                    if let Some(how) = differs(&prepared.join(path), content, expected) {
                         wrong.push(format!("{path} {how}"));
                     }
                 }
@@ -88,8 +88,8 @@ impl Expected {
                         && is_same(*score, grade.score_without_avx512)
             });
             if !right {
-                let (name, wanted) = (&grade.submission, grade.score);
-                wrong.push(format!("{name} has score {found:?}, not {wanted:?}"));
+                let (name, expected) = (&grade.submission, grade.score);
+                wrong.push(format!("{name} has score {found:?}, not {expected:?}"));
             }
         }
         wrong

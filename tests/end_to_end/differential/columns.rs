@@ -6,14 +6,14 @@ use super::{cases, columns, install};
 use crate::support::Sandbox;
 
 /// Number of files that are tested with one pipeline.
-const TOGETHER: usize = 100;
+const FILES_PER_PIPELINE: usize = 100;
 
 #[test]
 fn text_columns_are_unchanged_and_others_are_inferred() {
     let sandbox = Sandbox::new();
     let cases = cases(include_str!("columns.jsonl"));
     let mut ids = Vec::new();
-    for (number, chunk) in cases.chunks(TOGETHER).enumerate() {
+    for (number, chunk) in cases.chunks(FILES_PER_PIPELINE).enumerate() {
         let id = format!("columns-{number}");
         let mut files = Vec::new();
         let (mut tables, mut public) = ("tables:\n".to_owned(), "public:\n".to_owned());
@@ -34,7 +34,7 @@ fn text_columns_are_unchanged_and_others_are_inferred() {
         ids.push(id);
     }
     sandbox.run_all(&ids).code(0);
-    for (number, chunk) in cases.chunks(TOGETHER).enumerate() {
+    for (number, chunk) in cases.chunks(FILES_PER_PIPELINE).enumerate() {
         let public = sandbox
             .prepared(&format!("columns-{number}"))
             .join("public");
@@ -104,7 +104,7 @@ public:
 
 /// pandas infers no type for a column without cells, so any declared type is valid.
 #[test]
-fn a_file_without_rows_fits_any_declaration() {
+fn file_without_rows_matches_any_declaration() {
     let sandbox = Sandbox::new();
     let files = [("t.csv".to_owned(), "i,n,b,t,x\n")];
     let pipeline = "\

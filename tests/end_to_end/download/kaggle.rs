@@ -74,13 +74,13 @@ fn check_rules_stops_at_the_request_limit_and_continues_later() {
         "10 of 82 may be downloaded, 72 not checked",
         "not checked: ",
     ]);
-    let said = ended.says(&["too many requests", "accepts no more for now (429)"]);
+    let ended = ended.says(&["too many requests", "accepts no more for now (429)"]);
     assert!(
-        !said.stderr.contains("asks to wait"),
+        !ended.stderr.contains("asks to wait"),
         "no waiting time is invented: {}",
-        said.stderr
+        ended.stderr
     );
-    assert_eq!(said.stderr.matches("too many requests").count(), 1);
+    assert_eq!(ended.stderr.matches("too many requests").count(), 1);
     // Requests are sent one at a time, and none after the first error 429.
     assert_eq!(world.server.requests_of(Side::Api).len(), 11);
 

@@ -7,9 +7,9 @@ use super::{Chance, tries};
 use crate::kinds;
 
 /// Number of ways to damage a file's content.
-const WAYS: usize = 3;
+const DAMAGE_KINDS: usize = 3;
 
-fn spoilt(content: &[u8], way: usize, chance: &mut Chance) -> Vec<u8> {
+fn damaged(content: &[u8], way: usize, chance: &mut Chance) -> Vec<u8> {
     let mut bytes = content.to_vec();
     match way {
         0 => bytes.truncate(bytes.len() / 2),
@@ -32,15 +32,15 @@ fn damaged_member_is_an_input_error() {
         let world = World::new(&directory);
         let whole = world.prepare_well(&"whole");
         let members = kinds::members(&directory);
-        for number in 0..WAYS * 2 * tries() {
+        for number in 0..DAMAGE_KINDS * 2 * tries() {
             let mut spoilt_members = members.clone();
             let place = chance.below(members.len());
             let (name, content) = &mut spoilt_members[place];
             if content.is_empty() {
                 continue;
             }
-            let way = number % WAYS;
-            *content = spoilt(content, way, &mut chance);
+            let way = number % DAMAGE_KINDS;
+            *content = damaged(content, way, &mut chance);
             let note = format!("{}: {name}, way {way}, seed {}", world.id, chance.seed);
             world.clear();
             let archive = kinds::archive(&spoilt_members);

@@ -75,8 +75,8 @@ fn exit_code_shows_the_kind_of_fault() {
                 let noticed = ended.code != Some(0) && !is_early;
                 if noticed {
                     assert_eq!(ended.code, Some(code), "{note}: {ended:?}");
-                    let said = ended.stderr.to_lowercase();
-                    assert!(said.contains(reason), "{note}: {ended:?}");
+                    let stderr = ended.stderr.to_lowercase();
+                    assert!(stderr.contains(reason), "{note}: {ended:?}");
                 }
                 assert_next_run_repairs(&world, &whole, &ended, &note);
                 noticed
