@@ -32,7 +32,7 @@ struct UsageCounters {
 pub struct Usage {
     /// Processor time.
     pub cpu: Duration,
-    /// Bytes read from files and connections, without those of mapped files.
+    /// Bytes read from files and connections. Reads through memory-mapped files are not counted.
     pub read: u64,
     /// Bytes written to files and connections.
     pub written: u64,

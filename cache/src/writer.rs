@@ -42,7 +42,7 @@ pub struct ObjectWriter {
     store: Store,
     state: WriterState,
     buffer: Vec<u8>,
-    /// Number of bytes passed on so far, without those in `buffer`.
+    /// Number of bytes passed on so far, excluding those in `buffer`.
     len: u64,
 }
 

@@ -74,7 +74,7 @@ pub fn mirror(task: &Task, id: &str, cancel: &Cancel) -> Result<bool, Error> {
             path.display()
         );
         return Err(Error::new(Failure::Check, message)
-            .help("prepare it with `prep run`, which sends bundle and results if they are right"));
+            .help("prepare it with `prep run`, which sends the bundle and the results if all steps succeed"));
     }
     let file = std::fs::File::open(&path);
     let file = file.map_err(|error| Error::reading("read", &path, &error))?;

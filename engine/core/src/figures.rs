@@ -13,7 +13,7 @@ pub struct Figures {
     pub wall: u64,
     /// Processor time. It does not include the helper thread that sorts in a long query.
     pub cpu: u64,
-    /// Bytes read from files and connections, without those of mapped files.
+    /// Bytes read from files and connections. Reads through memory-mapped files are not counted.
     pub read: u64,
     /// Bytes written to files and connections.
     pub written: u64,

@@ -59,7 +59,7 @@ fn write(value: &serde_json::Value, out: &mut String) {
             sorted.sort_unstable_by_key(|(key, _)| *key);
             out.push('{');
             for (position, (key, member)) in sorted.into_iter().enumerate() {
-                comma(position, out);
+                push_comma(position, out);
                 text(key, out);
                 out.push(':');
                 write(member, out);
@@ -69,7 +69,7 @@ fn write(value: &serde_json::Value, out: &mut String) {
         serde_json::Value::Array(items) => {
             out.push('[');
             for (position, item) in items.iter().enumerate() {
-                comma(position, out);
+                push_comma(position, out);
                 write(item, out);
             }
             out.push(']');
@@ -79,7 +79,8 @@ fn write(value: &serde_json::Value, out: &mut String) {
     }
 }
 
-fn comma(position: usize, out: &mut String) {
+/// Appends a comma unless the next element is the first.
+fn push_comma(position: usize, out: &mut String) {
     if position > 0 {
         out.push(',');
     }

@@ -93,6 +93,10 @@ fn describe(text: &mut String, definition: &Definition, direction: Option<Direct
         let _ = writeln!(text, "| {name} | {value} | {meaning} |");
     }
     if let Some(main) = shorthand {
-        let _ = write!(text, "\n`{}: ...` sets `{main}`.\n", definition.name);
+        let _ = write!(
+            text,
+            "\n`{0}: VALUE` is short for `{0}: {{ {main}: VALUE }}`.\n",
+            definition.name
+        );
     }
 }

@@ -59,7 +59,8 @@ impl FoundSources {
     }
 }
 
-/// Returns the bundle of a competition. It is downloaded if it is not in one of the directories.
+/// Returns the source of a competition's bundle. The source searches the directories that the user named and the data
+/// directory. If the bundle is in none of them, the source downloads it.
 pub(crate) fn bundle(id: &str, pipeline: &Pipeline, task: &Task) -> KaggleBundle {
     let bundle = &pipeline.bundle;
     let md5 = bundle.md5.as_deref();
@@ -160,7 +161,7 @@ impl Further {
     }
 }
 
-/// Returns the name of a further source in the cache.
+/// Returns the name under which the cache and the remote record a further source.
 pub(crate) fn source_record_name(id: &str, source: &str, file: &str) -> String {
     format!("{id}/{source}/{file}")
 }

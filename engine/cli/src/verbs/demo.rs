@@ -36,7 +36,7 @@ Examples:
 The demo needs no account and no network. It writes bundles, prepared data, cache and reports to DIR and nowhere else. If you \
 run it again, no step runs.")]
 pub struct DemoArgs {
-    /// Directory of the demo: new, empty, or that of an earlier demo
+    /// Directory of the demo: new, empty, or from an earlier demo
     #[arg(long, short, value_name = "DIR", default_value = "prep-demo")]
     output: PathBuf,
 }

@@ -43,7 +43,7 @@ pub struct SummarizeArgs {
     /// A CSV of experiment_id,run_group, in place of reports
     #[arg(long, value_name = "TABLE.csv")]
     groups: Option<PathBuf>,
-    /// Directory of the run groups [default: that of the table]
+    /// Directory of the run groups [default: the directory of the table]
     #[arg(long, value_name = "DIR", requires = "groups")]
     runs: Option<PathBuf>,
     /// Only this experiment of the table

@@ -215,7 +215,7 @@ impl Scheduler {
                 self.outcome(id, ran)
             }
             Err(error) if error.failure() == Failure::Cancelled => StepOutcome::Cancelled,
-            // The node has not ended: it runs when the object exists again.
+            // An object that the node needs was lost. The node runs again when the object has been restored.
             Err(error) if self.handle_lost(&error) => return,
             Err(error) => {
                 if !self.keep_going {

@@ -32,11 +32,14 @@ pub fn histogram(title: &str, low: f64, high: f64, bins: &[Shares]) -> Result<St
     let mut description = format!("Values from {} to {}; ", number(low), number(high));
     if has_train {
         description += &format!(
-            "most of train are near {}, ",
+            "the most frequent training values are near {}, ",
             number(peak(|bin| bin.train.unwrap_or(0.0)))
         );
     }
-    description += &format!("most of test near {}.", number(peak(|bin| bin.test)));
+    description += &format!(
+        "the most frequent test values are near {}.",
+        number(peak(|bin| bin.test))
+    );
     let alternative = Alternative {
         title,
         description: &description,

@@ -122,7 +122,7 @@ impl ContentRef {
 /// Contents up to this length in bytes are verified in one call, which is faster.
 const MAX_BUFFERED_BYTES: u64 = 4 << 20;
 
-/// Opens contents and keeps their base files open. The threads of a step share it.
+/// Opens contents and keeps their base files open. All threads of a step share one opener.
 pub struct Opener {
     context: Context,
     /// Open base files, by digest and by whether the file is a private copy that no other process can modify.

@@ -39,7 +39,7 @@ pub struct NewArgs {
     /// The metric, such as `roc_auc`
     #[arg(long, value_name = "NAME")]
     metric: Option<String>,
-    /// Directory of pipelines [default: that of --pipelines, else `pipelines`]
+    /// Directory of pipelines [default: --pipelines, or `pipelines`]
     #[arg(long, short, value_name = "DIR")]
     output: Option<PathBuf>,
     /// Send no request to Kaggle

@@ -35,7 +35,7 @@ pub(crate) static KIND: StepKind = StepKind {
     step: |declaration, _| {
         let from = declaration.text("copy")?.to_owned();
         let params = serde_json::json!({ "from": from });
-        // The path of a directory ends in `/`.
+        // If `from` ends in `/`, it is a directory, and all its files are copied.
         let function = FunctionStep::new("copy", 3, params, move |context, inputs| {
             Ok(single_output(copied(context, inputs, &from)?))
         });

@@ -152,13 +152,13 @@ impl Surplus<'_> {
             let inner = inner.join(entry.file_name());
             stays |= match entry.file_type().map_err(&failed)?.is_dir() {
                 true => self.visit_directory(inner, changes)?,
-                false => self.file(inner, changes)?,
+                false => self.visit_file(inner, changes)?,
             };
         }
         Ok(stays)
     }
 
-    /// Decides about a directory. Returns whether it stays.
+    /// Adds a directory to `changes` if it must be removed, or if `prep` did not publish it. Returns whether it stays.
     fn visit_directory(&self, inner: PathBuf, changes: &mut Changes) -> Result<bool, StepError> {
         if self.needs_directory(&inner, changes) {
             self.search(&inner, changes)?;
@@ -181,8 +181,9 @@ impl Surplus<'_> {
         }
     }
 
-    /// Decides about a file, or anything else that is not a directory. Returns whether it stays.
-    fn file(&self, inner: PathBuf, changes: &mut Changes) -> Result<bool, StepError> {
+    /// Adds a file, or anything else that is not a directory, to `changes` if it must be removed, or if `prep` did not
+    /// publish it. Returns whether it stays.
+    fn visit_file(&self, inner: PathBuf, changes: &mut Changes) -> Result<bool, StepError> {
         if self.needs_file(&inner) {
             return Ok(true);
         }

@@ -140,7 +140,7 @@ pub(super) fn write_published(
     };
     let files = listed().count() as u64;
     let origins = || listed().map(|(_, listed)| listed.origin);
-    let bases = UsedBases::used(tree.bases(), origins());
+    let bases = UsedBases::new(tree.bases(), origins());
     replace_with(home, LISTING_FILE, |out| {
         write(out, &bases, files, listed())
     })
@@ -154,7 +154,7 @@ struct UsedBases {
 }
 
 impl UsedBases {
-    fn used(all: &[Digest], origins: impl Iterator<Item = ContentOrigin>) -> UsedBases {
+    fn new(all: &[Digest], origins: impl Iterator<Item = ContentOrigin>) -> UsedBases {
         let mut bases = UsedBases {
             used: Vec::new(),
             indices: vec![u32::MAX; all.len()],
@@ -382,7 +382,7 @@ impl PublishedListing {
 
     pub(super) fn write(&self, home: &Path) -> Result<(), ManifestError> {
         let origins = self.files.iter().map(|file| file.origin);
-        let bases = UsedBases::used(&self.bases, origins);
+        let bases = UsedBases::new(&self.bases, origins);
         let files = self.files.iter().enumerate();
         let listed = files.map(|(index, file)| (self.paths.get(index), *file));
         replace_with(home, LISTING_FILE, |out| {

@@ -8,7 +8,7 @@ use super::{ORDER, SIZE, SplitMethod, order};
 pub(super) static METHOD: SplitMethod = SplitMethod {
     section: Section {
         name: "first_fit",
-        doc: "Assigns entire groups, in order of first appearance. A group goes to the second table if it still fits into `test_size` rows, and to the first otherwise. Nothing is drawn.",
+        doc: "Assigns entire groups, in order of first appearance. A group goes to the second table if it still fits into `test_size` rows, and to the first otherwise. No random numbers are used.",
         keys: &[
             SectionKey::required(
                 "groups",

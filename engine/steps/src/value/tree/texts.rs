@@ -5,8 +5,8 @@ use std::io::{self, Read, Write};
 use super::columns::{ColumnReader, ColumnWriter};
 use crate::value::compact::{MAX_TEXT_BYTES, shared_start};
 
-/// Texts, each stored as the lengths that it shares with the previous one at both ends, and the bytes of its middle.
-/// The middle of `a/b/2.png` after `a/b/1.png` is `2`. Middles are mostly digits, which zstd compresses to half a byte
+/// Texts. Each is stored as the lengths of the prefix and the suffix that it shares with the previous text, and the
+/// bytes between them, its *middle*. The middle of `a/b/2.png` after `a/b/1.png` is `2`. Middles are mostly digits, which zstd compresses to half a byte
 /// each.
 #[derive(Default)]
 pub(super) struct TextColumn {
