@@ -50,7 +50,7 @@ pub struct Space {
 impl RemovalResult {
     pub fn bytes(&self) -> u64 {
         let files = self.competitions.iter();
-        let files = files.map(|one| one.prepared.bytes + one.bundle.bytes);
+        let files = files.map(|competition| competition.prepared.bytes + competition.bundle.bytes);
         files.sum::<u64>() + self.cache.as_ref().map_or(0, |cache| cache.removed_bytes)
     }
 }

@@ -43,13 +43,15 @@ impl CliError {
     /// Returns the error for JSON output.
     pub fn json(&self) -> Value {
         let first = self.diagnostics.as_ref().and_then(|found| {
-            let one = found.iter().next()?;
-            let (line, column) = found.source().position(one.span.start);
+            let diagnostic = found.iter().next()?;
+            let (line, column) = found.source().position(diagnostic.span.start);
             let place = json!({ "file": found.source().name, "line": line, "column": column });
-            Some((one, place))
+            Some((diagnostic, place))
         });
         let (message, help, place) = match first {
-            Some((one, place)) => (&one.message, one.help.as_ref(), Some(place)),
+            Some((diagnostic, place)) => {
+                (&diagnostic.message, diagnostic.help.as_ref(), Some(place))
+            }
             None => (&self.message, self.help.as_ref(), None),
         };
         json!({ "code": self.exit as u8, "message": message, "help": help, "place": place })

@@ -47,7 +47,7 @@ pub fn definitions() -> impl Iterator<Item = CompetitionDefinition> {
 
 /// Returns the definition of the competition with this id.
 pub fn definition(id: &str) -> Option<CompetitionDefinition> {
-    definitions().find(|one| one.id == id)
+    definitions().find(|definition| definition.id == id)
 }
 
 /// Returns the metadata and files of a competition for programs that were written for upstream. The metadata of a
@@ -55,17 +55,17 @@ pub fn definition(id: &str) -> Option<CompetitionDefinition> {
 /// pipeline without grading.
 pub fn upstream_facts(entry: &CatalogEntry) -> Option<Value> {
     let (name, facts) = match definition(&entry.id) {
-        Some(one) => {
+        Some(definition) => {
             let facts = json!({
-                "name": one.name,
-                "competition_type": one.kind,
-                "metric": one.metric,
-                "answers": one.answers,
-                "sample_submission": one.sample_submission,
-                "gold_submission": one.gold_submission,
+                "name": definition.name,
+                "competition_type": definition.kind,
+                "metric": definition.metric,
+                "answers": definition.answers,
+                "sample_submission": definition.sample_submission,
+                "gold_submission": definition.gold_submission,
                 "benchmark": true,
             });
-            (one.name.to_owned(), facts)
+            (definition.name.to_owned(), facts)
         }
         None => pipeline_metadata(&entry.load(BASE_VARIANT).ok()?)?,
     };
@@ -145,15 +145,19 @@ mod tests {
     fn definitions_have_the_answer_paths_of_the_pipelines() {
         let catalog = Catalog::embedded();
         assert_eq!(definitions().count(), 82);
-        assert!(definitions().is_sorted_by_key(|one| one.id));
-        for one in definitions() {
-            let entry = catalog.get(one.id).unwrap();
+        assert!(definitions().is_sorted_by_key(|definition| definition.id));
+        for definition in definitions() {
+            let entry = catalog.get(definition.id).unwrap();
             assert!(entry.description.is_some() && entry.checksums.is_some());
             let Ok(pipeline) = entry.load(prep_spec::BASE_VARIANT) else {
                 continue;
             };
             let grade = pipeline.grade.unwrap();
-            assert_eq!(grade.value.answers.value, one.answers, "{}", one.id);
+            assert_eq!(
+                grade.value.answers.value, definition.answers,
+                "{}",
+                definition.id
+            );
         }
     }
 }

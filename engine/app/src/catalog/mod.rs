@@ -73,14 +73,14 @@ impl Catalog {
     /// Returns the built-in competitions.
     pub fn embedded() -> Catalog {
         let own = |text: Option<&'static str>| text.map(Cow::Borrowed);
-        let entries = EMBEDDED.iter().map(|one| CatalogEntry {
-            id: one.id.to_owned(),
-            file_name: format!("pipelines/{}/pipeline.yaml", one.id),
+        let entries = EMBEDDED.iter().map(|embedded| CatalogEntry {
+            id: embedded.id.to_owned(),
+            file_name: format!("pipelines/{}/pipeline.yaml", embedded.id),
             directory: None,
-            pipeline: own(one.pipeline),
-            description: own(one.description),
-            leaderboard: own(one.leaderboard),
-            checksums: own(one.checksums),
+            pipeline: own(embedded.pipeline),
+            description: own(embedded.description),
+            leaderboard: own(embedded.leaderboard),
+            checksums: own(embedded.checksums),
         });
         Catalog {
             entries: entries.map(|entry| (entry.id.clone(), entry)).collect(),
@@ -173,7 +173,7 @@ impl Catalog {
         let ids = || self.entries.keys().map(String::as_str);
         let part = id.to_lowercase();
         let only = || {
-            let mut having = ids().filter(|one| one.to_lowercase().contains(&part));
+            let mut having = ids().filter(|id| id.to_lowercase().contains(&part));
             having.next().filter(|_| having.next().is_none())
         };
         prep_spec::nearest(id, ids())
@@ -233,7 +233,7 @@ impl CatalogEntry {
     /// Returns the names of the files that differ from those of the built-in competition with the same id. Returns
     /// `None` if there is no such built-in competition.
     pub fn own_files(&self) -> Option<Vec<&'static str>> {
-        let built_in = EMBEDDED.iter().find(|one| one.id == self.id)?;
+        let built_in = EMBEDDED.iter().find(|embedded| embedded.id == self.id)?;
         let files = [
             ("pipeline.yaml", &self.pipeline, built_in.pipeline),
             ("description.md", &self.description, built_in.description),

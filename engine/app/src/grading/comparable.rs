@@ -217,9 +217,9 @@ impl Comparability {
 
     /// Returns whether a file that the score depends on is not the built-in one.
     pub fn is_own(&self) -> bool {
-        self.0.iter().any(|one| {
+        self.0.iter().any(|obstacle| {
             matches!(
-                one,
+                obstacle,
                 Obstacle::OwnCompetition
                     | Obstacle::OwnFiles(_)
                     | Obstacle::PreparedWithOwnFiles
@@ -231,14 +231,14 @@ impl Comparability {
     /// Returns whether an output or the answers differ from their published checksum.
     pub fn differs(&self) -> bool {
         let mut obstacles = self.0.iter();
-        obstacles.any(|one| matches!(one, Obstacle::Differ(_) | Obstacle::AnswersDiffer))
+        obstacles.any(|obstacle| matches!(obstacle, Obstacle::Differ(_) | Obstacle::AnswersDiffer))
     }
 
     /// Returns whether it is unknown if the published checksums match.
     pub fn is_unverified(&self) -> bool {
-        let unknown = |one: &Obstacle| {
+        let unknown = |obstacle: &Obstacle| {
             matches!(
-                one,
+                obstacle,
                 Obstacle::NotCompared | Obstacle::NotRecorded | Obstacle::NoPublishedChecksum
             )
         };
@@ -247,7 +247,7 @@ impl Comparability {
 
     fn is_other_variant(&self) -> bool {
         let mut obstacles = self.0.iter();
-        obstacles.any(|one| matches!(one, Obstacle::Variant(_)))
+        obstacles.any(|obstacle| matches!(obstacle, Obstacle::Variant(_)))
     }
 
     /// Returns the mark that listings show for prepared data. Returns `None` for verified data of the built-in

@@ -113,7 +113,7 @@ pub fn rerun(
         // decides by the directory's age whether to remove it.
         let lock = File::open(directory.path());
         let _lock = lock.map(|lock| lock.try_lock().map(|()| lock));
-        let one = Rerunning {
+        let rerunning = Rerunning {
             id,
             recorded: &recorded,
             task: &Task {
@@ -126,7 +126,7 @@ pub fn rerun(
                 ..task.clone()
             },
         };
-        let rerun = one.call(cancel, reporter)?;
+        let rerun = rerunning.call(cancel, reporter)?;
         done(&rerun);
         all.push(rerun);
     }

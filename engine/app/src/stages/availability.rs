@@ -25,9 +25,9 @@ pub(crate) fn leave_out(
         return Ok(false);
     }
     let mut absent: Vec<String> = Vec::new();
-    for one in plan.missing() {
-        if !absent.contains(&one.competition.id) {
-            absent.push(one.competition.id.clone());
+    for input in plan.missing() {
+        if !absent.contains(&input.competition.id) {
+            absent.push(input.competition.id.clone());
         }
     }
     if absent.is_empty() {
@@ -52,8 +52,8 @@ pub(crate) fn require_credentials(task: &Task, plan: &Plan) -> Result<(), Error>
     let missing = plan
         .missing()
         .into_iter()
-        .filter(|one| one.source.is_none());
-    let missing: Vec<&str> = missing.map(|one| one.competition.id.as_str()).collect();
+        .filter(|input| input.source.is_none());
+    let missing: Vec<&str> = missing.map(|input| input.competition.id.as_str()).collect();
     match plan.competitions.len() {
         ..2 => Ok(()),
         _ => check_credentials(task, &missing),

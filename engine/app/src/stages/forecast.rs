@@ -80,7 +80,7 @@ impl Plan {
                 let source = match node.name.strip_prefix("source/") {
                     None => None,
                     // A directory cannot be downloaded.
-                    Some(name) => match sources.find(|one| one.name == name) {
+                    Some(name) => match sources.find(|source| source.name == name) {
                         Some(source) if source.url.is_some() => Some(source),
                         _ => continue,
                     },
@@ -102,8 +102,10 @@ impl Plan {
         };
         let work = self.work();
         let gone = self.competitions.iter();
-        let gone = gone.filter(|one| one.bundle.is_none() && work.contains_key(&one.id));
-        let gone: Vec<&str> = gone.map(|one| one.id.as_str()).collect();
+        let gone = gone.filter(|competition| {
+            competition.bundle.is_none() && work.contains_key(&competition.id)
+        });
+        let gone: Vec<&str> = gone.map(|competition| competition.id.as_str()).collect();
         // If the remote does not answer, this was already reported when the plan was created.
         let known = ask_all(&gone, |id| link.source(id).ok().flatten());
         let known = gone.into_iter().zip(known);
@@ -119,17 +121,17 @@ impl Plan {
             return HashMap::new();
         }
         // Credentials are resolved once, so that an error is reported once.
-        let for_bundles = missing.iter().any(|one| one.source.is_none());
+        let for_bundles = missing.iter().any(|input| input.source.is_none());
         let kaggle = for_bundles.then(|| task.network.get());
         let network = task.network.any();
         // After the first error "too many requests", no request is sent to Kaggle.
         let is_limited = AtomicBool::new(false);
-        let downloads = ask_all(&missing, |one| match one.source {
+        let downloads = ask_all(&missing, |input| match input.source {
             None => match &kaggle {
                 Some(Ok(network)) if !is_limited.load(Ordering::Relaxed) => {
-                    listed_size(one, network, &is_limited)
+                    listed_size(input, network, &is_limited)
                 }
-                _ => published(one, None),
+                _ => published(input, None),
             },
             Some(source) => match (&network, source.remote()) {
                 (Ok(network), Some((url, file))) => {
@@ -140,10 +142,10 @@ impl Plan {
                             estimated: false,
                             error: None,
                         },
-                        Err(error) => published(one, Some(chain(&error))),
+                        Err(error) => published(input, Some(chain(&error))),
                     }
                 }
-                _ => published(one, None),
+                _ => published(input, None),
             },
         });
         missing
@@ -170,9 +172,9 @@ impl Plan {
         let mut needs: Vec<Need> = Vec::new();
         let mut last = None;
         // The downloads of one competition are adjacent.
-        for one in &missing {
-            let need = need(task, one, bytes(one).unwrap_or(0))?;
-            let id = &one.competition.id;
+        for input in &missing {
+            let need = need(task, input, bytes(input).unwrap_or(0))?;
+            let id = &input.competition.id;
             match needs.last_mut().filter(|_| last == Some(id)) {
                 Some(before) => before.bundle += need.bundle,
                 None => needs.push(need),
@@ -194,17 +196,17 @@ impl Plan {
     /// Returns an error if the bundles alone do not fit.
     pub(crate) fn require_disk(&self, task: &Task, notes: &dyn Fn(Note)) -> Result<(), Error> {
         // If downloads are turned off or impossible, they need no disk space. The step of each bundle then reports the reason.
-        let network = |one: &MissingInput<'_>| match one.source {
+        let network = |input: &MissingInput<'_>| match input.source {
             None => task.network.get(),
             Some(_) => task.network.any(),
         };
-        if !self.missing().iter().any(|one| network(one).is_ok()) {
+        if !self.missing().iter().any(|input| network(input).is_ok()) {
             return Ok(());
         }
         // The size of a partial download is unknown until Kaggle lists the bundle.
-        let peak = self.peak(task, |one| {
-            let is_part = one.source.is_none() && one.competition.part.is_some();
-            one.published_bytes().filter(|_| !is_part)
+        let peak = self.peak(task, |input| {
+            let is_part = input.source.is_none() && input.competition.part.is_some();
+            input.published_bytes().filter(|_| !is_part)
         })?;
         if let Some(peak) = peak
             && let Some(warning) = peak.check(&task.settings.data_dir)?
@@ -217,8 +219,8 @@ impl Plan {
 
 /// Returns the size of a bundle from Kaggle's listing. If the bundle cannot be listed and has no published size, the
 /// total size of its files is used. Kaggle returns that even to accounts that have not accepted the rules.
-fn listed_size(one: &MissingInput<'_>, network: &Network, is_limited: &AtomicBool) -> Download {
-    let competition = one.competition;
+fn listed_size(input: &MissingInput<'_>, network: &Network, is_limited: &AtomicBool) -> Download {
+    let competition = input.competition;
     let cancel = Cancel::default();
     match network.list(&competition.kaggle, &cancel) {
         Ok(remote) => Download {
@@ -228,7 +230,7 @@ fn listed_size(one: &MissingInput<'_>, network: &Network, is_limited: &AtomicBoo
             error: None,
         },
         Err(error) => {
-            let mut download = published(one, Some(chain(&error)));
+            let mut download = published(input, Some(chain(&error)));
             match error {
                 FetchError::Quota { .. } => is_limited.store(true, Ordering::Relaxed),
                 FetchError::RulesNotAccepted { .. }
@@ -247,18 +249,18 @@ fn listed_size(one: &MissingInput<'_>, network: &Network, is_limited: &AtomicBoo
     }
 }
 
-fn published(one: &MissingInput<'_>, error: Option<String>) -> Download {
+fn published(input: &MissingInput<'_>, error: Option<String>) -> Download {
     Download {
-        bytes: one.published_bytes(),
-        partial_bytes: one.source.and_then(|source| source.published_bytes),
+        bytes: input.published_bytes(),
+        partial_bytes: input.source.and_then(|source| source.published_bytes),
         estimated: true,
         error,
     }
 }
 
 /// Returns the disk space that a competition with `download` bytes to download needs.
-fn need(task: &Task, one: &MissingInput<'_>, download: u64) -> Result<Need, Error> {
-    let competition = one.competition;
+fn need(task: &Task, input: &MissingInput<'_>, download: u64) -> Result<Need, Error> {
+    let competition = input.competition;
     let prepared = match prepared::manifest(&task.data_dir(), &competition.id)? {
         // Existing files are replaced one by one.
         Some(_) => 0,
@@ -266,7 +268,7 @@ fn need(task: &Task, one: &MissingInput<'_>, download: u64) -> Result<Need, Erro
         None => competition.entry.size().unwrap_or(download),
     };
     // The bytes of an interrupted download use space already.
-    let file = one.source.and_then(|source| source.file.as_deref());
+    let file = input.source.and_then(|source| source.file.as_deref());
     let partial_bytes = prep_fetch::partial_bytes(&task.settings.data_dir, &competition.id, file);
     Ok(Need {
         bundle: download.saturating_sub(partial_bytes),

@@ -43,7 +43,7 @@ pub(crate) fn origins(
             None => Some(competition.id.clone()),
             Some(name) => {
                 let mut sources = competition.sources.iter();
-                let file = sources.find(|one| one.name == name);
+                let file = sources.find(|source| source.name == name);
                 // A directory is not recorded, because it is not a single file.
                 let file = file.and_then(|source| source.file.as_ref());
                 file.map(|file| source_record_name(&competition.id, name, file))

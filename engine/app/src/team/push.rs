@@ -61,12 +61,12 @@ pub fn push(
     unstored::store(&mut plan, &context, settings, &task.options.variant)?;
     let mut all = Vec::new();
     for competition in &plan.competitions {
-        let one = Pushing {
+        let pushing = Pushing {
             plan: &plan,
             context: &context,
             link,
         };
-        let pushed = one.competition(competition)?;
+        let pushed = pushing.competition(competition)?;
         done(&pushed);
         all.push(pushed);
     }

@@ -35,8 +35,8 @@ pub fn text(audit: &Audit) -> String {
             .as_ref()
             .map_or_else(|| "not prepared".to_owned(), outputs)
     ));
-    if let Some(one) = &audit.tree {
-        text.push_str(&format!("  tree     {}\n", tree(one)));
+    if let Some(tree_part) = &audit.tree {
+        text.push_str(&format!("  tree     {}\n", tree(tree_part)));
     }
     let reports: [Option<&AuditReport>; 3] = [
         audit.bundle.as_ref().map(|part| &part.report),
@@ -44,8 +44,8 @@ pub fn text(audit: &Audit) -> String {
         audit.tree.as_ref().map(|part| &part.report),
     ];
     for report in reports.into_iter().flatten() {
-        for one in &report.blocks {
-            text.push_str(&block(one));
+        for cause in &report.blocks {
+            text.push_str(&block(cause));
         }
     }
     text

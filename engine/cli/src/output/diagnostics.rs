@@ -9,28 +9,28 @@ use prep_spec::{Diagnostic, Diagnostics, SourceFile, Span};
 pub fn render(diagnostics: &Diagnostics) -> String {
     let renderer = Renderer::styled().decor_style(DecorStyle::Ascii);
     let mut text = String::new();
-    for one in diagnostics {
-        let report = report(diagnostics.source(), one);
+    for diagnostic in diagnostics {
+        let report = report(diagnostics.source(), diagnostic);
         text.push_str(&renderer.render(&[report]));
         text.push_str("\n\n");
     }
     text
 }
 
-fn report<'a>(source: &'a SourceFile, one: &'a Diagnostic) -> annotate_snippets::Group<'a> {
+fn report<'a>(source: &'a SourceFile, diagnostic: &'a Diagnostic) -> annotate_snippets::Group<'a> {
     let place = |kind: AnnotationKind, span: Span| kind.span(range(source, span));
-    let labels = one.labels.iter().map(|label| -> Annotation<'a> {
+    let labels = diagnostic.labels.iter().map(|label| -> Annotation<'a> {
         place(AnnotationKind::Context, label.span).label(label.message.as_str())
     });
     let snippet = Snippet::source(source.text.as_str())
         .path(source.name.as_str())
-        .annotation(place(AnnotationKind::Primary, one.span))
+        .annotation(place(AnnotationKind::Primary, diagnostic.span))
         .annotations(labels);
     let group = Level::ERROR
-        .primary_title(one.message.as_str())
-        .id(one.code)
+        .primary_title(diagnostic.message.as_str())
+        .id(diagnostic.code)
         .element(snippet);
-    match &one.help {
+    match &diagnostic.help {
         Some(help) => group.element(Level::HELP.message(help.as_str())),
         None => group,
     }
@@ -102,11 +102,11 @@ mod tests {
             let Err(found) = prep_spec::load(vocabulary, "a", "a.yaml", &text, "v1") else {
                 continue;
             };
-            for one in &found {
+            for diagnostic in &found {
                 let source = found.source();
-                let alone = Diagnostics::single(source.clone(), one.clone());
+                let alone = Diagnostics::single(source.clone(), diagnostic.clone());
                 let plain = anstream::adapter::strip_str(&render(&alone)).to_string();
-                let (line, column) = source.position(one.span.start);
+                let (line, column) = source.position(diagnostic.span.start);
                 let place = format!("--> a.yaml:{line}:{column}\n");
                 assert!(plain.contains(&place), "{place} is not in\n{plain}");
                 count += 1;
@@ -119,8 +119,8 @@ mod tests {
     fn spans_outside_the_text_do_not_panic() {
         let source = std::sync::Arc::new(SourceFile::new("f", "é\n"));
         for span in [Span::new(1, 1), Span::new(0, 99), Span::new(98, 99)] {
-            let one = Diagnostic::error("rule", span, "wrong");
-            let text = render(&Diagnostics::single(source.clone(), one));
+            let diagnostic = Diagnostic::error("rule", span, "wrong");
+            let text = render(&Diagnostics::single(source.clone(), diagnostic));
             assert!(text.contains("wrong"));
         }
     }

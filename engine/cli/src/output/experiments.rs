@@ -67,24 +67,24 @@ pub fn by_competition(experiments: &[Experiment]) -> PrintedTable {
         right("score"),
     ])
     .optional(&["set", "experiment"]);
-    for (experiment, one) in competitions(experiments) {
-        let score = match (one.mean_score, one.score_standard_error) {
+    for (experiment, competition) in competitions(experiments) {
+        let score = match (competition.mean_score, competition.score_standard_error) {
             (Some(mean), Some(error)) => format!("{mean:.5} ± {error:.5}"),
             (Some(mean), None) => format!("{mean:.5}"),
             _ => "-".to_owned(),
         };
         let mut cells = vec![
-            one.competition.clone(),
-            one.complexity.unwrap_or("").to_owned(),
+            competition.competition.clone(),
+            competition.complexity.unwrap_or("").to_owned(),
             experiment.to_owned(),
         ];
         let counts = [
-            one.runs,
-            one.valid,
-            one.above_median,
-            one.gold,
-            one.silver,
-            one.bronze,
+            competition.runs,
+            competition.valid,
+            competition.above_median,
+            competition.gold,
+            competition.silver,
+            competition.bronze,
         ];
         cells.extend(counts.iter().map(ToString::to_string));
         cells.push(score);
@@ -112,8 +112,8 @@ pub fn csv_by_set(experiments: &[Experiment]) -> String {
             figures.seeds,
             figures.padded
         );
-        for (_, one) in &figures.estimates {
-            let _ = write!(text, ",{},{}", one.mean, one.standard_error);
+        for (_, estimate) in &figures.estimates {
+            let _ = write!(text, ",{},{}", estimate.mean, estimate.standard_error);
         }
         text.push('\n');
     }
@@ -126,23 +126,23 @@ pub fn csv_by_competition(experiments: &[Experiment]) -> String {
                     mean_score,score_standard_error\n"
         .to_owned();
     let number = |value: Option<f64>| value.map(|value| value.to_string()).unwrap_or_default();
-    for (experiment, one) in competitions(experiments) {
+    for (experiment, competition) in competitions(experiments) {
         let _ = writeln!(
             text,
             "{},{},{},{},{},{},{},{},{},{},{},{},{}",
             cell(experiment),
-            cell(&one.competition),
-            one.complexity.unwrap_or(""),
-            one.runs,
-            one.submissions,
-            one.valid,
-            one.above_median,
-            one.gold,
-            one.silver,
-            one.bronze,
-            one.any_medal,
-            number(one.mean_score),
-            number(one.score_standard_error)
+            cell(&competition.competition),
+            competition.complexity.unwrap_or(""),
+            competition.runs,
+            competition.submissions,
+            competition.valid,
+            competition.above_median,
+            competition.gold,
+            competition.silver,
+            competition.bronze,
+            competition.any_medal,
+            number(competition.mean_score),
+            number(competition.score_standard_error)
         );
     }
     text
@@ -233,7 +233,7 @@ fn competitions(
 ) -> impl Iterator<Item = (&str, &prep_experiments::CompetitionSummary)> {
     experiments.iter().flat_map(|experiment| {
         let competitions = experiment.competitions.iter();
-        competitions.map(|one| (experiment.name.as_str(), one))
+        competitions.map(|competition| (experiment.name.as_str(), competition))
     })
 }
 
@@ -241,8 +241,8 @@ fn competitions(
 fn format_figure(figures: &SetSummary, metric: &str) -> String {
     match figures.estimate(metric) {
         None => "-".to_owned(),
-        Some(one) if figures.seeds < 2 => format!("{:.2}", one.mean),
-        Some(one) => format!("{:.2} ± {:.2}", one.mean, one.standard_error),
+        Some(estimate) if figures.seeds < 2 => format!("{:.2}", estimate.mean),
+        Some(estimate) => format!("{:.2} ± {:.2}", estimate.mean, estimate.standard_error),
     }
 }
 

@@ -195,17 +195,17 @@ fn table(summaries: &[Summary]) -> PrintedTable {
         ("state", Align::Left),
     ])
     .optional(&["reused", "run", "time", "files", "size"]);
-    for one in summaries {
+    for summary in summaries {
         let known = |value: Option<String>| value.unwrap_or_else(|| "-".to_owned());
         table.row(vec![
-            one.id.clone(),
-            known(one.files.map(|files| files.to_string())),
-            known(one.bytes.map(units::bytes)),
-            units::duration(Duration::from_secs_f64(one.seconds)),
-            one.steps_run.to_string(),
-            one.steps_reused.to_string(),
-            checksums(one.checksums).to_owned(),
-            state(one.state).to_owned(),
+            summary.id.clone(),
+            known(summary.files.map(|files| files.to_string())),
+            known(summary.bytes.map(units::bytes)),
+            units::duration(Duration::from_secs_f64(summary.seconds)),
+            summary.steps_run.to_string(),
+            summary.steps_reused.to_string(),
+            checksums(summary.checksums).to_owned(),
+            state(summary.state).to_owned(),
         ]);
     }
     table
@@ -242,11 +242,11 @@ mod tests {
     fn equal_failures_of_competitions_become_one_error() {
         let failed = |id: &str, failure: Failure, message: &str| {
             let message = message.replace('@', id);
-            let mut one = Summary::refused(id, "v1", &Error::new(failure, message));
-            for failure in &mut one.failures {
+            let mut summary = Summary::refused(id, "v1", &Error::new(failure, message));
+            for failure in &mut summary.failures {
                 failure.step = Some("bundle".into());
             }
-            one
+            summary
         };
         let missing =
             "no bundle: looked for d/@.zip; it cannot be downloaded: --no-download is given";

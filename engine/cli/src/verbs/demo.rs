@@ -67,7 +67,7 @@ impl DemoArgs {
             },
             ..session.clone()
         };
-        let ids: Vec<String> = SAMPLES.iter().map(|one| one.id.to_owned()).collect();
+        let ids: Vec<String> = SAMPLES.iter().map(|sample| sample.id.to_owned()).collect();
         let options = PreparationOptions {
             source: Some(samples::bundles(dir)),
             // The published checksums apply to the real bundles only.
@@ -113,10 +113,13 @@ fn sentence(preparation: &Preparation) -> String {
         preparation
             .summaries
             .iter()
-            .map(|one| steps(one) as u64)
+            .map(|summary| steps(summary) as u64)
             .sum()
     };
-    let (run, reused) = (sum(|one| one.steps_run), sum(|one| one.steps_reused));
+    let (run, reused) = (
+        sum(|summary| summary.steps_run),
+        sum(|summary| summary.steps_reused),
+    );
     let competitions = match preparation.summaries.len() {
         1 => "1 competition with sample data".to_owned(),
         count => format!("{count} competitions with sample data"),

@@ -73,7 +73,7 @@ fn text(id: &str, report: &LeakReport) -> String {
         report
             .findings
             .iter()
-            .filter(|one| one.level == level)
+            .filter(|finding| finding.level == level)
             .count() as u64
     };
     let mut text = format!(
@@ -94,8 +94,8 @@ fn text(id: &str, report: &LeakReport) -> String {
             finding.detector,
             finding.what
         ));
-        for one in &finding.evidence {
-            text.push_str(&format!("          {one}\n"));
+        for line in &finding.evidence {
+            text.push_str(&format!("          {line}\n"));
         }
         if let Some(why) = &finding.accepted {
             text.push_str(&format!("        accepted: {why}\n"));

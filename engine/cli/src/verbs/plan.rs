@@ -91,8 +91,8 @@ struct PlannedSource {
 pub fn show(session: &CliSession, task: &Task, ids: &[String]) -> VerbResult {
     let plan = Plan::preview(task, ids)?;
     let mut downloads = plan.downloads(task);
-    let peak = plan.peak(task, |one| {
-        downloads.get(&one.key())?.moves(task.options.partial)
+    let peak = plan.peak(task, |input| {
+        downloads.get(&input.key())?.moves(task.options.partial)
     })?;
     let mirrored = plan.mirrored(task);
     let mut plans = Vec::new();
@@ -218,9 +218,9 @@ impl PlannedCompetition {
                     .to_owned(),
             });
         }
-        for one in &self.sources {
-            if let Some(download) = &one.download {
-                let name = format!("the source `{}`", one.source.name);
+        for source in &self.sources {
+            if let Some(download) = &source.download {
+                let name = format!("the source `{}`", source.source.name);
                 let text = download_text(download, &name);
                 facts.push(match text.starts_with(&name) {
                     true => text,

@@ -108,8 +108,12 @@ fn text(removed: &RemovalResult) -> String {
         0 => "-".to_owned(),
         _ => units::bytes(space.bytes),
     };
-    for one in &removed.competitions {
-        table.row(vec![one.id.clone(), size(one.prepared), size(one.bundle)]);
+    for competition in &removed.competitions {
+        table.row(vec![
+            competition.id.clone(),
+            size(competition.prepared),
+            size(competition.bundle),
+        ]);
     }
     let mut text = table.render();
     if let Some(cache) = &removed.cache {

@@ -89,8 +89,8 @@ impl ReportArgs {
             };
             let report = prep_experiments::GradingReport::read(Path::new(path))
                 .map_err(super::summarize::failed)?;
-            match graded.iter_mut().find(|one| one.name == name) {
-                Some(one) => one.reports.push(report),
+            match graded.iter_mut().find(|experiment| experiment.name == name) {
+                Some(experiment) => experiment.reports.push(report),
                 None => graded.push(GradedExperiment {
                     name: name.to_owned(),
                     reports: vec![report],
@@ -103,7 +103,7 @@ impl ReportArgs {
 
 /// Warns about graded competitions that cannot be shown because they have no pipeline.
 fn warn_about_unknown(session: &CliSession, catalog: &Catalog, graded: &[GradedExperiment]) {
-    let reports = graded.iter().flat_map(|one| &one.reports);
+    let reports = graded.iter().flat_map(|experiment| &experiment.reports);
     let runs = reports.flat_map(|report| &report.runs);
     let ids: BTreeSet<&str> = runs
         .map(|run| run.competition.as_str())
@@ -128,14 +128,17 @@ fn prepared_or_graded(
     };
     let directories: Vec<PathBuf> = variants
         .iter()
-        .map(|one| task.settings.data_dir_of(one))
+        .map(|id| task.settings.data_dir_of(id))
         .collect();
     let mut ids = Vec::new();
     for entry in task.catalog.iter() {
-        let was_graded = graded.iter().flat_map(|one| &one.reports).any(|report| {
-            let mut runs = report.runs.iter();
-            runs.any(|run| run.competition == entry.id)
-        });
+        let was_graded = graded
+            .iter()
+            .flat_map(|experiment| &experiment.reports)
+            .any(|report| {
+                let mut runs = report.runs.iter();
+                runs.any(|run| run.competition == entry.id)
+            });
         let mut is_prepared = false;
         for directory in &directories {
             is_prepared |= prep_app::manifest(directory, &entry.id)?.is_some();

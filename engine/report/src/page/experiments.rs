@@ -27,18 +27,18 @@ pub fn section(experiments: &Experiments) -> Result<Markup, Error> {
         return Ok(html! {});
     }
     // All pictures have the same scale, so that sets can be compared.
-    let reached = experiments.all.iter().flat_map(|one| {
+    let reached = experiments.all.iter().flat_map(|experiment| {
         let sets = experiments.sets.iter();
-        sets.filter_map(|set| estimate(one, set, MEDALS))
+        sets.filter_map(|set| estimate(experiment, set, MEDALS))
     });
     let most = reached
-        .map(|one| one.mean + one.standard_error)
+        .map(|experiment| experiment.mean + experiment.standard_error)
         .fold(5.0, f64::max);
     let mut figures = Vec::new();
     for set in &experiments.sets {
         let all = experiments.all.iter();
         let rows: Vec<_> = all
-            .map(|one| (one.name.clone(), estimate(one, set, MEDALS)))
+            .map(|experiment| (experiment.name.clone(), estimate(experiment, set, MEDALS)))
             .collect();
         let picture = draw::experiments(&format!("Any medal, {set}"), &rows, most)?;
         figures.push(figure(
@@ -50,7 +50,7 @@ pub fn section(experiments: &Experiments) -> Result<Markup, Error> {
     columns.extend(METRICS.map(|(_, heading)| number(heading)));
     let all = experiments.all.iter();
     let rows: Vec<Vec<Markup>> = all
-        .flat_map(|one| experiments.sets.iter().map(move |set| row(one, set)))
+        .flat_map(|experiment| experiments.sets.iter().map(move |set| row(experiment, set)))
         .collect();
     Ok(html! {
         section id="experiments" {
@@ -70,10 +70,10 @@ fn row(experiment: &Experiment, set: &str) -> Vec<Markup> {
             cells.push(html! { (summary.seeds) });
             cells.extend(METRICS.iter().map(|(metric, _)| match summary.estimate(metric) {
                 // A single seed has no standard error.
-                Some(one) if summary.seeds > 1 => html! {
-                    (format!("{:.1}", one.mean)) " " small { (format!("± {:.1}", one.standard_error)) }
+                Some(estimate) if summary.seeds > 1 => html! {
+                    (format!("{:.1}", estimate.mean)) " " small { (format!("± {:.1}", estimate.standard_error)) }
                 },
-                Some(one) => html! { (format!("{:.1}", one.mean)) },
+                Some(estimate) => html! { (format!("{:.1}", estimate.mean)) },
                 None => html! {},
             }));
         }

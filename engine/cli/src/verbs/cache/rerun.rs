@@ -59,7 +59,7 @@ impl RerunArgs {
         };
         let (_watching, cancel) = interrupt::watched(&session.printer)?;
         let reporter: Arc<dyn Reporter> = Arc::new(NullReporter);
-        let done = |one: &Rerun| session.printer.message(line(one));
+        let done = |rerun: &Rerun| session.printer.message(line(rerun));
         let all = prep_app::rerun(&task, &ids, &scratch, &cancel, &reporter, &done)?;
         if session.printer.json {
             session.printer.json(&json!({
@@ -96,15 +96,15 @@ fn is_without_result(result: &RerunResult) -> bool {
 }
 
 fn sum(all: &[Rerun], wanted: fn(&RerunResult) -> bool) -> usize {
-    all.iter().map(|one| one.count(wanted)).sum()
+    all.iter().map(|rerun| rerun.count(wanted)).sum()
 }
 
 /// Summarizes the rerun of a competition, for example `spaceship-titanic: 14 steps equal, 1 differs`.
-fn line(one: &Rerun) -> String {
-    let steps = |wanted: fn(&RerunResult) -> bool| one.count(wanted);
+fn line(rerun: &Rerun) -> String {
+    let steps = |wanted: fn(&RerunResult) -> bool| rerun.count(wanted);
     let mut text = format!(
         "{}: {} equal",
-        one.id,
+        rerun.id,
         units::count(steps(is_equal) as u64, "step")
     );
     for (count, state) in [
@@ -122,9 +122,9 @@ fn line(one: &Rerun) -> String {
 /// Lists all steps whose results are not equal, and the totals.
 fn text(all: &[Rerun]) -> String {
     let mut text = String::new();
-    for one in all {
-        for step in &one.steps {
-            text.push_str(&step_text(&one.id, step));
+    for rerun in all {
+        for step in &rerun.steps {
+            text.push_str(&step_text(&rerun.id, step));
         }
     }
     let differing = sum(all, differs);
@@ -141,7 +141,9 @@ fn step_text(id: &str, step: &RerunStep) -> String {
     match &step.result {
         RerunResult::Equal => String::new(),
         RerunResult::Differs { differences } => {
-            let lines = differences.iter().map(|one| difference(&name, one));
+            let lines = differences
+                .iter()
+                .map(|difference| difference(&name, difference));
             lines.collect()
         }
         RerunResult::Unrecorded => format!("not in the cache: {name}\n"),
@@ -152,8 +154,8 @@ fn step_text(id: &str, step: &RerunStep) -> String {
     }
 }
 
-fn difference(name: &str, one: &Difference) -> String {
-    let place = match one.recorded_in {
+fn difference(name: &str, difference: &Difference) -> String {
+    let place = match difference.recorded_in {
         RerunPlace::Cache => "cache",
         RerunPlace::Remote => "remote",
     };
@@ -162,9 +164,9 @@ fn difference(name: &str, one: &Difference) -> String {
     };
     format!(
         "differs: {name}: output `{}`: {place} {}, rerun {}\n",
-        one.output,
-        digest(one.recorded),
-        digest(one.made)
+        difference.output,
+        digest(difference.recorded),
+        digest(difference.made)
     )
 }
 
@@ -173,7 +175,7 @@ fn exit(all: &[Rerun]) -> Exit {
     if sum(all, differs) > 0 {
         return Exit::No;
     }
-    let steps = all.iter().flat_map(|one| &one.steps);
+    let steps = all.iter().flat_map(|rerun| &rerun.steps);
     Exit::combine(steps.filter_map(|step| match &step.result {
         RerunResult::Failed { failure, .. } => Some(Exit::from_failure(*failure)),
         _ => None,

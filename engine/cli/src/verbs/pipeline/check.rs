@@ -72,15 +72,15 @@ fn mistakes(file: &str, error: &Error) -> Vec<Mistake> {
             help: error.help.as_ref().map(words),
         }];
     };
-    let found = diagnostics.iter().map(|one| {
-        let (line, column) = diagnostics.source().position(one.span.start);
+    let found = diagnostics.iter().map(|diagnostic| {
+        let (line, column) = diagnostics.source().position(diagnostic.span.start);
         Mistake {
             file: file.to_owned(),
             line: Some(line),
             column: Some(column),
-            code: Some(one.code),
-            message: one.message.clone(),
-            help: one.help.clone(),
+            code: Some(diagnostic.code),
+            message: diagnostic.message.clone(),
+            help: diagnostic.help.clone(),
         }
     });
     found.collect()

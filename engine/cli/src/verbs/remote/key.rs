@@ -62,9 +62,9 @@ impl KeyArgs {
             Verb::List => {
                 let mut keys = Vec::new();
                 let mut exit = Exit::Success;
-                for one in SigningKey::all(&directory) {
-                    match one {
-                        Ok(one) => keys.push((one.name().to_owned(), one.public().to_string())),
+                for key in SigningKey::all(&directory) {
+                    match key {
+                        Ok(key) => keys.push((key.name().to_owned(), key.public().to_string())),
                         Err(error) => {
                             exit = Exit::Machine;
                             session.printer.error(&key(error));

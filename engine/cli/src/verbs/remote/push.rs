@@ -87,7 +87,10 @@ impl PushArgs {
     /// Returns a message about the options and bundles that a pull of the sent results needs. Returns `None` if it
     /// needs only a selection.
     fn pull(&self, all: &[PushResult]) -> Option<String> {
-        let sent: Vec<&PushResult> = all.iter().filter(|one| one.not_here.is_empty()).collect();
+        let sent: Vec<&PushResult> = all
+            .iter()
+            .filter(|result| result.not_here.is_empty())
+            .collect();
         let mut options = Vec::new();
         if self.preparation.variant.variant != BASE_VARIANT {
             options.push(format!("--variant {}", self.preparation.variant.variant));
@@ -97,8 +100,8 @@ impl PushArgs {
         } else if self.preparation.skip_bundle_verification {
             options.push("--skip-bundle-verification".to_owned());
         }
-        let without = sent.iter().filter(|one| !one.mirrored);
-        let without: Vec<&str> = without.map(|one| one.id.as_str()).collect();
+        let without = sent.iter().filter(|result| !result.mirrored);
+        let without: Vec<&str> = without.map(|result| result.id.as_str()).collect();
         let mut text = Vec::new();
         if !sent.is_empty() && !options.is_empty() {
             text.push(format!(
@@ -129,13 +132,13 @@ fn table(all: &[PushResult]) -> PrintedTable {
         ("missing", Align::Right),
         ("bundle", Align::Left),
     ]);
-    for one in all {
+    for result in all {
         table.row(vec![
-            one.id.clone(),
-            one.new.to_string(),
-            one.there.to_string(),
-            one.not_here.len().to_string(),
-            if one.mirrored { "mirrored" } else { "" }.to_owned(),
+            result.id.clone(),
+            result.new.to_string(),
+            result.there.to_string(),
+            result.not_here.len().to_string(),
+            if result.mirrored { "mirrored" } else { "" }.to_owned(),
         ]);
     }
     table
@@ -144,9 +147,9 @@ fn table(all: &[PushResult]) -> PrintedTable {
 /// Returns the exit code. A result that the remote rejects is a failed check, because two machines computed different
 /// results. A competition without any results is a missing input.
 fn exit(all: &[PushResult]) -> Exit {
-    Exit::combine(all.iter().filter_map(|one| match one {
-        one if !one.refused.is_empty() => Some(Exit::Check),
-        one if is_empty(one) => Some(Exit::Input),
+    Exit::combine(all.iter().filter_map(|result| match result {
+        result if !result.refused.is_empty() => Some(Exit::Check),
+        result if is_empty(result) => Some(Exit::Input),
         _ => None,
     }))
 }

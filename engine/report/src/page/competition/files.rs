@@ -12,12 +12,12 @@ const MAX_LISTED: usize = 60;
 /// Number of characters of a digest that are shown.
 const DIGEST_CHARACTERS: usize = 12;
 
-pub fn files(one: &CompetitionPage) -> Markup {
-    if one.files.is_empty() {
+pub fn files(competition: &CompetitionPage) -> Markup {
+    if competition.files.is_empty() {
         return html! {};
     }
     // If no output has a published checksum, the columns for checksums are omitted.
-    let has_published = one
+    let has_published = competition
         .files
         .iter()
         .any(|file| file.compared != OutputComparison::NotPublished);
@@ -31,14 +31,14 @@ pub fn files(one: &CompetitionPage) -> Markup {
         columns.extend([text("Checksum"), text("Published MD5")]);
     }
     columns.push(text("BLAKE3"));
-    let listed = one.files.iter().take(MAX_LISTED);
+    let listed = competition.files.iter().take(MAX_LISTED);
     let rows: Vec<Vec<Markup>> = listed.map(|file| row(file, has_published)).collect();
-    let more = one.files.len().saturating_sub(MAX_LISTED);
+    let more = competition.files.len().saturating_sub(MAX_LISTED);
     html! {
         h3 { "Files" }
         (table("Outputs", &columns, &rows))
         @if more > 0 { p { (more) " more outputs are not listed." } }
-        @if let Some(md5) = &one.bundle_md5 {
+        @if let Some(md5) = &competition.bundle_md5 {
             p { "The published MD5 of the bundle is " code { (md5) } "." }
         }
     }

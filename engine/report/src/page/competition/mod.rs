@@ -19,31 +19,31 @@ use crate::text::{count, time};
 ///
 /// # Errors
 /// Returns an error if a picture cannot be drawn.
-pub fn section(one: &CompetitionPage, open: bool) -> Result<Markup, Error> {
-    let pictures = pictures::pictures(one)?;
-    let facts = one
+pub fn section(competition: &CompetitionPage, open: bool) -> Result<Markup, Error> {
+    let pictures = pictures::pictures(competition)?;
+    let facts = competition
         .sets
         .iter()
         .copied()
-        .chain([one.category.as_str()])
+        .chain([competition.category.as_str()])
         .filter(|fact| !fact.is_empty());
     Ok(html! {
-        section.competition id=(one.anchor()) {
-            h2 { (one.name) @if one.is_other_variant() { " (" (one.variant) ")" } }
+        section.competition id=(competition.anchor()) {
+            h2 { (competition.name) @if competition.is_other_variant() { " (" (competition.variant) ")" } }
             p.lead {
-                code { (one.id) } " " (Status::new(one).show()) " "
+                code { (competition.id) } " " (Status::new(competition).show()) " "
                 @for fact in facts { span.chip { (fact) } " " }
             }
-            @if let Some(problem) = &one.problem { p.problem { (problem) } }
-            (obstacles(one))
+            @if let Some(problem) = &competition.problem { p.problem { (problem) } }
+            (obstacles(competition))
             details open[open] {
-                summary { (summary(one)) }
+                summary { (summary(competition)) }
                 (pictures)
-                (graded::scores_table(&one.scores))
-                (samples::samples(one))
-                (files::files(one))
-                (steps::steps(&one.steps))
-                (pipeline(one))
+                (graded::scores_table(&competition.scores))
+                (samples::samples(competition))
+                (files::files(competition))
+                (steps::steps(&competition.steps))
+                (pipeline(competition))
             }
         }
     })
@@ -51,9 +51,9 @@ pub fn section(one: &CompetitionPage, open: bool) -> Result<Markup, Error> {
 
 /// Shows why scores cannot be compared with published ones. Only needed for competitions of the benchmark, because
 /// others have no published scores.
-fn obstacles(one: &CompetitionPage) -> Markup {
-    let obstacles = match &one.comparability {
-        Some(comparability) if !one.sets.is_empty() => comparability.obstacles(),
+fn obstacles(competition: &CompetitionPage) -> Markup {
+    let obstacles = match &competition.comparability {
+        Some(comparability) if !competition.sets.is_empty() => comparability.obstacles(),
         _ => Vec::new(),
     };
     html! {
@@ -63,33 +63,33 @@ fn obstacles(one: &CompetitionPage) -> Markup {
     }
 }
 
-fn summary(one: &CompetitionPage) -> String {
+fn summary(competition: &CompetitionPage) -> String {
     let mut facts = Vec::new();
-    if !one.files.is_empty() {
-        let files = one.file_count();
+    if !competition.files.is_empty() {
+        let files = competition.file_count();
         let noun = if files == 1 { "file" } else { "files" };
         facts.push(format!(
             "{} {noun}, {}",
             count(files),
-            units::bytes(one.bytes())
+            units::bytes(competition.bytes())
         ));
-        facts.push(format!("variant {}", one.variant));
-        facts.push(format!("checksums: {}", checksums(one)));
+        facts.push(format!("variant {}", competition.variant));
+        facts.push(format!("checksums: {}", checksums(competition)));
     }
-    if let Some(when) = one.last_run() {
+    if let Some(when) = competition.last_run() {
         facts.push(format!("last run {} UTC", time(when)));
     }
-    if let Some(leaderboard) = &one.leaderboard {
+    if let Some(leaderboard) = &competition.leaderboard {
         facts.push(format!("{} teams", count(leaderboard.teams() as u64)));
     }
     facts.join(" · ")
 }
 
-fn pipeline(one: &CompetitionPage) -> Markup {
-    let Some(drawing) = &one.drawing else {
+fn pipeline(competition: &CompetitionPage) -> Markup {
+    let Some(drawing) = &competition.drawing else {
         return html! {};
     };
-    let picture = graph::svg(&format!("Steps of {}", one.id), drawing);
+    let picture = graph::svg(&format!("Steps of {}", competition.id), drawing);
     html! {
         details {
             summary { "Pipeline: " (units::count(drawing.nodes.len() as u64, "step")) }

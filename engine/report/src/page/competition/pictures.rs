@@ -19,28 +19,28 @@ const MIN_THUMBNAIL: u32 = 64;
 ///
 /// # Errors
 /// Returns an error if a picture cannot be drawn.
-pub fn pictures(one: &CompetitionPage) -> Result<Markup, Error> {
+pub fn pictures(competition: &CompetitionPage) -> Result<Markup, Error> {
     let mut figures = Vec::new();
-    figures.extend(leaderboard(one)?);
-    for labels in &one.labels {
+    figures.extend(leaderboard(competition)?);
+    for labels in &competition.labels {
         figures.push(label(labels)?);
     }
-    figures.extend(missing(&one.tables)?);
-    figures.extend(sizes(one)?);
-    figures.extend(thumbnails(one));
+    figures.extend(missing(&competition.tables)?);
+    figures.extend(sizes(competition)?);
+    figures.extend(thumbnails(competition));
     Ok(html! {
         @if !figures.is_empty() { div.figures { @for figure in &figures { (figure) } } }
     })
 }
 
-fn leaderboard(one: &CompetitionPage) -> Result<Option<Markup>, Error> {
-    let Some(leaderboard) = &one.leaderboard else {
+fn leaderboard(competition: &CompetitionPage) -> Result<Option<Markup>, Error> {
+    let Some(leaderboard) = &competition.leaderboard else {
         return Ok(None);
     };
-    let title = format!("Leaderboard of {}", one.id);
-    let picture = draw::leaderboard(&title, leaderboard, &one.scores)?;
+    let title = format!("Leaderboard of {}", competition.id);
+    let picture = draw::leaderboard(&title, leaderboard, &competition.scores)?;
     let thresholds = leaderboard.thresholds();
-    let is_graded = one.scores.iter().any(|score| score.score.is_some());
+    let is_graded = competition.scores.iter().any(|score| score.score.is_some());
     let caption = html! {
         strong { "Leaderboard" } ": fraction of teams by score, better to the right. Gold " (draw::number(thresholds.gold))
         ", silver " (draw::number(thresholds.silver)) ", bronze " (draw::number(thresholds.bronze))
@@ -106,15 +106,15 @@ fn missing(tables: &[PublicTable]) -> Result<Option<Markup>, Error> {
     Ok(Some(figure(&picture, &caption)))
 }
 
-fn sizes(one: &CompetitionPage) -> Result<Option<Markup>, Error> {
-    let groups = &one.images.groups;
+fn sizes(competition: &CompetitionPage) -> Result<Option<Markup>, Error> {
+    let groups = &competition.images.groups;
     if groups.iter().all(|(_, sizes)| sizes.is_empty()) {
         return Ok(None);
     }
-    let picture = draw::sizes(&format!("Sizes of images of {}", one.id), groups)?;
+    let picture = draw::sizes(&format!("Sizes of images of {}", competition.id), groups)?;
     let keys = groups.iter().zip(["train", "test", "third"]);
     let caption = html! {
-        strong { "Sizes of images" } " (" (units::count(one.images.count as u64, "image")) "):"
+        strong { "Sizes of images" } " (" (units::count(competition.images.count as u64, "image")) "):"
         @for ((name, sizes), key) in keys {
             @if !sizes.is_empty() { " " (legend(key, &html! { (name) })) }
         }
@@ -122,8 +122,8 @@ fn sizes(one: &CompetitionPage) -> Result<Option<Markup>, Error> {
     Ok(Some(figure(&picture, &caption)))
 }
 
-fn thumbnails(one: &CompetitionPage) -> Option<Markup> {
-    let thumbnails = &one.images.thumbnails;
+fn thumbnails(competition: &CompetitionPage) -> Option<Markup> {
+    let thumbnails = &competition.images.thumbnails;
     (!thumbnails.is_empty()).then(|| {
         html! {
             figure {

@@ -6,11 +6,11 @@ use crate::collect::{CompetitionPage, FileSample};
 use crate::page::parts::table_of;
 use crate::text::count;
 
-pub fn samples(one: &CompetitionPage) -> Markup {
+pub fn samples(competition: &CompetitionPage) -> Markup {
     html! {
-        @if !one.samples.is_empty() {
+        @if !competition.samples.is_empty() {
             h3 { "First rows" }
-            @for sample in &one.samples { (table_of(&caption(sample), &headings(sample), &rows(sample))) }
+            @for sample in &competition.samples { (table_of(&caption(sample), &headings(sample), &rows(sample))) }
         }
     }
 }

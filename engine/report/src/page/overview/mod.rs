@@ -17,14 +17,17 @@ pub use status::Status;
 /// Returns the title and the summary.
 pub fn header(report: &PageContent) -> Markup {
     let all = &report.competitions;
-    let prepared = all.iter().filter(|one| one.is_complete()).count();
+    let prepared = all
+        .iter()
+        .filter(|competition| competition.is_complete())
+        .count();
     let problems = all
         .iter()
-        .filter(|one| Status::new(one).needs_attention())
+        .filter(|competition| Status::new(competition).needs_attention())
         .count();
     let files: u64 = all.iter().map(CompetitionPage::file_count).sum();
     let bytes: u64 = all.iter().map(CompetitionPage::bytes).sum();
-    let graded: usize = all.iter().map(|one| one.scores.len()).sum();
+    let graded: usize = all.iter().map(|competition| competition.scores.len()).sum();
     html! {
         header {
             h1 { "Prepared competitions" }
@@ -53,7 +56,7 @@ pub fn header(report: &PageContent) -> Markup {
 /// published checksum.
 fn published(all: &[CompetitionPage]) -> Markup {
     let outputs = |wanted: fn(&OutputComparison) -> bool| {
-        let files = all.iter().flat_map(|one| &one.files);
+        let files = all.iter().flat_map(|competition| &competition.files);
         files.filter(|file| wanted(&file.compared)).count()
     };
     let equal = outputs(|compared| matches!(compared, OutputComparison::Equal { .. }));

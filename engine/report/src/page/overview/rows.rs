@@ -19,12 +19,12 @@ pub fn table(report: &PageContent) -> Markup {
     let mut all: Vec<(&CompetitionPage, Status)> = report
         .competitions
         .iter()
-        .map(|one| (one, Status::new(one)))
+        .map(|competition| (competition, Status::new(competition)))
         .collect();
-    all.sort_by_key(|(one, status)| (status.level, &one.id));
+    all.sort_by_key(|(competition, status)| (status.level, &competition.id));
     let classes: Vec<String> = all
         .iter()
-        .map(|(one, status)| classes(status.level, one.is_complete()))
+        .map(|(competition, status)| classes(status.level, competition.is_complete()))
         .collect();
     let positions = positions(&all);
     html! {
@@ -41,8 +41,8 @@ pub fn table(report: &PageContent) -> Markup {
                     }
                 }
                 tbody role="rowgroup" {
-                    @for (((one, status), class), position) in all.iter().zip(&classes).zip(&positions) {
-                        tr role="row" class={ "row " (class) } style=(position) { (cells(one, *status)) }
+                    @for (((competition, status), class), position) in all.iter().zip(&classes).zip(&positions) {
+                        tr role="row" class={ "row " (class) } style=(position) { (cells(competition, *status)) }
                     }
                 }
             }
@@ -50,20 +50,20 @@ pub fn table(report: &PageContent) -> Markup {
     }
 }
 
-fn cells(one: &CompetitionPage, status: Status) -> Markup {
-    let is_empty = one.files.is_empty();
+fn cells(competition: &CompetitionPage, status: Status) -> Markup {
+    let is_empty = competition.files.is_empty();
     html! {
         td.first role="cell" { (status.show()) }
         td.name role="cell" {
-            a href={ "#" (one.anchor()) } { (one.id) }
-            @if one.is_other_variant() { " " span.chip { (one.variant) } }
-            @if !one.sets.is_empty() { " " small { (one.sets.join(", ")) } }
+            a href={ "#" (competition.anchor()) } { (competition.id) }
+            @if competition.is_other_variant() { " " span.chip { (competition.variant) } }
+            @if !competition.sets.is_empty() { " " small { (competition.sets.join(", ")) } }
         }
-        td.fact role="cell" data-label="checksums" { (checksums(one)) }
-        td.fact.n role="cell" data-label="files" { @if !is_empty { (count(one.file_count())) } }
-        td.fact.n role="cell" { @if !is_empty { (units::bytes(one.bytes())) } }
-        td.fact role="cell" data-label="last run" { @if let Some(when) = one.last_run() { (time(when)) } }
-        td.fact role="cell" { (one.category) }
+        td.fact role="cell" data-label="checksums" { (checksums(competition)) }
+        td.fact.n role="cell" data-label="files" { @if !is_empty { (count(competition.file_count())) } }
+        td.fact.n role="cell" { @if !is_empty { (units::bytes(competition.bytes())) } }
+        td.fact role="cell" data-label="last run" { @if let Some(when) = competition.last_run() { (time(when)) } }
+        td.fact role="cell" { (competition.category) }
     }
 }
 
@@ -72,9 +72,9 @@ fn positions(all: &[(&CompetitionPage, Status)]) -> Vec<String> {
     let mut places = vec![String::new(); all.len()];
     for (order, _) in ORDERS {
         let mut sorted: Vec<usize> = (0..all.len()).collect();
-        let competition = |at: &usize| all.get(*at).map(|(one, _)| *one);
+        let competition = |at: &usize| all.get(*at).map(|(competition, _)| *competition);
         match order {
-            "name" => sorted.sort_by_key(|at| competition(at).map(|one| &one.id)),
+            "name" => sorted.sort_by_key(|at| competition(at).map(|competition| &competition.id)),
             "size" => sorted.sort_by_key(|at| Reverse(competition(at).map(CompetitionPage::bytes))),
             "run" => {
                 sorted.sort_by_key(|at| Reverse(competition(at).map(CompetitionPage::last_run)))
@@ -92,12 +92,12 @@ fn positions(all: &[(&CompetitionPage, Status)]) -> Vec<String> {
 }
 
 /// Describes how many outputs match their published checksum.
-pub fn checksums(one: &CompetitionPage) -> String {
-    if one.files.is_empty() {
+pub fn checksums(competition: &CompetitionPage) -> String {
+    if competition.files.is_empty() {
         return String::new();
     }
     let count = |wanted: fn(&OutputComparison) -> bool| {
-        let files = one.files.iter();
+        let files = competition.files.iter();
         files.filter(|file| wanted(&file.compared)).count()
     };
     let equal = count(|compared| matches!(compared, OutputComparison::Equal { .. }));
@@ -107,7 +107,7 @@ pub fn checksums(one: &CompetitionPage) -> String {
     if published == 0 {
         return match count(|compared| *compared == OutputComparison::OtherVariant) {
             0 => "none published".to_owned(),
-            _ => format!("none published for {}", one.variant),
+            _ => format!("none published for {}", competition.variant),
         };
     }
     if open == published {

@@ -25,10 +25,10 @@ pub struct Status {
 }
 
 impl Status {
-    pub fn new(one: &CompetitionPage) -> Status {
-        let (level, words) = match one.state {
-            PreparedState::Prepared => return complete_data_status(one),
-            PreparedState::NotPrepared if one.problem.is_some() => {
+    pub fn new(competition: &CompetitionPage) -> Status {
+        let (level, words) = match competition.state {
+            PreparedState::Prepared => return complete_data_status(competition),
+            PreparedState::NotPrepared if competition.problem.is_some() => {
                 (CompetitionStatus::Bad, "pipeline has mistakes")
             }
             PreparedState::NotPrepared => (CompetitionStatus::Empty, "not prepared"),
@@ -63,10 +63,10 @@ impl Status {
 
 /// Returns the state of complete data. Data of a custom pipeline are good, unless the pipeline has the id of a
 /// benchmark competition. In that case, readers could confuse them with the benchmark's data.
-fn complete_data_status(one: &CompetitionPage) -> Status {
+fn complete_data_status(competition: &CompetitionPage) -> Status {
     // Other variants have no published checksums, so there is nothing to verify.
-    if one.is_other_variant()
-        && one
+    if competition.is_other_variant()
+        && competition
             .files
             .iter()
             .all(|file| file.compared == OutputComparison::OtherVariant)
@@ -77,11 +77,13 @@ fn complete_data_status(one: &CompetitionPage) -> Status {
             mark: None,
         };
     }
-    let level = match &one.comparability {
+    let level = match &competition.comparability {
         None => CompetitionStatus::Fair,
         Some(comparability) => match comparability.mark() {
             None => CompetitionStatus::Good,
-            Some(_) if comparability.is_own() && one.sets.is_empty() => CompetitionStatus::Good,
+            Some(_) if comparability.is_own() && competition.sets.is_empty() => {
+                CompetitionStatus::Good
+            }
             Some(_) if !comparability.is_own() && comparability.differs() => CompetitionStatus::Bad,
             Some(_) => CompetitionStatus::Fair,
         },
@@ -89,7 +91,7 @@ fn complete_data_status(one: &CompetitionPage) -> Status {
     Status {
         level,
         words: "prepared",
-        mark: match &one.comparability {
+        mark: match &competition.comparability {
             None => Some("not verified"),
             Some(comparability) => comparability.mark(),
         },

@@ -232,7 +232,10 @@ impl DrawnValue {
             Draw::Choice { of } => vec![of],
             Draw::Sample { low, high, count } => vec![low, high, count],
         };
-        let when = self.when.iter().flat_map(|one| [&one.left, &one.right]);
+        let when = self
+            .when
+            .iter()
+            .flat_map(|condition| [&condition.left, &condition.right]);
         operands.into_iter().chain(when)
     }
 
@@ -396,11 +399,11 @@ struct DrawRow<'r> {
 impl DrawRow<'_> {
     /// Draws a value. `None` if its condition is false.
     fn draw(&self, value: &DrawnValue, rng: &mut Rng) -> Result<Option<DrawnCell>, StepError> {
-        for one in &value.when {
-            let (left, right) = (self.number(&one.left), self.number(&one.right));
+        for condition in &value.when {
+            let (left, right) = (self.number(&condition.left), self.number(&condition.right));
             let holds = left
                 .zip(right)
-                .is_some_and(|(left, right)| one.operator.holds(left, right));
+                .is_some_and(|(left, right)| condition.operator.holds(left, right));
             if !holds {
                 return Ok(None);
             }
@@ -470,7 +473,7 @@ impl DrawRow<'_> {
             Operand::Number(number) => return Some(*number),
             Operand::Column(name) => name,
         };
-        if let Some((_, cell)) = self.drawn.iter().find(|(one, _)| one == name) {
+        if let Some((_, cell)) = self.drawn.iter().find(|(drawn_name, _)| drawn_name == name) {
             return match cell.as_ref()? {
                 DrawnCell::Integer(value) => Some(*value as f64),
                 DrawnCell::Number(value) => Some(*value),
@@ -485,7 +488,7 @@ impl DrawRow<'_> {
             Operand::Number(number) => return integer_of(*number),
             Operand::Column(name) => name,
         };
-        if let Some((_, cell)) = self.drawn.iter().find(|(one, _)| one == name) {
+        if let Some((_, cell)) = self.drawn.iter().find(|(drawn_name, _)| drawn_name == name) {
             return match cell.as_ref()? {
                 DrawnCell::Integer(value) => Some(*value),
                 DrawnCell::Number(_) | DrawnCell::Text(_) => None,
