@@ -154,7 +154,7 @@ impl StoreError {
         }
     }
 
-    /// Same as [`writing`](Self::writing), for actions for which the number of bytes is unknown.
+    /// Same as [`writing`](Self::writing), for actions that write an unknown number of bytes, or none.
     pub(crate) fn io(action: &'static str, path: &Path, source: io::Error) -> Self {
         Self::writing(action, path, 0, source)
     }

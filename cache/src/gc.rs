@@ -92,8 +92,8 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError::InUse`] if a run is using the store (except in a dry run). [`StoreError::LockLost`] if this
-    /// process was suspended and a run has started since. Also if a directory cannot be listed or an entry cannot be
-    /// removed.
+    /// process was suspended and a run has started since. Also returns an error if a directory cannot be
+    /// listed or an entry cannot be removed.
     pub fn gc(&self, options: &GcOptions) -> Result<GcReport, StoreError> {
         let lock = self.lock_for_gc(options)?;
         let mut collection = self.survey(options)?;
@@ -299,7 +299,7 @@ impl Collection {
         }
     }
 
-    /// Drops the entries for whose keys `unwanted` returns true.
+    /// Drops the entries whose key satisfies `unwanted`.
     pub(crate) fn drop_entries(&mut self, unwanted: impl Fn(&Digest) -> bool) {
         for entry in std::mem::take(&mut self.entries) {
             match unwanted(&entry.key) {

@@ -18,7 +18,7 @@ use crate::lease::{Lease, Mode};
 use crate::machine::is_shared;
 use crate::{Digest, Store, StoreError};
 
-/// Pause between two attempts to take a lock for which blocking is not possible.
+/// Pause between two attempts to take a lock that the system cannot wait for.
 const RETRY_PAUSE: Duration = Duration::from_millis(50);
 
 /// Suffix of the directory that holds the leases of a lock.

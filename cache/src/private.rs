@@ -117,7 +117,7 @@ impl Store {
     /// file systems, the copy shares its blocks.
     ///
     /// # Errors
-    /// Same as for [`open_object`](Self::open_object). Also if the copy cannot be written.
+    /// The errors of [`open_object`](Self::open_object), and an error if the copy cannot be written.
     /// [`StoreError::ReadOnlyHandle`] if the object is not private yet and this handle may not change the store.
     pub fn open_private(&self, digest: &Digest) -> Result<PrivateObject, StoreError> {
         let object = self.open_object(digest)?;

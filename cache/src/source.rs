@@ -136,8 +136,8 @@ impl Store {
     /// the record. Calls `progress` with the number of bytes of each read.
     ///
     /// # Errors
-    /// [`StoreError::Changed`] if the file is modified while it is read. Also if the file cannot be read or the record
-    /// cannot be written.
+    /// [`StoreError::Changed`] if the file is modified while it is read. Also returns an error if the file cannot be read
+    /// or the record cannot be written.
     pub fn ingest(
         &self,
         path: &Path,
@@ -195,8 +195,8 @@ impl Store {
     /// `path` must already name the file, and no program may write to it any more.
     ///
     /// # Errors
-    /// [`StoreError::Changed`] if `path` names a different file. Also if the file cannot be examined or the record
-    /// cannot be written.
+    /// [`StoreError::Changed`] if `path` names a different file. Also returns an error if the file cannot be
+    /// examined or the record cannot be written.
     pub fn remember_source(
         &self,
         path: &Path,
@@ -240,7 +240,8 @@ impl Store {
     /// the record was created.
     ///
     /// # Errors
-    /// [`StoreError::Changed`] if the file has changed. Also if it cannot be read or the record cannot be written.
+    /// [`StoreError::Changed`] if the file has changed. Also returns an error if it cannot be read or the
+    /// record cannot be written.
     pub fn add_sha256(
         &self,
         path: &Path,

@@ -14,7 +14,7 @@ use crate::link::LinkMode;
 use crate::stamp::Stamp;
 use crate::{Digest, Permit, StoreError, Threads, Tier, free_space, leftovers};
 
-/// The content of `CACHEDIR.TAG`, because of which backup and search programs skip the directory.
+/// The content of `CACHEDIR.TAG`. Backup and search programs skip a directory that contains this file.
 const CACHE_TAG: &[u8] = b"Signature: 8a477f597d28d172789f06886806bc55\n\
 # This directory is a cache of prep. You can delete it; prep will create it again.\n";
 

@@ -1,4 +1,4 @@
-//! Damaged objects and records are detected, never returned, reported, and repaired.
+//! Damaged objects and records are detected, reported and repaired, and never returned.
 
 use crate::common;
 use std::fs;

@@ -267,7 +267,7 @@ fn waiting_for_a_removed_lock_file_continues_with_the_new_one() -> Outcome {
     });
     // If the waiting thread has not started by then, the test proves nothing, but it does not fail.
     std::thread::sleep(Duration::from_millis(100));
-    // Remove the lock file, as a garbage collector does that gets the lock between the two holders.
+    // Remove the lock file, as a garbage collector would if it got the lock between the two holders.
     for file in fs::read_dir(store.root().join("locks"))? {
         fs::remove_file(file?.path())?;
     }

@@ -143,7 +143,7 @@ impl SplitAlgorithm {
 /// ```
 ///
 /// # Errors
-/// [`SplitError`] if keys are missing, not supported or sparse, or if their number differs from that of the rows; also
+/// [`SplitError`] if keys are missing, not supported or sparse, or if their number differs from that of the rows, or
 /// if the method rejects the sizes.
 pub fn split(
     method: &SplitAlgorithm,

@@ -166,7 +166,7 @@ static OBSERVATIONS: Mutex<Option<HashMap<PathBuf, LastContent>>> = Mutex::new(N
 
 #[derive(Clone, Copy, Debug)]
 struct Observation {
-    /// Minimum time for which the file has had this content.
+    /// The file has had this content for at least this time.
     same_for: Duration,
     /// Whether the file had a different content before.
     has_changed: bool,

@@ -77,7 +77,7 @@ enum Status {
     Runs,
     Suspended,
     Dead,
-    /// Another process has its number.
+    /// The process has died, and another process has its number.
     Reused,
 }
 

@@ -4,7 +4,7 @@
 
 use crate::model::search::{Model, check};
 
-/// The rules of the protocol. Without any one of them, the protocol is wrong.
+/// The rules of the protocol. If any single rule is disabled, the protocol is wrong.
 #[derive(Clone, Copy, Debug)]
 struct Rules {
     /// The linker examines the file that it linked, and not the file that it opened.

@@ -101,8 +101,8 @@ pub fn each_manifest<'i, T: Send>(
     Ok(found.into_iter().map(|(_, id, one)| (id, one)).collect())
 }
 
-/// After a restart of the system, reads the files that were published before it once, because a loss of power may have
-/// truncated them.
+/// After a restart of the system, verifies all files that were published before the restart, because a loss of power may
+/// have truncated them. Each file is read once.
 ///
 /// # Errors
 /// Returns an error if a manifest cannot be read or written.

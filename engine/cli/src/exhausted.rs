@@ -2,8 +2,8 @@
 //! the file size limit fail with an error.
 //!
 //! * **Threads.** This workspace can run without additional threads, but libraries panic if they cannot start one.
-//!   The panic hook then ends the program. Unwinding is not enough, because a runtime of which only some threads were
-//!   started waits forever.
+//!   The panic hook then ends the program. Unwinding is not enough, because a runtime waits forever if only some of its
+//!   threads were started.
 //! * **Memory.** After a failed allocation, the standard library prints the size and aborts. The allocator records
 //!   the failure, and the handler of the abort signal ends the program. Libraries that handle failed allocations get an
 //!   error as usual.

@@ -98,7 +98,8 @@ impl Environment {
         }
     }
 
-    /// Returns Kaggle's settings. The directories are those in which Kaggle's own client searches its files.
+    /// Returns Kaggle's settings. They include the directories in which Kaggle's own client
+    /// searches for its files.
     fn kaggle(&self) -> Kaggle {
         let config = self
             .path("XDG_CONFIG_HOME")

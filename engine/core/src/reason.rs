@@ -1,4 +1,4 @@
-//! The reasons for which a step runs.
+//! The reasons why steps run.
 
 use prep_cache::Digest;
 use serde::{Deserialize, Serialize};

@@ -51,7 +51,7 @@ pub enum NodeState {
 }
 
 impl NodeState {
-    /// Returns the reason for which a node in this state runs.
+    /// Returns the reason why a node in this state runs.
     pub(crate) fn reason(&self) -> Reason {
         match self {
             NodeState::Stale { reason, .. } => reason.clone(),
@@ -73,7 +73,7 @@ pub struct MissingObject {
 }
 
 impl MissingObject {
-    /// Returns the reason for which the step that produces the object runs.
+    /// Returns the reason why the step that produces the object runs.
     pub(crate) fn reason(&self) -> Reason {
         let object = self.object;
         match self.is_unstored {

@@ -80,7 +80,7 @@ impl TestEngine {
         self.graph.add("x", name, action, Vec::new()).unwrap()
     }
 
-    /// Takes the lock of a step, as another process does that runs the step.
+    /// Takes the lock of a step, as another process would while it runs the step.
     fn hold(&self, node: NodeId) -> LockGuard {
         let context = Context::new(self.store.clone(), self.limits, Cancel::default());
         let resolution = resolve(&self.graph, &context, "v1").unwrap();

@@ -121,7 +121,7 @@ impl fmt::Display for BundleDigest {
 /// The text of [`BundleStatus::Verified`].
 const VERIFIED: &str = "verified";
 
-/// Whether `bundle`, the value of the fact `bundle`, is that of a verified bundle.
+/// Whether `bundle`, the value of the fact `bundle`, describes a verified bundle.
 fn is_verified(bundle: &str) -> bool {
     bundle
         .split_once(' ')

@@ -119,7 +119,7 @@ pub fn build(
 /// Adds the steps of the tables that a query reads, and the sink that runs it. Returns the sink.
 ///
 /// # Errors
-/// If the query reads an unknown table, or as for [`build`].
+/// The errors of [`build`], and an error if the query reads an unknown table.
 pub fn build_preview(
     graph: &mut Graph,
     pipeline: &Pipeline,

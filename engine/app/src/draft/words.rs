@@ -64,7 +64,7 @@ const RESERVED: [&str; 60] = [
     "where",
 ];
 
-/// Returns a column name for a query. The name is quoted unless it is a plain word in lower case.
+/// Writes a column in a query, quoted unless it is a plain word in lower case.
 pub fn sql_name(name: &str) -> String {
     let plain = name.starts_with(|c: char| c.is_ascii_lowercase())
         && name
@@ -77,12 +77,12 @@ pub fn sql_name(name: &str) -> String {
     }
 }
 
-/// Returns a text as an SQL string literal.
+/// Writes a text in a query.
 pub fn sql_text(text: &str) -> String {
     format!("'{}'", text.replace('\'', "''"))
 }
 
-/// Returns a text as a YAML scalar. It is quoted if YAML could read it as another value.
+/// Writes a text in YAML, quoted if YAML could read it as another value.
 pub fn yaml(text: &str) -> String {
     let word = text.to_ascii_lowercase();
     let plain = text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')

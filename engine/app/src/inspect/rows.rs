@@ -1,7 +1,7 @@
-//! The first rows of a table of a pipeline, or of a query over its tables.
+//! Returns the first rows of a table of a pipeline, or of a query over its tables.
 //!
-//! A run with a sink in place of the outputs: only the tables that the query needs are made, and tables in the cache are
-//! reused. The sink keeps the first rows and counts the cells of all others, so the result needs little memory.
+//! This is a run in which a sink replaces the outputs. The run computes only the tables that the query needs, and reuses
+//! tables in the cache. The sink keeps the first rows and counts the cells of all others, so the result needs little memory.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -24,7 +24,7 @@ use crate::task::{PreparationOptions, Task};
 /// The name of the query in errors.
 const NAME: &str = "rows";
 
-/// The table or query that a person looks at.
+/// The table or query whose rows a user requests.
 #[derive(Debug, Clone)]
 pub enum PreviewSource {
     /// A table, by its name.
@@ -33,7 +33,7 @@ pub enum PreviewSource {
     Query(String),
 }
 
-/// A query in place of the outputs of a pipeline. Part of the options of a task.
+/// A query that replaces the outputs of a pipeline, as part of the options of a task.
 #[derive(Debug, Clone)]
 pub struct ViewOptions {
     /// The query.
@@ -66,12 +66,12 @@ pub struct RowsColumn {
     pub declared: bool,
     /// Number of cells that are not missing.
     pub filled: u64,
-    /// Number of different values. `None` if they are too many to count.
+    /// Number of different values. `None` if there are too many to count.
     pub distinct: Option<u64>,
 }
 
 impl ViewOptions {
-    /// Replaces the outputs of a loaded pipeline by the query, and returns the preview to make.
+    /// Replaces the outputs of a loaded pipeline with the query. Returns the request for the preview.
     ///
     /// # Errors
     /// If the query is not valid for the pipeline's tables.
@@ -87,7 +87,7 @@ impl ViewOptions {
             return Err(found.into());
         }
         loaded.checksums = None;
-        // Errors of tables have their places in the pipeline's file.
+        // Errors about tables have positions in the pipeline's file, not in the query.
         let file = Arc::clone(&loaded.pipeline.source);
         let mut pipeline = reading.pipeline;
         let query = pipeline.checks.pop().map(|check| check.query);

@@ -74,7 +74,7 @@ pub(crate) fn bundle(id: &str, pipeline: &Pipeline, task: &Task) -> KaggleBundle
     )
 }
 
-/// Wraps a source so that it is searched in the mirror first, if a remote is configured. `name` is the name of the
+/// Wraps a source so that its file is first searched for in the mirror, if a remote is configured. `name` is the name of the
 /// source in the cache.
 fn mirrored(
     settings: &Settings,

@@ -36,7 +36,7 @@ pub(super) struct Task {
 /// The result of a task.
 pub(super) struct TaskResult {
     pub id: NodeId,
-    /// The state because of which the node had to run. `None` if it was up to date, or if its state could not be
+    /// The state that required the node to run. `None` if it was up to date, or if its state could not be
     /// determined.
     pub state: Option<NodeState>,
     /// `Ok(None)` if another process holds the node's lock.

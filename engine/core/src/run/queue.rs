@@ -23,7 +23,7 @@ pub(super) struct NodeQueue {
 pub(super) struct WaitStart {
     /// The node became ready.
     pub ready: Instant,
-    /// The lock of the node was first found taken.
+    /// The node was first set aside because its lock was taken.
     pub blocked: Option<Instant>,
 }
 

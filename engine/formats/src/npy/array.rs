@@ -81,7 +81,7 @@ impl<R: ReadAt + Clone> NpyArray<R> {
         }
     }
 
-    /// Appends the bytes of rows in the given order. Runs of consecutive rows are read at once.
+    /// Appends the bytes of rows in the given order. Consecutive rows are read with one call.
     pub(super) fn read_rows(&self, rows: &[u64], bytes: &mut Vec<u8>) -> Result<(), NpyError> {
         let (rows_in_file, row_bytes) = (self.header.rows(), self.header.row_bytes());
         for run in rows.chunk_by(|row, next| row.checked_add(1) == Some(*next)) {

@@ -1,10 +1,10 @@
-//! Writes graphs in the language of Graphviz.
+//! Writes graphs in DOT, the language of Graphviz.
 
 use std::fmt::Write as _;
 
 use super::layers::Drawing;
 
-/// Returns a graph in the language of Graphviz.
+/// Returns a graph in DOT.
 pub fn dot(title: &str, drawing: &Drawing) -> String {
     let mut dot = format!(
         "digraph {} {{\n  rankdir=LR;\n  node [shape=box];\n",

@@ -2,7 +2,7 @@
 //!
 //! A column's values are counted by their hashes of 64 bits. With a million different values, the probability of a wrong
 //! count is below one in ten million. All columns share one limit. When it is reached, the column with the most
-//! different values is given up, so columns with few values are always counted.
+//! different values is no longer counted. So columns with few values are always counted.
 
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hasher};
@@ -19,7 +19,7 @@ pub(super) const MAX_BYTES: u64 = MAX_HASHES as u64 * 9 * 3;
 
 /// The counts of several columns.
 pub(super) struct DistinctCounts {
-    /// `None` for a column that was given up.
+    /// `None` for a column that is no longer counted.
     columns: Vec<Option<HashSet<u64>>>,
     hashes: usize,
     max_hashes: usize,
@@ -66,7 +66,7 @@ impl DistinctCounts {
         }
     }
 
-    /// The numbers of different values; `None` for a column that was given up.
+    /// The numbers of different values; `None` for a column that is no longer counted.
     pub(super) fn finish(self) -> impl Iterator<Item = Option<u64>> {
         let columns = self.columns.into_iter();
         columns.map(|column| column.map(|seen| seen.len() as u64))

@@ -1,6 +1,6 @@
 //! Previews: the first rows of a query over the tables of a pipeline, and facts about its columns.
 //!
-//! A preview is for a person who writes a pipeline. [`build_preview`](crate::build_preview) makes a graph with the tables
+//! A preview is for a person who writes a pipeline. [`build_preview`](crate::build_preview) builds a graph with the tables
 //! that the query reads, and a sink that runs the query. The sink reads the result once, batch by batch. It keeps the
 //! first rows and counts cells, so a preview of a large table needs no more memory than the query itself, and the
 //! limited memory of the [`distinct`] counts. Nothing is stored or published.
@@ -49,12 +49,12 @@ pub struct PreviewColumn {
     pub distinct: Option<u64>,
 }
 
-/// A preview to make, and the place for its result. Clones share the place.
+/// A request for a preview, and its result after the run. Clones share the result.
 #[derive(Debug, Clone)]
 pub struct PreviewRequest {
     /// The query.
     pub query: Query,
-    /// Its text, for the places of errors.
+    /// The text of the query, so that errors have a position in it.
     pub source: Arc<SourceFile>,
     /// Maximum number of rows that are kept.
     pub limit: usize,
@@ -148,7 +148,7 @@ fn preview(run: QueryRun<'_>, limit: usize) -> Result<Preview, StepError> {
     Ok(preview)
 }
 
-/// Names a type like the types of the language.
+/// Returns the name that the pipeline language has for a type.
 fn type_name(data_type: &DataType) -> &'static str {
     match data_type {
         DataType::Boolean => ColumnKind::Boolean.name(),
@@ -160,7 +160,7 @@ fn type_name(data_type: &DataType) -> &'static str {
     }
 }
 
-/// The first rows of a batch as texts.
+/// Returns the first rows of a batch as texts.
 fn first_rows(batch: &RecordBatch, count: usize) -> Result<Vec<Vec<Option<String>>>, StepError> {
     if count == 0 {
         return Ok(Vec::new());

@@ -18,7 +18,8 @@ use crate::value::{RowPositions, Tree, TreeFile};
 ///
 /// `file` is the path, `path` the part of it below the pattern's directories without wildcards, `dir` the path without
 /// the name, and `folder` the last part of `dir`. `stem` is the name without the last extension, and `ext` that
-/// extension without its dot. `size` is in bytes. The names of the pattern follow.
+/// extension without its dot. `size` is in bytes. The last columns are the named parts of the
+/// pattern.
 pub(crate) fn listing_schema(pattern: &FilePattern, rows: u64) -> Schema {
     let columns = names(pattern).map(|name| ColumnSchema {
         name: name.to_owned(),

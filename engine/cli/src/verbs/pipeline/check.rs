@@ -1,4 +1,4 @@
-//! `prep pipeline check`: for editors and commit hooks.
+//! `prep pipeline check`: checks pipeline files, for editors and commit hooks.
 
 use std::path::PathBuf;
 
@@ -27,7 +27,7 @@ pub struct CheckArgs {
     files: Vec<PathBuf>,
 }
 
-/// A mistake, for programs.
+/// A mistake in the JSON output.
 #[derive(Debug, Serialize)]
 struct Mistake {
     file: String,

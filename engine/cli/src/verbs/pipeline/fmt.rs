@@ -1,4 +1,4 @@
-//! `prep pipeline fmt`: one layout for pipeline files.
+//! `prep pipeline fmt`: formats pipeline files.
 
 use std::path::PathBuf;
 

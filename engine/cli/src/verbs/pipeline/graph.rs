@@ -1,4 +1,4 @@
-//! `prep pipeline graph`: the steps of a competition as a picture.
+//! `prep pipeline graph`: draws the steps of a competition.
 
 use clap::{Args, ValueEnum};
 use prep_report::graph::{Drawing, dot, svg};

@@ -1,4 +1,4 @@
-//! `prep pipeline new | check | show | graph | fmt | schema`: for authors of pipelines.
+//! `prep pipeline new | check | show | graph | fmt | schema`: writes, checks, shows and draws pipelines.
 
 mod check;
 mod fmt;

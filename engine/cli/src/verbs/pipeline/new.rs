@@ -1,4 +1,4 @@
-//! `prep pipeline new`: a first pipeline for a new competition.
+//! `prep pipeline new`: writes a first pipeline for a new competition.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! `prep pipeline show`: pipelines with the definitions of their competitions, and rows of their tables.
+//! `prep pipeline show`: prints pipelines with the definitions of their competitions, or rows of their tables.
 
 use std::sync::Arc;
 
@@ -169,7 +169,7 @@ fn facts(rows: &Rows) -> String {
     format!("{}\n\n{}", units::count(rows.rows, "row"), table.render())
 }
 
-/// The pipelines; several are documents of one YAML stream.
+/// Returns the texts of the pipelines. Several pipelines become the documents of one YAML stream.
 fn texts(entries: &[&CatalogEntry]) -> Result<String, CliError> {
     let texts = entries.iter().map(|entry| entry.pipeline());
     let texts: Vec<&str> = texts.collect::<Result<_, _>>()?;

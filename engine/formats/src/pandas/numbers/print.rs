@@ -3,8 +3,8 @@
 use std::io::Write;
 use std::ops::Range;
 
-/// Appends the shortest decimal that parses back to `value`, in the format of Python's `repr`: with an exponent below
-/// 1e-4 and from 1e16, otherwise with a point. For NaN nothing is appended, as in `to_csv`.
+/// Appends the shortest decimal that parses back to `value`, in the format of Python's `repr`: with an exponent if
+/// the magnitude is below 1e-4 or at least 1e16, otherwise with a point. For NaN nothing is appended, as in `to_csv`.
 pub fn push_f64(out: &mut Vec<u8>, value: f64) {
     if value.is_nan() {
     } else if value.is_infinite() {

@@ -100,7 +100,7 @@ fn integer<T>(parse: impl Fn(&[u8]) -> Integer<T>) -> impl Fn(&[u8]) -> Option<T
     }
 }
 
-/// Concatenated texts. All texts are validated as UTF-8 at once, because most texts are short.
+/// Concatenated texts. They are validated as UTF-8 in one call, because most texts are short.
 pub(in crate::pandas) struct Texts {
     bytes: Vec<u8>,
     /// The offset of each text, followed by the end of the last text.

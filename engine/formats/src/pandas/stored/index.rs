@@ -89,7 +89,7 @@ impl RowIndex {
 pub(crate) struct IndexRecorder(Option<RowIndex>);
 
 impl IndexRecorder {
-    /// Starts recording. Memory for the maximum is reserved at once, because untouched pages take no memory. A growing
+    /// Starts recording. Memory for the maximum number of rows is reserved immediately, because untouched pages take no memory. A growing
     /// vector would need three times its size.
     pub fn begin() -> Self {
         Self(Some(RowIndex::with_capacity(MAX_RECORDED_ROWS)))

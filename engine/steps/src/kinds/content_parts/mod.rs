@@ -50,8 +50,8 @@ impl<'c> ContentParts<'c> {
 
     /// Appends `bytes` bytes at offset `at` of the file `path` to `out`.
     ///
+    /// # Errors
     /// If the file does not exist, ends before the requested part, or cannot be read.
-    /// If the file does not exist, is shorter, or cannot be read.
     pub fn read(
         &mut self,
         path: &str,

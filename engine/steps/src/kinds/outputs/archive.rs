@@ -223,7 +223,7 @@ fn store<A: ArchiveWriter<ArchiveOutput>>(
     out.commit(context, &opener, tree, bytes)
 }
 
-/// Writes a tree to an archive, except for the files for which a gap can be left.
+/// Writes a tree to an archive. Leaves gaps for the files that are written later.
 fn write<W>(
     context: &Context,
     opener: &Opener,

@@ -248,7 +248,7 @@ impl DrawnValue {
         ColumnSchema {
             name: self.name.clone(),
             kind,
-            // The text of an empty sample is empty, which is missing.
+            // An empty sample becomes an empty text, which is a missing cell.
             nullable: !self.when.is_empty() || matches!(self.draw, Draw::Sample { .. }),
         }
     }

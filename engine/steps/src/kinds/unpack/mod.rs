@@ -69,7 +69,7 @@ pub(crate) fn is_archive(segment: &str) -> bool {
     kind(segment).is_some()
 }
 
-/// Returns the suffix because of which a path is treated as an archive.
+/// Returns the suffix of a path that marks it as an archive, if it has one.
 pub(crate) fn archive_suffix(path: &str) -> Option<&'static str> {
     kind(path).map(|(suffix, _)| suffix)
 }

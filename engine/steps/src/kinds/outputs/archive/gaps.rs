@@ -1,4 +1,4 @@
-//! Writes members of an archive in a different order than that of the archive.
+//! Writes the members of an archive in a different order than they have in the archive.
 //!
 //! The members of an archive are sorted by path, but a compressed source archive can only be read efficiently from
 //! front to back. Therefore members that come from such an archive and have a known size are skipped at first, and gaps

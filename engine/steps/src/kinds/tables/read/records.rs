@@ -4,8 +4,8 @@
 //! integers become doubles if the column also has fractions or missing values, and values are printed like `to_csv`.
 //! Lists and objects must be declared `json`.
 //!
-//! With a dialect of pandas, the records themselves are those of its table: each record has all members, with the types
-//! of their columns. The types depend on the entire file or on a chunk of it, but they rarely change a record.
+//! With a dialect of pandas, the records themselves become rows of pandas' table: each record has all members, with the
+//! types of their columns. The types depend on the entire file or on a chunk of it, but they rarely change a record.
 //! Therefore all records are stored unchanged while the types are inferred. If the table would change a record, a
 //! second pass over the file is needed. In the remainder of the first pass, nested values are skipped.
 
