@@ -1,7 +1,7 @@
 //! Writes objects.
 //!
 //! The digest is computed while the bytes are written, so they are not read back. The file gets its final name only
-//! when it is complete. An object for which a file is not worthwhile can be written to memory instead.
+//! when it is complete. An object that is not worth a file can be written to memory instead.
 
 use std::fs::Permissions;
 use std::io::{self, Cursor, Seek, Write};

@@ -282,7 +282,7 @@ fn waiting_for_a_removed_lock_file_continues_with_the_new_one() -> Outcome {
 
 /// Lists of bundles' members are counted and removed, too.
 #[test]
-fn lists_of_bundles_members_are_counted_and_collected() -> Outcome {
+fn member_lists_of_bundles_are_counted_and_removed() -> Outcome {
     let (_dir, store) = empty_store()?;
     let lists = Store::bundle_lists(store.root());
     for (name, days) in [

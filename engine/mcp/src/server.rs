@@ -16,7 +16,7 @@ const VERSIONS: [&str; 3] = ["2025-06-18", "2025-03-26", "2024-11-05"];
 /// Maximum length of a message in bytes. Submissions are passed as paths, so messages are short.
 const MAX_MESSAGE_BYTES: u64 = 1 << 20;
 
-const INSTRUCTIONS: &str = "Competitions of MLE-bench on this system. `list` shows them, `describe` has the task and the files of one, \
+const INSTRUCTIONS: &str = "Competitions of MLE-bench on this system. `list` shows them, `describe` shows the task and the files of a competition, \
     `validate` checks a submission. All answers have a list `competitions`.";
 
 /// Settings of a server. Its tools can only access the files that these settings name.

@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn json_lines_are_a_table() {
+    fn json_lines_become_a_table() {
         let text = "{\"id\": \"007\", \"n\": 1, \"x\": 0.5, \"ok\": true, \"tags\": [1]}\n{\"id\": \"008\", \"n\": 2}\n";
         let table = table("a/train.jsonl", text).unwrap();
         let declared = table.declared.unwrap();

@@ -21,8 +21,8 @@ Examples:
   prep config
   prep config --remote s3://bucket/team --json
 
-Precedence, highest first: options, environment variables, the nearest prep.toml upwards from the current directory, that \
-of the data directory, and ~/.config/prep/prep.toml. An example:
+Precedence, highest first: options, environment variables, the nearest prep.toml in the current directory and its \
+parents, the prep.toml of the data directory, and ~/.config/prep/prep.toml. An example:
   data_dir = \"/data/mle-bench\"
   source = \"bundles\"                 # relative to the directory of the file
   memory = \"16GB\"

@@ -13,8 +13,8 @@ pub struct StepRow {
     pub millis: Option<u64>,
     /// The reason why the step last ran, as text.
     pub why: Option<String>,
-    /// The reason why the step would run now. `None` if it is up to date, or if it depends on another step's result
-    /// whether it runs.
+    /// The reason why the step would run now. `None` if it is up to date, or if another step's result
+    /// decides whether it runs.
     pub now: Option<String>,
 }
 

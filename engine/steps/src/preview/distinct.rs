@@ -79,7 +79,7 @@ mod tests {
     use arrow::array::{Int64Array, StringArray};
 
     #[test]
-    fn counts_values_over_batches_and_gives_up_the_largest() {
+    fn values_of_all_batches_are_counted_except_in_dropped_columns() {
         let mut counts = DistinctCounts::new(3);
         counts.max_hashes = 10;
         for batch in 0..3_i64 {

@@ -72,10 +72,12 @@ const LONG_EXAMPLES: &str = concat!(
     examples!(),
     "
 
-A line of a list is a JSON object: {\"competition_id\": \"ID\", \"submission_path\": \"PATH\"}. If an entry cannot be
-graded, for example because its competition is not prepared, the report lists it under `not_graded` and the others are graded.
+A line of a list is a JSON object: {\"competition_id\": \"ID\", \"submission_path\": \"PATH\"}. If an entry cannot be \
+graded, for example because its competition is not prepared, the report lists it under `not_graded`, and the other \
+entries are graded.
 
-A run is a directory ID_anything with submission/submission.csv. The runs of a group are those that its metadata.json names; without that file, its directories ID_anything. The list goes to DIR/submissions.jsonl.
+A run is a directory ID_anything with submission/submission.csv. The metadata.json of a group names its runs. Without \
+that file, the runs are its directories ID_anything. The list is written to DIR/submissions.jsonl.
 
 The exit code is 1 if a single submission is not valid. In a list, an invalid submission is a result with the score null."
 );
