@@ -192,7 +192,7 @@ impl ResolvedSettings {
             chosen
                 .or_else(|| environment.cache_home().map(|home| home.join(default)))
                 .ok_or_else(|| {
-                    CliError::usage("there is no home directory for the default directory")
+                    CliError::usage("the default directory is in the home directory, but no home directory is set")
                         .help(help)
                 })
         };

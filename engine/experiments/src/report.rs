@@ -101,14 +101,14 @@ pub fn parse(text: &str, path: &Path) -> Result<GradingReport, ExperimentsError>
         .iter()
         .enumerate()
         .map(|(index, entry)| {
-            run(entry).map_err(|problem| wrong(format!("entry {}: {problem}", index + 1)))
+            parse_run(entry).map_err(|problem| wrong(format!("entry {}: {problem}", index + 1)))
         })
         .collect::<Result<Vec<_>, _>>()?;
     runs.sort_by(|a, b| a.competition.cmp(&b.competition));
     Ok(GradingReport { runs })
 }
 
-fn run(entry: &Value) -> Result<GradedRun, String> {
+fn parse_run(entry: &Value) -> Result<GradedRun, String> {
     let Value::Object(entry) = entry else {
         return Err("it is not a JSON object".to_owned());
     };

@@ -195,7 +195,7 @@ fn by_rows(
     let of = if table.whole {
         format!("{} rows", table.rows)
     } else {
-        "columns of its first rows".to_owned()
+        "types of the first rows".to_owned()
     };
     let classes = match &rows.target {
         Target::OneHot { classes, .. } => {

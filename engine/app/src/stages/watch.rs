@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use parking_lot::{Mutex, MutexGuard};
 use prep_core::{Event, Reporter, StepOutcome};
 
-/// The kind of step that is the last one of a competition.
+/// The kind of the last step of each competition.
 pub const PUBLISH_STEP: &str = "publish";
 
 /// A reporter that measures times and deletes bundles, and passes all events on to `next`.

@@ -40,7 +40,7 @@ Examples:
 impl KeyArgs {
     pub fn call(&self, session: &CliSession) -> VerbResult {
         let directory = session.places.keys().ok_or_else(|| {
-            CliError::usage("there is no home directory for keys")
+            CliError::usage("keys are stored in the home directory, but no home directory is set")
                 .help("set XDG_CONFIG_HOME to a directory")
         })?;
         match &self.verb {

@@ -9,7 +9,7 @@ use serde::Serialize;
 pub(super) const DIALECT: SectionKey = SectionKey::optional(
     "dialect",
     KeyType::Word(DIALECTS),
-    "The library whose reading of JSON is reproduced. With the dialects of pandas, the members of a column declared text are converted to text in the record, too, like by `astype(str)`. Default: `python`.",
+    "The library whose reading of JSON is reproduced. With the dialects of pandas, the members of a column declared text are also converted to text in the record, as `astype(str)` does. Default: `python`.",
     "ujson",
 );
 
