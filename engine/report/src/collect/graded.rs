@@ -109,8 +109,8 @@ fn minute_of(time: &str) -> String {
     minute.replace('T', "\u{a0}")
 }
 
-/// Computes the metrics of each experiment, for each of upstream's sets in which all competitions were graded. If there
-/// is no such set, uses all graded competitions.
+/// Computes the metrics of each experiment, for each of upstream's sets in which all competitions were graded. If no set
+/// is complete, uses all graded competitions.
 pub fn experiments(graded: &[GradedExperiment]) -> Experiments {
     let mut run: Vec<String> = graded
         .iter()
