@@ -143,7 +143,7 @@ fn step_text(id: &str, step: &RerunStep) -> String {
         RerunResult::Differs { differences } => {
             let lines = differences
                 .iter()
-                .map(|difference| difference(&name, difference));
+                .map(|difference| difference_text(&name, difference));
             lines.collect()
         }
         RerunResult::Unrecorded => format!("not in the cache: {name}\n"),
@@ -154,7 +154,7 @@ fn step_text(id: &str, step: &RerunStep) -> String {
     }
 }
 
-fn difference(name: &str, difference: &Difference) -> String {
+fn difference_text(name: &str, difference: &Difference) -> String {
     let place = match difference.recorded_in {
         RerunPlace::Cache => "cache",
         RerunPlace::Remote => "remote",

@@ -62,9 +62,12 @@ impl KeyArgs {
             Verb::List => {
                 let mut keys = Vec::new();
                 let mut exit = Exit::Success;
-                for key in SigningKey::all(&directory) {
-                    match key {
-                        Ok(key) => keys.push((key.name().to_owned(), key.public().to_string())),
+                for signing_key in SigningKey::all(&directory) {
+                    match signing_key {
+                        Ok(signing_key) => keys.push((
+                            signing_key.name().to_owned(),
+                            signing_key.public().to_string(),
+                        )),
                         Err(error) => {
                             exit = Exit::Machine;
                             session.printer.error(&key(error));
