@@ -77,7 +77,7 @@ impl Error {
         };
         let cause = match error.kind() {
             ErrorKind::InvalidData => "it is not UTF-8 text".to_owned(),
-            _ => error.to_string(),
+            _ => chain(error),
         };
         Error::new(
             failure,
@@ -87,7 +87,7 @@ impl Error {
 
     /// An error when creating or writing a file or directory. It is always a system error.
     pub fn writing(what: &str, path: &Path, error: &io::Error) -> Error {
-        let message = format!("cannot {what} {}: {error}", path.display());
+        let message = format!("cannot {what} {}: {}", path.display(), chain(error));
         Error::new(Failure::Machine, message)
     }
 

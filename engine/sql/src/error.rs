@@ -362,6 +362,9 @@ fn root_message(error: &DataFusionError) -> String {
     {
         return format!("invalid regular expression: {fault}");
     }
+    if let DataFusionError::External(error) = root {
+        return prep_failure::chain(error.as_ref());
+    }
     for prefix in [
         "Error during planning: ",
         "Schema error: ",

@@ -157,7 +157,7 @@ fn columns(left: &LogicalPlan, right: &LogicalPlan) -> Option<QueryError> {
         let classes = (TypeClass::new(a.data_type()), TypeClass::new(b.data_type()));
         if are_incompatible(classes.0, classes.1) {
             let message = format!(
-                "column `{}` is {}in one SELECT and {} in another",
+                "column `{}` is {} in one SELECT and {} in another",
                 a.name(),
                 classes.0.name(),
                 classes.1.name()

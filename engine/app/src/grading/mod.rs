@@ -209,7 +209,7 @@ impl Grading {
         submission::exists(path).then(|| {
             let outcome = File::open(path).and_then(|file| self.grade_file(&file));
             outcome.unwrap_or_else(|error| {
-                let message = format!("cannot read `{}`: {error}", path.display());
+                let message = format!("cannot read `{}`: {}", path.display(), chain(&error));
                 GradeOutcome::Invalid(Refusal::new(RefusalKind::Unreadable, message))
             })
         })

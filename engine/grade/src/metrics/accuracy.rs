@@ -12,7 +12,7 @@ use crate::table::target::{LABELS_AS, Labels, LabelsAs, TargetKind};
 pub(super) static KIND: MetricKind = MetricKind {
     definition: Definition {
         name: "accuracy",
-        summary: "The share of rows whose label is right.",
+        summary: "The fraction of rows whose label is correct.",
         details: "Integers are compared by value, so `1` equals `1.0`; booleans are 0 and 1. Fractions, infinite and \
                   missing labels are invalid. Text never equals a number. If the labels of only one table are text, \
                   the score is 0, except that the submission is invalid if neither table has more than two different \

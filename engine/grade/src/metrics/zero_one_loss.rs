@@ -13,7 +13,7 @@ use crate::table::target::LabelsAs;
 pub(super) static KIND: MetricKind = MetricKind {
     definition: Definition {
         name: "zero_one_loss",
-        summary: "The share of rows whose label is wrong.",
+        summary: "The fraction of rows whose label is wrong.",
         details: "1 - accuracy. Labels are read as in `accuracy`.",
         source: "sklearn.metrics.zero_one_loss",
         shorthand: Some("column"),
