@@ -30,6 +30,9 @@ const SHIFT_TOLERANCE: i64 = 8;
 /// Minimum fraction of the remaining variance that the answers of these training files explain beyond the baseline.
 const MIN_VARIANCE: f64 = 0.05;
 
+/// For each fingerprint, the training files that have it, by their index, and its position in them.
+type FilesOfFingerprint = HashMap<u32, Vec<(usize, (u32, u16))>>;
+
 pub(super) fn find(view: &View<'_>, tests: &mut Tests) -> Vec<LeakFinding> {
     let media = [Medium::Picture, Medium::Sound];
     media
@@ -48,7 +51,7 @@ fn find_sharing(view: &View<'_>, medium: Medium, tests: &mut Tests) -> Option<Le
     let row_of: HashMap<&str, usize> = ids.iter().map(|id| stem(id)).zip(0..).collect();
     let known = world.gallery.train.of_medium(medium);
     let equal: BTreeSet<(u64, u32)> = known.iter().map(|file| file.content).collect();
-    let mut files_of: HashMap<u32, Vec<(usize, (u32, u16))>> = HashMap::new();
+    let mut files_of = FilesOfFingerprint::new();
     for (number, file) in known.iter().enumerate() {
         for print in &file.prints {
             let files = files_of.entry(print.hash).or_default();
@@ -110,11 +113,7 @@ fn find_sharing(view: &View<'_>, medium: Medium, tests: &mut Tests) -> Option<Le
 }
 
 /// Returns the training file that shares the most fingerprints with the same shift.
-fn sharing(
-    file: &Sketched,
-    files_of: &HashMap<u32, Vec<(usize, (u32, u16))>>,
-    medium: Medium,
-) -> Option<usize> {
+fn sharing(file: &Sketched, files_of: &FilesOfFingerprint, medium: Medium) -> Option<usize> {
     let cell = match medium {
         Medium::Sound => 1,
         _ => SHIFT_TOLERANCE,
