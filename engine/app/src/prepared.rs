@@ -95,7 +95,7 @@ pub fn each_manifest<'i, T: Send>(
         Ok(found.map(|found| (place, id.as_str(), found)))
     };
     let found = context.map_parallel(ids.len(), 0, || (), each);
-    let found = found.map_err(|error| Error::from(error))?;
+    let found = found.map_err(Error::from)?;
     let mut found: Vec<_> = found.into_iter().flatten().collect();
     found.sort_unstable_by_key(|(place, ..)| *place);
     Ok(found.into_iter().map(|(_, id, one)| (id, one)).collect())
