@@ -21,7 +21,7 @@ pub struct AuditFinding {
     pub cells: u64,
     /// Why this is the cause.
     pub proof: Option<String>,
-    /// The first few differences, with both values. At most [`MAX_EXAMPLES`].
+    /// The first few differences, with both values. At most `MAX_EXAMPLES`.
     pub examples: Vec<String>,
 }
 
