@@ -22,23 +22,23 @@ use super::records::{is_records, records};
 use crate::error::Error;
 
 /// Maximum bytes of a table that are read on Kaggle.
-pub const FRONT: usize = 1 << 20;
+pub const MAX_PREVIEW_BYTES: usize = 1 << 20;
 /// Maximum bytes of a table whose values are inspected.
 const MAX_VALUE_BYTES: usize = 64 << 20;
 /// Maximum bytes of a table that are read for its types.
 const MAX_READ_BYTES: u64 = 2 << 30;
 /// Maximum bytes of a deflated archive inside the bundle that are held in memory.
-const INNER: u64 = 512 << 20;
-/// If a directory has more tables, they are treated as files.
-const TABLES: usize = 12;
-/// Maximum names of files that are kept to compare with identifiers.
-pub const NAMES: usize = 200_000;
+const MAX_INNER_BYTES: u64 = 512 << 20;
+/// Maximum number of tables in a directory. If there are more, they are treated as files.
+const MAX_TABLES: usize = 12;
+/// Maximum number of file names that are stored to compare with identifiers.
+pub const MAX_NAMES: usize = 200_000;
 /// Maximum number of directories whose files have the same names.
 const MAX_PARALLEL: usize = 6;
 /// Bytes of a table from which the delimiter is inferred.
 const SNIFFED_BYTES: u64 = 1 << 18;
 /// Lines of a table from which the delimiter is inferred.
-const SNIFFED: usize = 100;
+const SNIFFED_LINES: usize = 100;
 
 /// A bundle.
 #[derive(Debug, Default)]
@@ -238,7 +238,7 @@ impl Walk<'_> {
             }
             let few = tables
                 .get(&folder(&entry.path))
-                .is_some_and(|count| *count <= TABLES);
+                .is_some_and(|count| *count <= MAX_TABLES);
             let open = || match entry.open(base) {
                 Ok(member) => Ok(Box::new(member.take(MAX_READ_BYTES)) as Box<dyn Read>),
                 Err(error) => Err(NoTable::Unreadable(error.to_string())),
@@ -264,7 +264,7 @@ impl Walk<'_> {
                 }
                 Err(_) => false,
             },
-            Ok(None) if entry.size <= INNER => {
+            Ok(None) if entry.size <= MAX_INNER_BYTES => {
                 let mut bytes = Vec::new();
                 let Ok(mut member) = entry.open(base) else {
                     return false;
@@ -424,7 +424,7 @@ pub fn usual_delimiter(path: &str) -> u8 {
 /// lines as in the header.
 fn delimiter(path: &str, begin: &[u8]) -> u8 {
     let usual = usual_delimiter(path);
-    let mut lines = begin.split(|byte| *byte == b'\n').take(SNIFFED);
+    let mut lines = begin.split(|byte| *byte == b'\n').take(SNIFFED_LINES);
     let header = fields(lines.next().unwrap_or_default());
     let header = header.as_slice();
     if header.contains(&usual) {
@@ -553,7 +553,7 @@ fn group(top: &str, suffix: &str, paths: &[String]) -> FileGroup {
     };
     let names = paths
         .iter()
-        .take(NAMES)
+        .take(MAX_NAMES)
         .filter_map(|path| path.rsplit('/').next());
     FileGroup {
         pattern: format!("{around}{between}{name}"),

@@ -8,12 +8,12 @@ use super::bundle::CsvFile;
 use super::guess::{Target, texts};
 
 /// Names of columns that are usually predicted, the most likely first.
-const TARGETS: [&str; 7] = [
+const USUAL_TARGETS: [&str; 7] = [
     "target", "label", "labels", "class", "outcome", "y", "survived",
 ];
 
 /// Words in names of columns whose rows belong together.
-const GROUPS: [&str; 11] = [
+const GROUP_WORDS: [&str; 11] = [
     "patient",
     "subject",
     "participant",
@@ -91,7 +91,7 @@ pub fn target<'t>(table: &'t CsvFile, id: Option<&str>) -> Option<&'t String> {
         Some(name.as_str()) != id && is_scalar(table, name) && !is_empty(table, name)
     };
     let names: Vec<&String> = names.filter(fits).collect();
-    let usual = TARGETS.iter().find_map(|usual| {
+    let usual = USUAL_TARGETS.iter().find_map(|usual| {
         let mut names = names.iter();
         names.find(|name| name.eq_ignore_ascii_case(usual)).copied()
     });
@@ -109,7 +109,9 @@ pub fn group(table: &CsvFile, id: &str, target: &Target) -> Option<String> {
         let different: BTreeSet<&Option<String>> = values.iter().collect();
         let repeats = different.len() * 6 <= values.len() * 5;
         let fits = repeats && different.len() >= MIN_GROUPS && !different.contains(&None);
-        let is_usual = GROUPS.iter().any(|word| name.to_lowercase().contains(word));
+        let is_usual = GROUP_WORDS
+            .iter()
+            .any(|word| name.to_lowercase().contains(word));
         fits.then_some((!is_usual, different.len(), name))
     });
     counted.min().map(|(_, _, name)| name.clone())
@@ -120,7 +122,7 @@ fn is_group_name(name: &str) -> bool {
     let lower = name.to_lowercase();
     let mut words = lower.split(|c: char| !c.is_alphanumeric());
     let camel = name.ends_with("Id") || name.ends_with("ID");
-    words.next_back() == Some("id") || camel || GROUPS.iter().any(|word| lower.contains(word))
+    words.next_back() == Some("id") || camel || GROUP_WORDS.iter().any(|word| lower.contains(word))
 }
 
 /// Returns which rows have no target.

@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 
 use prep_formats::pandas::{ColumnData, ColumnType, FrameColumn, ObjectValue};
 
-use super::bundle::{BundleContent, CsvFile, FileGroup, NAMES};
+use super::bundle::{BundleContent, CsvFile, FileGroup, MAX_NAMES};
 use super::columns::{self, MissingTargets, is_unique};
 
 /// Maximum classes of one-hot answers.
-const CLASSES: usize = 300;
+const MAX_CLASSES: usize = 300;
 
 /// Choices that the author has already made.
 #[derive(Debug, Clone, Default)]
@@ -29,7 +29,7 @@ pub struct Guess {
     pub notes: Vec<String>,
 }
 
-/// The thing to split.
+/// What a draft splits: the rows of a table, or files.
 pub enum SplitGuess {
     /// A table's rows.
     Rows(TargetTable),
@@ -290,7 +290,7 @@ fn by_sample(
 
 /// Finds a column of texts whose values are the names of the sample's columns.
 fn one_hot(table: &CsvFile, id: &str, targets: &[String]) -> Option<Target> {
-    if targets.len() < 2 || targets.len() > CLASSES {
+    if targets.len() < 2 || targets.len() > MAX_CLASSES {
         return None;
     }
     let columns = table
@@ -403,7 +403,7 @@ fn matching(bundle: &BundleContent, table: &CsvFile, id: &str) -> Vec<RowFiles> 
             let count = found(files, how, values);
             if count * 2 > values.len() && groups.iter().all(|(_, own)| own.group != group) {
                 // If there are more files than kept names, missing ones are unknown.
-                let missing = match files.count > NAMES {
+                let missing = match files.count > MAX_NAMES {
                     true => 0,
                     false => all.len() - found(files, how, &all),
                 };

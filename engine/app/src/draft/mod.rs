@@ -72,7 +72,8 @@ pub fn draft(
         None => {
             let network = network.get().map_err(|cause| local.not_fetched(cause))?;
             let cancel = Cancel::default();
-            let looked = network.preview(id, bundle::FRONT, bundle::is_table, &cancel)?;
+            let looked =
+                network.preview(id, bundle::MAX_PREVIEW_BYTES, bundle::is_table, &cancel)?;
             (bundle::remote(&looked, &settings.content_limits(1)), None)
         }
     };

@@ -1,7 +1,7 @@
 //! Writes names and texts for YAML and SQL.
 
 /// Words of SQL that need quotes as names.
-const RESERVED: [&str; 60] = [
+const RESERVED_WORDS: [&str; 60] = [
     "all",
     "and",
     "any",
@@ -70,14 +70,14 @@ pub fn sql_name(name: &str) -> String {
         && name
             .chars()
             .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
-        && !RESERVED.contains(&name);
+        && !RESERVED_WORDS.contains(&name);
     match plain {
         true => name.to_owned(),
         false => format!("\"{}\"", name.replace('"', "\"\"")),
     }
 }
 
-/// Writes a text in a query.
+/// Returns a text as a string literal of SQL.
 pub fn sql_text(text: &str) -> String {
     format!("'{}'", text.replace('\'', "''"))
 }
@@ -140,7 +140,7 @@ pub fn table_name(wanted: &str, taken: &[String]) -> String {
         Some(first) if first.is_ascii_alphabetic() => clean.to_owned(),
         _ => format!("files_{clean}").trim_end_matches('_').to_owned(),
     };
-    if RESERVED.contains(&name.as_str()) {
+    if RESERVED_WORDS.contains(&name.as_str()) {
         name.push_str("_table");
     }
     let base = name.clone();

@@ -12,10 +12,10 @@ use super::guess::{
 };
 use super::words::{sql_name, sql_text, table_name, yaml, yaml_query};
 
-/// Columns of one table that are listed.
-const COLUMNS: usize = 80;
-/// Further tables and groups of files that are listed.
-const FURTHER: usize = 20;
+/// Maximum number of columns of a table that the draft declares.
+const MAX_COLUMNS: usize = 80;
+/// Maximum number of other tables, of their columns, and of groups of files that the draft lists.
+const MAX_LISTED: usize = 20;
 
 /// Files that belong to rows.
 struct Join {
@@ -206,7 +206,7 @@ fn by_rows(
         Target::Columns(_) => false,
     };
     let _ = write!(out, "\ntables:\n  # {of}\n");
-    declaration(out, "  ", &read, table, COLUMNS);
+    declaration(out, "  ", &read, table, MAX_COLUMNS);
     if is_query {
         labelled_rows(out, rows, &labelled, &read);
     }
@@ -318,7 +318,7 @@ fn further(
         .iter()
         .enumerate()
         .filter(|(at, _)| *at != rows.table);
-    for (at, table) in tables.take(FURTHER) {
+    for (at, table) in tables.take(MAX_LISTED) {
         let name = table_name(&table.stem(), &taken);
         taken.push(name.clone());
         let note = match Some(at) == guess.sample {
@@ -327,14 +327,14 @@ fn further(
         };
         let _ = writeln!(out, "  # {note}:");
         let mut text = String::new();
-        declaration(&mut text, "", &name, table, FURTHER);
+        declaration(&mut text, "", &name, table, MAX_LISTED);
         for line in text.lines() {
             let _ = writeln!(out, "  # {line}");
         }
     }
     let used = |at: usize| rows.files.iter().any(|own| own.group == at);
     let files = bundle.files.iter().enumerate().filter(|(at, _)| !used(*at));
-    for (_, files) in files.take(FURTHER) {
+    for (_, files) in files.take(MAX_LISTED) {
         files_table(out, "  # ", files, &mut taken);
     }
 }
@@ -679,7 +679,7 @@ fn by_files(
         .iter()
         .enumerate()
         .filter(|(own, _)| Some(*own) != at)
-        .take(FURTHER)
+        .take(MAX_LISTED)
     {
         let _ = writeln!(
             out,
