@@ -29,7 +29,7 @@ pub struct Guess {
     pub notes: Vec<String>,
 }
 
-/// What a draft splits: the rows of a table, or files.
+/// The data that a draft splits: the rows of a table, or files.
 pub enum SplitGuess {
     /// A table's rows.
     Rows(TargetTable),
