@@ -77,6 +77,11 @@ fn png(file: &[u8], limits: &DecodingLimits) -> Result<Pixels> {
     decoder.set_ignore_text_chunk(true);
     let failed = |error: png::DecodingError| damaged(error.to_string());
     let mut reader = decoder.read_info().map_err(failed)?;
+    // The decoder panics if a palette ends within a colour.
+    let palette = reader.info().palette.as_deref().unwrap_or_default();
+    if palette.len() % 3 != 0 {
+        return Err(damaged("the palette ends within a colour"));
+    }
     let mut bytes = vec![0; reader.output_buffer_size().unwrap_or_default()];
     let info = reader.next_frame(&mut bytes).map_err(failed)?;
     bytes.truncate(info.buffer_size());
@@ -153,6 +158,24 @@ mod tests {
         );
         let found = Pixels::decode(&jpeg, &limits);
         assert!(matches!(found, Err(ContentsError::Limit(_))), "{found:?}");
+    }
+
+    #[test]
+    fn palette_that_ends_within_a_colour_is_damage() {
+        for length in [1, 2, 4, 5, 767] {
+            let mut file = Vec::new();
+            let mut encoder = png::Encoder::new(&mut file, 1, 1);
+            encoder.set_color(png::ColorType::Indexed);
+            encoder.set_palette(vec![7; length]);
+            let mut writer = encoder.write_header().unwrap();
+            writer.write_image_data(&[0]).unwrap();
+            writer.finish().unwrap();
+            let found = Pixels::decode(&file, &DecodingLimits::default());
+            assert!(
+                matches!(found, Err(ContentsError::Damaged(_))),
+                "{length}: {found:?}"
+            );
+        }
     }
 
     #[test]
