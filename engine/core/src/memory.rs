@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use parking_lot::{Condvar, Mutex, MutexGuard};
+use parking_lot::{Condvar, Mutex};
 
 /// A handle to the memory budget that counts its own claims separately. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -75,7 +75,7 @@ impl Memory {
     /// there are no other claims, and gets the total.
     pub fn claim(&self, bytes: u64) -> Claim {
         let bytes = bytes.min(self.budget.total);
-        let mut free = self.budget.free();
+        let mut free = self.budget.free.lock();
         let ticket = free.next;
         free.next += 1;
         while free.served != ticket || free.bytes < bytes {
@@ -91,7 +91,7 @@ impl Memory {
     /// Claims `bytes` if they are free and no claim is waiting. Returns `None` otherwise, including if `bytes` exceeds
     /// the total.
     pub fn try_claim(&self, bytes: u64) -> Option<Claim> {
-        let mut free = self.budget.free();
+        let mut free = self.budget.free.lock();
         if free.served != free.next {
             return None;
         }
@@ -116,16 +116,10 @@ impl Memory {
     }
 }
 
-impl Budget {
-    fn free(&self) -> MutexGuard<'_, FreeMemory> {
-        self.free.lock()
-    }
-}
-
 impl Drop for Claim {
     fn drop(&mut self) {
         self.counter.now.fetch_sub(self.bytes, Ordering::Relaxed);
-        self.budget.free().bytes += self.bytes;
+        self.budget.free.lock().bytes += self.bytes;
         self.budget.changed.notify_all();
     }
 }
@@ -163,7 +157,7 @@ mod tests {
         let held = memory.claim(50);
         std::thread::scope(|scope| {
             let large = scope.spawn(|| drop(memory.claim(80)));
-            while memory.budget.free().next < 2 {
+            while memory.budget.free.lock().next < 2 {
                 std::thread::yield_now();
             }
             assert!(
@@ -175,6 +169,6 @@ mod tests {
             assert!(!large.is_finished() && !small.is_finished());
             drop(held);
         });
-        assert_eq!(memory.budget.free().bytes, 100);
+        assert_eq!(memory.budget.free.lock().bytes, 100);
     }
 }
