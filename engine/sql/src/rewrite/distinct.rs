@@ -10,48 +10,30 @@ use datafusion::common::tree_node::Transformed;
 use datafusion::error::Result;
 use datafusion::logical_expr::logical_plan::{Distinct, Join};
 use datafusion::logical_expr::{JoinType, LogicalPlan};
-use datafusion::optimizer::optimizer::ApplyOrder;
-use datafusion::optimizer::{OptimizerConfig, OptimizerRule};
+use datafusion::optimizer::ApplyOrder;
 
-#[derive(Debug)]
-pub(super) struct LookUpFirst;
+use super::LogicalRule;
 
-impl OptimizerRule for LookUpFirst {
-    fn name(&self) -> &str {
-        "look_up_first"
+pub(super) const LOOK_UP_FIRST: LogicalRule = LogicalRule {
+    name: "look_up_first",
+    order: Some(ApplyOrder::TopDown),
+    rewrite: rewrite,
+};
+
+fn rewrite(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
+    let LogicalPlan::Join(join) = &plan else {
+        return Ok(Transformed::no(plan));
+    };
+    let LogicalPlan::Distinct(Distinct::All(rows)) = join.left.as_ref() else {
+        return Ok(Transformed::no(plan));
+    };
+    if !matches!(join.join_type, JoinType::LeftSemi | JoinType::LeftAnti) {
+        return Ok(Transformed::no(plan));
     }
-
-    fn apply_order(&self) -> Option<ApplyOrder> {
-        Some(ApplyOrder::TopDown)
-    }
-
-    fn rewrite(
-        &self,
-        plan: LogicalPlan,
-        _config: &dyn OptimizerConfig,
-    ) -> Result<Transformed<LogicalPlan>> {
-        let LogicalPlan::Join(join) = &plan else {
-            return Ok(Transformed::no(plan));
-        };
-        let LogicalPlan::Distinct(Distinct::All(rows)) = join.left.as_ref() else {
-            return Ok(Transformed::no(plan));
-        };
-        if !matches!(join.join_type, JoinType::LeftSemi | JoinType::LeftAnti) {
-            return Ok(Transformed::no(plan));
-        }
-        let looked_up = Join::try_new(
-            rows.clone(),
-            join.right.clone(),
-            join.on.clone(),
-            join.filter.clone(),
-            join.join_type,
-            join.join_constraint,
-            join.null_equality,
-            join.null_aware,
-        )?;
-        let looked_up = Arc::new(LogicalPlan::Join(looked_up));
-        Ok(Transformed::yes(LogicalPlan::Distinct(Distinct::All(
-            looked_up,
-        ))))
-    }
+    let looked_up = Join {
+        left: rows.clone(),
+        ..join.clone()
+    };
+    let looked_up = Distinct::All(Arc::new(LogicalPlan::Join(looked_up)));
+    Ok(Transformed::yes(LogicalPlan::Distinct(looked_up)))
 }

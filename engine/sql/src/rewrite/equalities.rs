@@ -12,45 +12,35 @@ use datafusion::common::tree_node::Transformed;
 use datafusion::error::Result;
 use datafusion::logical_expr::utils::{conjunction, split_conjunction_owned};
 use datafusion::logical_expr::{BinaryExpr, Expr, Filter, LogicalPlan, Operator};
-use datafusion::optimizer::{ApplyOrder, OptimizerConfig, OptimizerRule};
+use datafusion::optimizer::ApplyOrder;
 
-#[derive(Debug)]
-pub(super) struct HideEqualities;
+use super::LogicalRule;
 
-impl OptimizerRule for HideEqualities {
-    fn name(&self) -> &str {
-        "hide_equalities"
+pub(super) const HIDE_EQUALITIES: LogicalRule = LogicalRule {
+    name: "hide_equalities",
+    order: Some(ApplyOrder::BottomUp),
+    rewrite: rewrite,
+};
+
+fn rewrite(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
+    let LogicalPlan::Filter(filter) = plan else {
+        return Ok(Transformed::no(plan));
+    };
+    let conditions = split_conjunction_owned(filter.predicate.clone());
+    if !conditions.iter().any(is_derived_from) {
+        return Ok(Transformed::no(LogicalPlan::Filter(filter)));
     }
-
-    fn apply_order(&self) -> Option<ApplyOrder> {
-        Some(ApplyOrder::BottomUp)
-    }
-
-    fn rewrite(
-        &self,
-        plan: LogicalPlan,
-        _config: &dyn OptimizerConfig,
-    ) -> Result<Transformed<LogicalPlan>> {
-        let LogicalPlan::Filter(filter) = plan else {
-            return Ok(Transformed::no(plan));
-        };
-        let conditions = split_conjunction_owned(filter.predicate.clone());
-        if !conditions.iter().any(is_derived_from) {
-            return Ok(Transformed::no(LogicalPlan::Filter(filter)));
-        }
-        let conditions =
-            conditions
-                .into_iter()
-                .map(|condition| match is_derived_from(&condition) {
-                    true => Expr::IsTrue(Box::new(condition)),
-                    false => condition,
-                });
-        let Some(predicate) = conjunction(conditions) else {
-            return Ok(Transformed::no(LogicalPlan::Filter(filter)));
-        };
-        let hidden = Filter::try_new(predicate, filter.input)?;
-        Ok(Transformed::yes(LogicalPlan::Filter(hidden)))
-    }
+    let conditions = conditions
+        .into_iter()
+        .map(|condition| match is_derived_from(&condition) {
+            true => Expr::IsTrue(Box::new(condition)),
+            false => condition,
+        });
+    let Some(predicate) = conjunction(conditions) else {
+        return Ok(Transformed::no(LogicalPlan::Filter(filter)));
+    };
+    let hidden = Filter::try_new(predicate, filter.input)?;
+    Ok(Transformed::yes(LogicalPlan::Filter(hidden)))
 }
 
 /// Returns whether DataFusion would derive an order from an equality. Equalities of two columns, or of a column and a

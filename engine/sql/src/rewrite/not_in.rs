@@ -12,64 +12,48 @@ use datafusion::error::Result;
 use datafusion::functions_aggregate::expr_fn::count;
 use datafusion::logical_expr::logical_plan::{Join, Projection};
 use datafusion::logical_expr::{Expr, JoinType, LogicalPlan, LogicalPlanBuilder, col, lit};
-use datafusion::optimizer::optimizer::ApplyOrder;
-use datafusion::optimizer::{OptimizerConfig, OptimizerRule};
+use datafusion::optimizer::ApplyOrder;
+
+use super::LogicalRule;
 
 /// Names of the columns that contain the number of rows of the subquery, and the number of its values that are not
 /// missing.
 const ROW_COUNT: &str = "__all";
 const VALUE_COUNT: &str = "__known";
 
-#[derive(Debug)]
-pub(super) struct CountMissing;
+pub(super) const COUNT_MISSING: LogicalRule = LogicalRule {
+    name: "count_missing",
+    order: Some(ApplyOrder::BottomUp),
+    rewrite: rewrite,
+};
 
-impl OptimizerRule for CountMissing {
-    fn name(&self) -> &str {
-        "count_missing"
-    }
-
-    fn apply_order(&self) -> Option<ApplyOrder> {
-        Some(ApplyOrder::BottomUp)
-    }
-
-    fn rewrite(
-        &self,
-        plan: LogicalPlan,
-        _config: &dyn OptimizerConfig,
-    ) -> Result<Transformed<LogicalPlan>> {
-        let LogicalPlan::Join(join) = &plan else {
-            return Ok(Transformed::no(plan));
-        };
-        let is_not_in = join.null_aware && join.join_type == JoinType::LeftAnti;
-        let ([(x, y)], None, true) = (join.on.as_slice(), &join.filter, is_not_in) else {
-            return Ok(Transformed::no(plan));
-        };
-        let kept = Join::try_new(
-            join.left.clone(),
-            join.right.clone(),
-            join.on.clone(),
-            None,
-            join.join_type,
-            join.join_constraint,
-            join.null_equality,
-            false,
+fn rewrite(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
+    let LogicalPlan::Join(join) = &plan else {
+        return Ok(Transformed::no(plan));
+    };
+    let is_not_in = join.null_aware && join.join_type == JoinType::LeftAnti;
+    let ([(x, y)], None, true) = (join.on.as_slice(), &join.filter, is_not_in) else {
+        return Ok(Transformed::no(plan));
+    };
+    let kept = Join {
+        null_aware: false,
+        ..join.clone()
+    };
+    let counts = vec![
+        count(lit(1_i64)).alias(ROW_COUNT),
+        count(y.clone()).alias(VALUE_COUNT),
+    ];
+    let counted = LogicalPlanBuilder::from(join.right.clone())
+        .aggregate(Vec::<Expr>::new(), counts)?
+        .cross_join(LogicalPlan::Join(kept))?
+        .filter(
+            col(ROW_COUNT).eq(lit(0_i64)).or(x
+                .clone()
+                .is_not_null()
+                .and(col(ROW_COUNT).eq(col(VALUE_COUNT)))),
         )?;
-        let counts = vec![
-            count(lit(1_i64)).alias(ROW_COUNT),
-            count(y.clone()).alias(VALUE_COUNT),
-        ];
-        let counted = LogicalPlanBuilder::from(join.right.clone())
-            .aggregate(Vec::<Expr>::new(), counts)?
-            .cross_join(LogicalPlan::Join(kept))?
-            .filter(
-                col(ROW_COUNT).eq(lit(0_i64)).or(x
-                    .clone()
-                    .is_not_null()
-                    .and(col(ROW_COUNT).eq(col(VALUE_COUNT)))),
-            )?;
-        let columns = join.left.schema().columns().into_iter().map(Expr::Column);
-        let columns: Vec<Expr> = columns.collect();
-        let plan = Projection::try_new(columns, Arc::new(counted.build()?))?;
-        Ok(Transformed::yes(LogicalPlan::Projection(plan)))
-    }
+    let columns = join.left.schema().columns().into_iter().map(Expr::Column);
+    let columns: Vec<Expr> = columns.collect();
+    let plan = Projection::try_new(columns, Arc::new(counted.build()?))?;
+    Ok(Transformed::yes(LogicalPlan::Projection(plan)))
 }

@@ -11,24 +11,14 @@ use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::error::Result;
 use datafusion::logical_expr::logical_plan::Limit;
 use datafusion::logical_expr::{LogicalPlan, lit};
-use datafusion::optimizer::{OptimizerConfig, OptimizerRule};
 
-#[derive(Debug)]
-pub(super) struct KeepConditionsAbove;
+use super::LogicalRule;
 
-impl OptimizerRule for KeepConditionsAbove {
-    fn name(&self) -> &str {
-        "keep_conditions_above"
-    }
-
-    fn rewrite(
-        &self,
-        plan: LogicalPlan,
-        _config: &dyn OptimizerConfig,
-    ) -> Result<Transformed<LogicalPlan>> {
-        insert_limit(plan, false)
-    }
-}
+pub(super) const KEEP_CONDITIONS_ABOVE: LogicalRule = LogicalRule {
+    name: "keep_conditions_above",
+    order: None,
+    rewrite: |plan| insert_limit(plan, false),
+};
 
 /// Inserts the limit, unless `is_limited` is true: then the parent is already a limit, possibly from an earlier pass of
 /// this rule.
