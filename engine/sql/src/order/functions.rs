@@ -6,7 +6,6 @@
 
 use std::sync::Arc;
 
-use datafusion::common::Column;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::logical_expr::expr::{
     AggregateFunction, NullTreatment, Sort as SortExpr, WindowFunction, WindowFunctionDefinition,
@@ -17,7 +16,7 @@ use datafusion::logical_expr::{
 };
 
 use super::inside::depends_on_order;
-use super::{OrderColumnNames, PlanOrder, ascending, build, carry_order, passed_column};
+use super::{OrderColumnNames, PlanOrder, ascending, build, carry_order, names_column};
 use crate::QueryError;
 use crate::calls::ORDER_SENSITIVE;
 
@@ -79,16 +78,10 @@ fn function_name(function: &WindowFunction) -> &str {
 
 /// Returns whether rows that are equal in `order_by` have equal `args`.
 fn is_determined(args: &[Expr], order_by: &[SortExpr]) -> bool {
-    let named: Vec<&Column> = order_by
-        .iter()
-        .filter_map(|key| passed_column(&key.expr))
-        .collect();
     args.iter().all(|arg| {
+        let mut columns = arg.column_refs().into_iter();
         order_by.iter().any(|key| key.expr == *arg)
-            || arg
-                .column_refs()
-                .iter()
-                .all(|column| named.contains(column))
+            || columns.all(|column| names_column(order_by, column))
     })
 }
 
@@ -103,13 +96,10 @@ fn tie_breakers(order: &PlanOrder, order_by: &[SortExpr]) -> Result<Vec<SortExpr
         }
         PlanOrder::Lost(why) => return Err(QueryError::Order((*why).to_owned())),
     };
-    let is_named = |column: &Column| {
-        order_by
-            .iter()
-            .any(|key| passed_column(&key.expr) == Some(column))
-    };
-    let missing = columns.iter().filter(|column| !is_named(column)).cloned();
-    Ok(missing.map(ascending).collect())
+    let missing = columns
+        .iter()
+        .filter(|column| !names_column(order_by, column));
+    Ok(missing.cloned().map(ascending).collect())
 }
 
 /// Rewrites window functions over rows with a known order.
@@ -130,9 +120,7 @@ pub(super) fn order_window(
         let ties = TieHandling::from_function(function);
         let missing = match ties {
             TieHandling::Free => Vec::new(),
-            TieHandling::Broken | TieHandling::Together => {
-                tie_breakers(&order, &function.params.order_by)?
-            }
+            _ => tie_breakers(&order, &function.params.order_by)?,
         };
         if missing.is_empty() {
             unchanged.push(expr.clone());

@@ -65,13 +65,7 @@ pub(crate) fn determine(plan: LogicalPlan, rows: RowOrder) -> Result<LogicalPlan
         return determine_inside(&plan, &mut names);
     }
     let (ordered, order) = carry_order(&plan, &mut names)?;
-    let sorted = match order {
-        PlanOrder::Columns { columns, natural } => sort(ordered, &columns, natural)?,
-        PlanOrder::Stream => ordered,
-        PlanOrder::Keys(_) => return Err(QueryError::Order(UNORDERED_KEYS.to_owned())),
-        PlanOrder::Lost(why) => return Err(QueryError::Order(why.to_owned())),
-    };
-    without_carried(sorted, &plan)
+    without_carried(sort(ordered, &order)?, &plan)
 }
 
 /// Returns an error for functions with undetermined results. These are functions that depend on an order that the query
@@ -139,61 +133,37 @@ fn carry_order(
     match plan {
         LogicalPlan::TableScan(scan) => {
             let columns = vec![Column::new(Some(scan.table_name.clone()), ROW)];
-            Ok((
-                plan.clone(),
-                PlanOrder::Columns {
-                    columns,
-                    natural: names.natural,
-                },
-            ))
+            let order = PlanOrder::columns(columns, names.natural);
+            Ok((plan.clone(), order))
         }
-        LogicalPlan::EmptyRelation(_) => Ok((
-            plan.clone(),
-            PlanOrder::Columns {
-                columns: Vec::new(),
-                natural: true,
-            },
-        )),
+        LogicalPlan::EmptyRelation(_) => Ok((plan.clone(), PlanOrder::columns(Vec::new(), true))),
         LogicalPlan::SubqueryAlias(SubqueryAlias { input, alias, .. }) => {
             let (input, order) = carry_order(input, names)?;
             let requalify = |column: Column| Column::new(Some(alias.clone()), column.name);
-            let order = order.map(requalify);
-            Ok((
-                build(LogicalPlanBuilder::from(input).alias(alias.clone()))?,
-                order,
-            ))
+            let plan = build(LogicalPlanBuilder::from(input).alias(alias.clone()))?;
+            Ok((plan, order.map(requalify)))
         }
         LogicalPlan::Projection(projection) => project(projection, names),
         LogicalPlan::Filter(Filter {
             predicate, input, ..
         }) => {
             let (input, order) = carry_order(input, names)?;
-            let order = if has_subquery(predicate) {
-                order.shuffled(
+            let order = match has_subquery(predicate) {
+                true => order.shuffled(
                     "an ORDER BY below a filter with a subquery has no effect; move it to the end",
-                )
-            } else {
-                order
+                ),
+                false => order,
             };
-            Ok((
-                build(LogicalPlanBuilder::from(input).filter(predicate.clone()))?,
-                order,
-            ))
+            let plan = build(LogicalPlanBuilder::from(input).filter(predicate.clone()))?;
+            Ok((plan, order))
         }
         LogicalPlan::Join(join) => order_join(join, names),
         LogicalPlan::Sort(inner) => order_sort(inner, names),
         LogicalPlan::Limit(limit) => {
             let (input, order) = carry_order(&limit.input, names)?;
-            let input = match &order {
-                PlanOrder::Columns { columns, natural } => sort(input, columns, *natural)?,
-                PlanOrder::Stream => input,
-                PlanOrder::Keys(_) => return Err(QueryError::Order(UNORDERED_KEYS.to_owned())),
-                PlanOrder::Lost(why) => return Err(QueryError::Order((*why).to_owned())),
-            };
             let limit = Limit {
-                skip: limit.skip.clone(),
-                fetch: limit.fetch.clone(),
-                input: Arc::new(input),
+                input: Arc::new(sort(input, &order)?),
+                ..limit.clone()
             };
             Ok((LogicalPlan::Limit(limit), order.in_place()))
         }
@@ -208,20 +178,10 @@ fn carry_order(
         LogicalPlan::Aggregate(aggregate) => {
             let rebuilt = order_aggregate(aggregate, names)?;
             if aggregate.group_expr.is_empty() {
-                return Ok((
-                    rebuilt,
-                    PlanOrder::Columns {
-                        columns: Vec::new(),
-                        natural: true,
-                    },
-                ));
+                return Ok((rebuilt, PlanOrder::columns(Vec::new(), true)));
             }
-            let keys = plan
-                .schema()
-                .columns()
-                .into_iter()
-                .take(aggregate.group_expr.len())
-                .collect();
+            let mut keys = plan.schema().columns();
+            keys.truncate(aggregate.group_expr.len());
             Ok((rebuilt, PlanOrder::Keys(keys)))
         }
         LogicalPlan::Unnest(unnest) => order_unnest(unnest, names),
@@ -248,12 +208,15 @@ fn carry_order(
 }
 
 impl PlanOrder {
+    fn columns(columns: Vec<Column>, natural: bool) -> PlanOrder {
+        PlanOrder::Columns { columns, natural }
+    }
+
     fn map(self, rename: impl Fn(Column) -> Column) -> PlanOrder {
         match self {
-            PlanOrder::Columns { columns, natural } => PlanOrder::Columns {
-                columns: columns.into_iter().map(rename).collect(),
-                natural,
-            },
+            PlanOrder::Columns { columns, natural } => {
+                PlanOrder::columns(columns.into_iter().map(rename).collect(), natural)
+            }
             PlanOrder::Keys(columns) => PlanOrder::Keys(columns.into_iter().map(rename).collect()),
             other => other,
         }
@@ -263,10 +226,7 @@ impl PlanOrder {
     /// [`Stream`](PlanOrder::Stream), whose order is lost.
     fn shuffled(self, why: &'static str) -> PlanOrder {
         match self {
-            PlanOrder::Columns { columns, .. } => PlanOrder::Columns {
-                columns,
-                natural: false,
-            },
+            PlanOrder::Columns { columns, .. } => PlanOrder::columns(columns, false),
             PlanOrder::Stream => PlanOrder::Lost(why),
             other => other,
         }
@@ -275,10 +235,7 @@ impl PlanOrder {
     /// Returns the same order, marked as the order in which the rows arrive.
     fn in_place(self) -> PlanOrder {
         match self {
-            PlanOrder::Columns { columns, .. } => PlanOrder::Columns {
-                columns,
-                natural: true,
-            },
+            PlanOrder::Columns { columns, .. } => PlanOrder::columns(columns, true),
             other => other,
         }
     }
@@ -298,10 +255,7 @@ fn project(
                 exprs.push(Expr::Column(column).alias(&name));
                 carried.push(Column::new_unqualified(name));
             }
-            PlanOrder::Columns {
-                columns: carried,
-                natural,
-            }
+            PlanOrder::columns(carried, natural)
         }
         PlanOrder::Keys(keys) => {
             let schema = projection.schema.columns();
@@ -338,30 +292,15 @@ fn order_join(
     let (right, right_order) = carry_order(&join.right, names)?;
     let order = match join.join_type {
         JoinType::Inner | JoinType::Left => match (left_order, right_order) {
+            // Keys of the right rows are distinct, and each left row is joined with each right row at most once.
             (
                 PlanOrder::Columns {
                     columns: mut left, ..
                 },
-                PlanOrder::Columns { columns: right, .. },
+                PlanOrder::Keys(right) | PlanOrder::Columns { columns: right, .. },
             ) => {
                 left.extend(right);
-                PlanOrder::Columns {
-                    columns: left,
-                    natural: false,
-                }
-            }
-            // The keys of the right rows are distinct, and each left row is joined with each right row at most once.
-            (
-                PlanOrder::Columns {
-                    columns: mut left, ..
-                },
-                PlanOrder::Keys(right),
-            ) => {
-                left.extend(right);
-                PlanOrder::Columns {
-                    columns: left,
-                    natural: false,
-                }
+                PlanOrder::columns(left, false)
             }
             (
                 PlanOrder::Keys(mut left),
@@ -407,13 +346,7 @@ fn order_sort(
     match order {
         PlanOrder::Columns { columns, .. } => exprs.extend(columns.into_iter().map(ascending)),
         PlanOrder::Keys(keys) => {
-            let named = |key: &Column| {
-                inner
-                    .expr
-                    .iter()
-                    .any(|sort| passed_column(&sort.expr) == Some(key))
-            };
-            if let Some(key) = keys.iter().find(|key| !named(key)) {
+            if let Some(key) = keys.iter().find(|key| !names_column(&inner.expr, key)) {
                 return Err(QueryError::Order(format!(
                     "ORDER BY must also name `{}`, a key of GROUP BY or DISTINCT",
                     key.name
@@ -489,21 +422,13 @@ fn order_union(
             PlanOrder::Lost(why) => return Ok((plan, PlanOrder::Lost(why))),
         }
     }
-    let longest = carried
-        .iter()
-        .map(|(_, columns)| columns.len())
-        .max()
-        .unwrap_or(0);
+    let longest = carried.iter().map(|(_, columns)| columns.len()).max();
+    let longest = longest.unwrap_or(0);
     let order_names: Vec<String> = (0..=longest).map(|_| names.next()).collect();
     let mut united = Vec::with_capacity(carried.len());
     for (number, (plan, columns)) in carried.into_iter().enumerate() {
-        let mut exprs: Vec<Expr> = plan
-            .schema()
-            .columns()
-            .into_iter()
-            .take(width)
-            .map(Expr::Column)
-            .collect();
+        let columns_of_plan = plan.schema().columns().into_iter();
+        let mut exprs: Vec<Expr> = columns_of_plan.take(width).map(Expr::Column).collect();
         exprs.push(lit(number as i64).alias(&order_names[0]));
         for (index, name) in order_names[1..].iter().enumerate() {
             let value = match columns.get(index) {
@@ -526,24 +451,25 @@ fn order_union(
     }
     let union = Union::try_new_with_loose_types(united);
     let plan = LogicalPlan::Union(union.map_err(|error| QueryError::plan(&error))?);
-    let columns = order_names
-        .into_iter()
-        .map(Column::new_unqualified)
-        .collect();
-    Ok((
-        plan,
-        PlanOrder::Columns {
-            columns,
-            natural: false,
-        },
-    ))
+    let columns = order_names.into_iter().map(Column::new_unqualified);
+    Ok((plan, PlanOrder::columns(columns.collect(), false)))
 }
 
-fn sort(plan: LogicalPlan, columns: &[Column], natural: bool) -> Result<LogicalPlan, QueryError> {
-    if natural || columns.is_empty() {
-        return Ok(plan);
-    }
+/// Returns the plan with its rows arriving in their order.
+fn sort(plan: LogicalPlan, order: &PlanOrder) -> Result<LogicalPlan, QueryError> {
+    let columns = match order {
+        PlanOrder::Columns { columns, natural } if !natural && !columns.is_empty() => columns,
+        PlanOrder::Columns { .. } | PlanOrder::Stream => return Ok(plan),
+        PlanOrder::Keys(_) => return Err(QueryError::Order(UNORDERED_KEYS.to_owned())),
+        PlanOrder::Lost(why) => return Err(QueryError::Order((*why).to_owned())),
+    };
     build(LogicalPlanBuilder::from(plan).sort(columns.iter().cloned().map(ascending)))
+}
+
+/// Returns whether one of the keys is this column.
+fn names_column(keys: &[SortExpr], column: &Column) -> bool {
+    keys.iter()
+        .any(|key| passed_column(&key.expr) == Some(column))
 }
 
 fn ascending(column: Column) -> SortExpr {
@@ -560,22 +486,17 @@ pub(crate) fn passed_column(expr: &Expr) -> Option<&Column> {
 }
 
 fn has_subquery(expr: &Expr) -> bool {
-    let mut found = false;
-    let _ = expr.apply(|inner| {
-        found |= matches!(
+    let is_subquery = |inner: &Expr| {
+        Ok(matches!(
             inner,
             Expr::Exists(_)
                 | Expr::InSubquery(_)
                 | Expr::ScalarSubquery(_)
                 | Expr::SetComparison(_)
-        );
-        Ok(if found {
-            TreeNodeRecursion::Stop
-        } else {
-            TreeNodeRecursion::Continue
-        })
-    });
-    found
+        ))
+    };
+    // The closure does not fail.
+    expr.exists(is_subquery).unwrap_or(true)
 }
 
 fn build(

@@ -81,10 +81,6 @@ impl Operator for HiddenEqualities {
         self.input.execute(partition, context)
     }
 
-    fn details(&self) -> String {
-        String::new()
-    }
-
     fn statistics(&self, inputs: &[Arc<Statistics>]) -> Arc<Statistics> {
         match inputs {
             [input] => Arc::clone(input),

@@ -87,19 +87,13 @@ enum GuardAction {
 
 /// Returns the actions of the guards below an operator, one per child.
 fn actions(plan: &dyn ExecutionPlan) -> Vec<GuardAction> {
+    let rows_of_first = || rows(plan.children().first()?.as_ref());
     if plan.is::<WindowAggExec>() {
-        let rows = plan
-            .children()
-            .first()
-            .and_then(|input| rows(input.as_ref()));
+        let rows = rows_of_first();
         return vec![GuardAction::Count { copied: true, rows }];
     }
     if plan.is::<CrossJoinExec>() {
-        let rows = plan
-            .children()
-            .first()
-            .and_then(|input| rows(input.as_ref()));
-        let copied = false;
+        let (copied, rows) = (false, rows_of_first());
         return vec![GuardAction::Count { copied, rows }, GuardAction::Pass];
     }
     if let Some(unnest) = plan.downcast_ref::<UnnestExec>() {

@@ -43,7 +43,9 @@ pub(super) trait Operator: fmt::Debug + Send + Sync + Sized + 'static {
     ) -> Result<SendableRecordBatchStream>;
 
     /// Returns the operator's parameters, for a printed plan.
-    fn details(&self) -> String;
+    fn details(&self) -> String {
+        String::new()
+    }
 
     /// Whether the result of [`statistics`](Operator::statistics) depends on the statistics of the inputs.
     const READS_STATISTICS: bool = false;
