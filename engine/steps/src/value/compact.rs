@@ -6,6 +6,8 @@
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 
+use super::sort::partition_point;
+
 /// Maximum length in bytes of a text. No file system supports longer paths.
 pub(crate) const MAX_TEXT_BYTES: usize = 1 << 20;
 
@@ -55,16 +57,7 @@ impl TextList {
 
     /// For sorted texts: the index of the first one that is not less than `text`.
     pub fn lower_bound(&self, text: &str) -> usize {
-        let (mut low, mut high) = (0, self.len());
-        while low < high {
-            let middle = low.midpoint(high);
-            if self.get(middle) < text {
-                low = middle + 1;
-            } else {
-                high = middle;
-            }
-        }
-        low
+        partition_point(self.len(), |index| self.get(index) < text)
     }
 
     pub fn shrink_to_fit(&mut self) {

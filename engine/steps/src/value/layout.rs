@@ -9,6 +9,7 @@ use std::collections::HashMap;
 use prep_core::Cancel;
 use thiserror::Error;
 
+use super::sort::partition_point;
 use super::{Tree, TreeBuilder, TreeError};
 
 /// Two outputs that collide.
@@ -146,16 +147,8 @@ pub(crate) fn below_a_file<'a>(
     is_file: impl Fn(usize) -> bool,
 ) -> Option<(usize, usize)> {
     let find = |target: &str| {
-        let (mut low, mut high) = (0, count);
-        while low < high {
-            let middle = low.midpoint(high);
-            if path(middle) < target {
-                low = middle + 1;
-            } else {
-                high = middle;
-            }
-        }
-        (low < count && path(low) == target).then_some(low)
+        let found = partition_point(count, |index| path(index) < target);
+        (found < count && path(found) == target).then_some(found)
     };
     let mut last_parent = "";
     for index in 0..count {

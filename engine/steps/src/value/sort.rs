@@ -7,6 +7,20 @@ use prep_core::{Cancel, StepError};
 /// Number of items that are sorted or merged between two checks for cancellation.
 const RUN_LENGTH: usize = 1 << 16;
 
+/// Returns the first number below `count` for which `is_before` is false, or `count`. `is_before` must be true for all
+/// smaller numbers and false for all larger ones.
+pub(crate) fn partition_point(count: usize, is_before: impl Fn(usize) -> bool) -> usize {
+    let (mut low, mut high) = (0, count);
+    while low < high {
+        let middle = low.midpoint(high);
+        match is_before(middle) {
+            true => low = middle + 1,
+            false => high = middle,
+        }
+    }
+    low
+}
+
 /// Returns the numbers below `count` in the order of `compare`. The sort is stable, and fast for items that are already
 /// in order.
 ///

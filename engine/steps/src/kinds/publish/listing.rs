@@ -24,8 +24,8 @@ use prep_digests::Sha256;
 
 use super::manifest::{ManifestError, replace_with};
 use crate::value::{
-    CompactReader, ContentOrigin, TextList, Tree, TreeFile, write_difference, write_number,
-    write_text,
+    CompactReader, ContentOrigin, OriginKind, TextList, Tree, TreeFile, write_difference,
+    write_number, write_text,
 };
 
 const LISTING_FILE: &str = "prepared.files";
@@ -94,7 +94,11 @@ impl ListedFile {
                 inode: NonZeroU64::MIN,
                 sha256: UNKNOWN_SHA256,
             },
-            origin: ContentOrigin::Object { base: 0 },
+            origin: ContentOrigin {
+                kind: OriginKind::Object,
+                base: 0,
+                offset: 0,
+            },
         }
     }
 
@@ -108,7 +112,8 @@ impl ListedFile {
     }
 }
 
-fn time(metadata: &fs::Metadata) -> i64 {
+/// Modification time in nanoseconds since 1970.
+pub(super) fn time(metadata: &fs::Metadata) -> i64 {
     metadata
         .mtime()
         .saturating_mul(1_000_000_000)
@@ -139,53 +144,21 @@ pub(super) fn write_published(
         })
     };
     let files = listed().count() as u64;
-    let origins = || listed().map(|(_, listed)| listed.origin);
-    let bases = UsedBases::new(tree.bases(), origins());
     replace_with(home, LISTING_FILE, |out| {
-        write(out, &bases, files, listed())
+        write(out, tree.bases(), files, listed())
     })
-}
-
-/// The subset of bases to which origins refer.
-struct UsedBases {
-    used: Vec<Digest>,
-    /// For each base, its index in `used`.
-    indices: Vec<u32>,
-}
-
-impl UsedBases {
-    fn new(all: &[Digest], origins: impl Iterator<Item = ContentOrigin>) -> UsedBases {
-        let mut bases = UsedBases {
-            used: Vec::new(),
-            indices: vec![u32::MAX; all.len()],
-        };
-        for origin in origins {
-            if let Some(index) = bases.indices.get_mut(origin.base() as usize)
-                && *index == u32::MAX
-            {
-                *index = u32::try_from(bases.used.len()).unwrap_or(u32::MAX);
-                bases.used.extend(all.get(origin.base() as usize));
-            }
-        }
-        bases
-    }
-
-    fn index(&self, base: u32) -> u64 {
-        let index = self.indices.get(base as usize);
-        u64::from(index.copied().unwrap_or(u32::MAX))
-    }
 }
 
 fn write<'a>(
     out: &mut dyn Write,
-    bases: &UsedBases,
+    bases: &[Digest],
     files: u64,
     listed: impl Iterator<Item = (&'a str, ListedFile)>,
 ) -> io::Result<()> {
     let out = &mut io::BufWriter::with_capacity(1 << 18, out);
     out.write_all(&MAGIC)?;
-    write_number(out, bases.used.len() as u64)?;
-    for base in &bases.used {
+    write_number(out, bases.len() as u64)?;
+    for base in bases {
         out.write_all(base.as_bytes())?;
     }
     write_number(out, files)?;
@@ -199,14 +172,10 @@ fn write<'a>(
         write_difference(out, written.inode.get(), inode)?;
         (time, inode) = (now, written.inode.get());
         out.write_all(written.sha256.as_bytes())?;
-        let (kind, offset) = match file.origin {
-            ContentOrigin::Object { .. } => (0, None),
-            ContentOrigin::Slice { offset, .. } => (1, Some(offset)),
-            ContentOrigin::Member { offset, .. } => (2, Some(offset)),
-        };
-        out.write_all(&[kind])?;
-        write_number(out, bases.index(file.origin.base()))?;
-        if let Some(offset) = offset {
+        let ContentOrigin { kind, base, offset } = file.origin;
+        out.write_all(&[kind as u8])?;
+        write_number(out, u64::from(base))?;
+        if kind != OriginKind::Object {
             write_number(out, offset)?;
         }
     }
@@ -235,8 +204,8 @@ impl PublishedListing {
     /// Returns the listing in which all files that may be hard links to cached objects are marked as changed.
     pub(super) fn without_objects(&self) -> PublishedListing {
         self.trusting(|index| {
-            let origin = self.files.get(index).map(|file| file.origin);
-            !matches!(origin, Some(ContentOrigin::Object { .. }))
+            let kind = self.files.get(index).map(|file| file.origin.kind);
+            kind != Some(OriginKind::Object)
         })
     }
 
@@ -307,20 +276,12 @@ impl PublishedListing {
     /// Returns the file with the path of `desired_file`, if it has the same origin.
     pub(super) fn with_same_origin(&self, desired_file: &TreeFile<'_>) -> Option<&ListedFile> {
         let listed = self.find(desired_file.path())?;
-        let same = match (listed.origin, desired_file.origin()?) {
-            (ContentOrigin::Object { .. }, ContentOrigin::Object { .. }) => true,
-            (ContentOrigin::Slice { offset, .. }, ContentOrigin::Slice { offset: at, .. })
-            | (ContentOrigin::Member { offset, .. }, ContentOrigin::Member { offset: at, .. }) => {
-                offset == at
-            }
-            _ => false,
-        };
-        if listed.written.time == NEVER {
-            return None;
-        }
-        let base = self.bases.get(listed.origin.base() as usize);
-        (same && base == desired_file.base() && listed.bytes == desired_file.bytes())
-            .then_some(listed)
+        let (origin, desired) = (listed.origin, desired_file.origin()?);
+        let is_same = listed.written.time != NEVER
+            && (origin.kind, origin.offset) == (desired.kind, desired.offset)
+            && self.bases.get(origin.base as usize) == desired_file.base()
+            && listed.bytes == desired_file.bytes();
+        is_same.then_some(listed)
     }
 
     /// Reads the last listing. Invalid parts are omitted, so that these files are written again.
@@ -354,18 +315,13 @@ impl PublishedListing {
             };
             let [kind] = input.bytes()?;
             let base = u32::try_from(input.number()?).map_err(io::Error::other)?;
-            let origin = match kind {
-                0 => ContentOrigin::Object { base },
-                1 => ContentOrigin::Slice {
-                    base,
-                    offset: input.number()?,
-                },
-                2 => ContentOrigin::Member {
-                    base,
-                    offset: input.number()?,
-                },
+            let (kind, offset) = match kind {
+                0 => (OriginKind::Object, 0),
+                1 => (OriginKind::Slice, input.number()?),
+                2 => (OriginKind::Member, input.number()?),
                 _ => return Err(io::ErrorKind::InvalidData.into()),
             };
+            let origin = ContentOrigin { kind, base, offset };
             let path = std::str::from_utf8(&path).map_err(io::Error::other)?;
             if self.len() > 0 && self.paths.get(self.len() - 1) >= path {
                 return Err(io::ErrorKind::InvalidData.into());
@@ -381,12 +337,10 @@ impl PublishedListing {
     }
 
     pub(super) fn write(&self, home: &Path) -> Result<(), ManifestError> {
-        let origins = self.files.iter().map(|file| file.origin);
-        let bases = UsedBases::new(&self.bases, origins);
         let files = self.files.iter().enumerate();
         let listed = files.map(|(index, file)| (self.paths.get(index), *file));
         replace_with(home, LISTING_FILE, |out| {
-            write(out, &bases, self.files.len() as u64, listed)
+            write(out, &self.bases, self.files.len() as u64, listed)
         })
     }
 }
@@ -398,38 +352,27 @@ mod tests {
 
     type Sample = (Tree, Vec<Option<WrittenFile>>);
 
+    fn object(digest: Digest) -> ContentRef {
+        ContentRef::Object { digest, bytes: 3 }
+    }
+
+    fn slice(base: Digest, offset: u64) -> ContentRef {
+        ContentRef::Slice {
+            base,
+            layered: false,
+            offset,
+            bytes: 4,
+            crc32: None,
+        }
+    }
+
     fn sample() -> Result<Sample, Box<dyn std::error::Error>> {
-        let object = Digest::of_bytes(b"object");
         let base = Digest::of_bytes(b"base");
         let contents = [
-            (
-                "private/a.csv",
-                Some(ContentRef::Object {
-                    digest: object,
-                    bytes: 3,
-                }),
-            ),
+            ("private/a.csv", Some(object(Digest::of_bytes(b"object")))),
             ("public/empty", None),
-            (
-                "public/x/1",
-                Some(ContentRef::Slice {
-                    base,
-                    layered: false,
-                    offset: 5,
-                    bytes: 4,
-                    crc32: None,
-                }),
-            ),
-            (
-                "public/x/2",
-                Some(ContentRef::Slice {
-                    base,
-                    layered: false,
-                    offset: 9,
-                    bytes: 4,
-                    crc32: None,
-                }),
-            ),
+            ("public/x/1", Some(slice(base, 5))),
+            ("public/x/2", Some(slice(base, 9))),
         ];
         let entries = contents.map(|(path, content)| TreeEntry {
             path: path.into(),
@@ -469,33 +412,9 @@ mod tests {
         }
         // The same paths with different bytes.
         for (path, content) in [
-            (
-                "public/x/1",
-                ContentRef::Slice {
-                    base,
-                    layered: false,
-                    offset: 6,
-                    bytes: 4,
-                    crc32: None,
-                },
-            ),
-            (
-                "public/x/2",
-                ContentRef::Slice {
-                    base: Digest::of_bytes(b"other"),
-                    layered: false,
-                    offset: 9,
-                    bytes: 4,
-                    crc32: None,
-                },
-            ),
-            (
-                "private/a.csv",
-                ContentRef::Object {
-                    digest: base,
-                    bytes: 3,
-                },
-            ),
+            ("public/x/1", slice(base, 6)),
+            ("public/x/2", slice(Digest::of_bytes(b"other"), 9)),
+            ("private/a.csv", object(base)),
         ] {
             let other = Tree::new(vec![TreeEntry {
                 path: path.into(),
@@ -516,10 +435,7 @@ mod tests {
         // The listing has the paths that will be written, and the paths of the earlier listing.
         let desired_file = ["a", "private/a.csv", "public/x/3"].map(|path| TreeEntry {
             path: path.into(),
-            content: Some(ContentRef::Object {
-                digest: base,
-                bytes: 3,
-            }),
+            content: Some(object(base)),
         });
         let desired_file = Tree::new(desired_file.into())?;
         let claimed = read.claiming(&desired_file, &[0, 1, 2]);

@@ -13,7 +13,6 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::io;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use prep_cache::{Digest, LinkMode};
@@ -22,7 +21,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::Publish;
-use super::listing::PublishedListing;
+use super::listing::{PublishedListing, time};
 use super::unpublished::Unpublished;
 
 const MANIFEST_FILE: &str = "prepared.json";
@@ -45,6 +44,17 @@ pub enum ManifestError {
         #[source]
         cause: io::Error,
     },
+}
+
+impl ManifestError {
+    /// Converts an I/O error on `path`. `operation` completes the message "cannot ...".
+    fn io(operation: &'static str, path: &Path) -> impl Fn(io::Error) -> ManifestError {
+        move |cause| ManifestError::Io {
+            operation,
+            path: path.to_path_buf(),
+            cause,
+        }
+    }
 }
 
 /// The content of a competition's `prepared` directory.
@@ -114,12 +124,7 @@ pub struct PublishedOutput {
 struct PathStamp {
     path: String,
     bytes: u64,
-    time: i128,
-}
-
-/// Modification time in nanoseconds since 1970.
-pub(super) fn time(metadata: &fs::Metadata) -> i128 {
-    i128::from(metadata.mtime()) * 1_000_000_000 + i128::from(metadata.mtime_nsec())
+    time: i64,
 }
 
 impl Manifest {
@@ -134,19 +139,10 @@ impl Manifest {
                 let manifest = serde_json::from_slice::<Manifest>(&bytes).ok();
                 Ok(manifest.filter(|manifest| manifest.version == VERSION))
             }
-            Err(error)
-                if matches!(
-                    error.kind(),
-                    io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
-                ) =>
-            {
-                Ok(None)
-            }
-            Err(cause) => Err(ManifestError::Io {
-                operation: "read",
-                path,
-                cause,
-            }),
+            Err(error) => match error.kind() {
+                io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => Ok(None),
+                _ => Err(ManifestError::io("read", &path)(error)),
+            },
         }
     }
 
@@ -174,28 +170,10 @@ impl Manifest {
         }
     }
 
-    /// Returns the manifest of the same tree, with the way in which files share disk space.
-    pub(super) fn with_link_mode(self, link_mode: Sharing) -> Manifest {
-        Manifest { link_mode, ..self }
-    }
-
     /// Returns the paths of the publication's directories, below `prepared`.
     pub(super) fn directories(&self) -> BTreeSet<&str> {
         let directories = self.directories.iter().map(|stamp| stamp.path.as_str());
         directories.collect()
-    }
-
-    /// Returns the manifest of the same tree, marked incomplete.
-    pub(super) fn incomplete(self) -> Manifest {
-        Manifest {
-            complete: false,
-            ..self
-        }
-    }
-
-    /// Returns the manifest of the same tree with its origin.
-    pub(super) fn with_origin(self, origin: Option<DataOrigin>) -> Manifest {
-        Manifest { origin, ..self }
     }
 
     /// Returns the manifest of a tree that is known to be on disk.
@@ -218,26 +196,18 @@ impl Manifest {
         listed == Some(Sha256::of_bytes(content))
     }
 
-    /// Creates the manifest of a complete tree. Lists the directories below `prepared`.
+    /// Creates the manifest of a complete tree.
     pub(super) fn complete(
         publish: &Publish,
         key: Digest,
-        boot: Option<String>,
-        trees: Option<Trees>,
-        prepared: &Path,
-        tree: PublishedTree,
+        tree: PublishedTree<'_>,
     ) -> Result<Manifest, ManifestError> {
-        let directories = tree.stamps(prepared)?;
-        let outputs = tree.outputs;
+        let PublishedTree {
+            prepared, outputs, ..
+        } = &tree;
         let mut singles = Vec::new();
         for output in outputs.iter().filter(|output| !output.path.ends_with('/')) {
-            let path = prepared.join(&output.path);
-            let metadata = fs::symlink_metadata(&path);
-            let metadata = metadata.map_err(|cause| ManifestError::Io {
-                operation: "inspect",
-                path,
-                cause,
-            })?;
+            let metadata = inspect(&prepared.join(&output.path))?;
             if metadata.is_file() {
                 singles.push(PathStamp {
                     path: output.path.clone(),
@@ -254,43 +224,31 @@ impl Manifest {
             key,
             files: outputs.iter().map(|output| output.files).sum(),
             bytes: outputs.iter().map(|output| output.bytes).sum(),
-            host: writer(prepared, boot.as_ref()),
-            boot,
-            trees,
-            origin: None,
-            outputs,
-            link_mode: Sharing::default(),
-            unpublished: tree.unpublished,
-            directories,
+            host: writer(prepared, tree.boot.as_ref()),
+            directories: tree.stamps()?,
             singles,
+            boot: tree.boot,
+            trees: tree.trees,
+            origin: tree.origin,
+            outputs: tree.outputs,
+            link_mode: tree.link_mode,
+            unpublished: tree.unpublished,
         })
     }
 
     pub(super) fn write(&self, home: &Path) -> Result<(), ManifestError> {
-        let path = home.join(MANIFEST_FILE);
-        let text = serde_json::to_vec_pretty(self).map_err(|error| ManifestError::Io {
-            operation: "write",
-            path: path.clone(),
-            cause: error.into(),
-        })?;
+        let text = serde_json::to_vec_pretty(self).map_err(io::Error::from);
+        let text = text.map_err(ManifestError::io("write", &home.join(MANIFEST_FILE)))?;
         replace_with(home, MANIFEST_FILE, |out| out.write_all(&text))
     }
 
     /// Marks the tree incomplete until [`Manifest::write`]. Files written from now on are written in `boot`.
     pub(super) fn mark_incomplete(home: &Path, boot: Option<String>) -> Result<(), ManifestError> {
         let path = home.join(MANIFEST_FILE);
-        let failed = |operation| {
-            let path = path.clone();
-            move |cause| ManifestError::Io {
-                operation,
-                path,
-                cause,
-            }
-        };
         let bytes = match fs::read(&path) {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-            Err(cause) => return Err(failed("read")(cause)),
+            Err(cause) => return Err(ManifestError::io("read", &path)(cause)),
         };
         match serde_json::from_slice::<Manifest>(&bytes) {
             Ok(manifest) => Manifest {
@@ -300,7 +258,7 @@ impl Manifest {
                 ..manifest
             }
             .write(home),
-            Err(_) => fs::remove_file(&path).map_err(failed("remove")),
+            Err(_) => fs::remove_file(&path).map_err(ManifestError::io("remove", &path)),
         }
     }
 }
@@ -345,34 +303,39 @@ impl From<LinkMode> for Sharing {
     }
 }
 
-/// The outputs of a publication in a prepared directory, and the files of other programs there.
-pub(super) struct PublishedTree {
+/// A complete publication in a prepared directory, and the files of other programs there.
+pub(super) struct PublishedTree<'a> {
+    /// The prepared directory.
+    pub prepared: &'a Path,
     pub outputs: Vec<PublishedOutput>,
     /// Directories, below `prepared`.
     pub directories: BTreeSet<String>,
     pub unpublished: Unpublished,
+    /// See [`Manifest::boot`].
+    pub boot: Option<String>,
+    pub trees: Option<Trees>,
+    pub origin: Option<DataOrigin>,
+    pub link_mode: Sharing,
 }
 
-impl PublishedTree {
+impl PublishedTree<'_> {
     /// Returns the stamps of `prepared` and of the publication's directories in it. Directories of other programs may
     /// change without making the tree incomplete.
-    fn stamps(&self, prepared: &Path) -> Result<Vec<PathStamp>, ManifestError> {
+    fn stamps(&self) -> Result<Vec<PathStamp>, ManifestError> {
         let paths = std::iter::once("").chain(self.directories.iter().map(String::as_str));
         let stamps = paths.map(|inner| {
-            let path = prepared.join(inner);
-            let metadata = fs::symlink_metadata(&path).map_err(|cause| ManifestError::Io {
-                operation: "inspect",
-                path: path.clone(),
-                cause,
-            })?;
             Ok(PathStamp {
                 path: inner.to_owned(),
                 bytes: 0,
-                time: time(&metadata),
+                time: time(&inspect(&self.prepared.join(inner))?),
             })
         });
         stamps.collect()
     }
+}
+
+fn inspect(path: &Path) -> Result<fs::Metadata, ManifestError> {
+    fs::symlink_metadata(path).map_err(ManifestError::io("inspect", path))
 }
 
 /// Replaces a file of `home` atomically by the output of `write`.
@@ -382,20 +345,16 @@ pub(super) fn replace_with(
     write: impl FnOnce(&mut dyn io::Write) -> io::Result<()>,
 ) -> Result<(), ManifestError> {
     let target = home.join(name);
-    let failed = |cause| ManifestError::Io {
-        operation: "write",
-        path: target.clone(),
-        cause,
-    };
+    let failed = ManifestError::io("write", &target);
     let mut file = tempfile::Builder::new()
         .prefix(super::write::TEMP_PREFIX)
         .permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666))
         .tempfile_in(home)
-        .map_err(failed)?;
-    write(&mut file).map_err(failed)?;
+        .map_err(&failed)?;
+    write(&mut file).map_err(&failed)?;
     // A shared file system may report write errors later.
     if prep_cache::is_shared(home) {
-        file.as_file().sync_data().map_err(failed)?;
+        file.as_file().sync_data().map_err(&failed)?;
     }
     prep_cache::persist(file, &target).map_err(failed)
 }

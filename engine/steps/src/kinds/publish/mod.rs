@@ -50,12 +50,6 @@ pub(crate) enum PublishError {
         #[source]
         cause: std::io::Error,
     },
-    #[error("`{path}`")]
-    Content {
-        path: String,
-        #[source]
-        cause: crate::value::ContentError,
-    },
     #[error("`{0}` is in the way of a published file, and no publication created it")]
     InTheWay(PathBuf),
     #[error("the result differs from the lockfile: {0}")]
@@ -102,11 +96,7 @@ pub(crate) struct Publish {
 impl Publish {
     /// Returns whether files of a publication share more disk space with the cache than this one allows.
     fn is_too_shared(&self, manifest: &Manifest) -> bool {
-        self.is_too_shared_as(manifest.link_mode)
-    }
-
-    fn is_too_shared_as(&self, mode: Sharing) -> bool {
-        mode < Sharing::from(self.link_mode)
+        manifest.link_mode < Sharing::from(self.link_mode)
     }
 
     fn home(&self) -> PathBuf {
@@ -319,7 +309,8 @@ impl Sink for Publish {
             }
         };
         // Files that share more disk space than allowed are written again.
-        let old = match manifest.as_ref().is_some_and(|one| self.is_too_shared(one)) {
+        let is_too_shared = manifest.as_ref().is_some_and(|one| self.is_too_shared(one));
+        let old = match is_too_shared {
             true => old.without_objects(),
             false => old,
         };
@@ -370,17 +361,12 @@ impl Sink for Publish {
             let _ = write::remove_leftovers(context, &home);
         }
         written?;
-        let before = manifest.as_ref().map(|manifest| manifest.link_mode);
-        let link_mode = match before {
+        let link_mode = match manifest.as_ref().map(|manifest| manifest.link_mode) {
             Some(before) if nothing_written => before,
-            Some(before) if !self.is_too_shared_as(before) => before.min(self.link_mode.into()),
+            Some(before) if !is_too_shared => before.min(self.link_mode.into()),
             _ => self.link_mode.into(),
         };
-        let tree = PublishedTree {
-            outputs: self.summary(context, inputs)?,
-            directories: changes.directories,
-            unpublished: changes.unpublished,
-        };
+        let outputs = self.summary(context, inputs)?;
         drop((old, changes.write, changes.remove));
         let recorded = manifest.as_ref();
         let recorded =
@@ -405,12 +391,18 @@ impl Sink for Publish {
         let origin = origin.map(|(_, origin)| origin);
         write_published(&home, &desired, &files).map_err(StepError::machine)?;
         drop((files, desired));
-        let manifest = Manifest::complete(self, *key, boot, trees, &prepared, tree);
-        manifest
-            .and_then(|manifest| {
-                let manifest = manifest.with_origin(origin).with_link_mode(link_mode);
-                manifest.write(&home)
-            })
-            .map_err(StepError::machine)
+        let tree = PublishedTree {
+            prepared: &prepared,
+            outputs,
+            directories: changes.directories,
+            unpublished: changes.unpublished,
+            boot,
+            trees,
+            origin,
+            link_mode,
+        };
+        let manifest = Manifest::complete(self, *key, tree);
+        let written = manifest.and_then(|manifest| manifest.write(&home));
+        written.map_err(StepError::machine)
     }
 }

@@ -26,13 +26,13 @@ pub fn record_origin(
         return Ok(());
     };
     let manifest = Manifest::read(data_dir, competition).map_err(StepError::machine)?;
-    let Some(manifest) = manifest.filter(|one| one.complete && one.key == *key) else {
+    let Some(mut manifest) = manifest.filter(|one| one.complete && one.key == *key) else {
         return Ok(());
     };
     let origin = match &manifest.origin {
         Some(before) => origin.or(before),
         None => origin,
     };
-    let written = manifest.with_origin(Some(origin)).write(&home);
-    written.map_err(StepError::machine)
+    manifest.origin = Some(origin);
+    manifest.write(&home).map_err(StepError::machine)
 }

@@ -11,6 +11,7 @@ use prep_digests::{Sha256, TreeHasher, Trees, digest_of_file, digest_of_reader};
 use super::PublishError;
 use super::diff::Changes;
 use super::listing::WrittenFile;
+use super::write::content_error;
 use crate::value::{ContentError, ContentRef, Opener, Tree, TreeFile};
 
 /// Memory in bytes of a thread: a buffer, and a reader of a content.
@@ -86,10 +87,7 @@ pub(super) fn file_sha256(
     let Some(content) = file.content() else {
         return Ok(None);
     };
-    let failed = |cause: ContentError| {
-        let path = file.path().to_owned();
-        StepError::input(PublishError::Content { path, cause })
-    };
+    let failed = |cause| content_error(file.path(), cause);
     let opened = opener.open(&content).map_err(failed)?;
     let reader = opened.reader().map_err(failed)?;
     let digest = digest_of_reader(&mut context.cancel.reader(reader));

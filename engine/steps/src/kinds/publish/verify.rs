@@ -90,7 +90,10 @@ pub fn invalidate(data_dir: &Path, competition: &str, path: &str) -> Result<(), 
     let others = listing.trusting(|index| listing.get(index).is_some_and(|(one, _)| one != path));
     others.write(&home)?;
     match Manifest::read(data_dir, competition)? {
-        Some(manifest) => manifest.incomplete().write(&home),
+        Some(mut manifest) => {
+            manifest.complete = false;
+            manifest.write(&home)
+        }
         None => Ok(()),
     }
 }

@@ -20,6 +20,7 @@ use super::PublishError;
 use super::diff::Changes;
 use super::listing::{PublishedListing, WrittenFile};
 use super::order::SourceOrder;
+use crate::limits::FileError;
 use crate::value::{ContentError, ContentRef, OpenContent, Tree, TreeFile};
 
 /// Prefix of temporary files and directories. The next publication removes those of an interrupted one.
@@ -239,9 +240,8 @@ type WriteFn<'a> = &'a (
             + Sync
     );
 
-fn content_error(path: &str, cause: ContentError) -> StepError {
-    let path = path.to_owned();
-    StepError::input(PublishError::Content { path, cause })
+pub(super) fn content_error(path: &str, cause: ContentError) -> StepError {
+    StepError::input(FileError::new(path, cause))
 }
 
 /// A file to write.

@@ -124,7 +124,7 @@ impl Chunk {
         if location.kind.has_crc() {
             self.crcs.extend(location.crc32.to_le_bytes());
         }
-        if location.kind.member().is_none() {
+        if !location.kind.is_member() {
             return;
         }
         let least = min_record_end(location, name.len());
@@ -171,7 +171,7 @@ impl Chunk {
         let files = kinds().filter(|kind| *kind != FileKind::Directory).count();
         let based = kinds().filter(|kind| kind.has_base()).count();
         let objects = kinds().filter(|kind| *kind == FileKind::Object).count();
-        let members = kinds().filter(|kind| kind.member().is_some()).count();
+        let members = kinds().filter(|kind| kind.is_member()).count();
         let crcs = kinds().filter(|kind| kind.has_crc()).count();
         self.paths.read(input, count, MAX_CHUNK_TEXT_BYTES)?;
         self.sizes.read(input, files)?;
@@ -213,7 +213,7 @@ impl Chunk {
                 return None;
             }
         }
-        if kind.is_slice() || kind.member().is_some() {
+        if kind.is_slice() || kind.is_member() {
             location.offset = value_from(self.offsets.take()?, self.end);
             self.end = location.offset.wrapping_add(location.bytes);
         }
@@ -222,7 +222,7 @@ impl Chunk {
             location.crc32 = u32::from_le_bytes(*crc);
             self.crcs_taken += 4;
         }
-        if kind.member().is_some() {
+        if kind.is_member() {
             location.compressed = value_from(self.compressed.take()?, location.bytes);
             let from = u32::try_from(self.ends.take()?).ok()?;
             let end = path.get(from as usize..)?;

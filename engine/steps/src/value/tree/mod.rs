@@ -97,25 +97,31 @@ impl FileKind {
 
     /// Returns whether the kind has a CRC-32.
     fn has_crc(self) -> bool {
-        self == FileKind::LayeredChecked || self.member().is_some()
+        self == FileKind::LayeredChecked || self.is_member()
     }
 
+    /// Returns whether the archive is nested in another compressed archive.
     fn is_layered(self) -> bool {
-        matches!(self, FileKind::LayeredSlice | FileKind::LayeredChecked)
-            || matches!(self.member(), Some((_, true)))
+        matches!(
+            self,
+            FileKind::LayeredStored
+                | FileKind::LayeredDeflated
+                | FileKind::LayeredSlice
+                | FileKind::LayeredChecked
+        )
     }
 
-    /// Returns the member's compression method and whether its archive is nested in another compressed archive. `None`
-    /// if this is not a member.
-    fn member(self) -> Option<(ZipMethod, bool)> {
-        Some(match self {
-            FileKind::Directory | FileKind::Object | FileKind::Row => return None,
-            FileKind::Slice | FileKind::LayeredSlice | FileKind::LayeredChecked => return None,
-            FileKind::Stored => (ZipMethod::Stored, false),
-            FileKind::Deflated => (ZipMethod::Deflate, false),
-            FileKind::LayeredStored => (ZipMethod::Stored, true),
-            FileKind::LayeredDeflated => (ZipMethod::Deflate, true),
-        })
+    fn is_member(self) -> bool {
+        self.method().is_some()
+    }
+
+    /// Returns the compression method of a member. `None` if this is not a member.
+    fn method(self) -> Option<ZipMethod> {
+        match self {
+            FileKind::Stored | FileKind::LayeredStored => Some(ZipMethod::Stored),
+            FileKind::Deflated | FileKind::LayeredDeflated => Some(ZipMethod::Deflate),
+            _ => None,
+        }
     }
 
     fn of_member(method: ZipMethod, layered: bool) -> FileKind {
@@ -137,40 +143,22 @@ enum MemberName {
     Separate(u32),
 }
 
-/// A short identifier of a file's bytes within a tree. Files with equal origins have equal contents. `base` is an index
-/// into [`Tree::bases`].
+/// A short identifier of a file's bytes within a tree. Files with equal origins have equal contents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum ContentOrigin {
-    /// The entire base.
-    Object {
-        base: u32,
-    },
-    Slice {
-        base: u32,
-        offset: u64,
-    },
-    Member {
-        base: u32,
-        offset: u64,
-    },
+pub(crate) struct ContentOrigin {
+    pub kind: OriginKind,
+    /// Index into [`Tree::bases`].
+    pub base: u32,
+    /// Start of the bytes in the base. 0 for an entire base.
+    pub offset: u64,
 }
 
-impl ContentOrigin {
-    /// Returns the start of the bytes in the base.
-    pub(crate) fn offset(&self) -> u64 {
-        match self {
-            ContentOrigin::Object { .. } => 0,
-            ContentOrigin::Slice { offset, .. } | ContentOrigin::Member { offset, .. } => *offset,
-        }
-    }
-
-    pub(crate) fn base(&self) -> u32 {
-        match self {
-            ContentOrigin::Object { base }
-            | ContentOrigin::Slice { base, .. }
-            | ContentOrigin::Member { base, .. } => *base,
-        }
-    }
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum OriginKind {
+    /// The entire base.
+    Object = 0,
+    Slice = 1,
+    Member = 2,
 }
 
 const EMPTY_DIRECTORY: FileLocation = FileLocation {
@@ -265,33 +253,34 @@ impl<'a> TreeFile<'a> {
         let FileLocation {
             kind, base, offset, ..
         } = self.location();
-        match kind {
-            FileKind::Directory | FileKind::Row => None,
-            FileKind::Object => Some(ContentOrigin::Object { base }),
-            kind if kind.is_slice() => Some(ContentOrigin::Slice { base, offset }),
-            _ => Some(ContentOrigin::Member { base, offset }),
-        }
+        let kind = match kind {
+            FileKind::Directory | FileKind::Row => return None,
+            FileKind::Object => OriginKind::Object,
+            kind if kind.is_slice() => OriginKind::Slice,
+            _ => OriginKind::Member,
+        };
+        Some(ContentOrigin { kind, base, offset })
     }
 
     /// Returns the content reference. `None` for an empty directory or a row.
     pub fn content(&self) -> Option<ContentRef> {
         let location = self.location();
-        let base = *self.tree.bases.get(location.base as usize)?;
-        let Some((method, layered)) = location.kind.member() else {
-            return match location.kind {
-                FileKind::Object => Some(ContentRef::Object {
+        let base = *self.base()?;
+        let layered = location.kind.is_layered();
+        let Some(method) = location.kind.method() else {
+            return Some(match location.kind {
+                FileKind::Object => ContentRef::Object {
                     digest: base,
                     bytes: location.bytes,
-                }),
-                kind if kind.is_slice() => Some(ContentRef::Slice {
+                },
+                kind => ContentRef::Slice {
                     base,
-                    layered: kind.is_layered(),
+                    layered,
                     offset: location.offset,
                     bytes: location.bytes,
                     crc32: kind.has_crc().then_some(location.crc32),
-                }),
-                _ => None,
-            };
+                },
+            });
         };
         let entry = ZipEntry {
             path: self.name(location).to_owned(),
@@ -376,10 +365,8 @@ impl Tree {
 
     /// Number of files, and their total size in bytes.
     pub fn size(&self) -> (u64, u64) {
-        let files = self
-            .locations
-            .iter()
-            .filter(|location| location.kind != FileKind::Directory);
+        let files = self.locations.iter();
+        let files = files.filter(|location| location.kind != FileKind::Directory);
         files.fold((0, 0), |(files, bytes), location| {
             (files + 1, bytes + location.bytes)
         })
@@ -390,7 +377,7 @@ impl Tree {
     /// # Errors
     /// If the value is not a tree, or its listing is damaged or missing.
     pub fn load(context: &Context, value: &Value) -> Result<Arc<Tree>, StepError> {
-        let body: TreeBody = super::decode(value)?;
+        let body: TreeBody = value.decode()?;
         Tree::load_listing(context, &body.listing)
     }
 
@@ -433,7 +420,7 @@ impl Tree {
             if let Some(base) = file.base() {
                 location.base = bases.number_of(base);
             }
-            if location.kind.member().is_some() {
+            if location.kind.is_member() {
                 // The index of the name does not matter here.
                 location.name = end_of_path(path, name).unwrap_or(MemberName::Separate(0));
             }
@@ -539,7 +526,7 @@ fn end_of_path(path: &str, name: &str) -> Option<MemberName> {
 
 /// Builds a tree of files that are added in any order.
 #[derive(Debug, Default)]
-pub struct TreeBuilder {
+pub(crate) struct TreeBuilder {
     tree: Tree,
     bases: BaseNumbers,
 }
@@ -632,12 +619,10 @@ impl TreeBuilder {
     /// Adds a file of another tree under this path.
     pub fn push_file(&mut self, path: &str, file: TreeFile<'_>) {
         let mut location = file.location();
-        if let Some(base) = file.tree.bases.get(location.base as usize)
-            && location.kind.has_base()
-        {
+        if let Some(base) = file.base() {
             location.base = self.bases.number(base);
         }
-        if location.kind.member().is_some() {
+        if location.kind.is_member() {
             location.name = self.name(path, file.name(location));
         }
         self.add(path, location);
@@ -688,13 +673,7 @@ impl TreeBuilder {
     pub(super) fn in_order(self, order: &[u32]) -> Tree {
         let TreeBuilder { mut tree, bases } = self;
         tree.bases = bases.all;
-        let is_all = order.len() == tree.len();
-        if !is_all
-            || order
-                .iter()
-                .zip(0..)
-                .any(|(index, position)| *index != position)
-        {
+        if !(0..).take(tree.len()).eq(order.iter().copied()) {
             let mut paths = TextList::with_capacity(order.len(), tree.paths.bytes());
             for index in order {
                 paths.push(tree.paths.get(*index as usize));

@@ -138,7 +138,7 @@ impl GappedObject {
         let mut by_position: Vec<(u32, u64, usize, u64)> = Vec::with_capacity(files.len());
         for (file, offset) in files.iter().zip(offsets.iter()) {
             if let Some(origin) = tree.file(*file).and_then(|file| file.origin()) {
-                by_position.push((origin.base(), origin.offset(), *file, *offset));
+                by_position.push((origin.base, origin.offset, *file, *offset));
             }
         }
         by_position.sort_unstable();
