@@ -60,11 +60,7 @@ impl FileValue {
     /// # Errors
     /// If the value does not describe a file.
     pub fn from_value(value: &Value) -> Result<FileValue, StepError> {
-        serde_json::from_value(value.body.clone()).map_err(|error| {
-            StepError::internal(format!(
-                "a stored file value does not have the expected form: {error}"
-            ))
-        })
+        value.decode()
     }
 
     /// Returns the value to store.
@@ -101,11 +97,7 @@ impl DirectoryValue {
     /// # Errors
     /// If the value does not describe a directory.
     pub fn from_value(value: &Value) -> Result<DirectoryValue, StepError> {
-        serde_json::from_value(value.body.clone()).map_err(|error| {
-            StepError::internal(format!(
-                "a stored directory value does not have the expected form: {error}"
-            ))
-        })
+        value.decode()
     }
 
     /// Returns the value to store.

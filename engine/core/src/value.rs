@@ -3,6 +3,7 @@
 use prep_cache::{Digest, Store, StoreError};
 use serde::{Deserialize, Serialize};
 
+use crate::StepError;
 use crate::key::canonical;
 
 /// The result of a step: a JSON body, and the cached objects that it refers to.
@@ -41,11 +42,23 @@ impl Value {
     ///
     /// # Errors
     /// If the value is not in the cache or is not valid.
-    pub fn load(store: &Store, digest: &Digest) -> Result<Value, crate::StepError> {
+    pub fn load(store: &Store, digest: &Digest) -> Result<Value, StepError> {
         let bytes = store.read(digest)?;
-        serde_json::from_slice(&bytes).map_err(|cause| crate::StepError::Value {
+        serde_json::from_slice(&bytes).map_err(|cause| StepError::Value {
             digest: *digest,
             cause,
+        })
+    }
+
+    /// Parses the body.
+    ///
+    /// # Errors
+    /// If the body has a different structure.
+    pub fn decode<'v, T: Deserialize<'v>>(&'v self) -> Result<T, StepError> {
+        T::deserialize(&self.body).map_err(|error| {
+            StepError::internal(format!(
+                "a stored value has an unexpected structure: {error}"
+            ))
         })
     }
 

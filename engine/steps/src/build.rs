@@ -26,8 +26,8 @@ use thiserror::Error;
 
 use crate::description::Description;
 use crate::kinds::{
-    self, ARCHIVE_INPUT, Check, Checksum, Expand, ExpandArchives, FILES_INPUT, GENERATOR_PORT,
-    Publish, SPLIT_OUTPUTS, Strictness, TREE_PREFIX, Unpack, VALUE_OUTPUT, is_archive,
+    self, ARCHIVE_INPUT, Checksum, Expand, FILES_INPUT, FunctionStep, GENERATOR_PORT, Publish,
+    SPLIT_OUTPUTS, TREE_PREFIX, VALUE_OUTPUT, is_archive,
 };
 use crate::located::LocatedStep;
 use crate::preview::{PreviewRequest, PreviewSink};
@@ -219,11 +219,7 @@ impl Builder<'_> {
         self.describe(&mut inputs, &mut outputs)?;
         for check in &self.pipeline.checks {
             let name = format!("check/{}", check.name.value);
-            let step = Check {
-                name: check.name.value.clone(),
-                query: check.query.clone(),
-                session: self.options.session.clone(),
-            };
+            let step = kinds::check(&check.name.value, &check.query, self.options.session);
             let tables = self.query_inputs(&check.query)?;
             let port = self.step(&name, step, tables)?;
             inputs.push((name, port));
@@ -278,10 +274,7 @@ impl Builder<'_> {
             };
             let (parent, file_name) = path.rsplit_once('/').unwrap_or_default();
             let archive = (!is_folder).then(|| file_name.to_owned());
-            let step = ExpandArchives {
-                archive,
-                mode: expand,
-            };
+            let step = kinds::expand_archives(archive, expand);
             let step_name = format!("expand/{path}");
             let expanded = self.step(&step_name, step, vec![(ARCHIVE_INPUT.to_owned(), port)])?;
             inputs.push((step_name.clone(), expanded));
@@ -301,7 +294,7 @@ impl Builder<'_> {
     fn step(
         &mut self,
         name: &str,
-        step: impl Step + 'static,
+        step: FunctionStep,
         inputs: StepInputs,
     ) -> Result<Port, BuildError> {
         let step = self.located(Box::new(step));
@@ -332,14 +325,12 @@ impl Builder<'_> {
         let port = match split_source(archive) {
             (None, "") => {
                 let inputs = vec![("archive".to_owned(), value_of(self.bundle))];
-                self.step("unpack", Unpack { path: None }, inputs)?
+                self.step("unpack", kinds::unpack(None), inputs)?
             }
             (Some(source), "") => self.source_tree(source)?,
             _ => {
                 let outer = self.tree(containing_archive(archive))?;
-                let step = Unpack {
-                    path: Some(archive.to_owned()),
-                };
+                let step = kinds::unpack(Some(archive.to_owned()));
                 let inputs = vec![("archive".to_owned(), outer)];
                 self.step(&format!("unpack/{archive}"), step, inputs)?
             }
@@ -382,7 +373,7 @@ impl Builder<'_> {
         let (node, trees) = match &table.made {
             TableOrigin::Query(query) => {
                 let inputs = self.query_inputs(query)?;
-                let step = kinds::query_table(query.clone(), self.options.session.clone());
+                let step = kinds::query_table(query, self.options.session);
                 let trees = self.source_trees_of(&query.tables);
                 let step = self.located(Box::new(step));
                 (self.add(&step_name, step, inputs)?, trees)
@@ -457,7 +448,7 @@ impl Builder<'_> {
                 }
                 (KeyType::Size, Setting::Query(query)) => {
                     let tables = self.query_inputs(query)?;
-                    let step = kinds::query_table(query.clone(), self.options.session.clone());
+                    let step = kinds::query_table(query, self.options.session);
                     let step_name = format!("{name}/{}", key.name);
                     inputs.push((key.name.to_owned(), self.step(&step_name, step, tables)?));
                 }
@@ -565,25 +556,22 @@ impl Builder<'_> {
             outputs: public,
             sample,
         };
-        let port = self.step("description", step, step_inputs)?;
+        let port = self.step("description", step.step(), step_inputs)?;
         let path = "public/description.md".to_owned();
         inputs.push((path.clone(), port));
         outputs.push((path.clone(), path));
         Ok(())
     }
 
-    /// Returns how strictly the published MD5 of the output at this path is checked.
-    fn strictness(&self, path: &str) -> Strictness {
+    /// Returns whether the bytes of the output at this path depend on the library that writes it.
+    fn is_writer_dependent(&self, path: &str) -> bool {
         let (section, inner) = path.split_once('/').unwrap_or_default();
         let outputs = match section {
             "public" => &self.pipeline.public,
             _ => &self.pipeline.private,
         };
         let output = outputs.iter().find(|output| output.path.value == inner);
-        match output.is_some_and(|output| kinds::depends_on_writer(&output.declaration)) {
-            true => Strictness::WriterDependent,
-            false => Strictness::Fixed,
-        }
+        output.is_some_and(|output| kinds::depends_on_writer(&output.declaration))
     }
 
     /// Adds a checksum step for each published checksum.
@@ -612,7 +600,7 @@ impl Builder<'_> {
                     .filter(|inside| !inside.is_empty())
                     .map(str::to_owned);
                 let step = Checksum {
-                    strictness: self.strictness(&path),
+                    is_writer_dependent: self.is_writer_dependent(&path),
                     path: path.clone(),
                     inside,
                     md5: md5.clone(),
@@ -621,7 +609,7 @@ impl Builder<'_> {
                 let name = format!("checksum/{path}");
                 steps.push((
                     name.clone(),
-                    self.step(&name, step, vec![("file".to_owned(), port)])?,
+                    self.step(&name, step.step(), vec![("file".to_owned(), port)])?,
                 ));
             }
         }

@@ -7,10 +7,10 @@ use std::fmt::Write as _;
 use std::io::Read as _;
 
 use prep_cache::Stored;
-use prep_core::{Context, FileValue, Inputs, Outputs, Step, StepError, Value};
+use prep_core::{Context, FileValue, Inputs, StepError, Value};
 
-use crate::kinds::VALUE_OUTPUT;
-use crate::value::{ContentRef, Opener, Tree, input};
+use crate::kinds::FunctionStep;
+use crate::value::{Opener, Tree, input, single_file};
 
 /// Maximum number of columns listed for a file. Further ones are only counted.
 const SHOWN_COLUMNS: usize = 24;
@@ -31,25 +31,21 @@ pub(crate) struct Description {
     pub sample: Option<(String, String)>,
 }
 
-impl Step for Description {
-    fn kind(&self) -> &'static str {
-        "description"
-    }
-
-    fn version(&self) -> u32 {
-        1
-    }
-
-    fn params(&self) -> serde_json::Value {
+impl Description {
+    pub(crate) fn step(self) -> FunctionStep {
         let paths: Vec<&String> = self.outputs.iter().map(|(_, path)| path).collect();
         let sample = self.sample.as_ref().map(|(_, path)| path);
-        if self.is_complete {
-            return serde_json::json!({ "text": self.prose });
-        }
-        serde_json::json!({ "prose": self.prose, "metric": self.metric, "outputs": paths, "sample": sample })
+        let params = match self.is_complete {
+            true => serde_json::json!({ "text": self.prose }),
+            false => {
+                serde_json::json!({ "prose": self.prose, "metric": self.metric, "outputs": paths, "sample": sample })
+            }
+        };
+        let run = move |context: &Context, inputs: &Inputs| self.run(context, inputs);
+        FunctionStep::new("description", 1, params, run)
     }
 
-    fn run(&self, context: &Context, inputs: &Inputs) -> Result<Outputs, StepError> {
+    fn run(&self, context: &Context, inputs: &Inputs) -> Result<Value, StepError> {
         if self.is_complete {
             return Description::stored(context, &self.prose);
         }
@@ -68,19 +64,13 @@ impl Step for Description {
         }
         Description::stored(context, &text)
     }
-}
 
-impl Description {
-    fn stored(context: &Context, text: &str) -> Result<Outputs, StepError> {
+    fn stored(context: &Context, text: &str) -> Result<Value, StepError> {
         let stored = Stored {
             digest: context.store.put(text.as_bytes())?,
             len: text.len() as u64,
         };
-        let file = FileValue::stored(stored);
-        Ok(Outputs::from([(
-            VALUE_OUTPUT.to_owned(),
-            file.into_value(),
-        )]))
+        Ok(FileValue::stored(stored).into_value())
     }
 
     fn file(
@@ -100,30 +90,21 @@ impl Description {
                     let _ = write!(text, ": {rows} rows");
                 }
                 if !file.columns.is_empty() {
-                    let names: Vec<String> = file
-                        .columns
-                        .iter()
-                        .take(SHOWN_COLUMNS)
-                        .map(|column| format!("`{column}`"))
-                        .collect();
-                    let more = file.columns.len().saturating_sub(SHOWN_COLUMNS);
-                    let more = if more > 0 {
-                        format!(" and {more} more")
-                    } else {
-                        String::new()
-                    };
-                    let _ = write!(text, "; columns {}{more}", names.join(", "));
+                    let shown = file.columns.iter().take(SHOWN_COLUMNS);
+                    let shown: Vec<String> = shown.map(|column| format!("`{column}`")).collect();
+                    let _ = write!(text, "; columns {}", shown.join(", "));
+                    let more = file.columns.len() - shown.len();
+                    if more > 0 {
+                        let _ = write!(text, " and {more} more");
+                    }
                 }
             }
             Err(_) => {
                 let tree = Tree::load(context, value)?;
                 let (files, _) = tree.size();
                 if path.ends_with('/') {
-                    let _ = write!(
-                        text,
-                        ": {files} {}",
-                        if files == 1 { "file" } else { "files" }
-                    );
+                    let noun = if files == 1 { "file" } else { "files" };
+                    let _ = write!(text, ": {files} {noun}");
                 }
             }
         }
@@ -141,10 +122,9 @@ impl Description {
     ) -> Result<(), StepError> {
         let (head, is_entire) = head(context, input(inputs, name)?)?;
         let head = String::from_utf8_lossy(&head);
-        let complete = if is_entire {
-            head.lines().count()
-        } else {
-            head.matches('\n').count()
+        let complete = match is_entire {
+            true => SHOWN_LINES,
+            false => head.matches('\n').count(),
         };
         let lines: Vec<&str> = head.lines().take(complete.min(SHOWN_LINES)).collect();
         text.push_str("\n## Submission\n\n");
@@ -157,20 +137,9 @@ impl Description {
     }
 }
 
-/// Returns the first bytes of an output, and whether they are its entire content. The output is an object, or a tree
-/// with one file.
+/// Returns the first bytes of an output that is a single file, and whether they are its entire content.
 fn head(context: &Context, value: &Value) -> Result<(Vec<u8>, bool), StepError> {
-    let content = match FileValue::from_value(value) {
-        Ok(file) => ContentRef::Object {
-            digest: file.digest,
-            bytes: file.bytes,
-        },
-        Err(not_a_file) => {
-            let tree = Tree::load(context, value)?;
-            let first = tree.files().find_map(|file| file.content());
-            first.ok_or(not_a_file)?
-        }
-    };
+    let content = single_file(context, value)?;
     let opener = Opener::new(context);
     let mut head = Vec::with_capacity(SHOWN_BYTES);
     let source = opener.open(&content)?;

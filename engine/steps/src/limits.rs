@@ -1,7 +1,8 @@
-//! Limits for decoding untrusted bytes.
+//! Limits for decoding untrusted bytes, and the errors of files that cannot be decoded.
 
 use prep_core::{BoxError, Context, StepError};
 use prep_formats::limits::{DecodingLimits, LimitExceeded};
+use thiserror::Error;
 
 /// Derives the limits from the run's memory budget. Disk space is not limited, because a full disk is reported as a
 /// separate error.
@@ -18,4 +19,27 @@ pub(crate) fn undecodable(cause: impl Into<BoxError>) -> StepError {
         Some(_) => StepError::machine(cause),
         None => StepError::input(cause),
     }
+}
+
+/// A file that cannot be read or decoded.
+#[derive(Debug, Error)]
+#[error("`{path}`")]
+pub(crate) struct FileError {
+    path: String,
+    #[source]
+    cause: BoxError,
+}
+
+impl FileError {
+    pub(crate) fn new(path: &str, cause: impl Into<BoxError>) -> FileError {
+        FileError {
+            path: path.to_owned(),
+            cause: cause.into(),
+        }
+    }
+}
+
+/// Same as [`undecodable`], for an error that concerns a file.
+pub(crate) fn undecodable_file(path: &str, cause: impl Into<BoxError>) -> StepError {
+    undecodable(FileError::new(path, cause))
 }

@@ -7,7 +7,7 @@ use prep_spec::model::{Declaration, Setting, TableOrigin};
 use prep_spec::words::KeyType;
 use prep_spec::{FilePattern, split_source};
 
-use crate::kinds::{archive_suffix, is_archive};
+use crate::kinds::{is_archive, without_suffix};
 
 /// Returns glob patterns of the members that the pipeline reads, sorted and unique.
 ///
@@ -50,9 +50,7 @@ fn member(path: &str, plain: fn(&str) -> String) -> String {
         end += segment.len();
         if is_archive(segment) && end < path.len() {
             let archive = &path[..end];
-            let directory = archive_suffix(archive).map_or(archive, |suffix| {
-                archive.strip_suffix(suffix).unwrap_or(archive)
-            });
+            let directory = without_suffix(archive);
             // In a pattern, a comma separates alternatives.
             let escape = |path: &str| globset::escape(path).replace(',', "[,]");
             return format!("{{{},{}/**}}", escape(archive), escape(directory));

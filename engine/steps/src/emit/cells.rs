@@ -2,18 +2,20 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::Write;
 use std::sync::Arc;
 
 use arrow::array::{
-    Array, ArrayAccessor, ArrayRef, AsArray, BooleanArray, Float32Array, Float64Array, Int8Array,
-    Int16Array, Int32Array, Int64Array, RecordBatch, StringArray, UInt8Array, UInt16Array,
-    UInt32Array, UInt64Array,
+    Array, ArrayAccessor, ArrayRef, AsArray, BooleanArray, Float32Array, Float64Array, Int64Array,
+    RecordBatch, StringArray, UInt64Array,
 };
+use arrow::compute::cast;
 use arrow::datatypes::{DataType, UInt64Type};
 use prep_core::StepError;
-use prep_formats::pandas::{Cells, ColumnSchema, ColumnType, TextTable, cell_content};
+use prep_formats::pandas::{Cells, ColumnSchema, ColumnType, CsvWriter, TextTable, cell_content};
 use prep_sql::{ColumnSource, ResultColumn};
 
+use crate::kinds::column;
 use crate::relation::{CopiedCells, OpenTable};
 use crate::value::StoredText;
 
@@ -30,6 +32,20 @@ pub(crate) enum Cell<'a> {
     /// Copied text, including quotes, and the type of its column. For an inferred column, this is the type that pandas
     /// infers.
     Slice(&'a [u8], ColumnType),
+}
+
+/// Writes a cell.
+pub(crate) fn push_cell(writer: &mut CsvWriter<impl Write>, cell: Cell<'_>) {
+    match cell {
+        Cell::Missing => writer.missing(),
+        Cell::Integer(value) => writer.integer(value),
+        Cell::Unsigned(value) => writer.integer(value),
+        Cell::Float(value) => writer.f64(value),
+        Cell::Single(value) => writer.f32(value),
+        Cell::Bool(value) => writer.bool(value),
+        Cell::Text(value) => writer.text(value),
+        Cell::Slice(cell, kind) => writer.slice(cell, kind),
+    }
 }
 
 impl<'a> Cell<'a> {
@@ -83,6 +99,7 @@ impl ResultLayout {
             read_volume: ReadVolume::default(),
         };
         for (position, result) in columns.iter().enumerate() {
+            let name = result.name.clone();
             let (source, column) = match &result.source {
                 ColumnSource::Cells { table, column } => {
                     let opened = tables.get(table);
@@ -97,36 +114,22 @@ impl ResultLayout {
                     let stored = table.schema().columns[*column].clone();
                     let inferred = opened.and_then(|table| table.inferred.get(&stored.name));
                     if let Some(kind) = inferred {
-                        layout.inferred.insert(result.name.clone(), *kind);
+                        layout.inferred.insert(name.clone(), *kind);
                     }
                     let source = CellSource::Slice {
                         table,
                         column: *column,
                         kind: inferred.copied().unwrap_or(stored.kind),
                     };
-                    (
-                        source,
-                        ColumnSchema {
-                            name: result.name.clone(),
-                            ..stored
-                        },
-                    )
+                    (source, ColumnSchema { name, ..stored })
                 }
                 ColumnSource::Values(data_type) => {
-                    let kind = kind_of(data_type).ok_or_else(|| {
-                        let name = &result.name;
+                    let kind = column_type(data_type).ok_or_else(|| {
                         StepError::pipeline(format!(
                             "column `{name}` is of type {data_type}; CAST it to a text or a number"
                         ))
                     })?;
-                    (
-                        CellSource::Value,
-                        ColumnSchema {
-                            name: result.name.clone(),
-                            kind,
-                            nullable: false,
-                        },
-                    )
+                    (CellSource::Value, column(&name, kind, false))
                 }
             };
             layout.sources.push(source);
@@ -302,29 +305,24 @@ impl<'a> RowCells<'a> {
     }
 }
 
-/// Returns the arrays of a batch. All strings are converted to the same Arrow encoding.
+/// Returns the arrays of a batch. All strings are converted to the same Arrow encoding, and all integers to 64 bits.
 fn plain_arrays(batch: &RecordBatch, sources: &[CellSource]) -> Result<Vec<ArrayRef>, StepError> {
     let arrays = batch.columns().iter().zip(sources).map(|(array, source)| {
-        match (source, array.data_type()) {
-            (
-                CellSource::Value,
-                DataType::LargeUtf8 | DataType::Utf8View | DataType::Dictionary(..),
-            ) => arrow::compute::cast(array, &DataType::Utf8).map_err(StepError::pipeline),
-            _ => Ok(array.clone()),
-        }
+        let plain = match array.data_type() {
+            _ if matches!(source, CellSource::Slice { .. }) => return Ok(array.clone()),
+            DataType::LargeUtf8 | DataType::Utf8View | DataType::Dictionary(..) => DataType::Utf8,
+            found if found.is_signed_integer() => DataType::Int64,
+            found if found.is_unsigned_integer() => DataType::UInt64,
+            _ => return Ok(array.clone()),
+        };
+        cast(array, &plain).map_err(StepError::pipeline)
     });
     arrays.collect()
 }
 
 /// A typed array. The type is determined once for all rows.
-enum TypedArray<'a> {
-    Int8(&'a Int8Array),
-    Int16(&'a Int16Array),
-    Int32(&'a Int32Array),
+pub(crate) enum TypedArray<'a> {
     Int64(&'a Int64Array),
-    UInt8(&'a UInt8Array),
-    UInt16(&'a UInt16Array),
-    UInt32(&'a UInt32Array),
     UInt64(&'a UInt64Array),
     Float32(&'a Float32Array),
     Float64(&'a Float64Array),
@@ -334,15 +332,9 @@ enum TypedArray<'a> {
 }
 
 impl<'a> TypedArray<'a> {
-    fn new(array: &'a ArrayRef) -> TypedArray<'a> {
+    pub(crate) fn new(array: &'a ArrayRef) -> TypedArray<'a> {
         match array.data_type() {
-            DataType::Int8 => TypedArray::Int8(array.as_primitive()),
-            DataType::Int16 => TypedArray::Int16(array.as_primitive()),
-            DataType::Int32 => TypedArray::Int32(array.as_primitive()),
             DataType::Int64 => TypedArray::Int64(array.as_primitive()),
-            DataType::UInt8 => TypedArray::UInt8(array.as_primitive()),
-            DataType::UInt16 => TypedArray::UInt16(array.as_primitive()),
-            DataType::UInt32 => TypedArray::UInt32(array.as_primitive()),
             DataType::UInt64 => TypedArray::UInt64(array.as_primitive()),
             DataType::Float32 => TypedArray::Float32(array.as_primitive()),
             DataType::Float64 => TypedArray::Float64(array.as_primitive()),
@@ -353,30 +345,17 @@ impl<'a> TypedArray<'a> {
         }
     }
 
-    fn cell(&self, row: usize) -> Cell<'a> {
+    pub(crate) fn cell(&self, row: usize) -> Cell<'a> {
         let cell = match self {
-            TypedArray::Int8(array) => {
-                value_at(*array, row).map(|value| Cell::Integer(value.into()))
-            }
-            TypedArray::Int16(array) => {
-                value_at(*array, row).map(|value| Cell::Integer(value.into()))
-            }
-            TypedArray::Int32(array) => {
-                value_at(*array, row).map(|value| Cell::Integer(value.into()))
-            }
             TypedArray::Int64(array) => value_at(*array, row).map(Cell::Integer),
-            TypedArray::UInt8(array) => {
-                value_at(*array, row).map(|value| Cell::Unsigned(value.into()))
-            }
-            TypedArray::UInt16(array) => {
-                value_at(*array, row).map(|value| Cell::Unsigned(value.into()))
-            }
-            TypedArray::UInt32(array) => {
-                value_at(*array, row).map(|value| Cell::Unsigned(value.into()))
-            }
             TypedArray::UInt64(array) => value_at(*array, row).map(Cell::Unsigned),
-            TypedArray::Float32(array) => value_at(*array, row).map(f32_cell),
-            TypedArray::Float64(array) => value_at(*array, row).map(double),
+            // NaN is a missing value, as in pandas.
+            TypedArray::Float32(array) => value_at(*array, row)
+                .filter(|value| !value.is_nan())
+                .map(Cell::Single),
+            TypedArray::Float64(array) => value_at(*array, row)
+                .filter(|value| !value.is_nan())
+                .map(Cell::Float),
             TypedArray::Boolean(array) => value_at(*array, row).map(Cell::Bool),
             TypedArray::Text(array) => value_at(*array, row).map(Cell::Text),
             TypedArray::Missing => None,
@@ -418,25 +397,8 @@ fn value_at<A: ArrayAccessor>(array: A, row: usize) -> Option<A::Item> {
     array.is_valid(row).then(|| array.value(row))
 }
 
-/// NaN is a missing value, as in pandas.
-fn double(value: f64) -> Cell<'static> {
-    if value.is_nan() {
-        Cell::Missing
-    } else {
-        Cell::Float(value)
-    }
-}
-
-fn f32_cell(value: f32) -> Cell<'static> {
-    if value.is_nan() {
-        Cell::Missing
-    } else {
-        Cell::Single(value)
-    }
-}
-
 /// Returns the column type of computed values. `None` for types that cannot be written as text.
-fn kind_of(data_type: &DataType) -> Option<ColumnType> {
+pub(crate) fn column_type(data_type: &DataType) -> Option<ColumnType> {
     Some(match data_type {
         DataType::Int8 => ColumnType::Int8,
         DataType::Int16 => ColumnType::Int16,
@@ -451,7 +413,7 @@ fn kind_of(data_type: &DataType) -> Option<ColumnType> {
         DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View | DataType::Null => {
             ColumnType::Text
         }
-        DataType::Dictionary(_, value) => return kind_of(value),
+        DataType::Dictionary(_, value) => return column_type(value),
         _ => return None,
     })
 }

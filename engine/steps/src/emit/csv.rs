@@ -3,10 +3,10 @@
 use std::io::Write;
 
 use prep_cache::Stored;
-use prep_core::{Claim, Context, FileValue, StepError};
+use prep_core::{Claim, Context, FileValue, StepError, Value};
 use prep_formats::pandas::{CsvWriter, GatherOptions, Quoting, TextTable, gather};
 
-use super::cells::{Cell, ResultLayout, origins};
+use super::cells::{ResultLayout, origins, push_cell};
 use crate::relation::{QueryRun, RowForm, RunningQuery};
 use crate::value::{StoredText, max_mapped_bytes};
 
@@ -15,7 +15,7 @@ pub(crate) fn write_csv(
     run: QueryRun<'_>,
     delimiter: u8,
     quoting: Quoting,
-) -> Result<FileValue, StepError> {
+) -> Result<Value, StepError> {
     let tables = run.open_tables()?;
     let rows = run.start(&tables, RowForm::Cells)?;
     let mut layout = ResultLayout::new(rows.columns(), &tables)?;
@@ -24,7 +24,7 @@ pub(crate) fn write_csv(
         text.store(run.context)?;
     }
     let columns = layout.columns.into_iter().map(|column| column.name);
-    Ok(FileValue::table(stored, count, columns.collect()))
+    Ok(FileValue::table(stored, count, columns.collect()).into_value())
 }
 
 /// Stores header and rows as an object. Returns the object and the number of rows. If the result is identical to an
@@ -83,12 +83,14 @@ pub(super) fn store_rows(
         let mut shared_text: Option<Vec<u8>> = None;
         layout.for_each_row(&batch, |row| {
             let (varying, shared) = row.varying_and_shared();
-            varying.iter().for_each(|cell| push(&mut writer, *cell));
+            varying
+                .iter()
+                .for_each(|cell| push_cell(&mut writer, *cell));
             match &shared_text {
                 Some(text) => writer.fields(text, shared.len()),
                 None => {
                     let start = writer.row_len();
-                    shared.iter().for_each(|cell| push(&mut writer, *cell));
+                    shared.iter().for_each(|cell| push_cell(&mut writer, *cell));
                     shared_text = Some(writer.row_from(start).to_vec());
                 }
             }
@@ -97,19 +99,6 @@ pub(super) fn store_rows(
     }
     writer.finish().map_err(StepError::machine)?;
     Ok((out.commit()?, count))
-}
-
-fn push(writer: &mut CsvWriter<impl Write>, cell: Cell<'_>) {
-    match cell {
-        Cell::Missing => writer.missing(),
-        Cell::Integer(value) => writer.integer(value),
-        Cell::Unsigned(value) => writer.integer(value),
-        Cell::Float(value) => writer.f64(value),
-        Cell::Single(value) => writer.f32(value),
-        Cell::Bool(value) => writer.bool(value),
-        Cell::Text(value) => writer.text(value),
-        Cell::Slice(cell, kind) => writer.slice(cell, kind),
-    }
 }
 
 /// Claims memory to copy the rows of a large text in random order. Without this memory, copying needs two passes and

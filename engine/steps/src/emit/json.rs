@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::io::{self, Write};
 
 use parking_lot::Mutex;
-use prep_core::{FileValue, StepError};
+use prep_core::{FileValue, StepError, Value};
 use prep_formats::json::{
     JsonGrammar, JsonObject, JsonStyle, JsonValue, WriteOptions, parse, reformat,
 };
@@ -171,18 +171,15 @@ pub(crate) fn for_each_record(
 }
 
 /// Writes the rows of a query as a list.
-pub(crate) fn write_json(run: QueryRun<'_>, dialect: JsonFormat) -> Result<FileValue, StepError> {
+pub(crate) fn write_json(run: QueryRun<'_>, dialect: JsonFormat) -> Result<Value, StepError> {
     let mut list = JsonListWriter::new(run.context.store.writer()?, dialect, 0);
     let (count, columns) = for_each_record(run, |value| list.push(value))?;
-    let out = list.finish()?;
-    Ok(FileValue::table(out.commit()?, count, columns))
+    let out = list.0.finish()?;
+    Ok(FileValue::table(out.commit()?, count, columns).into_value())
 }
 
 /// Writes the rows of a query as lines, each ending with LF.
-pub(crate) fn write_json_lines(
-    run: QueryRun<'_>,
-    dialect: JsonFormat,
-) -> Result<FileValue, StepError> {
+pub(crate) fn write_json_lines(run: QueryRun<'_>, dialect: JsonFormat) -> Result<Value, StepError> {
     let mut out = run.context.store.writer()?;
     // Buffers to reuse for later batches.
     let recycled: Mutex<Vec<Vec<u8>>> = Mutex::default();
@@ -223,7 +220,7 @@ pub(crate) fn write_json_lines(
         batches.push_alone(batch, &mut write)?;
         Ok::<_, StepError>(found)
     })?;
-    Ok(FileValue::table(out.commit()?, count, columns))
+    Ok(FileValue::table(out.commit()?, count, columns).into_value())
 }
 
 /// Returns the JSON text in a cell.
@@ -272,94 +269,113 @@ fn float(text: &[u8]) -> Result<f64, StepError> {
     text.parse().map_err(StepError::internal)
 }
 
-/// Writes a list element by element, at nesting depth `level`.
-pub(crate) struct JsonListWriter<W> {
+/// Writes the brackets, separators and line breaks of a list or object at nesting depth `level`.
+struct ContainerWriter<W> {
     out: W,
     dialect: JsonFormat,
     level: usize,
-    count: u64,
+    brackets: [u8; 2],
+    is_empty: bool,
 }
 
-impl<W: Write> JsonListWriter<W> {
-    pub fn new(out: W, dialect: JsonFormat, level: usize) -> JsonListWriter<W> {
-        JsonListWriter {
+impl<W: Write> ContainerWriter<W> {
+    fn new(out: W, dialect: JsonFormat, level: usize, brackets: [u8; 2]) -> ContainerWriter<W> {
+        ContainerWriter {
             out,
             dialect,
             level,
-            count: 0,
+            brackets,
+            is_empty: true,
         }
     }
 
-    pub fn push(&mut self, value: &JsonValue) -> Result<(), StepError> {
+    /// Writes everything before the next element.
+    fn start_element(&mut self) -> io::Result<()> {
+        match std::mem::take(&mut self.is_empty) {
+            true => self.out.write_all(&self.brackets[..1])?,
+            false => self.out.write_all(self.dialect.comma())?,
+        }
+        self.new_line(self.level + 1)
+    }
+
+    /// Writes the text of a value. Line feeds inside strings are escaped, so each line feed starts a line to indent.
+    fn value(&mut self, value: &JsonValue) -> Result<(), StepError> {
         let text = self.dialect.text(value)?;
-        self.element(&text).map_err(StepError::machine)
-    }
-
-    fn element(&mut self, text: &[u8]) -> io::Result<()> {
-        let begin: &[u8] = match self.count {
-            0 => b"[",
-            _ => self.dialect.comma(),
-        };
-        self.count += 1;
-        self.out.write_all(begin)?;
-        new_line(&mut self.out, self.dialect, self.level + 1)?;
-        indented(&mut self.out, self.dialect, self.level + 1, text)
-    }
-
-    /// Ends the list. Returns the writer.
-    pub fn finish(mut self) -> Result<W, StepError> {
-        let end = |writer: &mut Self| {
-            match writer.count {
-                0 => writer.out.write_all(b"[")?,
-                _ => new_line(&mut writer.out, writer.dialect, writer.level)?,
+        let mut write = || -> io::Result<()> {
+            for (number, line) in text.split(|byte| *byte == b'\n').enumerate() {
+                if number > 0 {
+                    self.new_line(self.level + 1)?;
+                }
+                self.out.write_all(line)?;
             }
-            writer.out.write_all(b"]")
+            Ok(())
         };
-        end(&mut self).map_err(StepError::machine)?;
+        write().map_err(StepError::machine)
+    }
+
+    /// Starts a new line if the format has an indent.
+    fn new_line(&mut self, level: usize) -> io::Result<()> {
+        if let Some(indent) = self.dialect.indent {
+            self.out.write_all(b"\n")?;
+            self.out.write_all(&vec![b' '; indent * level])?;
+        }
+        Ok(())
+    }
+
+    /// Ends the container. Returns the writer.
+    fn finish(mut self) -> Result<W, StepError> {
+        let mut end = || {
+            match self.is_empty {
+                true => self.out.write_all(&self.brackets[..1])?,
+                false => self.new_line(self.level)?,
+            }
+            self.out.write_all(&self.brackets[1..])
+        };
+        end().map_err(StepError::machine)?;
         Ok(self.out)
     }
 }
 
-/// Writes an object member by member.
-pub(crate) struct JsonObjectWriter<W> {
-    out: W,
-    dialect: JsonFormat,
-    count: u64,
+/// Writes a list element by element.
+pub(crate) struct JsonListWriter<W>(ContainerWriter<W>);
+
+impl<W: Write> JsonListWriter<W> {
+    fn new(out: W, dialect: JsonFormat, level: usize) -> JsonListWriter<W> {
+        JsonListWriter(ContainerWriter::new(out, dialect, level, *b"[]"))
+    }
+
+    pub fn push(&mut self, value: &JsonValue) -> Result<(), StepError> {
+        self.0.start_element().map_err(StepError::machine)?;
+        self.0.value(value)
+    }
 }
+
+/// Writes an object member by member.
+pub(crate) struct JsonObjectWriter<W>(ContainerWriter<W>);
 
 impl<W: Write> JsonObjectWriter<W> {
     pub fn new(out: W, dialect: JsonFormat) -> JsonObjectWriter<W> {
-        JsonObjectWriter {
-            out,
-            dialect,
-            count: 0,
-        }
+        JsonObjectWriter(ContainerWriter::new(out, dialect, 0, *b"{}"))
     }
 
     fn key(&mut self, key: &JsonValue) -> Result<(), StepError> {
+        let ContainerWriter { dialect, .. } = self.0;
         let text = JsonFormat {
             indent: None,
-            ..self.dialect
+            ..dialect
         };
         let text = text.text(key)?;
-        let begin: &[u8] = match self.count {
-            0 => b"{",
-            _ => self.dialect.comma(),
-        };
-        self.count += 1;
         let mut write = || {
-            self.out.write_all(begin)?;
-            new_line(&mut self.out, self.dialect, 1)?;
-            self.out.write_all(&text)?;
-            self.out.write_all(self.dialect.colon())
+            self.0.start_element()?;
+            self.0.out.write_all(&text)?;
+            self.0.out.write_all(dialect.colon())
         };
         write().map_err(StepError::machine)
     }
 
     pub fn member(&mut self, key: &JsonValue, value: &JsonValue) -> Result<(), StepError> {
         self.key(key)?;
-        let text = self.dialect.text(value)?;
-        indented(&mut self.out, self.dialect, 1, &text).map_err(StepError::machine)
+        self.0.value(value)
     }
 
     /// Writes a member whose value is a list that `fill` writes.
@@ -369,48 +385,13 @@ impl<W: Write> JsonObjectWriter<W> {
         fill: impl FnOnce(&mut JsonListWriter<&mut W>) -> Result<(), StepError>,
     ) -> Result<(), StepError> {
         self.key(key)?;
-        let mut list = JsonListWriter::new(&mut self.out, self.dialect, 1);
+        let mut list = JsonListWriter::new(&mut self.0.out, self.0.dialect, 1);
         fill(&mut list)?;
-        list.finish().map(|_| ())
+        list.0.finish().map(drop)
     }
 
     /// Ends the object. Returns the writer.
-    pub fn finish(mut self) -> Result<W, StepError> {
-        let end = |writer: &mut Self| {
-            match writer.count {
-                0 => writer.out.write_all(b"{")?,
-                _ => new_line(&mut writer.out, writer.dialect, 0)?,
-            }
-            writer.out.write_all(b"}")
-        };
-        end(&mut self).map_err(StepError::machine)?;
-        Ok(self.out)
+    pub fn finish(self) -> Result<W, StepError> {
+        self.0.finish()
     }
-}
-
-/// Starts a new line if the format has an indent.
-fn new_line(out: &mut impl Write, dialect: JsonFormat, level: usize) -> io::Result<()> {
-    if let Some(indent) = dialect.indent {
-        out.write_all(b"\n")?;
-        out.write_all(&vec![b' '; indent * level])?;
-    }
-    Ok(())
-}
-
-/// Writes the text of a value at nesting depth `level`. Line feeds inside strings are escaped, so each line feed starts
-/// a line to indent.
-fn indented(
-    out: &mut impl Write,
-    dialect: JsonFormat,
-    level: usize,
-    text: &[u8],
-) -> io::Result<()> {
-    for (number, line) in text.split(|byte| *byte == b'\n').enumerate() {
-        if number > 0 {
-            out.write_all(b"\n")?;
-            out.write_all(&vec![b' '; dialect.indent.unwrap_or(0) * level])?;
-        }
-        out.write_all(line)?;
-    }
-    Ok(())
 }

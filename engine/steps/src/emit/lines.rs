@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use prep_core::{FileValue, StepError};
+use prep_core::{FileValue, StepError, Value};
 
 use super::cells::{Cell, ResultLayout};
 use crate::relation::{QueryRun, RowForm};
@@ -12,7 +12,7 @@ const WRITE_BYTES: usize = 1 << 18;
 
 /// Writes the rows of a query as lines. Each line ends with LF unless the second column is false. A missing text is an
 /// empty line.
-pub(crate) fn write_lines(run: QueryRun<'_>) -> Result<FileValue, StepError> {
+pub(crate) fn write_lines(run: QueryRun<'_>) -> Result<Value, StepError> {
     let tables = run.open_tables()?;
     let mut rows = run.start(&tables, RowForm::Cells)?;
     let mut layout = ResultLayout::new(rows.columns(), &tables)?;
@@ -44,7 +44,7 @@ pub(crate) fn write_lines(run: QueryRun<'_>) -> Result<FileValue, StepError> {
     }
     out.write_all(&buffer).map_err(StepError::machine)?;
     let stored = out.commit()?;
-    Ok(FileValue::table(stored, count, Vec::new()))
+    Ok(FileValue::table(stored, count, Vec::new()).into_value())
 }
 
 fn is_false(cell: &Cell<'_>) -> bool {

@@ -1,6 +1,6 @@
 //! Writes entries of an array like `numpy.save`.
 
-use prep_core::{FileValue, StepError};
+use prep_core::{FileValue, StepError, Value};
 use prep_formats::npy::NpyError;
 use prep_sql::ColumnSource;
 
@@ -8,7 +8,7 @@ use super::cells::origins;
 use crate::relation::{CopiedCells, QueryRun, RowForm};
 
 /// Writes the entries that a query copies, in its order.
-pub(crate) fn write_npy(run: QueryRun<'_>) -> Result<FileValue, StepError> {
+pub(crate) fn write_npy(run: QueryRun<'_>) -> Result<Value, StepError> {
     let tables = run.open_tables()?;
     let mut rows = run.start(&tables, RowForm::Cells)?;
     let array = match rows.columns() {
@@ -38,5 +38,5 @@ pub(crate) fn write_npy(run: QueryRun<'_>) -> Result<FileValue, StepError> {
             error => StepError::input(error),
         })?;
     let stored = out.commit()?;
-    Ok(FileValue::table(stored, count, Vec::new()))
+    Ok(FileValue::table(stored, count, Vec::new()).into_value())
 }

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use prep_core::{FileValue, StepError};
+use prep_core::{FileValue, StepError, Value};
 use prep_formats::parquet::{FastparquetWriter, ParquetError, ParquetWriter, WriterVersions};
 use prep_sql::ColumnSource;
 
@@ -37,7 +37,7 @@ impl<W: Write + Send> AnyWriter<W> {
 pub(crate) fn write_parquet(
     run: QueryRun<'_>,
     versions: Option<&WriterVersions>,
-) -> Result<FileValue, StepError> {
+) -> Result<Value, StepError> {
     let tables = run.open_tables()?;
     let mut rows = run.start(&tables, RowForm::Values)?;
     let mut fields = Vec::new();
@@ -66,7 +66,7 @@ pub(crate) fn write_parquet(
         writer.write(&batch).map_err(writer_error)?;
     }
     let stored = writer.finish().map_err(writer_error)?.commit()?;
-    Ok(FileValue::table(stored, count, columns))
+    Ok(FileValue::table(stored, count, columns).into_value())
 }
 
 /// Errors about columns concern the pipeline, and all others the system.

@@ -21,5 +21,6 @@ pub(crate) fn store_table(run: QueryRun<'_>) -> Result<TableValue, StepError> {
     };
     let mut table = TableValue::new(schema, TableStorage::Text { object });
     table.inferred = layout.inferred;
-    Ok(table.with_numbers(layout.numbers))
+    table.numbers = layout.numbers;
+    Ok(table)
 }

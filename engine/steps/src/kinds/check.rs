@@ -1,11 +1,12 @@
 //! `check`: fails if a query returns a row.
 
-use prep_core::{Context, Failure, Inputs, Outputs, Step, StepError, Value};
+use prep_core::Failure;
 use prep_spec::model::Query;
 use prep_sql::Session;
 use thiserror::Error;
 
-use super::single_output;
+use super::checksum::{PASSED, outcome};
+use super::function_step::FunctionStep;
 use crate::located::{Subject, error_at};
 use crate::relation::{QueryRun, query_memory, query_rows_as_text};
 
@@ -29,54 +30,25 @@ fn count(rows: usize) -> String {
     }
 }
 
-pub(crate) struct Check {
-    pub name: String,
-    pub query: Query,
-    pub session: Session,
-}
-
-impl Step for Check {
-    fn kind(&self) -> &'static str {
-        "check"
-    }
-
-    fn is_shared(&self) -> bool {
-        false
-    }
-
-    fn version(&self) -> u32 {
-        2
-    }
-
-    fn params(&self) -> serde_json::Value {
-        serde_json::json!({ "sql": self.query.normal })
-    }
-
-    fn memory(&self, inputs: &Inputs) -> u64 {
-        query_memory(&self.query, inputs)
-    }
-
-    fn run(&self, context: &Context, inputs: &Inputs) -> Result<Outputs, StepError> {
-        let run = QueryRun {
-            session: &self.session,
-            query: &self.query,
-            context,
-            inputs,
-        };
+pub(crate) fn check(name: &str, query: &Query, session: &Session) -> FunctionStep {
+    let params = serde_json::json!({ "sql": query.normal });
+    let (name, session) = (name.to_owned(), session.clone());
+    let (memory_query, query) = (query.clone(), query.clone());
+    let function = FunctionStep::new("check", 2, params, move |context, inputs| {
+        let run = QueryRun::new(&session, &query, context, inputs);
         let found = query_rows_as_text(run, MAX_ROWS)?;
         if found.rows > 0 {
             let error = CheckError {
-                name: self.name.clone(),
+                name: name.clone(),
                 columns: found.columns.join(", "),
                 rows: found.rows,
                 shown: found.first_rows,
             };
-            let query = Subject::Query(Box::new(self.query.clone()), None);
+            let query = Subject::Query(Box::new(query.clone()), None);
             return Err(error_at(Failure::Check, query, error));
         }
-        Ok(single_output(Value::new(
-            serde_json::json!({ "value": "passed" }),
-            Vec::new(),
-        )))
-    }
+        Ok(outcome(PASSED))
+    });
+    let function = function.memory(move |inputs| query_memory(&memory_query, inputs));
+    function.unshared()
 }

@@ -7,12 +7,10 @@ use std::io::Read;
 
 use md5::{Digest as _, Md5};
 use prep_cache::Digest;
-use prep_core::{
-    Context, Failure, FileValue, Inputs, Outputs, Remedy, Step, StepError, Value, WithRemedy,
-};
+use prep_core::{Context, Failure, FileValue, Inputs, Remedy, StepError, Value, WithRemedy};
 use thiserror::Error;
 
-use super::single_output;
+use super::function_step::FunctionStep;
 use crate::value::{ContentRef, Opener, Tree, input};
 
 #[derive(Debug, Error)]
@@ -29,16 +27,8 @@ pub(crate) struct Checksum {
     /// Path of the file within the input, if the input is a directory.
     pub inside: Option<String>,
     pub md5: String,
-    pub strictness: Strictness,
-}
-
-/// The consequence of a different MD5.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Strictness {
-    /// The step fails.
-    Fixed,
-    /// The run continues and reports the difference, because another version of the library may have written the file.
-    WriterDependent,
+    /// Whether the MD5 depends on the library that wrote the file. Then the run reports a difference and continues.
+    pub is_writer_dependent: bool,
 }
 
 /// Returns whether a checksum step found a different MD5 that may be due to the library that wrote the file.
@@ -46,42 +36,28 @@ pub fn is_writer_dependent(result: &Digest) -> bool {
     *result == outcome(DEPENDS_ON_WRITER).digest()
 }
 
-const PASSED: &str = "passed";
+pub(super) const PASSED: &str = "passed";
 const DEPENDS_ON_WRITER: &str = "depends on the writer";
 
-fn outcome(state: &str) -> Value {
+/// Returns the result of a check that did not fail.
+pub(super) fn outcome(state: &str) -> Value {
     Value::new(serde_json::json!({ "value": state }), Vec::new())
 }
 
-impl Step for Checksum {
-    fn kind(&self) -> &'static str {
-        "checksum"
-    }
-
-    fn is_shared(&self) -> bool {
-        false
-    }
-
-    fn version(&self) -> u32 {
-        1
-    }
-
-    fn params(&self) -> serde_json::Value {
-        match self.strictness {
-            Strictness::Fixed => serde_json::json!({ "md5": self.md5, "inside": self.inside }),
-            Strictness::WriterDependent => {
-                serde_json::json!({ "md5": self.md5, "inside": self.inside, "depends": "writer" })
-            }
+impl Checksum {
+    pub fn step(self) -> FunctionStep {
+        let mut params = serde_json::json!({ "md5": self.md5, "inside": self.inside });
+        if self.is_writer_dependent {
+            params["depends"] = "writer".into();
         }
+        let run = move |context: &Context, inputs: &Inputs| self.run(context, inputs);
+        FunctionStep::new("checksum", 1, params, run).unshared()
     }
 
-    fn run(&self, context: &Context, inputs: &Inputs) -> Result<Outputs, StepError> {
+    fn run(&self, context: &Context, inputs: &Inputs) -> Result<Value, StepError> {
         let value = input(inputs, "file")?;
         let content = match FileValue::from_value(value) {
-            Ok(file) => ContentRef::Object {
-                digest: file.digest,
-                bytes: file.bytes,
-            },
+            Ok(file) => file.into(),
             Err(_) => {
                 let tree = Tree::load(context, value)?;
                 let content = tree.get(self.inside.as_deref().unwrap_or_default());
@@ -93,10 +69,10 @@ impl Step for Checksum {
         let opener = Opener::new(context);
         let md5 = md5_of(context, &opener, &content)?;
         if md5.eq_ignore_ascii_case(&self.md5) {
-            return Ok(single_output(outcome(PASSED)));
+            return Ok(outcome(PASSED));
         }
-        if self.strictness == Strictness::WriterDependent {
-            return Ok(single_output(outcome(DEPENDS_ON_WRITER)));
+        if self.is_writer_dependent {
+            return Ok(outcome(DEPENDS_ON_WRITER));
         }
         let error = ChecksumError {
             path: self.path.clone(),

@@ -41,7 +41,7 @@ impl Encoding {
     }
 
     /// Converts a reader to UTF-8.
-    pub fn reader<'r>(self, input: impl Read + 'r) -> Box<dyn Read + 'r> {
+    pub fn reader<'r>(self, input: impl Read + Send + 'r) -> Box<dyn Read + Send + 'r> {
         match self {
             Encoding::Utf8 => Box::new(input),
             Encoding::Latin1 => Box::new(Latin1Reader::new(input)),

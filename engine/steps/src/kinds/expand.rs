@@ -4,12 +4,12 @@
 //! further directory is added. Archives inside archives are not unpacked. Unpacking only changes the published files.
 //! It does not change outputs, their checksums or their digests.
 
-use prep_core::{Context, FileValue, Inputs, Outputs, Remedy, Step, StepError, Value, WithRemedy};
+use prep_core::{Context, Remedy, StepError, WithRemedy};
 use thiserror::Error;
 
-use super::unpack::{self, Unpack};
-use super::{archive_suffix, single_output};
-use crate::value::{ContentRef, Opener, Tree, TreeBuilder, input, memory_of_trees};
+use super::function_step::FunctionStep;
+use super::unpack::{self, is_archive};
+use crate::value::{ContentRef, Opener, Tree, TreeBuilder, input, memory_of_trees, single_file};
 
 /// Name of the only input.
 pub(crate) const ARCHIVE_INPUT: &str = "output";
@@ -31,50 +31,28 @@ struct ExpandCollision {
     path: String,
 }
 
-/// Unpacks an archive, or the archives among the files of a directory.
-pub(crate) struct ExpandArchives {
-    /// Name of the archive. `None` for a directory.
-    pub archive: Option<String>,
-    pub mode: Expand,
-}
-
-impl Step for ExpandArchives {
-    fn kind(&self) -> &'static str {
-        "expand"
-    }
-
-    fn version(&self) -> u32 {
-        3
-    }
-
-    fn params(&self) -> serde_json::Value {
-        serde_json::json!({ "archive": self.archive, "what": self.mode })
-    }
-
-    fn memory(&self, inputs: &Inputs) -> u64 {
-        (32 << 20) + 2 * memory_of_trees(inputs)
-    }
-
-    fn run(&self, context: &Context, inputs: &Inputs) -> Result<Outputs, StepError> {
+/// Unpacks the archive with this name, or the archives among the files of a directory (`None`).
+pub(crate) fn expand_archives(archive: Option<String>, mode: Expand) -> FunctionStep {
+    let params = serde_json::json!({ "archive": archive, "what": mode });
+    let function = FunctionStep::new("expand", 3, params, move |context, inputs| {
         let value = input(inputs, ARCHIVE_INPUT)?;
         let opener = Opener::new(context);
         let mut files = TreeBuilder::default();
-        match &self.archive {
+        match &archive {
             Some(name) => {
-                let content = content_of(context, value)?;
+                let content = single_file(context, value)?;
                 let (inside, target) = unpacked(context, &opener, name, &content)?;
                 add(&mut files, name, &inside, &target, None)?;
             }
             None => {
                 let tree = Tree::load(context, value)?;
-                let is_archive = |path: &str| archive_suffix(path).is_some();
                 for file in tree.files() {
                     let (path, content) = (file.path(), file.content());
                     let Some(content) = content.filter(|_| is_archive(path)) else {
                         files.push_file(path, file);
                         continue;
                     };
-                    if self.mode == Expand::Beside {
+                    if mode == Expand::Beside {
                         files.push_file(path, file);
                     }
                     let (inside, target) = unpacked(context, &opener, path, &content)?;
@@ -83,19 +61,9 @@ impl Step for ExpandArchives {
             }
         }
         let tree = files.finish(&context.cancel);
-        let tree = tree.map_err(StepError::input)?;
-        Ok(single_output(tree.save(context)?))
-    }
-}
-
-/// The content of an output that is a single file, stored or copied.
-fn content_of(context: &Context, value: &Value) -> Result<ContentRef, StepError> {
-    if let Ok(FileValue { digest, bytes, .. }) = FileValue::from_value(value) {
-        return Ok(ContentRef::Object { digest, bytes });
-    }
-    let tree = Tree::load(context, value)?;
-    let content = tree.files().find_map(|file| file.content());
-    content.ok_or_else(|| StepError::internal("a published archive is not a file"))
+        tree.map_err(StepError::input)?.save(context)
+    });
+    function.memory(|inputs| (32 << 20) + 2 * memory_of_trees(inputs))
 }
 
 /// Returns the members of an archive, and the directory in which they are published. Their paths begin with the path of
@@ -106,10 +74,7 @@ fn unpacked(
     path: &str,
     content: &ContentRef,
 ) -> Result<(Tree, String), StepError> {
-    let step = Unpack {
-        path: Some(path.to_owned()),
-    };
-    let inside = step.unpack(context, opener, content, path)?;
+    let inside = unpack::members(context, opener, content, path)?;
     let inside = inside.finish(&context.cancel).map_err(StepError::input)?;
     let directory = unpack::without_suffix(path);
     let (parent, directory_name) = directory.rsplit_once('/').unwrap_or(("", directory));
@@ -118,12 +83,8 @@ fn unpacked(
             let rest = path_within(file.path(), path).strip_prefix(directory_name);
             rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
         });
-    let target = match has_own {
-        true => parent,
-        false => directory,
-    };
-    let target = target.to_owned();
-    Ok((inside, target))
+    let target = if has_own { parent } else { directory };
+    Ok((inside, target.to_owned()))
 }
 
 /// The path of a member within its archive.

@@ -1,25 +1,42 @@
 //! Steps that are a function of their inputs and of fixed parameters.
 
-use prep_core::{Context, Inputs, Outputs, Step, StepError};
+use prep_core::{Context, Inputs, Outputs, Step, StepError, Value};
 use prep_formats::pandas::{ColumnSchema, ColumnType};
+use prep_spec::model::Query;
+use prep_sql::Session;
 
-use super::single_output;
-use crate::relation::for_each_file;
+use super::VALUE_OUTPUT;
+use crate::relation::{QueryRun, for_each_file, query_memory};
 use crate::value::{OpenContent, TableWriter};
 
 type RunFunction = dyn Fn(&Context, &Inputs) -> Result<Outputs, StepError> + Send + Sync;
+type MemoryFunction = dyn Fn(&Inputs) -> u64 + Send + Sync;
 
 /// A step that calls a function.
 pub(crate) struct FunctionStep {
     kind: &'static str,
     version: u32,
     params: serde_json::Value,
-    memory: Box<dyn Fn(&Inputs) -> u64 + Send + Sync>,
+    is_shared: bool,
+    memory: Box<MemoryFunction>,
     run: Box<RunFunction>,
 }
 
 impl FunctionStep {
+    /// A step with a single output.
     pub fn new(
+        kind: &'static str,
+        version: u32,
+        params: serde_json::Value,
+        run: impl Fn(&Context, &Inputs) -> Result<Value, StepError> + Send + Sync + 'static,
+    ) -> FunctionStep {
+        FunctionStep::with_outputs(kind, version, params, move |context, inputs| {
+            let value = run(context, inputs)?;
+            Ok(Outputs::from([(VALUE_OUTPUT.to_owned(), value)]))
+        })
+    }
+
+    pub fn with_outputs(
         kind: &'static str,
         version: u32,
         params: serde_json::Value,
@@ -29,6 +46,7 @@ impl FunctionStep {
             kind,
             version,
             params,
+            is_shared: true,
             memory: Box::new(|_| 64 << 20),
             run: Box::new(run),
         }
@@ -54,14 +72,36 @@ impl FunctionStep {
                 context.progress.add_file();
                 Ok(())
             })?;
-            Ok(single_output(table.finish()?.into_value()))
+            Ok(table.finish()?.into_value())
         })
+    }
+
+    /// A step that runs a query. `params` are its parameters other than the query.
+    pub fn of_query(
+        kind: &'static str,
+        query: &Query,
+        mut params: serde_json::Value,
+        session: &Session,
+        run: impl Fn(QueryRun<'_>) -> Result<Value, StepError> + Send + Sync + 'static,
+    ) -> FunctionStep {
+        params["sql"] = query.normal.clone().into();
+        let (session, memory_query, query) = (session.clone(), query.clone(), query.clone());
+        let function = FunctionStep::new(kind, 4, params, move |context, inputs| {
+            run(QueryRun::new(&session, &query, context, inputs))
+        });
+        function.memory(move |inputs| query_memory(&memory_query, inputs))
     }
 
     /// Sets the function that returns the step's memory in bytes, given its inputs.
     pub fn memory(self, bytes: impl Fn(&Inputs) -> u64 + Send + Sync + 'static) -> FunctionStep {
         let memory = Box::new(bytes);
         FunctionStep { memory, ..self }
+    }
+
+    /// Makes the step run on every machine.
+    pub fn unshared(self) -> FunctionStep {
+        let is_shared = false;
+        FunctionStep { is_shared, ..self }
     }
 
     pub fn step(self) -> Option<Box<dyn Step>> {
@@ -89,6 +129,10 @@ impl Step for FunctionStep {
 
     fn params(&self) -> serde_json::Value {
         self.params.clone()
+    }
+
+    fn is_shared(&self) -> bool {
+        self.is_shared
     }
 
     fn memory(&self, inputs: &Inputs) -> u64 {

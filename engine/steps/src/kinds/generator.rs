@@ -99,26 +99,32 @@ pub(super) fn rows_of(table: &TableValue) -> Result<u32, StepError> {
     u32::try_from(rows).map_err(|_| StepError::input(GeneratorError::TooLong(rows)))
 }
 
+/// Returns the number of rows of a step's input. 0 if it is not a table.
+pub(super) fn rows_of_input(inputs: &Inputs, name: &str) -> u64 {
+    let table = inputs.get(name).map(TableValue::decode);
+    table.and_then(Result::ok).map_or(0, |table| table.len())
+}
+
 /// Checks that exactly one of `seed` and `after` is given, if the kind has both.
-pub(super) fn check_generator(declaration: &Declaration) -> Option<Diagnostic> {
+pub(super) fn check_generator(declaration: &Declaration) -> Vec<Diagnostic> {
     let mut keys = declaration.form.keys(declaration.method);
     if !keys.any(|key| key.name == "after") {
-        return None;
+        return Vec::new();
     }
     let title = declaration.title();
     match (declaration.has("seed"), declaration.has("after")) {
         (true, true) => {
             let message = format!("{title} cannot have both `seed` and `after`");
             let fault = declaration.fault("after", "conflicting-keys", message);
-            Some(fault.help("`after` continues a generator that is already seeded"))
+            vec![fault.help("`after` continues a generator that is already seeded")]
         }
         (false, false) => {
             let message = format!("{title} lacks `seed`");
             let fault = Diagnostic::error("missing-key", declaration.span, message);
-            Some(fault.help(
+            vec![fault.help(
                 "add `seed`, for example `seed: 0`, or `after` with the name of a drawn table",
-            ))
+            )]
         }
-        _ => None,
+        _ => Vec::new(),
     }
 }

@@ -4,7 +4,6 @@ use prep_formats::pandas::ColumnType;
 use prep_sql::VALUE_COLUMN;
 
 use super::function_step::{FunctionStep, column};
-use super::single_output;
 use crate::value::TableWriter;
 
 pub(crate) fn list(texts: Vec<String>) -> FunctionStep {
@@ -17,6 +16,6 @@ pub(crate) fn list(texts: Vec<String>) -> FunctionStep {
             table.cells().text(text);
             table.end_row()?;
         }
-        Ok(single_output(table.finish()?.into_value()))
+        Ok(table.finish()?.into_value())
     })
 }

@@ -11,6 +11,7 @@ mod expand;
 mod function_step;
 mod generator;
 mod list;
+mod missing;
 mod outputs;
 mod publish;
 mod query;
@@ -19,13 +20,16 @@ mod splits;
 mod tables;
 mod unpack;
 
-pub(crate) use check::Check;
+pub(crate) use check::check;
+pub(crate) use checksum::Checksum;
 pub use checksum::is_writer_dependent;
-pub(crate) use checksum::{Checksum, Strictness};
 pub use expand::Expand;
-pub(crate) use expand::{ARCHIVE_INPUT, ExpandArchives};
+pub(crate) use expand::{ARCHIVE_INPUT, expand_archives};
+pub(crate) use function_step::{FunctionStep, column};
 pub(crate) use generator::GENERATOR_PORT;
 pub(crate) use list::list;
+pub(crate) use missing::holder;
+use missing::{MissingFile, file_content};
 pub(crate) use outputs::depends_on_writer;
 pub(crate) use publish::Publish;
 pub use publish::{
@@ -33,13 +37,13 @@ pub use publish::{
     verify_after_restart,
 };
 pub(crate) use query::query_table;
-pub(crate) use source::{holder, source_tree};
+pub(crate) use source::source_tree;
 pub(crate) use tables::split::SPLIT_OUTPUTS;
-pub(crate) use unpack::{Unpack, archive_suffix, is_archive};
+pub(crate) use unpack::{is_archive, unpack, without_suffix};
 
 use std::sync::LazyLock;
 
-use prep_core::{Outputs, Step};
+use prep_core::Step;
 use prep_spec::Vocabulary;
 use prep_spec::model::Declaration;
 use prep_spec::words::KindSpec;
@@ -76,8 +80,3 @@ pub(crate) const FILES_INPUT: &str = "files";
 
 /// Prefix of the names of inputs that are trees. Names of tables cannot contain it.
 pub(crate) const TREE_PREFIX: &str = "tree:";
-
-/// The outputs of a step with a single output.
-fn single_output(value: prep_core::Value) -> Outputs {
-    Outputs::from([(VALUE_OUTPUT.to_owned(), value)])
-}

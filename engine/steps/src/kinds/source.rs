@@ -3,10 +3,8 @@
 //! Paths begin with `NAME:`, so that paths are unique among all sources of a pipeline.
 
 use prep_core::{DirectoryValue, FileValue, StepError};
-use prep_spec::split_source;
 
 use super::function_step::FunctionStep;
-use super::single_output;
 use crate::value::{ContentRef, TreeBuilder, input};
 
 /// Builds the tree of the source `name`. `file` is the name of its only file. `None` for a directory.
@@ -31,14 +29,6 @@ pub(crate) fn source_tree(name: String, file: Option<String>) -> FunctionStep {
             }
         }
         let tree = files.finish(&context.cancel).map_err(StepError::internal)?;
-        Ok(single_output(tree.save(context)?))
+        tree.save(context)
     })
-}
-
-/// Returns the source of a path as messages name it, and the path in that source.
-pub(crate) fn holder(path: &str) -> (String, &str) {
-    match split_source(path) {
-        (Some(source), inner) => (format!("the source `{source}`"), inner),
-        (None, path) => ("the bundle".to_owned(), path),
-    }
 }

@@ -21,7 +21,7 @@ use prep_sql::{ColumnSource, Session};
 
 use self::distinct::DistinctCounts;
 use crate::located::locate_in_query;
-use crate::relation::{QueryRun, RowForm, query_memory};
+use crate::relation::{QueryRun, RowForm, columns_by_table, query_memory, relations};
 
 /// The first rows of a query, and facts about all of its rows.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -90,12 +90,7 @@ impl Sink for PreviewSink {
     }
 
     fn run(&self, context: &Context, _key: &Digest, inputs: &Inputs) -> Result<(), StepError> {
-        let run = QueryRun {
-            session: &self.session,
-            query: &self.request.query,
-            context,
-            inputs,
-        };
+        let run = QueryRun::new(&self.session, &self.request.query, context, inputs);
         let made = preview(run, self.request.limit);
         let made = made.map_err(|error| locate_in_query(&self.request.source, error))?;
         *self.request.result.lock() = Some(made);
@@ -105,15 +100,7 @@ impl Sink for PreviewSink {
 
 fn preview(run: QueryRun<'_>, limit: usize) -> Result<Preview, StepError> {
     let opened = run.open_tables()?;
-    let tables = opened.iter().map(|(name, table)| {
-        let columns = table.relation.columns().iter();
-        let columns = columns.filter(|column| !column.hidden);
-        (
-            name.clone(),
-            columns.map(|column| column.name.clone()).collect(),
-        )
-    });
-    let tables = tables.collect();
+    let tables = columns_by_table(&relations(&opened));
     let mut rows = run.start(&opened, RowForm::Checked)?;
     let columns = rows.columns().iter().map(|column| PreviewColumn {
         name: column.name.clone(),

@@ -10,6 +10,7 @@ use arrow::array::{
 use arrow::compute::cast;
 use arrow::datatypes::DataType;
 use prep_formats::npy::{ArrayValues, ElementKind, NpyArray};
+use prep_formats::pandas::{ColumnType, arrow_type};
 use prep_sql::{RECORD_COLUMN, Relation, RelationBatch, RelationColumn, ScanError};
 
 use super::selected::SelectedRows;
@@ -29,7 +30,8 @@ impl ArrayRelation {
         positions: Option<Arc<RowPositions>>,
     ) -> ArrayRelation {
         // The schema contains the declared types. A column that is declared text or inferred has the type of the array.
-        let values = array.header().element_kind().map(data_type);
+        let kind = array.header().element_kind();
+        let values = kind.map(|kind| arrow_type(element_type(kind)));
         let columns = table.schema.columns.iter().enumerate();
         let columns = columns.map(|(index, column)| RelationColumn {
             name: column.name.clone(),
@@ -97,15 +99,15 @@ impl Relation for ArrayRelation {
 }
 
 /// Returns the type of a column with elements of this kind.
-fn data_type(kind: ElementKind) -> DataType {
+pub(crate) fn element_type(kind: ElementKind) -> ColumnType {
     match kind {
-        ElementKind::Bool => DataType::Boolean,
-        ElementKind::Integer => DataType::Int64,
-        ElementKind::Unsigned => DataType::UInt64,
+        ElementKind::Bool => ColumnType::Bool,
+        ElementKind::Integer => ColumnType::Int64,
+        ElementKind::Unsigned => ColumnType::UInt64,
         // A single-precision number prints with fewer digits than a double.
-        ElementKind::Single => DataType::Float32,
-        ElementKind::Double => DataType::Float64,
-        ElementKind::Text => DataType::Utf8,
+        ElementKind::Single => ColumnType::Float32,
+        ElementKind::Double => ColumnType::Float64,
+        ElementKind::Text => ColumnType::Text,
     }
 }
 

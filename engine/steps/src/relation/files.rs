@@ -17,18 +17,13 @@ pub(crate) fn for_each_file(
 ) -> Result<(), StepError> {
     let table = open_table(context, input(inputs, FILES_INPUT)?)?;
     let trees = trees(context, inputs)?;
-    let column = table
-        .columns()
-        .iter()
-        .position(|column| column.name == "file");
+    let mut columns = table.columns().iter();
+    let column = columns.position(|column| column.name == "file");
     let column =
         column.ok_or_else(|| StepError::pipeline("the table of files has no column `file`"))?;
     let opener = Opener::new(context);
     for values in table.scan(vec![column], 8192) {
-        let values = values.map_err(|cause| StepError::Failed {
-            failure: prep_core::Failure::Input,
-            cause,
-        })?;
+        let values = values.map_err(StepError::input)?;
         let files = cast(&values.columns[0], &DataType::Utf8).map_err(StepError::pipeline)?;
         for file in files.as_string::<i32>().iter() {
             context.check()?;

@@ -3,15 +3,15 @@
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, Int64Array, StringArray};
-use arrow::datatypes::DataType;
 use prep_cache::Digest;
 use prep_core::{Context, StepError};
-use prep_formats::pandas::{ColumnSchema, ColumnType, Schema};
+use prep_formats::pandas::{ColumnType, Schema, arrow_type};
 use prep_spec::{FILE_COLUMNS, FilePattern, split_source};
 use prep_sql::{Relation, RelationBatch, RelationColumn, ScanError};
 
 use super::named_parts::NamedParts;
 use super::selected::SelectedRows;
+use crate::kinds::column;
 use crate::value::{RowPositions, Tree, TreeFile};
 
 /// The schema of a table of `rows` files that match a pattern.
@@ -21,18 +21,17 @@ use crate::value::{RowPositions, Tree, TreeFile};
 /// extension without its dot. `size` is in bytes. The last columns are the named parts of the
 /// pattern.
 pub(crate) fn listing_schema(pattern: &FilePattern, rows: u64) -> Schema {
-    let columns = names(pattern).map(|name| ColumnSchema {
-        name: name.to_owned(),
-        kind: if name == "size" {
-            ColumnType::Int64
-        } else {
-            ColumnType::Text
-        },
-        nullable: false,
-    });
+    let columns = names(pattern).map(|name| column(name, column_type(name), false));
     Schema {
         columns: columns.collect(),
         rows,
+    }
+}
+
+fn column_type(name: &str) -> ColumnType {
+    match name {
+        "size" => ColumnType::Int64,
+        _ => ColumnType::Text,
     }
 }
 
@@ -58,14 +57,10 @@ impl ListingRelation {
         positions: Option<Arc<RowPositions>>,
     ) -> Result<ListingRelation, StepError> {
         let pattern = FilePattern::parse(pattern);
-        let pattern = pattern.map_err(|(message, _)| StepError::internal(PatternError(message)))?;
+        let pattern = pattern.map_err(|(message, _)| StepError::internal(message))?;
         let columns = names(&pattern).map(|name| RelationColumn {
             name: name.to_owned(),
-            data_type: if name == "size" {
-                DataType::Int64
-            } else {
-                DataType::Utf8
-            },
+            data_type: arrow_type(column_type(name)),
             hidden: false,
         });
         let columns = columns.collect();
@@ -81,30 +76,22 @@ impl ListingRelation {
 
     fn cells(&self, entries: &[TreeFile<'_>], column: usize) -> ArrayRef {
         let name = self.columns.get(column).map_or("", |column| &column.name);
-        let texts: StringArray = match name {
+        let texts = |text: &dyn Fn(&str) -> &str| -> ArrayRef {
+            let texts = entries.iter().map(|entry| text(entry.path()));
+            Arc::new(StringArray::from_iter_values(texts))
+        };
+        match name {
             "size" => {
                 let sizes = entries.iter().map(|entry| entry.bytes());
                 let sizes = sizes.map(|bytes| i64::try_from(bytes).unwrap_or(i64::MAX));
-                return Arc::new(Int64Array::from_iter_values(sizes));
+                Arc::new(Int64Array::from_iter_values(sizes))
             }
-            "path" => {
-                let paths = entries.iter().map(|entry| self.pattern.below(entry.path()));
-                StringArray::from_iter_values(paths)
-            }
+            "path" => texts(&|path| self.pattern.below(path)),
             _ => match column.checked_sub(FILE_COLUMNS.len()) {
-                Some(number) => {
-                    let parts = entries
-                        .iter()
-                        .map(|entry| self.parts.part(entry.path(), number));
-                    StringArray::from_iter_values(parts)
-                }
-                None => {
-                    let parts = entries.iter().map(|entry| part(entry.path(), name));
-                    StringArray::from_iter_values(parts)
-                }
+                Some(number) => texts(&|path| self.parts.part(path, number)),
+                None => texts(&|path| part(path, name)),
             },
-        };
-        Arc::new(texts)
+        }
     }
 
     fn entries(&self, first: u64, len: usize) -> Vec<TreeFile<'_>> {
@@ -150,10 +137,6 @@ impl Relation for ListingRelation {
         self.chosen.origins(first, len)
     }
 }
-
-#[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-struct PatternError(String);
 
 /// Returns the part of a path that the column shows.
 pub(crate) fn part<'a>(path: &'a str, column: &str) -> &'a str {

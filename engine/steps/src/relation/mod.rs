@@ -20,10 +20,11 @@ use prep_formats::npy::NpyArray;
 use prep_formats::pandas::ColumnType;
 use prep_sql::Relation;
 
+pub(crate) use array::element_type;
 pub(crate) use files::for_each_file;
 pub(crate) use listing::{listing_schema, part};
 pub(crate) use query::{query_rows_as_text, query_values, single_number};
-pub(crate) use run::{QueryRun, RowForm, RunningQuery, query_memory};
+pub(crate) use run::{QueryRun, RowForm, RunningQuery, columns_by_table, query_memory};
 
 use crate::limits::limits;
 use crate::value::{StoredText, TableStorage, TableValue};
@@ -63,15 +64,11 @@ pub(crate) enum CopiedCells {
 pub(crate) fn open(context: &Context, value: &Value) -> Result<OpenTable, StepError> {
     let table = TableValue::decode(value)?;
     let positions = table.positions(context)?.map(Arc::new);
-    match &table.storage {
+    let (relation, cells): (Arc<dyn Relation>, _) = match &table.storage {
         TableStorage::Text { object } => {
             let text = StoredText::open(context, object, &table.schema)?;
-            let relation = Arc::new(TextRelation::new(text.clone(), positions, &table));
-            Ok(OpenTable {
-                relation,
-                cells: CopiedCells::Text(text),
-                inferred: table.inferred,
-            })
+            let relation = TextRelation::new(text.clone(), positions, &table);
+            (Arc::new(relation), CopiedCells::Text(text))
         }
         TableStorage::Parquet { object } => {
             let object = context.store.open_private(object)?;
@@ -80,11 +77,7 @@ pub(crate) fn open(context: &Context, value: &Value) -> Result<OpenTable, StepEr
             let relation =
                 ParquetRelation::open(file, object.len(), &limits, &table.numbers, positions)
                     .map_err(StepError::input)?;
-            Ok(OpenTable {
-                relation: Arc::new(relation),
-                cells: CopiedCells::None,
-                inferred: BTreeMap::new(),
-            })
+            (Arc::new(relation), CopiedCells::None)
         }
         TableStorage::Npy { object } => {
             let object = context.store.open_private(object)?;
@@ -92,21 +85,18 @@ pub(crate) fn open(context: &Context, value: &Value) -> Result<OpenTable, StepEr
             let array = NpyArray::open(Arc::new(file), 0..object.len());
             let array = Arc::new(array.map_err(StepError::internal)?);
             let relation = ArrayRelation::new(array.clone(), &table, positions);
-            Ok(OpenTable {
-                relation: Arc::new(relation),
-                cells: CopiedCells::Array(array),
-                inferred: BTreeMap::new(),
-            })
+            (Arc::new(relation), CopiedCells::Array(array))
         }
         TableStorage::Listing { object, pattern } => {
             let relation = ListingRelation::open(context, object, pattern, positions)?;
-            Ok(OpenTable {
-                relation: Arc::new(relation),
-                cells: CopiedCells::None,
-                inferred: BTreeMap::new(),
-            })
+            (Arc::new(relation), CopiedCells::None)
         }
-    }
+    };
+    Ok(OpenTable {
+        relation,
+        cells,
+        inferred: table.inferred,
+    })
 }
 
 /// Opens a table value as a relation.

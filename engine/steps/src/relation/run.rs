@@ -49,6 +49,20 @@ pub(crate) struct RunningQuery<'a> {
 }
 
 impl<'a> QueryRun<'a> {
+    pub(crate) fn new(
+        session: &'a Session,
+        query: &'a Query,
+        context: &'a Context,
+        inputs: &'a Inputs,
+    ) -> QueryRun<'a> {
+        QueryRun {
+            session,
+            query,
+            context,
+            inputs,
+        }
+    }
+
     /// Opens all inputs that are tables, by name.
     pub(crate) fn open_tables(&self) -> Result<BTreeMap<String, OpenTable>, StepError> {
         let tables = self.inputs.iter();
@@ -144,7 +158,7 @@ fn runtime(
 /// The columns of each table, except the hidden ones.
 type ColumnsByTable = Vec<(String, Vec<String>)>;
 
-fn columns_by_table(tables: &BTreeMap<String, Arc<dyn Relation>>) -> ColumnsByTable {
+pub(crate) fn columns_by_table(tables: &BTreeMap<String, Arc<dyn Relation>>) -> ColumnsByTable {
     let tables = tables.iter();
     let columns = tables.map(|(name, table)| {
         let columns = table.columns().iter().filter(|column| !column.hidden);

@@ -1,10 +1,8 @@
 //! The file from which the bytes of a content are read: a local file, a bundle on another machine, or compressed data
 //! inside a file.
 
-use std::fmt;
 use std::fs::File;
 use std::io;
-use std::ops::Range;
 use std::sync::Arc;
 
 use prep_core::Ranges;
@@ -14,7 +12,7 @@ use super::layered::LayeredFile;
 
 /// An open file. Cheap to clone.
 #[derive(Clone)]
-pub enum BaseFile {
+pub(crate) enum BaseFile {
     /// A file on this machine.
     Local(Arc<File>),
     /// A file on another machine.
@@ -31,13 +29,6 @@ impl BaseFile {
             BaseFile::Remote(_) | BaseFile::Layered(_) => None,
         }
     }
-
-    /// Announces ranges that will be read.
-    pub fn expect(&self, ranges: Vec<Range<u64>>) {
-        if let BaseFile::Remote(content) = self {
-            content.expect(ranges);
-        }
-    }
 }
 
 impl ReadAt for BaseFile {
@@ -47,15 +38,5 @@ impl ReadAt for BaseFile {
             BaseFile::Remote(content) => content.read_at(buf, offset),
             BaseFile::Layered(content) => content.read_at(buf, offset),
         }
-    }
-}
-
-impl fmt::Debug for BaseFile {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            BaseFile::Local(_) => "Here",
-            BaseFile::Remote(_) => "Elsewhere",
-            BaseFile::Layered(_) => "Layered",
-        })
     }
 }

@@ -10,7 +10,7 @@ use std::time::SystemTime;
 
 use parking_lot::Mutex;
 use prep_cache::{Digest, Store, StoreError, Threads};
-use prep_core::{Cancel, Context, Location, StepError};
+use prep_core::{Cancel, Context, FileValue, Location, StepError};
 use prep_formats::checked::CheckedReader;
 use prep_formats::read_at::ByteSection;
 use prep_formats::zip::{MemberInflater, ZipEntry, ZipError};
@@ -81,6 +81,15 @@ pub enum ContentError {
 impl From<ContentError> for StepError {
     fn from(error: ContentError) -> StepError {
         StepError::input(error)
+    }
+}
+
+impl From<FileValue> for ContentRef {
+    fn from(file: FileValue) -> ContentRef {
+        ContentRef::Object {
+            digest: file.digest,
+            bytes: file.bytes,
+        }
     }
 }
 
@@ -205,7 +214,7 @@ impl Opener {
     ///
     /// # Errors
     /// Same as for [`Opener::open`].
-    pub fn base(&self, content: &ContentRef) -> Result<BaseFile, ContentError> {
+    pub(crate) fn base(&self, content: &ContentRef) -> Result<BaseFile, ContentError> {
         self.open_base(content, true)
     }
 
@@ -381,11 +390,7 @@ impl OpenContent<'_> {
             true => self.threads.try_take(),
             false => None,
         };
-        let started = match permit {
-            Some(permit) => ReadAhead::start(reader, permit),
-            None => Err(reader),
-        };
-        Ok(match started {
+        Ok(match ReadAhead::start(reader, permit) {
             Ok(ahead) => Box::new(ahead),
             Err(reader) => Box::new(BufReader::with_capacity(CHUNK_BYTES, reader)),
         })
@@ -445,7 +450,7 @@ impl OpenContent<'_> {
     }
 
     /// For a zip member, returns the base file and the zip entry. Callers use them to copy the compressed bytes.
-    pub fn member(&self) -> Option<(&BaseFile, &ZipEntry)> {
+    pub(crate) fn member(&self) -> Option<(&BaseFile, &ZipEntry)> {
         match self.content {
             ContentRef::Member { entry, .. } => Some((&self.file, entry)),
             _ => None,

@@ -20,6 +20,6 @@ pub(crate) fn into_value(generator: &Rng) -> Value {
 
 /// Loads the state of a generator that another step stored.
 pub(crate) fn load(value: &Value) -> Result<Rng, StepError> {
-    let value: GeneratorValue = super::decode(value)?;
+    let value: GeneratorValue = value.decode()?;
     Ok(value.state)
 }

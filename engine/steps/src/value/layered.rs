@@ -72,23 +72,17 @@ impl LayeredFile {
                 let window = u64::from(window.unwrap_or(0));
                 let longest = parts.iter().map(|part| part.unpacked).max();
                 let longest = longest.filter(|longest| *longest <= MAX_PART_BYTES);
-                let claimed = longest.and_then(|longest| claim(longest + window));
-                let is_claimed = claimed.is_some();
-                let memory =
-                    claimed.or_else(|| claim(PART_CHUNK_BYTES + window / CACHED_SPANS as u64));
-                let longest = if is_claimed {
-                    MAX_PART_BYTES
-                } else {
-                    PART_CHUNK_BYTES
+                let (memory, longest) = match longest.and_then(|longest| claim(longest + window)) {
+                    Some(memory) => (Some(memory), MAX_PART_BYTES),
+                    None => {
+                        let chunk = PART_CHUNK_BYTES + window / CACHED_SPANS as u64;
+                        (claim(chunk), PART_CHUNK_BYTES)
+                    }
                 };
                 (memory, Box::new(PartSpans::new(packed, parts, longest)))
             }
         };
-        let cached_spans = if memory.is_some() {
-            CACHED_SPANS
-        } else {
-            MIN_CACHED_SPANS
-        };
+        let cached_spans = memory.as_ref().map_or(MIN_CACHED_SPANS, |_| CACHED_SPANS);
         LayeredFile {
             spans: SpanReader::new(spans, cached_spans),
             copy: OnceLock::new(),

@@ -16,23 +16,23 @@ mod table_writer;
 mod text_writer;
 mod tree;
 
-pub use base::BaseFile;
+pub(crate) use base::BaseFile;
 pub(crate) use compact::{CompactReader, TextList, write_difference, write_number, write_text};
 pub use content::{ContentError, ContentRef, OpenContent, Opener};
 pub(crate) use layout::{OutputLayout, below_a_file};
-pub use positions::RowPositions;
-pub(crate) use read_ahead::fill;
+pub(crate) use positions::RowPositions;
+pub(crate) use read_ahead::{Chunks, fill};
 pub(crate) use sort::sorted;
 pub(crate) use stored_text::{StoredText, TextMetadata, max_mapped_bytes};
-pub use table::{TableStorage, TableValue};
+pub(crate) use table::{TableStorage, TableValue};
 pub(crate) use table_writer::TableWriter;
 pub(crate) use text_writer::{InMemoryText, TextWriter};
-pub(crate) use tree::{BETWEEN_CHECKS, ContentOrigin, memory_of_trees};
-pub use tree::{Tree, TreeBuilder, TreeEntry, TreeError, TreeFile};
+pub(crate) use tree::{BETWEEN_CHECKS, ContentOrigin, OriginKind, TreeBuilder, memory_of_trees};
+pub use tree::{Tree, TreeEntry, TreeError, TreeFile};
 
 use std::sync::Arc;
 
-use prep_core::{Context, Inputs, StepError, Value};
+use prep_core::{Context, FileValue, Inputs, StepError, Value};
 
 use crate::kinds::TREE_PREFIX;
 
@@ -63,11 +63,12 @@ pub(crate) fn only_tree(context: &Context, inputs: &Inputs) -> Result<Arc<Tree>,
     first.ok_or_else(|| StepError::internal("a step lacks its tree"))
 }
 
-/// Decodes a value's body.
-pub(crate) fn decode<T: serde::de::DeserializeOwned>(value: &Value) -> Result<T, StepError> {
-    serde_json::from_value(value.body.clone()).map_err(|error| {
-        StepError::internal(format!(
-            "a stored value has an unexpected structure: {error}"
-        ))
-    })
+/// Returns the content of an output that is a single file: an object, or a tree with one file.
+pub(crate) fn single_file(context: &Context, value: &Value) -> Result<ContentRef, StepError> {
+    if let Ok(file) = FileValue::from_value(value) {
+        return Ok(file.into());
+    }
+    let tree = Tree::load(context, value)?;
+    let content = tree.files().find_map(|file| file.content());
+    content.ok_or_else(|| StepError::internal("an output is not a single file"))
 }

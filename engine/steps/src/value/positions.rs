@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// Selected rows of a stored table. If many selected rows are consecutive, `Runs` needs less memory than `Rows`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum RowPositions {
+pub(crate) enum RowPositions {
     /// The number of each row.
     Rows(Vec<u32>),
     /// Consecutive rows.
@@ -63,11 +63,6 @@ impl RowPositions {
             RowPositions::Rows(rows) => rows.len() as u64,
             RowPositions::Runs { rows, .. } => *rows,
         }
-    }
-
-    /// Whether there are no rows.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
     }
 
     /// Returns the stored row at position `index`.

@@ -11,7 +11,7 @@ use std::mem;
 use std::sync::mpsc::{Receiver, Sender, channel, sync_channel};
 use std::thread::JoinHandle;
 
-use prep_cache::{Permit, try_spawn};
+use prep_cache::{Permit, Threads, try_spawn};
 
 /// Bytes per chunk.
 pub(super) const CHUNK_BYTES: usize = 1 << 18;
@@ -21,7 +21,7 @@ const MAX_CHUNKS: usize = 4;
 
 /// A reader whose bytes are read on another thread. Dropping it stops that thread after its current chunk and waits for
 /// it.
-pub(super) struct ReadAhead {
+pub(crate) struct ReadAhead {
     /// `None` at the end and after a read error.
     chunks: Option<Receiver<io::Result<Vec<u8>>>>,
     recycled: Sender<Vec<u8>>,
@@ -34,11 +34,14 @@ pub(super) struct ReadAhead {
 }
 
 impl ReadAhead {
-    /// Starts the thread. Returns the reader if the system cannot start another thread.
+    /// Starts the thread. Returns the reader if there is no permit, or if the system cannot start another thread.
     pub(super) fn start<R: Read + Send + 'static>(
         reader: R,
-        permit: Permit,
+        permit: Option<Permit>,
     ) -> Result<ReadAhead, R> {
+        let Some(permit) = permit else {
+            return Err(reader);
+        };
         let (full, chunks) = sync_channel(MAX_CHUNKS);
         let (recycled, empty) = channel();
         let thread = try_spawn(reader, move |reader| {
@@ -88,6 +91,38 @@ impl ReadAhead {
         match self.thread.take().map(JoinHandle::join) {
             Some(Err(_)) => Err(io::Error::other("the reading thread panicked")),
             _ => Ok(()),
+        }
+    }
+}
+
+/// The chunks of a reader, which are read on another thread if one is available.
+pub(crate) enum Chunks<R> {
+    Ahead(ReadAhead),
+    Inline(R),
+}
+
+impl<R: Read + Send + 'static> Chunks<R> {
+    pub fn new(reader: R, threads: &Threads) -> Chunks<R> {
+        match ReadAhead::start(reader, threads.try_take()) {
+            Ok(ahead) => Chunks::Ahead(ahead),
+            Err(reader) => Chunks::Inline(reader),
+        }
+    }
+
+    /// Returns the next chunk, which is empty at the end. Reuses the buffer `recycled`.
+    pub fn next(&mut self, mut recycled: Vec<u8>) -> io::Result<Vec<u8>> {
+        match self {
+            Chunks::Ahead(ahead) => {
+                ahead.chunk = recycled;
+                ahead.advance()?;
+                Ok(mem::take(&mut ahead.chunk))
+            }
+            Chunks::Inline(reader) => {
+                recycled.resize(CHUNK_BYTES, 0);
+                let (count, failed) = fill(reader, &mut recycled);
+                recycled.truncate(count);
+                failed.map_or(Ok(recycled), Err)
+            }
         }
     }
 }
@@ -164,8 +199,6 @@ mod tests {
     use std::sync::Arc;
     use std::sync::atomic::{AtomicU64, Ordering};
 
-    use prep_cache::Threads;
-
     use super::*;
 
     /// Reads ascending numbers, with an odd number of bytes per call. Ends, fails or panics at `end`.
@@ -198,18 +231,21 @@ mod tests {
         (position.wrapping_mul(2_654_435_761) >> 7) as u8
     }
 
-    fn ahead(end: usize, then: fn() -> io::Result<usize>) -> (Threads, Arc<AtomicU64>, ReadAhead) {
-        let (threads, reads) = (Threads::new(1), Arc::new(AtomicU64::new(0)));
+    fn counting(end: usize, then: fn() -> io::Result<usize>) -> (Counting, Arc<AtomicU64>) {
+        let reads = Arc::new(AtomicU64::new(0));
         let reader = Counting {
             at: 0,
             end,
             then,
             reads: Arc::clone(&reads),
         };
-        let Some(permit) = threads.try_take() else {
-            panic!("a thread is free");
-        };
-        let Ok(ahead) = ReadAhead::start(reader, permit) else {
+        (reader, reads)
+    }
+
+    fn ahead(end: usize, then: fn() -> io::Result<usize>) -> (Threads, Arc<AtomicU64>, ReadAhead) {
+        let threads = Threads::new(1);
+        let (reader, reads) = counting(end, then);
+        let Ok(ahead) = ReadAhead::start(reader, threads.try_take()) else {
             panic!("a thread can be started");
         };
         (threads, reads, ahead)
@@ -243,14 +279,27 @@ mod tests {
                 ahead.consume(count);
             }
             assert_eq!(read.len(), end);
-            let expected = (0..end).map(byte_at);
-            assert!(read.iter().copied().eq(expected), "of {end}");
+            let expected = || (0..end).map(byte_at);
+            assert!(read.iter().copied().eq(expected()), "of {end}");
             assert_eq!(ahead.read(&mut [0; 5])?, 0);
             assert_eq!(ahead.read(&mut [0; 5])?, 0);
             assert!(
                 threads.try_take().is_some(),
                 "the thread's permit is returned"
             );
+            for threads in [Threads::new(1), Threads::new(0)] {
+                let mut chunks = Chunks::new(counting(end, || Ok(0)).0, &threads);
+                let (mut read, mut recycled) = (Vec::new(), Vec::new());
+                loop {
+                    let chunk = chunks.next(recycled)?;
+                    if chunk.is_empty() {
+                        break;
+                    }
+                    read.extend_from_slice(&chunk);
+                    recycled = chunk;
+                }
+                assert!(read.into_iter().eq(expected()), "chunks of {end}");
+            }
         }
         Ok(())
     }

@@ -11,7 +11,7 @@ use std::sync::{Arc, OnceLock};
 
 use arrow::array::ArrayRef;
 use arrow::compute::concat_batches;
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use prep_cache::{Digest, MappedObject, PrivateObject, Store, Stored};
 use prep_core::{Context, StepError};
 use prep_formats::pandas::{
@@ -192,14 +192,12 @@ impl StoredText {
         })
     }
 
-    fn index(&self) -> MutexGuard<'_, RowIndex> {
-        self.index.lock()
-    }
-
     /// Returns the bytes of memory that the text uses.
     fn memory(&self) -> u64 {
         let full_table = self.full_table.get().map_or(0, TextTable::index_bytes);
-        self.index().bytes() + full_table + self.cached.as_ref().map_or(0, CachedColumns::memory)
+        self.index.lock().bytes()
+            + full_table
+            + self.cached.as_ref().map_or(0, CachedColumns::memory)
     }
 
     /// Returns the columns and the number of rows.
@@ -217,7 +215,7 @@ impl StoredText {
         if let Some(full_table) = self.full_table.get() {
             return Ok(full_table);
         }
-        let mut index = self.index();
+        let mut index = self.index.lock();
         if let Some(full_table) = self.full_table.get() {
             return Ok(full_table);
         }
@@ -232,7 +230,9 @@ impl StoredText {
     /// memory.
     fn cached_columns(&self, columns: &[usize]) -> Option<(&CachedColumns, Vec<usize>)> {
         let cached = self.cached.as_ref()?;
-        Some((cached, cached.indices(columns)?))
+        let index = |column| cached.columns.binary_search(column).ok();
+        let indices = columns.iter().map(index).collect::<Option<_>>()?;
+        Some((cached, indices))
     }
 
     /// Returns all values of these columns, if they are in memory.
@@ -282,12 +282,6 @@ impl CachedColumns {
     /// Bytes of memory, including the values.
     fn memory(&self) -> u64 {
         2 * (self.table.text().len() as u64 + self.table.index_bytes())
-    }
-
-    /// Returns the indices of these columns of the table among the cached columns. `None` if one is not in memory.
-    fn indices(&self, columns: &[usize]) -> Option<Vec<usize>> {
-        let index = |column| self.columns.binary_search(column).ok();
-        columns.iter().map(index).collect()
     }
 
     fn values(&self, index: usize) -> Result<ArrayRef, CsvError> {

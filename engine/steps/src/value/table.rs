@@ -12,7 +12,7 @@ use super::positions::{RowPositions, StoredPositions};
 /// How the rows are stored.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "storage", rename_all = "snake_case")]
-pub enum TableStorage {
+pub(crate) enum TableStorage {
     /// Canonical text: see `prep_formats::pandas`.
     Text {
         /// The object with the text.
@@ -40,7 +40,7 @@ pub enum TableStorage {
 /// A table as a value. The schema contains the number of stored rows, before the selection.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(tag = "value", rename = "table")]
-pub struct TableValue {
+pub(crate) struct TableValue {
     /// Columns, and number of stored rows.
     pub schema: Schema,
     /// The storage of the rows.
@@ -71,18 +71,12 @@ impl TableValue {
         }
     }
 
-    /// Returns the table with these columns declared as numbers.
-    pub fn with_numbers(mut self, numbers: BTreeSet<usize>) -> TableValue {
-        self.numbers = numbers;
-        self
-    }
-
     /// Decodes a value.
     ///
     /// # Errors
     /// If the value is not a table.
     pub fn decode(value: &Value) -> Result<TableValue, StepError> {
-        super::decode(value)
+        value.decode()
     }
 
     /// Number of rows after the selection.
@@ -90,11 +84,6 @@ impl TableValue {
         self.rows
             .as_ref()
             .map_or(self.schema.rows, |rows| rows.rows)
-    }
-
-    /// Whether there are no rows.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
     }
 
     /// Loads the selected rows. `None` if all are selected.

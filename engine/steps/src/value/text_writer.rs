@@ -33,10 +33,10 @@ impl TextWriter {
     /// Creates a writer for the text of a file of `bytes` bytes.
     pub fn new(context: &Context, bytes: u64) -> Result<TextWriter, StepError> {
         // A published text becomes a file anyway.
-        let is_kept_in_memory = bytes >= MIN_IN_MEMORY_BYTES && !context.store.computes_sha256();
-        let in_memory = is_kept_in_memory
-            .then(|| InMemoryText::new(context, bytes))
-            .flatten();
+        let in_memory = match bytes >= MIN_IN_MEMORY_BYTES && !context.store.computes_sha256() {
+            true => InMemoryText::new(context, bytes),
+            false => None,
+        };
         Ok(match in_memory {
             Some(InMemoryText { buffer, claim }) => TextWriter {
                 out: context.store.writer_in_memory(buffer),
@@ -54,34 +54,18 @@ impl TextWriter {
         self.out.push(chunk)
     }
 
-    /// Returns a reader over the text written so far, for callers that need no table after all.
-    pub fn read_back(self) -> Result<impl Read, StepError> {
-        Ok(WrittenTextReader {
-            text: self.out.read_back()?,
-            _claim: self.claim,
-        })
+    /// Returns a reader over the text written so far, for callers that need no table after all, and the claim for its
+    /// memory.
+    pub fn read_back(self) -> Result<(impl Read, Option<Claim>), StepError> {
+        Ok((self.out.read_back()?, self.claim))
     }
 
     /// Returns the text's object, and the text itself if it is not in the cache.
     pub fn finish(self) -> Result<(Stored, Option<InMemoryText>), StepError> {
         let (object, buffer) = self.out.finish()?;
         let in_memory = buffer.zip(self.claim);
-        Ok((
-            object,
-            in_memory.map(|(buffer, claim)| InMemoryText { buffer, claim }),
-        ))
-    }
-}
-
-/// Reads the written text back.
-struct WrittenTextReader {
-    text: Box<dyn Read>,
-    _claim: Option<Claim>,
-}
-
-impl Read for WrittenTextReader {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.text.read(buffer)
+        let in_memory = in_memory.map(|(buffer, claim)| InMemoryText { buffer, claim });
+        Ok((object, in_memory))
     }
 }
 

@@ -8,16 +8,16 @@ mod gaps;
 use std::io::{Seek, Write};
 
 use prep_cache::Stored;
-use prep_core::{Context, FileValue, Inputs, Outputs, Step, StepError};
+use prep_core::{Context, FileValue, Step, StepError};
 use prep_formats::sevenz::SevenZWriter;
 use prep_formats::tar::TarWriter;
 use prep_formats::zip::{MemberInflater, ZipMethod, ZipWriter};
-use prep_spec::model::{Declaration, Output};
+use prep_spec::model::Declaration;
 use prep_spec::words::{KeyType, KindSpec, Produces, Section, SectionKey};
 use prep_sql::Session;
 
 use self::gaps::{ArchiveOutput, GapBytes, Gaps};
-use crate::kinds::{StepKind, single_output};
+use crate::kinds::{FunctionStep, StepKind};
 use crate::value::{
     ContentRef, OpenContent, Opener, OutputLayout, Tree, TreeBuilder, TreeFile, memory_of_trees,
 };
@@ -29,28 +29,40 @@ pub(crate) static ZIP: StepKind = kind(
     "a zip archive",
     "A zip archive of outputs with deflated members.",
     &[members("zip", "{ train.csv: SELECT * FROM train }")],
-    |declaration, _| Pack::for_kind(ArchiveKind::Zip, declaration.outputs("zip")),
+    |declaration, _| {
+        pack("zip", declaration, |context, tree| {
+            store(context, tree, |out| Zip::new(out, ZipMethod::Deflate))
+        })
+    },
 );
 
 pub(crate) static ZIP_STORED: StepKind = kind(
     "a zip archive without compression",
     "A zip archive of outputs with uncompressed members.",
     &[members("zip_stored", "{ ./: { copy: images/ } }")],
-    |declaration, _| Pack::for_kind(ArchiveKind::ZipStored, declaration.outputs("zip_stored")),
+    |declaration, _| {
+        pack("zip_stored", declaration, |context, tree| {
+            store(context, tree, |out| Zip::new(out, ZipMethod::Stored))
+        })
+    },
 );
 
 pub(crate) static TAR: StepKind = kind(
     "a tar archive",
     "A tar archive of outputs.",
     &[members("tar", "{ ./: { copy: images/ } }")],
-    |declaration, _| Pack::for_kind(ArchiveKind::Tar, declaration.outputs("tar")),
+    |declaration, _| {
+        pack("tar", declaration, |context, tree| {
+            store(context, tree, TarWriter::new)
+        })
+    },
 );
 
 pub(crate) static SEVEN_ZIP: StepKind = kind(
     "a 7z archive",
     "A 7z archive of outputs.",
     &[members("7z", "{ train.csv: SELECT * FROM train }")],
-    |declaration, _| Pack::for_kind(ArchiveKind::SevenZip, declaration.outputs("7z")),
+    |declaration, _| pack("7z", declaration, store_7z),
 );
 
 const fn members(word: &'static str, example: &'static str) -> SectionKey {
@@ -74,57 +86,19 @@ const fn kind(
     }
 }
 
-#[derive(Debug, Clone, Copy)]
-enum ArchiveKind {
-    /// Deflated members.
-    Zip,
-    /// Uncompressed members.
-    ZipStored,
-    Tar,
-    SevenZip,
-}
-
-struct Pack {
-    kind: ArchiveKind,
-    /// Inputs, each named by its path in the archive. A directory ends in `/`, and `./` is the root.
-    members: Vec<String>,
-}
-
-impl Pack {
-    fn for_kind(kind: ArchiveKind, members: &[Output]) -> Option<Box<dyn Step>> {
-        let members = members.iter().map(|member| member.path.value.clone());
-        let members = members.collect();
-        Some(Box::new(Pack { kind, members }))
-    }
-}
-
-impl Step for Pack {
-    fn kind(&self) -> &'static str {
-        "pack"
-    }
-
-    fn version(&self) -> u32 {
-        1
-    }
-
-    fn params(&self) -> serde_json::Value {
-        let kind = match self.kind {
-            ArchiveKind::Zip => "zip",
-            ArchiveKind::ZipStored => "zip_stored",
-            ArchiveKind::Tar => "tar",
-            ArchiveKind::SevenZip => "7z",
-        };
-        serde_json::json!({ "kind": kind, "members": self.members })
-    }
-
-    fn memory(&self, inputs: &Inputs) -> u64 {
-        // The trees, the combined tree, and the central directory, which is written last.
-        (96 << 20) + 3 * memory_of_trees(inputs)
-    }
-
-    fn run(&self, context: &Context, inputs: &Inputs) -> Result<Outputs, StepError> {
+/// A step that stores the outputs of the key `kind` as an archive with `store`.
+fn pack(
+    kind: &'static str,
+    declaration: &Declaration,
+    store: fn(&Context, &Tree) -> Result<Stored, StepError>,
+) -> Option<Box<dyn Step>> {
+    // Inputs, each named by its path in the archive. A directory ends in `/`, and `./` is the root.
+    let members = declaration.outputs(kind).iter();
+    let members: Vec<String> = members.map(|member| member.path.value.clone()).collect();
+    let params = serde_json::json!({ "kind": kind, "members": members });
+    let function = FunctionStep::new("pack", 1, params, move |context, inputs| {
         let mut layout = OutputLayout::default();
-        for path in &self.members {
+        for path in &members {
             let value = crate::value::input(inputs, path)?;
             layout.add(path, |files| add_output(context, value, path, files))?;
         }
@@ -133,25 +107,12 @@ impl Step for Pack {
             .map_err(StepError::pipeline)?;
         let (_, bytes) = tree.size();
         context.progress.set_total_bytes(bytes);
-        let stored = match self.kind {
-            ArchiveKind::Zip => store(context, &tree, |out| Zip::new(out, ZipMethod::Deflate))?,
-            ArchiveKind::ZipStored => {
-                store(context, &tree, |out| Zip::new(out, ZipMethod::Stored))?
-            }
-            ArchiveKind::Tar => store(context, &tree, TarWriter::new)?,
-            ArchiveKind::SevenZip => {
-                // The header is written last, but an object in progress cannot be overwritten.
-                let file = context.temp_file().map_err(StepError::machine)?;
-                let archive = SevenZWriter::new(file, SEVEN_ZIP_LEVEL);
-                let mut file = write(context, &Opener::new(context), &tree, archive, None)?;
-                file.rewind().map_err(StepError::machine)?;
-                let mut out = context.store.writer()?;
-                std::io::copy(&mut file, &mut out).map_err(StepError::machine)?;
-                out.commit()?
-            }
-        };
-        Ok(single_output(FileValue::stored(stored).into_value()))
-    }
+        Ok(FileValue::stored(store(context, &tree)?).into_value())
+    });
+    // The trees, the combined tree, and the central directory, which is written last.
+    function
+        .memory(|inputs| (96 << 20) + 3 * memory_of_trees(inputs))
+        .step()
 }
 
 /// Adds the files of an output at `path`: a single file, or a tree. If `path` ends in `./`, the tree is added to the
@@ -168,11 +129,7 @@ pub(crate) fn add_output(
         path => path.strip_suffix("/.").unwrap_or(path),
     };
     if let Ok(file) = FileValue::from_value(value) {
-        let content = ContentRef::Object {
-            digest: file.digest,
-            bytes: file.bytes,
-        };
-        files.push(top, Some(&content));
+        files.push(top, Some(&file.into()));
         return Ok(());
     }
     let mut path = String::new();
@@ -221,6 +178,17 @@ fn store<A: ArchiveWriter<ArchiveOutput>>(
     let bytes = archive.bytes();
     let out = write(context, &opener, tree, archive, gaps.as_deref())?;
     out.commit(context, &opener, tree, bytes)
+}
+
+/// Stores a tree as a 7z archive. Its header is written last, but an object in progress cannot be overwritten.
+fn store_7z(context: &Context, tree: &Tree) -> Result<Stored, StepError> {
+    let file = context.temp_file().map_err(StepError::machine)?;
+    let archive = SevenZWriter::new(file, SEVEN_ZIP_LEVEL);
+    let mut file = write(context, &Opener::new(context), tree, archive, None)?;
+    file.rewind().map_err(StepError::machine)?;
+    let mut out = context.store.writer()?;
+    std::io::copy(&mut file, &mut out).map_err(StepError::machine)?;
+    Ok(out.commit()?)
 }
 
 /// Writes a tree to an archive. Leaves gaps for the files that are written later.

@@ -3,14 +3,14 @@
 
 use std::io::Write;
 
-use prep_core::{FileValue, StepError};
+use prep_core::{FileValue, StepError, Value};
 use prep_formats::bson::push_json;
 use prep_spec::words::{KeyType, KindSpec, Produces, Section, SectionKey};
 
-use super::export::export;
 use crate::emit::for_each_record;
 use crate::kinds::StepKind;
 use crate::kinds::content_parts::ContentParts;
+use crate::kinds::function_step::FunctionStep;
 use crate::relation::QueryRun;
 
 pub(crate) static KIND: StepKind = StepKind {
@@ -31,11 +31,11 @@ pub(crate) static KIND: StepKind = StepKind {
     },
     step: |declaration, session| {
         let query = declaration.query("bson")?;
-        export("bson", query, serde_json::json!({}), session, write)
+        FunctionStep::of_query("bson", query, serde_json::json!({}), session, write).step()
     },
 };
 
-fn write(run: QueryRun<'_>) -> Result<FileValue, StepError> {
+fn write(run: QueryRun<'_>) -> Result<Value, StepError> {
     let mut out = run.context.store.writer()?;
     let mut parts = ContentParts::new(run.context, run.inputs)?;
     let mut document = Vec::new();
@@ -47,5 +47,5 @@ fn write(run: QueryRun<'_>) -> Result<FileValue, StepError> {
         pushed.map_err(StepError::input)?;
         out.write_all(&document).map_err(StepError::machine)
     })?;
-    Ok(FileValue::table(out.commit()?, count, columns))
+    Ok(FileValue::table(out.commit()?, count, columns).into_value())
 }

@@ -2,19 +2,10 @@
 
 use prep_core::{Context, Inputs, StepError, Value};
 use prep_spec::words::{KeyType, KindSpec, Produces, Section, SectionKey};
-use thiserror::Error;
 
 use crate::kinds::function_step::FunctionStep;
-use crate::kinds::unpack::similar;
-use crate::kinds::{StepKind, holder, single_output};
+use crate::kinds::{MissingFile, StepKind};
 use crate::value::{TreeBuilder, memory_of_trees, only_tree};
-
-#[derive(Debug, Error)]
-#[error("{} has no `{}`{}", holder(path).0, holder(path).1, .similar.as_ref().map(|name| format!("; it has `{name}`")).unwrap_or_default())]
-pub(crate) struct MissingFile {
-    pub path: String,
-    pub similar: Option<String>,
-}
 
 pub(crate) static KIND: StepKind = StepKind {
     form: KindSpec {
@@ -37,7 +28,7 @@ pub(crate) static KIND: StepKind = StepKind {
         let params = serde_json::json!({ "from": from });
         // If `from` ends in `/`, it is a directory, and all its files are copied.
         let function = FunctionStep::new("copy", 3, params, move |context, inputs| {
-            Ok(single_output(copied(context, inputs, &from)?))
+            copied(context, inputs, &from)
         });
         function
             .memory(|inputs| (16 << 20) + 2 * memory_of_trees(inputs))
@@ -57,10 +48,7 @@ fn copied(context: &Context, inputs: &Inputs, from: &str) -> Result<Value, StepE
         files.push_file("", file);
     }
     if files.is_empty() {
-        return Err(StepError::input(MissingFile {
-            path: from.to_owned(),
-            similar: similar(&tree, from),
-        }));
+        return Err(StepError::input(MissingFile::new(&tree, from)));
     }
     let files = files.finish(&context.cancel).map_err(StepError::internal)?;
     files.save(context)

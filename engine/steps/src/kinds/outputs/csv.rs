@@ -4,9 +4,9 @@ use prep_formats::pandas::Quoting;
 use prep_spec::model::Declaration;
 use prep_spec::words::{KeyType, KindSpec, Produces, Section, SectionKey, Word};
 
-use super::export::export;
 use crate::emit::write_csv;
 use crate::kinds::StepKind;
+use crate::kinds::function_step::FunctionStep;
 
 pub(crate) static KIND: StepKind = StepKind {
     form: KindSpec {
@@ -42,9 +42,10 @@ pub(crate) static KIND: StepKind = StepKind {
         };
         let params = serde_json::json!({ "delimiter": char::from(delimiter), "quoting": word });
         let query = declaration.query("csv")?;
-        export("csv", query, params, session, move |run| {
+        FunctionStep::of_query("csv", query, params, session, move |run| {
             write_csv(run, delimiter, quoting)
         })
+        .step()
     },
 };
 

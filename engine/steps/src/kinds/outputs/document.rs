@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, HashSet};
 use std::io::Read;
 
-use prep_core::{BoxError, Context, FileValue, Inputs, Outputs, Step, StepError};
+use prep_core::{BoxError, Context, FileValue, Inputs, StepError, Value};
 use prep_formats::json::{JsonElements, JsonString, JsonValue as Json};
 use prep_spec::alternatives;
 use prep_spec::model::{Query, Setting};
@@ -14,12 +14,10 @@ use prep_spec::words::{KeyType, KindSpec, Produces, Section, SectionKey};
 use prep_sql::Session;
 use thiserror::Error;
 
-use super::copy::MissingFile;
 use super::dialect::{DIALECT, INDENT, SORT_KEYS, check, dialect};
 use crate::emit::{JsonFormat, JsonObjectWriter, for_each_record};
 use crate::kinds::encoding::{ENCODING, Encoding};
-use crate::kinds::unpack::similar;
-use crate::kinds::{StepKind, single_output};
+use crate::kinds::{FunctionStep, StepKind, file_content};
 use crate::limits::{limits, undecodable};
 use crate::relation::{QueryRun, query_memory};
 use crate::value::{Opener, only_tree};
@@ -59,12 +57,11 @@ pub(crate) static KIND: StepKind = StepKind {
         check: Some(check),
     },
     step: |declaration, session| {
-        Some(Box::new(Document {
+        let members = declaration.queries("members").iter();
+        let document = Document {
             path: declaration.text("document")?.to_owned(),
             encoding: Encoding::declared(declaration),
-            members: declaration
-                .queries("members")
-                .iter()
+            members: members
                 .map(|(name, query)| (name.value.clone(), query.clone()))
                 .collect(),
             only: match declaration.get("only").map(|only| &only.value) {
@@ -73,7 +70,8 @@ pub(crate) static KIND: StepKind = StepKind {
             },
             dialect: dialect(declaration),
             session: session.clone(),
-        }))
+        };
+        document.step().step()
     },
 };
 
@@ -102,43 +100,29 @@ struct Document {
     session: Session,
 }
 
-impl Step for Document {
-    fn kind(&self) -> &'static str {
-        "document"
-    }
-
-    fn version(&self) -> u32 {
-        3
-    }
-
-    fn params(&self) -> serde_json::Value {
+impl Document {
+    fn step(self) -> FunctionStep {
         let members = self.members.iter();
         let members: Vec<_> = members.map(|(name, query)| (name, &query.normal)).collect();
-        serde_json::json!({
+        let params = serde_json::json!({
             "path": self.path,
             "encoding": self.encoding,
             "members": members,
             "only": self.only,
             "dialect": self.dialect,
+        });
+        let memory_members = self.members.clone();
+        let run = move |context: &Context, inputs: &Inputs| self.run(context, inputs);
+        FunctionStep::new("document", 3, params, run).memory(move |inputs| {
+            let queries = memory_members.iter().map(|(_, query)| query);
+            let memory = queries.map(|query| query_memory(query, inputs));
+            memory.max().unwrap_or(0)
         })
     }
 
-    fn memory(&self, inputs: &Inputs) -> u64 {
-        let queries = self.members.iter().map(|(_, query)| query);
-        queries
-            .map(|query| query_memory(query, inputs))
-            .max()
-            .unwrap_or(0)
-    }
-
-    fn run(&self, context: &Context, inputs: &Inputs) -> Result<Outputs, StepError> {
+    fn run(&self, context: &Context, inputs: &Inputs) -> Result<Value, StepError> {
         let tree = only_tree(context, inputs)?;
-        let content = tree.get(&self.path).ok_or_else(|| {
-            StepError::input(MissingFile {
-                path: self.path.clone(),
-                similar: similar(&tree, &self.path),
-            })
-        })?;
+        let content = file_content(&tree, &self.path).map_err(StepError::input)?;
         let opener = Opener::new(context);
         let opened = opener.open(&content)?;
         let open = || -> Result<_, StepError> {
@@ -157,12 +141,7 @@ impl Step for Document {
             let query = self.members.iter().find(|(member, _)| *member == name);
             if let Some((_, query)) = query {
                 out.list(&Json::String(key.clone()), |list| {
-                    let run = QueryRun {
-                        session: &self.session,
-                        query,
-                        context,
-                        inputs,
-                    };
+                    let run = QueryRun::new(&self.session, query, context, inputs);
                     let (count, _) = for_each_record(run, |value| list.push(value))?;
                     rows += count;
                     Ok(())
@@ -180,13 +159,9 @@ impl Step for Document {
             out.member(&Json::String(key.clone()), &value)?;
         }
         let stored = out.finish()?.commit()?;
-        Ok(single_output(
-            FileValue::table(stored, rows, Vec::new()).into_value(),
-        ))
+        Ok(FileValue::table(stored, rows, Vec::new()).into_value())
     }
-}
 
-impl Document {
     fn failed(&self, cause: impl Into<BoxError>) -> StepError {
         undecodable(DocumentError::Format {
             path: self.path.clone(),

@@ -4,8 +4,8 @@ use prep_core::StepError;
 use prep_spec::words::{KeyType, KindSpec, Produces, Section, SectionKey};
 use serde_json::Value::Null;
 
+use crate::kinds::StepKind;
 use crate::kinds::function_step::FunctionStep;
-use crate::kinds::{StepKind, single_output};
 use crate::value::{Tree, TreeEntry};
 
 pub(crate) static KIND: StepKind = StepKind {
@@ -31,7 +31,7 @@ pub(crate) static KIND: StepKind = StepKind {
                 content: None,
             };
             let tree = Tree::new(vec![directory]).map_err(StepError::internal)?;
-            Ok(single_output(tree.save(context)?))
+            tree.save(context)
         });
         function.step()
     },

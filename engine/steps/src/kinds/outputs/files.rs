@@ -5,15 +5,14 @@
 
 use std::sync::Arc;
 
-use prep_core::{Context, Inputs, Outputs, Step, StepError, Value};
+use prep_core::{Context, StepError, Value};
 use prep_formats::paths;
-use prep_spec::model::Query;
 use prep_spec::words::{KeyType, KindSpec, Produces, Section, SectionKey};
-use prep_sql::Session;
 use thiserror::Error;
 
-use crate::kinds::{StepKind, single_output};
-use crate::relation::{QueryRun, query_memory, query_values};
+use crate::kinds::StepKind;
+use crate::kinds::function_step::FunctionStep;
+use crate::relation::{QueryRun, query_values};
 use crate::value::{TextList, Tree, below_a_file, sorted, trees};
 
 #[derive(Debug, Error)]
@@ -57,62 +56,31 @@ pub(crate) static KIND: StepKind = StepKind {
         check: None,
     },
     step: |declaration, session| {
-        Some(Box::new(CopyFiles {
-            query: declaration.query("files")?.clone(),
-            session: session.clone(),
-        }))
+        let (query, params) = (declaration.query("files")?, serde_json::json!({}));
+        FunctionStep::of_query("files", query, params, session, place_files).step()
     },
 };
 
-struct CopyFiles {
-    query: Query,
-    session: Session,
-}
-
-impl Step for CopyFiles {
-    fn kind(&self) -> &'static str {
-        "files"
-    }
-
-    fn version(&self) -> u32 {
-        4
-    }
-
-    fn params(&self) -> serde_json::Value {
-        serde_json::json!({ "sql": self.query.normal })
-    }
-
-    fn memory(&self, inputs: &Inputs) -> u64 {
-        query_memory(&self.query, inputs)
-    }
-
-    fn run(&self, context: &Context, inputs: &Inputs) -> Result<Outputs, StepError> {
-        let trees = trees(context, inputs)?;
-        let mut rows = PlacedFiles::default();
-        let mut read = 0;
-        let run = QueryRun {
-            session: &self.session,
-            query: &self.query,
-            context,
-            inputs,
+fn place_files(run: QueryRun<'_>) -> Result<Value, StepError> {
+    let trees = trees(run.context, run.inputs)?;
+    let mut rows = PlacedFiles::default();
+    let mut read = 0;
+    query_values(run, ["file", "path"], &mut |[file, path]| {
+        read += 1;
+        let (Some(file), Some(path)) = (file, path) else {
+            let column = if file.is_none() { "file" } else { "path" };
+            return Err(StepError::input(FilesError::Missing { row: read, column }));
         };
-        query_values(run, ["file", "path"], &mut |[file, path]| {
-            read += 1;
-            let (Some(file), Some(path)) = (file, path) else {
-                let column = if file.is_none() { "file" } else { "path" };
-                return Err(StepError::input(FilesError::Missing { row: read, column }));
-            };
-            let normal = paths::normalize(path);
-            let path = normal.map_err(|cause| {
-                StepError::input(FilesError::Path {
-                    path: path.to_owned(),
-                    cause,
-                })
-            })?;
-            rows.push(&path, &trees, file)
+        let normal = paths::normalize(path);
+        let path = normal.map_err(|cause| {
+            StepError::input(FilesError::Path {
+                path: path.to_owned(),
+                cause,
+            })
         })?;
-        Ok(single_output(rows.save(context, &trees)?))
-    }
+        rows.push(&path, &trees, file)
+    })?;
+    rows.save(run.context, &trees)
 }
 
 /// Rows of the query: paths, and the files for them.

@@ -3,9 +3,9 @@
 use prep_spec::words::{KeyType, KindSpec, Produces, Section, SectionKey};
 
 use super::dialect::{DIALECT, INDENT, SORT_KEYS, check, dialect};
-use super::export::export;
 use crate::emit::write_json;
 use crate::kinds::StepKind;
+use crate::kinds::function_step::FunctionStep;
 
 pub(crate) static KIND: StepKind = StepKind {
     form: KindSpec {
@@ -32,8 +32,9 @@ pub(crate) static KIND: StepKind = StepKind {
         let dialect = dialect(declaration);
         let params = serde_json::json!({ "dialect": dialect });
         let query = declaration.query("json")?;
-        export("json", query, params, session, move |run| {
+        FunctionStep::of_query("json", query, params, session, move |run| {
             write_json(run, dialect)
         })
+        .step()
     },
 };

@@ -3,9 +3,9 @@
 use prep_spec::words::{KeyType, KindSpec, Produces, Section, SectionKey};
 
 use super::dialect::{DIALECT, SORT_KEYS, check, dialect};
-use super::export::export;
 use crate::emit::write_json_lines;
 use crate::kinds::StepKind;
+use crate::kinds::function_step::FunctionStep;
 
 pub(crate) static KIND: StepKind = StepKind {
     form: KindSpec {
@@ -31,8 +31,9 @@ pub(crate) static KIND: StepKind = StepKind {
         let dialect = dialect(declaration);
         let params = serde_json::json!({ "dialect": dialect });
         let query = declaration.query("json_lines")?;
-        export("json_lines", query, params, session, move |run| {
+        FunctionStep::of_query("json_lines", query, params, session, move |run| {
             write_json_lines(run, dialect)
         })
+        .step()
     },
 };

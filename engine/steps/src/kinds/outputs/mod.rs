@@ -2,12 +2,11 @@
 
 pub(super) mod archive;
 mod bson;
-pub(super) mod copy;
+mod copy;
 mod csv;
 mod dialect;
 mod document;
 mod empty;
-mod export;
 mod files;
 mod json;
 mod json_lines;

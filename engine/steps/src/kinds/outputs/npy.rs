@@ -2,9 +2,9 @@
 
 use prep_spec::words::{KeyType, KindSpec, Produces, Section, SectionKey};
 
-use super::export::export;
 use crate::emit::write_npy;
 use crate::kinds::StepKind;
+use crate::kinds::function_step::FunctionStep;
 
 pub(crate) static KIND: StepKind = StepKind {
     form: KindSpec {
@@ -24,6 +24,6 @@ pub(crate) static KIND: StepKind = StepKind {
     },
     step: |declaration, session| {
         let query = declaration.query("npy")?;
-        export("npy", query, serde_json::json!({}), session, write_npy)
+        FunctionStep::of_query("npy", query, serde_json::json!({}), session, write_npy).step()
     },
 };

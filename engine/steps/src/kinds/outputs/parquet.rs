@@ -5,9 +5,9 @@ use prep_spec::diagnostic::Diagnostic;
 use prep_spec::model::Declaration;
 use prep_spec::words::{KeyType, KindSpec, Produces, Section, SectionKey};
 
-use super::export::export;
 use crate::emit::write_parquet;
 use crate::kinds::StepKind;
+use crate::kinds::function_step::FunctionStep;
 
 pub(crate) static KIND: StepKind = StepKind {
     form: KindSpec {
@@ -46,9 +46,10 @@ pub(crate) static KIND: StepKind = StepKind {
             }
             None => serde_json::json!({}),
         };
-        export("parquet", query, params, session, move |run| {
+        FunctionStep::of_query("parquet", query, params, session, move |run| {
             write_parquet(run, versions.as_ref())
         })
+        .step()
     },
 };
 

@@ -6,19 +6,17 @@ use std::io::{self, BufReader, Read, Seek, Write};
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use prep_core::{BoxError, Context, FileValue, Inputs, Outputs, Step, StepError};
+use prep_core::{BoxError, Context, FileValue, Inputs, StepError, Value};
 use prep_formats::archive::MemberKind;
 use prep_formats::limits::{ArchiveBudget, DecodingLimits, Limit};
 use prep_formats::matlab::{self, MAX_VARIABLE_BYTES};
 use prep_formats::tar::{self, TarWriter};
 use prep_formats::zip::{EntryKind, ZipDirectory, ZipMethod, ZipWriter};
 use prep_spec::words::{KeyType, KindSpec, Produces, Section, SectionKey};
-use thiserror::Error;
 
-use super::copy::MissingFile;
-use crate::kinds::unpack::{CancellableFile, similar};
-use crate::kinds::{StepKind, single_output};
-use crate::limits::{limits, undecodable};
+use crate::kinds::unpack::CancellableFile;
+use crate::kinds::{FunctionStep, StepKind, file_content};
+use crate::limits::{FileError, limits, undecodable};
 use crate::value::{Opener, memory_of_trees, only_tree};
 
 pub(crate) static KIND: StepKind = StepKind {
@@ -48,80 +46,50 @@ pub(crate) static KIND: StepKind = StepKind {
     step: |declaration, _| {
         let from = declaration.text("redact")?.to_owned();
         let variables = declaration.texts("variables").to_vec();
-        Some(Box::new(Redact { from, variables }))
+        let params = serde_json::json!({ "from": from, "variables": variables });
+        let function = FunctionStep::new("redact", 1, params, move |context, inputs| {
+            redact(context, inputs, &from, &variables)
+        });
+        // Memory for a MATLAB file in three versions: stored, inflated and rewritten.
+        function
+            .memory(|inputs| (512 << 20) + 2 * memory_of_trees(inputs))
+            .step()
     },
 };
 
-struct Redact {
-    /// Path in the bundle.
-    from: String,
-    variables: Vec<String>,
-}
-
-impl Step for Redact {
-    fn kind(&self) -> &'static str {
-        "redact"
-    }
-
-    fn version(&self) -> u32 {
-        1
-    }
-
-    fn params(&self) -> serde_json::Value {
-        serde_json::json!({ "from": self.from, "variables": self.variables })
-    }
-
-    fn memory(&self, inputs: &Inputs) -> u64 {
-        // Memory for a MATLAB file in three versions: stored, inflated and rewritten.
-        (512 << 20) + 2 * memory_of_trees(inputs)
-    }
-
-    fn run(&self, context: &Context, inputs: &Inputs) -> Result<Outputs, StepError> {
-        let tree = only_tree(context, inputs)?;
-        let file = tree.find(&self.from).filter(|file| !file.is_directory());
-        let Some(content) = file.and_then(|file| file.content()) else {
-            return Err(StepError::input(MissingFile {
-                path: self.from.clone(),
-                similar: similar(&tree, &self.from),
-            }));
-        };
-        context.progress.set_total_bytes(content.bytes());
-        let opener = Opener::new(context);
-        let opened = opener.open(&content)?;
-        let mut out = StepFile(context.store.writer()?);
-        let limits = limits(context);
-        let redaction = Redaction {
-            variables: &self.variables,
-            context,
-            limits,
-            budget: limits.budget(content.bytes()),
-        };
-        let mut input = ProgressReader {
-            inner: opened.reader()?,
-            context,
-        };
-        redaction
-            .write(&self.from, 0, &mut input, &mut out)
-            .map_err(undecodable)?;
-        Ok(single_output(
-            FileValue::stored(out.0.commit()?).into_value(),
-        ))
-    }
+/// Redacts the file at `from` in the bundle.
+fn redact(
+    context: &Context,
+    inputs: &Inputs,
+    from: &str,
+    variables: &[String],
+) -> Result<Value, StepError> {
+    let tree = only_tree(context, inputs)?;
+    let content = file_content(&tree, from).map_err(StepError::input)?;
+    context.progress.set_total_bytes(content.bytes());
+    let opener = Opener::new(context);
+    let opened = opener.open(&content)?;
+    let mut out = StepFile(context.store.writer()?);
+    let limits = limits(context);
+    let redaction = Redaction {
+        variables,
+        context,
+        limits,
+        budget: limits.budget(content.bytes()),
+    };
+    let mut input = ProgressReader {
+        inner: opened.reader()?,
+        context,
+    };
+    redaction
+        .write(from, 0, &mut input, &mut out)
+        .map_err(undecodable)?;
+    Ok(FileValue::stored(out.0.commit()?).into_value())
 }
 
 /// An error in a file, which may be inside archives.
-#[derive(Debug, Error)]
-#[error("`{path}`")]
-struct NestedError {
-    path: String,
-    #[source]
-    cause: BoxError,
-}
-
 fn member_error(path: &str, cause: impl Into<BoxError>) -> io::Error {
-    let path = path.to_owned();
-    let cause = cause.into();
-    io::Error::other(NestedError { path, cause })
+    io::Error::other(FileError::new(path, cause))
 }
 
 /// A file that this step writes. Write errors are errors of the system and not of the input.

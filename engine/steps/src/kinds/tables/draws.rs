@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arrow::array::{Array, ArrayRef, AsArray, PrimitiveArray};
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Float64Type, Int64Type};
-use prep_core::{Context, Failure, Inputs, Outputs, Step, StepError};
+use prep_core::{Context, Failure, Inputs, Outputs, StepError};
 use prep_formats::pandas::{ColumnSchema, ColumnType};
 use prep_spec::Span;
 use prep_spec::model::{Comparison, Item, Operand, Setting};
@@ -15,10 +15,11 @@ use prep_sql::Relation;
 use serde::Serialize;
 use thiserror::Error;
 
+use crate::kinds::function_step::column;
 use crate::kinds::generator::{
     AFTER, GENERATOR_PORT, GENERATORS, SEED, SeededGenerator, check_generator,
 };
-use crate::kinds::{StepKind, VALUE_OUTPUT};
+use crate::kinds::{FunctionStep, StepKind, VALUE_OUTPUT};
 use crate::located::{Subject, error_at};
 use crate::relation::open_table;
 use crate::value::{TableWriter, generator, input};
@@ -60,14 +61,19 @@ pub(crate) static KIND: StepKind = StepKind {
                 })
                 .collect()
         }),
-        check: Some(|declaration| check_generator(declaration).into_iter().collect()),
+        check: Some(check_generator),
     },
     step: |declaration, _| {
         let items = declaration.items("values").iter();
-        Some(Box::new(Draws {
+        let draws = Draws {
             seeded: SeededGenerator::declared(declaration)?,
             values: items.map(DrawnValue::declared).collect::<Option<_>>()?,
-        }))
+        };
+        // An earlier version had the key `restart`. Keys of cached results contain it.
+        let params =
+            serde_json::json!({ "seeded": draws.seeded, "restart": false, "values": draws.values });
+        let run = move |context: &Context, inputs: &Inputs| draws.run(context, inputs);
+        FunctionStep::with_outputs("draws", 2, params, run).step()
     },
 };
 
@@ -245,12 +251,9 @@ impl DrawnValue {
             Draw::Integers { .. } | Draw::Choice { .. } => ColumnType::Int64,
             Draw::Sample { .. } => ColumnType::Text,
         };
-        ColumnSchema {
-            name: self.name.clone(),
-            kind,
-            // An empty sample becomes an empty text, which is a missing cell.
-            nullable: !self.when.is_empty() || matches!(self.draw, Draw::Sample { .. }),
-        }
+        // An empty sample becomes an empty text, which is a missing cell.
+        let nullable = !self.when.is_empty() || matches!(self.draw, Draw::Sample { .. });
+        column(&self.name, kind, nullable)
     }
 }
 
@@ -259,20 +262,7 @@ struct Draws {
     values: Vec<DrawnValue>,
 }
 
-impl Step for Draws {
-    fn kind(&self) -> &'static str {
-        "draws"
-    }
-
-    fn version(&self) -> u32 {
-        2
-    }
-
-    fn params(&self) -> serde_json::Value {
-        // An earlier version had the key `restart`. Keys of cached results contain it.
-        serde_json::json!({ "seeded": self.seeded, "restart": false, "values": self.values })
-    }
-
+impl Draws {
     fn run(&self, context: &Context, inputs: &Inputs) -> Result<Outputs, StepError> {
         let table = open_table(context, input(inputs, "draws")?)?;
         let columns = self.read_columns(&*table)?;
@@ -282,7 +272,7 @@ impl Step for Draws {
         let mut number = 0;
         let indices = columns.iter().map(|(_, index)| *index).collect();
         for values in Arc::clone(&table).scan(indices, 8192) {
-            let values = values.map_err(|source| StepError::new(Failure::Input, source))?;
+            let values = values.map_err(StepError::input)?;
             let arrays = values.columns.iter().map(NumericInput::new);
             let arrays = arrays.collect::<Result<Vec<_>, _>>()?;
             for index in 0..values.rows {
@@ -312,9 +302,7 @@ impl Step for Draws {
             (GENERATOR_PORT.to_owned(), generator::into_value(&rng)),
         ]))
     }
-}
 
-impl Draws {
     /// The columns of the table that the values refer to, with their indices.
     fn read_columns(&self, table: &dyn Relation) -> Result<Vec<(String, usize)>, StepError> {
         let mut columns: Vec<(String, usize)> = Vec::new();

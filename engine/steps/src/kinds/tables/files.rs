@@ -10,8 +10,8 @@ use prep_core::{Context, Inputs, StepError};
 use prep_spec::words::{KeyType, KindSpec, ProducedColumn, Produces, Section, SectionKey};
 use prep_spec::{FILE_COLUMNS, FilePattern, split_source};
 
+use crate::kinds::StepKind;
 use crate::kinds::function_step::FunctionStep;
-use crate::kinds::{StepKind, single_output};
 use crate::relation::listing_schema;
 use crate::value::{
     BETWEEN_CHECKS, TableStorage, TableValue, TreeBuilder, memory_of_trees, only_tree,
@@ -51,9 +51,7 @@ pub(crate) static KIND: StepKind = StepKind {
         let pattern = declaration.text("files")?.to_owned();
         let params = serde_json::json!({ "pattern": pattern });
         let function = FunctionStep::new("files", 4, params, move |context, inputs| {
-            Ok(single_output(
-                table(context, inputs, &pattern)?.into_value(),
-            ))
+            Ok(table(context, inputs, &pattern)?.into_value())
         });
         function
             .memory(|inputs| (16 << 20) + 2 * memory_of_trees(inputs))
@@ -61,13 +59,9 @@ pub(crate) static KIND: StepKind = StepKind {
     },
 };
 
-#[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-struct BadPattern(String);
-
 fn table(context: &Context, inputs: &Inputs, pattern: &str) -> Result<TableValue, StepError> {
-    let parsed = FilePattern::parse(pattern)
-        .map_err(|(message, _)| StepError::pipeline(BadPattern(message)))?;
+    let parsed = FilePattern::parse(pattern);
+    let parsed = parsed.map_err(|(message, _)| StepError::pipeline(message))?;
     let glob = GlobBuilder::new(&parsed.glob)
         .literal_separator(true)
         .backslash_escape(false)

@@ -1,11 +1,12 @@
 //! `permute`: the rows of a table in random order.
 
-use prep_core::{Inputs, Outputs};
+use prep_core::Outputs;
 use prep_spec::words::{KeyType, KindSpec, Produces, Section, SectionKey};
 
 use crate::kinds::function_step::FunctionStep;
 use crate::kinds::generator::{
     AFTER, GENERATOR_PORT, GENERATORS, SEED, SeededGenerator, check_generator, rows_of,
+    rows_of_input,
 };
 use crate::kinds::{StepKind, VALUE_OUTPUT};
 use crate::value::{TableValue, generator, input};
@@ -29,12 +30,12 @@ pub(crate) static KIND: StepKind = StepKind {
         },
         methods: &[],
         makes: Produces::Same("permute"),
-        check: Some(|declaration| check_generator(declaration).into_iter().collect()),
+        check: Some(check_generator),
     },
     step: |declaration, _| {
         let seeded = SeededGenerator::declared(declaration)?;
         let params = serde_json::json!(seeded);
-        let function = FunctionStep::new("permute", 1, params, move |context, inputs| {
+        let function = FunctionStep::with_outputs("permute", 1, params, move |context, inputs| {
             let table = TableValue::decode(input(inputs, "permute")?)?;
             let rows = rows_of(&table)?;
             let mut rng = seeded.start(inputs)?;
@@ -47,11 +48,8 @@ pub(crate) static KIND: StepKind = StepKind {
                 (GENERATOR_PORT.to_owned(), generator::into_value(&rng)),
             ]))
         });
-        function.memory(memory).step()
+        function
+            .memory(|inputs| rows_of_input(inputs, "permute") * 8 + (16 << 20))
+            .step()
     },
 };
-
-fn memory(inputs: &Inputs) -> u64 {
-    let table = inputs.get("permute").map(TableValue::decode);
-    table.and_then(Result::ok).map_or(0, |table| table.len()) * 8 + (16 << 20)
-}

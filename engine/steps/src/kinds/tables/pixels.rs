@@ -2,25 +2,16 @@
 
 use prep_core::StepError;
 use prep_formats::pandas::ColumnType;
-use prep_formats::png::{PngError, decode_grey};
+use prep_formats::png::decode_grey;
 use prep_formats::zip::MemberInflater;
 use prep_spec::words::{KeyType, KindSpec, ProducedColumn, Produces, Section, SectionKey};
 use serde_json::Value::Null;
-use thiserror::Error;
 
 use crate::kinds::StepKind;
 use crate::kinds::function_step::{FunctionStep, column};
-use crate::limits::{limits, undecodable};
+use crate::limits::{limits, undecodable_file};
 use crate::relation::part;
 use crate::value::{OpenContent, TableWriter};
-
-#[derive(Debug, Error)]
-#[error("`{file}`")]
-struct PixelError {
-    file: String,
-    #[source]
-    cause: PngError,
-}
 
 pub(crate) static KIND: StepKind = StepKind {
     form: KindSpec {
@@ -61,21 +52,11 @@ fn visit(
     opened: &OpenContent<'_>,
 ) -> Result<(), StepError> {
     opened.read_into(inflater, bytes)?;
-    let image = decode_grey(bytes, &limits(table.context)).map_err(|cause| {
-        let file = file.to_owned();
-        undecodable(PixelError { file, cause })
-    })?;
-    write_pixels(table, file, image.width, &image.pixels)
-}
-
-fn write_pixels(
-    table: &mut TableWriter<'_>,
-    file: &str,
-    width: u32,
-    pixels: &[u8],
-) -> Result<(), StepError> {
+    let image = decode_grey(bytes, &limits(table.context))
+        .map_err(|cause| undecodable_file(file, cause))?;
     let stem = part(file, "stem");
-    for (row, line) in pixels.chunks(width.max(1) as usize).enumerate() {
+    let width = image.width.max(1) as usize;
+    for (row, line) in image.pixels.chunks(width).enumerate() {
         for (col, grey) in line.iter().enumerate() {
             let cells = table.cells();
             cells.text(file);

@@ -4,7 +4,7 @@ mod keys;
 
 use std::sync::Arc;
 
-use prep_core::{Context, Failure, Inputs, Outputs, Step, StepError, Value as StepValue};
+use prep_core::{Context, Failure, Inputs, Outputs, StepError, Value};
 use prep_spec::Diagnostic;
 use prep_spec::model::{Declaration, Setting};
 use prep_spec::words::{KeyType, KindSpec, Produces, Section, SectionKey};
@@ -14,8 +14,8 @@ use prep_splits::{
 use prep_sql::Relation;
 use thiserror::Error;
 
-use crate::kinds::generator::{GENERATOR_PORT, check_generator};
-use crate::kinds::{StepKind, splits};
+use crate::kinds::generator::{GENERATOR_PORT, check_generator, rows_of_input};
+use crate::kinds::{FunctionStep, StepKind, splits};
 use crate::located::{Subject, error_at, error_at_with_help};
 use crate::relation::{open_table, single_number};
 use crate::value::{TableValue, generator, input};
@@ -49,11 +49,17 @@ pub(crate) static KIND: StepKind = StepKind {
                 .then(|| declaration.text(role.name()));
             Some((*role, column??.to_owned()))
         });
-        Some(Box::new(SplitRows {
+        let split = SplitRows {
             method: method(declaration)?,
-            is_size_computed: is_size_computed(declaration),
             keys,
-        }))
+        };
+        let version = if is_size_computed(declaration) { 3 } else { 2 };
+        let params = serde_json::json!({ "method": split.method, "keys": split.keys });
+        let run = move |context: &Context, inputs: &Inputs| split.run(context, inputs);
+        let function = FunctionStep::with_outputs("split", version, params, run);
+        function
+            .memory(|inputs| rows_of_input(inputs, "split") * 24 + (16 << 20))
+            .step()
     },
 };
 
@@ -136,36 +142,11 @@ enum SplitTableError {
 
 struct SplitRows {
     method: SplitAlgorithm,
-    /// Whether a query computes the size of the second table.
-    is_size_computed: bool,
     /// The column whose values the method uses, and its role.
     keys: Option<(KeyRole, String)>,
 }
 
-impl Step for SplitRows {
-    fn kind(&self) -> &'static str {
-        "split"
-    }
-
-    fn version(&self) -> u32 {
-        match self.is_size_computed {
-            true => 3,
-            false => 2,
-        }
-    }
-
-    fn params(&self) -> serde_json::Value {
-        serde_json::json!({ "method": self.method, "keys": self.keys })
-    }
-
-    fn memory(&self, inputs: &Inputs) -> u64 {
-        let rows = inputs
-            .get("split")
-            .and_then(|value| TableValue::decode(value).ok())
-            .map_or(0, |table| table.len());
-        rows * 24 + (16 << 20)
-    }
-
+impl SplitRows {
     fn run(&self, context: &Context, inputs: &Inputs) -> Result<Outputs, StepError> {
         let value = input(inputs, "split")?;
         let table = TableValue::decode(value)?;
@@ -234,7 +215,7 @@ impl Step for SplitRows {
             test: second,
         } = parts;
         let [train, test] = SPLIT_OUTPUTS;
-        let choose = |rows| -> Result<StepValue, StepError> {
+        let choose = |rows| -> Result<Value, StepError> {
             Ok(table.select_rows(context, rows)?.into_value())
         };
         outputs.insert(train.to_owned(), choose(first)?);

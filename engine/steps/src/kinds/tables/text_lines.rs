@@ -1,26 +1,17 @@
 //! `text_lines`: text files, one row per line.
 
 use prep_core::StepError;
-use prep_formats::lines::{LinesError, TextLines};
+use prep_formats::lines::TextLines;
 use prep_formats::pandas::ColumnType;
 use prep_spec::model::ColumnKind;
 use prep_spec::words::{KeyType, KindSpec, ProducedColumn, Produces, Section, SectionKey};
 use serde_json::Value::Null;
-use thiserror::Error;
 
 use crate::kinds::StepKind;
 use crate::kinds::function_step::{FunctionStep, column};
-use crate::limits::{limits, undecodable};
+use crate::limits::{limits, undecodable_file};
 use crate::relation::part;
 use crate::value::{OpenContent, TableWriter};
-
-#[derive(Debug, Error)]
-#[error("`{file}`")]
-struct TextError {
-    file: String,
-    #[source]
-    cause: LinesError,
-}
 
 pub(crate) static KIND: StepKind = StepKind {
     form: KindSpec {
@@ -67,10 +58,7 @@ fn visit(
 ) -> Result<(), StepError> {
     let mut lines = TextLines::new(opened.read_ahead()?).with_limits(&limits(table.context));
     let mut number = 0_u64;
-    let failed = |cause| {
-        let file = file.to_owned();
-        undecodable(TextError { file, cause })
-    };
+    let failed = |cause| undecodable_file(file, cause);
     while let Some(line) = lines.next_line().map_err(failed)? {
         number += 1;
         let cells = table.cells();

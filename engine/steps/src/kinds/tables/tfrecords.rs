@@ -3,24 +3,18 @@
 
 use prep_core::StepError;
 use prep_formats::pandas::{ColumnType, CsvWriter};
-use prep_formats::tfrecord::{Example, Feature, TfRecordError, TfRecords};
+use prep_formats::tfrecord::{Example, Feature, TfRecords};
 use prep_spec::model::{Column, ColumnKind};
 use prep_spec::words::{KeyType, KindSpec, ProducedColumn, Produces, Section, SectionKey};
 use thiserror::Error;
 
 use crate::kinds::StepKind;
 use crate::kinds::function_step::{FunctionStep, column};
-use crate::limits::{limits, undecodable};
+use crate::limits::{limits, undecodable_file};
 use crate::value::{OpenContent, TableWriter};
 
 #[derive(Debug, Error)]
 enum RecordError {
-    #[error("`{file}`")]
-    Format {
-        file: String,
-        #[source]
-        cause: TfRecordError,
-    },
     #[error("`{file}`: the record at byte {offset} has no feature `{feature}`")]
     NoFeature {
         file: String,
@@ -115,10 +109,7 @@ fn write_rows(
     file: &str,
     opened: &OpenContent<'_>,
 ) -> Result<(), StepError> {
-    let format = |cause| {
-        let file = file.to_owned();
-        undecodable(RecordError::Format { file, cause })
-    };
+    let format = |cause| undecodable_file(file, cause);
     let records = TfRecords::new(opened.read_ahead()?).with_limits(&limits(table.context));
     for record in records {
         let record = record.map_err(format)?;

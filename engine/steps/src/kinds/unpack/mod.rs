@@ -19,143 +19,85 @@ mod zip;
 
 use std::io;
 
-use prep_core::{BoxError, Cancel, Context, FileValue, Inputs, Outputs, Step, StepError};
+use prep_core::{BoxError, Cancel, Context, FileValue, StepError};
 use prep_formats::read_at::ReadAt;
-use thiserror::Error;
 
-use super::{holder, single_output};
-use crate::limits::undecodable;
+use super::file_content;
+use super::function_step::FunctionStep;
+use crate::limits::undecodable_file;
 use crate::value::{ContentRef, Opener, Tree, TreeBuilder, input};
 pub(crate) use extract::extract;
 
+/// Lists the members of an archive. Prepends a prefix to their paths.
+type ListFn = fn(&Context, &Opener, &ContentRef, &str) -> Result<TreeBuilder, BoxError>;
+
 /// File name suffixes that are treated as archives.
-const SUFFIXES: [(&str, ArchiveFormat); 5] = [
-    (".zip", ArchiveFormat::Zip),
-    (".7z", ArchiveFormat::SevenZip),
-    (".tar.gz", ArchiveFormat::Tar),
-    (".tgz", ArchiveFormat::Tar),
-    (".tar", ArchiveFormat::Tar),
+const SUFFIXES: [(&str, ListFn); 5] = [
+    (".zip", zip::list),
+    (".7z", sevenz::list),
+    (".tar.gz", tar::list),
+    (".tgz", tar::list),
+    (".tar", tar::list),
 ];
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum ArchiveFormat {
-    Zip,
-    SevenZip,
-    Tar,
-}
-
-#[derive(Debug, Error)]
-enum UnpackError {
-    #[error("{} has no `{}`{}", holder(path).0, holder(path).1, .similar.as_ref().map(|name| format!("; it has `{name}`")).unwrap_or_default())]
-    Missing {
-        path: String,
-        similar: Option<String>,
-    },
-    #[error("`{path}`")]
-    Archive {
-        path: String,
-        #[source]
-        cause: BoxError,
-    },
-}
-
-pub(crate) struct Unpack {
-    /// Path of the archive in the bundle. `None` for the bundle itself.
-    pub path: Option<String>,
-}
 
 /// Whether a path segment is treated as an archive.
 pub(crate) fn is_archive(segment: &str) -> bool {
     kind(segment).is_some()
 }
 
-/// Returns the suffix of a path that marks it as an archive, if it has one.
-pub(crate) fn archive_suffix(path: &str) -> Option<&'static str> {
-    kind(path).map(|(suffix, _)| suffix)
-}
-
 /// Returns the path of an archive without its suffix.
 pub(crate) fn without_suffix(path: &str) -> &str {
-    let suffix = archive_suffix(path).unwrap_or_default();
+    let suffix = kind(path).map_or("", |(suffix, _)| suffix);
     path.strip_suffix(suffix).unwrap_or(path)
 }
 
-fn kind(path: &str) -> Option<(&'static str, ArchiveFormat)> {
+fn kind(path: &str) -> Option<(&'static str, ListFn)> {
     SUFFIXES
         .into_iter()
         .find(|(suffix, _)| path.ends_with(suffix))
 }
 
-impl Step for Unpack {
-    fn kind(&self) -> &'static str {
-        "unpack"
-    }
-
-    fn version(&self) -> u32 {
-        4
-    }
-
-    fn params(&self) -> serde_json::Value {
-        serde_json::json!({ "path": self.path })
-    }
-
-    fn run(&self, context: &Context, inputs: &Inputs) -> Result<Outputs, StepError> {
+/// Unpacks the archive with this path in the bundle. `None` for the bundle itself.
+pub(crate) fn unpack(path: Option<String>) -> FunctionStep {
+    let params = serde_json::json!({ "path": path });
+    FunctionStep::new("unpack", 4, params, move |context, inputs| {
+        let path = path.as_deref();
+        let failed = |cause| undecodable_file(path.unwrap_or("the bundle"), cause);
         let opener = Opener::new(context);
         let archive = input(inputs, "archive")?;
-        let files = match &self.path {
+        let files = match path {
             None => {
-                let file = FileValue::from_value(archive)?;
-                let content = ContentRef::Object {
-                    digest: file.digest,
-                    bytes: file.bytes,
-                };
-                zip::list(context, &opener, &content, "").map_err(|cause| self.failed(cause))?
+                let content = FileValue::from_value(archive)?.into();
+                zip::list(context, &opener, &content, "").map_err(failed)?
             }
             Some(path) => {
                 let tree = Tree::load(context, archive)?;
-                match tree.get(path) {
-                    Some(content) => self.unpack(context, &opener, &content, path)?,
-                    None => unpacked_directory(&tree, path).ok_or_else(|| {
-                        StepError::input(UnpackError::Missing {
-                            path: path.clone(),
-                            similar: similar(&tree, path),
-                        })
-                    })?,
+                match file_content(&tree, path) {
+                    Ok(content) => members(context, &opener, &content, path)?,
+                    Err(missing) => {
+                        let files = unpacked_directory(&tree, path);
+                        files.ok_or_else(|| StepError::input(missing))?
+                    }
                 }
             }
         };
-        let tree = files
-            .finish(&context.cancel)
-            .map_err(|cause| self.failed(Box::new(cause)))?;
-        Ok(single_output(tree.save(context)?))
-    }
+        let tree = files.finish(&context.cancel);
+        tree.map_err(|cause| failed(cause.into()))?.save(context)
+    })
 }
 
-impl Unpack {
-    fn failed(&self, cause: BoxError) -> StepError {
-        let path = self.path.clone().unwrap_or_else(|| "the bundle".to_owned());
-        undecodable(UnpackError::Archive { path, cause })
-    }
-
-    pub(crate) fn unpack(
-        &self,
-        context: &Context,
-        opener: &Opener,
-        content: &ContentRef,
-        path: &str,
-    ) -> Result<TreeBuilder, StepError> {
-        let Some((_, kind)) = kind(path) else {
-            return Err(StepError::internal(format!("`{path}` is not an archive")));
-        };
-        let prefix = format!("{path}/");
-        let list = match kind {
-            ArchiveFormat::Zip => zip::list,
-            ArchiveFormat::Tar => tar::list,
-            ArchiveFormat::SevenZip => sevenz::list,
-        };
-        let listed = list(context, opener, content, &prefix);
-        listed.map_err(|cause| self.failed(cause))
-    }
+/// Returns the members of an archive. Their paths begin with the path of the archive.
+pub(crate) fn members(
+    context: &Context,
+    opener: &Opener,
+    content: &ContentRef,
+    path: &str,
+) -> Result<TreeBuilder, StepError> {
+    let Some((_, list)) = kind(path) else {
+        return Err(StepError::internal(format!("`{path}` is not an archive")));
+    };
+    let listed = list(context, opener, content, &format!("{path}/"));
+    listed.map_err(|cause| undecodable_file(path, cause))
 }
 
 /// A file that cannot be read after the run is cancelled. An archive may have millions of members, so parsers must
@@ -174,25 +116,13 @@ impl<R: ReadAt> ReadAt for CancellableFile<'_, R> {
 
 /// Returns the files of the directory that replaces an archive: `x/` for `x.zip`.
 fn unpacked_directory(tree: &Tree, path: &str) -> Option<TreeBuilder> {
-    let (suffix, _) = kind(path)?;
-    let directory = format!("{}/", path.strip_suffix(suffix)?);
+    let directory = format!("{}/", without_suffix(path));
     let mut inside = TreeBuilder::default();
     for file in tree.with_prefix(&directory) {
         let rest = file.path().get(directory.len()..).unwrap_or_default();
         inside.push_file(&format!("{path}/{rest}"), file);
     }
     (!inside.is_empty()).then_some(inside)
-}
-
-/// Finds a file of the tree whose path differs from `path` only in the directory or in case.
-pub(crate) fn similar(tree: &Tree, path: &str) -> Option<String> {
-    let name = path.rsplit('/').next()?;
-    let mut paths = tree.files().map(|file| file.path());
-    let alike = paths.find(|path| {
-        let other = path.rsplit('/').next();
-        other.is_some_and(|other| other.eq_ignore_ascii_case(name))
-    });
-    alike.map(str::to_owned)
 }
 
 #[cfg(test)]

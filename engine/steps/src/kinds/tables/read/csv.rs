@@ -1,13 +1,9 @@
 //! Reads CSV like pandas.
 //!
-//! Bytes pass through three threads in chunks, if these threads are available. This thread inflates them, the next one
+//! Bytes pass through three threads in chunks, if these threads are available. The first one inflates them, this thread
 //! scans and quotes them, and the thread of the object writer writes them. No thread is more than a few chunks ahead of
 //! the next one.
 
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::thread::Builder;
-
-use prep_cache::{Permit, try_spawn_scoped};
 use prep_core::{Context, StepError};
 use prep_formats::pandas::{
     CsvError, ReadOptions, RewriteResult, Rewriter, first_type_mismatch, normalise,
@@ -17,13 +13,8 @@ use prep_spec::words::Word;
 
 use super::{ReadError, ReadFormat, ReadSpec, check_columns, each, failed, fits};
 use crate::value::{
-    ContentRef, Opener, StoredText, TableStorage, TableValue, TextMetadata, TextWriter, fill,
+    Chunks, ContentRef, Opener, StoredText, TableStorage, TableValue, TextMetadata, TextWriter,
 };
-
-/// Bytes per chunk.
-const CHUNK_BYTES: usize = 1 << 18;
-/// Maximum number of chunks between two threads.
-const MAX_CHUNKS: usize = 2;
 
 pub(super) const FORMAT: ReadFormat = ReadFormat {
     word: Word {
@@ -44,58 +35,17 @@ fn read(
     read: &ReadSpec,
 ) -> Result<TableValue, StepError> {
     let options = read.csv_options();
-    context.progress.set_total_bytes(content.bytes());
-    let text = Box::new(TextWriter::new(context, content.bytes())?);
-    let scan_here = |text: Box<TextWriter>| {
-        let mut scan = ChunkScanner::new(&options, read, *text);
-        let inflated = inflate(context, opener, content, read, |chunk| {
-            Ok(Some(scan.feed(chunk)?.unwrap_or_default()))
-        });
-        (inflated, scan)
-    };
-    let on_two_threads = |text: Box<TextWriter>, thread: Permit| {
-        let (full, inflated) = sync_channel::<Vec<u8>>(MAX_CHUNKS);
-        let (empty, recycled) = sync_channel(2 * MAX_CHUNKS);
-        std::thread::scope(|scope| {
-            let scan = |text: Box<TextWriter>| {
-                thread.work(|| scan_chunks(&options, read, inflated, *text, empty))
-            };
-            let scanner = try_spawn_scoped(scope, Builder::new(), text, scan)?;
-            let inflated = inflate(context, opener, content, read, move |chunk| {
-                let taken = full.send(chunk).is_ok();
-                Ok(taken.then(|| recycled.try_recv().unwrap_or_default()))
-            });
-            let panicked = || Err(StepError::internal("the scanning thread panicked"));
-            let scanned = scanner.join().ok().flatten();
-            Ok((inflated, scanned.unwrap_or_else(panicked)))
-        })
-    };
-    let scanned = match context.threads.try_take() {
-        Some(thread) => on_two_threads(text, thread),
-        None => Err(text),
-    };
-    let (inflated, scanned) = match scanned {
-        Ok(scanned) => scanned,
-        // The system could not start a thread.
-        Err(text) => {
-            let (inflated, scan) = scan_here(text);
-            inflated?;
-            (Ok(()), scan.finish())
-        }
-    };
-    // If the content is truncated, the scanner reports an error, too. The truncation is its cause.
-    inflated?;
     let ScanResult {
         rewritten,
         metadata,
         text,
-    } = scanned?;
+    } = scan(context, opener, content, read)?;
     let bytes = content.bytes();
     let text = match &rewritten {
         RewriteResult::Canonical(_) => text,
         // The written cells are still available, and faster to read than to inflate again.
         RewriteResult::Cells(scan, options) => {
-            let mut cells = text.read_back()?;
+            let (mut cells, _claim) = text.read_back()?;
             printed(context, bytes, |out| {
                 normalise(context.cancel.reader(&mut cells), scan, options, out)
             })?
@@ -181,37 +131,6 @@ fn with_cell(
     }
 }
 
-/// Reads the content in chunks and passes them to `give`, until `give` returns `None`.
-fn inflate(
-    context: &Context,
-    opener: &Opener,
-    content: &ContentRef,
-    read: &ReadSpec,
-    mut give: impl FnMut(Vec<u8>) -> Result<Option<Vec<u8>>, StepError>,
-) -> Result<(), StepError> {
-    let opened = opener.open(content).map_err(|cause| failed(read, cause))?;
-    let reader = opened.reader().map_err(|cause| failed(read, cause))?;
-    let mut reader = read.encoding.reader(reader);
-    let mut chunk = Vec::new();
-    loop {
-        context.check()?;
-        chunk.resize(CHUNK_BYTES, 0);
-        let (count, cause) = fill(&mut reader, &mut chunk);
-        if let Some(cause) = cause {
-            return Err(failed(read, cause));
-        }
-        chunk.truncate(count);
-        context.progress.add_bytes(count as u64);
-        if count == 0 {
-            return Ok(());
-        }
-        match give(chunk)? {
-            Some(next) => chunk = next,
-            None => return Ok(()),
-        }
-    }
-}
-
 /// The result of scanning a file.
 struct ScanResult {
     rewritten: RewriteResult,
@@ -220,69 +139,46 @@ struct ScanResult {
     text: TextWriter,
 }
 
-/// Scans chunks and passes their text to the cache.
-struct ChunkScanner<'a> {
-    rewriter: Rewriter,
-    read: &'a ReadSpec,
-    text: TextWriter,
-}
-
-impl<'a> ChunkScanner<'a> {
-    fn new(options: &ReadOptions, read: &'a ReadSpec, text: TextWriter) -> ChunkScanner<'a> {
-        // Queries compute with the declared columns, so these are kept in memory.
-        let declared = read.columns.iter().map(|one| one.name.value.clone());
-        ChunkScanner {
-            rewriter: Rewriter::new(options).with_projection(declared.collect()),
-            read,
-            text,
-        }
-    }
-
-    /// Scans a chunk. Returns a buffer for reuse, if there is one.
-    fn feed(&mut self, chunk: Vec<u8>) -> Result<Option<Vec<u8>>, StepError> {
-        let fed = self.rewriter.feed(chunk);
-        fed.map_err(|cause| failed(self.read, cause))?;
-        self.write_pending()?;
-        Ok(self.rewriter.surplus_buffer())
-    }
-
-    fn write_pending(&mut self) -> Result<(), StepError> {
-        while let Some(chunk) = self.rewriter.take_chunk() {
-            if let Some(recycled_chunk) = self.text.push(chunk).map_err(StepError::machine)? {
-                self.rewriter.recycle(recycled_chunk);
+/// Scans the file and writes its text to the cache.
+fn scan(
+    context: &Context,
+    opener: &Opener,
+    content: &ContentRef,
+    read: &ReadSpec,
+) -> Result<ScanResult, StepError> {
+    context.progress.set_total_bytes(content.bytes());
+    // Queries compute with the declared columns, so these are kept in memory.
+    let declared = read.columns.iter().map(|one| one.name.value.clone());
+    let mut rewriter = Rewriter::new(&read.csv_options()).with_projection(declared.collect());
+    let mut text = TextWriter::new(context, content.bytes())?;
+    let opened = opener.open(content).map_err(|cause| failed(read, cause))?;
+    let reader = opened.reader().map_err(|cause| failed(read, cause))?;
+    let mut chunks = Chunks::new(read.encoding.reader(reader), &context.threads);
+    let mut recycled = Vec::new();
+    let rewritten = loop {
+        context.check()?;
+        let chunk = chunks.next(recycled).map_err(|cause| failed(read, cause))?;
+        context.progress.add_bytes(chunk.len() as u64);
+        let rewritten = match chunk.is_empty() {
+            true => rewriter.finish().map(Some),
+            false => rewriter.feed(chunk).map(|()| None),
+        };
+        let rewritten = rewritten.map_err(|cause| failed(read, cause))?;
+        while let Some(chunk) = rewriter.take_chunk() {
+            if let Some(written) = text.push(chunk).map_err(StepError::machine)? {
+                rewriter.recycle(written);
             }
         }
-        Ok(())
-    }
-
-    fn finish(mut self) -> Result<ScanResult, StepError> {
-        let rewritten = self.rewriter.finish();
-        let rewritten = rewritten.map_err(|cause| failed(self.read, cause))?;
-        self.write_pending()?;
-        let projection = self.rewriter.take_projection();
-        let index = self.rewriter.take_index();
-        Ok(ScanResult {
-            rewritten,
-            metadata: index.map(|index| TextMetadata { index, projection }),
-            text: self.text,
-        })
-    }
-}
-
-/// Scans on a separate thread, and returns chunks for reuse.
-fn scan_chunks(
-    options: &ReadOptions,
-    read: &ReadSpec,
-    chunks: Receiver<Vec<u8>>,
-    text: TextWriter,
-    empty: SyncSender<Vec<u8>>,
-) -> Result<ScanResult, StepError> {
-    let mut scan = ChunkScanner::new(options, read, text);
-    for chunk in chunks {
-        if let Some(recycled_chunk) = scan.feed(chunk)? {
-            // If the channel is full, there are enough chunks for reuse, and this one is dropped.
-            let _ = empty.try_send(recycled_chunk);
+        match rewritten {
+            Some(rewritten) => break rewritten,
+            None => recycled = rewriter.surplus_buffer().unwrap_or_default(),
         }
-    }
-    scan.finish()
+    };
+    let projection = rewriter.take_projection();
+    let index = rewriter.take_index();
+    Ok(ScanResult {
+        rewritten,
+        metadata: index.map(|index| TextMetadata { index, projection }),
+        text,
+    })
 }

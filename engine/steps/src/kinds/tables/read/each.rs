@@ -6,7 +6,7 @@
 
 use std::io::Read as _;
 
-use prep_core::{Context, Inputs, Outputs, Step, StepError};
+use prep_core::{Context, Inputs, StepError};
 use prep_formats::pandas::{Concatenation, CsvScan, CsvScanner, Schema};
 use prep_spec::words::{
     CellContent, KeyType, KindSpec, ProducedColumn, Produces, Section, SectionKey,
@@ -14,9 +14,10 @@ use prep_spec::words::{
 
 use super::{
     AT, COLUMNS, DELIMITER, ENCODING, FILE_COLUMN, FLOAT_PRECISION_KEY, ReadSpec, WORDS, check,
-    check_columns, columns, failed_at, file_column, npy, read_params,
+    check_columns, columns, file_column, npy,
 };
-use crate::kinds::{StepKind, single_output};
+use crate::kinds::{FunctionStep, StepKind};
+use crate::limits::undecodable_file;
 use crate::relation::for_each_file;
 use crate::value::{TableStorage, TableValue};
 
@@ -70,42 +71,21 @@ pub(crate) static KIND: StepKind = StepKind {
     },
     step: |declaration, _| {
         let read = ReadSpec::declared(declaration)?;
-        Some(Box::new(ReadEach { read }))
-    },
-};
-
-struct ReadEach {
-    read: ReadSpec,
-}
-
-impl Step for ReadEach {
-    fn kind(&self) -> &'static str {
-        "read_each"
-    }
-
-    fn version(&self) -> u32 {
         // Since version 4, integers and doubles of arrays become doubles.
-        match self.read.format.word.name == npy::FORMAT.word.name {
+        let version = match read.format.word.name == npy::FORMAT.word.name {
             true => 4,
             false => 3,
-        }
-    }
-
-    fn params(&self) -> serde_json::Value {
-        let mut params = read_params(&self.read);
+        };
+        let mut params = read.params();
         if let Some(params) = params.as_object_mut() {
             params.remove("path");
         }
-        params
-    }
-
-    fn run(&self, context: &Context, inputs: &Inputs) -> Result<Outputs, StepError> {
-        let each = self.read.format.each;
-        Ok(single_output(
-            each(context, inputs, &self.read)?.into_value(),
-        ))
-    }
-}
+        let function = FunctionStep::new("read_each", version, params, move |context, inputs| {
+            Ok((read.format.each)(context, inputs, &read)?.into_value())
+        });
+        function.step()
+    },
+};
 
 /// Reads CSV files. Scans each file, then prints all of them with the common types of their columns.
 pub(super) fn csv(
@@ -125,18 +105,20 @@ pub(super) fn csv(
             context.check()?;
             let count = reader
                 .read(&mut buffer)
-                .map_err(|cause| failed_at(file, cause))?;
+                .map_err(|cause| undecodable_file(file, cause))?;
             let Some(bytes) = buffer.get(..count).filter(|bytes| !bytes.is_empty()) else {
                 break;
             };
             scanner
                 .feed(bytes)
-                .map_err(|cause| failed_at(file, cause))?;
+                .map_err(|cause| undecodable_file(file, cause))?;
         }
-        let scan = scanner.finish().map_err(|cause| failed_at(file, cause))?;
+        let scan = scanner
+            .finish()
+            .map_err(|cause| undecodable_file(file, cause))?;
         together
             .add(&scan)
-            .map_err(|cause| failed_at(file, cause))?;
+            .map_err(|cause| undecodable_file(file, cause))?;
         scans.push(scan);
         Ok(())
     })?;
@@ -162,7 +144,7 @@ pub(super) fn csv(
                 &options,
                 &mut out,
             )
-            .map_err(|cause| failed_at(file, cause))?;
+            .map_err(|cause| undecodable_file(file, cause))?;
         context.progress.add_file();
         Ok(())
     })?;

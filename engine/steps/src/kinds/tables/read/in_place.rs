@@ -7,16 +7,17 @@
 
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, AsArray};
+use arrow::array::ArrayRef;
 use arrow::compute::cast;
-use arrow::datatypes::{DataType, Float32Type, Float64Type, Int64Type, UInt64Type};
-use prep_core::{Context, Failure, Inputs, StepError, Value};
+use arrow::datatypes::DataType;
+use prep_core::{Context, Inputs, StepError, Value};
 use prep_formats::pandas::{ColumnSchema as StoredColumn, ColumnType};
 use prep_spec::model::{Column, ColumnKind};
 use prep_sql::{Relation, RelationColumn};
 use thiserror::Error;
 
 use super::{ReadSpec, file_column, stored};
+use crate::emit::{TypedArray, column_type, push_cell};
 use crate::relation::{for_each_file, open_table};
 use crate::value::{Opener, TableValue, TableWriter};
 
@@ -100,15 +101,16 @@ pub(super) fn each_table(
         let indices = indices.collect::<Result<Vec<usize>, StepError>>()?;
         for values in relation.scan(indices, BATCH) {
             context.check()?;
-            let values = values.map_err(|cause| StepError::new(Failure::Input, cause))?;
+            let values = values.map_err(StepError::input)?;
             let arrays = values.columns.iter().zip(read.columns.iter().zip(&types));
             let arrays: Vec<ArrayRef> = arrays
                 .map(|(array, (column, common))| convert_to_written(array, column, common.as_ref()))
                 .collect::<Result<_, StepError>>()?;
+            let arrays: Vec<TypedArray<'_>> = arrays.iter().map(TypedArray::new).collect();
             for row in 0..values.rows {
                 out.cells().text(file);
                 for array in &arrays {
-                    write(&mut out, array, row);
+                    push_cell(out.cells(), array.cell(row));
                 }
                 out.end_row()?;
             }
@@ -117,7 +119,8 @@ pub(super) fn each_table(
     }
     let mut table = out.finish()?;
     for (column, found) in read.columns.iter().zip(types) {
-        let kind = found.as_ref().map_or(ColumnType::Text, column_type);
+        let kind = found.as_ref().and_then(column_type);
+        let kind = kind.unwrap_or(ColumnType::Text);
         if column.kind == ColumnKind::Inferred && kind != ColumnType::Text {
             table.inferred.insert(column.name.value.clone(), kind);
         }
@@ -161,17 +164,6 @@ fn plain_type(found: &DataType) -> Option<DataType> {
     })
 }
 
-fn column_type(found: &DataType) -> ColumnType {
-    match found {
-        DataType::Boolean => ColumnType::Bool,
-        DataType::UInt64 => ColumnType::UInt64,
-        DataType::Int64 => ColumnType::Int64,
-        DataType::Float32 => ColumnType::Float32,
-        DataType::Float64 => ColumnType::Float64,
-        _ => ColumnType::Text,
-    }
-}
-
 /// Converts values to the written type: the common type of all files, or doubles if the column is declared a number.
 fn convert_to_written(
     array: &ArrayRef,
@@ -184,19 +176,4 @@ fn convert_to_written(
         (_, None) => &DataType::Utf8,
     };
     cast(array, target).map_err(StepError::input)
-}
-
-fn write(out: &mut TableWriter<'_>, array: &ArrayRef, row: usize) {
-    let cells = out.cells();
-    if array.is_null(row) {
-        return cells.missing();
-    }
-    match array.data_type() {
-        DataType::Boolean => cells.bool(array.as_boolean().value(row)),
-        DataType::Int64 => cells.integer(array.as_primitive::<Int64Type>().value(row)),
-        DataType::UInt64 => cells.integer(array.as_primitive::<UInt64Type>().value(row)),
-        DataType::Float32 => cells.f32(array.as_primitive::<Float32Type>().value(row)),
-        DataType::Float64 => cells.f64(array.as_primitive::<Float64Type>().value(row)),
-        _ => cells.text(array.as_string::<i32>().value(row)),
-    }
 }

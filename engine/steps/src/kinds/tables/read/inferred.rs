@@ -11,8 +11,9 @@ use prep_formats::json::{
 use prep_formats::pandas::ColumnType;
 use prep_spec::model::{Column, ColumnKind};
 
+use super::ReadSpec;
 use super::records::{ForEachRecord, Record, RecordContent};
-use super::{ReadError, ReadSpec};
+use crate::limits::FileError;
 use crate::located::{Subject, error_at};
 
 /// The types that pandas infers.
@@ -122,10 +123,7 @@ pub(super) fn infer_chunks(
     keep: &mut dyn FnMut(&str, u64, Record) -> Result<bool, StepError>,
 ) -> Result<(BTreeMap<u64, FrameColumns>, bool), StepError> {
     let failed = |cause: FrameError| {
-        let error = ReadError::Format {
-            path: read.path.clone(),
-            cause: cause.into(),
-        };
+        let error = FileError::new(&read.path, cause);
         error_at(Failure::Input, Subject::Key("dialect"), error)
     };
     let nested = Cell::new(NestedValues::Read);

@@ -19,7 +19,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::sync::Arc;
 
-use prep_core::{BoxError, Context, Failure, Inputs, Outputs, Step, StepError};
+use prep_core::{BoxError, Context, Failure, Inputs, StepError};
 use prep_formats::pandas::{
     ColumnSchema as StoredColumn, ColumnType, FloatParser, ReadOptions, Schema, TypeMismatch,
 };
@@ -32,10 +32,10 @@ use prep_sql::RECORD_COLUMN;
 use thiserror::Error;
 
 use crate::kinds::encoding::{ENCODING, Encoding};
-use crate::kinds::outputs::copy::MissingFile;
-use crate::kinds::unpack::{extract, similar};
-use crate::kinds::{StepKind, single_output};
-use crate::limits::undecodable;
+use crate::kinds::function_step::column;
+use crate::kinds::unpack::extract;
+use crate::kinds::{FunctionStep, StepKind, file_content};
+use crate::limits::undecodable_file;
 use crate::located::{Subject, error_at};
 use crate::value::{ContentRef, Opener, TableStorage, TableValue, only_tree};
 
@@ -75,7 +75,20 @@ pub(crate) static KIND: StepKind = StepKind {
     },
     step: |declaration, _| {
         let read = ReadSpec::declared(declaration)?;
-        Some(Box::new(ReadTable { read }))
+        // Since version 5, the results for unusual input of ujson equal those of pandas.
+        let version = match read.dialect {
+            ReadDialect::Ujson => 5,
+            ReadDialect::Python | ReadDialect::Dataframe => 4,
+        };
+        let function = FunctionStep::new("read", version, read.params(), move |context, inputs| {
+            let tree = only_tree(context, inputs)?;
+            let content = file_content(&tree, &read.path)
+                .map_err(|error| error_at(Failure::Input, Subject::Key("read"), error))?;
+            let opener = Opener::new(context);
+            let table = (read.format.read)(context, &opener, &content, &read)?;
+            Ok(table.into_value())
+        });
+        function.step()
     },
 };
 
@@ -188,6 +201,25 @@ impl ReadSpec {
         })
     }
 
+    /// Returns the parameters for the step's key.
+    fn params(&self) -> serde_json::Value {
+        let columns = self.columns.iter();
+        let columns: Vec<_> = columns
+            .map(|column| (&column.name.value, column.kind.name()))
+            .collect();
+        serde_json::json!({
+            "path": self.path,
+            "format": self.format.word.name,
+            "columns": columns,
+            "delimiter": char::from(self.delimiter),
+            "float_precision": self.float_precision,
+            "at": self.at,
+            "encoding": self.encoding,
+            "dialect": self.dialect,
+            "chunksize": self.chunksize,
+        })
+    }
+
     /// The options of pandas' CSV reader.
     fn csv_options(&self) -> ReadOptions {
         let text = self.columns.iter();
@@ -280,12 +312,6 @@ fn check(declaration: &Declaration) -> Vec<Diagnostic> {
 
 #[derive(Debug, Error)]
 pub(super) enum ReadError {
-    #[error("`{path}`")]
-    Format {
-        path: String,
-        #[source]
-        cause: BoxError,
-    },
     #[error("`{path}` has no column `{column}`; {}", alternatives(.column, "it", .found.iter().map(String::as_str)))]
     NoColumn {
         path: String,
@@ -332,77 +358,17 @@ pub(super) enum ReadError {
 impl ReadError {
     /// Converts the error to the step's error, with the location of the declared column.
     fn error_at(self, read: &ReadSpec) -> StepError {
-        let name = match &self {
-            ReadError::Format { .. } => None,
-            ReadError::NoColumn { column, .. }
-            | ReadError::OtherType { column, .. }
-            | ReadError::OtherCell { column, .. }
-            | ReadError::NoMember { column, .. }
-            | ReadError::OtherMember { column, .. } => Some(column),
-        };
+        let (ReadError::NoColumn { column, .. }
+        | ReadError::OtherType { column, .. }
+        | ReadError::OtherCell { column, .. }
+        | ReadError::NoMember { column, .. }
+        | ReadError::OtherMember { column, .. }) = &self;
         let mut columns = read.columns.iter().map(|column| &column.name);
-        match name.and_then(|name| columns.find(|one| one.value == *name)) {
+        match columns.find(|one| one.value == *column) {
             Some(column) => error_at(Failure::Input, Subject::At(column.span), self),
             None => StepError::input(self),
         }
     }
-}
-
-struct ReadTable {
-    read: ReadSpec,
-}
-
-impl Step for ReadTable {
-    fn kind(&self) -> &'static str {
-        "read"
-    }
-
-    fn version(&self) -> u32 {
-        // Since version 5, the results for unusual input of ujson equal those of pandas.
-        match self.read.dialect {
-            ReadDialect::Ujson => 5,
-            ReadDialect::Python | ReadDialect::Dataframe => 4,
-        }
-    }
-
-    fn params(&self) -> serde_json::Value {
-        read_params(&self.read)
-    }
-
-    fn run(&self, context: &Context, inputs: &Inputs) -> Result<Outputs, StepError> {
-        let tree = only_tree(context, inputs)?;
-        let path = &self.read.path;
-        let content = tree.get(path).ok_or_else(|| {
-            let error = MissingFile {
-                path: path.clone(),
-                similar: similar(&tree, path),
-            };
-            error_at(Failure::Input, Subject::Key("read"), error)
-        })?;
-        let opener = Opener::new(context);
-        let table = (self.read.format.read)(context, &opener, &content, &self.read)?;
-        Ok(single_output(table.into_value()))
-    }
-}
-
-/// Returns the parameters for the step's key.
-fn read_params(read: &ReadSpec) -> serde_json::Value {
-    let columns: Vec<_> = read
-        .columns
-        .iter()
-        .map(|column| (&column.name.value, column.kind.name()))
-        .collect();
-    serde_json::json!({
-        "path": read.path,
-        "format": read.format.word.name,
-        "columns": columns,
-        "delimiter": char::from(read.delimiter),
-        "float_precision": read.float_precision,
-        "at": read.at,
-        "encoding": read.encoding,
-        "dialect": read.dialect,
-        "chunksize": read.chunksize,
-    })
 }
 
 /// Extracts the file into the cache, for formats that are read in place.
@@ -420,14 +386,7 @@ fn extracted(
 }
 
 fn failed(read: &ReadSpec, cause: impl Into<BoxError>) -> StepError {
-    failed_at(&read.path, cause)
-}
-
-fn failed_at(path: &str, cause: impl Into<BoxError>) -> StepError {
-    undecodable(ReadError::Format {
-        path: path.to_owned(),
-        cause: cause.into(),
-    })
+    undecodable_file(&read.path, cause)
 }
 
 /// Describes a cell for a message.
@@ -447,28 +406,20 @@ fn shortened(text: &str) -> String {
 }
 
 /// Returns a declared column as a column of the written table.
-fn stored(column: &Column) -> StoredColumn {
-    let kind = match column.kind {
+fn stored(declared: &Column) -> StoredColumn {
+    let kind = match declared.kind {
         ColumnKind::Text | ColumnKind::Inferred => ColumnType::Text,
         ColumnKind::Integer => ColumnType::Int64,
         ColumnKind::Number => ColumnType::Float64,
         ColumnKind::Boolean => ColumnType::Bool,
         ColumnKind::Json => ColumnType::Json,
     };
-    StoredColumn {
-        name: column.name.value.clone(),
-        kind,
-        nullable: false,
-    }
+    column(&declared.name.value, kind, false)
 }
 
 /// Returns the column that contains the file of a row.
 fn file_column() -> StoredColumn {
-    StoredColumn {
-        name: FILE_COLUMN.to_owned(),
-        kind: ColumnType::Text,
-        nullable: false,
-    }
+    column(FILE_COLUMN, ColumnType::Text, false)
 }
 
 /// Properties of declared columns besides their stored types.
@@ -482,8 +433,9 @@ struct DeclaredTypes {
 
 impl DeclaredTypes {
     fn table(self, schema: Schema, storage: TableStorage) -> TableValue {
-        let mut table = TableValue::new(schema, storage).with_numbers(self.numbers);
+        let mut table = TableValue::new(schema, storage);
         table.inferred = self.inferred;
+        table.numbers = self.numbers;
         table
     }
 }

@@ -1,12 +1,14 @@
 //! Reads a NumPy array: extracts it into the cache, where its entries are read in place.
 
 use prep_core::{Context, StepError};
-use prep_formats::npy::{ElementKind, NpyArray};
-use prep_formats::pandas::{ColumnSchema, ColumnType, Schema};
+use prep_formats::npy::NpyArray;
+use prep_formats::pandas::{ColumnType, Schema};
 use prep_spec::words::{CellContent, Word};
 use prep_sql::{RECORD_COLUMN, VALUE_COLUMN};
 
 use super::{ReadFormat, ReadSpec, check_columns, extracted, failed, in_place};
+use crate::kinds::function_step::column;
+use crate::relation::element_type;
 use crate::value::{ContentRef, Opener, TableStorage, TableValue};
 
 pub(super) const FORMAT: ReadFormat = ReadFormat {
@@ -32,41 +34,18 @@ fn read(
     let header = array.header();
     let mut columns = Vec::new();
     if let (1, Some(kind)) = (header.shape.len(), header.element_kind()) {
-        columns.push(ColumnSchema {
-            name: VALUE_COLUMN.to_owned(),
-            kind: column_type(kind),
-            nullable: true,
-        });
+        columns.push(column(VALUE_COLUMN, element_type(kind), true));
     }
     let record = columns.len();
     // No cell of this column is read as text.
-    columns.push(ColumnSchema {
-        name: RECORD_COLUMN.to_owned(),
-        kind: ColumnType::Text,
-        nullable: false,
-    });
+    columns.push(column(RECORD_COLUMN, ColumnType::Text, false));
     let mut schema = Schema {
         columns,
         rows: header.rows(),
     };
     let declared = check_columns(read, &mut schema).map_err(|error| error.error_at(read))?;
-    let mut table = declared.table(
-        schema,
-        TableStorage::Npy {
-            object: *content.base(),
-        },
-    );
+    let object = *content.base();
+    let mut table = declared.table(schema, TableStorage::Npy { object });
     table.hidden.insert(record);
     Ok(table)
-}
-
-fn column_type(kind: ElementKind) -> ColumnType {
-    match kind {
-        ElementKind::Bool => ColumnType::Bool,
-        ElementKind::Integer => ColumnType::Int64,
-        ElementKind::Unsigned => ColumnType::UInt64,
-        ElementKind::Single => ColumnType::Float32,
-        ElementKind::Double => ColumnType::Float64,
-        ElementKind::Text => ColumnType::Text,
-    }
 }

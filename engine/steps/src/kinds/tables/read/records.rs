@@ -22,8 +22,9 @@ use prep_sql::RECORD_COLUMN;
 
 use super::dialect::CHUNK_COLUMN;
 use super::inferred::{MemberTypes, infer_chunks, infer_members, plain};
-use super::{ReadError, ReadSpec, failed, failed_at, file_column, shortened, stored};
-use crate::limits::undecodable;
+use super::{ReadError, ReadSpec, failed, file_column, shortened, stored};
+use crate::kinds::function_step::column;
+use crate::limits::{undecodable, undecodable_file};
 use crate::located::{Subject, error_at};
 use crate::relation::for_each_file;
 use crate::value::{ContentRef, OpenContent, Opener, TableValue, TableWriter};
@@ -201,21 +202,13 @@ impl<'a> RecordTable<'a> {
         let mut hidden = BTreeSet::new();
         if read.chunksize.is_some() {
             hidden.insert(columns.len());
-            columns.push(StoredColumn {
-                name: CHUNK_COLUMN.to_owned(),
-                kind: ColumnType::Int64,
-                nullable: false,
-            });
+            columns.push(column(CHUNK_COLUMN, ColumnType::Int64, false));
         }
         // A declared column `record` is not hidden.
         if declared.len() == read.columns.len() {
             hidden.insert(columns.len());
         }
-        columns.push(StoredColumn {
-            name: RECORD_COLUMN.to_owned(),
-            kind: ColumnType::Json,
-            nullable: false,
-        });
+        columns.push(column(RECORD_COLUMN, ColumnType::Json, false));
         Ok(RecordTable {
             read,
             with_file,
@@ -302,13 +295,13 @@ impl RecordReader<'_> {
     ) -> Result<(), StepError> {
         let reader = opened
             .read_ahead()
-            .map_err(|cause| failed_at(path, cause))?;
+            .map_err(|cause| undecodable_file(path, cause))?;
         let reader = self.read.encoding.buffered(reader);
         for (number, record) in (1..).zip((self.parse)(path, self.nested, reader)) {
             act(
                 path,
                 number,
-                record.map_err(|cause| failed_at(path, cause))?,
+                record.map_err(|cause| undecodable_file(path, cause))?,
             )?;
         }
         Ok(())

@@ -47,12 +47,8 @@ pub(super) fn codes(
     inferred: Option<ColumnType>,
 ) -> Result<Vec<u32>, StepError> {
     let word = Subject::Key(role.name());
-    let found = table
-        .columns()
-        .iter()
-        .enumerate()
-        .find(|(_, candidate)| candidate.name == column);
-    let Some((index, found)) = found else {
+    let mut columns = table.columns().iter().enumerate();
+    let Some((index, found)) = columns.find(|(_, one)| one.name == column) else {
         let found = table.columns().iter().map(|one| one.name.clone());
         let error = KeyError::NoColumn {
             column: column.to_owned(),
@@ -67,18 +63,10 @@ pub(super) fn codes(
     };
     let mut codes = Vec::with_capacity(usize::try_from(table.rows()).unwrap_or(0));
     for values in table.scan(vec![index], 8192) {
-        let values = values.map_err(|cause| StepError::Failed {
-            failure: prep_core::Failure::Input,
-            cause,
-        })?;
-        let texts = values
-            .columns
-            .first()
-            .map(|array| cast(array, &DataType::Utf8));
-        let texts = texts
-            .transpose()
-            .map_err(StepError::internal)?
-            .ok_or_else(|| StepError::internal("a scan returned no column"))?;
+        let values = values.map_err(StepError::input)?;
+        let array = values.columns.first();
+        let array = array.ok_or_else(|| StepError::internal("a scan returned no column"))?;
+        let texts = cast(array, &DataType::Utf8).map_err(StepError::internal)?;
         let texts = texts.as_string::<i32>();
         for row in 0..texts.len() {
             if role.is_sorted() && texts.is_null(row) {
@@ -120,7 +108,7 @@ pub(super) fn value(
     let index = table.columns().iter().position(|one| one.name == column);
     let mut before = 0;
     for values in Arc::clone(table).scan(vec![index.unwrap_or(0)], 8192) {
-        let values = values.map_err(|error| StepError::new(Failure::Input, error))?;
+        let values = values.map_err(StepError::input)?;
         if let Some(array) = values.columns.first()
             && row < before + values.rows
         {
