@@ -50,10 +50,8 @@ pub fn find_credentials(
             Some(path) => {
                 if !path.exists() {
                     let cause = std::io::ErrorKind::NotFound.into();
-                    search.defective(CredentialsError::Unreadable {
-                        path: path.clone(),
-                        cause,
-                    });
+                    let path = path.clone();
+                    search.defective(CredentialsError::Unreadable { path, cause });
                 }
                 search.file(&path, parts::token);
             }
@@ -70,28 +68,21 @@ pub fn find_credentials(
         }
     }
     let (username, key) = (variable("KAGGLE_USERNAME"), variable("KAGGLE_KEY"));
-    let pair = parts::pair(username.as_deref(), key.as_deref());
-    let is_pair = matches!(pair, Ok(ParsedCredentials::Credentials(_)));
+    let given = (username.as_deref(), key.as_deref());
+    let pair = parts::pair(given.0, given.1);
+    // If a variable contains only the user or only the key, the file completes the pair.
+    let (user_of_pair, key_of_pair) = match &pair {
+        Ok(Some(_)) => (None, None),
+        _ => given,
+    };
     search.add(Origin::Variables("KAGGLE_USERNAME and KAGGLE_KEY"), pair);
-    let of_tools = config_dir.iter().chain(environment.config_dirs);
-    for dir in of_tools {
-        let path = dir.join("kaggle.json");
-        // If a variable contains only the user or only the key, the file completes the pair.
-        match (is_pair, &username, &key) {
-            (true, ..) | (_, None, None) => {
-                search.file(&path, |text| parts::json(text, None, None))
-            }
-            (_, username, key) => {
-                search.file(&path, |text| {
-                    parts::json(text, username.as_deref(), key.as_deref())
-                });
-            }
-        }
+    for dir in config_dir.iter().chain(environment.config_dirs) {
+        let parse = |text: &str| parts::json(text, user_of_pair, key_of_pair);
+        search.file(&dir.join("kaggle.json"), parse);
     }
     for dir in &dirs {
         let path = dir.join("credentials.json");
-        let parsed = |text: &str| parts::login(&path, text);
-        search.file(&path, parsed);
+        search.file(&path, |text| parts::login(&path, text));
     }
     search.end(username.is_some(), key.is_some(), dirs)
 }
@@ -119,11 +110,7 @@ struct Search {
 }
 
 impl Search {
-    fn file(
-        &mut self,
-        path: &Path,
-        read: impl FnOnce(&str) -> Result<ParsedCredentials, &'static str>,
-    ) {
+    fn file(&mut self, path: &Path, read: impl FnOnce(&str) -> ParsedCredentials) {
         let origin = Origin::File(path.to_path_buf());
         match std::fs::read_to_string(path) {
             Ok(text) => {
@@ -141,15 +128,11 @@ impl Search {
         }
     }
 
-    fn add(&mut self, origin: Origin, parsed: Result<ParsedCredentials, &'static str>) {
+    fn add(&mut self, origin: Origin, parsed: ParsedCredentials) {
         match parsed {
-            Ok(ParsedCredentials::Nothing) => {}
-            Ok(ParsedCredentials::Credentials(_)) if self.found.is_some() => {
-                self.others.push(origin)
-            }
-            Ok(ParsedCredentials::Credentials(credentials)) => {
-                self.found = Some((credentials, origin))
-            }
+            Ok(None) => {}
+            Ok(Some(_)) if self.found.is_some() => self.others.push(origin),
+            Ok(Some(credentials)) => self.found = Some((credentials, origin)),
             Err(reason) => self.defective(CredentialsError::Malformed { origin, reason }),
         }
     }

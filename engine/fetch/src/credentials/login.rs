@@ -75,10 +75,6 @@ impl Login {
             .filter(|name| !name.is_empty())
     }
 
-    pub(crate) fn can_renew(&self) -> bool {
-        self.refresh_token().is_some()
-    }
-
     pub(crate) fn refresh_token(&self) -> Option<Secret> {
         let token = self.tokens().refresh_token.clone()?;
         (!token.is_empty()).then(|| Secret::new(token))

@@ -14,6 +14,7 @@ use std::fmt;
 use std::path::PathBuf;
 
 use base64::Engine as _;
+use prep_cache::hex;
 use prep_core::Remedy;
 use thiserror::Error;
 
@@ -60,8 +61,7 @@ impl KaggleCredentials {
             KaggleCredentials::Token(token) => {
                 let digest =
                     blake3::derive_key("prep: account of a token", token.expose().as_bytes());
-                let digest = digest.iter().take(8).map(|byte| format!("{byte:02x}"));
-                format!("token-{}", digest.collect::<String>())
+                format!("token-{}", hex(digest.get(..8).unwrap_or_default()))
             }
             KaggleCredentials::Login(login) => {
                 login.username().unwrap_or_else(|| "login".to_owned())

@@ -8,46 +8,33 @@ use serde::Deserialize;
 use crate::credentials::{KaggleCredentials, Login};
 use crate::secret::Secret;
 
-/// The content of a variable or file.
-pub(crate) enum ParsedCredentials {
-    Credentials(KaggleCredentials),
-    /// No credentials, for example a file that contains only other settings.
-    Nothing,
-}
+/// The credentials in a variable or file. `None` if there are none, for example in a file that contains only other
+/// settings. The error is the end of a message.
+pub(crate) type ParsedCredentials = Result<Option<KaggleCredentials>, &'static str>;
 
 /// Prefix of Kaggle's tokens. A key with this prefix is treated as a token.
 const TOKEN_PREFIX: &str = "KGAT_";
 
 /// Parses a token. Ignores white space around it.
-pub(crate) fn token(text: &str) -> Result<ParsedCredentials, &'static str> {
+pub(crate) fn token(text: &str) -> ParsedCredentials {
     let text = text.trim();
-    match text.is_empty() {
-        true => Ok(ParsedCredentials::Nothing),
-        false => sendable(text)
-            .map(|token| ParsedCredentials::Credentials(KaggleCredentials::Token(token))),
+    if text.is_empty() {
+        return Ok(None);
     }
+    Ok(Some(KaggleCredentials::Token(sendable(text)?)))
 }
 
 /// Combines a user and a key. If the key is a token, no user is needed.
-pub(crate) fn pair(
-    username: Option<&str>,
-    key: Option<&str>,
-) -> Result<ParsedCredentials, &'static str> {
-    let given = |text: Option<&str>| {
-        text.map(str::trim)
-            .filter(|text| !text.is_empty())
-            .map(str::to_owned)
-    };
-    match (given(username), given(key)) {
-        (_, Some(key)) if key.starts_with(TOKEN_PREFIX) => token(&key),
-        (Some(username), Some(key)) => {
-            let key = sendable(&key)?;
-            Ok(ParsedCredentials::Credentials(KaggleCredentials::Key {
-                username,
-                key,
-            }))
-        }
-        _ => Ok(ParsedCredentials::Nothing),
+pub(crate) fn pair(username: Option<&str>, key: Option<&str>) -> ParsedCredentials {
+    let given = |text: &&str| !text.is_empty();
+    let username = username.map(str::trim).filter(given);
+    match (username, key.map(str::trim).filter(given)) {
+        (_, Some(key)) if key.starts_with(TOKEN_PREFIX) => token(key),
+        (Some(username), Some(key)) => Ok(Some(KaggleCredentials::Key {
+            username: username.to_owned(),
+            key: sendable(key)?,
+        })),
+        _ => Ok(None),
     }
 }
 
@@ -72,13 +59,9 @@ struct KaggleJson {
 
 /// Parses `kaggle.json`, which may contain only other settings. A key from a variable takes precedence over the key in
 /// the file. A user from a variable is used only if the file has no user.
-pub(crate) fn json(
-    text: &str,
-    username: Option<&str>,
-    key: Option<&str>,
-) -> Result<ParsedCredentials, &'static str> {
+pub(crate) fn json(text: &str, username: Option<&str>, key: Option<&str>) -> ParsedCredentials {
     if text.trim().is_empty() {
-        return Ok(ParsedCredentials::Nothing);
+        return Ok(None);
     }
     // The parser's message is dropped, because it may quote the file.
     let file: KaggleJson =
@@ -90,16 +73,14 @@ pub(crate) fn json(
 }
 
 /// Parses the login file `credentials.json`.
-pub(crate) fn login(path: &Path, text: &str) -> Result<ParsedCredentials, &'static str> {
+pub(crate) fn login(path: &Path, text: &str) -> ParsedCredentials {
     if text.trim().is_empty() {
-        return Ok(ParsedCredentials::Nothing);
+        return Ok(None);
     }
     let login =
         Login::parse(path, text).ok_or("are not the JSON that `kaggle auth login` writes")?;
-    Ok(match login.can_renew() {
-        true => ParsedCredentials::Credentials(KaggleCredentials::Login(login)),
-        false => ParsedCredentials::Nothing,
-    })
+    let can_renew = login.refresh_token().is_some();
+    Ok(can_renew.then_some(KaggleCredentials::Login(login)))
 }
 
 /// Returns a warning if other users can read a file.
