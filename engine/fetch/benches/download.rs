@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 use prep_cache::Store;
 use prep_core::{Cancel, Context, RunLimits, Source};
 use prep_fault_server::{At, Bundle, Content, Fault, FaultServer, KEY, Kind, TOKEN, USERNAME};
-use prep_fetch::{DownloadOptions, KaggleBundle, KaggleCredentials, Network, Secret};
+use prep_fetch::{DownloadOptions, KaggleBundle, KaggleCredentials, Network, SearchPath, Secret};
 
 type Outcome<T = ()> = Result<T, Box<dyn Error>>;
 
@@ -48,7 +48,12 @@ fn child(endpoint: &str) -> Outcome {
         memory: 1 << 30,
     };
     let context = Context::new(Store::open(Path::new("store"))?, limits, Cancel::default());
-    KaggleBundle::new(ID, ID, Path::new("data"), &[], None, network).run(&context)?;
+    let search = SearchPath {
+        id: ID,
+        directories: &[],
+        data: Path::new("data"),
+    };
+    KaggleBundle::new(ID, search, None, network).run(&context)?;
     let status = std::fs::read_to_string("/proc/self/status")?;
     let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
     println!("    peak memory {}", peak.unwrap_or("unknown").trim());

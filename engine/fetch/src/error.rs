@@ -163,10 +163,9 @@ pub enum FetchError {
 
 /// Returns a colon and the server's message. Empty if the message is empty.
 fn server_message(message: &str) -> String {
-    if message.is_empty() {
-        String::new()
-    } else {
-        format!(": {message}")
+    match message {
+        "" => String::new(),
+        message => format!(": {message}"),
     }
 }
 
@@ -208,27 +207,19 @@ impl FetchError {
     }
 
     /// Adds the required number of bytes to an error about a full disk.
-    pub(crate) fn needing(self, bytes: u64) -> FetchError {
-        match self {
-            FetchError::NoSpace { path, free, .. } => FetchError::NoSpace {
-                path,
-                needed: bytes,
-                free,
-            },
-            other => other,
+    pub(crate) fn needing(mut self, bytes: u64) -> FetchError {
+        if let FetchError::NoSpace { needed, .. } = &mut self {
+            *needed = bytes;
         }
+        self
     }
 
     /// Adds the server's message to an error that has a field for it.
-    pub(crate) fn with_message(self, message: String) -> FetchError {
-        match self {
-            FetchError::Quota { host, wait, .. } => FetchError::Quota {
-                host,
-                wait,
-                message,
-            },
-            other => other,
+    pub(crate) fn with_message(mut self, text: String) -> FetchError {
+        if let FetchError::Quota { message, .. } = &mut self {
+            *message = text;
         }
+        self
     }
 
     /// Returns an action that the user can take.

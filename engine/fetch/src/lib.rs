@@ -53,7 +53,7 @@ mod wire;
 pub use bundle::directory::{DirectoryError, LocalDirectory};
 pub use bundle::downloaded::{discard, partial_bytes};
 pub use bundle::kaggle::KaggleBundle;
-pub use bundle::local::{BundleChecksums, BundleError, LocalBundle};
+pub use bundle::local::{BundleChecksums, BundleError, LocalBundle, SearchPath};
 pub use bundle::members::Members;
 pub use bundle::part::PartOfBundle;
 pub use bundle::remote::{BundlePreview, RemoteZip};

@@ -9,11 +9,14 @@ use prep_core::Cancel;
 use tokio::time::sleep;
 
 use crate::credentials::FoundCredentials;
-use crate::download::first::{SessionStop, first_answer};
+use crate::download::first::{FirstRequest, SessionStop};
+use crate::download::{Order, download};
 use crate::error::FetchError;
 use crate::options::DownloadOptions;
+use crate::resume::hashing::Digests;
 use crate::wire::api::{self, Account, DataFile, DataSummary};
 use crate::wire::item::Item;
+use crate::wire::location::Location;
 use crate::wire::retry::Retry;
 use crate::wire::shared::Shared;
 
@@ -70,20 +73,9 @@ impl Network {
     ///
     /// # Errors
     /// If the file does not exist or the request fails.
-    /// If the file does not exist.
     pub fn file_length(&self, name: &str, url: &str, cancel: &Cancel) -> Result<u64, FetchError> {
         let item = Item::file(name, url)?;
-        let mut retry = Retry::default();
-        let mut location = None;
-        self.block_on_unless(cancel, async {
-            let shared = &self.shared;
-            let first = first_answer(shared, &item, &mut location, 0..1, None, &mut retry).await;
-            match first {
-                Ok((answer, _)) => Ok(answer.object.total),
-                Err(SessionStop::Error(error)) => Err(error),
-                Err(SessionStop::End(_)) => Err(FetchError::KeepsChanging { times: 1 }),
-            }
-        })
+        self.block_on_unless(cancel, self.length(&item, None, Retry::default()))
     }
 
     /// Returns the length in bytes of the bundle of `id`, which proves that it can be downloaded. Makes one API call
@@ -91,21 +83,33 @@ impl Network {
     /// (429), returns an error without a retry.
     ///
     /// # Errors
-    /// [`FetchError::RulesNotAccepted`], and other errors of the API.
     /// [`FetchError::RulesNotAccepted`] and other errors of the API.
     pub fn check_access(&self, id: &str, cancel: &Cancel) -> Result<u64, FetchError> {
         let item = Item::Bundle(id.to_owned());
         self.block_on_unless(cancel, async {
-            let shared = &self.shared;
-            let mut location = Some(api::locate(shared, &item, Retry::until_limited()).await?);
-            let mut retry = Retry::until_limited();
-            let first = first_answer(shared, &item, &mut location, 0..1, None, &mut retry).await;
-            match first {
-                Ok((answer, _)) => Ok(answer.object.total),
-                Err(SessionStop::Error(error)) => Err(error),
-                Err(SessionStop::End(_)) => Err(FetchError::KeepsChanging { times: 1 }),
-            }
+            let location = api::locate(&self.shared, &item, Retry::until_limited()).await?;
+            let retry = Retry::until_limited();
+            self.length(&item, Some(location), retry).await
         })
+    }
+
+    /// Returns the length of an item in bytes. Requests its first byte.
+    async fn length(
+        &self,
+        item: &Item,
+        mut location: Option<Location>,
+        mut retry: Retry,
+    ) -> Result<u64, FetchError> {
+        let mut request = FirstRequest {
+            shared: &self.shared,
+            item,
+            location: &mut location,
+        };
+        match request.answer(0..1, None, &mut retry).await {
+            Ok((answer, _)) => Ok(answer.object.total),
+            Err(SessionStop::Error(error)) => Err(error),
+            Err(SessionStop::End(_)) => Err(FetchError::KeepsChanging { times: 1 }),
+        }
     }
 
     /// Returns a name for the account and the API's address. It contains no secret. Searches for the credentials but
@@ -147,26 +151,28 @@ impl Network {
         &self.shared
     }
 
-    /// Runs a future on this thread. Tasks that it spawns run on the network's threads.
-    pub(crate) fn block_on<T>(
+    /// Downloads into a partial file until it is complete, or until the run is cancelled. Returns `None` if the order
+    /// has ranges.
+    pub(crate) fn download(
         &self,
-        future: impl Future<Output = Result<T, FetchError>>,
-    ) -> Result<T, FetchError> {
-        match self.shared.runtime() {
-            Some(runtime) => runtime.block_on(future),
-            None => Err(FetchError::Setup {
-                cause: "the network is shut down".into(),
-            }),
-        }
+        order: &Order,
+        cancel: &Cancel,
+    ) -> Result<Option<Digests>, FetchError> {
+        self.block_on_unless(cancel, download(order))
     }
 
-    /// Same as [`block_on`](Self::block_on), but stops when `cancel` is set.
+    /// Runs a future on this thread until it is ready or `cancel` is set. Tasks that it spawns run on the network's
+    /// threads.
     pub(crate) fn block_on_unless<T>(
         &self,
         cancel: &Cancel,
         future: impl Future<Output = Result<T, FetchError>>,
     ) -> Result<T, FetchError> {
-        self.block_on(async {
+        let Some(runtime) = self.shared.runtime() else {
+            let cause = "the network is shut down".into();
+            return Err(FetchError::Setup { cause });
+        };
+        runtime.block_on(async {
             tokio::select! {
                 done = future => done,
                 () = cancelled(cancel) => Err(FetchError::Cancelled),

@@ -1,7 +1,7 @@
 //! A bundle's content remains known after its file was deleted, until a step needs the bytes.
 
 use crate::common;
-use common::{Fixture, ID, Outcome, content};
+use common::{Fixture, ID, Outcome, content, search};
 use prep_core::{Source, SourceState};
 use prep_fault_server::Bundle;
 use prep_fetch::{CredentialsError, FetchError, KaggleBundle, LazyNetwork};
@@ -30,7 +30,7 @@ fn the_content_of_a_deleted_bundle_is_still_known() -> Outcome {
 fn the_error_without_a_network_lists_the_searched_paths() {
     let fixture = Fixture::new(Bundle::new(ID, content(50_000, 1)), Vec::new());
     let network = LazyNetwork::new(|| Err(CredentialsError::Missing(Vec::new()).into()));
-    let source = KaggleBundle::new(ID, ID, &fixture.data(), &[], None, network);
+    let source = KaggleBundle::new(ID, search(ID, &fixture.data()), None, network);
     let error = prep_core::chain(&source.run(&fixture.context).unwrap_err());
     assert!(error.starts_with("no bundle: looked for"), "{error}");
     assert!(error.contains("no Kaggle credentials"), "{error}");

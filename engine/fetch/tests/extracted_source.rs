@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
-use common::{ID, Outcome, content, context};
+use common::{ID, Outcome, content, context, search};
 use prep_core::Source;
 use prep_fetch::{BundleChecksums, LazyNetwork, Network, WebAddress, WebFile};
 use prep_formats::zip::{ZipMethod, ZipWriter};
@@ -36,7 +36,13 @@ fn source(data: &Path) -> WebFile {
     };
     let network =
         LazyNetwork::new(|| -> Result<Network, _> { Err(prep_fetch::FetchError::NotAllowed) });
-    WebFile::new(ID, address, data, &[], BundleChecksums::default(), network).unwrap()
+    WebFile::new(
+        address,
+        search(ID, data),
+        BundleChecksums::default(),
+        network,
+    )
+    .unwrap()
 }
 
 fn target(data: &Path) -> PathBuf {

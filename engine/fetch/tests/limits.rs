@@ -3,7 +3,7 @@
 use crate::common;
 use std::time::{Duration, Instant};
 
-use common::{Fixture, ID, Outcome, content};
+use common::{Fixture, ID, Outcome, content, search};
 use prep_core::{Failure, Source};
 use prep_fault_server::{At, Bundle, Content, Fault, Kind, Side};
 use prep_fetch::KaggleBundle;
@@ -53,7 +53,7 @@ fn the_connection_limit_applies_to_all_bundles_together() -> Outcome {
             let (data, network) = (fixture.data(), fixture.network.clone());
             let context = &fixture.context;
             scope.spawn(move || {
-                let source = KaggleBundle::new(id, id, &data, &[], None, network);
+                let source = KaggleBundle::new(id, search(id, &data), None, network);
                 source.run(context).unwrap();
             });
         }

@@ -2,7 +2,7 @@
 //! leave this machine.
 
 use crate::common;
-use common::{Fixture, ID, content, key, options};
+use common::{Fixture, ID, content, key, options, search};
 use prep_core::Source;
 use prep_fault_server::Bundle;
 use prep_fetch::{BundleChecksums, LazyNetwork, Network, WebAddress, WebFile};
@@ -41,7 +41,7 @@ fn a_file_over_plain_http_needs_a_checksum() {
         };
         // If the file may be fetched, the error is that of the network.
         let network = LazyNetwork::new(|| Err(prep_fetch::FetchError::NotAllowed));
-        let web = WebFile::new(ID, address, &fixture.data(), &[], sums, network).unwrap();
+        let web = WebFile::new(address, search(ID, &fixture.data()), sums, network).unwrap();
         prep_core::chain(&web.run(&fixture.context).unwrap_err())
     };
     let md5 = Some("00000000000000000000000000000000");

@@ -4,7 +4,7 @@
 use crate::common;
 use std::time::{Duration, Instant};
 
-use common::{Fixture, ID, Outcome, content, key, options};
+use common::{Fixture, ID, Outcome, content, key, options, search};
 use prep_core::{Cancel, Remedy, Source};
 use prep_fault_server::{At, Bundle, Fault, FaultServer, Kind, Request, Side};
 use prep_fetch::{FetchError, KaggleBundle, Network, Protocol};
@@ -323,7 +323,7 @@ fn waiting_for_a_retry_is_reported() {
     });
     let begun = Instant::now();
     let data = fixture.data();
-    let source = KaggleBundle::new(ID, ID, &data, &[], None, fixture.network.clone());
+    let source = KaggleBundle::new(ID, search(ID, &data), None, fixture.network.clone());
     source.run(&fixture.context).unwrap_err();
     let reports = reports.lock().unwrap();
     assert_eq!(reports.len(), 3, "{reports:?}");

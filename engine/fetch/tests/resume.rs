@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
 
-use common::{Fixture, ID, Outcome, content, context, key, options};
+use common::{Fixture, ID, Outcome, content, context, key, options, search};
 use prep_core::{Source, StepError};
 use prep_fault_server::{At, Bundle, Fault, Kind, Side};
 use prep_fetch::{KaggleBundle, Network};
@@ -195,7 +195,7 @@ fn child() -> Outcome {
     options.range = KILLED_RANGE;
     options.attempts = 20;
     let network = Network::new(options, key())?;
-    let source = KaggleBundle::new(ID, ID, &directory.join("data"), &[], None, network);
+    let source = KaggleBundle::new(ID, search(ID, &directory.join("data")), None, network);
     let store = tempfile::tempdir()?;
     source.run(&context(&store))?;
     Ok(())

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 
 use prep_core::{Failure, Source};
 use prep_fetch::{
-    BundleChecksums, KaggleBundle, LocalDirectory, Members, PartOfBundle, WebAddress, WebFile,
+    BundleChecksums, KaggleBundle, LocalDirectory, Members, PartOfBundle, SearchPath, WebAddress,
+    WebFile,
 };
 use prep_remote::MirroredSource;
 use prep_spec::Pipeline;
@@ -64,14 +65,13 @@ impl FoundSources {
 pub(crate) fn bundle(id: &str, pipeline: &Pipeline, task: &Task) -> KaggleBundle {
     let bundle = &pipeline.bundle;
     let md5 = bundle.md5.as_deref();
-    KaggleBundle::new(
+    let search = SearchPath {
         id,
-        &bundle.kaggle,
-        &task.settings.data_dir,
-        &task.options.source_dirs(),
-        md5.filter(|_| task.options.checks_sources()),
-        task.network.clone(),
-    )
+        directories: &task.options.source_dirs(),
+        data: &task.settings.data_dir,
+    };
+    let md5 = md5.filter(|_| task.options.checks_sources());
+    KaggleBundle::new(&bundle.kaggle, search, md5, task.network.clone())
 }
 
 /// Wraps a source so that its file is first searched for in the mirror, if a remote is configured. `name` is the name of the
@@ -184,9 +184,12 @@ fn web_file(
         },
         false => BundleChecksums::default(),
     };
-    let directories = task.options.source_dirs();
-    let (data, network) = (&task.settings.data_dir, task.network.clone());
-    let web = WebFile::new(&entry.id, address, data, &directories, sums, network);
+    let search = SearchPath {
+        id: &entry.id,
+        directories: &task.options.source_dirs(),
+        data: &task.settings.data_dir,
+    };
+    let web = WebFile::new(address, search, sums, task.network.clone());
     web.map_err(|error| Error::new(Failure::Pipeline, format!("{}: {error}", entry.id)))
 }
 

@@ -7,18 +7,18 @@
 
 use std::fs::File;
 use std::io::{self, BufWriter};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use prep_core::{Context, StepError};
 use prep_formats::limits::DecodingLimits;
 use prep_formats::zip::{EntryKind, ZipListing, ZipMethod, ZipWriter};
 
-use crate::bundle::kaggle::{fill, lock};
-use crate::bundle::members::Members;
+use crate::bundle::kaggle::lock;
+use crate::bundle::part::PartOfBundle;
+use crate::download::Order;
 use crate::error::FetchError;
 use crate::network::Network;
-use crate::resume::commit::commit;
-use crate::resume::partial::Partial;
+use crate::resume::partial::{Partial, with_suffix};
 use crate::trouble::Trouble;
 use crate::wire::item::Item;
 
@@ -37,81 +37,59 @@ pub(crate) fn may_succeed_one_by_one(error: &FetchError) -> bool {
     }
 }
 
-/// Fetches the members of the competition `kaggle` one by one and writes them into the archive `target`, which
-/// `partial` has locked. Returns `false` if the API does not list the files, or if there are too many.
-pub(crate) fn fetch(
-    network: &Network,
-    kaggle: &str,
-    members: &Members,
-    partial: &Partial,
-    target: &Path,
-    context: &Context,
-) -> Result<bool, StepError> {
-    // This error is dropped: the caller's error, which explains why range requests failed, is more useful.
-    let Ok(listed) = network.files(kaggle, &context.cancel) else {
-        context.check()?;
-        return Ok(false);
-    };
-    let mut paths: Vec<String> = listed.into_iter().map(|file| file.path).collect();
-    let is_complete = members.match_all_patterns(&paths);
-    paths.retain(|path| members.matches_path(path));
-    paths.sort();
-    paths.dedup();
-    if !is_complete || paths.len() > MAX_FILES {
-        return Ok(false);
-    }
-    let dir = files_directory(target);
-    let mut files = Vec::new();
-    for (number, path) in paths.into_iter().enumerate() {
-        let place = dir.join(number.to_string());
-        let item = Item::Member {
-            id: kaggle.to_owned(),
-            file: path.clone(),
+impl PartOfBundle {
+    /// Fetches the members one by one and writes them into the archive, which `partial` has locked. Returns `false` if
+    /// the API does not list the files, or if there are too many.
+    pub(super) fn fetch_one_by_one(
+        &self,
+        network: &Network,
+        partial: &Partial,
+        context: &Context,
+    ) -> Result<bool, StepError> {
+        let id = self.whole.kaggle();
+        // This error is dropped: the caller's error, which explains why range requests failed, is more useful.
+        let Ok(listed) = network.files(id, &context.cancel) else {
+            context.check()?;
+            return Ok(false);
         };
-        // No other process uses this directory, because the archive is locked.
-        if let Some(file) = lock(&place, context)? {
-            fill(network, item, None, &file, None, context)?;
-            file.finish()?;
+        let mut paths: Vec<String> = listed.into_iter().map(|file| file.path).collect();
+        let all = paths.iter().map(String::as_str);
+        let is_complete = self.members.missing(all).is_none();
+        paths.retain(|path| self.members.matches(path));
+        paths.sort();
+        paths.dedup();
+        if !is_complete || paths.len() > MAX_FILES {
+            return Ok(false);
         }
-        files.push((path, place));
+        let dir = with_suffix(&self.target, ".files");
+        let mut files = Vec::new();
+        for (number, path) in paths.into_iter().enumerate() {
+            let place = dir.join(number.to_string());
+            let item = Item::Member {
+                id: id.to_owned(),
+                file: path.clone(),
+            };
+            // No other process uses this directory, because the archive is locked.
+            if let Some(file) = lock(&place, context)? {
+                let order = Order::new(network.shared(), item, &file, &context.progress);
+                network.download(&order, &context.cancel)?;
+                file.finish()?;
+            }
+            files.push((path, place));
+        }
+        let new = partial.path.with_extension("new");
+        let failed = |cause| FetchError::io("write", &new, cause);
+        let out = File::create(&new).map_err(failed)?;
+        let mut zip = ZipWriter::new(BufWriter::new(out));
+        for (path, place) in &files {
+            context.check()?;
+            add(&mut zip, path, place).map_err(failed)?;
+        }
+        self.finish_archive(zip, &new, partial)?;
+        // Errors are ignored: files that remain only use disk space.
+        let _ = std::fs::remove_dir_all(&dir);
+        Ok(true)
     }
-    write(&files, partial, target, context)?;
-    // Errors are ignored: files that remain only use disk space.
-    let _ = std::fs::remove_dir_all(&dir);
-    Ok(true)
-}
-
-/// Returns the directory in which the files of the archive `target` are collected.
-fn files_directory(target: &Path) -> PathBuf {
-    let mut name = target.as_os_str().to_owned();
-    name.push(".files");
-    name.into()
-}
-
-fn write(
-    files: &[(String, PathBuf)],
-    partial: &Partial,
-    target: &Path,
-    context: &Context,
-) -> Result<(), StepError> {
-    let new = partial.path.with_extension("new");
-    let failed = |cause| FetchError::io("write", &new, cause);
-    let out = File::create(&new).map_err(failed)?;
-    let mut zip = ZipWriter::new(BufWriter::new(out));
-    for (path, place) in files {
-        context.check()?;
-        add(&mut zip, path, place).map_err(failed)?;
-    }
-    let out = zip
-        .finish()
-        .map_err(|error| failed(io::Error::other(error)))?;
-    let out = out
-        .into_inner()
-        .map_err(|error| failed(error.into_error()))?;
-    partial.check_lock()?;
-    commit(&out, &new, target)?;
-    partial.remove()?;
-    Ok(())
 }
 
 /// Adds a file to the archive. If the file is a zip archive with one member of the expected name, adds that member.
@@ -121,12 +99,11 @@ fn add(zip: &mut ZipWriter<BufWriter<File>>, path: &str, place: &Path) -> io::Re
     let listing = ZipListing::read(&file, 0..bytes, &DecodingLimits::default().budget(bytes));
     if let Ok(listing) = listing {
         let name = path.rsplit('/').next().unwrap_or(path);
-        let entries: Vec<_> = listing
-            .entries
-            .iter()
+        let entries = listing.entries.iter();
+        let files: Vec<_> = entries
             .filter(|entry| entry.kind == EntryKind::File)
             .collect();
-        if let [entry] = entries.as_slice()
+        if let [entry] = files.as_slice()
             && (entry.path == name || entry.path == path)
         {
             // Copying does not check the CRC, so the member is first read completely.

@@ -1,17 +1,15 @@
 //! A competition's bundle as a source: a file in the data directory, downloaded from Kaggle if it does not exist.
 
-use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use prep_cache::SourceRecord;
 use prep_core::{Context, Source, SourceState, StepError, Value};
 
-use crate::bundle::local::LocalBundle;
-use crate::download::{Order, download};
-use crate::error::FetchError;
+use crate::bundle::local::{LocalBundle, SearchPath};
+use crate::download::Order;
 use crate::network::{LazyNetwork, Network};
-use crate::resume::hashing::Digests;
 use crate::resume::partial::{LockOutcome, Partial};
 use crate::wire::item::Item;
 
@@ -30,23 +28,20 @@ pub struct KaggleBundle {
 }
 
 impl KaggleBundle {
-    /// Creates the source. It searches for `ID.zip` and `ID/ID.zip` in `directories`, then in the data directory
-    /// `data`. If the file is in none of them, the source downloads the bundle of the competition `kaggle` to
-    /// `DATA/ID/ID.zip`. If `md5` is given, a file with a different MD5 is an error.
+    /// Creates the source. It searches for `ID.zip` and `ID/ID.zip` in the directories of `search`. If the file is in
+    /// none of them, the source downloads the bundle of the competition `kaggle` to `DATA/ID/ID.zip`. If `md5` is given,
+    /// a file with a different MD5 is an error.
     pub fn new(
-        id: &str,
         kaggle: &str,
-        data: &Path,
-        directories: &[&Path],
+        search: SearchPath<'_>,
         md5: Option<&str>,
         network: impl Into<LazyNetwork>,
     ) -> KaggleBundle {
-        let mut all = directories.to_vec();
-        all.push(data);
+        let id = search.id;
         KaggleBundle {
             kaggle: kaggle.to_owned(),
-            local: LocalBundle::new(id, &all, md5),
-            target: data.join(id).join(format!("{id}.zip")),
+            local: LocalBundle::new(id, &search.all(), md5),
+            target: search.data.join(id).join(format!("{id}.zip")),
             md5: md5.map(str::to_owned),
             network: network.into(),
         }
@@ -71,19 +66,10 @@ impl KaggleBundle {
     /// Downloads the bundle. Returns `None` if another process has just downloaded it.
     fn fetch(&self, context: &Context) -> Result<Option<Value>, StepError> {
         let network = self.network()?;
-        let Some(partial) = lock(&self.target, context)? else {
-            return Ok(None);
-        };
-        let md5 = self.md5.clone();
         let item = Item::Bundle(self.kaggle.clone());
-        let digests = fill(&network, item, md5, &partial, None, context)?;
-        let Some(digests) = digests else {
-            return Ok(None);
-        };
-        let file = partial.finish()?;
-        let store = &context.store;
-        let record = store.remember_source(&self.target, &file, digests.digest, &digests.md5)?;
-        Ok(Some(self.local.remember(context, &self.target, &record)?))
+        let record = fetch_file(&network, item, self.md5.clone(), &self.target, context)?;
+        let remember = |record| self.local.remember(context, &self.target, &record);
+        record.map(remember).transpose()
     }
 }
 
@@ -99,24 +85,29 @@ pub(crate) fn lock(target: &Path, context: &Context) -> Result<Option<Arc<Partia
     }
 }
 
-/// Downloads into a partial file until it is complete, or until the run is cancelled.
-pub(crate) fn fill(
+/// Downloads a file to `target` and records its digests. If `md5` is given, a different MD5 is an error. Returns `None`
+/// if another process has just downloaded the file.
+pub(crate) fn fetch_file(
     network: &Network,
     item: Item,
     md5: Option<String>,
-    partial: &Arc<Partial>,
-    ranges: Option<Vec<Range<u64>>>,
+    target: &Path,
     context: &Context,
-) -> Result<Option<Digests>, FetchError> {
-    let order = Order {
-        shared: Arc::clone(network.shared()),
-        item,
-        md5,
-        partial: Arc::clone(partial),
-        ranges,
-        progress: Arc::clone(&context.progress),
+) -> Result<Option<SourceRecord>, StepError> {
+    let Some(partial) = lock(target, context)? else {
+        return Ok(None);
     };
-    network.block_on_unless(&context.cancel, download(&order))
+    let order = Order {
+        md5,
+        ..Order::new(network.shared(), item, &partial, &context.progress)
+    };
+    let Some(digests) = network.download(&order, &context.cancel)? else {
+        return Ok(None);
+    };
+    let file = partial.finish()?;
+    let store = &context.store;
+    let record = store.remember_source(target, &file, digests.digest, &digests.md5)?;
+    Ok(Some(record))
 }
 
 impl Source for KaggleBundle {

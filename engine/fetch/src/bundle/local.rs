@@ -23,6 +23,24 @@ pub struct LocalBundle {
     sums: BundleChecksums,
 }
 
+/// The directories in which the files of a competition are searched.
+#[derive(Debug, Clone, Copy)]
+pub struct SearchPath<'a> {
+    /// The competition.
+    pub id: &'a str,
+    /// Directories of the user, which are searched first, in this order.
+    pub directories: &'a [&'a Path],
+    /// The data directory, which also receives downloads.
+    pub data: &'a Path,
+}
+
+impl<'a> SearchPath<'a> {
+    /// Returns all directories in the order of the search.
+    pub(crate) fn all(&self) -> Vec<&'a Path> {
+        [self.directories, &[self.data]].concat()
+    }
+}
+
 /// The name of a file, and of its owner, for messages.
 #[derive(Debug, Clone)]
 pub(crate) struct FileLabel {

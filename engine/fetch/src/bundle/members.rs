@@ -48,38 +48,25 @@ impl Members {
     }
 
     /// Returns the patterns, sorted and without duplicates.
-    pub fn patterns(&self) -> &[String] {
+    pub(crate) fn patterns(&self) -> &[String] {
         &self.patterns
     }
 
     /// Returns whether the entry is a selected file.
     pub fn selects(&self, entry: &ZipEntry) -> bool {
-        let matches = |matcher: &GlobMatcher| matcher.is_match(&entry.path);
-        entry.kind == EntryKind::File && self.matchers().iter().any(matches)
+        entry.kind == EntryKind::File && self.matches(&entry.path)
     }
 
     /// Returns whether a pattern matches this path.
-    pub(crate) fn matches_path(&self, path: &str) -> bool {
+    pub(crate) fn matches(&self, path: &str) -> bool {
         self.matchers().iter().any(|matcher| matcher.is_match(path))
     }
 
-    /// Returns whether each pattern matches at least one of these paths.
-    pub(crate) fn match_all_patterns(&self, paths: &[String]) -> bool {
-        let matches_one = |matcher: &GlobMatcher| paths.iter().any(|path| matcher.is_match(path));
-        self.matchers().iter().all(matches_one)
-    }
-
-    /// Returns a pattern that matches none of the entries, if there is one. Such a pattern is a mistake in the
-    /// pipeline.
-    pub fn missing(&self, entries: &[ZipEntry]) -> Option<&str> {
-        let matches_one = |matcher: &GlobMatcher| {
-            let files = entries.iter().filter(|entry| entry.kind == EntryKind::File);
-            files
-                .map(|entry| &entry.path)
-                .any(|path| matcher.is_match(path))
-        };
-        let mut matchers = self.matchers().iter();
-        let position = matchers.position(|matcher| !matches_one(matcher))?;
+    /// Returns a pattern that matches none of the paths, if there is one. Such a pattern is a mistake in the pipeline.
+    pub(crate) fn missing<'a>(&self, paths: impl Iterator<Item = &'a str> + Clone) -> Option<&str> {
+        let matches_none =
+            |matcher: &GlobMatcher| !paths.clone().any(|path| matcher.is_match(path));
+        let position = self.matchers().iter().position(matches_none)?;
         self.patterns.get(position).map(String::as_str)
     }
 

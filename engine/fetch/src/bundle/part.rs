@@ -15,13 +15,14 @@ use std::path::{Path, PathBuf};
 
 use prep_cache::Digest;
 use prep_core::{Context, Source, SourceState, StepError, Value};
-use prep_formats::zip::{ZipEntry, ZipWriteError, ZipWriter};
+use prep_formats::zip::{EntryKind, ZipEntry, ZipWriteError, ZipWriter};
 
 use crate::bundle::downloaded::part_name;
 use crate::bundle::files;
-use crate::bundle::kaggle::{KaggleBundle, fill, lock};
+use crate::bundle::kaggle::{KaggleBundle, lock};
 use crate::bundle::local::LocalBundle;
 use crate::bundle::members::Members;
+use crate::download::Order;
 use crate::error::FetchError;
 use crate::resume::commit::commit;
 use crate::resume::partial::Partial;
@@ -30,9 +31,9 @@ use crate::wire::item::Item;
 /// A source for some members of a competition's bundle. If the entire bundle exists, the source uses it.
 #[derive(Debug, Clone)]
 pub struct PartOfBundle {
-    whole: KaggleBundle,
-    members: Members,
-    target: PathBuf,
+    pub(super) whole: KaggleBundle,
+    pub(super) members: Members,
+    pub(super) target: PathBuf,
     local: LocalBundle,
 }
 
@@ -66,16 +67,16 @@ impl PartOfBundle {
         let mut entries = match network.list(id, &context.cancel) {
             Ok(zip) => zip.entries,
             Err(error) => {
-                let (members, target) = (&self.members, &self.target);
                 let is_fetched = files::may_succeed_one_by_one(&error)
-                    && files::fetch(&network, id, members, &partial, target, context)?;
+                    && self.fetch_one_by_one(&network, &partial, context)?;
                 return match is_fetched {
                     true => Ok(()),
                     false => Err(error.into()),
                 };
             }
         };
-        if let Some(member) = self.members.missing(&entries) {
+        let files = entries.iter().filter(|entry| entry.kind == EntryKind::File);
+        if let Some(member) = self.members.missing(files.map(|entry| &*entry.path)) {
             let (id, member) = (id.to_owned(), member.to_owned());
             return Err(FetchError::NoMember { id, member }.into());
         }
@@ -86,7 +87,11 @@ impl PartOfBundle {
             .map(|entry| entry.header_offset..entry.limit)
             .collect();
         let item = Item::Bundle(id.to_owned());
-        fill(&network, item, None, &partial, Some(ranges), context)?;
+        let order = Order {
+            ranges: Some(ranges),
+            ..Order::new(network.shared(), item, &partial, &context.progress)
+        };
+        network.download(&order, &context.cancel)?;
         self.write(&partial, &entries, context)?;
         Ok(())
     }
@@ -99,11 +104,7 @@ impl PartOfBundle {
         context: &Context,
     ) -> Result<(), StepError> {
         let new = partial.path.with_extension("new");
-        let failed = |action| {
-            let new = new.clone();
-            move |cause| FetchError::io(action, &new, cause)
-        };
-        let out = File::create(&new).map_err(failed("create"))?;
+        let out = File::create(&new).map_err(|cause| FetchError::io("create", &new, cause))?;
         let mut zip = ZipWriter::new(BufWriter::new(out));
         for entry in entries {
             context.check()?;
@@ -111,14 +112,23 @@ impl PartOfBundle {
             zip.copy_member(&entry.path, &*partial.file, entry)
                 .map_err(|error| write_error(&new, error))?;
         }
-        let out = zip.finish().map_err(|error| write_error(&new, error))?;
+        Ok(self.finish_archive(zip, &new, partial)?)
+    }
+
+    /// Completes the archive at `new`, and renames it to its final name.
+    pub(super) fn finish_archive(
+        &self,
+        zip: ZipWriter<BufWriter<File>>,
+        new: &Path,
+        partial: &Partial,
+    ) -> Result<(), FetchError> {
+        let out = zip.finish().map_err(|error| write_error(new, error))?;
         let out = out
             .into_inner()
-            .map_err(|error| failed("write")(error.into_error()))?;
+            .map_err(|error| FetchError::io("write", new, error.into_error()))?;
         partial.check_lock()?;
-        commit(&out, &new, &self.target)?;
-        partial.remove()?;
-        Ok(())
+        commit(&out, new, &self.target)?;
+        partial.remove()
     }
 
     fn check(&self, partial: &Partial, entry: &ZipEntry) -> Result<(), FetchError> {

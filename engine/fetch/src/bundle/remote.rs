@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::io::{self, Read as _};
 use std::ops::Range;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use prep_core::Cancel;
 use prep_formats::limits::DecodingLimits;
@@ -12,7 +12,7 @@ use prep_formats::read_at::ReadAt;
 use prep_formats::zip::{ZipEntry, ZipError, ZipListing};
 use tokio::time::sleep;
 
-use crate::download::first::{SessionEnd, SessionStop, first_answer};
+use crate::download::first::{FirstRequest, SessionEnd, SessionStop};
 use crate::error::FetchError;
 use crate::network::Network;
 use crate::trouble::Trouble;
@@ -153,12 +153,13 @@ impl<'a> Remote<'a> {
     }
 
     fn fetch(&self, state: &mut State, range: Range<u64>) -> Result<(), FetchError> {
-        let shared = Arc::clone(self.network.shared());
-        let known = state.object.clone();
-        let mut location = state.location.take();
-        let reading = fetch(&shared, &self.item, &mut location, &range, known.as_ref());
+        let request = FirstRequest {
+            shared: self.network.shared(),
+            item: &self.item,
+            location: &mut state.location,
+        };
+        let reading = fetch(request, &range, state.object.as_ref());
         let (object, bytes) = self.network.block_on_unless(self.cancel, reading)?;
-        state.location = location;
         state.object = Some(object);
         state.moved += bytes.len() as u64;
         state.last = range.start..range.start + bytes.len() as u64;
@@ -192,10 +193,9 @@ impl ReadAt for Remote<'_> {
             };
             // A reader that starts at the end usually needs the preceding bytes as well, so they are read too.
             let start = offset.min(total.saturating_sub(options.piece));
-            let start = if state.read(start).is_some() {
-                offset
-            } else {
-                start
+            let start = match state.read(start) {
+                Some(_) => offset,
+                None => start,
             };
             let range = start..start.saturating_add(length).max(offset + 1).min(total);
             if let Err(error) = self.fetch(&mut state, range) {
@@ -215,16 +215,14 @@ impl ReadAt for Remote<'_> {
 
 /// Reads one range into memory. Makes as many attempts as the options allow.
 async fn fetch(
-    shared: &Shared,
-    item: &Item,
-    location: &mut Option<Location>,
+    mut request: FirstRequest<'_>,
     range: &Range<u64>,
     known: Option<&Identity>,
 ) -> Result<(Identity, Vec<u8>), FetchError> {
+    let shared = request.shared;
     let mut retry = Retry::default();
     loop {
-        let first = first_answer(shared, item, location, range.clone(), known, &mut retry).await;
-        let answer = match first {
+        let answer = match request.answer(range.clone(), known, &mut retry).await {
             Ok((answer, _permit)) if answer.is_complete => {
                 Err(Trouble::RangeIgnored { host: answer.host })
             }

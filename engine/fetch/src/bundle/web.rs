@@ -10,8 +10,8 @@ use prep_formats::limits::DecodingLimits;
 use prep_formats::zip::{EntryKind, ZipEntry, ZipListing};
 
 use crate::bundle::downloaded::source_path;
-use crate::bundle::kaggle::{fill, lock};
-use crate::bundle::local::{BundleChecksums, FileLabel, LocalBundle};
+use crate::bundle::kaggle::{fetch_file, lock};
+use crate::bundle::local::{BundleChecksums, FileLabel, LocalBundle, SearchPath};
 use crate::error::FetchError;
 use crate::network::LazyNetwork;
 use crate::wire::item::Item;
@@ -43,33 +43,29 @@ pub struct WebFile {
 }
 
 impl WebFile {
-    /// Creates the source. It searches for `FILE` and `ID/FILE` in `directories`, then in the data directory, then in
-    /// the local bundle. If the file is in none of them, the source downloads it to `DATA/ID/sources/FILE`.
+    /// Creates the source. It searches for `FILE` and `ID/FILE` in the directories of the user, then for the target of
+    /// the download, `DATA/ID/sources/FILE`, then in the local bundle. If the file is in none of them, the source
+    /// downloads it.
     ///
     /// # Errors
     /// If the URL is not valid.
     pub fn new(
-        id: &str,
         address: WebAddress<'_>,
-        data: &Path,
-        directories: &[&Path],
+        search: SearchPath<'_>,
         sums: BundleChecksums,
         network: impl Into<LazyNetwork>,
     ) -> Result<WebFile, FetchError> {
         let WebAddress { source, file, url } = address;
         let item = Item::file(file, url)?;
-        let target = source_path(data, id, file);
-        let places = directories.iter();
-        let mut candidates: Vec<PathBuf> = places
-            .flat_map(|directory| [directory.join(file), directory.join(id).join(file)])
-            .collect();
-        candidates.push(target.clone());
+        let id = search.id;
+        let target = source_path(search.data, id, file);
+        let in_directory = |dir: &&Path| [dir.join(file), dir.join(id).join(file)];
+        let candidates = search.directories.iter().flat_map(in_directory);
+        let candidates = candidates.chain([target.clone()]).collect();
         let what = FileLabel {
             title: format!("file of the source `{source}`"),
             owner: item.owner(),
         };
-        let mut bundles = directories.to_vec();
-        bundles.push(data);
         // Names of bundles contain no slash, so this name cannot be that of a bundle.
         let name = format!("{id}/{source}/{file}");
         let md5 = sums.md5.clone();
@@ -78,7 +74,7 @@ impl WebFile {
             item,
             file: file.to_owned(),
             local: LocalBundle::of_file(what, &name, candidates, sums),
-            bundles: LocalBundle::new(id, &bundles, None),
+            bundles: LocalBundle::new(id, &search.all(), None),
             target,
             md5,
             may_fetch,
@@ -127,16 +123,8 @@ impl WebFile {
         }
         let network = self.network.any();
         let network = network.map_err(|cause| self.local.not_fetched(cause))?;
-        let Some(partial) = lock(&self.target, context)? else {
-            return Ok(());
-        };
         let (item, md5) = (self.item.clone(), self.md5.clone());
-        let digests = fill(&network, item, md5, &partial, None, context)?;
-        if let Some(digests) = digests {
-            let file = partial.finish()?;
-            let store = &context.store;
-            store.remember_source(&self.target, &file, digests.digest, &digests.md5)?;
-        }
+        fetch_file(&network, item, md5, &self.target, context)?;
         Ok(())
     }
 }

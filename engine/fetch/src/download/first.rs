@@ -8,7 +8,7 @@ use tokio::time::sleep;
 use crate::error::FetchError;
 use crate::resume::hashing::Digests;
 use crate::trouble::Trouble;
-use crate::wire::answer::{Answer, AnswerFailure, ask};
+use crate::wire::answer::{Answer, AnswerFailure, RangeRequest};
 use crate::wire::api;
 use crate::wire::identity::Identity;
 use crate::wire::item::Item;
@@ -40,38 +40,55 @@ impl From<FetchError> for SessionStop {
     }
 }
 
-/// Requests `range` until the server sends an answer, which identifies the object. Failures are counted in `retry`. The
-/// caller continues to use this counter.
-pub(crate) async fn first_answer(
-    shared: &Shared,
-    item: &Item,
-    location: &mut Option<Location>,
-    range: Range<u64>,
-    known: Option<&Identity>,
-    retry: &mut Retry,
-) -> SessionResult<(Answer, OwnedSemaphorePermit)> {
-    loop {
-        let permit = shared.permit().await?;
-        let at = match &*location {
-            Some(location) => location.clone(),
-            None => location.insert(api::address(shared, item).await?).clone(),
-        };
-        let trouble = match ask(shared, &at, range.clone(), known).await {
-            Ok(answer) => return Ok((answer, permit)),
-            Err(AnswerFailure::Changed) => return Err(SessionStop::End(SessionEnd::Changed)),
-            Err(AnswerFailure::Refused(error)) => return Err(error.into()),
-            Err(AnswerFailure::Trouble(trouble)) => trouble,
-        };
-        drop(permit);
-        let kept = || "no data was lost; run again to continue".into();
-        match retry.next(&shared.options, trouble, kept)? {
-            RetryAction::After(pause) => sleep(pause).await,
-            RetryAction::NewAddress => {
-                *location = None;
-                shared.addresses.forget(&item.key());
-            }
-            RetryAction::WithoutRanges(trouble) => {
-                return Err(SessionStop::End(SessionEnd::StartOver(trouble)));
+/// A request whose answer identifies the object on the server.
+pub(crate) struct FirstRequest<'a> {
+    pub(crate) shared: &'a Shared,
+    pub(crate) item: &'a Item,
+    /// The location of the item. `None` if it has to be requested.
+    pub(crate) location: &'a mut Option<Location>,
+}
+
+impl FirstRequest<'_> {
+    /// Requests `range` until the server sends an answer. If the object is `known`, a different object ends the
+    /// session. Failures are counted in `retry`. The caller continues to use this counter.
+    pub(crate) async fn answer(
+        &mut self,
+        range: Range<u64>,
+        known: Option<&Identity>,
+        retry: &mut Retry,
+    ) -> SessionResult<(Answer, OwnedSemaphorePermit)> {
+        let FirstRequest { shared, item, .. } = *self;
+        loop {
+            let permit = shared.permit().await?;
+            let location = match &*self.location {
+                Some(location) => location.clone(),
+                None => self
+                    .location
+                    .insert(api::address(shared, item).await?)
+                    .clone(),
+            };
+            let request = RangeRequest {
+                location: &location,
+                range: range.clone(),
+                expected: known,
+            };
+            let trouble = match request.send(shared).await {
+                Ok(answer) => return Ok((answer, permit)),
+                Err(AnswerFailure::Changed) => return Err(SessionStop::End(SessionEnd::Changed)),
+                Err(AnswerFailure::Refused(error)) => return Err(error.into()),
+                Err(AnswerFailure::Trouble(trouble)) => trouble,
+            };
+            drop(permit);
+            let kept = || "no data was lost; run again to continue".into();
+            match retry.next(&shared.options, trouble, kept)? {
+                RetryAction::After(pause) => sleep(pause).await,
+                RetryAction::NewAddress => {
+                    *self.location = None;
+                    shared.addresses.forget(&item.key());
+                }
+                RetryAction::WithoutRanges(trouble) => {
+                    return Err(SessionStop::End(SessionEnd::StartOver(trouble)));
+                }
             }
         }
     }

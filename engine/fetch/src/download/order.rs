@@ -27,6 +27,23 @@ pub(crate) struct Order {
 }
 
 impl Order {
+    /// Creates the order of an entire file without a published MD5.
+    pub(crate) fn new(
+        shared: &Arc<Shared>,
+        item: Item,
+        partial: &Arc<Partial>,
+        progress: &Arc<Progress>,
+    ) -> Order {
+        Order {
+            shared: Arc::clone(shared),
+            item,
+            md5: None,
+            partial: Arc::clone(partial),
+            ranges: None,
+            progress: Arc::clone(progress),
+        }
+    }
+
     /// Returns the disk space in bytes that the download needs. Members of a part are counted twice, because they are
     /// copied at the end.
     pub(crate) fn needed(&self, object: &Identity) -> u64 {

@@ -1,6 +1,5 @@
 //! Passes the bytes of one answer to the session, which writes them.
 
-use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -9,8 +8,7 @@ use prep_formats::sniff::FileType;
 use tokio::sync::mpsc::Sender;
 
 use crate::error::FetchError;
-use crate::trouble::Trouble;
-use crate::wire::answer::{Answer, describe_expected};
+use crate::wire::answer::{Answer, AnswerFailure, describe_expected};
 use crate::wire::body::Body;
 use crate::wire::location::Expected;
 use crate::wire::shared::Shared;
@@ -32,13 +30,6 @@ pub(crate) struct Chunk {
     pub(crate) completes: Option<CompletePiece>,
 }
 
-/// The reason why an answer ended early.
-#[derive(Debug)]
-pub(crate) enum AnswerError {
-    Trouble(Trouble),
-    Fatal(FetchError),
-}
-
 /// The queue that passes received bytes to the session.
 #[derive(Debug, Clone)]
 pub(crate) struct Sink {
@@ -56,17 +47,22 @@ pub(crate) async fn receive(
     shared: &Shared,
     sink: &Sink,
     answer: Answer,
-) -> Result<(), AnswerError> {
-    let (range, total) = (answer.range.clone(), answer.object.total);
-    let mut cursor = Cursor::new(sink, range, total);
+) -> Result<(), AnswerFailure> {
+    let total = answer.object.total;
+    let mut cursor = Cursor {
+        sink,
+        offset: answer.range.start,
+        total,
+        crc: crc32fast::Hasher::new(),
+    };
     let expected = answer.expected;
     let mut body = Body::new(answer);
-    while let Some(chunk) = body.next(shared).await.map_err(AnswerError::Trouble)? {
+    while let Some(chunk) = body.next(shared).await? {
         if cursor.offset == 0
             && expected == Expected::Zip
             && !b"PK".starts_with(chunk.get(..2).unwrap_or(&chunk))
         {
-            return Err(AnswerError::Fatal(FetchError::NotZip {
+            return Err(AnswerFailure::Refused(FetchError::NotZip {
                 host: body.host().to_owned(),
                 got: format!("{}, {}", FileType::detect(&chunk), units::bytes(total)),
                 expected: describe_expected(expected, None),
@@ -87,16 +83,7 @@ struct Cursor<'a> {
     crc: crc32fast::Hasher,
 }
 
-impl<'a> Cursor<'a> {
-    fn new(sink: &'a Sink, range: Range<u64>, total: u64) -> Cursor<'a> {
-        Cursor {
-            sink,
-            offset: range.start,
-            total,
-            crc: crc32fast::Hasher::new(),
-        }
-    }
-
+impl Cursor<'_> {
     async fn pass_on(&mut self, mut bytes: Bytes) {
         let size = self.sink.size;
         while !bytes.is_empty() {

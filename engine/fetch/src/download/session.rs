@@ -20,8 +20,8 @@ use tokio::sync::mpsc::{Receiver, channel};
 use tokio::task::{JoinSet, yield_now};
 use tokio::time::{Instant, interval, sleep_until};
 
-use crate::download::connection::{ConnectionError, Request, connection};
-use crate::download::first::{SessionEnd, SessionResult, SessionStop, first_answer};
+use crate::download::connection::{Request, connection};
+use crate::download::first::{FirstRequest, SessionEnd, SessionResult, SessionStop};
 use crate::download::order::Order;
 use crate::download::pace::Pace;
 use crate::download::receive::{Chunk, CompletePiece, Sink};
@@ -31,7 +31,7 @@ use crate::resume::hashing::{DigestProgress, Digester};
 use crate::resume::map::Map;
 use crate::resume::pieces::Pieces;
 use crate::trouble::Trouble;
-use crate::wire::answer::Answer;
+use crate::wire::answer::{Answer, AnswerFailure};
 use crate::wire::api;
 use crate::wire::identity::Identity;
 use crate::wire::location::Location;
@@ -52,7 +52,7 @@ struct ConnectionEnd {
     range: Range<u64>,
     round: u64,
     address: u64,
-    result: Result<(), ConnectionError>,
+    result: Result<(), AnswerFailure>,
 }
 
 pub(crate) struct Session<'a> {
@@ -102,30 +102,28 @@ impl<'a> Session<'a> {
         location: &'a mut Option<Location>,
         ranges: bool,
     ) -> SessionResult<SessionEnd> {
-        let limit = if ranges {
-            order.shared.options.range
-        } else {
-            u64::MAX
+        let limit = match ranges {
+            true => order.shared.options.range,
+            false => u64::MAX,
+        };
+        let mut request = FirstRequest {
+            shared: &order.shared,
+            item: &order.item,
+            location: &mut *location,
         };
         let mut retry = Retry::default();
-        let shared = &order.shared;
-        let item = &order.item;
         let (object, state, first) = match earlier::load(&order.partial)? {
-            Some(left) => {
-                let object = left.object.clone();
-                let first = match left.pieces().take(limit) {
-                    Some(range) => {
-                        let known = Some(&object);
-                        Some(first_answer(shared, item, location, range, known, &mut retry).await?)
-                    }
+            Some((object, state)) => {
+                let first = match state.pieces.clone().take(limit) {
+                    Some(range) => Some(request.answer(range, Some(&object), &mut retry).await?),
                     None => None,
                 };
                 check_md5(order, &object)?;
-                (object, left.open(), first)
+                (object, state, first)
             }
             None => {
                 let range = first_range(order, limit);
-                let first = first_answer(shared, item, location, range, None, &mut retry).await?;
+                let first = request.answer(range, None, &mut retry).await?;
                 let object = first.0.object.clone();
                 check_md5(order, &object)?;
                 order.require_space(order.needed(&object))?;
@@ -144,14 +142,10 @@ impl<'a> Session<'a> {
         order
             .progress
             .add_bytes(object.total - pieces.missing_bytes());
-        let digester = match order.ranges {
-            Some(_) => None,
-            None => {
-                let file = Arc::clone(&order.partial.file);
-                let (total, records) = (object.total, &state.records);
-                Some(Digester::new(file, total, state.size, records))
-            }
-        };
+        let digester = order.ranges.is_none().then(|| {
+            let file = Arc::clone(&order.partial.file);
+            Digester::new(file, object.total, state.size, &state.records)
+        });
         let options = &order.shared.options;
         let has_served = Arc::new(AtomicBool::new(first.is_some()));
         let mut session = Session {
@@ -329,11 +323,8 @@ impl<'a> Session<'a> {
         self.rereads += 1;
         if self.rereads > MAX_REREADS && self.pieces.missing_bytes() == 0 {
             let path = self.order.partial.path.clone();
-            return Err(FetchError::Disk {
-                path,
-                offset: range.start,
-            }
-            .into());
+            let offset = range.start;
+            return Err(FetchError::Disk { path, offset }.into());
         }
         self.pieces.set_missing(piece);
         let bytes = range.end - range.start;
@@ -352,14 +343,14 @@ impl<'a> Session<'a> {
         }
         let trouble = match ended.result {
             Ok(()) => return Ok(()),
-            Err(ConnectionError::Changed) => return Err(SessionStop::End(SessionEnd::Changed)),
-            Err(ConnectionError::Fatal(error)) => {
+            Err(AnswerFailure::Changed) => return Err(SessionStop::End(SessionEnd::Changed)),
+            Err(AnswerFailure::Refused(error)) => {
                 return Err(error.needing(self.pieces.missing_bytes()).into());
             }
-            Err(ConnectionError::Trouble(trouble)) if self.whole => {
+            Err(AnswerFailure::Trouble(trouble)) if self.whole => {
                 return Err(SessionStop::End(SessionEnd::StartOver(trouble)));
             }
-            Err(ConnectionError::Trouble(trouble)) => trouble,
+            Err(AnswerFailure::Trouble(trouble)) => trouble,
         };
         if matches!(trouble, Trouble::Address { .. }) {
             if ended.address < self.address {

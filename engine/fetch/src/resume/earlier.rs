@@ -6,13 +6,6 @@ use crate::resume::partial::Partial;
 use crate::resume::pieces::{Pieces, max_bytes};
 use crate::wire::identity::Identity;
 
-/// A partial file with a matching map.
-pub(crate) struct EarlierDownload {
-    pub(crate) object: Identity,
-    map: Map,
-    known: MapContent,
-}
-
 /// The state with which a session starts.
 pub(crate) struct State {
     pub(crate) map: Map,
@@ -23,9 +16,9 @@ pub(crate) struct State {
     pub(crate) records: Vec<(u32, u32)>,
 }
 
-/// Returns the state of an earlier session if it can be used. Its map must be valid, the file must have the length that
-/// the map records, and the server must be able to confirm that the object is still the same.
-pub(crate) fn load(partial: &Partial) -> Result<Option<EarlierDownload>, FetchError> {
+/// Returns the object and the state of an earlier session if they can be used. The map must be valid, the file must have
+/// the length that the map records, and the server must be able to confirm that the object is still the same.
+pub(crate) fn load(partial: &Partial) -> Result<Option<(Identity, State)>, FetchError> {
     let error = |cause| FetchError::io("read", &partial.map, cause);
     let Some((map, known)) = Map::open(&partial.map).map_err(error)? else {
         return Ok(None);
@@ -35,33 +28,26 @@ pub(crate) fn load(partial: &Partial) -> Result<Option<EarlierDownload>, FetchEr
         .metadata()
         .map_err(|cause| FetchError::io("examine", &partial.path, cause))?
         .len();
-    let total = known.object.total;
-    let fits = length == total && total <= max_bytes(known.piece) && known.object.can_be_verified();
-    Ok(fits.then(|| EarlierDownload {
-        object: known.object.clone(),
+    let MapContent {
+        object,
+        piece: size,
+        records,
+    } = known;
+    let total = object.total;
+    if length != total || total > max_bytes(size) || !object.can_be_verified() {
+        return Ok(None);
+    }
+    let mut pieces = Pieces::new(total, size);
+    for (piece, _) in &records {
+        pieces.set_done(usize::try_from(*piece).unwrap_or(usize::MAX));
+    }
+    let state = State {
         map,
-        known,
-    }))
-}
-
-impl EarlierDownload {
-    /// Returns the existing pieces.
-    pub(crate) fn pieces(&self) -> Pieces {
-        let mut pieces = Pieces::new(self.object.total, self.known.piece);
-        for (piece, _) in &self.known.records {
-            pieces.set_done(usize::try_from(*piece).unwrap_or(usize::MAX));
-        }
-        pieces
-    }
-
-    pub(crate) fn open(self) -> State {
-        State {
-            pieces: self.pieces(),
-            size: self.known.piece,
-            records: self.known.records,
-            map: self.map,
-        }
-    }
+        pieces,
+        size,
+        records,
+    };
+    Ok(Some((object, state)))
 }
 
 /// Sets the length of the partial file and creates an empty map.

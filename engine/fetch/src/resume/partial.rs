@@ -33,7 +33,8 @@ pub(crate) enum LockOutcome {
     Complete,
 }
 
-fn with_suffix(target: &Path, suffix: &str) -> PathBuf {
+/// Appends a suffix to the name of a file.
+pub(crate) fn with_suffix(target: &Path, suffix: &str) -> PathBuf {
     let mut name = target.as_os_str().to_owned();
     name.push(suffix);
     name.into()

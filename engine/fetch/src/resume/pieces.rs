@@ -21,7 +21,7 @@ enum Piece {
 }
 
 /// The pieces of a file of `total` bytes. All pieces have `size` bytes, except possibly the last one.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Pieces {
     total: u64,
     size: u64,

@@ -9,7 +9,7 @@ use crate::error::FetchError;
 use crate::trouble::Trouble;
 use crate::wire::api::{self, CallError, MAX_REDIRECTS, Message};
 use crate::wire::identity::{Identity, content_range};
-use crate::wire::location::{Expected, Location, follow};
+use crate::wire::location::{Expected, Location, follow, host};
 use crate::wire::send::send;
 use crate::wire::shared::Shared;
 use prep_core::units;
@@ -46,43 +46,171 @@ impl From<Trouble> for AnswerFailure {
     }
 }
 
-/// Requests `range`, whose end may exceed the length of the object. If `expected` is given, a different object is an
-/// error.
-pub(crate) async fn ask(
-    shared: &Shared,
-    location: &Location,
-    range: Range<u64>,
-    expected: Option<&Identity>,
-) -> Result<Answer, AnswerFailure> {
-    let mut message = location.message().clone();
-    // The object store must not receive anything but the signature.
-    let mut with_credentials = location.is_api();
-    for _ in 0..=MAX_REDIRECTS {
-        let host = crate::wire::location::host(&message.url);
-        let mut request = message
-            .request(&shared.client)
-            .header(RANGE, header(&range));
-        if with_credentials {
-            request = authorized(shared, request).await?;
-        }
-        if let Some(etag) = expected.and_then(|object| object.etag.as_ref()) {
-            request = request.header(IF_RANGE, etag);
-        }
-        let response = send(shared, request, host.clone(), range.start).await?;
-        if response.status().is_redirection() {
-            let to = response.headers().get(LOCATION);
-            let to = follow(&message.url, to.and_then(|to| to.to_str().ok()));
-            message = Message::get(to.map_err(AnswerFailure::Refused)?);
-            with_credentials = false;
-            continue;
-        }
-        return classify_answer(shared, location, response, host, &range, expected).await;
+impl From<FetchError> for AnswerFailure {
+    fn from(error: FetchError) -> AnswerFailure {
+        AnswerFailure::Refused(error)
     }
-    Err(AnswerFailure::Refused(FetchError::Redirect {
-        from: location.host(),
-        to: crate::wire::location::host(&message.url),
-        reason: "there are too many redirects",
-    }))
+}
+
+/// A request for some bytes of an object.
+pub(crate) struct RangeRequest<'a> {
+    pub(crate) location: &'a Location,
+    /// The requested bytes. The end may exceed the length of the object.
+    pub(crate) range: Range<u64>,
+    /// The object, if it is known. Then a different object is an error.
+    pub(crate) expected: Option<&'a Identity>,
+}
+
+impl RangeRequest<'_> {
+    /// Sends the request, follows redirects and verifies the answer.
+    pub(crate) async fn send(&self, shared: &Shared) -> Result<Answer, AnswerFailure> {
+        let mut message = self.location.message.clone();
+        // The object store must not receive anything but the signature.
+        let mut with_credentials = self.location.is_api();
+        for _ in 0..=MAX_REDIRECTS {
+            let mut request = message
+                .request(&shared.client)
+                .header(RANGE, header(&self.range));
+            if with_credentials {
+                request = authorized(shared, request).await?;
+            }
+            if let Some(etag) = self.expected.and_then(|object| object.etag.as_ref()) {
+                request = request.header(IF_RANGE, etag);
+            }
+            let response = send(shared, request, &message.url, self.range.start).await?;
+            if response.status().is_redirection() {
+                let to = response.headers().get(LOCATION);
+                let to = follow(&message.url, to.and_then(|to| to.to_str().ok()))?;
+                message = Message::get(to);
+                with_credentials = false;
+                continue;
+            }
+            return self.classify(shared, response, host(&message.url)).await;
+        }
+        Err(AnswerFailure::Refused(FetchError::Redirect {
+            from: self.location.host(),
+            to: host(&message.url),
+            reason: "there are too many redirects",
+        }))
+    }
+
+    async fn classify(
+        &self,
+        shared: &Shared,
+        response: Response,
+        host: String,
+    ) -> Result<Answer, AnswerFailure> {
+        let status = response.status();
+        let code = status.as_u16();
+        let kind = self.location.expected;
+        if status.is_success() && kind != Expected::Page && api::is_html(&response) {
+            let length = response.content_length();
+            let body = api::text_of(shared, response).await;
+            let length = length.unwrap_or(body.len() as u64);
+            return Err(AnswerFailure::Refused(FetchError::NotZip {
+                host,
+                got: format!("HTML, {}", units::bytes(length)),
+                expected: describe_expected(kind, self.expected),
+            }));
+        }
+        match status {
+            StatusCode::PARTIAL_CONTENT => self.part(response, host),
+            StatusCode::OK => self.whole(response, host),
+            StatusCode::RANGE_NOT_SATISFIABLE if self.expected.is_some() => {
+                Err(AnswerFailure::Changed)
+            }
+            // A new address may help: object stores answer requests with an expired address with any of these status codes.
+            StatusCode::BAD_REQUEST
+            | StatusCode::UNAUTHORIZED
+            | StatusCode::FORBIDDEN
+            | StatusCode::NOT_FOUND
+            | StatusCode::GONE
+                if self.location.is_renewable() =>
+            {
+                Err(Trouble::Address { host, code }.into())
+            }
+            StatusCode::NOT_FOUND | StatusCode::GONE => {
+                Err(AnswerFailure::Refused(FetchError::NoFile {
+                    path: self.location.message.url.path().to_owned(),
+                    host,
+                    code,
+                }))
+            }
+            _ if api::is_temporary(status) || status == StatusCode::RANGE_NOT_SATISFIABLE => {
+                Err(api::trouble_of(&response, host).into())
+            }
+            // The body is not shown, because it may quote the signed request.
+            _ => Err(AnswerFailure::Refused(FetchError::Refused {
+                host,
+                code,
+                message: String::new(),
+            })),
+        }
+    }
+
+    fn part(&self, response: Response, host: String) -> Result<Answer, AnswerFailure> {
+        let requested = &self.range;
+        let other = |what: String| {
+            let host = host.clone();
+            AnswerFailure::Trouble(Trouble::OtherRange { host, what })
+        };
+        let Some((range, total)) = content_range(response.headers()) else {
+            let value = response.headers().get(CONTENT_RANGE);
+            return Err(other(format!(
+                "206 with Content-Range {:?}",
+                value.and_then(|value| value.to_str().ok()).unwrap_or("")
+            )));
+        };
+        let object = Identity::from_headers(response.headers(), total);
+        if self
+            .expected
+            .is_some_and(|expected| !expected.agrees(&object))
+        {
+            return Err(AnswerFailure::Changed);
+        }
+        if range.start != requested.start || range.end > requested.end {
+            return Err(other(format!(
+                "bytes {}-{} for bytes {}-{}",
+                range.start,
+                range.end - 1,
+                requested.start,
+                requested.end - 1
+            )));
+        }
+        let length = range.end - range.start;
+        match response.content_length() {
+            Some(announced) if announced != length => {
+                Err(other(format!("{announced} bytes for {length}")))
+            }
+            _ => Ok(Answer {
+                response,
+                host,
+                expected: self.location.expected,
+                object,
+                range,
+                is_complete: false,
+            }),
+        }
+    }
+
+    fn whole(&self, response: Response, host: String) -> Result<Answer, AnswerFailure> {
+        let Some(total) = response.content_length() else {
+            return Err(AnswerFailure::Refused(FetchError::NoLength { host }));
+        };
+        let object = Identity::from_headers(response.headers(), total);
+        match self.expected {
+            Some(expected) if !expected.agrees(&object) => Err(AnswerFailure::Changed),
+            Some(_) => Err(Trouble::RangeIgnored { host }.into()),
+            None => Ok(Answer {
+                response,
+                host,
+                expected: self.location.expected,
+                object,
+                range: 0..total,
+                is_complete: true,
+            }),
+        }
+    }
 }
 
 /// Adds credentials to a request, if it goes to the API.
@@ -92,10 +220,8 @@ async fn authorized(
 ) -> Result<reqwest::RequestBuilder, AnswerFailure> {
     match api::authorize(shared, request, None).await {
         Ok((request, _)) => Ok(request),
-        Err(CallError::Trouble(trouble, _)) => Err(AnswerFailure::Trouble(trouble)),
-        Err(CallError::Fatal(error) | CallError::Absent(error)) => {
-            Err(AnswerFailure::Refused(error))
-        }
+        Err(CallError::Trouble(trouble, _)) => Err(trouble.into()),
+        Err(CallError::Fatal(error) | CallError::Absent(error)) => Err(error.into()),
     }
 }
 
@@ -104,70 +230,6 @@ fn header(range: &Range<u64>) -> String {
     match range.end {
         u64::MAX => format!("bytes={}-", range.start),
         end => format!("bytes={}-{}", range.start, end - 1),
-    }
-}
-
-async fn classify_answer(
-    shared: &Shared,
-    location: &Location,
-    response: Response,
-    host: String,
-    requested: &Range<u64>,
-    expected: Option<&Identity>,
-) -> Result<Answer, AnswerFailure> {
-    let status = response.status();
-    let code = status.as_u16();
-    let kind = location.expected();
-    if status.is_success() && kind != Expected::Page && api::is_html(&response) {
-        let length = response.content_length();
-        let body = api::text_of(shared, response).await;
-        let length = length.unwrap_or(body.len() as u64);
-        return Err(AnswerFailure::Refused(FetchError::NotZip {
-            host,
-            got: format!("HTML, {}", units::bytes(length)),
-            expected: describe_expected(kind, expected),
-        }));
-    }
-    let usable = |answer: Answer| Answer {
-        expected: kind,
-        ..answer
-    };
-    match status {
-        StatusCode::PARTIAL_CONTENT => part(response, host, requested, expected).map(usable),
-        StatusCode::OK => whole(response, host, expected).map(usable),
-        StatusCode::RANGE_NOT_SATISFIABLE if expected.is_some() => Err(AnswerFailure::Changed),
-        // A new address may help: object stores answer requests with an expired address with any of these status codes.
-        StatusCode::BAD_REQUEST
-        | StatusCode::UNAUTHORIZED
-        | StatusCode::FORBIDDEN
-        | StatusCode::NOT_FOUND
-        | StatusCode::GONE
-            if location.is_renewable() =>
-        {
-            Err(Trouble::Address { host, code }.into())
-        }
-        StatusCode::NOT_FOUND | StatusCode::GONE => {
-            Err(AnswerFailure::Refused(FetchError::NoFile {
-                path: location.url().path().to_owned(),
-                host,
-                code,
-            }))
-        }
-        _ if api::is_temporary(status) || status == StatusCode::RANGE_NOT_SATISFIABLE => {
-            let retry_after = api::requested_pause(&response);
-            Err(Trouble::Status {
-                host,
-                code,
-                retry_after,
-            }
-            .into())
-        }
-        // The body is not shown, because it may quote the signed request.
-        _ => Err(AnswerFailure::Refused(FetchError::Refused {
-            host,
-            code,
-            message: String::new(),
-        })),
     }
 }
 
@@ -180,74 +242,5 @@ pub(crate) fn describe_expected(kind: Expected, expected: Option<&Identity>) -> 
     match expected {
         Some(object) => format!("{what}, {}", units::bytes(object.total)),
         None => what.into(),
-    }
-}
-
-fn part(
-    response: Response,
-    host: String,
-    requested: &Range<u64>,
-    expected: Option<&Identity>,
-) -> Result<Answer, AnswerFailure> {
-    let other = |what: String| {
-        let host = host.clone();
-        AnswerFailure::Trouble(Trouble::OtherRange { host, what })
-    };
-    let Some((range, total)) = content_range(response.headers()) else {
-        let value = response.headers().get(CONTENT_RANGE);
-        return Err(other(format!(
-            "206 with Content-Range {:?}",
-            value.and_then(|value| value.to_str().ok()).unwrap_or("")
-        )));
-    };
-    let object = Identity::from_headers(response.headers(), total);
-    if expected.is_some_and(|expected| !expected.agrees(&object)) {
-        return Err(AnswerFailure::Changed);
-    }
-    if range.start != requested.start || range.end > requested.end {
-        return Err(other(format!(
-            "bytes {}-{} for bytes {}-{}",
-            range.start,
-            range.end - 1,
-            requested.start,
-            requested.end - 1
-        )));
-    }
-    let length = range.end - range.start;
-    match response.content_length() {
-        Some(announced) if announced != length => {
-            Err(other(format!("{announced} bytes for {length}")))
-        }
-        _ => Ok(Answer {
-            response,
-            host,
-            expected: Expected::Anything,
-            object,
-            range,
-            is_complete: false,
-        }),
-    }
-}
-
-fn whole(
-    response: Response,
-    host: String,
-    expected: Option<&Identity>,
-) -> Result<Answer, AnswerFailure> {
-    let Some(total) = response.content_length() else {
-        return Err(AnswerFailure::Refused(FetchError::NoLength { host }));
-    };
-    let object = Identity::from_headers(response.headers(), total);
-    match expected {
-        Some(expected) if !expected.agrees(&object) => Err(AnswerFailure::Changed),
-        Some(_) => Err(Trouble::RangeIgnored { host }.into()),
-        None => Ok(Answer {
-            response,
-            host,
-            expected: Expected::Anything,
-            object,
-            range: 0..total,
-            is_complete: true,
-        }),
     }
 }

@@ -1,6 +1,7 @@
 //! Identifies the object that an answer contains.
 
 use base64::Engine as _;
+use prep_cache::hex;
 use reqwest::header::{CONTENT_RANGE, ETAG, HeaderMap};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
@@ -55,7 +56,7 @@ fn md5(headers: &HeaderMap) -> Option<String> {
         .decode(encoded)
         .ok()
         .filter(|sum| sum.len() == 16)?;
-    Some(sum.iter().map(|byte| format!("{byte:02x}")).collect())
+    Some(hex(&sum))
 }
 
 /// Parses `Content-Range: bytes 0-99/1000`. Returns the range with an exclusive end, and the length of the entire

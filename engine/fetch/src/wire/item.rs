@@ -5,7 +5,8 @@ use std::fmt;
 use reqwest::Url;
 
 use crate::error::FetchError;
-use crate::wire::location::{Expected, Location, host, is_private};
+use crate::wire::api::Message;
+use crate::wire::location::{Expected, Location, LocationKind, is_private};
 
 /// A bundle of Kaggle, a file of a competition, or a file at a URL.
 #[derive(Clone, PartialEq, Eq)]
@@ -40,7 +41,11 @@ impl Item {
         }
         Ok(Item::File {
             name: name.to_owned(),
-            location: Location::of_file(parsed, Expected::from_name(name)),
+            location: Location {
+                message: Message::get(parsed),
+                expected: Expected::from_name(name),
+                kind: LocationKind::Permanent,
+            },
         })
     }
 
@@ -50,7 +55,7 @@ impl Item {
             Item::Bundle(id) => id.clone(),
             // Names of competitions contain no slash, and URLs do not begin with a slash, so this key is unique.
             Item::Member { id, file } => format!("/{id}/{file}"),
-            Item::File { location, .. } => location.url().to_string(),
+            Item::File { location, .. } => location.message.url.to_string(),
         }
     }
 
@@ -58,7 +63,7 @@ impl Item {
     pub(crate) fn owner(&self) -> String {
         match self {
             Item::Bundle(_) | Item::Member { .. } => "Kaggle".to_owned(),
-            Item::File { location, .. } => host(&location.url()),
+            Item::File { location, .. } => location.host(),
         }
     }
 
@@ -67,7 +72,7 @@ impl Item {
     pub(crate) fn is_private(&self) -> bool {
         match self {
             Item::Bundle(_) | Item::Member { .. } => true,
-            Item::File { location, .. } => is_private(&location.url()),
+            Item::File { location, .. } => is_private(&location.message.url),
         }
     }
 
@@ -82,7 +87,7 @@ impl Item {
             Item::Bundle(_) => Expected::Zip,
             // Kaggle may send a file as it is, or in a zip archive.
             Item::Member { .. } => Expected::Anything,
-            Item::File { location, .. } => location.expected(),
+            Item::File { location, .. } => location.expected,
         }
     }
 }

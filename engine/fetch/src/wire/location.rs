@@ -35,14 +35,15 @@ impl Expected {
 /// host is ever printed.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Location {
-    message: Message,
-    expected: Expected,
-    kind: Kind,
+    /// The request for the bytes, without credentials.
+    pub(crate) message: Message,
+    pub(crate) expected: Expected,
+    pub(crate) kind: LocationKind,
 }
 
 /// The source of a location.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+pub(crate) enum LocationKind {
     /// An address that the API signed. If it is rejected, the API signs a new one.
     Signed,
     /// The API itself, which sends the bytes to authenticated users.
@@ -52,54 +53,14 @@ enum Kind {
 }
 
 impl Location {
-    /// Creates a signed location.
-    pub(crate) fn signed(url: Url, expected: Expected) -> Location {
-        Location {
-            message: Message::get(url),
-            expected,
-            kind: Kind::Signed,
-        }
-    }
-
-    /// Creates the location of an API call whose response is the file itself.
-    pub(crate) fn of_api(message: Message, expected: Expected) -> Location {
-        Location {
-            message,
-            expected,
-            kind: Kind::Api,
-        }
-    }
-
-    /// Creates a permanent location.
-    pub(crate) fn of_file(url: Url, expected: Expected) -> Location {
-        Location {
-            message: Message::get(url),
-            expected,
-            kind: Kind::Permanent,
-        }
-    }
-
-    pub(crate) fn url(&self) -> Url {
-        self.message.url.clone()
-    }
-
-    /// Returns the request for the bytes, without credentials.
-    pub(crate) fn message(&self) -> &Message {
-        &self.message
-    }
-
-    pub(crate) fn expected(&self) -> Expected {
-        self.expected
-    }
-
     /// Returns whether the API can provide a new address if this one is rejected.
     pub(crate) fn is_renewable(&self) -> bool {
-        self.kind != Kind::Permanent
+        self.kind != LocationKind::Permanent
     }
 
     /// Returns whether the request needs credentials.
     pub(crate) fn is_api(&self) -> bool {
-        self.kind == Kind::Api
+        self.kind == LocationKind::Api
     }
 
     pub(crate) fn host(&self) -> String {
@@ -180,7 +141,11 @@ mod tests {
                 assert!(!format!("{error}{error:?}").contains("Signature"));
             }
         }
-        let shown = format!("{:?}", Location::signed(from, Expected::Zip));
-        assert_eq!(shown, "Location(a.example)");
+        let location = Location {
+            message: Message::get(from),
+            expected: Expected::Zip,
+            kind: LocationKind::Signed,
+        };
+        assert_eq!(format!("{location:?}"), "Location(a.example)");
     }
 }

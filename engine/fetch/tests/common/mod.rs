@@ -2,14 +2,15 @@
 #![allow(dead_code, reason = "each test file uses a part")]
 #![allow(clippy::unwrap_used, reason = "helpers of tests may panic")]
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use prep_cache::{Digest, Store};
 use prep_core::{Cancel, Context, RunLimits, Source, StepError, Value};
 use prep_fault_server::{Bundle, Fault, FaultServer, KEY, USERNAME};
 use prep_fetch::{
-    DownloadOptions, FetchError, KaggleBundle, KaggleCredentials, Network, RemoteZip, Secret,
+    DownloadOptions, FetchError, KaggleBundle, KaggleCredentials, Network, RemoteZip, SearchPath,
+    Secret,
 };
 use tempfile::TempDir;
 
@@ -90,7 +91,7 @@ impl Fixture {
     }
 
     pub fn source(&self, md5: Option<&str>) -> KaggleBundle {
-        KaggleBundle::new(ID, ID, &self.data(), &[], md5, self.network.clone())
+        KaggleBundle::new(ID, search(ID, &self.data()), md5, self.network.clone())
     }
 
     pub fn run(&self, md5: Option<&str>) -> Result<Value, StepError> {
@@ -127,6 +128,15 @@ impl Fixture {
             .map(|entry| entry.unwrap().file_name())
             .collect();
         assert_eq!(names.len(), 1, "{names:?}");
+    }
+}
+
+/// Returns a search only in the data directory.
+pub fn search<'a>(id: &'a str, data: &'a Path) -> SearchPath<'a> {
+    SearchPath {
+        id,
+        directories: &[],
+        data,
     }
 }
 

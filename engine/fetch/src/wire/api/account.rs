@@ -6,7 +6,7 @@ use reqwest::header::DATE;
 use serde::Deserialize;
 
 use crate::error::FetchError;
-use crate::wire::api::ask::{CallError, Reply, ask};
+use crate::wire::api::ask::ask;
 use crate::wire::api::body::text_of;
 use crate::wire::api::calls::Call;
 use crate::wire::location::host;
@@ -35,29 +35,18 @@ struct Hello {
 /// # Errors
 /// Same as for [`ask`], including [`FetchError::Unauthorised`] if the credentials are rejected.
 pub(crate) async fn account(shared: &Shared) -> Result<Account, FetchError> {
-    ask(
-        shared,
-        Call::Hello,
-        Retry::default(),
-        async |reply| match reply {
-            Reply::Answer(answer, message) => {
-                let date = answer
-                    .headers()
-                    .get(DATE)
-                    .and_then(|date| date.to_str().ok());
-                let server_time = date.and_then(|date| httpdate::parse_http_date(date).ok());
-                let text = text_of(shared, answer).await;
-                let hello: Hello = serde_json::from_str(&text).unwrap_or_default();
-                Ok(Account {
-                    user: hello.user_name.filter(|user| !user.is_empty()),
-                    server_time,
-                    host: host(&message.url),
-                })
-            }
-            Reply::Elsewhere(url) => Err(CallError::Fatal(FetchError::Unexpected {
-                host: host(&url),
-            })),
-        },
-    )
+    ask(shared, Call::Hello, Retry::default(), async |reply| {
+        let (answer, message) = reply.answer()?;
+        let date = answer.headers().get(DATE);
+        let date = date.and_then(|date| date.to_str().ok());
+        let server_time = date.and_then(|date| httpdate::parse_http_date(date).ok());
+        let text = text_of(shared, answer).await;
+        let hello: Hello = serde_json::from_str(&text).unwrap_or_default();
+        Ok(Account {
+            user: hello.user_name.filter(|user| !user.is_empty()),
+            server_time,
+            host: host(&message.url),
+        })
+    })
     .await
 }

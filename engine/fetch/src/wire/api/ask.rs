@@ -1,19 +1,18 @@
 //! Makes one API call: tries both protocols, follows redirects between Kaggle's hosts, and classifies the answer.
 
 use reqwest::header::LOCATION;
-use reqwest::{RequestBuilder, Response, StatusCode, Url};
+use reqwest::{Response, StatusCode, Url};
 
 use crate::credentials::KaggleCredentials;
 use crate::error::FetchError;
 use crate::message;
 use crate::trouble::Trouble;
 use crate::wire::api::authorize::authorize;
-use crate::wire::api::body::{is_html, is_temporary, requested_pause, text_of};
+use crate::wire::api::body::{is_html, is_temporary, text_of, trouble_of};
 use crate::wire::api::calls::{Call, Message};
-use crate::wire::api::endpoint::Protocol;
 use crate::wire::location::{follow, host};
 use crate::wire::retry::{Retry, RetryAction};
-use crate::wire::send;
+use crate::wire::send::send;
 use crate::wire::shared::Shared;
 use prep_core::units;
 use tokio::time::sleep;
@@ -29,6 +28,16 @@ pub(crate) enum Reply {
     Answer(Response, Message),
 }
 
+impl Reply {
+    /// Returns the answer of a call that is never redirected.
+    pub(crate) fn answer(self) -> Result<(Response, Message), CallError> {
+        match self {
+            Reply::Answer(answer, message) => Ok((answer, message)),
+            Reply::Elsewhere(url) => Err(CallError::unexpected(&url)),
+        }
+    }
+}
+
 /// The reason why there is no successful answer.
 #[derive(Debug)]
 pub(crate) enum CallError {
@@ -40,6 +49,11 @@ pub(crate) enum CallError {
 }
 
 impl CallError {
+    /// Returns the error for an answer from `url` that has no known form.
+    pub(crate) fn unexpected(url: &Url) -> CallError {
+        CallError::Fatal(FetchError::Unexpected { host: host(url) })
+    }
+
     /// Returns whether the other protocol may work.
     fn may_be_of_protocol(&self) -> bool {
         matches!(
@@ -83,29 +97,23 @@ async fn attempt_with_both_protocols<T>(
     read: &impl AsyncFn(Reply) -> Result<T, CallError>,
 ) -> Result<T, CallError> {
     let first = shared.endpoint.preferred();
-    let try_protocol = async |protocol| match attempt(shared, protocol, call).await {
-        Some(Ok(reply)) => Some(read(reply).await),
-        Some(Err(problem)) => Some(Err(problem)),
-        None => None,
+    let try_protocol = async |protocol| {
+        let message = call.message(&shared.endpoint, protocol);
+        read(follow_redirects(shared, message, call).await?).await
     };
     let problem = match try_protocol(first).await {
-        None => None,
-        Some(Err(problem)) if problem.may_be_of_protocol() => Some(problem),
-        Some(ended) => return ended,
+        Err(problem) if problem.may_be_of_protocol() => problem,
+        ended => return ended,
     };
-    match (try_protocol(first.alternative()).await, problem) {
+    match try_protocol(first.alternative()).await {
         // If neither protocol exists, the error of the preferred protocol is reported.
-        (Some(Err(other)), Some(problem)) if other.may_be_of_protocol() => Err(problem),
-        (Some(ended), Some(_)) if is_of_api(&ended) => {
+        Err(other) if other.may_be_of_protocol() => Err(problem),
+        ended if is_of_api(&ended) => {
             shared.endpoint.prefer(first.alternative());
             ended
         }
-        (Some(_), Some(problem @ CallError::Absent(_))) => Err(problem),
-        (Some(ended), _) => ended,
-        (None, Some(problem)) => Err(problem),
-        (None, None) => Err(CallError::Fatal(FetchError::Setup {
-            cause: "the endpoint has no path".into(),
-        })),
+        _ if matches!(problem, CallError::Absent(_)) => Err(problem),
+        ended => ended,
     }
 }
 
@@ -124,16 +132,6 @@ fn is_of_api<T>(ended: &Result<T, CallError>) -> bool {
     }
 }
 
-/// Makes one attempt with one protocol. Returns `None` if the endpoint is not a URL with a path.
-async fn attempt(
-    shared: &Shared,
-    protocol: Protocol,
-    call: Call<'_>,
-) -> Option<Result<Reply, CallError>> {
-    let message = call.message(&shared.endpoint, protocol)?;
-    Some(follow_redirects(shared, message, call).await)
-}
-
 async fn follow_redirects(
     shared: &Shared,
     mut message: Message,
@@ -143,7 +141,7 @@ async fn follow_redirects(
     for _ in 0..=MAX_REDIRECTS {
         let request = message.request(&shared.client);
         let (request, token) = authorize(shared, request, rejected.as_ref()).await?;
-        let answer = send(shared, request, &message.url).await;
+        let answer = send(shared, request, &message.url, 0).await;
         let answer = answer.map_err(|trouble| CallError::Trouble(trouble, String::new()))?;
         let status = answer.status();
         // The login may have been revoked, or the clock may be wrong. A new token may help, so one is requested once.
@@ -207,7 +205,7 @@ async fn classify_answer(
     if status.is_success() {
         return Ok(Reply::Answer(answer, message));
     }
-    let retry_after = requested_pause(&answer);
+    let trouble = trouble_of(&answer, host.clone());
     let text = text_of(shared, answer).await;
     let found = shared.credentials().map_err(CallError::Fatal)?;
     let message = message::of_api(&text, &found.credentials);
@@ -225,29 +223,12 @@ async fn classify_answer(
         }
         403 if mentions("rules") => FetchError::RulesNotAccepted { id },
         403 => FetchError::Forbidden { id, message },
-        404 if id.is_empty() => {
-            let code = 404;
-            return Err(CallError::Absent(FetchError::Refused {
-                host,
-                code,
-                message,
-            }));
+        404 if !id.is_empty() => {
+            let error = FetchError::NoSuchCompetition { id, message };
+            return Err(CallError::Absent(error));
         }
-        404 => {
-            return Err(CallError::Absent(FetchError::NoSuchCompetition {
-                id,
-                message,
-            }));
-        }
-        code if is_temporary(status) => {
-            let trouble = Trouble::Status {
-                host,
-                code,
-                retry_after,
-            };
-            return Err(CallError::Trouble(trouble, message));
-        }
-        code @ (405 | 410 | 501) => {
+        _ if is_temporary(status) => return Err(CallError::Trouble(trouble, message)),
+        code @ (404 | 405 | 410 | 501) => {
             return Err(CallError::Absent(FetchError::Refused {
                 host,
                 code,
@@ -260,13 +241,4 @@ async fn classify_answer(
             message,
         },
     }))
-}
-
-/// Sends a request to the API.
-pub(crate) async fn send(
-    shared: &Shared,
-    request: RequestBuilder,
-    url: &Url,
-) -> Result<Response, Trouble> {
-    send::send(shared, request, host(url), 0).await
 }

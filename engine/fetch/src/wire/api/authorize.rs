@@ -9,11 +9,11 @@ use crate::credentials::{KaggleCredentials, Login, parts};
 use crate::error::FetchError;
 use crate::message;
 use crate::secret::Secret;
-use crate::trouble::Trouble;
-use crate::wire::api::ask::{self, CallError};
-use crate::wire::api::body::{is_temporary, requested_pause, text_of};
+use crate::wire::api::ask::CallError;
+use crate::wire::api::body::{is_temporary, text_of, trouble_of};
 use crate::wire::api::calls::Call;
 use crate::wire::location::host;
+use crate::wire::send::send;
 use crate::wire::shared::Shared;
 
 /// Adds the credentials to a request. `rejected` is a login's token that the API rejected. It is not sent again.
@@ -67,13 +67,12 @@ struct NewToken {
 }
 
 async fn renew(shared: &Shared, login: &Login) -> Result<Secret, CallError> {
-    let path = || login.path().to_path_buf();
+    let expired = |message| {
+        let path = login.path().to_path_buf();
+        CallError::Fatal(FetchError::LoginExpired { path, message })
+    };
     let Some(refresh_token) = login.refresh_token() else {
-        let message = String::new();
-        return Err(CallError::Fatal(FetchError::LoginExpired {
-            path: path(),
-            message,
-        }));
+        return Err(expired(String::new()));
     };
     let call = Call::AccessToken {
         refresh_token: refresh_token.expose(),
@@ -81,11 +80,9 @@ async fn renew(shared: &Shared, login: &Login) -> Result<Secret, CallError> {
     let first = shared.endpoint.preferred();
     let mut last = None;
     for protocol in [first, first.alternative()] {
-        let Some(message) = call.message(&shared.endpoint, protocol) else {
-            continue;
-        };
-        let url = message.url.clone();
-        let answer = match ask::send(shared, message.request(&shared.client), &url).await {
+        let message = call.message(&shared.endpoint, protocol);
+        let request = message.request(&shared.client);
+        let answer = match send(shared, request, &message.url, 0).await {
             Ok(answer) => answer,
             Err(trouble) => {
                 last.get_or_insert(CallError::Trouble(trouble, String::new()));
@@ -93,7 +90,7 @@ async fn renew(shared: &Shared, login: &Login) -> Result<Secret, CallError> {
             }
         };
         let status = answer.status();
-        let retry_after = requested_pause(&answer);
+        let trouble = trouble_of(&answer, host(&message.url));
         let text = text_of(shared, answer).await;
         let now = shared.options.clock.now();
         if status.is_success()
@@ -105,28 +102,12 @@ async fn renew(shared: &Shared, login: &Login) -> Result<Secret, CallError> {
         }
         let message = message::of_api(&text, &KaggleCredentials::Login(login.clone()));
         if is_temporary(status) {
-            let (host, code) = (host(&url), status.as_u16());
-            let trouble = Trouble::Status {
-                host,
-                code,
-                retry_after,
-            };
             return Err(CallError::Trouble(trouble, message));
         }
-        let rejected = FetchError::LoginExpired {
-            path: path(),
-            message,
-        };
         match status.as_u16() {
-            404 | 405 | 410 | 501 => last = Some(CallError::Fatal(rejected)),
-            _ => return Err(CallError::Fatal(rejected)),
+            404 | 405 | 410 | 501 => last = Some(expired(message)),
+            _ => return Err(expired(message)),
         }
     }
-    let message = String::new();
-    Err(last.unwrap_or_else(|| {
-        CallError::Fatal(FetchError::LoginExpired {
-            path: path(),
-            message,
-        })
-    }))
+    Err(last.unwrap_or_else(|| expired(String::new())))
 }

@@ -1,11 +1,12 @@
 //! Reads responses as text.
 
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 use reqwest::header::{CONTENT_TYPE, RETRY_AFTER};
 use reqwest::{Response, StatusCode};
 use tokio::time::timeout;
 
+use crate::trouble::Trouble;
 use crate::wire::backoff;
 use crate::wire::shared::Shared;
 
@@ -29,9 +30,15 @@ pub(crate) fn is_of_type(answer: &Response, media_type: &str) -> bool {
         .is_some_and(|found| found.to_ascii_lowercase().starts_with(media_type))
 }
 
-pub(crate) fn requested_pause(answer: &Response) -> Option<Duration> {
-    let value = answer.headers().get(RETRY_AFTER)?.to_str().ok()?;
-    backoff::retry_after(value, SystemTime::now())
+/// Returns the failure for an answer with a temporary status, with the pause that the server requests.
+pub(crate) fn trouble_of(answer: &Response, host: String) -> Trouble {
+    let value = answer.headers().get(RETRY_AFTER);
+    let value = value.and_then(|value| value.to_str().ok());
+    Trouble::Status {
+        host,
+        code: answer.status().as_u16(),
+        retry_after: value.and_then(|value| backoff::retry_after(value, SystemTime::now())),
+    }
 }
 
 /// Reads the beginning of a body as text, for at most the stall timeout. The timeout covers the entire text. Otherwise

@@ -57,18 +57,17 @@ impl Message {
 }
 
 impl Call<'_> {
-    /// Returns the request of the call in a protocol. `None` if the endpoint is not a URL with a path.
-    pub(crate) fn message(&self, endpoint: &Endpoint, protocol: Protocol) -> Option<Message> {
+    /// Returns the request of the call in a protocol.
+    pub(crate) fn message(&self, endpoint: &Endpoint, protocol: Protocol) -> Message {
         let mut url = endpoint.base(protocol).clone();
         let body = match protocol {
             Protocol::Rpc => {
                 let (service, method, body) = self.method();
-                url.path_segments_mut().ok()?.extend([service, method]);
+                extend(&mut url, [service, method]);
                 Some(body)
             }
             Protocol::Rest => {
-                // A slash in a file's name is encoded as %2F.
-                url.path_segments_mut().ok()?.extend(self.path());
+                extend(&mut url, self.path());
                 if let Call::Files { page, .. } = self {
                     let mut query = url.query_pairs_mut();
                     query.append_pair("pageSize", &PAGE_SIZE.to_string());
@@ -81,7 +80,7 @@ impl Call<'_> {
             }
         };
         let body = body.map(|body| body.to_string());
-        Some(Message { url, body })
+        Message { url, body }
     }
 
     /// Returns the service, the method, and the JSON body.
@@ -144,6 +143,14 @@ impl Call<'_> {
     }
 }
 
+/// Appends segments to the path of a URL. A slash in a segment is encoded as %2F. All endpoints are http or https URLs,
+/// so they have a path.
+fn extend<'a>(url: &mut Url, segments: impl IntoIterator<Item = &'a str>) {
+    if let Ok(mut path) = url.path_segments_mut() {
+        path.extend(segments);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -158,7 +165,7 @@ mod tests {
                 Call::Bundle("spooky"),
                 format!("{service}/DownloadDataFiles"),
                 r#"{"competitionName":"spooky"}"#,
-                Some(format!("{rest}/competitions/data/download-all/spooky")),
+                format!("{rest}/competitions/data/download-all/spooky"),
             ),
             (
                 Call::File {
@@ -167,24 +174,22 @@ mod tests {
                 },
                 format!("{service}/DownloadDataFile"),
                 r#"{"competitionName":"spooky","fileName":"a b/c.csv"}"#,
-                Some(format!(
-                    "{rest}/competitions/data/download/spooky/a%20b%2Fc.csv"
-                )),
+                format!("{rest}/competitions/data/download/spooky/a%20b%2Fc.csv"),
             ),
             (
                 Call::Hello,
                 "https://api.kaggle.com/v1/api.v1.DiagnosticsService/Hello".to_owned(),
                 "{}",
-                Some(format!("{rest}/competitions/list")),
+                format!("{rest}/competitions/list"),
             ),
         ] {
-            let message = call.message(&endpoint, Protocol::Rpc).unwrap();
+            let message = call.message(&endpoint, Protocol::Rpc);
             assert_eq!(
                 (message.url.as_str(), message.body.as_deref()),
                 (&*rpc, Some(body))
             );
             let message = call.message(&endpoint, Protocol::Rest);
-            assert_eq!(message.map(|message| message.url.to_string()), get);
+            assert_eq!(message.url.as_str(), get);
         }
     }
 }

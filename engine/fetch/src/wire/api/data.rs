@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use crate::error::FetchError;
-use crate::wire::api::ask::{CallError, Reply, ask};
+use crate::wire::api::ask::{CallError, ask};
 use crate::wire::api::body::text_of;
 use crate::wire::api::calls::Call;
 use crate::wire::retry::Retry;
@@ -117,23 +117,12 @@ pub(crate) async fn summary(shared: &Shared, id: &str) -> Result<DataSummary, Fe
 }
 
 /// Makes a call whose answer is JSON.
-pub(crate) async fn json<T: DeserializeOwned>(
-    shared: &Shared,
-    call: Call<'_>,
-) -> Result<T, FetchError> {
-    ask(shared, call, Retry::default(), async |reply| match reply {
-        Reply::Answer(answer, message) => {
-            let text = text_of(shared, answer).await;
-            // The parser's message is dropped, because it may quote the response.
-            serde_json::from_str(&text).map_err(|_| {
-                CallError::Fatal(FetchError::Unexpected {
-                    host: crate::wire::location::host(&message.url),
-                })
-            })
-        }
-        Reply::Elsewhere(url) => Err(CallError::Fatal(FetchError::Unexpected {
-            host: crate::wire::location::host(&url),
-        })),
+async fn json<T: DeserializeOwned>(shared: &Shared, call: Call<'_>) -> Result<T, FetchError> {
+    ask(shared, call, Retry::default(), async |reply| {
+        let (answer, message) = reply.answer()?;
+        let text = text_of(shared, answer).await;
+        // The parser's message is dropped, because it may quote the response.
+        serde_json::from_str(&text).map_err(|_| CallError::unexpected(&message.url))
     })
     .await
 }

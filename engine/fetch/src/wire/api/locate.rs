@@ -7,7 +7,7 @@ use crate::wire::api::ask::{CallError, Reply, ask};
 use crate::wire::api::body::is_of_type;
 use crate::wire::api::calls::{Call, Message};
 use crate::wire::item::Item;
-use crate::wire::location::{Location, host};
+use crate::wire::location::{Location, LocationKind, host};
 use crate::wire::retry::Retry;
 use crate::wire::shared::Shared;
 
@@ -40,31 +40,36 @@ pub(crate) async fn locate(
         Item::Member { id, file } => Call::File { id, file },
     };
     let location = ask(shared, call, retry, async |reply| {
+        let (message, kind) = match reply {
+            Reply::Elsewhere(url) => (Message::get(url), LocationKind::Signed),
+            Reply::Answer(answer, message) => {
+                check_sent_directly(answer, &message, item).await?;
+                (message, LocationKind::Api)
+            }
+        };
         let expected = item.expected();
-        match reply {
-            Reply::Elsewhere(url) => Ok(Location::signed(url, expected)),
-            Reply::Answer(answer, message) => sent_directly(answer, &message, item).await,
-        }
+        Ok(Location {
+            message,
+            expected,
+            kind,
+        })
     });
     let location = location.await?;
     shared.addresses.insert(&item.key(), location.clone());
     Ok(location)
 }
 
-/// Handles an API that sends the file itself instead of an address. The file is then requested again by ranges from the
-/// same URL.
-async fn sent_directly(
+/// Checks the answer of an API that sends the file itself instead of an address. The file is then requested again by
+/// ranges from the same URL.
+async fn check_sent_directly(
     mut answer: Response,
     message: &Message,
     item: &Item,
-) -> Result<Location, CallError> {
+) -> Result<(), CallError> {
     let is_json = is_of_type(&answer, "application/json");
-    let start = match answer.chunk().await {
-        Ok(chunk) => chunk.unwrap_or_default(),
-        Err(_) => Default::default(),
-    };
+    let start = answer.chunk().await.ok().flatten().unwrap_or_default();
     if !is_json && (!item.is_zip() || start.starts_with(b"PK")) {
-        return Ok(Location::of_api(message.clone(), item.expected()));
+        return Ok(());
     }
     let got = match is_json {
         true => "JSON".to_owned(),

@@ -34,7 +34,7 @@ pub use data::{DataFile, DataSummary};
 pub(crate) use account::account;
 pub(crate) use ask::{CallError, MAX_REDIRECTS};
 pub(crate) use authorize::authorize;
-pub(crate) use body::{is_html, is_temporary, requested_pause, text_of};
+pub(crate) use body::{is_html, is_temporary, text_of, trouble_of};
 pub(crate) use calls::Message;
 pub(crate) use data::{files, summary};
 pub(crate) use locate::{address, locate};
