@@ -18,8 +18,10 @@ use std::io::{self, Read};
 pub enum Limit {
     /// Depth of archives inside archives.
     Nesting,
-    /// Number of members of an archive.
+    /// Number of members of an archive, for the memory of their list.
     Members,
+    /// Number of members of an archive of its length.
+    MembersByLength,
     /// Uncompressed bytes of a compressed list of members (the header of a 7z archive).
     Listing,
     /// Uncompressed bytes of all members of an archive.
@@ -48,7 +50,7 @@ impl Limit {
     /// The resource on which this limit depends. `None` for a constant limit, which no ordinary file exceeds.
     pub fn resource(self) -> Option<Resource> {
         match self {
-            Limit::Nesting | Limit::Unpacked | Limit::Cells => None,
+            Limit::Nesting | Limit::MembersByLength | Limit::Unpacked | Limit::Cells => None,
             Limit::Members | Limit::Listing | Limit::Pixels | Limit::Record => {
                 Some(Resource::Memory)
             }
@@ -84,7 +86,9 @@ impl fmt::Display for LimitExceeded {
         } = self;
         match limit {
             Limit::Nesting => write!(f, "archives are nested {found} deep"),
-            Limit::Members => write!(f, "the archive has {found} members or more"),
+            Limit::Members | Limit::MembersByLength => {
+                write!(f, "the archive has {found} members or more")
+            }
             Limit::Listing => write!(f, "the list of members unpacks to {found} bytes"),
             Limit::Unpacked => write!(f, "the archive unpacks to {found} bytes or more"),
             Limit::Spooled => write!(
@@ -124,7 +128,8 @@ impl From<LimitExceeded> for io::Error {
 pub struct DecodingLimits {
     /// [`Limit::Nesting`]: 1 is an archive, 2 is an archive in an archive.
     pub nesting: u64,
-    /// [`Limit::Members`]. A member counts once, and once more for every 128 bytes of its path.
+    /// The part of [`Limit::Members`] that depends on memory. A member counts once, and once more for every 128 bytes of
+    /// its path. In addition, the length of the archive limits the number of its members.
     pub members: u64,
     /// The constant part of [`Limit::Unpacked`], in bytes.
     pub unpacked: u64,
@@ -146,6 +151,11 @@ const MIN_UNPACKED_BYTES: u64 = 1 << 30;
 /// In addition, an archive may unpack to this multiple of its length. Text tables reach a ratio of 20, decompression
 /// bombs about 1,000.
 const MAX_RATIO: u64 = 100;
+/// Every archive may have this number of members, if the memory budget allows it.
+const MIN_MEMBERS: u64 = 1 << 16;
+/// A longer archive may have a member for this number of bytes. An empty member in a compressed archive takes
+/// about 12 bytes.
+const BYTES_PER_MEMBER: u64 = 4;
 /// Every table may have this number of cells, however short its file is.
 const MIN_CELLS: u64 = 1 << 24;
 /// A table in a longer file may have this number of cells for each byte of the file.
@@ -180,6 +190,7 @@ impl DecodingLimits {
         match limit {
             Limit::Nesting => self.nesting,
             Limit::Members | Limit::Listing => self.members,
+            Limit::MembersByLength => MIN_MEMBERS,
             Limit::Unpacked => self.unpacked,
             Limit::Spooled => self.spooled,
             Limit::Pixels => self.pixels,
@@ -220,7 +231,12 @@ impl DecodingLimits {
     pub fn budget(&self, archive: u64) -> ArchiveBudget {
         let by_ratio = self.ratio.saturating_mul(archive);
         ArchiveBudget {
-            members: Counter::new(Limit::Members, self.members),
+            members: match MIN_MEMBERS + archive / BYTES_PER_MEMBER {
+                by_length if by_length < self.members => {
+                    Counter::new(Limit::MembersByLength, by_length)
+                }
+                _ => Counter::new(Limit::Members, self.members),
+            },
             unpacked: Counter::new(Limit::Unpacked, self.unpacked.saturating_add(by_ratio)),
         }
     }
@@ -380,6 +396,22 @@ mod tests {
         assert_eq!(budget.add("a", 0), Ok(()));
         let error = budget.add("b", 0).unwrap_err();
         assert_eq!((error.limit, error.found), (Limit::Members, 5));
+    }
+
+    #[test]
+    fn a_longer_archive_may_have_more_members() {
+        let within = |archive, members: u64| {
+            let budget = DecodingLimits::default().budget(archive);
+            (0..members).find_map(|_| budget.add("a", 0).err())
+        };
+        let exceeded = |allowed| LimitExceeded {
+            limit: Limit::MembersByLength,
+            allowed,
+            found: allowed + 1,
+        };
+        assert_eq!(within(0, 65_536), None);
+        assert_eq!(within(0, 65_537), Some(exceeded(65_536)));
+        assert_eq!(within(4_000, 66_537), Some(exceeded(66_536)));
     }
 
     #[test]

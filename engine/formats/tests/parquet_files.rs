@@ -7,9 +7,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use arrow::array::{
-    Array, ArrayRef, AsArray, BooleanArray, Float32Array, Float64Array, Int16Array, Int64Array,
-    RecordBatch, StringArray,
+    Array, ArrayRef, AsArray, BooleanArray, DictionaryArray, Float32Array, Float64Array,
+    Int16Array, Int32Array, Int64Array, ListArray, RecordBatch, StringArray,
 };
+use arrow::buffer::OffsetBuffer;
 use arrow::datatypes::{DataType, Field, Float32Type, Float64Type, Int16Type, Int64Type, Schema};
 use parquet::basic::{Compression, Encoding, Repetition};
 use parquet::file::reader::{FileReader, SerializedFileReader};
@@ -353,4 +354,74 @@ fn failing_disk_is_distinguished_from_a_damaged_file() {
         }
         assert!(failed > 4, "{name}: {failed} reads");
     }
+}
+
+/// Returns a file with one column, written by the parquet crate.
+fn written(column: ArrayRef) -> Vec<u8> {
+    let batch = RecordBatch::try_from_iter([("a", column)]).unwrap();
+    let mut file = Vec::new();
+    let mut writer = parquet::arrow::ArrowWriter::try_new(&mut file, batch.schema(), None).unwrap();
+    writer.write(&batch).unwrap();
+    writer.close().unwrap();
+    file
+}
+
+/// Returns a text of 100 kB in this number of rows, which a dictionary stores once.
+fn repeated_text(rows: usize) -> ArrayRef {
+    let texts = Arc::new(StringArray::from(vec!["x".repeat(100_000)]));
+    let keys = Int32Array::from(vec![0; rows]);
+    Arc::new(DictionaryArray::new(keys, texts))
+}
+
+/// Regression test: a text that the dictionary stores once was copied for each row of a batch.
+#[test]
+fn batches_of_repeated_long_texts_are_small() {
+    let rows = 5_000;
+    let texts = repeated_text(rows);
+    let item = Arc::new(Field::new("item", texts.data_type().clone(), true));
+    let offsets = OffsetBuffer::from_repeated_length(1, rows);
+    let lists = ListArray::new(item, offsets, Arc::clone(&texts), None);
+    let list_of_texts = DataType::List(Arc::new(Field::new("item", DataType::Utf8, true)));
+    for (column, data_type) in [
+        (texts, DataType::Utf8),
+        (Arc::new(lists) as ArrayRef, list_of_texts),
+    ] {
+        let file = written(column);
+        assert!(file.len() < 300_000);
+        let table = open(file).unwrap();
+        assert_eq!(table.schema().field(0).data_type(), &data_type);
+        let mut count = 0;
+        for batch in table.batches(None, None, 1 << 14).unwrap() {
+            let batch = batch.unwrap();
+            assert!(batch.get_array_memory_size() < 140 << 20, "{data_type}");
+            assert_eq!(batch.schema().field(0).data_type(), &data_type);
+            count += batch.num_rows();
+        }
+        assert_eq!(count, rows);
+    }
+}
+
+/// The file takes 100 kB, and its texts two gigabytes.
+#[test]
+fn repeated_texts_exceed_the_limit() {
+    let table = open(written(repeated_text(20_000))).unwrap();
+    let batches = table.batches(None, None, 1 << 14).unwrap();
+    let error = batches.filter_map(Result::err).next().expect("an error");
+    let exceeded = LimitExceeded::find_in(&error).unwrap();
+    assert_eq!(exceeded.limit, Limit::Unpacked);
+}
+
+/// Regression test: one row of billions of equal values takes a few bytes in a page.
+#[test]
+fn long_lists_exceed_the_limit() {
+    let count = 20_000_000;
+    let field = Arc::new(Field::new("item", DataType::Int16, true));
+    let items = Arc::new(Int16Array::from(vec![1; count]));
+    let lists = ListArray::new(field, OffsetBuffer::from_lengths([count]), items, None);
+    let file = written(Arc::new(lists));
+    assert!(file.len() < 100_000, "{}", file.len());
+    let table = open(file).unwrap();
+    let batches = table.batches(None, None, 1 << 14).unwrap();
+    let error = batches.filter_map(Result::err).next().expect("an error");
+    assert_eq!(LimitExceeded::find_in(&error).unwrap().limit, Limit::Cells);
 }

@@ -9,6 +9,7 @@ mod fastparquet;
 mod pages;
 mod pandas_metadata;
 mod read;
+mod texts;
 mod write;
 
 use arrow::datatypes::Schema;

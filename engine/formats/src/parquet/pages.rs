@@ -1,9 +1,11 @@
 //! Checks the declared sizes of pages before the parquet crate decompresses them.
 //!
-//! A page header declares the uncompressed size, and the crate allocates this size without a limit. [`Pages`] observes
-//! the bytes that the crate reads. Bytes that end where a page begins are the header of that page.
+//! A page header declares the uncompressed size and the number of values. The crate allocates memory for them without a
+//! limit. [`Pages`] observes the bytes that the crate reads. Bytes that end where a page begins are the header of that
+//! page.
 
 use std::io;
+use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::limits::{ArchiveBudget, DecodingLimits, LimitExceeded};
@@ -15,18 +17,27 @@ pub(super) struct Pages(Arc<Mutex<PagesState>>);
 #[derive(Debug)]
 struct PagesState {
     limits: DecodingLimits,
+    /// Length of the file in bytes.
+    length: u64,
     /// Budget of all pages together.
     budget: ArchiveBudget,
+    /// Where the values of lists are stored. One row can contain all of them, and a row is read at once.
+    lists: Vec<Range<u64>>,
+    /// Number of values in lists so far.
+    values: u64,
     /// The offset and bytes of each header. Several columns may have read the header of their next page.
     headers: Vec<(u64, Vec<u8>)>,
 }
 
 impl Pages {
-    /// Creates the checks for a file of `length` bytes.
-    pub(super) fn new(limits: &DecodingLimits, length: u64) -> Self {
+    /// Creates the checks for a file of `length` bytes. `lists` are the ranges of columns whose values are in lists.
+    pub(super) fn new(limits: &DecodingLimits, length: u64, lists: Vec<Range<u64>>) -> Self {
         Self(Arc::new(Mutex::new(PagesState {
             limits: *limits,
+            length,
             budget: limits.budget(length),
+            lists,
+            values: 0,
             headers: Vec::new(),
         })))
     }
@@ -50,9 +61,13 @@ impl Pages {
         let ends = |(begin, header): &(u64, Vec<u8>)| begin + header.len() as u64 == start;
         let index = state.headers.iter().position(ends);
         let header = index.map(|index| state.headers.swap_remove(index).1);
-        let size = header.and_then(|header| unpacked(&header));
-        let size = size.ok_or(io::ErrorKind::InvalidData)?;
+        let header = header.and_then(|header| PageHeader::parse(&header));
+        let PageHeader { size, values } = header.ok_or(io::ErrorKind::InvalidData)?;
         state.limits.check_packed_record(length, size)?;
+        if state.lists.iter().any(|list| list.contains(&start)) {
+            state.values = state.values.saturating_add(values);
+            state.limits.check_cells(state.length, state.values)?;
+        }
         let within: Result<(), LimitExceeded> = state.budget.add_bytes(size);
         Ok(within?)
     }
@@ -93,21 +108,39 @@ const STATISTICS: FieldKind = Structure(&[
 /// Maximum depth of nested structures. The format has two levels.
 const MAX_NESTING: usize = 8;
 
-/// Returns the field `uncompressed_page_size` of a header.
-fn unpacked(header: &[u8]) -> Option<u64> {
-    let mut fields = Fields {
-        rest: header,
-        size: None,
-    };
-    fields.structure(PAGE, 0)?;
-    // The crate truncates the integer to 32 bits.
-    u64::try_from(fields.size? as i32).ok()
+/// The checked fields of a page header.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct PageHeader {
+    /// `uncompressed_page_size`
+    size: u64,
+    /// `num_values` of a data page, otherwise 0.
+    values: u64,
 }
+
+impl PageHeader {
+    fn parse(header: &[u8]) -> Option<PageHeader> {
+        let mut fields = Fields {
+            rest: header,
+            size: None,
+            values: 0,
+        };
+        fields.structure(PAGE, None)?;
+        // The crate truncates the integers to 32 bits.
+        Some(PageHeader {
+            size: u64::try_from(fields.size? as i32).ok()?,
+            values: u64::try_from(fields.values as i32).ok()?,
+        })
+    }
+}
+
+/// The fields of `PageHeader` with the headers of data pages of version 1 and 2.
+const DATA_PAGES: [usize; 2] = [5, 8];
 
 /// A parser for Thrift's compact protocol. The methods return `None` at the end and for unexpected content.
 struct Fields<'a> {
     rest: &'a [u8],
     size: Option<i64>,
+    values: i64,
 }
 
 impl Fields<'_> {
@@ -134,7 +167,9 @@ impl Fields<'_> {
         None
     }
 
-    fn structure(&mut self, kinds: &[FieldKind], nesting: usize) -> Option<()> {
+    /// Parses a structure. `parent` is the field of the page header that contains it, and the depth below that field.
+    fn structure(&mut self, kinds: &[FieldKind], parent: Option<(usize, usize)>) -> Option<()> {
+        let nesting = parent.map_or(0, |(_, depth)| depth + 1);
         let mut field = 0_usize;
         loop {
             let (step, wire) = match self.byte()? {
@@ -155,10 +190,12 @@ impl Fields<'_> {
                 1 | 2 => {}
                 3 => self.skip(1)?,
                 4..=6 => {
-                    let number = self.varint()?;
-                    if nesting == 0 && field == 2 {
-                        let magnitude = (number >> 1).cast_signed();
-                        self.size = Some(magnitude ^ -(number & 1).cast_signed());
+                    let zigzag = self.varint()?;
+                    let number = (zigzag >> 1).cast_signed() ^ -(zigzag & 1).cast_signed();
+                    match (parent, field) {
+                        (None, 2) => self.size = Some(number),
+                        (Some((page, 0)), 1) if DATA_PAGES.contains(&page) => self.values = number,
+                        _ => {}
                     }
                 }
                 7 => self.skip(8)?,
@@ -166,7 +203,10 @@ impl Fields<'_> {
                     let length = self.varint()?;
                     self.skip(length)?;
                 }
-                _ => self.structure(inner, nesting + 1)?,
+                _ => {
+                    let page = parent.map_or(field, |(page, _)| page);
+                    self.structure(inner, Some((page, nesting)))?;
+                }
             }
         }
     }
@@ -177,9 +217,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn size_in_a_header_equals_the_size_that_the_crate_reads() {
+    fn numbers_in_a_header_equal_those_that_the_crate_reads() {
         let plain = [0x15, 0, 0x15, 0x80, 0x01, 0x15, 0x40, 0];
-        assert_eq!(unpacked(&plain), Some(64));
+        let parsed = |size, values| Some(PageHeader { size, values });
+        assert_eq!(PageHeader::parse(&plain), parsed(64, 0));
         // A header with a data page header, its statistics, and an unknown field.
         let full = [
             &plain[..7],
@@ -187,7 +228,7 @@ mod tests {
             &[0x1c, 0x28, 1, b'x', 0x16, 0, 0x38, 0, 0, 0],
             &[0x9c, 0x18, 2, 1, 2, 0, 0],
         ];
-        assert_eq!(unpacked(&full.concat()), Some(64));
+        assert_eq!(PageHeader::parse(&full.concat()), parsed(64, 1));
         for (why, bytes) in [
             ("cut off", &plain[..5]),
             ("no size", &[0x15, 0, 0x25, 0x40, 0]),
@@ -199,7 +240,7 @@ mod tests {
             ),
             ("a number of eleven bytes", &[0xff; 12]),
         ] {
-            assert_eq!(unpacked(bytes), None, "{why}");
+            assert_eq!(PageHeader::parse(bytes), None, "{why}");
         }
     }
 }

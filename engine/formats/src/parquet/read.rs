@@ -17,6 +17,7 @@ use parquet::file::reader::{ChunkReader, Length};
 
 use super::ParquetError;
 use super::pages::Pages;
+use super::texts::{self, Texts};
 use crate::limits::DecodingLimits;
 use crate::read_at::{ByteSection, ReadAt};
 use crate::sniff::{FileType, SNIFF_BYTES};
@@ -31,7 +32,9 @@ const ROWS_PER_BYTE: u64 = 1000;
 #[derive(Debug)]
 pub struct ParquetTable<R: ReadAt + Send + Sync> {
     source: ParquetSource<R>,
+    /// The footer, and the schema with views for texts.
     metadata: ArrowReaderMetadata,
+    schema: SchemaRef,
     limits: DecodingLimits,
 }
 
@@ -48,9 +51,13 @@ impl<R: ReadAt + Send + Sync + 'static> ParquetTable<R> {
         reject_other_formats(&source.section)?;
         let metadata = guarded(|| ArrowReaderMetadata::load(&source, options))?
             .map_err(|error| source.failure.cause_of(error))?;
+        let schema = Arc::clone(metadata.schema());
+        let options = ArrowReaderOptions::new().with_schema(texts::with_views(&schema));
+        let metadata = ArrowReaderMetadata::try_new(Arc::clone(metadata.metadata()), options)?;
         let table = Self {
             source,
             metadata,
+            schema,
             limits: *limits,
         };
         let size = table.source.section.len();
@@ -67,7 +74,7 @@ impl<R: ReadAt + Send + Sync + 'static> ParquetTable<R> {
 
     /// The columns, in the order of the file.
     pub fn schema(&self) -> &SchemaRef {
-        self.metadata.schema()
+        &self.schema
     }
 
     /// The writer of the file, as recorded in the footer.
@@ -126,7 +133,7 @@ impl<R: ReadAt + Send + Sync + 'static> ParquetTable<R> {
         batch_rows: usize,
     ) -> Result<ParquetBatches, ParquetError> {
         let section = &self.source.section;
-        let pages = Pages::new(&self.limits, section.len());
+        let pages = Pages::new(&self.limits, section.len(), self.ranges_of_lists());
         let source = ParquetSource::new(Arc::clone(section), Some(pages));
         let failure = source.failure.clone();
         let mut builder =
@@ -136,6 +143,7 @@ impl<R: ReadAt + Send + Sync + 'static> ParquetTable<R> {
             builder = builder.with_row_groups(vec![group]);
         }
         let mut order = None;
+        let mut schema = Arc::clone(&self.schema);
         if let Some(columns) = columns {
             let indices = columns
                 .iter()
@@ -147,15 +155,31 @@ impl<R: ReadAt + Send + Sync + 'static> ParquetTable<R> {
             let mut read = indices.clone();
             read.sort_unstable();
             read.dedup();
+            schema = Arc::new(self.schema.project(&read)?);
             let rank = |index: &usize| read.binary_search(index).unwrap_or(0);
             order = Some(indices.iter().map(rank).collect());
         }
         Ok(ParquetBatches {
             reader: builder.build().map_err(|error| failure.cause_of(error))?,
             failure,
+            texts: Texts::new(schema, &self.limits, section.len()),
             order,
             is_damaged: false,
         })
+    }
+
+    /// The ranges in the file of columns whose values are in lists.
+    fn ranges_of_lists(&self) -> Vec<Range<u64>> {
+        let groups = self.metadata.metadata().row_groups().iter();
+        let chunks = groups.flat_map(|group| group.columns());
+        let lists = chunks.filter(|chunk| chunk.column_descr().max_rep_level() > 0);
+        let ranges = lists.map(|chunk| {
+            let first = chunk.dictionary_page_offset();
+            let begin = first.unwrap_or(chunk.data_page_offset());
+            let end = begin.saturating_add(chunk.compressed_size());
+            u64::try_from(begin).unwrap_or(0)..u64::try_from(end).unwrap_or(0)
+        });
+        ranges.collect()
     }
 
     fn column_index(&self, column: &str) -> Result<usize, ParquetError> {
@@ -174,6 +198,7 @@ impl<R: ReadAt + Send + Sync + 'static> ParquetTable<R> {
 pub struct ParquetBatches {
     reader: ParquetRecordBatchReader,
     failure: LastError,
+    texts: Texts,
     /// For each requested column, its index in the reader's batch.
     order: Option<Vec<usize>>,
     /// Whether the reader panicked. It must not be called again in this case.
@@ -190,21 +215,25 @@ impl Iterator for ParquetBatches {
     type Item = Result<RecordBatch, ParquetError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        if self.is_damaged {
-            return None;
-        }
-        let batch = match guarded(|| self.reader.next()).transpose()? {
-            Ok(Ok(batch)) => batch,
-            Ok(Err(error)) => return Some(Err(self.failure.cause_of(error))),
-            Err(error) => {
-                self.is_damaged = true;
-                return Some(Err(error));
+        loop {
+            if let Some(batch) = self.texts.next() {
+                return Some(batch.and_then(|batch| match &self.order {
+                    None => Ok(batch),
+                    Some(order) => batch.project(order).map_err(Into::into),
+                }));
             }
-        };
-        Some(match &self.order {
-            None => Ok(batch),
-            Some(order) => batch.project(order).map_err(Into::into),
-        })
+            if self.is_damaged {
+                return None;
+            }
+            match guarded(|| self.reader.next()).transpose()? {
+                Ok(Ok(batch)) => self.texts.add(batch),
+                Ok(Err(error)) => return Some(Err(self.failure.cause_of(error))),
+                Err(error) => {
+                    self.is_damaged = true;
+                    return Some(Err(error));
+                }
+            }
+        }
     }
 }
 

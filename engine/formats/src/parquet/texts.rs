@@ -1,0 +1,140 @@
+//! Expands texts in batches of limited size.
+//!
+//! A dictionary stores each distinct text once, so a file of a few kilobytes can contain a long text in millions of
+//! rows. The parquet crate therefore reads texts as views, which share the dictionary. [`Texts`] converts the views to
+//! ordinary arrays, in parts of a batch that fit in memory.
+
+use std::sync::Arc;
+
+use arrow::array::{Array, AsArray, RecordBatch};
+use arrow::compute::cast;
+use arrow::datatypes::{DataType, Field, FieldRef, Fields, Schema, SchemaRef};
+
+use super::ParquetError;
+use crate::limits::{ArchiveBudget, DecodingLimits, Limit};
+
+/// Bytes of texts in a batch, if it has more than one row.
+const MAX_TEXT_BYTES: u64 = 32 << 20;
+
+/// A file may expand to this multiple of the texts that its pages may contain.
+const DICTIONARY_RATIO: u64 = 10;
+
+/// Returns the schema with which the crate reads texts as views.
+pub(super) fn with_views(schema: &Schema) -> SchemaRef {
+    let fields: Fields = schema.fields().iter().map(field_with_views).collect();
+    Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone()))
+}
+
+fn field_with_views(field: &FieldRef) -> FieldRef {
+    let nested = |fields: &Fields| fields.iter().map(field_with_views).collect();
+    let data_type = match field.data_type() {
+        DataType::Utf8 => DataType::Utf8View,
+        DataType::Binary => DataType::BinaryView,
+        DataType::List(item) => DataType::List(field_with_views(item)),
+        DataType::Struct(fields) => DataType::Struct(nested(fields)),
+        DataType::Map(entries, is_sorted) => DataType::Map(field_with_views(entries), *is_sorted),
+        _ => return Arc::clone(field),
+    };
+    Arc::new(Field::clone(field).with_data_type(data_type))
+}
+
+/// Converts batches with views to the types of the file.
+pub(super) struct Texts {
+    schema: SchemaRef,
+    limits: DecodingLimits,
+    budget: ArchiveBudget,
+    /// The rest of the last batch.
+    rest: Option<RecordBatch>,
+}
+
+impl Texts {
+    /// `schema` has the columns of the batches with the types of the file, whose length is `length` bytes.
+    pub(super) fn new(schema: SchemaRef, limits: &DecodingLimits, length: u64) -> Self {
+        Texts {
+            schema,
+            limits: *limits,
+            budget: limits.budget(length.saturating_mul(DICTIONARY_RATIO)),
+            rest: None,
+        }
+    }
+
+    /// Adds a batch with views.
+    pub(super) fn add(&mut self, batch: RecordBatch) {
+        self.rest = Some(batch);
+    }
+
+    /// Returns the next rows of the batch. `None` if no row is left.
+    ///
+    /// # Errors
+    /// If the texts take more bytes than the limits allow.
+    pub(super) fn next(&mut self) -> Option<Result<RecordBatch, ParquetError>> {
+        let batch = self.rest.take().filter(|batch| batch.num_rows() > 0)?;
+        let mut rows = batch.num_rows();
+        let mut bytes = batch_bytes(&batch);
+        while rows > 1 && bytes > MAX_TEXT_BYTES {
+            rows /= 2;
+            bytes = batch_bytes(&batch.slice(0, rows));
+        }
+        if rows < batch.num_rows() {
+            self.rest = Some(batch.slice(rows, batch.num_rows() - rows));
+        }
+        Some(self.expand(&batch.slice(0, rows), bytes))
+    }
+
+    fn expand(&self, batch: &RecordBatch, bytes: u64) -> Result<RecordBatch, ParquetError> {
+        if bytes > MAX_TEXT_BYTES {
+            self.limits
+                .check(Limit::Record, bytes)
+                .map_err(std::io::Error::from)?;
+        }
+        self.budget.add_bytes(bytes).map_err(std::io::Error::from)?;
+        let columns = batch.columns().iter().zip(self.schema.fields());
+        let columns = columns.map(|(column, field)| match column.data_type() {
+            same if same == field.data_type() => Ok(Arc::clone(column)),
+            _ => cast(column, field.data_type()),
+        });
+        let columns = columns.collect::<Result<Vec<_>, _>>()?;
+        let options =
+            arrow::array::RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+        RecordBatch::try_new_with_options(Arc::clone(&self.schema), columns, &options)
+            .map_err(Into::into)
+    }
+}
+
+fn batch_bytes(batch: &RecordBatch) -> u64 {
+    batch
+        .columns()
+        .iter()
+        .map(|column| text_bytes(column))
+        .sum()
+}
+
+/// Returns the bytes of all texts in an array after expanding.
+fn text_bytes(array: &dyn Array) -> u64 {
+    // The lower half of a view is the length of the text.
+    let of_views = |views: &[u128]| views.iter().map(|view| u64::from(*view as u32)).sum();
+    match array.data_type() {
+        DataType::Utf8View => of_views(array.as_string_view().views()),
+        DataType::BinaryView => of_views(array.as_binary_view().views()),
+        DataType::List(_) => {
+            let lists = array.as_list::<i32>();
+            of_items(lists.values(), lists.value_offsets())
+        }
+        DataType::Map(_, _) => {
+            let maps = array.as_map();
+            of_items(maps.entries(), maps.value_offsets())
+        }
+        DataType::Struct(_) => {
+            let columns = array.as_struct().columns();
+            columns.iter().map(|column| text_bytes(column)).sum()
+        }
+        _ => 0,
+    }
+}
+
+/// Returns the bytes of the texts in the items of lists with these offsets.
+fn of_items(items: &dyn Array, offsets: &[i32]) -> u64 {
+    let offset = |offset: Option<&i32>| usize::try_from(*offset.unwrap_or(&0)).unwrap_or(0);
+    let (begin, end) = (offset(offsets.first()), offset(offsets.last()));
+    text_bytes(&items.slice(begin, end.saturating_sub(begin)))
+}
