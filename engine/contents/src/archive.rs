@@ -1,7 +1,7 @@
 //! Visits the members of an archive one after the other.
 
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read};
+use std::io::{self, BufRead, Read};
 use std::ops::Range;
 use std::path::Path;
 
@@ -13,8 +13,7 @@ use prep_formats::zip::{EntryKind, ZipDirectory};
 use prep_formats::{sevenz, tar};
 
 use crate::error::{ContentsError, Result};
-
-const BUFFER: usize = 1 << 17;
+use crate::read::open_buffered;
 
 /// Formats of archives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,7 +55,6 @@ impl Archive {
         budget: &ArchiveBudget,
         visit: VisitMember<'_>,
     ) -> Result<()> {
-        let file = File::open(place).map_err(ContentsError::system_error(place))?;
         let mut failed = None;
         let mut each = |path: &str, kind, content: &mut dyn Read| match kind {
             MemberKind::File { size } => visit(path, Some(size), content).map_err(|error| {
@@ -66,9 +64,12 @@ impl Archive {
             MemberKind::Directory => Ok(()),
         };
         let read = match self {
-            Archive::Zip => return zip(&file, budget, visit),
+            Archive::Zip => {
+                let file = File::open(place).map_err(ContentsError::system_error(place))?;
+                return zip(&file, budget, visit);
+            }
             Archive::Gzip => {
-                let mut input = BufReader::with_capacity(BUFFER, file);
+                let mut input = open_buffered(place)?;
                 if !is_gzip(
                     input
                         .fill_buf()
@@ -80,13 +81,10 @@ impl Archive {
                 return visit(inner_name(path), None, &mut Metered { inner, budget });
             }
             Archive::Tar => {
-                let input = BufReader::with_capacity(BUFFER, file);
-                tar::read(input, budget, &mut each).map_err(ContentsError::classify)
+                tar::read(open_buffered(place)?, budget, &mut each).map_err(ContentsError::classify)
             }
-            Archive::SevenZ => {
-                let input = BufReader::with_capacity(BUFFER, file);
-                sevenz::read(input, budget, &mut each).map_err(ContentsError::classify)
-            }
+            Archive::SevenZ => sevenz::read(open_buffered(place)?, budget, &mut each)
+                .map_err(ContentsError::classify),
         };
         // Return the visitor's error, which the reader would wrap.
         failed.map_or(read, Err)

@@ -6,15 +6,15 @@ use std::io::{BufReader, Read};
 use std::ops::Range;
 use std::path::Path;
 
-use prep_formats::limits::ArchiveBudget;
+use prep_formats::limits::LimitExceeded;
 use prep_formats::zip::EntryKind;
 
-use crate::Resources;
 use crate::archive::{self, Archive};
 use crate::error::{ContentsError, Result};
 use crate::listing;
 use crate::packing::{self, Packed};
 use crate::read::spool;
+use crate::{ReadContext, Resources};
 
 /// Receives a file: its path (in which archives are directories), its length if known, and its content.
 pub type VisitFile<'a> = &'a mut dyn FnMut(&str, u64, &mut dyn Read) -> Result<()>;
@@ -34,7 +34,8 @@ pub struct Entry<'a> {
 /// Receives a file and its content.
 pub type VisitEntry<'a> = &'a mut dyn FnMut(Entry<'_>, &mut dyn Read) -> Result<()>;
 
-/// Like [`of_directory`], but also passes how archives store their members.
+/// Like [`of_directory`], but also passes how archives store their members. Visits only a part of an archive that exceeds
+/// a limit, and returns these archives.
 ///
 /// # Errors
 /// Same as [`of_directory`].
@@ -42,17 +43,21 @@ pub fn of_directory_as_stored(
     root: &Path,
     resources: &Resources<'_>,
     visit: VisitEntry<'_>,
-) -> Result<()> {
+) -> Result<Vec<(String, LimitExceeded)>> {
+    let mut exceeded = Vec::new();
     listing::walk(root, &mut |path, place, length| {
         let budget = resources.limits.budget(length);
         let mut walk = Walk {
-            resources,
-            budget: &budget,
             looks_at_packing: true,
             visit: &mut *visit,
         };
-        walk.file(place, path, None, 1)
-    })
+        match walk.file(place, path, None, &ReadContext::new(resources, &budget)) {
+            Err(ContentsError::Limit(limit)) => exceeded.push((path.to_owned(), limit)),
+            visited => visited?,
+        }
+        Ok(())
+    })?;
+    Ok(exceeded)
 }
 
 /// Visits all files below a directory, in the order of their paths. Archives in archives are copied to a temporary directory
@@ -82,44 +87,39 @@ pub fn of_file(
         .len();
     let budget = resources.limits.budget(length);
     let mut walk = Walk {
-        resources,
-        budget: &budget,
         looks_at_packing: false,
         visit: &mut |entry, content| visit(entry.path, entry.bytes, content),
     };
-    walk.file(place, path, None, 1)
+    walk.file(place, path, None, &ReadContext::new(resources, &budget))
 }
 
-/// The state of visiting one file. All archives nested in it share a budget.
+/// Options for visiting one file and the archives nested in it.
 struct Walk<'a> {
-    resources: &'a Resources<'a>,
-    budget: &'a ArchiveBudget,
     /// Whether to read from directories and headers of archives how members are stored.
     looks_at_packing: bool,
     visit: VisitEntry<'a>,
 }
 
 impl Walk<'_> {
-    /// Visits a file at this depth of nested archives.
     fn file(
         &mut self,
         place: &Path,
         path: &str,
         packed: Option<&Packed>,
-        depth: u64,
+        context: &ReadContext<'_>,
     ) -> Result<()> {
         let at = ContentsError::system_error(place);
         let entered = match Archive::from_path(path) {
             None => false,
             Some(kind) => {
-                self.resources.check_nesting(depth)?;
+                let inside = context.inside()?;
                 match kind {
                     Archive::Zip => {
                         let file = File::open(place).map_err(&at)?;
                         let length = file.metadata().map_err(&at)?.len();
-                        self.zip(&file, 0..length, path, depth)?
+                        self.zip(&file, 0..length, path, &inside)?
                     }
-                    kind => self.in_sequence(kind, place, path, depth)?,
+                    kind => self.in_sequence(kind, place, path, &inside)?,
                 }
             }
         };
@@ -138,8 +138,14 @@ impl Walk<'_> {
     }
 
     /// Visits the members if the file is a zip archive. Returns whether it is.
-    fn zip(&mut self, file: &File, range: Range<u64>, path: &str, depth: u64) -> Result<bool> {
-        let directory = match archive::directory(file, range.clone(), self.budget) {
+    fn zip(
+        &mut self,
+        file: &File,
+        range: Range<u64>,
+        path: &str,
+        context: &ReadContext<'_>,
+    ) -> Result<bool> {
+        let directory = match archive::directory(file, range.clone(), context.budget) {
             Ok(directory) => directory,
             Err(ContentsError::Damaged(_)) => return Ok(false),
             Err(error) => return Err(error),
@@ -154,8 +160,7 @@ impl Walk<'_> {
             if Archive::from_path(&inner) == Some(Archive::Zip)
                 && let Some(stretch) = entry.section(file).map_err(ContentsError::classify)?
             {
-                self.resources.check_nesting(depth + 1)?;
-                if self.zip(file, stretch, &inner, depth + 1)? {
+                if self.zip(file, stretch, &inner, &context.inside()?)? {
                     continue;
                 }
             }
@@ -165,16 +170,21 @@ impl Walk<'_> {
                 bytes: one.size,
                 packed: packed.get(one.path),
             };
-            self.member(entry, &mut reader, depth)?;
+            self.member(entry, &mut reader, context)?;
         }
         Ok(true)
     }
 
     /// Visits the members if the file is an archive of this kind. Returns whether it is. An archive that is damaged
     /// after its first file is an error.
-    fn in_sequence(&mut self, kind: Archive, place: &Path, path: &str, depth: u64) -> Result<bool> {
+    fn in_sequence(
+        &mut self,
+        kind: Archive,
+        place: &Path,
+        path: &str,
+        context: &ReadContext<'_>,
+    ) -> Result<bool> {
         let mut members = 0_u64;
-        let budget = self.budget;
         let packed = match (self.looks_at_packing, kind) {
             (true, Archive::Tar) => by_name(packing::of_tar(place)?),
             _ => HashMap::new(),
@@ -183,15 +193,20 @@ impl Walk<'_> {
             (true, Archive::Gzip) => packing::of_gzip(place)?,
             _ => None,
         };
-        let outcome = kind.visit(place, path, budget, &mut |inner, length, content| {
-            members += 1;
-            let entry = Entry {
-                path: &format!("{path}/{inner}"),
-                bytes: length.unwrap_or(0),
-                packed: packed.get(inner).or(of_gzip.as_ref()),
-            };
-            self.member(entry, content, depth)
-        });
+        let outcome = kind.visit(
+            place,
+            path,
+            context.budget,
+            &mut |inner, length, content| {
+                members += 1;
+                let entry = Entry {
+                    path: &format!("{path}/{inner}"),
+                    bytes: length.unwrap_or(0),
+                    packed: packed.get(inner).or(of_gzip.as_ref()),
+                };
+                self.member(entry, content, context)
+            },
+        );
         match outcome {
             Ok(()) => Ok(true),
             Err(ContentsError::Damaged(_)) if members == 0 => Ok(false),
@@ -204,10 +219,15 @@ impl Walk<'_> {
     }
 
     /// Visits a member. If it is an archive, visits its members instead.
-    fn member(&mut self, entry: Entry<'_>, content: &mut dyn Read, depth: u64) -> Result<()> {
+    fn member(
+        &mut self,
+        entry: Entry<'_>,
+        content: &mut dyn Read,
+        context: &ReadContext<'_>,
+    ) -> Result<()> {
         if Archive::from_path(entry.path).is_some() {
-            let copy = spool(content, self.resources)?;
-            return self.file(&copy, entry.path, entry.packed, depth + 1);
+            let copy = spool(content, context.resources)?;
+            return self.file(&copy, entry.path, entry.packed, context);
         }
         (self.visit)(entry, content)
     }

@@ -32,8 +32,11 @@ use std::path::Path;
 
 pub use error::{ContentsError, Result};
 pub use prep_formats::limits::DecodingLimits;
-use prep_formats::limits::Limit;
+use prep_formats::limits::{ArchiveBudget, Limit};
 pub use table::{Format, Row, Rows, TableReader};
+
+/// A comparison reads an archive twice: for the hashes of its members, and for the members that differ.
+const COMPARISON_PASSES: u64 = 2;
 
 /// Limits for reading untrusted content.
 #[derive(Debug, Clone, Copy)]
@@ -44,12 +47,51 @@ pub struct Resources<'a> {
 }
 
 impl Resources<'_> {
-    /// Checks the nesting depth of an archive: 1 for an archive, 2 for an archive in an archive.
+    /// Creates the budget for comparing two files, which may be archives.
     ///
     /// # Errors
-    /// Returns [`ContentsError::Limit`] if the depth exceeds the limit.
-    pub fn check_nesting(&self, depth: u64) -> Result<()> {
-        let checked = self.limits.check(Limit::Nesting, depth);
-        checked.map_err(ContentsError::Limit)
+    /// If a file cannot be accessed.
+    pub fn comparison_budget(&self, theirs: &Path, ours: &Path) -> Result<ArchiveBudget> {
+        let length = |path: &Path| {
+            let metadata = path.metadata().map_err(ContentsError::system_error(path))?;
+            Ok::<u64, ContentsError>(metadata.len())
+        };
+        let both = length(theirs)?.saturating_add(length(ours)?);
+        Ok(self.limits.budget(both.saturating_mul(COMPARISON_PASSES)))
+    }
+}
+
+/// The context for reading a file and the archives nested in it.
+///
+/// All of these archives share one budget. With a budget for each archive, a few kilobytes of archives in archives
+/// could demand any number of members.
+#[derive(Debug, Clone, Copy)]
+pub struct ReadContext<'a> {
+    pub resources: &'a Resources<'a>,
+    /// The members and bytes that all archives together may still produce.
+    pub budget: &'a ArchiveBudget,
+    /// Number of archives that contain the file.
+    depth: u64,
+}
+
+impl<'a> ReadContext<'a> {
+    /// Creates the context for a file that no archive contains.
+    pub fn new(resources: &'a Resources<'a>, budget: &'a ArchiveBudget) -> Self {
+        ReadContext {
+            resources,
+            budget,
+            depth: 0,
+        }
+    }
+
+    /// Returns the context for the members of the file.
+    ///
+    /// # Errors
+    /// Returns [`ContentsError::Limit`] if archives are nested too deeply.
+    pub fn inside(&self) -> Result<Self> {
+        let depth = self.depth + 1;
+        let checked = self.resources.limits.check(Limit::Nesting, depth);
+        checked.map_err(ContentsError::Limit)?;
+        Ok(ReadContext { depth, ..*self })
     }
 }

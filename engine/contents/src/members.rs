@@ -9,7 +9,7 @@ use std::path::Path;
 use prep_formats::zip::EntryKind;
 use tempfile::TempPath;
 
-use crate::Resources;
+use crate::ReadContext;
 use crate::archive::{self, Archive};
 use crate::error::{ContentsError, Result};
 use crate::read::{hash, spool};
@@ -106,7 +106,7 @@ pub fn compare(
     path: &str,
     theirs: &Path,
     ours: &Path,
-    resources: &Resources<'_>,
+    context: &ReadContext<'_>,
     visit: VisitDifference<'_>,
 ) -> Result<ArchiveComparison> {
     let Some(kind) = Archive::from_path(path) else {
@@ -120,11 +120,11 @@ pub fn compare(
         true => Err(error),
         false => Ok(ArchiveComparison::Unreadable(side, error)),
     };
-    let there = match list(kind, theirs, path, resources) {
+    let there = match list(kind, theirs, path, context) {
         Ok(list) => list,
         Err(error) => return unreadable(ArchiveSide::Theirs, error),
     };
-    let here = match list(kind, ours, path, resources) {
+    let here = match list(kind, ours, path, context) {
         Ok(list) => list,
         Err(error) => return unreadable(ArchiveSide::Ours, error),
     };
@@ -138,8 +138,8 @@ pub fn compare(
     }
     drop((there, here));
     match kind {
-        Archive::Zip => compare_zip_members(&differ, theirs, ours, resources, visit)?,
-        kind => compare_members_in_sequence(kind, path, &differ, [theirs, ours], resources, visit)?,
+        Archive::Zip => compare_zip_members(&differ, theirs, ours, context, visit)?,
+        kind => compare_members_in_sequence((kind, path), &differ, [theirs, ours], context, visit)?,
     }
     Ok(ArchiveComparison::Compared(compared))
 }
@@ -154,13 +154,13 @@ fn list(
     kind: Archive,
     place: &Path,
     path: &str,
-    resources: &Resources<'_>,
+    context: &ReadContext<'_>,
 ) -> Result<ArchiveMembers> {
     let mut listed = ArchiveMembers {
         members: List::new(),
         order: Vec::new(),
     };
-    numbered(kind, place, path, resources, &mut |name, content| {
+    numbered(kind, place, path, context, &mut |name, content| {
         let mut counted = CountedReader { content, size: 0 };
         let hash = hash(&mut counted)?;
         let size = counted.size;
@@ -254,15 +254,14 @@ fn compare_zip_members(
     differ: &BTreeSet<Name>,
     theirs: &Path,
     ours: &Path,
-    resources: &Resources<'_>,
+    context: &ReadContext<'_>,
     visit: VisitDifference<'_>,
 ) -> Result<()> {
     let open = |place: &Path| -> Result<_> {
         let at = ContentsError::system_error(place);
         let file = File::open(place).map_err(&at)?;
         let length = file.metadata().map_err(&at)?.len();
-        let budget = resources.limits.budget(length);
-        let directory = archive::directory(&file, 0..length, &budget)?;
+        let directory = archive::directory(&file, 0..length, context.budget)?;
         let (mut names, mut entries) = (Names::default(), HashMap::new());
         for member in directory.iter().filter(|one| one.kind == EntryKind::File) {
             let name = names.next(member.path);
@@ -279,7 +278,7 @@ fn compare_zip_members(
         };
         let copy = |entry: &prep_formats::zip::ZipEntry, file: &File| {
             let mut content = entry.open(file).map_err(ContentsError::classify)?;
-            spool(&mut content, resources)
+            spool(&mut content, context.resources)
         };
         let (theirs, ours) = (copy(one, &their_file)?, copy(other, &our_file)?);
         let (theirs, ours) = (&theirs, &ours);
@@ -290,25 +289,24 @@ fn compare_zip_members(
 
 /// Visits the differing members of other archives, in the order of `ours`.
 fn compare_members_in_sequence(
-    kind: Archive,
-    path: &str,
+    (kind, path): (Archive, &str),
     differ: &BTreeSet<Name>,
     [theirs, ours]: [&Path; 2],
-    resources: &Resources<'_>,
+    context: &ReadContext<'_>,
     visit: VisitDifference<'_>,
 ) -> Result<()> {
     let mut copies: HashMap<Name, TempPath> = HashMap::new();
-    numbered(kind, theirs, path, resources, &mut |name, content| {
+    numbered(kind, theirs, path, context, &mut |name, content| {
         if differ.contains(&name) {
-            copies.insert(name, spool(content, resources)?);
+            copies.insert(name, spool(content, context.resources)?);
         }
         Ok(())
     })?;
-    numbered(kind, ours, path, resources, &mut |name, content| {
+    numbered(kind, ours, path, context, &mut |name, content| {
         let Some(theirs) = copies.remove(&name) else {
             return Ok(());
         };
-        let (theirs, ours) = (&theirs, &spool(content, resources)?);
+        let (theirs, ours) = (&theirs, &spool(content, context.resources)?);
         visit(&name.to_string(), MemberDifference::Differ { theirs, ours })
     })
 }
@@ -334,16 +332,11 @@ fn numbered(
     kind: Archive,
     place: &Path,
     path: &str,
-    resources: &Resources<'_>,
+    context: &ReadContext<'_>,
     visit: &mut dyn FnMut(Name, &mut dyn Read) -> Result<()>,
 ) -> Result<()> {
-    let length = place
-        .metadata()
-        .map_err(ContentsError::system_error(place))?
-        .len();
-    let budget = resources.limits.budget(length);
     let mut names = Names::default();
-    kind.visit(place, path, &budget, &mut |path, _, content| {
+    kind.visit(place, path, context.budget, &mut |path, _, content| {
         visit(names.next(path), content)
     })
 }
@@ -368,6 +361,7 @@ mod tests {
     use prep_formats::zip::{ZipMethod, ZipWriter};
 
     use super::*;
+    use crate::Resources;
 
     fn archive(path: &str, members: &[(String, String)]) -> Vec<u8> {
         let length = |content: &str| content.len() as u64;
@@ -402,8 +396,10 @@ mod tests {
             limits: DecodingLimits::default(),
             temp: temp.path(),
         };
+        let budget = resources.comparison_budget(&one, &other).unwrap();
+        let context = ReadContext::new(&resources, &budget);
         let (mut names, mut copies, mut open) = (Vec::new(), 0, 0);
-        let compared = compare(path, &one, &other, &resources, &mut |name, member| {
+        let compared = compare(path, &one, &other, &context, &mut |name, member| {
             assert!(
                 matches!(member, MemberDifference::Differ { .. }),
                 "{member:?}"

@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, BufReader, Read};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
@@ -13,6 +13,7 @@ use crate::Resources;
 use crate::error::{ContentsError, Result};
 
 const BUFFER: usize = 1 << 18;
+const MIN_BUFFER: usize = 1 << 13;
 
 thread_local! {
     /// Buffers of this thread for two files, which are reused, so that memory is not cleared for each pair.
@@ -128,19 +129,34 @@ pub fn fill(input: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
     Ok(filled)
 }
 
+/// Opens a file for reading from its beginning to its end.
+///
+/// The buffer is not larger than the file. Buffers of full size for many small files leave holes in the heap that
+/// together take more memory than the files.
+pub(crate) fn open_buffered(path: &Path) -> Result<BufReader<File>> {
+    let file = open(path)?;
+    let metadata = file.metadata().map_err(ContentsError::system_error(path))?;
+    let capacity = usize::try_from(metadata.len() + 1).unwrap_or(BUFFER);
+    Ok(BufReader::with_capacity(capacity.min(BUFFER), file))
+}
+
 /// Calls `visit` with all bytes of a reader, chunk by chunk. Returns the number of bytes.
 ///
 /// # Errors
 /// If the input cannot be read.
 pub fn each_chunk(input: &mut impl Read, mut visit: impl FnMut(&[u8])) -> io::Result<u64> {
-    let (mut buffer, mut bytes) = (vec![0; BUFFER], 0);
+    // Most inputs are small, so the buffer grows with the input.
+    let (mut buffer, mut bytes) = (vec![0; MIN_BUFFER], 0);
     loop {
         let count = fill(input, &mut buffer)?;
-        if count == 0 {
-            return Ok(bytes);
-        }
         visit(buffer.get(..count).unwrap_or_default());
         bytes += count as u64;
+        if count < buffer.len() {
+            return Ok(bytes);
+        }
+        if buffer.len() < BUFFER {
+            buffer.resize(BUFFER, 0);
+        }
     }
 }
 

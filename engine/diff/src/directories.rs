@@ -9,7 +9,7 @@ use prep_contents::archive::Archive;
 use prep_contents::listing::Listing;
 use prep_contents::members::{self, ArchiveComparison, MemberDifference};
 use prep_contents::read::{self, Bytes};
-use prep_contents::{ContentsError, Format, Resources, Result};
+use prep_contents::{ContentsError, Format, ReadContext, Resources, Result};
 use serde::Serialize;
 
 use crate::tables::{TableDifference, tables};
@@ -62,10 +62,9 @@ pub fn directories(
     let common = before.common(&after);
     let next = AtomicUsize::new(0);
     let outcome: Mutex<Result<Vec<FileDifference>>> = Mutex::new(Ok(Vec::new()));
-    let resources = &options.resources;
     let run = || {
         while let Some(path) = common.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let compared = files(path, &old.join(path), &new.join(path), resources, 0);
+            let compared = two_files(path, &old.join(path), &new.join(path), options);
             if compared.as_ref().is_ok_and(Vec::is_empty) {
                 continue;
             }
@@ -149,7 +148,9 @@ pub fn two_files(
     new: &Path,
     options: &DiffOptions<'_>,
 ) -> Result<Vec<FileDifference>> {
-    files(path, old, new, &options.resources, 0)
+    let budget = options.resources.comparison_budget(old, new)?;
+    let context = ReadContext::new(&options.resources, &budget);
+    files(path, old, new, &context)
 }
 
 /// Compares two files with the path `path`. Archives that are nested too deeply are compared by bytes.
@@ -157,8 +158,7 @@ fn files(
     path: &str,
     old: &Path,
     new: &Path,
-    resources: &Resources<'_>,
-    depth: u64,
+    context: &ReadContext<'_>,
 ) -> Result<Vec<FileDifference>> {
     if read::compare(old, new)? == Bytes::Equal {
         return Ok(Vec::new());
@@ -171,14 +171,14 @@ fn files(
     };
     let mut difference = FileDifference::new(path, [Some(length(old)?), Some(length(new)?)]);
     if Archive::from_path(path).is_some()
-        && resources.check_nesting(depth + 1).is_ok()
-        && let Some(found) = archives(path, old, new, resources, depth)?
+        && let Ok(inside) = context.inside()
+        && let Some(found) = archives(path, old, new, &inside)?
     {
         return Ok(found);
     }
     if let Some(format) = Format::from_path(path).filter(|format| *format != Format::Lines) {
         // If the name is that of a table but the content is not, only the bytes are compared.
-        difference.table = match tables(old, new, format, &resources.limits) {
+        difference.table = match tables(old, new, format, &context.resources.limits) {
             Ok(table) => Some(table),
             Err(error) if error.is_of_the_system() => return Err(error),
             Err(_) => None,
@@ -192,12 +192,11 @@ fn archives(
     path: &str,
     old: &Path,
     new: &Path,
-    resources: &Resources<'_>,
-    depth: u64,
+    context: &ReadContext<'_>,
 ) -> Result<Option<Vec<FileDifference>>> {
     let mut found = BTreeMap::new();
     // `theirs` is the new archive: members that only `ours` contains were removed.
-    let compared = members::compare(path, new, old, resources, &mut |name, member| {
+    let compared = members::compare(path, new, old, context, &mut |name, member| {
         let inner = format!("{path}/{name}");
         let mut add = |difference: FileDifference| {
             found.insert(difference.path.clone(), difference);
@@ -224,7 +223,7 @@ fn archives(
                 add(difference);
             }
             MemberDifference::Differ { theirs, ours } => {
-                for difference in files(&inner, ours, theirs, resources, depth + 1)? {
+                for difference in files(&inner, ours, theirs, context)? {
                     add(difference);
                 }
             }
@@ -288,5 +287,48 @@ mod tests {
         assert_eq!(found[0].renamed_to.as_deref(), Some("after.bin"));
         assert_eq!(found[3].table.as_ref().unwrap().cells[0].new, "c");
         assert_eq!(directories(&a, &a, &options).unwrap(), []);
+    }
+
+    /// Regression test: each nested archive had a budget of its own, so a few kilobytes had millions of members.
+    #[test]
+    fn nested_archives_share_the_budget_for_members() {
+        use prep_formats::zip::{ZipMethod, ZipWriter};
+
+        let nested = |version: &str| {
+            let mut content = version.as_bytes().to_vec();
+            for level in 0..6 {
+                let mut writer = ZipWriter::new(Vec::new());
+                for number in 0..4 {
+                    let name = format!("{number}.{}", ["txt", "zip"][level.min(1)]);
+                    let method = ZipMethod::Deflate;
+                    writer.add_file(&name, method, content.as_slice()).unwrap();
+                }
+                content = writer.finish().unwrap();
+            }
+            content
+        };
+        let root = tempfile::tempdir().unwrap();
+        let paths = ["old", "new"].map(|name| root.path().join(name));
+        for path in &paths {
+            fs::write(path, nested(&path.to_string_lossy())).unwrap();
+        }
+        let temp = root.path().join("temp");
+        let compare = |members| {
+            let limits = prep_contents::DecodingLimits {
+                members,
+                ..prep_contents::DecodingLimits::default()
+            };
+            let resources = Resources {
+                limits,
+                temp: &temp,
+            };
+            let options = DiffOptions {
+                threads: 1,
+                resources,
+            };
+            two_files("a.zip", &paths[0], &paths[1], &options).unwrap()
+        };
+        assert_eq!(compare(1 << 20).len(), 4_usize.pow(6));
+        assert!(compare(500).len() < 500);
     }
 }

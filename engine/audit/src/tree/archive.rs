@@ -18,46 +18,37 @@ pub(super) fn compare(
     context: &PairContext<'_>,
 ) -> Result<Vec<AuditFinding>> {
     let mut found = Vec::new();
-    let inside = context.inside();
-    inside.check_depth()?;
-    let compared = members::compare(
-        path,
-        theirs,
-        ours,
-        context.resources,
-        &mut |name, member| {
-            let inner = format!("{path}/{name}");
-            match member {
-                MemberDifference::OnlyHere { size } => found.push(
-                    AuditFinding::new(&files::FILES_MISSING, inner)
-                        .example(format!("{name}, {size} bytes")),
-                ),
-                MemberDifference::OnlyThere { size } => found.push(
-                    AuditFinding::new(&files::FILES_SURPLUS, inner)
-                        .example(format!("{name}, {size} bytes")),
-                ),
-                MemberDifference::Renamed { there, .. } => {
-                    let cause = names::cause_of_renaming(name, there, false);
-                    found.push(
-                        AuditFinding::new(cause, inner)
-                            .example(format!("theirs: {there}, ours: {name}"))
-                            .proof("contents are equal"),
-                    );
-                }
-                MemberDifference::Swapped { there, .. } => {
-                    let example = format!("their {there} has the content of our {name}");
-                    found.push(
-                        swapped::finding(&inner, &format!("{path}/{there}")).example(example),
-                    );
-                }
-                MemberDifference::Differ { theirs, ours } => {
-                    let paired = pair::compare(&inner, theirs, ours, &inside)?;
-                    found.extend(paired.findings);
-                }
+    let inside = context.inside()?;
+    let compared = members::compare(path, theirs, ours, &inside.read, &mut |name, member| {
+        let inner = format!("{path}/{name}");
+        match member {
+            MemberDifference::OnlyHere { size } => found.push(
+                AuditFinding::new(&files::FILES_MISSING, inner)
+                    .example(format!("{name}, {size} bytes")),
+            ),
+            MemberDifference::OnlyThere { size } => found.push(
+                AuditFinding::new(&files::FILES_SURPLUS, inner)
+                    .example(format!("{name}, {size} bytes")),
+            ),
+            MemberDifference::Renamed { there, .. } => {
+                let cause = names::cause_of_renaming(name, there, false);
+                found.push(
+                    AuditFinding::new(cause, inner)
+                        .example(format!("theirs: {there}, ours: {name}"))
+                        .proof("contents are equal"),
+                );
             }
-            Ok(())
-        },
-    );
+            MemberDifference::Swapped { there, .. } => {
+                let example = format!("their {there} has the content of our {name}");
+                found.push(swapped::finding(&inner, &format!("{path}/{there}")).example(example));
+            }
+            MemberDifference::Differ { theirs, ours } => {
+                let paired = pair::compare(&inner, theirs, ours, &inside)?;
+                found.extend(paired.findings);
+            }
+        }
+        Ok(())
+    });
     let compared = match compared? {
         ArchiveComparison::Compared(compared) => compared,
         ArchiveComparison::Unreadable(ArchiveSide::Theirs, ContentsError::Damaged(reason)) => {

@@ -87,21 +87,16 @@ pub fn compare(
     let roles = options.roles.completed(ours, &our_list, &resources.limits);
     let roles = roles.map_err(AuditError::reading(ours))?;
     let common = our_list.common(&their_list);
-    let context = PairContext {
-        roles: &roles,
-        resources,
-        depth: 0,
-    };
     let equal = AtomicUsize::new(0);
     let pairs: Mutex<Vec<FileComparison>> = Mutex::new(Vec::new());
     let compare_pair = |our_path: &str, their_path: &str| {
-        let paired = pair::compare(
-            our_path,
-            &theirs.join(their_path),
-            &ours.join(our_path),
-            &context,
-        );
-        paired.map_err(AuditError::reading(&theirs.join(their_path)))
+        let (theirs, ours) = (theirs.join(their_path), ours.join(our_path));
+        let budget = resources.comparison_budget(&theirs, &ours);
+        let paired = budget.and_then(|budget| {
+            let context = PairContext::new(&roles, resources, &budget);
+            pair::compare(our_path, &theirs, &ours, &context)
+        });
+        paired.map_err(AuditError::reading(&theirs))
     };
     for_each_path(&common, options.threads, |path| {
         let paired = compare_pair(path, path)?;
@@ -131,12 +126,23 @@ pub fn compare(
         named.push(names::packed_finding(&their_path, &our_path));
     }
     for (their_path, our_path) in left.take_inflated() {
-        let found = names::inflated_findings(&their_path, &our_path, theirs, ours, &context);
-        named.extend(found.map_err(AuditError::reading(&ours.join(&our_path)))?);
+        let (their_file, our_file) = (theirs.join(&their_path), ours.join(&our_path));
+        let budget = resources.comparison_budget(&their_file, &our_file);
+        let found = budget.and_then(|budget| {
+            let context = &PairContext::new(&roles, resources, &budget);
+            names::inflated_findings(&their_path, &our_path, [&their_file, &our_file], context)
+        });
+        named.extend(found.map_err(AuditError::reading(&our_file))?);
     }
-    for (archive, folder) in left.take_unpacked(ours, &resources.limits)? {
-        let found = names::unpacked_findings(&archive, &folder, theirs, ours, &context);
-        named.extend(found.map_err(AuditError::reading(&ours.join(&archive)))?);
+    for (archive, directory) in left.take_unpacked(ours, &resources.limits)? {
+        // The files of `theirs` are as long as the members of the archive.
+        let file = ours.join(&archive);
+        let budget = resources.comparison_budget(&file, &file);
+        let found = budget.and_then(|budget| {
+            let context = &PairContext::new(&roles, resources, &budget);
+            names::unpacked_findings(&archive, &directory, theirs, &file, context)
+        });
+        named.extend(found.map_err(AuditError::reading(&file))?);
     }
     pairs.sort_by(|one, other| one.path.cmp(&other.path));
     let trees = split::Trees {

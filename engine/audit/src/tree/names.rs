@@ -150,28 +150,37 @@ impl OneSided {
 pub(super) fn inflated_findings(
     their_path: &str,
     our_path: &str,
-    theirs: &Path,
-    ours: &Path,
+    [theirs, ours]: [&Path; 2],
     context: &PairContext<'_>,
 ) -> Result<Vec<AuditFinding>, ContentsError> {
     let mut found = vec![packed_finding(their_path, our_path)];
-    let file = ours.join(our_path);
-    let length = file.metadata();
-    let length = length.map_err(ContentsError::system_error(&file))?.len();
-    let budget = context.resources.limits.budget(length);
-    let visited = Archive::Gzip.visit(&file, our_path, &budget, &mut |_, _, content| {
-        let ours = read::spool(content, context.resources)?;
-        let paired = pair::compare(
-            their_path,
-            &theirs.join(their_path),
-            &ours,
-            &context.inside(),
-        )?;
+    let inside = context.inside()?;
+    let visited = Archive::Gzip.visit(ours, our_path, inside.read.budget, &mut |_, _, content| {
+        let ours = read::spool(content, inside.read.resources)?;
+        let paired = pair::compare(their_path, theirs, &ours, &inside)?;
         found.extend(paired.findings);
         Ok(())
     });
-    unless_damaged(visited)?;
+    found.extend(unreadable_finding(our_path, visited)?);
     Ok(found)
+}
+
+/// Returns the finding for one of our archives that cannot be read to its end.
+///
+/// # Errors
+/// If the system failed.
+fn unreadable_finding(
+    path: &str,
+    visited: Result<(), ContentsError>,
+) -> Result<Option<AuditFinding>, ContentsError> {
+    match visited {
+        Ok(()) => Ok(None),
+        Err(error) if error.is_of_the_system() => Err(error),
+        Err(error) => {
+            let proof = format!("ours cannot be read: {error}");
+            Ok(Some(AuditFinding::new(&NOT_CLASSIFIED, path).proof(proof)))
+        }
+    }
 }
 
 pub(super) fn packed_finding(theirs: &str, ours: &str) -> AuditFinding {
@@ -193,28 +202,17 @@ pub(super) fn unpacked_findings(
     context: &PairContext<'_>,
 ) -> Result<Vec<AuditFinding>, ContentsError> {
     let (mut found, mut count) = (Vec::new(), 0_u64);
-    let file = ours.join(path);
-    let length = file
-        .metadata()
-        .map_err(ContentsError::system_error(&file))?
-        .len();
-    let budget = context.resources.limits.budget(length);
-    let visited = Archive::Zip.visit(&file, path, &budget, &mut |inner, _, content| {
+    let inside = context.inside()?;
+    let visited = Archive::Zip.visit(ours, path, inside.read.budget, &mut |inner, _, content| {
         count += 1;
-        let ours = read::spool(content, context.resources)?;
+        let ours = read::spool(content, inside.read.resources)?;
         let theirs = theirs.join(format!("{directory}{inner}"));
         let inner = format!("{path}/{inner}");
-        let paired = pair::compare(&inner, &theirs, &ours, &context.inside())?;
+        let paired = pair::compare(&inner, &theirs, &ours, &inside)?;
         found.extend(paired.findings);
         Ok(())
     });
-    if let Err(error) = visited {
-        if error.is_of_the_system() {
-            return Err(error);
-        }
-        let proof = format!("ours cannot be read: {error}");
-        found.push(AuditFinding::new(&NOT_CLASSIFIED, path).proof(proof));
-    }
+    found.extend(unreadable_finding(path, visited)?);
     let example = format!("{count} members of {path} are in {directory}");
     found.push(AuditFinding::new(&files::ARCHIVE_UNPACKED, path).example(example));
     Ok(found)

@@ -6,8 +6,9 @@ use prep_contents::archive::Archive;
 use prep_contents::pairing::UnpairedKeys;
 use prep_contents::read::{self, Bytes};
 use prep_contents::table::is_json_lines;
-use prep_contents::{ContentsError, DecodingLimits, Format, Resources, Result};
+use prep_contents::{ContentsError, DecodingLimits, Format, ReadContext, Resources, Result};
 use prep_failure::QuotedValue;
+use prep_formats::limits::ArchiveBudget;
 
 use super::roles::Roles;
 use super::{archive, document, image};
@@ -20,23 +21,29 @@ use crate::table;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct PairContext<'a> {
     pub roles: &'a Roles,
-    pub resources: &'a Resources<'a>,
-    /// Number of nested archives that contain the file.
-    pub depth: u64,
+    pub read: ReadContext<'a>,
 }
 
-impl PairContext<'_> {
-    /// Returns an error if archives are nested too deeply.
-    pub(super) fn check_depth(&self) -> Result<()> {
-        self.resources.check_nesting(self.depth)
+impl<'a> PairContext<'a> {
+    /// Creates the context for two files and the archives nested in them.
+    pub(super) fn new(
+        roles: &'a Roles,
+        resources: &'a Resources<'a>,
+        budget: &'a ArchiveBudget,
+    ) -> Self {
+        let read = ReadContext::new(resources, budget);
+        PairContext { roles, read }
     }
 
     /// Returns the context for members of the file.
-    pub(super) fn inside(&self) -> Self {
-        Self {
-            depth: self.depth + 1,
+    ///
+    /// # Errors
+    /// If archives are nested too deeply.
+    pub(super) fn inside(&self) -> Result<Self> {
+        Ok(Self {
+            read: self.read.inside()?,
             ..*self
-        }
+        })
     }
 }
 
@@ -143,7 +150,7 @@ fn find_differences(
             AuditFinding::new(&files::FILES_DAMAGED, path).example(example),
         ]);
     }
-    let limits = &context.resources.limits;
+    let limits = &context.read.resources.limits;
     let is_json = matches!(extension(path).as_str(), "json" | "geojson");
     // Some files with the suffix `.json` contain one JSON document per line.
     let is_lines = is_json && is_json_lines(theirs)? && is_json_lines(ours)?;
@@ -260,14 +267,12 @@ fn compare_unexpectedly_packed(
         );
         return Ok(Some(vec![finding.example(example)]));
     };
-    let (context, resources) = (&context.inside(), context.resources);
-    context.check_depth()?;
-    let budget = resources.limits.budget(size(theirs)?);
+    let context = &context.inside()?;
     let (mut inner, mut members) = (None, 0_usize);
-    let unpacked = archive.visit(theirs, path, &budget, &mut |_, _, content| {
+    let unpacked = archive.visit(theirs, path, context.read.budget, &mut |_, _, content| {
         members += 1;
         if members == 1 {
-            inner = Some(read::spool(content, resources)?);
+            inner = Some(read::spool(content, context.read.resources)?);
         }
         Ok(())
     });

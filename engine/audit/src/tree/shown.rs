@@ -1,6 +1,7 @@
 //! Finds answers that became public: in an additional column, row, file or archive member, or in the sample submission.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
+use std::path::Path;
 
 use prep_contents::archive::Archive;
 use prep_contents::table::{DetectedFile, column};
@@ -44,29 +45,45 @@ pub(super) fn raise(
         labels::LABELS_CHANGED.id,
         files::FILES_SURPLUS.id,
     ];
-    let mut answers = None;
     raise_item_files(findings, roots, roles, limits)?;
+    let mut by_file: BTreeMap<String, Vec<&mut AuditFinding>> = BTreeMap::new();
     for finding in findings.iter_mut() {
         let is_public = finding.path.starts_with("public/");
-        if !is_public || finding.harm >= Harm::Answers || !suspicious.contains(&finding.cause.id) {
-            continue;
-        }
-        if answers.is_none() {
-            answers = Some(Answers::read(roots, roles, limits)?);
-        }
-        let Some(Some(answers)) = &answers else {
-            return Ok(());
-        };
-        if let Some(shown) = answers.shown_in(&finding.path, roots, resources)? {
-            finding.raise(Harm::Answers, ANSWERS_SHOWN);
-            let proof = finding
-                .proof
-                .take()
-                .map_or(shown.clone(), |proof| format!("{proof}; {shown}"));
-            finding.proof = Some(proof);
+        if is_public
+            && finding.harm < Harm::Answers
+            && suspicious.contains(&finding.cause.id)
+            && let Some(file) = outermost_file(&finding.path, roots.theirs)
+        {
+            by_file.entry(file).or_default().push(finding);
         }
     }
+    if by_file.is_empty() {
+        return Ok(());
+    }
+    let Some(answers) = Answers::read(roots, roles, limits)? else {
+        return Ok(());
+    };
+    for (file, findings) in by_file {
+        answers.raise_in(&file, findings, roots, resources)?;
+    }
     Ok(())
+}
+
+/// Returns the path of a file or, if the path is that of a member, of the outermost archive that contains it.
+fn outermost_file(path: &str, theirs: &Path) -> Option<String> {
+    let ends = path.match_indices('/').map(|(end, _)| end);
+    let mut outer = ends
+        .chain(std::iter::once(path.len()))
+        .filter_map(|end| path.get(..end));
+    outer
+        .find(|outer| theirs.join(outer).is_file())
+        .map(str::to_owned)
+}
+
+fn raise_to_answers(finding: &mut AuditFinding, shown: &str) {
+    finding.raise(Harm::Answers, ANSWERS_SHOWN);
+    let proof = finding.proof.take();
+    finding.proof = Some(proof.map_or(shown.to_owned(), |proof| format!("{proof}; {shown}")));
 }
 
 /// Raises the harm of additional public files if there is one per test item, with the item's answer in its name or
@@ -138,51 +155,53 @@ impl Answers {
         }))
     }
 
-    /// Searches their file, archive, or archive member for answers that ours does not contain. Returns a description of
-    /// the column or position in which they are.
-    fn shown_in(
+    /// Raises the harm of findings about their file or, if it is an archive, about members of it. Reads the file once
+    /// for all findings.
+    fn raise_in(
         &self,
-        path: &str,
+        file: &str,
+        findings: Vec<&mut AuditFinding>,
         roots: &TreeRoots<'_>,
         resources: &Resources<'_>,
-    ) -> Result<Option<String>> {
-        let file = roots.theirs.join(path);
-        if file.is_file() && Archive::from_path(path).is_none() {
-            return self.shown_in_file(path, &file, &roots.ours.join(path), &resources.limits);
+    ) -> Result<()> {
+        let (theirs, ours) = (roots.theirs.join(file), roots.ours.join(file));
+        if Archive::from_path(file).is_none() {
+            let shown = self.shown_in_file(file, &theirs, &ours, &resources.limits)?;
+            for finding in findings {
+                shown
+                    .iter()
+                    .for_each(|shown| raise_to_answers(finding, shown));
+            }
+            return Ok(());
         }
-        // The path is an archive, or a member of an archive.
-        let ends = path.match_indices('/').map(|(end, _)| end);
-        let outer = ends
-            .chain(std::iter::once(path.len()))
-            .filter_map(|end| path.get(..end))
-            .find(|outer| roots.theirs.join(outer).is_file());
-        let Some(outer) = outer else { return Ok(None) };
-        let mut shown = None;
-        let visited = entries::of_file(
-            &roots.theirs.join(outer),
-            outer,
-            resources,
-            &mut |member, _, content| {
-                let is_wanted = outer == path || member == path;
-                if is_wanted && shown.is_none() {
-                    let copy = read::spool(content, resources)?;
-                    let nothing = roots.ours.join("");
-                    shown = self
-                        .shown_in_file(member, &copy, &nothing, &resources.limits)?
-                        .map(|shown| format!("{member}: {shown}"));
-                }
-                Ok(())
-            },
-        );
+        let mut by_path: HashMap<String, Vec<&mut AuditFinding>> = HashMap::new();
+        for finding in findings {
+            let path = finding.path.clone();
+            by_path.entry(path).or_default().push(finding);
+        }
+        let visited = entries::of_file(&theirs, file, resources, &mut |member, _, content| {
+            if !by_path.contains_key(file) && !by_path.contains_key(member) {
+                return Ok(());
+            }
+            let copy = read::spool(content, resources)?;
+            let nothing = roots.ours.join("");
+            let shown = self.shown_in_file(member, &copy, &nothing, &resources.limits)?;
+            let Some(shown) = shown else { return Ok(()) };
+            let about = [by_path.remove(file), by_path.remove(member)];
+            for finding in about.into_iter().flatten().flatten() {
+                raise_to_answers(finding, &format!("{member}: {shown}"));
+            }
+            Ok(())
+        });
         unless_damaged(visited)?;
-        Ok(shown)
+        Ok(())
     }
 
     fn shown_in_file(
         &self,
         path: &str,
-        theirs: &std::path::Path,
-        ours: &std::path::Path,
+        theirs: &Path,
+        ours: &Path,
         limits: &DecodingLimits,
     ) -> Result<Option<String>> {
         let shown = self.shown_in_table(path, theirs, ours, limits)?;
@@ -198,8 +217,8 @@ impl Answers {
     fn shown_in_table(
         &self,
         path: &str,
-        theirs: &std::path::Path,
-        ours: &std::path::Path,
+        theirs: &Path,
+        ours: &Path,
         limits: &DecodingLimits,
     ) -> Result<Option<String>> {
         let Some(format) = Format::from_path(path) else {
@@ -274,11 +293,7 @@ impl Answers {
 
     /// Searches a table without ids for a column with the answers in their order. Returns a description of the column.
     /// If our file exists, nothing is searched.
-    fn shown_by_position(
-        &self,
-        table: &dyn TableReader,
-        ours: &std::path::Path,
-    ) -> Result<Option<String>> {
+    fn shown_by_position(&self, table: &dyn TableReader, ours: &Path) -> Result<Option<String>> {
         let names = table.columns();
         if ours.is_file() {
             return Ok(None);
@@ -379,7 +394,7 @@ impl Answers {
 
     /// Searches a file of any format for answers. They are found if the words at a fixed distance after the ids are the
     /// answers.
-    fn shown_in_text(&self, file: &std::path::Path) -> Result<Option<String>> {
+    fn shown_in_text(&self, file: &Path) -> Result<Option<String>> {
         let length = file
             .metadata()
             .map_err(ContentsError::system_error(file))?
@@ -421,7 +436,7 @@ impl Answers {
     /// Returns the fraction of rows of our table whose cell in this column is the answer of the item.
     fn hit_fraction(
         &self,
-        ours: &std::path::Path,
+        ours: &Path,
         path: &str,
         name: &str,
         answers: &HashMap<String, String>,
@@ -558,7 +573,7 @@ fn most_frequent(answers: &HashMap<String, String>) -> f64 {
 
 /// Reads the texts of a column. Returns `None` if there is no such file or column, or if the file is not a table.
 fn texts(
-    file: &std::path::Path,
+    file: &Path,
     path: &str,
     name: &str,
     limits: &DecodingLimits,

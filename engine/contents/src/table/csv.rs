@@ -1,6 +1,5 @@
 //! Reads CSV files in any dialect: detects the dialect, and reads the rows.
 
-use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
@@ -12,6 +11,7 @@ use super::check_cells;
 use super::row::{Row, Rows, TableReader};
 use super::utf16::Utf16Reader;
 use crate::error::{ContentsError, Result};
+use crate::read::open_buffered;
 
 /// The dialect of the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -146,8 +146,7 @@ impl CsvTable {
 
     fn reader(&self) -> Result<CsvRows> {
         Ok(CsvRows {
-            input: decoded(&self.path, &self.form)
-                .map_err(ContentsError::system_error(&self.path))?,
+            input: decoded(&self.path, &self.form)?,
             limits: self.limits,
             delimiter: self.form.delimiter,
             quotes: self.form.delimiter != 0,
@@ -171,8 +170,8 @@ impl TableReader for CsvTable {
 }
 
 /// Returns a reader of the file's text as UTF-8, without a byte order mark.
-fn decoded(path: &Path, form: &CsvDialect) -> io::Result<Box<dyn BufRead>> {
-    let mut file = BufReader::with_capacity(BUFFER, File::open(path)?);
+fn decoded(path: &Path, form: &CsvDialect) -> Result<Box<dyn BufRead>> {
+    let mut file = open_buffered(path)?;
     Ok(match form.encoding {
         Encoding::Utf8 => {
             if form.byte_order_mark {
@@ -212,8 +211,7 @@ fn other_format(head: &[u8]) -> Option<FileType> {
 
 /// Detects properties of the file that can be found without dividing it into rows.
 fn detect_dialect(path: &Path) -> Result<CsvDialect> {
-    let file = File::open(path).map_err(ContentsError::system_error(path))?;
-    let mut file = BufReader::with_capacity(BUFFER, file);
+    let mut file = open_buffered(path)?;
     let mut form = CsvDialect {
         encoding: Encoding::Utf8,
         byte_order_mark: false,

@@ -1,8 +1,7 @@
 //! Reads objects as a table whose columns are the keys of all objects. The objects are lines of JSON, lists in JSON documents, or BSON.
 
 use std::collections::HashSet;
-use std::fs::File;
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, Read};
 use std::path::{Path, PathBuf};
 
 use prep_formats::bson::BsonDocuments;
@@ -14,8 +13,7 @@ use prep_formats::limits::DecodingLimits;
 use super::check_cells;
 use super::row::{Row, Rows, TableReader, short};
 use crate::error::{ContentsError, Result};
-
-const BUFFER: usize = 1 << 18;
+use crate::read::open_buffered;
 
 /// Layout of the objects in the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -93,7 +91,7 @@ impl Records {
     }
 
     fn values(&self) -> Result<Values> {
-        let input = open(&self.path)?;
+        let input = open_buffered(&self.path)?;
         Ok(match self.source {
             RecordLayout::Lines => {
                 let lines = JsonLines::new(input).with_limits(&self.limits);
@@ -116,11 +114,6 @@ impl Records {
     }
 }
 
-fn open(path: &Path) -> Result<BufReader<File>> {
-    let file = File::open(path).map_err(ContentsError::system_error(path))?;
-    Ok(BufReader::with_capacity(BUFFER, file))
-}
-
 fn elements<R: Read>(
     input: R,
     path: impl IntoIterator<Item = String>,
@@ -140,7 +133,7 @@ pub fn parse_within(text: &[u8], limits: &DecodingLimits) -> Result<JsonValue> {
 /// Returns whether no colon after a key is followed by a space in the file.
 fn is_compact(path: &Path) -> Result<bool> {
     const SPACED: &[u8] = b"\": ";
-    let mut input = open(path)?;
+    let mut input = open_buffered(path)?;
     let mut tail: Vec<u8> = Vec::new();
     loop {
         let bytes = input.fill_buf()?;
@@ -172,7 +165,7 @@ const FIRST_LINE: u64 = 1 << 24;
 /// # Errors
 /// If it cannot be read.
 pub fn is_json_lines(path: &Path) -> Result<bool> {
-    let mut input = open(path)?;
+    let mut input = open_buffered(path)?;
     let mut line = Vec::new();
     while line.trim_ascii().is_empty() {
         line.clear();
@@ -200,7 +193,7 @@ pub fn is_json_lines(path: &Path) -> Result<bool> {
 /// Finds the member of a document that contains the longest list. `None` if the document itself is a list.
 fn longest(path: &Path, limits: &DecodingLimits) -> Result<Option<String>> {
     let damaged = |reason: &str| Err(ContentsError::Damaged(reason.to_owned()));
-    let mut head = open(path)?;
+    let mut head = open_buffered(path)?;
     loop {
         match head.fill_buf()?.first() {
             Some(byte) if byte.is_ascii_whitespace() => head.consume(1),
@@ -211,7 +204,7 @@ fn longest(path: &Path, limits: &DecodingLimits) -> Result<Option<String>> {
     }
     let mut best: Option<(usize, JsonString)> = None;
     // Skip nested values, because only the number of items matters, and whether they are objects.
-    let members = elements(open(path)?, [], limits).with_nested(NestedValues::Skip);
+    let members = elements(open_buffered(path)?, [], limits).with_nested(NestedValues::Skip);
     for member in members {
         let (key, value) = member.map_err(ContentsError::classify)?;
         if let (Some(key), Some(items)) = (key, value.as_list())
