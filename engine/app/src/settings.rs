@@ -9,6 +9,9 @@ use prep_core::RunLimits;
 use prep_remote::Link;
 use prep_spec::{BASE_VARIANT, known_variants, variant_directory, variant_of_directory};
 
+/// Every archive may unpack to this number of bytes when it is inspected, however short it is.
+const MIN_INSPECTED_BYTES: u64 = 128 << 20;
+
 /// Settings that all tasks of a program share.
 #[derive(Debug, Clone)]
 pub struct Settings {
@@ -82,10 +85,21 @@ impl Settings {
         prep_formats::limits::DecodingLimits::from_budgets(memory, disk)
     }
 
+    /// Returns limits for inspecting content, if `at_once` files are decoded at the same time.
+    ///
+    /// A preparation reads each byte of an archive about once. An inspection divides it into rows, hashes and compares
+    /// them, so it stops earlier at content that is much longer than its archive.
+    pub(crate) fn inspection_limits(&self, at_once: usize) -> prep_formats::limits::DecodingLimits {
+        prep_formats::limits::DecodingLimits {
+            unpacked: MIN_INSPECTED_BYTES,
+            ..self.content_limits(at_once)
+        }
+    }
+
     /// Returns limits for comparing content, if each job compares one file at a time.
     pub(crate) fn resources<'a>(&self, temp: &'a std::path::Path) -> prep_contents::Resources<'a> {
         prep_contents::Resources {
-            limits: self.content_limits(self.jobs),
+            limits: self.inspection_limits(self.jobs),
             temp,
         }
     }

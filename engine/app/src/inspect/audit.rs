@@ -103,7 +103,7 @@ pub fn audit(
             split_search(&pipeline).as_ref(),
             &bundles::all(settings, &entry.id, sources),
             &Resources {
-                limits: settings.content_limits(1),
+                limits: settings.inspection_limits(1),
                 temp: &settings.temp_dir(),
             },
         )?),
@@ -193,7 +193,7 @@ fn audit_bundle(
             .collect(),
     };
     let mut checked =
-        bundle::check(&path, &expected, &settings.content_limits(1)).map_err(failed)?;
+        bundle::check(&path, &expected, &settings.inspection_limits(1)).map_err(failed)?;
     for finding in checked.findings.iter_mut().filter(|_| outputs_match) {
         if finding.cause.id == cause::BUNDLE_OTHER_MD5.id {
             finding.harm = Harm::Form;

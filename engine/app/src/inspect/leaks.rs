@@ -49,7 +49,7 @@ pub fn leaks(
         sample: directory.join(&grade.sample.value),
         bundle: bundles::path(settings, id, directories),
         temp: settings.temp_dir(),
-        limits: settings.content_limits(1),
+        limits: settings.inspection_limits(1),
         memory: settings.memory,
     };
     let accepted = pipeline.accepted.iter();
@@ -80,7 +80,7 @@ fn rows_of_records(
     if !grader.answers_are_json() {
         return Ok(None);
     }
-    let limits = settings.content_limits(1);
+    let limits = settings.inspection_limits(1);
     let bytes = prep_contents::read::read_file(answers, &limits);
     let bytes = bytes.map_err(|error| Error::new(failure_of(&error), chain(&error)))?;
     let frame = grading::read(&grader, &bytes, answers)?;

@@ -21,6 +21,9 @@ const NAME: &str = "groups";
 /// Minimum number of groups. Columns with fewer values contain classes or sites.
 const MIN_GROUPS: usize = 20;
 
+/// Content that more files have, for example an empty picture, does not identify a file.
+const MAX_COPIES: usize = 100;
+
 pub(super) fn find(world: &World, tests: &mut Tests) -> Vec<LeakFinding> {
     let mut found: Vec<LeakFinding> = names(world).into_iter().collect();
     for (test, key, items) in world.test_tables() {
@@ -66,8 +69,8 @@ fn names(world: &World) -> Option<LeakFinding> {
     let mut hidden = 0_usize;
     for raw in &world.bundle {
         let same: &[&PublicFile] = match shown.get(&(raw.bytes, raw.crc32)) {
-            Some(same) => same,
-            None => continue,
+            Some(same) if same.len() <= MAX_COPIES => same,
+            _ => continue,
         };
         let name = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
         let is_same_name = |file: &&PublicFile| name(&file.path) == name(&raw.path);

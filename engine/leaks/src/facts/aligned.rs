@@ -1,6 +1,8 @@
 //! Facts from files without ids that have as many rows as a test table. Their rows may describe the test items in the
 //! same order.
 
+use std::collections::HashSet;
+
 use prep_contents::DecodingLimits;
 use prep_contents::TableReader as _;
 use prep_contents::table::npy::ArrayFile;
@@ -21,9 +23,16 @@ pub(crate) fn collect(world: &World, limits: &DecodingLimits, facts: &mut Facts)
             orders.push(order);
         }
     }
+    let tables: HashSet<&str> = world
+        .tables
+        .iter()
+        .map(|shown| shown.path.as_str())
+        .collect();
     for (path, text) in &world.texts {
-        let is_table = world.tables.iter().any(|shown| shown.path == *path);
-        if is_table || world.is_sample(path) || world.item_of_path(path).is_some() {
+        if tables.contains(path.as_str())
+            || world.is_sample(path)
+            || world.item_of_path(path).is_some()
+        {
             continue;
         }
         let lines: Vec<&str> = text.lines().collect();

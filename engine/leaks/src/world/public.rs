@@ -124,7 +124,10 @@ impl World {
         let seen = entries::of_directory_as_stored(public, resources, &mut |entry, content| {
             collected.file(entry, content)
         });
-        seen.map_err(|cause| failed(public, cause))?;
+        for (path, exceeded) in seen.map_err(|cause| failed(public, cause))? {
+            let message = format!("{path}: not all members were read, because {exceeded}");
+            collected.unread.push(message);
+        }
         collected.number_of_files();
         let Collected {
             facts,
