@@ -33,7 +33,7 @@ struct Hostile {
     public: &'static str,
 }
 
-fn archive(members: &[Member]) -> Vec<u8> {
+pub(crate) fn archive(members: &[Member]) -> Vec<u8> {
     let archive = members
         .iter()
         .cloned()
@@ -61,7 +61,7 @@ fn npy(header: &str) -> Vec<u8> {
     file
 }
 
-fn png(width: u32, height: u32, data: &[u8]) -> Vec<u8> {
+pub(crate) fn png(width: u32, height: u32, data: &[u8]) -> Vec<u8> {
     let mut file = b"\x89PNG\r\n\x1a\n".to_vec();
     let mut chunk = |kind: &[u8], content: &[u8]| {
         file.extend((content.len() as u32).to_be_bytes());
@@ -77,7 +77,7 @@ fn png(width: u32, height: u32, data: &[u8]) -> Vec<u8> {
 }
 
 /// Returns zeros, compressed by zlib to about this number of bytes.
-fn zlib(bytes: usize) -> Vec<u8> {
+pub(crate) fn zlib(bytes: usize) -> Vec<u8> {
     let mut out = ZlibEncoder::new(Vec::new(), Compression::best());
     out.write_all(&vec![0; bytes * RATIO]).unwrap();
     out.finish().unwrap()
@@ -170,7 +170,7 @@ fn sparse() -> Vec<u8> {
     [&header[..], &[0; 1024]].concat()
 }
 
-fn gzip(content: &[u8]) -> Vec<u8> {
+pub(crate) fn gzip(content: &[u8]) -> Vec<u8> {
     let mut out = GzEncoder::new(Vec::new(), Compression::best());
     out.write_all(content).unwrap();
     out.finish().unwrap()
@@ -494,10 +494,16 @@ fn attempt(hostile: &Hostile, bytes: usize) -> Result<String, String> {
     sandbox.pipeline(id, &format!("name: Hostile\ncategory: Tabular\nbundle: {{ kaggle: {id} }}\n{tables}public:\n  {public}\n"));
     let bundle = archive(&[member(bytes)]);
     sandbox.bundle(id, &bundle);
-    let mut child = sandbox
+    let child = sandbox
         .run_command(&[id])
         .spawn()
         .expect("the program starts");
+    let name = format!("{name}, {} bytes", bundle.len());
+    watch(&name, child, &[0, 4, 6])
+}
+
+/// Waits for the program, and ends it if it exceeds a limit. Returns its code, memory and time.
+pub(crate) fn watch(name: &str, mut child: Child, codes: &[i32]) -> Result<String, String> {
     let (started, mut most, mut time) = (Instant::now(), 0, Duration::ZERO);
     let status = loop {
         most = most.max(peak(&child).unwrap_or(0));
@@ -511,12 +517,9 @@ fn attempt(hostile: &Hostile, bytes: usize) -> Result<String, String> {
             None => sleep(Duration::from_millis(5)),
         }
     };
-    let told = format!(
-        "{name}, {} bytes: {status}, {most} kB, {time:?}",
-        bundle.len()
-    );
+    let told = format!("{name}: {status}, {most} kB, {time:?}");
     match status.code() {
-        Some(0 | 4 | 6) if most <= MAX_KILOBYTES => Ok(told),
+        Some(code) if codes.contains(&code) && most <= MAX_KILOBYTES => Ok(told),
         _ => {
             let output = child.wait_with_output().expect("its output");
             Err(format!(
