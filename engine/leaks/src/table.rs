@@ -75,6 +75,9 @@ impl Table {
             }
             kept.next += 1;
         }
+        for column in &mut kept.columns {
+            column.shrink_to_fit();
+        }
         Ok(Table {
             names,
             columns: kept.columns,

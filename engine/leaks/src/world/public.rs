@@ -30,6 +30,9 @@ const MAX_ARRAYS: usize = 32;
 
 /// Maximum number of values of all series.
 const MAX_SERIES: usize = 20_000_000;
+/// Every competition may have this number of them, and more for each byte of the public files on disk.
+const MIN_SERIES: u64 = 4_000_000;
+const SERIES_PER_BYTE: u64 = 4;
 
 /// Maximum total length of items' files whose content is examined.
 const MAX_EXAMINED: u64 = 2 << 30;
@@ -96,6 +99,7 @@ impl World {
         let listing = Listing::read(public).map_err(|cause| failed(public, cause))?;
         let on_disk: u64 = listing.files.values().sum();
         let for_texts = on_disk.saturating_mul(TEXT_MEMORY_PER_BYTE);
+        let for_series = on_disk.saturating_mul(SERIES_PER_BYTE);
         let for_tables = on_disk.saturating_mul(TABLE_MEMORY_PER_BYTE);
         let mut collected = Collected {
             world: self,
@@ -114,7 +118,9 @@ impl World {
             counts: HashMap::new(),
             place: 0,
             examined_bytes: 0,
-            series_left: MAX_SERIES,
+            series_left: usize::try_from(MIN_SERIES.saturating_add(for_series))
+                .unwrap_or(MAX_SERIES)
+                .min(MAX_SERIES),
             text_left: MAX_ALL_TEXT
                 .min(memory / 4)
                 .min(TEXT_MEMORY.saturating_add(for_texts)),
