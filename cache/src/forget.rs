@@ -66,12 +66,9 @@ mod tests {
             let entry = LedgerEntry {
                 record: record.clone(),
                 outputs: BTreeMap::from([("out".to_owned(), object)]),
-                references: Vec::new(),
-                unstored: Vec::new(),
-                lengths: Vec::new(),
                 created: 1,
                 millis: 1,
-                is_remote: false,
+                ..LedgerEntry::default()
             };
             store.record(&key, &entry)?;
             history

@@ -18,7 +18,7 @@ use crate::{Digest, Store, StoreError};
 const USE_RESOLUTION: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// The outputs of a step, and the key record that determined them.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LedgerEntry {
     /// The key record. Its digest is the key.
     pub record: serde_json::Value,
@@ -132,6 +132,11 @@ fn note_use(file: &File) {
     if !is_recent {
         let _ = file.set_modified(now);
     }
+}
+
+/// Returns the current time in seconds since 1970.
+pub fn unix_seconds() -> u64 {
+    seconds(SystemTime::now())
 }
 
 /// Returns the seconds from 1970 to `time`, 0 for earlier times.

@@ -94,7 +94,7 @@ pub use directory::create_directory;
 pub use error::StoreError;
 pub use gc::{GcOptions, GcReport};
 pub use history::{EarlierRun, FailedStep, History, HistoryStep};
-pub use ledger::LedgerEntry;
+pub use ledger::{LedgerEntry, unix_seconds};
 pub use link::LinkMode;
 pub use lock::{LockGuard, is_file_at, try_lock_file};
 pub use machine::{boot, host, is_shared};

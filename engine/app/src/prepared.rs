@@ -49,6 +49,11 @@ impl PreparedState {
         }
     }
 
+    /// Returns whether the data are complete and unchanged.
+    pub fn is_complete(self) -> bool {
+        matches!(self, PreparedState::Prepared | PreparedState::Unchecked)
+    }
+
     /// Returns the problem of prepared data. Returns `None` if there is no problem, or if there are no data.
     pub fn problem(self) -> Option<&'static str> {
         match self {
@@ -85,20 +90,13 @@ pub fn each_manifest<'i, T: Send>(
     context: &Context,
     wanted: impl Fn(&str, Manifest) -> Option<T> + Sync,
 ) -> Result<Vec<(&'i str, T)>, Error> {
-    let each = |(): &mut (), place: usize| {
-        let Some(id) = ids.get(place) else {
-            return Ok(None);
-        };
+    let found = context.map_in_order(ids, 0, |id| {
         let read = Manifest::read(data_dir, id);
         let read = read.map_err(|error| StepError::machine(format!("{id}: {}", chain(&error))))?;
         let found = read.and_then(|manifest| wanted(id, manifest));
-        Ok(found.map(|found| (place, id.as_str(), found)))
-    };
-    let found = context.map_parallel(ids.len(), 0, || (), each);
-    let found = found.map_err(Error::from)?;
-    let mut found: Vec<_> = found.into_iter().flatten().collect();
-    found.sort_unstable_by_key(|(place, ..)| *place);
-    Ok(found.into_iter().map(|(_, id, one)| (id, one)).collect())
+        Ok(found.map(|found| (id.as_str(), found)))
+    })?;
+    Ok(found.into_iter().flatten().collect())
 }
 
 /// After a restart of the system, verifies all files that were published before the restart, because a loss of power may

@@ -9,12 +9,11 @@ use std::fs::{self, File};
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use parking_lot::Mutex;
-use prep_cache::Store;
+use prep_cache::{Store, unix_seconds};
 use prep_core::{Event, Reason, Reporter, StepOutcome};
 use serde::{Deserialize, Serialize};
 
@@ -93,7 +92,7 @@ impl RunLog {
     /// `next`.
     pub(crate) fn start(task: &Task, ids: &[String], next: Arc<dyn Reporter>) -> Arc<dyn Reporter> {
         let dir = Store::run_logs(&task.settings.store_dir);
-        let at = now();
+        let at = unix_seconds();
         let path = dir.join(format!("{at:014}-{}.jsonl", std::process::id()));
         let file = fs::create_dir_all(&dir).and_then(|()| File::create(path));
         let Ok(file) = file else { return next };
@@ -146,21 +145,16 @@ impl Reporter for RunLog {
                     competition: name.0,
                     step: name.1,
                     kind: (*kind).to_owned(),
-                    at: now(),
+                    at: unix_seconds(),
                     why,
                     outcome: outcome.clone(),
                 }));
             }
-            Event::Finished => self.write(&Line::Finished { at: now() }),
+            Event::Finished => self.write(&Line::Finished { at: unix_seconds() }),
             Event::Started { .. } | Event::StepEnded { .. } => {}
         }
         self.next.event(event);
     }
-}
-
-fn now() -> u64 {
-    let time = SystemTime::now().duration_since(UNIX_EPOCH);
-    time.map_or(0, |time| time.as_secs())
 }
 
 /// Returns the log files of a directory, the latest first.

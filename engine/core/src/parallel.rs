@@ -14,6 +14,29 @@ use crate::{Claim, StepError};
 const ITEMS_BETWEEN_CHECKS: usize = 16;
 
 impl Context {
+    /// Calls `each` for every item, and returns the results in the order of the items. See
+    /// [`map_parallel`](Self::map_parallel) for the threads and their memory.
+    ///
+    /// # Errors
+    /// The first failure, or the cancellation of the run.
+    pub fn map_in_order<'i, I: Sync, T: Send>(
+        &self,
+        items: &'i [I],
+        bytes: u64,
+        each: impl Fn(&'i I) -> Result<T, StepError> + Sync,
+    ) -> Result<Vec<T>, StepError> {
+        let each = |(): &mut (), place: usize| {
+            let result = items.get(place).map(&each).transpose()?;
+            Ok((place, result))
+        };
+        let mut results = self.map_parallel(items.len(), bytes, || (), each)?;
+        results.sort_unstable_by_key(|(place, _)| *place);
+        Ok(results
+            .into_iter()
+            .filter_map(|(_, result)| result)
+            .collect())
+    }
+
     /// Calls `each` for every number below `count`, and returns the results. Neither the calls nor the results are in a
     /// particular order. The work begins on this thread. Further threads join while threads and `bytes` bytes of memory
     /// per thread are free. `start` creates the state that a thread keeps between its calls. The first failure ends the

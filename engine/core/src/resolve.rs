@@ -107,15 +107,9 @@ pub fn resolve(
     let order = graph.order()?;
     let last = Arc::new(LastRuns::new(&context.store, variant));
     let parts = graph.components(&order);
-    let resolved = context.map_parallel(
-        parts.len(),
-        0,
-        || (),
-        |(), number| {
-            let part = parts.get(number).map_or(&[][..], Vec::as_slice);
-            Ok(resolve_part(graph, context, part, &last))
-        },
-    );
+    let resolved = context.map_in_order(&parts, 0, |part| {
+        Ok(resolve_part(graph, context, part, &last))
+    });
     let resolved = resolved.map_err(|cause| ResolveError::Step {
         step: "the graph".to_owned(),
         cause,

@@ -13,7 +13,7 @@ use std::sync::mpsc::sync_channel;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-use prep_cache::{Content, Digest, Store};
+use prep_cache::{Content, Digest, Store, unix_seconds};
 use tokio::runtime::{Builder, Runtime};
 
 use crate::address::{Address, CloudCredentials};
@@ -23,7 +23,7 @@ use crate::layout::Area;
 use crate::queue::Queue;
 use crate::remote::{Remote, RemoteSource};
 use crate::signed::Rejection;
-use crate::trust::{TrustedSigner, unix_seconds};
+use crate::trust::TrustedSigner;
 
 /// Receives messages for the user. It is called from several threads.
 pub type MessageSink = Arc<dyn Fn(&str) + Send + Sync>;

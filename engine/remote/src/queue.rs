@@ -428,11 +428,7 @@ mod tests {
             record,
             outputs: BTreeMap::from([("tree".to_owned(), digest)]),
             references: vec![digest; files],
-            unstored: Vec::new(),
-            created: 0,
-            millis: 0,
-            lengths: Vec::new(),
-            is_remote: false,
+            ..LedgerEntry::default()
         };
         let offer = Offer {
             key: digest,

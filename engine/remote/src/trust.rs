@@ -1,7 +1,8 @@
 //! The keys whose signatures are trusted, for which competitions, and until when.
 
 use std::collections::BTreeSet;
-use std::time::{SystemTime, UNIX_EPOCH};
+
+use prep_cache::unix_seconds;
 
 use crate::key::PublicKey;
 use crate::signed::Rejection;
@@ -61,12 +62,6 @@ fn check_at(
         }
     }
     Err(rejected)
-}
-
-/// Returns the current time in seconds since 1970.
-pub(crate) fn unix_seconds() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    since.map_or(0, |since| since.as_secs())
 }
 
 #[cfg(test)]

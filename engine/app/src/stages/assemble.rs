@@ -80,24 +80,15 @@ pub(crate) fn assemble(
         refused: Vec::new(),
     };
     // Each competition gets its own graph, so that the steps of a competition that fails can be left out.
-    let mut built = context.map_parallel(
-        chosen.entries.len(),
-        0,
-        || (),
-        |(), number| {
-            let entry = chosen.entries.get(number);
-            Ok((number, entry.map(|entry| assembler.competition(entry))))
-        },
-    )?;
-    built.sort_by_key(|(number, _)| *number);
-    for (entry, (_, built)) in chosen.entries.iter().zip(built) {
+    let built =
+        context.map_in_order(&chosen.entries, 0, |entry| Ok(assembler.competition(entry)))?;
+    for (entry, built) in chosen.entries.iter().zip(built) {
         match built {
-            Some(Ok((graph, competition))) => {
+            Ok((graph, competition)) => {
                 assembly.graph.append(graph)?;
                 assembly.competitions.push(competition);
             }
-            Some(Err(error)) => assembly.refused.push((entry.id.clone(), error)),
-            None => {}
+            Err(error) => assembly.refused.push((entry.id.clone(), error)),
         }
     }
     Ok(assembly)

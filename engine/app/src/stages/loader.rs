@@ -5,9 +5,8 @@
 
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
-use std::time::{SystemTime, UNIX_EPOCH};
 
-use prep_cache::{Digest, LedgerEntry, Store};
+use prep_cache::{Digest, LedgerEntry, Store, unix_seconds};
 use prep_core::KeyRecord;
 use prep_grade::{GradeSpecError, Grader, PathSegment};
 use prep_spec::model::{Grade, Spanned};
@@ -71,15 +70,8 @@ impl<'a> Loader<'a> {
         if let Some(store) = self.store.filter(|store| !store.is_read_only()) {
             let entry = LedgerEntry {
                 record: check_record.to_json(),
-                outputs: BTreeMap::new(),
-                references: Vec::new(),
-                unstored: Vec::new(),
-                created: SystemTime::now()
-                    .duration_since(UNIX_EPOCH)
-                    .map_or(0, |since| since.as_secs()),
-                millis: 0,
-                lengths: Vec::new(),
-                is_remote: false,
+                created: unix_seconds(),
+                ..LedgerEntry::default()
             };
             store.record(&check_record.key(), &entry)?;
         }
@@ -147,15 +139,7 @@ mod tests {
     use super::*;
 
     fn entry(text: &str) -> CatalogEntry {
-        CatalogEntry {
-            id: "a".into(),
-            file_name: "a.yaml".into(),
-            directory: None,
-            pipeline: Some(text.to_owned().into()),
-            description: None,
-            leaderboard: None,
-            checksums: None,
-        }
+        CatalogEntry::of_text("a", "a.yaml", text.to_owned())
     }
 
     const TEXT: &str = "\

@@ -4,10 +4,11 @@ use std::any::Any;
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::Instant;
 
 use prep_cache::{
     Digest, LedgerEntry, LockGuard, Offer, StoreError, Usage, create_directory, try_lock_file,
+    unix_seconds,
 };
 
 use super::RunShared;
@@ -290,8 +291,7 @@ impl PreparedTask {
                     unstored,
                     created: unix_seconds(),
                     millis: ran.wall,
-                    lengths: Vec::new(),
-                    is_remote: false,
+                    ..LedgerEntry::default()
                 };
                 context.store.record(&key, &entry)?;
                 if step.is_shared() {
@@ -363,12 +363,6 @@ impl Stopwatch {
             waited: self.waited,
         }
     }
-}
-
-pub(super) fn unix_seconds() -> u64 {
-    SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .map_or(0, |since| since.as_secs())
 }
 
 fn panic_error(panic: &(dyn Any + Send)) -> StepError {

@@ -3,10 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use prep_cache::{FailedStep, HistoryStep};
+use prep_cache::{FailedStep, HistoryStep, unix_seconds};
 
 use super::RunShared;
-use super::execute::unix_seconds;
 use super::scheduler::Scheduler;
 use crate::graph::NodeId;
 use crate::resolve::NodeState;

@@ -37,8 +37,9 @@ pub(super) fn complete(
         .filter(|index| matches!(files.get(*index), Some(Some(file)) if file.sha256().is_none()))
         .collect();
     let paths = paths(desired, &missing);
-    let sums = parallel_sums(context, missing.len(), &|number| {
-        let path = prepared.join(paths.get(number).copied().unwrap_or_default());
+    let sums = context.map_in_order(&paths, THREAD_BYTES, |path| {
+        context.check()?;
+        let path = prepared.join(path);
         let (sha256, _) = digest_of_file(&path).map_err(PublishError::io("read", &path))?;
         Ok(sha256)
     })?;
@@ -59,9 +60,9 @@ pub(super) fn desired_trees(
 ) -> Result<Trees, StepError> {
     complete(context, prepared, desired, &mut changes.kept)?;
     let opener = Opener::new(context);
-    let sums = parallel_sums(context, changes.write.len(), &|number| {
-        let index = changes.write.get(number).copied().unwrap_or_default();
-        let file = desired.file(index as usize);
+    let sums = context.map_in_order(&changes.write, THREAD_BYTES, |index| {
+        context.check()?;
+        let file = desired.file(*index as usize);
         let sum = file
             .map(|file| file_sha256(context, &opener, file))
             .transpose()?;
@@ -140,19 +141,4 @@ fn paths<'t>(desired: &'t Tree, indices: &[usize]) -> Vec<&'t str> {
                 .map(|_| file.path())
         })
         .collect()
-}
-
-/// Computes a checksum for each number below `count` on all available threads, in order.
-fn parallel_sums(
-    context: &Context,
-    count: usize,
-    sum: &(dyn Fn(usize) -> Result<Sha256, StepError> + Sync),
-) -> Result<Vec<Sha256>, StepError> {
-    let each = |(): &mut (), number| {
-        context.check()?;
-        Ok((number, sum(number)?))
-    };
-    let mut sums = context.map_parallel(count, THREAD_BYTES, || (), each)?;
-    sums.sort_unstable_by_key(|(number, _)| *number);
-    Ok(sums.into_iter().map(|(_, sum)| sum).collect())
 }
