@@ -12,14 +12,15 @@
 //! read session tokens and private objects. `AWS_ALLOW_HTTP=true` permits plain http for any S3 server.
 
 use std::fmt;
+use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
 use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey};
-use object_store::azure::{AzureConfigKey, MicrosoftAzureBuilder};
+use object_store::azure::MicrosoftAzureBuilder;
 use object_store::client::ClientConfigKey;
-use object_store::gcp::{GoogleCloudStorageBuilder, GoogleConfigKey};
+use object_store::gcp::GoogleCloudStorageBuilder;
 use object_store::http::HttpBuilder;
 use object_store::local::LocalFileSystem;
 use object_store::path::Path;
@@ -41,10 +42,14 @@ impl CloudCredentials {
         CloudCredentials(variables.into_iter().collect())
     }
 
-    fn for_each(&self, mut each: impl FnMut(&str, &str)) {
+    /// Sets all variables that are settings of the builder's store.
+    fn configure<'v, B, K: FromStr>(&'v self, mut builder: B, set: fn(B, K, &'v str) -> B) -> B {
         for (name, value) in &self.0 {
-            each(&name.to_ascii_lowercase(), value);
+            if let Ok(key) = name.to_ascii_lowercase().parse() {
+                builder = set(builder, key, value);
+            }
         }
+        builder
     }
 }
 
@@ -129,20 +134,13 @@ impl Address {
                 return Ok((Arc::new(store), Path::default()));
             }
             ObjectStoreScheme::AmazonS3 => {
-                let mut builder = AmazonS3Builder::new().with_url(url);
-                let (mut endpoint, mut is_allowed) = (None, false);
-                credentials.for_each(|name, value| {
-                    if let Ok(key) = name.parse::<AmazonS3ConfigKey>() {
-                        match key {
-                            AmazonS3ConfigKey::Endpoint => endpoint = Url::parse(value).ok(),
-                            AmazonS3ConfigKey::Client(ClientConfigKey::AllowHttp) => {
-                                is_allowed = value.eq_ignore_ascii_case("true");
-                            }
-                            _ => {}
-                        }
-                        builder = std::mem::take(&mut builder).with_config(key, value);
-                    }
-                });
+                let builder = AmazonS3Builder::new().with_url(url);
+                let builder = credentials.configure(builder, AmazonS3Builder::with_config);
+                let allow_http = AmazonS3ConfigKey::Client(ClientConfigKey::AllowHttp);
+                let allowed = builder.get_config_value(&allow_http);
+                let is_allowed = allowed.is_some_and(|value| value.eq_ignore_ascii_case("true"));
+                let endpoint = builder.get_config_value(&AmazonS3ConfigKey::Endpoint);
+                let endpoint = endpoint.and_then(|endpoint| Url::parse(&endpoint).ok());
                 let endpoint = endpoint.filter(plain);
                 if endpoint.as_ref().is_some_and(|url| !is_here(url)) && !is_allowed {
                     return Err(wrong(
@@ -160,13 +158,9 @@ impl Address {
                 Arc::new(builder.build().map_err(unusable)?)
             }
             ObjectStoreScheme::GoogleCloudStorage => {
-                let mut builder = GoogleCloudStorageBuilder::new().with_url(url);
-                credentials.for_each(|name, value| {
-                    if let Ok(key) = name.parse::<GoogleConfigKey>() {
-                        builder = std::mem::take(&mut builder).with_config(key, value);
-                    }
-                });
-                let builder = builder
+                let builder = GoogleCloudStorageBuilder::new().with_url(url);
+                let builder = credentials
+                    .configure(builder, GoogleCloudStorageBuilder::with_config)
                     .with_client_options(client_options())
                     .with_retry(retry_config());
                 let store = builder.clone().build().map_err(unusable)?;
@@ -175,13 +169,9 @@ impl Address {
                 Arc::new(builder.build().map_err(unusable)?)
             }
             ObjectStoreScheme::MicrosoftAzure => {
-                let mut builder = MicrosoftAzureBuilder::new().with_url(url);
-                credentials.for_each(|name, value| {
-                    if let Ok(key) = name.parse::<AzureConfigKey>() {
-                        builder = std::mem::take(&mut builder).with_config(key, value);
-                    }
-                });
-                let builder = builder
+                let builder = MicrosoftAzureBuilder::new().with_url(url);
+                let builder = credentials
+                    .configure(builder, MicrosoftAzureBuilder::with_config)
                     .with_client_options(client_options())
                     .with_retry(retry_config());
                 let store = builder.clone().build().map_err(unusable)?;

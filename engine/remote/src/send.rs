@@ -5,7 +5,7 @@ use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use object_store::{MultipartUpload, ObjectStoreExt, WriteMultipart};
+use object_store::{ObjectStoreExt, WriteMultipart};
 use prep_cache::Digest;
 
 use crate::error::RemoteError;
@@ -63,10 +63,7 @@ impl Remote {
         if !replace && self.length(&name).await? == Some(length) {
             return Ok(());
         }
-        let path = self.path(&name);
-        let upload = self.store.put_multipart(&path).await;
-        let upload = upload.map_err(|error| self.write_error(&error))?;
-        let mut upload = WriteMultipart::new_with_chunk_size(upload, part_of(length));
+        let mut upload = self.start(&name, length).await?;
         let made = self.write_hashes(&mut upload, digest, file, bytes).await;
         self.end(upload, made).await
     }
@@ -117,34 +114,27 @@ impl Remote {
         if !replace && self.length(name).await? == Some(bytes) {
             return Ok(());
         }
-        let path = self.path(name);
         if bytes <= PART_BYTES {
             let content = self.read(&file, digest, 0..bytes).await?;
             if Digest::of_bytes(&content) != *digest {
                 return Err(self.unreadable(digest));
             }
-            let put = self.store.put(&path, content.into()).await;
+            let put = self.store.put(&self.path(name), content.into()).await;
             put.map_err(|error| self.write_error(&error))?;
             self.sent.fetch_add(bytes, Ordering::Relaxed);
         } else {
-            let upload = self.store.put_multipart(&path).await;
-            let upload = upload.map_err(|error| self.write_error(&error))?;
-            self.put_parts(upload, digest, &file, bytes).await?;
+            let mut upload = self.start(name, bytes).await?;
+            let sent = self.write_parts(&mut upload, digest, &file, bytes).await;
+            self.end(upload, sent).await?;
         }
         Ok(())
     }
 
-    async fn put_parts(
-        &self,
-        upload: Box<dyn MultipartUpload>,
-        digest: &Digest,
-        file: &Arc<File>,
-        bytes: u64,
-    ) -> Result<(), RemoteError> {
-        let part = part_of(bytes);
-        let mut upload = WriteMultipart::new_with_chunk_size(upload, part);
-        let sent = self.write_parts(&mut upload, digest, file, bytes).await;
-        self.end(upload, sent).await
+    /// Starts an upload in parts.
+    async fn start(&self, name: &str, bytes: u64) -> Result<WriteMultipart, RemoteError> {
+        let upload = self.store.put_multipart(&self.path(name)).await;
+        let upload = upload.map_err(|error| self.write_error(&error))?;
+        Ok(WriteMultipart::new_with_chunk_size(upload, part_of(bytes)))
     }
 
     async fn write_parts(
