@@ -24,6 +24,11 @@ impl Set {
         })
     }
 
+    /// Returns the names of all named sets.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        prep_splits::set_names()
+    }
+
     /// Reads a set from a text file with one id per line.
     ///
     /// # Errors

@@ -83,6 +83,18 @@ pub struct PublishedChecksums {
     pub private: BTreeMap<String, String>,
 }
 
+impl PublishedChecksums {
+    /// Returns the checksum of an output, for example of `public/train.csv`.
+    pub fn of_output(&self, path: &str) -> Option<&str> {
+        let sum = match path.split_once('/')? {
+            ("public", inner) => self.public.get(inner),
+            ("private", inner) => self.private.get(inner),
+            _ => None,
+        };
+        sum.map(String::as_str)
+    }
+}
+
 /// A pipeline that cannot become a graph.
 #[derive(Debug, Error)]
 pub enum BuildError {

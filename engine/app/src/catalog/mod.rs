@@ -2,10 +2,12 @@
 //!
 //! ```text
 //! benchmark   upstream's metadata of its competitions         samples   small bundles for the demo
+//! sets        named sets of competitions
 //! ```
 
 mod benchmark;
 mod samples;
+mod sets;
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,12 +15,14 @@ use std::path::{Path, PathBuf};
 
 use prep_core::{Failure, Remedy};
 use prep_spec::{Corrections, Pipeline};
+use prep_steps::PublishedChecksums;
 
 use crate::error::Error;
 use crate::settings::Settings;
 
 pub use self::benchmark::{CompetitionDefinition, definition, definitions, lists, upstream_facts};
 pub use self::samples::{SAMPLES, SampleBundle};
+pub use self::sets::competition_set;
 
 /// A competition's files that are embedded in the binary.
 pub struct Embedded {
@@ -112,13 +116,11 @@ impl Catalog {
         if found {
             return Ok(());
         }
+        let is_competition = dir.join("pipeline.yaml").is_file();
+        let parent = dir.parent().filter(|_| is_competition);
+        let parent = parent.map(|parent| parent.display().to_string());
         let error = Error::request(format!("{} contains no pipeline", dir.display()));
-        Err(match (dir.join("pipeline.yaml").is_file(), dir.parent()) {
-            (true, Some(parent)) => error.help(Remedy::NamePipelines {
-                parent: Some(parent.display().to_string()),
-            }),
-            _ => error.help(Remedy::NamePipelines { parent: None }),
-        })
+        Err(error.help(Remedy::NamePipelines { parent }))
     }
 
     /// Returns all competitions, sorted by id.
@@ -254,6 +256,25 @@ impl CatalogEntry {
         let (text, vocabulary) = (self.pipeline()?, prep_steps::vocabulary());
         let pipeline = prep_spec::load(vocabulary, &self.id, &self.file_name, text, variant)?;
         Ok(pipeline)
+    }
+
+    /// Returns the published checksums, if there are any.
+    ///
+    /// # Errors
+    /// Returns an error if `checksums.json` has mistakes.
+    pub fn published_checksums(&self) -> Result<Option<PublishedChecksums>, Error> {
+        let parse = |text: &str| {
+            serde_json::from_str(text).map_err(|error| {
+                let message = format!("checksums.json of `{}`: {error}", self.id);
+                Error::new(Failure::Pipeline, message)
+            })
+        };
+        self.checksums.as_deref().map(parse).transpose()
+    }
+
+    /// Returns the names of the sets that contain the competition.
+    pub fn sets(&self) -> impl Iterator<Item = &'static str> {
+        prep_splits::sets_of(&self.id)
     }
 
     /// Returns Kaggle's name of the competition: the name in the pipeline, otherwise the id.

@@ -1,6 +1,5 @@
 //! Second stage: loads and checks a competition's pipeline, and reads its published checksums.
 
-use prep_core::Failure;
 use prep_digests::{LockedDataset, Sha256};
 use prep_grade::Grader;
 use prep_grade::metrics::Direction;
@@ -47,7 +46,7 @@ impl LoadedCompetition {
         // Checksums are published only for the base variant.
         let published = match pipeline.variant.differs {
             true => None,
-            false => published(entry)?,
+            false => entry.published_checksums()?,
         };
         let (checksums, verification) = match published {
             _ if !options.check_outputs => (None, Verification::Skipped),
@@ -90,33 +89,15 @@ impl LoadedCompetition {
 
     /// Returns the outputs for which no checksum is published.
     pub(crate) fn without_checksum(&self) -> Vec<String> {
-        let none = PublishedChecksums::default();
-        let sums = self.checksums.as_ref().unwrap_or(&none);
         let pipeline = &self.pipeline;
-        let sections = [
-            ("public", &pipeline.public, &sums.public),
-            ("private", &pipeline.private, &sums.private),
-        ];
-        let outputs = sections.iter().flat_map(|(section, outputs, sums)| {
-            let paths = outputs.iter().map(|output| output.path.value.as_str());
-            paths
-                .filter(|path| !sums.contains_key(*path))
-                .map(move |path| format!("{section}/{path}"))
+        let sections = [("public", &pipeline.public), ("private", &pipeline.private)];
+        let paths = sections.iter().flat_map(|(section, outputs)| {
+            let paths = outputs.iter().map(|output| &output.path.value);
+            paths.map(move |path| format!("{section}/{path}"))
         });
-        outputs.collect()
+        let sums = self.checksums.as_ref();
+        paths
+            .filter(|path| sums.is_none_or(|sums| sums.of_output(path).is_none()))
+            .collect()
     }
-}
-
-/// Returns the published checksums of a competition, if it has any.
-///
-/// # Errors
-/// Returns an error if `checksums.json` has mistakes.
-pub(crate) fn published(entry: &CatalogEntry) -> Result<Option<PublishedChecksums>, Error> {
-    let parse = |text: &str| {
-        serde_json::from_str(text).map_err(|error| {
-            let message = format!("checksums.json of `{}`: {error}", entry.id);
-            Error::new(Failure::Pipeline, message)
-        })
-    };
-    entry.checksums.as_deref().map(parse).transpose()
 }

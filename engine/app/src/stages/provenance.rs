@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, HashSet};
 use prep_cache::Digest;
 use prep_core::{FileValue, LastRuns, Value};
 use prep_digests::{BundleDigest, BundleStatus, ChecksumStatus, DataOrigin};
-use prep_steps::PublishedChecksums;
 
 use super::assemble::Competition;
 use super::load::Verification;
@@ -86,14 +85,8 @@ pub(crate) fn origin(
 
 /// Returns the outputs that failed the last comparison with their published checksum and have not changed since.
 fn known_to_differ(ended: &Ended, competition: &Competition) -> Result<Vec<String>, Error> {
-    let sums = competition.entry.checksums.as_deref();
-    let sums = sums.and_then(|text| serde_json::from_str::<PublishedChecksums>(text).ok());
+    let sums = competition.entry.published_checksums().ok().flatten();
     let sums = sums.unwrap_or_default();
-    let published = |output: &str| match output.split_once('/') {
-        Some(("public", path)) => sums.public.get(path),
-        Some(("private", path)) => sums.private.get(path),
-        _ => None,
-    };
     let variant = &ended.task.options.variant;
     let last = LastRuns::new(&ended.context.store, variant).load(&competition.id)?;
     let outputs = ended.nodes_of(&competition.id).iter();
@@ -107,7 +100,7 @@ fn known_to_differ(ended: &Ended, competition: &Competition) -> Result<Vec<Strin
             .inputs
             .values()
             .all(|input| made.contains(input));
-        let is_published = published(output).is_some_and(|sum| sum == md5);
+        let is_published = sums.of_output(output) == Some(md5);
         (last.failed.is_some() && is_same && is_published).then(|| output.to_owned())
     });
     Ok(differ.collect())

@@ -44,7 +44,7 @@ pub fn row(options: &McpOptions, entry: &CatalogEntry) -> Value {
         "id": entry.id,
         "name": pipeline.as_ref().map(|pipeline| &pipeline.name),
         "category": pipeline.as_ref().map(|pipeline| &pipeline.category),
-        "sets": prep_splits::sets_of(&entry.id).collect::<Vec<_>>(),
+        "sets": entry.sets().collect::<Vec<_>>(),
         "state": state(options, &entry.id),
     })
 }

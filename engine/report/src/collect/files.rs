@@ -44,18 +44,9 @@ pub fn files(
     history: &History,
     store: &Store,
 ) -> Vec<OutputFile> {
-    let published = super::published(entry);
+    let published = entry.published_checksums().ok().flatten();
     let is_base = pipeline.is_none_or(|pipeline| !pipeline.variant.differs);
-    let md5_of = |path: &str| {
-        let sums = published.as_ref()?;
-        let (section, inside) = path.split_once('/')?;
-        let sums = match section {
-            "public" => &sums.public,
-            "private" => &sums.private,
-            _ => return None,
-        };
-        sums.get(inside).cloned()
-    };
+    let md5_of = |path: &str| published.as_ref()?.of_output(path).map(str::to_owned);
     let differ = match manifest.origin.as_ref().map(|origin| &origin.checksums) {
         Some(ChecksumStatus::Differ { outputs }) => outputs.as_slice(),
         _ => &[],

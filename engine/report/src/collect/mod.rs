@@ -9,7 +9,7 @@ mod samples;
 mod steps;
 mod thumbnail;
 
-use prep_app::{CatalogEntry, Comparability, Error, Plan, PreparedState, Task};
+use prep_app::{Comparability, Error, Plan, PreparedState, Task};
 use prep_cache::Store;
 use prep_grade::report::medals::Leaderboard;
 use prep_spec::{BASE_VARIANT, Pipeline, variant_directory};
@@ -64,14 +64,6 @@ pub struct CompetitionPage {
 impl CompetitionPage {
     pub fn file_count(&self) -> u64 {
         self.files.iter().map(|file| file.files).sum()
-    }
-
-    /// Returns whether the prepared data are complete.
-    pub fn is_complete(&self) -> bool {
-        matches!(
-            self.state,
-            PreparedState::Prepared | PreparedState::Unchecked
-        )
     }
 
     /// Returns whether this is a different variant than the base.
@@ -168,9 +160,8 @@ fn competition(
         None => Some(plan),
     });
     let history = store.last_run(id, &variant)?.unwrap_or_default();
-    let complete = matches!(state, PreparedState::Prepared | PreparedState::Unchecked);
     let contents = match (&manifest, &pipeline) {
-        (Some(manifest), Some(pipeline)) if complete => {
+        (Some(manifest), Some(pipeline)) if state.is_complete() => {
             FileContents::read(&prepared, manifest, pipeline, thumbnails)
         }
         _ => FileContents::default(),
@@ -189,9 +180,7 @@ fn competition(
         category: pipeline
             .as_ref()
             .map_or_else(String::new, |pipeline| pipeline.category.clone()),
-        sets: prep_splits::sets_of(id)
-            .filter(|set| *set != "all")
-            .collect(),
+        sets: entry.sets().filter(|set| *set != "all").collect(),
         state,
         comparability: manifest
             .as_ref()
@@ -251,9 +240,4 @@ fn plan(task: &Task, id: &str, variant: &str) -> Result<Plan, Error> {
     let mut task = task.clone();
     variant.clone_into(&mut task.options.variant);
     Plan::preview(&task, &[id.to_owned()])
-}
-
-/// Returns the published checksums of a competition.
-fn published(entry: &CatalogEntry) -> Option<prep_steps::PublishedChecksums> {
-    serde_json::from_str(entry.checksums.as_deref()?).ok()
 }

@@ -19,7 +19,7 @@ pub fn header(report: &PageContent) -> Markup {
     let all = &report.competitions;
     let prepared = all
         .iter()
-        .filter(|competition| competition.is_complete())
+        .filter(|competition| competition.state.is_complete())
         .count();
     let problems = all
         .iter()

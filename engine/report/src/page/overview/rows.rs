@@ -24,7 +24,7 @@ pub fn table(report: &PageContent) -> Markup {
     all.sort_by_key(|(competition, status)| (status.level, &competition.id));
     let classes: Vec<String> = all
         .iter()
-        .map(|(competition, status)| classes(status.level, competition.is_complete()))
+        .map(|(competition, status)| classes(status.level, competition.state.is_complete()))
         .collect();
     let positions = positions(&all);
     html! {
