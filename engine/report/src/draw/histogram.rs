@@ -1,9 +1,8 @@
 //! Draws histograms of numbers: train as bars, and test as a line over them.
 
-use plotters::style::text_anchor::HPos;
 use prep_app::Error;
 
-use super::{Alternative, Canvas, GRID, INK, Scale, TEST, TRAIN, WIDTH, number, percent, picture};
+use super::{Alternative, Scale, TEST, TRAIN, WIDTH, number, percent, picture};
 use crate::collect::Shares;
 
 /// Margins of the plot, in pixels.
@@ -50,7 +49,7 @@ pub fn histogram(title: &str, low: f64, high: f64, bins: &[Shares]) -> Result<St
         .fold(0.0, f64::max);
     let (x, y) = axes((low, high), most);
     picture(&alternative, HEIGHT, |canvas| {
-        grid(canvas, &x, &y)?;
+        canvas.grid(&x, &y, percent)?;
         #[allow(clippy::cast_precision_loss)]
         let edge = |at: usize| x.to_pixel(low + (high - low) * at as f64 / bins.len() as f64);
         for (at, bin) in bins.iter().enumerate() {
@@ -77,34 +76,4 @@ pub fn axes(values: (f64, f64), most: f64) -> (Scale, Scale) {
         Scale::new(values, (LEFT, f64::from(WIDTH) - RIGHT)),
         Scale::new((0.0, most.max(1e-9)), (f64::from(HEIGHT) - BOTTOM, TOP)),
     )
-}
-
-/// Draws the lines and labels of both scales.
-pub fn grid(canvas: &Canvas<'_>, x: &Scale, y: &Scale) -> Result<(), String> {
-    let bottom = f64::from(HEIGHT) - BOTTOM;
-    let right = f64::from(WIDTH) - RIGHT;
-    for tick in y.ticks() {
-        canvas.line((LEFT, y.to_pixel(tick)), (right, y.to_pixel(tick)), GRID, 1)?;
-        canvas.text(
-            (LEFT - 5.0, y.to_pixel(tick)),
-            HPos::Right,
-            10,
-            &percent(tick),
-        )?;
-    }
-    for tick in x.ticks() {
-        canvas.line(
-            (x.to_pixel(tick), bottom),
-            (x.to_pixel(tick), bottom + 4.0),
-            INK,
-            1,
-        )?;
-        canvas.text(
-            (x.to_pixel(tick), bottom + 13.0),
-            HPos::Center,
-            10,
-            &number(tick),
-        )?;
-    }
-    canvas.line((LEFT, bottom), (right, bottom), INK, 1)
 }

@@ -4,8 +4,8 @@ use plotters::style::text_anchor::HPos;
 use prep_app::Error;
 use prep_grade::report::medals::Leaderboard;
 
-use super::histogram::{HEIGHT, axes, grid};
-use super::{Alternative, BRONZE, GOLD, INK, SILVER, TEAMS, TEST, number, picture};
+use super::histogram::{HEIGHT, axes};
+use super::{Alternative, BRONZE, GOLD, INK, SILVER, TEAMS, TEST, number, percent, picture};
 use crate::collect::SubmissionScore;
 
 /// Number of bins of the histogram.
@@ -94,7 +94,7 @@ pub fn leaderboard(
     let x = if lower { x.reversed() } else { x };
     let y = y.with_end(LABELS_HEIGHT);
     picture(&alternative, HEIGHT, |canvas| {
-        grid(canvas, &x, &y)?;
+        canvas.grid(&x, &y, percent)?;
         #[allow(clippy::cast_precision_loss)]
         let edge = |at: usize| x.to_pixel(low + (high - low) * at as f64 / BINS as f64);
         for (at, share) in bins.iter().enumerate().filter(|(_, share)| **share > 0.0) {

@@ -153,6 +153,23 @@ impl Canvas<'_> {
             .map_err(error_message)
     }
 
+    /// Draws the lines and labels of both scales. `label` formats the values of the vertical scale.
+    pub fn grid(&self, x: &Scale, y: &Scale, label: fn(f64) -> String) -> DrawResult {
+        let (left, right) = (x.from.min(x.to), x.from.max(x.to));
+        let bottom = y.from;
+        for tick in y.ticks() {
+            let at = y.to_pixel(tick);
+            self.line((left, at), (right, at), GRID, 1)?;
+            self.text((left - 5.0, at), HPos::Right, 10, &label(tick))?;
+        }
+        for tick in x.ticks() {
+            let at = x.to_pixel(tick);
+            self.line((at, bottom), (at, bottom + 4.0), INK, 1)?;
+            self.text((at, bottom + 13.0), HPos::Center, 10, &number(tick))?;
+        }
+        self.line((left, bottom), (right, bottom), INK, 1)
+    }
+
     pub fn text(&self, at: (f64, f64), side: HPos, size: u32, text: &str) -> DrawResult {
         let style = ("sans-serif", f64::from(size) * 1.24)
             .into_font()

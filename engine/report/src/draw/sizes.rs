@@ -3,7 +3,7 @@
 use plotters::style::text_anchor::HPos;
 use prep_app::Error;
 
-use super::{Alternative, GRID, INK, Scale, TEST, THIRD, TRAIN, WIDTH, number, picture};
+use super::{Alternative, INK, Scale, TEST, THIRD, TRAIN, WIDTH, number, picture};
 use crate::collect::ImageSize;
 
 /// Width of the margin on the left, in pixels.
@@ -53,40 +53,7 @@ pub fn sizes(title: &str, groups: &[(String, Vec<ImageSize>)]) -> Result<String,
         description: &description,
     };
     picture(&alternative, HEIGHT, |canvas| {
-        for tick in y.ticks() {
-            canvas.line(
-                (LEFT_MARGIN, y.to_pixel(tick)),
-                (f64::from(WIDTH) - 14.0, y.to_pixel(tick)),
-                GRID,
-                1,
-            )?;
-            canvas.text(
-                (LEFT_MARGIN - 5.0, y.to_pixel(tick)),
-                HPos::Right,
-                10,
-                &number(tick),
-            )?;
-        }
-        for tick in x.ticks() {
-            canvas.line(
-                (x.to_pixel(tick), bottom),
-                (x.to_pixel(tick), bottom + 4.0),
-                INK,
-                1,
-            )?;
-            canvas.text(
-                (x.to_pixel(tick), bottom + 13.0),
-                HPos::Center,
-                10,
-                &number(tick),
-            )?;
-        }
-        canvas.line(
-            (LEFT_MARGIN, bottom),
-            (f64::from(WIDTH) - 14.0, bottom),
-            INK,
-            1,
-        )?;
+        canvas.grid(&x, &y, number)?;
         canvas.text(
             (f64::from(WIDTH) / 2.0, bottom + 26.0),
             HPos::Center,
