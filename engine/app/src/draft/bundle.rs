@@ -3,11 +3,9 @@
 //! Nested zips are read, as pipelines read them. If a directory has many tables of one kind, they are treated as files.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
-use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-use prep_core::Failure;
 use prep_fetch::BundlePreview;
 use prep_formats::latin1::Latin1Reader;
 use prep_formats::limits::DecodingLimits;
@@ -19,6 +17,7 @@ use prep_formats::zip::{EntryKind, ZipEntry, ZipListing};
 
 use super::guess::texts;
 use super::records::{is_records, records};
+use crate::bundles;
 use crate::error::Error;
 
 /// Maximum bytes of a table that are read on Kaggle.
@@ -69,7 +68,7 @@ pub struct CsvFile {
 }
 
 /// The declaration of a table that is not CSV.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct TableDeclaration {
     /// The types of the columns.
     pub kinds: BTreeMap<String, &'static str>,
@@ -123,24 +122,12 @@ pub fn is_table(path: &str) -> bool {
 /// # Errors
 /// When the file cannot be read, or is not a zip archive.
 pub fn local(path: &Path, limits: &DecodingLimits) -> Result<BundleContent, Error> {
-    let failed = |error| Error::reading("read the bundle", path, &error);
-    let file = File::open(path).map_err(failed)?;
-    let bytes = file.metadata().map_err(failed)?.len();
-    let listing = ZipListing::read(&file, 0..bytes, &limits.budget(bytes)).map_err(|error| {
-        Error::new(
-            Failure::Input,
-            format!(
-                "the bundle {}: {}",
-                path.display(),
-                prep_core::chain(&error)
-            ),
-        )
-    })?;
+    let (file, _, entries) = bundles::list(path, limits)?;
     let mut walk = Walk {
         limits,
         found: Vec::new(),
     };
-    walk.entries(&file, listing.entries, "", 0);
+    walk.entries(&file, entries, "", 0);
     Ok(sorted(walk.found, None))
 }
 
@@ -254,31 +241,23 @@ impl Walk<'_> {
 
     /// Reads a nested archive. Returns false if that is impossible.
     fn enter(&mut self, base: &dyn ReadAt, entry: &ZipEntry, path: &str, depth: usize) -> bool {
-        let prefix = format!("{path}/");
         let budget = self.limits.budget(entry.size);
+        let mut list = |archive: &dyn ReadAt, range| {
+            let Ok(listing) = ZipListing::read(archive, range, &budget) else {
+                return false;
+            };
+            self.entries(archive, listing.entries, &format!("{path}/"), depth + 1);
+            true
+        };
         match entry.section(base) {
-            Ok(Some(range)) => match ZipListing::read(base, range, &budget) {
-                Ok(listing) => {
-                    self.entries(base, listing.entries, &prefix, depth + 1);
-                    true
-                }
-                Err(_) => false,
-            },
+            Ok(Some(range)) => list(base, range),
             Ok(None) if entry.size <= MAX_INNER_BYTES => {
                 let mut bytes = Vec::new();
                 let Ok(mut member) = entry.open(base) else {
                     return false;
                 };
-                if member.read_to_end(&mut bytes).is_err() {
-                    return false;
-                }
-                match ZipListing::read(&bytes, 0..bytes.len() as u64, &budget) {
-                    Ok(listing) => {
-                        self.entries(&bytes, listing.entries, &prefix, depth + 1);
-                        true
-                    }
-                    Err(_) => false,
-                }
+                let is_read = member.read_to_end(&mut bytes).is_ok();
+                is_read && list(&bytes, 0..bytes.len() as u64)
             }
             _ => false,
         }

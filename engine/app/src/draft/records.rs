@@ -43,11 +43,7 @@ pub fn records(
         let (records, is_whole) = lines(input)?;
         return of_records(path, None, records, whole && is_whole);
     }
-    let mut bytes = Vec::new();
-    let read = input.take(MAX_BYTES + 1).read_to_end(&mut bytes).ok()?;
-    if !whole || read as u64 > MAX_BYTES {
-        return None;
-    }
+    let bytes = read_whole(input, whole)?;
     match serde_json::from_slice(&bytes) {
         Ok(Value::Array(items)) => of_records(path, None, objects(items)?, true),
         Ok(Value::Object(members)) => members.into_iter().find_map(|(name, value)| {
@@ -69,6 +65,13 @@ pub fn records(
             Some(table)
         }
     }
+}
+
+/// Reads a file. Returns `None` if it is too long, or if `whole` is false because the input has only its beginning.
+fn read_whole(input: &mut dyn Read, whole: bool) -> Option<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let read = input.take(MAX_BYTES + 1).read_to_end(&mut bytes).ok()?;
+    (whole && read as u64 <= MAX_BYTES).then_some(bytes)
 }
 
 /// Reads one object per line, and whether these are all lines.
@@ -141,8 +144,7 @@ fn of_records(
         kinds.insert((*name).clone(), kind(&values));
     }
     let mut csv = String::new();
-    let heads: Vec<String> = names.iter().map(|name| quoted(name)).collect();
-    let _ = writeln!(csv, "{}", heads.join(","));
+    add_line(&mut csv, names.iter().map(|name| quoted(name)));
     for record in &records {
         let cells = names.iter().map(|name| match record.get(*name) {
             None | Some(Value::Null) => String::new(),
@@ -151,26 +153,33 @@ fn of_records(
             Some(Value::Bool(false)) => "False".to_owned(),
             Some(other) => quoted(&other.to_string()),
         });
-        let cells: Vec<String> = cells.collect();
-        let _ = writeln!(csv, "{}", cells.join(","));
+        add_line(&mut csv, cells);
     }
-    let texts: Vec<String> = kinds
-        .iter()
-        .filter(|(_, kind)| matches!(**kind, "text" | "json"))
-        .map(|(name, _)| name.clone())
-        .collect();
-    let mut table = csv_table(path, &mut csv.as_bytes(), whole, b',', &texts).ok()?;
-    table.declared = Some(TableDeclaration {
+    let declared = TableDeclaration {
         kinds,
-        as_text: Vec::new(),
         at,
-        is_lines: false,
-    });
+        ..TableDeclaration::default()
+    };
+    of_csv(path, &csv, whole, declared)
+}
+
+/// Reads records that were converted to CSV.
+fn of_csv(path: &str, csv: &str, whole: bool, declared: TableDeclaration) -> Option<CsvFile> {
+    let texts = declared.kinds.iter();
+    let texts = texts.filter(|(_, kind)| matches!(**kind, "text" | "json"));
+    let texts: Vec<String> = texts.map(|(name, _)| name.clone()).collect();
+    let mut table = csv_table(path, &mut csv.as_bytes(), whole, b',', &texts).ok()?;
+    table.declared = Some(declared);
     Some(table)
 }
 
 fn quoted(text: &str) -> String {
     format!("\"{}\"", text.replace('"', "\"\""))
+}
+
+fn add_line(csv: &mut String, cells: impl Iterator<Item = String>) {
+    let cells: Vec<String> = cells.collect();
+    let _ = writeln!(csv, "{}", cells.join(","));
 }
 
 /// Reads the names and types of the columns, and the first rows.
@@ -180,51 +189,36 @@ fn parquet(
     whole: bool,
     limits: &DecodingLimits,
 ) -> Option<CsvFile> {
-    let mut bytes = Vec::new();
-    let read = input.take(MAX_BYTES + 1).read_to_end(&mut bytes).ok()?;
-    if !whole || read as u64 > MAX_BYTES {
-        return None;
-    }
+    let bytes = read_whole(input, whole)?;
     let end = bytes.len() as u64;
     let parquet = ParquetTable::open(bytes, 0..end, limits).ok()?;
-    let mut kinds = BTreeMap::new();
-    let (mut heads, mut as_text) = (Vec::new(), Vec::new());
-    for field in parquet.schema().fields() {
-        let kind = match format!("{:?}", field.data_type()).as_str() {
+    let mut declared = TableDeclaration::default();
+    let fields = parquet.schema().fields().iter();
+    for field in fields.clone() {
+        let data_type = field.data_type();
+        let kind = match format!("{data_type:?}").as_str() {
+            _ if data_type.is_nested() => "json",
             "Boolean" if !field.is_nullable() => "boolean",
             "Utf8" | "LargeUtf8" | "Utf8View" => "text",
             name if name.starts_with("Float") => "number",
             _ => "inferred",
         };
-        let kind = match field.data_type().is_nested() {
-            true => "json",
-            false => kind,
-        };
-        let data_type = field.data_type();
         let is_plain = data_type.is_integer() || data_type.is_floating() || data_type.is_string();
         if !is_plain && *data_type != DataType::Boolean {
-            as_text.push(field.name().clone());
+            declared.as_text.push(field.name().clone());
         }
-        kinds.insert(field.name().clone(), kind);
-        heads.push(quoted(field.name()));
+        declared.kinds.insert(field.name().clone(), kind);
     }
-    let mut csv = format!("{}\n", heads.join(","));
+    let mut csv = String::new();
+    add_line(&mut csv, fields.map(|field| quoted(field.name())));
     parquet_rows(&parquet, &mut csv);
-    let texts = kinds
-        .iter()
-        .filter(|(_, kind)| matches!(**kind, "text" | "json"));
-    let texts: Vec<String> = texts.map(|(name, _)| name.clone()).collect();
-    let mut table = csv_table(path, &mut csv.as_bytes(), whole, b',', &texts).ok()?;
-    for kind in kinds.values_mut().filter(|kind| **kind == "json") {
+    let mut table = of_csv(path, &csv, whole, declared)?;
+    table.rows = parquet.rows();
+    let kinds = table.declared.iter_mut();
+    let kinds = kinds.flat_map(|declared| declared.kinds.values_mut());
+    for kind in kinds.filter(|kind| **kind == "json") {
         *kind = "inferred";
     }
-    table.rows = parquet.rows();
-    table.declared = Some(TableDeclaration {
-        kinds,
-        as_text,
-        at: None,
-        is_lines: false,
-    });
     Some(table)
 }
 
@@ -245,8 +239,7 @@ fn parquet_rows<R: ReadAt + Send + Sync + 'static>(parquet: &ParquetTable<R>, cs
                 true => String::new(),
                 false => quoted(&format.value(row).to_string()),
             });
-            let cells: Vec<String> = cells.collect();
-            let _ = writeln!(csv, "{}", cells.join(","));
+            add_line(csv, cells);
         }
         rows += batch.num_rows();
         if rows >= MAX_RECORDS || csv.len() as u64 > MAX_BYTES {

@@ -29,44 +29,6 @@ struct Join {
     holds_answers: bool,
 }
 
-impl Join {
-    /// The query for the files of a part.
-    fn query(&self, rows: &TargetTable, table: &CsvFile, part: &str) -> String {
-        let path = if self.repeats { ", f.path" } else { "" };
-        let (files, column) = (&self.table, self.column);
-        if rows.unique {
-            let id = text_id(rows, table, "t.");
-            return format!(
-                "SELECT f.file{path} FROM {part} t JOIN {files} f ON f.{column} = {id}"
-            );
-        }
-        let id = text_id(rows, table, "");
-        let path = if self.repeats {
-            "f.path"
-        } else {
-            "f.name AS path"
-        };
-        format!(
-            "SELECT f.file, {path} FROM (SELECT DISTINCT {id} AS key FROM {part}) t JOIN {files} f ON f.{column} = t.key ORDER BY path"
-        )
-    }
-}
-
-/// Returns whether queries read the id as a text.
-fn has_text_id(rows: &TargetTable, table: &CsvFile) -> bool {
-    let column = table.columns.iter().find(|column| column.name == rows.id);
-    column.is_some_and(|column| matches!(kind(table, column), "text" | "inferred"))
-}
-
-/// Writes the id as a text, to compare it with names of files.
-fn text_id(rows: &TargetTable, table: &CsvFile, before: &str) -> String {
-    let id = format!("{before}{}", sql_name(&rows.id));
-    match has_text_id(rows, table) {
-        true => id,
-        false => format!("CAST({id} AS VARCHAR)"),
-    }
-}
-
 /// A pipeline for the bundle of `id`.
 pub fn pipeline(id: &str, bundle: &BundleContent, guess: &Guess, metric: Option<&str>) -> String {
     let category = match (
@@ -93,7 +55,13 @@ pub fn pipeline(id: &str, bundle: &BundleContent, guess: &Guess, metric: Option<
     match &guess.split {
         SplitGuess::Rows(rows) => {
             if let Some(table) = bundle.tables.get(rows.table) {
-                by_rows(&mut out, bundle, guess, rows, table, metric);
+                let mut writer = RowsWriter {
+                    out: &mut out,
+                    bundle,
+                    rows,
+                    table,
+                };
+                writer.write(guess.sample, metric);
             }
         }
         SplitGuess::Files { files, folders } => {
@@ -174,104 +142,395 @@ fn declaration(out: &mut String, start: &str, name: &str, table: &CsvFile, colum
     }
 }
 
-fn by_rows(
-    out: &mut String,
-    bundle: &BundleContent,
-    guess: &Guess,
-    rows: &TargetTable,
-    table: &CsvFile,
-    metric: Option<&str>,
-) {
-    let mut taken = vec!["train".to_owned(), "test".to_owned()];
-    let labelled = table_name("labelled", &taken);
-    taken.push(labelled.clone());
-    let is_query = rows.numbered || rows.missing == MissingTargets::Unlabelled;
-    let read = match is_query {
-        true => table_name("all_rows", &taken),
-        false => labelled.clone(),
-    };
-    taken.push(read.clone());
-    let id = sql_name(&rows.id);
-    let of = if table.whole {
-        format!("{} rows", table.rows)
-    } else {
-        "types of the first rows".to_owned()
-    };
-    let classes = match &rows.target {
-        Target::OneHot { classes, .. } => {
-            let classes: Vec<String> = classes.iter().map(|class| yaml(class)).collect();
-            let _ = write!(out, "\nlists:\n  classes: [{}]\n", classes.join(", "));
-            true
-        }
-        Target::Columns(_) => false,
-    };
-    let _ = write!(out, "\ntables:\n  # {of}\n");
-    declaration(out, "  ", &read, table, MAX_COLUMNS);
-    if is_query {
-        labelled_rows(out, rows, &labelled, &read);
-    }
-    let mut joins = Vec::new();
-    for RowFiles {
-        group,
-        how,
-        missing,
-    } in &rows.files
-    {
-        let Some(files) = bundle.files.get(*group) else {
-            continue;
-        };
-        let name = files_table(out, "  ", files, &mut taken);
-        joins.push(Join {
-            table: name,
-            column: if *how == Match::Name { "name" } else { "stem" },
-            // If several directories have a file with this name, the directory distinguishes them.
-            repeats: files.names.len() < files.count,
-            missing: *missing,
-            holds_answers: holds_answers(&files.pattern),
-        });
-    }
-    match &rows.group {
-        Some(group) => {
-            let _ = writeln!(
-                out,
-                "  # CHOOSE: rows with the same `{group}` stay in one part. Without `groups`, each row is drawn by itself.\n  \
-                 train, test: {{ split: {labelled}, method: shuffle, groups: {}, test_size: 0.1, seed: 0 }}",
-                yaml(group)
-            );
-        }
-        None => {
-            let _ = writeln!(
-                out,
-                "  # CHOOSE how rows are split: `stratify: COLUMN` keeps the fractions of classes, `groups: COLUMN` keeps rows of one group\n  \
-                 # (a patient, a site) together.\n  \
-                 train, test: {{ split: {labelled}, method: shuffle, test_size: 0.1, seed: 0 }}"
-            );
-        }
-    }
-    further(out, bundle, guess, rows, &taken);
-    outputs(out, rows, table, &id, &joins);
-    checks(out, rows, table, &labelled, classes, &joins);
-    grade(out, rows, table, metric);
+/// Writes a pipeline that splits the rows of a table.
+struct RowsWriter<'a> {
+    out: &'a mut String,
+    bundle: &'a BundleContent,
+    rows: &'a TargetTable,
+    /// The table to split.
+    table: &'a CsvFile,
 }
 
-/// Writes the query for the rows to split: numbered, or without those that have no target.
-fn labelled_rows(out: &mut String, rows: &TargetTable, name: &str, read: &str) {
-    let mut query = "SELECT * FROM ".to_owned();
-    if rows.numbered {
-        out.push_str("  # CHOOSE: no column identifies a row, so its number does.\n");
-        query = format!("SELECT _row AS {}, * FROM ", sql_name(&rows.id));
+impl RowsWriter<'_> {
+    /// Writes everything after the section `bundle`. `sample` is the sample submission among the tables.
+    fn write(&mut self, sample: Option<usize>, metric: Option<&str>) {
+        let (rows, table) = (self.rows, self.table);
+        let mut taken = vec!["train".to_owned(), "test".to_owned()];
+        let labelled = table_name("labelled", &taken);
+        taken.push(labelled.clone());
+        let is_query = rows.numbered || rows.missing == MissingTargets::Unlabelled;
+        let read = match is_query {
+            true => table_name("all_rows", &taken),
+            false => labelled.clone(),
+        };
+        taken.push(read.clone());
+        let of = if table.whole {
+            format!("{} rows", table.rows)
+        } else {
+            "types of the first rows".to_owned()
+        };
+        if let Target::OneHot { classes, .. } = &rows.target {
+            let _ = write!(self.out, "\nlists:\n  classes: [{}]\n", yaml_list(classes));
+        }
+        let _ = write!(self.out, "\ntables:\n  # {of}\n");
+        declaration(self.out, "  ", &read, table, MAX_COLUMNS);
+        if is_query {
+            self.labelled_rows(&labelled, &read);
+        }
+        let mut joins = Vec::new();
+        for RowFiles {
+            group,
+            how,
+            missing,
+        } in &rows.files
+        {
+            let Some(files) = self.bundle.files.get(*group) else {
+                continue;
+            };
+            let name = files_table(self.out, "  ", files, &mut taken);
+            joins.push(Join {
+                table: name,
+                column: if *how == Match::Name { "name" } else { "stem" },
+                // If several directories have a file with this name, the directory distinguishes them.
+                repeats: files.names.len() < files.count,
+                missing: *missing,
+                holds_answers: holds_answers(&files.pattern),
+            });
+        }
+        match &rows.group {
+            Some(group) => {
+                let _ = writeln!(
+                    self.out,
+                    "  # CHOOSE: rows with the same `{group}` stay in one part. Without `groups`, each row is drawn by itself.\n  \
+                 train, test: {{ split: {labelled}, method: shuffle, groups: {}, test_size: 0.1, seed: 0 }}",
+                    yaml(group)
+                );
+            }
+            None => {
+                let _ = writeln!(
+                    self.out,
+                    "  # CHOOSE how rows are split: `stratify: COLUMN` keeps the fractions of classes, `groups: COLUMN` keeps rows of one group\n  \
+                 # (a patient, a site) together.\n  \
+                 train, test: {{ split: {labelled}, method: shuffle, test_size: 0.1, seed: 0 }}"
+                );
+            }
+        }
+        self.further(sample, taken);
+        self.outputs(&joins);
+        self.checks(&labelled, &joins);
+        self.grade(metric);
     }
-    query.push_str(read);
-    if rows.missing == MissingTargets::Unlabelled {
-        out.push_str("  # CHOOSE: rows without a label are left out.\n");
-        let columns = rows.target.columns();
-        let known = columns
-            .iter()
-            .map(|name| format!("{} IS NOT NULL", sql_name(name)));
-        let known: Vec<String> = known.collect();
-        let _ = write!(query, " WHERE {}", known.join(" AND "));
+
+    fn entry(&mut self, path: &str, query: &str) {
+        let _ = writeln!(self.out, "  {path}:{}", yaml_query(query, 2));
     }
-    entry(out, name, &query);
+
+    /// Returns whether queries read the id as a text.
+    fn has_text_id(&self) -> bool {
+        let mut columns = self.table.columns.iter();
+        let column = columns.find(|column| column.name == self.rows.id);
+        column.is_some_and(|column| matches!(kind(self.table, column), "text" | "inferred"))
+    }
+
+    /// Writes the id as a text, to compare it with names of files.
+    fn text_id(&self, before: &str) -> String {
+        let id = format!("{before}{}", sql_name(&self.rows.id));
+        match self.has_text_id() {
+            true => id,
+            false => format!("CAST({id} AS VARCHAR)"),
+        }
+    }
+
+    /// Returns the query for the files of a part.
+    fn files_query(&self, join: &Join, part: &str) -> String {
+        let (files, column) = (&join.table, join.column);
+        if self.rows.unique {
+            let path = if join.repeats { ", f.path" } else { "" };
+            let id = self.text_id("t.");
+            return format!(
+                "SELECT f.file{path} FROM {part} t JOIN {files} f ON f.{column} = {id}"
+            );
+        }
+        let path = if join.repeats {
+            "f.path"
+        } else {
+            "f.name AS path"
+        };
+        let id = self.text_id("");
+        format!(
+            "SELECT f.file, {path} FROM (SELECT DISTINCT {id} AS key FROM {part}) t JOIN {files} f ON f.{column} = t.key ORDER BY path"
+        )
+    }
+
+    /// Writes the query for the rows to split: numbered, or without those that have no target.
+    fn labelled_rows(&mut self, name: &str, read: &str) {
+        let rows = self.rows;
+        let mut query = "SELECT * FROM ".to_owned();
+        if rows.numbered {
+            self.out
+                .push_str("  # CHOOSE: no column identifies a row, so its number does.\n");
+            query = format!("SELECT _row AS {}, * FROM ", sql_name(&rows.id));
+        }
+        query.push_str(read);
+        if rows.missing == MissingTargets::Unlabelled {
+            self.out
+                .push_str("  # CHOOSE: rows without a label are left out.\n");
+            let columns = rows.target.columns();
+            let known = columns
+                .iter()
+                .map(|name| format!("{} IS NOT NULL", sql_name(name)));
+            let known: Vec<String> = known.collect();
+            let _ = write!(query, " WHERE {}", known.join(" AND "));
+        }
+        self.entry(name, &query);
+    }
+
+    /// Lists the remaining tables and files of the bundle as comments.
+    fn further(&mut self, sample: Option<usize>, mut taken: Vec<String>) {
+        let (bundle, rows) = (self.bundle, self.rows);
+        let tables = bundle.tables.iter().enumerate();
+        let tables = tables.filter(|(at, _)| *at != rows.table);
+        for (at, table) in tables.take(MAX_LISTED) {
+            let name = table_name(&table.stem(), &taken);
+            taken.push(name.clone());
+            let note = match Some(at) == sample {
+                true => "the sample submission",
+                false => "also there; take the # away to use it",
+            };
+            let _ = writeln!(self.out, "  # {note}:");
+            let mut text = String::new();
+            declaration(&mut text, "", &name, table, MAX_LISTED);
+            for line in text.lines() {
+                let _ = writeln!(self.out, "  # {line}");
+            }
+        }
+        let used = |at: usize| rows.files.iter().any(|own| own.group == at);
+        let files = bundle.files.iter().enumerate().filter(|(at, _)| !used(*at));
+        for (_, files) in files.take(MAX_LISTED) {
+            files_table(self.out, "  # ", files, &mut taken);
+        }
+    }
+
+    fn outputs(&mut self, joins: &[Join]) {
+        let (rows, table) = (self.rows, self.table);
+        let id = sql_name(&rows.id);
+        // The columns that agents must not see.
+        let hidden = rows.target.columns();
+        let excluded: Vec<String> = hidden.iter().map(|name| sql_name(name)).collect();
+        self.out.push_str("\npublic:\n");
+        // Parquet has types that CSV has not, such as times and lists.
+        let suffix = match table.path.to_ascii_lowercase().ends_with(".parquet") {
+            true => "parquet",
+            false => "csv",
+        };
+        let test = format!("test.{suffix}");
+        let written = as_text(table);
+        self.entry(
+            &format!("train.{suffix}"),
+            &format!("SELECT *{} FROM train", replaced(&written)),
+        );
+        let written: Vec<&String> = written
+            .into_iter()
+            .filter(|name| !rows.target.has(name))
+            .collect();
+        // A table may be nothing but identifier and target.
+        match table.columns.len() > hidden.len() {
+            true => self.entry(
+                &test,
+                &format!(
+                    "SELECT * EXCLUDE ({}){} FROM test",
+                    excluded.join(", "),
+                    replaced(&written)
+                ),
+            ),
+            false => self.entry(&test, &format!("SELECT {id} FROM test")),
+        }
+        let constants: Vec<String> = match &rows.target {
+            Target::Columns(names) => names
+                .iter()
+                .map(|name| format!("{} AS {}", constant(table, name), sql_name(name)))
+                .collect(),
+            Target::OneHot { classes, .. } => {
+                #[allow(clippy::cast_precision_loss)] // a few classes
+                let share = 1.0 / classes.len() as f64;
+                classes
+                    .iter()
+                    .map(|class| format!("{share} AS {}", sql_name(class)))
+                    .collect()
+            }
+        };
+        let _ = writeln!(
+            self.out,
+            "  # CHOOSE what a submission looks like; the values are placeholders."
+        );
+        self.entry(
+            "sample_submission.csv",
+            &format!("SELECT {id}, {} FROM test", constants.join(", ")),
+        );
+        let mut is_first = true;
+        let mut hidden_files = Vec::new();
+        for join in joins {
+            let files = &join.table;
+            if join.repeats {
+                let _ = writeln!(
+                    self.out,
+                    "  # CHOOSE: is the name of a file's directory its label?"
+                );
+            }
+            let own = is_first && files.starts_with("train") && !join.holds_answers;
+            is_first = is_first && !own;
+            for part in ["train", "test"] {
+                let folder = if own {
+                    format!("{part}/")
+                } else {
+                    format!("{files}/{part}/")
+                };
+                let query = self.files_query(join, part);
+                match part == "test" && join.holds_answers {
+                    true => hidden_files.push((folder, query)),
+                    false => self.entry(&folder, &query),
+                }
+            }
+        }
+        self.out.push_str("\nprivate:\n");
+        match &rows.target {
+            Target::Columns(_) => self.entry(
+                "test.csv",
+                &format!("SELECT {id}, {} FROM test", excluded.join(", ")),
+            ),
+            Target::OneHot { column, .. } => {
+                self.entry(
+                    "test.csv",
+                    &format!(
+                        "SELECT {id}, one_hot({}, classes) FROM test",
+                        sql_name(column)
+                    ),
+                );
+            }
+        }
+        for (folder, query) in hidden_files {
+            self.out
+                .push_str("  # CHOOSE: these files seem to be answers.\n");
+            self.entry(&folder, &query);
+        }
+    }
+
+    fn checks(&mut self, labelled: &str, joins: &[Join]) {
+        let rows = self.rows;
+        self.out
+            .push_str("\n# Named checks, and queries that must return no row.\nchecks:\n");
+        let key = check_column(&rows.id);
+        let mut disjoint = Vec::new();
+        if rows.unique {
+            self.entry("unique", &format!("{labelled}.{key}"));
+            disjoint.push(format!("train.{key} and test.{key}"));
+        }
+        if let Some(group) = &rows.group {
+            let group = check_column(group);
+            disjoint.push(format!("train.{group} and test.{group}"));
+        }
+        self.named_check("disjoint", &disjoint);
+        if let Target::OneHot { column, .. } = &rows.target {
+            let column = sql_name(column);
+            self.entry(
+                "unknown class",
+                &format!("SELECT {column} FROM {labelled} WHERE {column} NOT IN classes"),
+            );
+        }
+        let _ = writeln!(
+            self.out,
+            "  nothing to predict: SELECT 'empty' AS test WHERE (SELECT count(*) FROM test) = 0"
+        );
+        let complete = joins.iter().filter(|join| join.missing == 0);
+        if self.has_text_id() {
+            let each =
+                complete.map(|join| format!("{labelled}.{key} in {}.{}", join.table, join.column));
+            self.named_check("each", &each.collect::<Vec<_>>());
+        } else {
+            for Join {
+                table: files,
+                column,
+                ..
+            } in complete
+            {
+                let id = self.text_id("");
+                let query =
+                    format!("SELECT {id} FROM {labelled} EXCEPT SELECT {column} FROM {files}");
+                self.entry(&format!("no file in {files}"), &query);
+            }
+        }
+        for join in joins.iter().filter(|join| join.missing > 0) {
+            let missing = units::count(join.missing as u64, "row");
+            let _ = writeln!(
+                self.out,
+                "  # CHOOSE: {missing} of {labelled} without a file in {}: is that a mistake?",
+                join.table
+            );
+        }
+    }
+
+    /// Writes a named check with one assertion, or a list of them.
+    fn named_check(&mut self, name: &str, assertions: &[String]) {
+        match assertions {
+            [] => {}
+            [one] => self.entry(name, one),
+            many => {
+                let _ = writeln!(self.out, "  {name}:");
+                for one in many {
+                    let _ = writeln!(self.out, "    - {one}");
+                }
+            }
+        }
+    }
+
+    fn grade(&mut self, wished: Option<&str>) {
+        let (rows, table) = (self.rows, self.table);
+        let (columns, arguments) = match &rows.target {
+            Target::OneHot { classes, .. } => (classes, "{ list: classes }".to_owned()),
+            Target::Columns(names) => match names.as_slice() {
+                [one] => (names, yaml(one)),
+                many => (names, format!("[{}]", yaml_list(many))),
+            },
+        };
+        let kinds: Vec<Values> = columns.iter().map(|name| values(table, name)).collect();
+        let all = |wanted: &[Values]| kinds.iter().all(|kind| wanted.contains(kind));
+        let first = columns.first().map(|name| yaml(name)).unwrap_or_default();
+        let (usual, usual_arguments, others) = match &rows.target {
+            Target::OneHot { .. } => ("log_loss", &arguments, "roc_auc"),
+            _ if all(&[Values::Binary]) => ("roc_auc", &arguments, "log_loss, f1, accuracy"),
+            _ if all(&[Values::Binary, Values::Numbers]) => (
+                "root_mean_squared_error",
+                &arguments,
+                "mean_absolute_error, root_mean_squared_log_error, pearson, spearman",
+            ),
+            _ => (
+                "accuracy",
+                &first,
+                "f1, cohen_kappa, average_precision_at_k, mean_edit_distance",
+            ),
+        };
+        let metric = match wished {
+            Some(wished) => format!("{wished}: {arguments}"),
+            None => format!("{usual}: {usual_arguments}"),
+        };
+        // An empty mask is an answer, and not a missing one.
+        let filled = match rows.missing {
+            MissingTargets::Masks => format!(
+                "    - fill_missing: {{ columns: [{}], with: \"\", answers: true }}\n",
+                yaml_list(columns)
+            ),
+            _ => String::new(),
+        };
+        let mut all = vec![rows.id.clone()];
+        all.extend_from_slice(columns);
+        let _ = write!(
+            self.out,
+            "\ngrade:\n  answers: private/test.csv\n  sample: public/sample_submission.csv\n  rules:\n    - columns: [{}]\n    - same_rows\n{filled}    - align: {}\n  \
+         # CHOOSE: also {others}. All of them are in docs/reference/grading.md.\n  metric: {{ {metric} }}\n",
+            yaml_list(&all),
+            yaml(&rows.id),
+        );
+    }
 }
 
 /// Returns whether files are probably answers, such as masks of images.
@@ -302,158 +561,6 @@ fn files_table(
         units::count(files.count as u64, "file")
     );
     name
-}
-
-/// Lists the remaining tables and files of the bundle as comments.
-fn further(
-    out: &mut String,
-    bundle: &BundleContent,
-    guess: &Guess,
-    rows: &TargetTable,
-    taken: &[String],
-) {
-    let mut taken = taken.to_vec();
-    let tables = bundle
-        .tables
-        .iter()
-        .enumerate()
-        .filter(|(at, _)| *at != rows.table);
-    for (at, table) in tables.take(MAX_LISTED) {
-        let name = table_name(&table.stem(), &taken);
-        taken.push(name.clone());
-        let note = match Some(at) == guess.sample {
-            true => "the sample submission",
-            false => "also there; take the # away to use it",
-        };
-        let _ = writeln!(out, "  # {note}:");
-        let mut text = String::new();
-        declaration(&mut text, "", &name, table, MAX_LISTED);
-        for line in text.lines() {
-            let _ = writeln!(out, "  # {line}");
-        }
-    }
-    let used = |at: usize| rows.files.iter().any(|own| own.group == at);
-    let files = bundle.files.iter().enumerate().filter(|(at, _)| !used(*at));
-    for (_, files) in files.take(MAX_LISTED) {
-        files_table(out, "  # ", files, &mut taken);
-    }
-}
-
-/// The columns that agents must not see.
-fn hidden(rows: &TargetTable) -> Vec<&str> {
-    match &rows.target {
-        Target::Columns(names) => names.iter().map(String::as_str).collect(),
-        Target::OneHot { column, .. } => vec![column],
-    }
-}
-
-fn entry(out: &mut String, path: &str, query: &str) {
-    let _ = writeln!(out, "  {path}:{}", yaml_query(query, 2));
-}
-
-fn outputs(out: &mut String, rows: &TargetTable, table: &CsvFile, id: &str, joins: &[Join]) {
-    let hidden = hidden(rows);
-    let excluded: Vec<String> = hidden.iter().map(|name| sql_name(name)).collect();
-    out.push_str("\npublic:\n");
-    // Parquet has types that CSV has not, such as times and lists.
-    let suffix = match table.path.to_ascii_lowercase().ends_with(".parquet") {
-        true => "parquet",
-        false => "csv",
-    };
-    let test = format!("test.{suffix}");
-    let written = as_text(table);
-    entry(
-        out,
-        &format!("train.{suffix}"),
-        &format!("SELECT *{} FROM train", replaced(&written)),
-    );
-    let written: Vec<&String> = written
-        .into_iter()
-        .filter(|name| !rows.target.has(name))
-        .collect();
-    // A table may be nothing but identifier and target.
-    match table.columns.len() > hidden.len() {
-        true => entry(
-            out,
-            &test,
-            &format!(
-                "SELECT * EXCLUDE ({}){} FROM test",
-                excluded.join(", "),
-                replaced(&written)
-            ),
-        ),
-        false => entry(out, &test, &format!("SELECT {id} FROM test")),
-    }
-    let constants: Vec<String> = match &rows.target {
-        Target::Columns(names) => names
-            .iter()
-            .map(|name| format!("{} AS {}", constant(table, name), sql_name(name)))
-            .collect(),
-        Target::OneHot { classes, .. } => {
-            #[allow(clippy::cast_precision_loss)] // a few classes
-            let share = 1.0 / classes.len() as f64;
-            classes
-                .iter()
-                .map(|class| format!("{share} AS {}", sql_name(class)))
-                .collect()
-        }
-    };
-    let _ = writeln!(
-        out,
-        "  # CHOOSE what a submission looks like; the values are placeholders."
-    );
-    entry(
-        out,
-        "sample_submission.csv",
-        &format!("SELECT {id}, {} FROM test", constants.join(", ")),
-    );
-    let mut is_first = true;
-    let mut hidden_files = Vec::new();
-    for join in joins {
-        let files = &join.table;
-        if join.repeats {
-            let _ = writeln!(
-                out,
-                "  # CHOOSE: is the name of a file's directory its label?"
-            );
-        }
-        let own = is_first && files.starts_with("train") && !join.holds_answers;
-        is_first = is_first && !own;
-        for part in ["train", "test"] {
-            let folder = if own {
-                format!("{part}/")
-            } else {
-                format!("{files}/{part}/")
-            };
-            let query = join.query(rows, table, part);
-            match part == "test" && join.holds_answers {
-                true => hidden_files.push((folder, query)),
-                false => entry(out, &folder, &query),
-            }
-        }
-    }
-    out.push_str("\nprivate:\n");
-    match &rows.target {
-        Target::Columns(_) => entry(
-            out,
-            "test.csv",
-            &format!("SELECT {id}, {} FROM test", excluded.join(", ")),
-        ),
-        Target::OneHot { column, .. } => {
-            entry(
-                out,
-                "test.csv",
-                &format!(
-                    "SELECT {id}, one_hot({}, classes) FROM test",
-                    sql_name(column)
-                ),
-            );
-        }
-    }
-    for (folder, query) in hidden_files {
-        out.push_str("  # CHOOSE: these files seem to be answers.\n");
-        entry(out, &folder, &query);
-    }
 }
 
 /// Columns that can be written only as text.
@@ -505,150 +612,10 @@ fn check_column(name: &str) -> String {
     }
 }
 
-fn checks(
-    out: &mut String,
-    rows: &TargetTable,
-    table: &CsvFile,
-    labelled: &str,
-    classes: bool,
-    joins: &[Join],
-) {
-    out.push_str("\n# Named checks, and queries that must return no row.\nchecks:\n");
-    let key = check_column(&rows.id);
-    let mut disjoint = Vec::new();
-    if rows.unique {
-        entry(out, "unique", &format!("{labelled}.{key}"));
-        disjoint.push(format!("train.{key} and test.{key}"));
-    }
-    if let Some(group) = &rows.group {
-        let group = check_column(group);
-        disjoint.push(format!("train.{group} and test.{group}"));
-    }
-    named_check(out, "disjoint", &disjoint);
-    if classes && let Target::OneHot { column, .. } = &rows.target {
-        let column = sql_name(column);
-        entry(
-            out,
-            "unknown class",
-            &format!("SELECT {column} FROM {labelled} WHERE {column} NOT IN classes"),
-        );
-    }
-    let _ = writeln!(
-        out,
-        "  nothing to predict: SELECT 'empty' AS test WHERE (SELECT count(*) FROM test) = 0"
-    );
-    let complete = joins.iter().filter(|join| join.missing == 0);
-    if has_text_id(rows, table) {
-        let each =
-            complete.map(|join| format!("{labelled}.{key} in {}.{}", join.table, join.column));
-        named_check(out, "each", &each.collect::<Vec<_>>());
-    } else {
-        for Join {
-            table: files,
-            column,
-            ..
-        } in complete
-        {
-            let id = text_id(rows, table, "");
-            let query = format!("SELECT {id} FROM {labelled} EXCEPT SELECT {column} FROM {files}");
-            entry(out, &format!("no file in {files}"), &query);
-        }
-    }
-    for join in joins.iter().filter(|join| join.missing > 0) {
-        let missing = units::count(join.missing as u64, "row");
-        let _ = writeln!(
-            out,
-            "  # CHOOSE: {missing} of {labelled} without a file in {}: is that a mistake?",
-            join.table
-        );
-    }
-}
-
-/// Writes a named check with one assertion, or a list of them.
-fn named_check(out: &mut String, name: &str, assertions: &[String]) {
-    match assertions {
-        [] => {}
-        [one] => entry(out, name, one),
-        many => {
-            let _ = writeln!(out, "  {name}:");
-            for one in many {
-                let _ = writeln!(out, "    - {one}");
-            }
-        }
-    }
-}
-
-fn grade(out: &mut String, rows: &TargetTable, table: &CsvFile, wished: Option<&str>) {
-    let (columns, metric, others): (Vec<&str>, String, &str) = match &rows.target {
-        Target::OneHot { classes, .. } => (
-            classes.iter().map(String::as_str).collect(),
-            "{ log_loss: { list: classes } }".to_owned(),
-            "roc_auc",
-        ),
-        Target::Columns(names) => {
-            let names: Vec<&str> = names.iter().map(String::as_str).collect();
-            let kinds: Vec<Values> = names.iter().map(|name| values(table, name)).collect();
-            let all = |kind: Values| kinds.iter().all(|own| *own == kind);
-            let list = match names.as_slice() {
-                [one] => yaml(one),
-                many => format!(
-                    "[{}]",
-                    many.iter()
-                        .map(|name| yaml(name))
-                        .collect::<Vec<_>>()
-                        .join(", ")
-                ),
-            };
-            let first = yaml(names.first().copied().unwrap_or_default());
-            let (metric, others) = match kinds.as_slice() {
-                _ if all(Values::Binary) => {
-                    (format!("{{ roc_auc: {list} }}"), "log_loss, f1, accuracy")
-                }
-                _ if kinds
-                    .iter()
-                    .all(|kind| *kind == Values::Numbers || *kind == Values::Binary) =>
-                {
-                    (
-                        format!("{{ root_mean_squared_error: {list} }}"),
-                        "mean_absolute_error, root_mean_squared_log_error, pearson, spearman",
-                    )
-                }
-                _ => (
-                    format!("{{ accuracy: {first} }}"),
-                    "f1, cohen_kappa, average_precision_at_k, mean_edit_distance",
-                ),
-            };
-            (names, metric, others)
-        }
-    };
-    let metric = match (wished, &rows.target) {
-        (None, _) => metric,
-        (Some(wished), Target::OneHot { .. }) => format!("{{ {wished}: {{ list: classes }} }}"),
-        (Some(wished), Target::Columns(names)) => match names.as_slice() {
-            [one] => format!("{{ {wished}: {} }}", yaml(one)),
-            many => {
-                let names: Vec<String> = many.iter().map(|name| yaml(name)).collect();
-                format!("{{ {wished}: [{}] }}", names.join(", "))
-            }
-        },
-    };
-    let mut all = vec![yaml(&rows.id)];
-    all.extend(columns.iter().map(|name| yaml(name)));
-    // An empty mask is an answer, and not a missing one.
-    let filled = match rows.missing {
-        MissingTargets::Masks => format!(
-            "    - fill_missing: {{ columns: [{}], with: \"\", answers: true }}\n",
-            all.get(1..).unwrap_or_default().join(", ")
-        ),
-        _ => String::new(),
-    };
-    let _ = write!(
-        out,
-        "\ngrade:\n  answers: private/test.csv\n  sample: public/sample_submission.csv\n  rules:\n    - columns: [{}]\n    - same_rows\n{filled}    - align: {}\n  \
-         # CHOOSE: also {others}. All of them are in docs/reference/grading.md.\n  metric: {metric}\n",
-        all.join(", "),
-        yaml(&rows.id)
-    );
+/// Writes the items of a list.
+fn yaml_list(names: &[String]) -> String {
+    let names: Vec<String> = names.iter().map(|name| yaml(name)).collect();
+    names.join(", ")
 }
 
 /// Writes a pipeline that splits files, because no table can be split. Their labels are the names of their directories, or

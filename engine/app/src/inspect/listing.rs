@@ -1,11 +1,10 @@
 //! Lists the files of a bundle. If the bundle is not on this machine, Kaggle lists its files, without a download.
 
-use std::fs::File;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use prep_core::{Cancel, Failure, chain};
+use prep_core::Cancel;
 use prep_fetch::Members;
-use prep_formats::zip::{EntryKind, ZipEntry, ZipListing};
+use prep_formats::zip::{EntryKind, ZipEntry};
 use prep_spec::BASE_VARIANT;
 use serde::Serialize;
 
@@ -74,7 +73,8 @@ pub fn listing(task: &Task, id: &str) -> Result<BundleListing, Error> {
     let local = bundles::local(&task.settings, id, &task.options.source_dirs());
     let (bundle, bytes, md5, entries) = match local.path() {
         Some(path) => {
-            let (bytes, entries) = read(task, path)?;
+            let limits = task.settings.content_limits(1);
+            let (_, bytes, entries) = bundles::list(path, &limits)?;
             (Some(path.to_owned()), bytes, None, entries)
         }
         None => {
@@ -107,19 +107,6 @@ pub fn listing(task: &Task, id: &str) -> Result<BundleListing, Error> {
         files: files.map(file).collect(),
         sources,
     })
-}
-
-/// Returns the length of a bundle, and its members.
-fn read(task: &Task, path: &Path) -> Result<(u64, Vec<ZipEntry>), Error> {
-    let failed = |error| Error::reading("read the bundle", path, &error);
-    let file = File::open(path).map_err(failed)?;
-    let bytes = file.metadata().map_err(failed)?.len();
-    let budget = task.settings.content_limits(1).budget(bytes);
-    let listing = ZipListing::read(&file, 0..bytes, &budget).map_err(|error| {
-        let message = format!("the bundle {}: {}", path.display(), chain(&error));
-        Error::new(Failure::Input, message)
-    })?;
-    Ok((bytes, listing.entries))
 }
 
 /// Returns the length of the file of a source: the length of the local file, otherwise the length that its server
