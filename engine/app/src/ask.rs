@@ -1,13 +1,24 @@
-//! Sends several network requests at the same time.
+//! Calls a function for many items on several threads, for example to send network requests.
 
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Maximum number of concurrent calls.
-const MAX_CONCURRENT_CALLS: usize = 8;
+use parking_lot::Mutex;
 
-/// Calls `ask` for every item, several at the same time. The results are in the order of the items.
+/// Maximum number of concurrent network requests.
+const MAX_REQUESTS: usize = 8;
+
+/// Calls `ask`, which sends a request, for every item, several at the same time. The results are in the order of the
+/// items.
 pub fn ask_all<I: Sync, T: Send>(items: &[I], ask: impl Fn(&I) -> T + Sync) -> Vec<T> {
+    in_parallel(items, MAX_REQUESTS, ask)
+}
+
+/// Calls `ask` for every item, on at most `threads` threads. The results are in the order of the items.
+pub(crate) fn in_parallel<I: Sync, T: Send>(
+    items: &[I],
+    threads: usize,
+    ask: impl Fn(&I) -> T + Sync,
+) -> Vec<T> {
     let next = AtomicUsize::new(0);
     let answers = Mutex::new(Vec::new());
     let work = || {
@@ -16,19 +27,17 @@ pub fn ask_all<I: Sync, T: Send>(items: &[I], ask: impl Fn(&I) -> T + Sync) -> V
             items.get(place).map(|item| (place, item))
         } {
             let answer = ask(item);
-            if let Ok(mut answers) = answers.lock() {
-                answers.push((place, answer));
-            }
+            answers.lock().push((place, answer));
         }
     };
     std::thread::scope(|scope| {
-        for _ in 1..MAX_CONCURRENT_CALLS.min(items.len()) {
+        for _ in 1..threads.min(items.len()) {
             // If no other thread can be started, the current thread handles all items.
             let _ = std::thread::Builder::new().spawn_scoped(scope, work);
         }
         work();
     });
-    let mut answers = answers.into_inner().unwrap_or_default();
+    let mut answers = answers.into_inner();
     answers.sort_by_key(|(place, _)| *place);
     answers.into_iter().map(|(_, answer)| answer).collect()
 }

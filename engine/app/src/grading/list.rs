@@ -5,7 +5,6 @@ use std::io::{ErrorKind, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use jiff::Timestamp;
 use prep_core::Failure;
@@ -15,6 +14,7 @@ use prep_grade::report::{CompetitionReport, JsonObject, aggregate, file_name, pr
 use tempfile::NamedTempFile;
 
 use super::{Grading, GradingLog};
+use crate::ask::in_parallel;
 use crate::catalog::Catalog;
 use crate::error::Error;
 use crate::settings::Settings;
@@ -80,52 +80,17 @@ fn grade_all(
         .iter()
         .map(|entry| (entry.competition_id.as_str(), OnceLock::new()))
         .collect();
-    let results: Vec<OnceLock<Result<CompetitionReport, Error>>> =
-        entries.iter().map(|_| OnceLock::new()).collect();
-    let next = AtomicUsize::new(0);
-    let work = || {
-        while let Some((entry, result)) = {
-            let index = next.fetch_add(1, Ordering::Relaxed);
-            entries.get(index).zip(results.get(index))
-        } {
-            let id = entry.competition_id.as_str();
-            let grading = gradings.get(id).map(|cell| {
-                cell.get_or_init(|| {
-                    let grading = Grading::open(catalog, settings, id)?;
-                    Ok(grading.logged(settings, log))
-                })
-            });
-            let report = match grading {
-                Some(Ok(grading)) => Ok(grading.report(Path::new(&entry.submission_path))),
-                Some(Err(error)) => Err(error.clone()),
-                None => Err(not_graded_error()),
-            };
-            // Does not fail, because each index is processed only once.
-            let _ = result.set(report);
-        }
-    };
-    std::thread::scope(|scope| {
-        for _ in 1..settings.jobs.min(entries.len()) {
-            // If no other thread can be started, the current thread grades all entries.
-            let _ = std::thread::Builder::new().spawn_scoped(scope, work);
-        }
-        work();
-    });
-    results
-        .into_iter()
-        .map(|result| {
-            result
-                .into_inner()
-                .unwrap_or_else(|| Err(not_graded_error()))
-        })
-        .collect()
-}
-
-fn not_graded_error() -> Error {
-    Error::new(
-        Failure::Internal,
-        "this entry was not graded, which is a bug in prep",
-    )
+    in_parallel(entries, settings.jobs, |entry| {
+        let id = entry.competition_id.as_str();
+        let missing = || Error::new(Failure::Internal, "a competition of the list is missing");
+        let grading = gradings.get(id).ok_or_else(missing)?;
+        let grading = grading.get_or_init(|| {
+            let grading = Grading::open(catalog, settings, id)?;
+            Ok(grading.logged(settings, log))
+        });
+        let grading = grading.as_ref().map_err(Clone::clone)?;
+        Ok(grading.report(Path::new(&entry.submission_path)))
+    })
 }
 
 /// Returns upstream's report. If some entries could not be graded, the key `not_graded` lists them.
