@@ -17,7 +17,7 @@ use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use prep_app::{Catalog, Plan, PreparationOptions, Run, Settings, Task};
+use prep_app::{Catalog, Grading, Plan, PreparationOptions, Run, Settings, Task};
 use prep_core::{Cancel, NullReporter};
 use prep_fetch::{FetchError, LazyNetwork};
 
@@ -71,14 +71,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
 
     // Grade.
-    let report = prep_app::report(
-        &task.catalog,
-        &task.settings,
-        id,
-        Path::new(submission),
-        None,
-        &prep_app::GradingLog::disabled(),
-    )?;
+    let grading = Grading::open(&task.catalog, &task.settings, id)?;
+    let report = grading.report(Path::new(submission));
     println!("{}", prep_grade::report::pretty(report.to_json()));
     Ok(())
 }

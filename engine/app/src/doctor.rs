@@ -50,6 +50,14 @@ impl CheckResult {
         CheckResult::new(check, Health::Ok, text)
     }
 
+    /// Returns the result of a check that found an error.
+    pub fn failed(check: &'static str, error: Error) -> CheckResult {
+        CheckResult {
+            help: error.help,
+            ..CheckResult::new(check, Health::Error, error.message)
+        }
+    }
+
     #[must_use]
     pub fn help(mut self, help: impl Into<Remedy>) -> CheckResult {
         self.help = Some(help.into());
@@ -161,13 +169,7 @@ pub fn disk(task: &Task, ids: &[String]) -> Result<CheckResult, Error> {
         Ok(Some(warning)) => {
             CheckResult::new(check, Health::Warning, warning).help(Remedy::DiscardBundles)
         }
-        Err(error) => {
-            let finding = CheckResult::new(check, Health::Error, error.message);
-            match error.help {
-                Some(help) => finding.help(help),
-                None => finding,
-            }
-        }
+        Err(error) => CheckResult::failed(check, error),
     })
 }
 

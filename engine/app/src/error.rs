@@ -8,7 +8,7 @@ use prep_cache::StoreError;
 use prep_contents::ContentsError;
 use prep_core::{Failure, GraphError, Remedy, ResolveError, StepError, chain};
 use prep_fetch::FetchError;
-use prep_remote::RemoteError;
+use prep_remote::{KeyError, RemoteError};
 use prep_spec::Diagnostics;
 
 /// The party that must act.
@@ -179,9 +179,21 @@ impl From<RemoteError> for Error {
             }
             _ => Error::new(Failure::Machine, error.to_string()),
         };
-        match error.help() {
-            Some(help) => new.help(help),
-            None => new,
+        Error {
+            help: error.help().map(Remedy::from),
+            ..new
+        }
+    }
+}
+
+/// A wrong key or name is an invalid request; a key file that cannot be used is a system error.
+impl From<KeyError> for Error {
+    fn from(error: KeyError) -> Error {
+        match error {
+            KeyError::Public(_) | KeyError::Name(_) | KeyError::Missing { .. } => {
+                Error::request(chain(&error))
+            }
+            _ => Error::new(Failure::Machine, chain(&error)),
         }
     }
 }

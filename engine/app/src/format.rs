@@ -31,13 +31,8 @@ pub fn format_pipeline(path: &Path) -> Result<Option<String>, Error> {
 
 /// Returns the settings of the pipeline in each of its variants.
 fn meaning(path: &Path, text: &str) -> Result<Vec<BTreeMap<String, String>>, Error> {
-    let directory = path.parent().unwrap_or(Path::new(""));
-    let entry = CatalogEntry::entry_of_directory(
-        "formatted".to_owned(),
-        path,
-        directory,
-        text.to_owned().into(),
-    )?;
+    let file_name = path.display().to_string();
+    let entry = CatalogEntry::of_text("formatted", &file_name, text.to_owned());
     prep_spec::variants(text)?
         .iter()
         .map(|variant| Ok(outline(&entry.load(variant)?)))

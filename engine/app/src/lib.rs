@@ -47,8 +47,8 @@ mod team;
 
 pub use ask::ask_all;
 pub use catalog::{
-    Catalog, CatalogEntry, CompetitionDefinition, SAMPLES, SampleBundle, definition, definitions,
-    lists, upstream_facts,
+    Catalog, CatalogEntry, CompetitionDefinition, SAMPLES, SampleBundle, competition_set,
+    definition, definitions, lists, upstream_facts,
 };
 pub use check::{check, schema};
 pub use digests::facts;
@@ -59,7 +59,7 @@ pub use fetch::{fetch, mirror};
 pub use format::format_pipeline;
 pub use grading::{
     Comparability, GradeOverrides, GradedList, Grading, GradingLog, Validation, grade_list,
-    leaderboard, one_line, read_leaderboard, report,
+    leaderboard, read_leaderboard,
 };
 pub use inspect::{
     Audit, BundleAudit, BundleListing, DataDifferences, Difference, ListedFile, ListedSource,
@@ -68,11 +68,11 @@ pub use inspect::{
     diff_variants, leaks, listing, rerun, rows,
 };
 pub use note::Note;
-pub use permissions::{Pace, Permission, permissions};
+pub use permissions::{Permission, PermissionCheck};
 pub use prep_cache::LinkMode;
 pub use prep_core::Remedy;
 pub use prep_steps::Expand;
-pub use prepared::{PreparedState, manifest, not_prepared, prepared_ids};
+pub use prepared::{PreparedState, manifest, prepared_ids};
 pub use remove::{Removal, RemovalResult, RemovedCompetition, Space, remove};
 pub use run_log::{LoggedRun, LoggedStep, local_time, logged_runs};
 pub use settings::Settings;

@@ -21,13 +21,15 @@ use crate::settings::Settings;
 /// Interval at which a pause checks for cancellation.
 const CANCEL_CHECK_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Options of the requests.
-#[derive(Debug, Clone, Copy)]
-pub struct Pace {
+/// Requests that find out whether an account may download bundles.
+pub struct PermissionCheck<'a> {
+    pub settings: &'a Settings,
+    pub network: &'a Network,
     /// Pause between two requests.
     pub pause: Duration,
     /// Whether requests are also sent for competitions that are remembered as accepted.
     pub again: bool,
+    pub cancel: &'a Cancel,
 }
 
 /// The answer for one competition.
@@ -44,74 +46,74 @@ pub enum Permission {
     NotRequested,
 }
 
-/// Sends a request for each of `competitions`, which are Kaggle's names. After each request, calls `progress` with the
-/// number of competitions that are done.
-///
-/// # Errors
-/// Returns an error if there are no credentials, or the file of accepted competitions cannot be read or written.
-pub fn permissions(
-    settings: &Settings,
-    network: &Network,
-    competitions: &[String],
-    pace: Pace,
-    cancel: &Cancel,
-    progress: &dyn Fn(usize),
-) -> Result<Vec<Permission>, Error> {
-    let path = path(settings, &network.account_key()?);
-    let mut remembered = match pace.again {
-        true => Accepted::default(),
-        false => Accepted::read(&path),
-    };
-    let mut answers = Vec::new();
-    let mut last = None;
-    let mut is_ended = false;
-    for (number, id) in competitions.iter().enumerate() {
-        if remembered.accepted.contains(id) {
-            answers.push(Permission::Granted { remembered: true });
-            continue;
-        }
-        is_ended = is_ended || !wait(last, pace.pause, cancel);
-        if is_ended {
-            answers.push(Permission::NotRequested);
-            continue;
-        }
-        let answer = match network.check_access(id, cancel) {
-            Ok(_) => {
-                remembered.accepted.insert(id.clone());
-                add(&path, id)?;
-                Permission::Granted { remembered: false }
-            }
-            Err(error) => {
-                // All other errors apply to all competitions, for example an invalid account or no network.
-                is_ended = !matches!(
-                    error,
-                    FetchError::RulesNotAccepted { .. }
-                        | FetchError::MayNotParticipate { .. }
-                        | FetchError::Forbidden { .. }
-                        | FetchError::NoSuchCompetition { .. }
-                );
-                match error {
-                    FetchError::Cancelled => Permission::NotRequested,
-                    error => Permission::Refused(error),
-                }
-            }
+impl PermissionCheck<'_> {
+    /// Sends a request for each of `competitions`, which are Kaggle's names. After each request, calls `progress` with
+    /// the number of competitions that are done.
+    ///
+    /// # Errors
+    /// Returns an error if there are no credentials, or the file of accepted competitions cannot be read or written.
+    pub fn run(
+        &self,
+        competitions: &[String],
+        progress: impl Fn(usize),
+    ) -> Result<Vec<Permission>, Error> {
+        let path = path(self.settings, &self.network.account_key()?);
+        let mut remembered = match self.again {
+            true => Accepted::default(),
+            false => Accepted::read(&path),
         };
-        answers.push(answer);
-        last = Some(Instant::now());
-        progress(number + 1);
+        let mut answers = Vec::new();
+        let mut last = None;
+        let mut is_ended = false;
+        for (number, id) in competitions.iter().enumerate() {
+            if remembered.accepted.contains(id) {
+                answers.push(Permission::Granted { remembered: true });
+                continue;
+            }
+            is_ended = is_ended || !self.wait(last);
+            if is_ended {
+                answers.push(Permission::NotRequested);
+                continue;
+            }
+            let answer = match self.network.check_access(id, self.cancel) {
+                Ok(_) => {
+                    remembered.accepted.insert(id.clone());
+                    add(&path, id)?;
+                    Permission::Granted { remembered: false }
+                }
+                Err(error) => {
+                    // All other errors apply to all competitions, for example an invalid account or no network.
+                    is_ended = !matches!(
+                        error,
+                        FetchError::RulesNotAccepted { .. }
+                            | FetchError::MayNotParticipate { .. }
+                            | FetchError::Forbidden { .. }
+                            | FetchError::NoSuchCompetition { .. }
+                    );
+                    match error {
+                        FetchError::Cancelled => Permission::NotRequested,
+                        error => Permission::Refused(error),
+                    }
+                }
+            };
+            answers.push(answer);
+            last = Some(Instant::now());
+            progress(number + 1);
+        }
+        Ok(answers)
     }
-    Ok(answers)
-}
 
-/// Waits until the pause after the last request is over. Returns `false` if the user cancelled.
-fn wait(last: Option<Instant>, pause: Duration, cancel: &Cancel) -> bool {
-    while let Some(last) = last
-        && !cancel.is_cancelled()
-        && last.elapsed() < pause
-    {
-        std::thread::sleep(CANCEL_CHECK_INTERVAL.min(pause.saturating_sub(last.elapsed())));
+    /// Waits until the pause after the last request is over. Returns `false` if the user cancelled.
+    fn wait(&self, last: Option<Instant>) -> bool {
+        while let Some(last) = last
+            && !self.cancel.is_cancelled()
+            && last.elapsed() < self.pause
+        {
+            let left = self.pause.saturating_sub(last.elapsed());
+            std::thread::sleep(CANCEL_CHECK_INTERVAL.min(left));
+        }
+        !self.cancel.is_cancelled()
     }
-    !cancel.is_cancelled()
 }
 
 /// Competitions whose bundles an account may download.

@@ -68,15 +68,13 @@ pub fn remove(
     for id in ids {
         catalog.get(id)?;
     }
-    let store = match removal.dry_run {
-        true => Store::open_existing(&settings.store_dir)?,
-        false => Store::open_existing(&settings.store_dir)?
-            .map(|_| Store::open(&settings.store_dir))
-            .transpose()?,
-    };
     // The cache comes first, because this step fails if a run is in progress.
-    let cache = match store {
-        Some(store) if removal.cache => {
+    let cache = match Store::open_existing(&settings.store_dir)? {
+        Some(existing) if removal.cache => {
+            let store = match removal.dry_run {
+                true => existing,
+                false => Store::open(&settings.store_dir)?,
+            };
             let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
             Some(store.forget(&ids, removal.dry_run)?)
         }
@@ -146,39 +144,26 @@ fn delete(path: &Path, dry_run: bool, space: &mut Space) -> Result<(), Error> {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
         Err(error) => return Err(Error::reading("examine", path, &error)),
     };
-    let failed = |error| Error::writing("remove", path, &error);
-    match found.is_dir() {
-        true => {
-            measure(path, space)?;
-            match dry_run {
-                true => Ok(()),
-                false => fs::remove_dir_all(path).map_err(failed),
-            }
-        }
-        false => {
-            space.files += 1;
-            space.bytes += found.len();
-            match dry_run {
-                true => Ok(()),
-                false => fs::remove_file(path).map_err(failed),
-            }
-        }
-    }
+    measure(path, &found, space)?;
+    let removed = match found.is_dir() {
+        _ if dry_run => Ok(()),
+        true => fs::remove_dir_all(path),
+        false => fs::remove_file(path),
+    };
+    removed.map_err(|error| Error::writing("remove", path, &error))
 }
 
-/// Adds the size of a directory to `space`.
-fn measure(directory: &Path, space: &mut Space) -> Result<(), Error> {
-    let failed = |error| Error::reading("list", directory, &error);
-    for entry in directory.read_dir().map_err(failed)? {
+/// Adds the size of a file or directory to `space`.
+fn measure(path: &Path, found: &fs::Metadata, space: &mut Space) -> Result<(), Error> {
+    if !found.is_dir() {
+        space.files += 1;
+        space.bytes += found.len();
+        return Ok(());
+    }
+    let failed = |error| Error::reading("list", path, &error);
+    for entry in path.read_dir().map_err(failed)? {
         let entry = entry.map_err(failed)?;
-        let found = entry.metadata().map_err(failed)?;
-        match found.is_dir() {
-            true => measure(&entry.path(), space)?,
-            false => {
-                space.files += 1;
-                space.bytes += found.len();
-            }
-        }
+        measure(&entry.path(), &entry.metadata().map_err(failed)?, space)?;
     }
     Ok(())
 }

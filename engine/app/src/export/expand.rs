@@ -32,23 +32,20 @@ pub fn expand(
     limits: &DecodingLimits,
     cancel: &Cancel,
 ) -> Result<(), Error> {
-    let archives: Vec<Item> = found
-        .items
-        .iter()
-        .filter(|item| item.path.starts_with("prepared/public/") && kind(&item.path).is_some())
-        .cloned()
-        .collect();
+    let public = found.items.iter();
+    let public = public.filter(|item| item.path.starts_with("prepared/public/"));
+    let public: Vec<Item> = public.cloned().collect();
     let mut sources_by_path: HashMap<String, PathBuf> = found
         .items
         .iter()
         .map(|item| (item.path.clone(), item.source.clone()))
         .collect();
-    for (number, archive) in archives.iter().enumerate() {
-        let staging = staging.join(number.to_string());
-        let Some((_, directory)) = kind(&archive.path) else {
+    for (number, archive) in public.iter().enumerate() {
+        let Some((kind, directory)) = kind(&archive.path) else {
             continue;
         };
-        unpack(archive, &staging, limits, cancel).map_err(|error| {
+        let staging = staging.join(number.to_string());
+        unpack(&archive.source, kind, &staging, limits, cancel).map_err(|error| {
             if cancel.is_cancelled() {
                 return super::interrupted();
             }
@@ -122,14 +119,12 @@ fn base<'a>(staging: &Path, directory: &'a str) -> &'a str {
 /// Unpacks the files and directories of an archive into `staging`. The directory is created even if the archive is
 /// empty.
 fn unpack(
-    archive: &Item,
+    archive: &Path,
+    kind: Kind,
     staging: &Path,
     limits: &DecodingLimits,
     cancel: &Cancel,
 ) -> io::Result<()> {
-    let Some((kind, _)) = kind(&archive.path) else {
-        return Ok(());
-    };
     fs::create_dir_all(staging)?;
     let mut write = |path: &str, kind: MemberKind, content: &mut dyn Read| {
         let to = staging.join(path);
@@ -143,7 +138,7 @@ fn unpack(
         io::copy(&mut cancel.reader(content), &mut File::create(&to)?)?;
         Ok(())
     };
-    let file = File::open(&archive.source)?;
+    let file = File::open(archive)?;
     let length = file.metadata()?.len();
     let budget = limits.budget(length);
     match kind {

@@ -20,9 +20,8 @@ use md5::{Digest as _, Md5};
 use prep_digests::{ChecksumStatus, DataOrigin};
 use prep_grade::report::GradedData;
 use prep_spec::{BASE_VARIANT, Pipeline};
-use prep_steps::{Manifest, PublishedChecksums};
+use prep_steps::Manifest;
 
-use super::GradeOverrides;
 use crate::catalog::CatalogEntry;
 use crate::error::Error;
 use crate::outline::outline;
@@ -130,11 +129,13 @@ impl Comparability {
         Ok(found)
     }
 
-    /// Returns whether medal thresholds are comparable. They depend only on the competition's files.
-    pub(crate) fn of_files(entry: &CatalogEntry) -> Comparability {
-        let mut found = Comparability::default();
-        found.judge_files(entry);
-        found
+    /// Returns whether the competition's files are the built-in ones.
+    fn of_files(entry: &CatalogEntry) -> Comparability {
+        Comparability(match entry.own_files() {
+            None => vec![Obstacle::OwnCompetition],
+            Some(files) if files.is_empty() => Vec::new(),
+            Some(files) => vec![Obstacle::OwnFiles(files)],
+        })
     }
 
     /// Returns whether a score that was computed with `answers` is comparable. `path` is the path of the answers in the
@@ -162,21 +163,9 @@ impl Comparability {
         Ok(found)
     }
 
-    /// Adds an obstacle if the user passed a leaderboard.
-    #[must_use]
-    pub(crate) fn with_override(mut self, given: &GradeOverrides) -> Comparability {
-        if given.leaderboard.is_some() {
-            self.0.push(Obstacle::GivenLeaderboard);
-        }
-        self
-    }
-
-    fn judge_files(&mut self, entry: &CatalogEntry) {
-        match entry.own_files() {
-            None => self.0.push(Obstacle::OwnCompetition),
-            Some(files) if files.is_empty() => {}
-            Some(files) => self.0.push(Obstacle::OwnFiles(files)),
-        }
+    /// Records that the user passed a leaderboard.
+    pub(super) fn add_given_leaderboard(&mut self) {
+        self.0.push(Obstacle::GivenLeaderboard);
     }
 
     /// Adds an obstacle if the variant changes the grading. Skipped for custom pipelines, which are never comparable.
@@ -284,8 +273,7 @@ pub(crate) fn has_published_checksum(
     entry: &CatalogEntry,
     path: &str,
 ) -> Option<bool> {
-    let sums = entry.checksums.as_deref()?;
-    let sums: PublishedChecksums = serde_json::from_str(sums).ok()?;
+    let sums = entry.published_checksums().ok()??;
     let expected = sums.private.get(path.strip_prefix("private/")?)?;
     let found: String = Md5::digest(answers)
         .iter()

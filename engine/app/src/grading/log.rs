@@ -13,6 +13,8 @@ use prep_digests::Sha256;
 use prep_grade::report::CompetitionReport;
 use serde_json::json;
 
+use crate::digests;
+
 /// The name of the log in the data directory.
 pub(crate) const FILE_NAME: &str = "grades.jsonl";
 
@@ -26,7 +28,6 @@ pub(crate) fn append(
     submission: Option<Sha256>,
     answers: Sha256,
 ) -> io::Result<()> {
-    let hex = |digest: Sha256| format!("sha256:{digest}");
     // JSON cannot represent NaN and infinity as numbers, so they are written as strings.
     let score = report.score.map(|score| match score.is_finite() {
         true => json!(score),
@@ -36,8 +37,8 @@ pub(crate) fn append(
         "time": Timestamp::now().to_string(),
         "competition": report.competition_id,
         "variant": report.variant.name,
-        "submission": submission.map(hex),
-        "answers": hex(answers),
+        "submission": submission.map(digests::text),
+        "answers": digests::text(answers),
         "score": score,
         "reason": report.reason.as_ref().map(ToString::to_string),
         "program": crate::VERSION,

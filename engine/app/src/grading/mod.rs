@@ -38,7 +38,7 @@ use crate::settings::Settings;
 
 pub use self::comparable::Comparability;
 pub use self::list::{GradedList, grade_list};
-pub use self::validation::{Validation, one_line};
+pub use self::validation::Validation;
 use crate::digests;
 
 /// Name of the manifest in the data directory of a competition.
@@ -149,11 +149,16 @@ impl Grading {
         files.record(&given.answers);
         let bytes = std::fs::read(&given.answers)
             .map_err(|error| Error::reading("read the answers", &given.answers, &error))?;
-        let comparability = Comparability::of_grading(entry, &path, &Answers::Foreign(&bytes))?
-            .with_override(given);
+        let mut comparability = Comparability::of_grading(entry, &path, &Answers::Foreign(&bytes))?;
+        if given.leaderboard.is_some() {
+            comparability.add_given_leaderboard();
+        }
         Ok(Grading {
             id: id.to_owned(),
-            leaderboard: given.leaderboard(entry)?,
+            leaderboard: match &given.leaderboard {
+                Some(path) => Some(read_leaderboard(path)?),
+                None => find_leaderboard(entry)?,
+            },
             variant: comparability.variant(BASE_VARIANT),
             answers: read(&grader, &bytes, &given.answers)?,
             grader,
@@ -290,15 +295,6 @@ pub struct GradeOverrides {
     pub leaderboard: Option<PathBuf>,
 }
 
-impl GradeOverrides {
-    fn leaderboard(&self, entry: &CatalogEntry) -> Result<Option<Leaderboard>, Error> {
-        match &self.leaderboard {
-            None => find_leaderboard(entry),
-            Some(path) => read_leaderboard(path).map(Some),
-        }
-    }
-}
-
 /// Reads the leaderboard in a file.
 ///
 /// # Errors
@@ -345,53 +341,6 @@ pub(crate) fn read(grader: &Grader, bytes: &[u8], place: &Path) -> Result<Frame,
 fn is_frame(path: &Path) -> bool {
     path.extension()
         .is_some_and(|extension| extension == "frame")
-}
-
-/// Grades one submission with the prepared answers, or with those in `given`. If there is no submission, the report has
-/// only the medal thresholds, which do not depend on prepared data.
-///
-/// # Errors
-/// Same as [`Grading::open`] if the submission exists. Also returned if the leaderboard or the manifest cannot be read.
-pub fn report(
-    catalog: &Catalog,
-    settings: &Settings,
-    id: &str,
-    submission: &Path,
-    given: Option<&GradeOverrides>,
-    log: &GradingLog,
-) -> Result<CompetitionReport, Error> {
-    if submission::exists(submission) {
-        let grading = match given {
-            Some(given) => Grading::with_answers(catalog, id, given)?,
-            None => Grading::open(catalog, settings, id)?.logged(settings, log),
-        };
-        return Ok(grading.report(submission));
-    }
-    let entry = catalog.get(id)?;
-    let leaderboard =
-        given.map_or_else(|| find_leaderboard(entry), |given| given.leaderboard(entry))?;
-    let manifest = crate::prepared::manifest(&settings.data_dir, id)?;
-    let (comparability, variant) = match &manifest {
-        Some(manifest) => (
-            Comparability::of_prepared(entry, manifest)?,
-            manifest.variant.as_str(),
-        ),
-        None => (Comparability::of_files(entry), BASE_VARIANT),
-    };
-    let comparability = match given {
-        Some(given) => comparability.with_override(given),
-        None => comparability,
-    };
-    let path = submission.to_string_lossy();
-    let now = Zoned::now().datetime();
-    Ok(CompetitionReport::new(
-        id,
-        &path,
-        None,
-        leaderboard.as_ref(),
-        &comparability.variant(variant),
-        now,
-    ))
 }
 
 /// Returns the competition's leaderboard.

@@ -58,7 +58,7 @@ impl Validation {
 }
 
 /// Puts a message on one line and removes braces, because harnesses parse logs by line, and find reports by their braces.
-pub fn one_line(message: &str) -> String {
+fn one_line(message: &str) -> String {
     message
         .chars()
         .map(|c| match c {

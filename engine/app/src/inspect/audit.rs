@@ -13,13 +13,13 @@ use prep_spec::model::TableOrigin;
 use prep_spec::{BASE_VARIANT, Pipeline};
 use prep_steps::PublishedChecksums;
 use serde::Serialize;
+use serde_json::Value;
 
 use crate::bundles;
 use crate::catalog::CatalogEntry;
 use crate::error::{Error, failure_of};
 use crate::prepared;
 use crate::settings::Settings;
-use crate::stages::load;
 
 /// The audit of one competition. Its parts are the bundle, the outputs, and a tree of another program.
 #[derive(Debug, Clone, Serialize)]
@@ -88,18 +88,17 @@ pub fn audit(
     tree: Option<&Path>,
 ) -> Result<Audit, Error> {
     let pipeline = entry.load(BASE_VARIANT)?;
-    let sums = load::published(entry)?;
+    let sums = entry.published_checksums()?;
     let home = settings.data_dir.join(&entry.id).join("prepared");
     let manifest = prepared::manifest(&settings.data_dir, &entry.id)?;
     let variant = manifest
         .as_ref()
         .map_or(BASE_VARIANT, |manifest| manifest.variant.as_str());
-    let is_prepared = home.is_dir();
-    let outputs = match (is_prepared, &sums) {
+    let has_outputs = home.is_dir();
+    let outputs = match (has_outputs, &sums) {
         (true, Some(sums)) if variant == BASE_VARIANT => Some(audit_outputs(
             &home,
             sums,
-            variant,
             split_search(&pipeline).as_ref(),
             &bundles::all(settings, &entry.id, sources),
             &Resources {
@@ -119,7 +118,7 @@ pub fn audit(
     let bundle = audit_bundle(entry, &pipeline, settings, sources, all_match)?;
     let tree = match tree {
         None => None,
-        Some(_) if !is_prepared => return Err(nothing_to_compare(&entry.id)),
+        Some(_) if !has_outputs => return Err(nothing_to_compare(&entry.id)),
         Some(tree) => Some(audit_tree(
             &prepared_in(tree, &entry.id),
             &home,
@@ -218,10 +217,10 @@ fn audit_bundle(
     }))
 }
 
+/// Compares the outputs of the base variant with their published checksums.
 fn audit_outputs(
     home: &Path,
     sums: &PublishedChecksums,
-    variant: &str,
     search: Option<&SplitSearch>,
     bundles: &[PathBuf],
     resources: &Resources<'_>,
@@ -286,7 +285,7 @@ fn audit_outputs(
         });
     }
     Ok(OutputsAudit {
-        variant: variant.to_owned(),
+        variant: BASE_VARIANT.to_owned(),
         equal,
         published: count,
         report: AuditReport::new(findings),
@@ -299,15 +298,13 @@ fn prepared_in(tree: &Path, id: &str) -> PathBuf {
         tree.join(id).join("prepared"),
         tree.join("prepared"),
         tree.join(id),
-        tree.to_owned(),
     ];
-    let is_prepared =
-        |place: &&PathBuf| place.join("public").is_dir() || place.join("private").is_dir();
-    places
-        .iter()
-        .find(is_prepared)
-        .cloned()
-        .unwrap_or_else(|| tree.to_owned())
+    let found = places.into_iter().find(|place| is_prepared(place));
+    found.unwrap_or_else(|| tree.to_owned())
+}
+
+fn is_prepared(place: &Path) -> bool {
+    place.join("public").is_dir() || place.join("private").is_dir()
 }
 
 fn audit_tree(
@@ -317,7 +314,7 @@ fn audit_tree(
     pipeline: &Pipeline,
     settings: &Settings,
 ) -> Result<TreeAudit, Error> {
-    if !theirs.join("public").is_dir() && !theirs.join("private").is_dir() {
+    if !is_prepared(theirs) {
         let message = format!(
             "{} has no prepared data of `{}`",
             theirs.display(),
@@ -349,10 +346,10 @@ fn audit_tree(
 const PAIR_BY_NAME: [&str; 2] = ["align", "join"];
 
 /// Returns whether a part of the section `grade` pairs columns by position.
-fn pairs_columns_by_position(value: &serde_json::Value) -> bool {
+fn pairs_columns_by_position(value: &Value) -> bool {
     match value {
-        serde_json::Value::Array(items) => items.iter().any(pairs_columns_by_position),
-        serde_json::Value::Object(members) => members.iter().any(|(key, value)| {
+        Value::Array(items) => items.iter().any(pairs_columns_by_position),
+        Value::Object(members) => members.iter().any(|(key, value)| {
             key == "match" && value.as_str() == Some("position") || pairs_columns_by_position(value)
         }),
         _ => false,
@@ -363,28 +360,21 @@ fn roles(pipeline: &Pipeline) -> Roles {
     let Some(grade) = &pipeline.grade else {
         return Roles::default();
     };
-    let rules = grade
-        .value
-        .rules
-        .get("rules")
-        .and_then(|rules| rules.as_array());
+    let grade = &grade.value;
+    let rules = grade.rules.get("rules").and_then(|rules| rules.as_array());
     // Metrics of boxes find the rows of an image by its name, not by position.
-    let metric = grade
-        .value
-        .rules
-        .get("metric")
-        .and_then(serde_json::Value::as_object);
+    let metric = grade.rules.get("metric").and_then(Value::as_object);
     let by_image =
         metric.is_some_and(|metric| metric.values().any(|one| one.get("image").is_some()));
-    let name = |rule: &serde_json::Value| match rule {
-        serde_json::Value::String(name) => Some(name.clone()),
+    let name = |rule: &Value| match rule {
+        Value::String(name) => Some(name.clone()),
         rule => rule.as_object()?.keys().next().cloned(),
     };
     let mut names = rules.into_iter().flatten().filter_map(name);
     Roles {
-        answers: Some(grade.value.answers.value.clone()),
-        sample: Some(grade.value.sample.value.clone()),
-        columns_by_position: pairs_columns_by_position(&grade.value.rules),
+        answers: Some(grade.answers.value.clone()),
+        sample: Some(grade.sample.value.clone()),
+        columns_by_position: pairs_columns_by_position(&grade.rules),
         rows_by_position: !names.any(|name| PAIR_BY_NAME.contains(&name.as_str())) && !by_image,
         ..Roles::default()
     }
@@ -393,20 +383,16 @@ fn roles(pipeline: &Pipeline) -> Roles {
 /// Returns the parameters of a plain shuffle split, for which the original order can be reconstructed from both parts.
 /// Returns `None` for other splits.
 fn split_search(pipeline: &Pipeline) -> Option<SplitSearch> {
-    let shuffles = pipeline
-        .tables
-        .iter()
-        .filter_map(|table| match &table.made {
-            TableOrigin::Declared(declaration) => {
-                let method = declaration.method?;
-                let keyed = ["groups", "stratify", "within"]
-                    .iter()
-                    .any(|key| declaration.has(key));
-                (method.name == "shuffle" && !keyed).then_some(declaration)
-            }
-            _ => None,
-        });
-    let declaration = shuffles.into_iter().next()?;
+    let mut tables = pipeline.tables.iter();
+    let declaration = tables.find_map(|table| match &table.made {
+        TableOrigin::Declared(declaration) => {
+            let method = declaration.method?;
+            let mut keys = ["groups", "stratify", "within"].iter();
+            let is_keyed = keys.any(|key| declaration.has(key));
+            (method.name == "shuffle" && !is_keyed).then_some(declaration)
+        }
+        _ => None,
+    })?;
     let public = |stem: &str| {
         let mut paths = pipeline
             .public

@@ -64,16 +64,7 @@ pub fn diff_pipelines(old: &Path, new: &Path, variant: &str) -> Result<DataDiffe
     let load = |path: &Path| {
         let text = std::fs::read_to_string(path)
             .map_err(|error| Error::reading("read the pipeline", path, &error))?;
-        let entry = CatalogEntry {
-            id: "pipeline".to_owned(),
-            file_name: path.display().to_string(),
-            directory: path.parent().map(Path::to_path_buf),
-            pipeline: Some(text.into()),
-            description: None,
-            leaderboard: None,
-            checksums: None,
-        };
-        entry.load(variant)
+        CatalogEntry::of_text("pipeline", &path.display().to_string(), text).load(variant)
     };
     Ok(DataDifferences {
         pipeline: pipelines(&load(old)?, &load(new)?),

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use prep_cache::{Digest, LedgerEntry, Store};
 use prep_core::{
-    Action, Cancel, Context, Failure, NodeId, NodeState, Reporter, RunOptions, RunReport,
+    Action, Cancel, Context, Failure, NodeId, NodeState, NullReporter, RunOptions, RunReport,
     StepOutcome, resolve, run,
 };
 use serde::Serialize;
@@ -98,7 +98,6 @@ pub fn rerun(
     ids: &[String],
     scratch: &Path,
     cancel: &Cancel,
-    reporter: &Arc<dyn Reporter>,
     done: &dyn Fn(&Rerun),
 ) -> Result<Vec<Rerun>, Error> {
     let recorded = Store::open_or_empty(&task.settings.store_dir)?;
@@ -126,7 +125,7 @@ pub fn rerun(
                 ..task.clone()
             },
         };
-        let rerun = rerunning.call(cancel, reporter)?;
+        let rerun = rerunning.call(cancel)?;
         done(&rerun);
         all.push(rerun);
     }
@@ -149,7 +148,7 @@ struct Rerunning<'a> {
 }
 
 impl Rerunning<'_> {
-    fn call(&self, cancel: &Cancel, reporter: &Arc<dyn Reporter>) -> Result<Rerun, Error> {
+    fn call(&self, cancel: &Cancel) -> Result<Rerun, Error> {
         let (settings, variant) = (&self.task.settings, &self.task.options.variant);
         // The bundle may come from the remote. But the remote is not a tier of the scratch cache, so no results are
         // read from it or sent to it.
@@ -174,7 +173,7 @@ impl Rerunning<'_> {
             context.clone(),
             resolution,
             options,
-            reporter.clone(),
+            Arc::new(NullReporter),
         )?;
         context.check()?;
         // Resolving again finds the key and the outputs of every step that ran.

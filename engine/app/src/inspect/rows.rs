@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use prep_core::{Cancel, Failure, Reporter};
+use prep_core::{Cancel, Failure, NullReporter};
 use prep_spec::model::{Pipeline, Query};
 use prep_spec::{Reading, alternatives};
 use prep_sql::Session;
@@ -123,7 +123,6 @@ pub fn rows(
     view: &PreviewSource,
     limit: usize,
     cancel: &Cancel,
-    reporter: &Arc<dyn Reporter>,
 ) -> Result<Rows, Error> {
     let pipeline = Loader::without_notes().load(task.catalog.get(id)?, &task.options.variant)?;
     let query = match view {
@@ -136,7 +135,7 @@ pub fn rows(
         limit,
         result: Arc::default(),
     };
-    let preview = run(task, id, view, cancel, reporter)?;
+    let preview = run(task, id, view, cancel)?;
     let undeclared = undeclared(&reading, &preview.tables);
     let columns = preview.columns.into_iter().map(|column| RowsColumn {
         declared: !undeclared.contains(&column.name),
@@ -152,13 +151,7 @@ pub fn rows(
     })
 }
 
-fn run(
-    task: &Task,
-    id: &str,
-    view: ViewOptions,
-    cancel: &Cancel,
-    reporter: &Arc<dyn Reporter>,
-) -> Result<Preview, Error> {
+fn run(task: &Task, id: &str, view: ViewOptions, cancel: &Cancel) -> Result<Preview, Error> {
     let result = Arc::clone(&view.result);
     let task = Task {
         options: PreparationOptions {
@@ -171,7 +164,7 @@ fn run(
         ..task.clone()
     };
     let run = Run::begin(&task, &[id.to_owned()], cancel, &|_| {})?;
-    let ended = run.run(Arc::clone(reporter))?;
+    let ended = run.run(Arc::new(NullReporter))?;
     if let Some(preview) = result.lock().take() {
         return Ok(preview);
     }
@@ -189,10 +182,9 @@ fn run(
     let step = failure
         .step
         .map_or(String::new(), |step| format!("{step}: "));
-    let error = Error::new(failure.failure, format!("{step}{}", failure.message));
-    Err(match failure.help {
-        Some(help) => error.help(help),
-        None => error,
+    Err(Error {
+        help: failure.help,
+        ..Error::new(failure.failure, format!("{step}{}", failure.message))
     })
 }
 

@@ -130,29 +130,32 @@ impl Summary {
             0 => State::UpToDate,
             _ => State::Prepared,
         };
-        let complete = matches!(state, State::Prepared | State::UpToDate);
+        let mut unverified = Vec::new();
+        if competition.is_partial() {
+            unverified.push("the bundle's MD5".to_owned());
+            unverified.extend_from_slice(&competition.without_checksum);
+        }
+        let summary = Summary {
+            seconds: ended.watch.time_of(id).as_secs_f64(),
+            steps_run,
+            steps_reused,
+            unverified,
+            depends_on_writer,
+            failures,
+            ..Summary::new(id, &ended.task.options.variant, state)
+        };
         let checksums = match competition.verification {
             _ if differ => Checksums::Differ,
-            Verification::Checked if complete && !depends_on_writer.is_empty() => {
-                Checksums::DependsOnWriter
-            }
-            Verification::Checked if complete => Checksums::Ok,
             Verification::NotPublished => Checksums::NotPublished,
-            Verification::Checked | Verification::Skipped => Checksums::NotChecked,
+            Verification::Checked if !summary.is_complete() => Checksums::NotChecked,
+            Verification::Checked if summary.depends_on_writer.is_empty() => Checksums::Ok,
+            Verification::Checked => Checksums::DependsOnWriter,
+            Verification::Skipped => Checksums::NotChecked,
         };
-        let mut summary = Summary::new(id, &ended.task.options.variant, state);
-        summary.seconds = ended.watch.time_of(id).as_secs_f64();
-        summary.steps_run = steps_run;
-        summary.steps_reused = steps_reused;
-        summary.checksums = checksums;
-        summary.depends_on_writer = depends_on_writer;
-        summary.failures = failures;
-        if competition.is_partial() {
-            summary.unverified = vec!["the bundle's MD5".to_owned()];
-            let without = competition.without_checksum.iter();
-            summary.unverified.extend(without.cloned());
+        Summary {
+            checksums,
+            ..summary
         }
-        summary
     }
 
     fn new(id: &str, variant: &str, state: State) -> Summary {

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use prep_core::{Event, Reporter, StepOutcome};
 
 /// The kind of the last step of each competition.
@@ -15,8 +15,8 @@ pub const PUBLISH_STEP: &str = "publish";
 /// A reporter that measures times and deletes bundles, and passes all events on to `next`.
 pub(crate) struct Watch {
     /// The data directory from which bundles are deleted. `None` if bundles are kept.
-    pub discard_from: Option<PathBuf>,
-    pub next: Arc<dyn Reporter>,
+    discard_from: Option<PathBuf>,
+    next: Arc<dyn Reporter>,
     times: Mutex<HashMap<String, (Instant, Instant)>>,
 }
 
@@ -32,13 +32,9 @@ impl Watch {
     /// Returns the time from the start of a competition's first step to the end of its last step. Returns zero if no
     /// step ran.
     pub(crate) fn time_of(&self, competition: &str) -> Duration {
-        let times = self.times();
+        let times = self.times.lock();
         let time = times.get(competition);
         time.map_or(Duration::ZERO, |(first, last)| last.duration_since(*first))
-    }
-
-    fn times(&self) -> MutexGuard<'_, HashMap<String, (Instant, Instant)>> {
-        self.times.lock()
     }
 }
 
@@ -47,7 +43,7 @@ impl Reporter for Watch {
         match event {
             Event::StepStarted { competition, .. } => {
                 let now = Instant::now();
-                let mut times = self.times();
+                let mut times = self.times.lock();
                 times.entry(competition.clone()).or_insert((now, now));
             }
             Event::StepEnded {
@@ -56,7 +52,7 @@ impl Reporter for Watch {
                 outcome,
                 ..
             } => {
-                if let Some(time) = self.times().get_mut(competition) {
+                if let Some(time) = self.times.lock().get_mut(competition) {
                     time.1 = Instant::now();
                 }
                 let has_succeeded =

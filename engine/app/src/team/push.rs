@@ -3,7 +3,7 @@
 use std::fs::File;
 
 use prep_cache::{Digest, Offer, Store};
-use prep_core::{Action, Cancel, Context, Failure, NodeId, NodeState, Remedy, Value};
+use prep_core::{Action, Cancel, Context, NodeId, NodeState, Remedy, Value};
 use prep_remote::{Link, PutOutcome, SendOutcome};
 use serde::Serialize;
 
@@ -59,13 +59,13 @@ pub fn push(
     let plan = Plan::create(&task, ids, &prep_sql::Session::planner(), &context)?;
     let mut plan = plan.complete()?;
     unstored::store(&mut plan, &context, settings, &task.options.variant)?;
+    let pushing = Pushing {
+        plan: &plan,
+        context: &context,
+        link,
+    };
     let mut all = Vec::new();
     for competition in &plan.competitions {
-        let pushing = Pushing {
-            plan: &plan,
-            context: &context,
-            link,
-        };
         let pushed = pushing.competition(competition)?;
         done(&pushed);
         all.push(pushed);
@@ -191,11 +191,6 @@ impl Pushing<'_> {
 /// # Errors
 /// Returns an error if no remote is configured.
 pub fn remote_of(settings: &Settings) -> Result<&Link, Error> {
-    settings.remote.as_ref().ok_or_else(|| {
-        Error {
-            blame: crate::Blame::Request,
-            ..Error::new(Failure::Input, "no remote is configured")
-        }
-        .help(Remedy::NameRemote)
-    })
+    let remote = settings.remote.as_ref();
+    remote.ok_or_else(|| Error::request("no remote is configured").help(Remedy::NameRemote))
 }

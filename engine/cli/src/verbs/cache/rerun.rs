@@ -1,11 +1,10 @@
 //! `prep cache verify --rerun`: runs steps again and compares their results with the cache.
 
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use clap::Args;
 use prep_app::{Difference, Rerun, RerunPlace, RerunResult, RerunStep};
-use prep_core::{NullReporter, Reporter, units};
+use prep_core::units;
 use serde_json::json;
 
 use crate::error::CliError;
@@ -58,20 +57,18 @@ impl RerunArgs {
             None => session.settings.temp_dir(),
         };
         let (_watching, cancel) = interrupt::watched(&session.printer)?;
-        let reporter: Arc<dyn Reporter> = Arc::new(NullReporter);
         let done = |rerun: &Rerun| session.printer.message(line(rerun));
-        let all = prep_app::rerun(&task, &ids, &scratch, &cancel, &reporter, &done)?;
-        if session.printer.json {
-            session.printer.json(&json!({
+        let all = prep_app::rerun(&task, &ids, &scratch, &cancel, &done)?;
+        let json = || {
+            json!({
                 "competitions": all,
                 "equal": sum(&all, is_equal),
                 "differs": sum(&all, differs),
                 "unrecorded": sum(&all, is_unrecorded),
                 "failed": sum(&all, is_without_result),
-            }))?;
-        } else {
-            session.printer.result(&text(&all))?;
-        }
+            })
+        };
+        session.printer.show(json, || text(&all))?;
         Ok(exit(&all))
     }
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use clap::Args;
-use prep_app::{Catalog, Pace, Permission, ask_all, permissions};
+use prep_app::{Catalog, Permission, PermissionCheck, ask_all};
 use prep_core::{Cancel, units};
 use prep_fetch::FetchError;
 use prep_spec::BASE_VARIANT;
@@ -71,8 +71,6 @@ struct Row {
     url: String,
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "as_json")]
     error: Option<CliError>,
-    #[serde(skip)]
-    exit: Exit,
 }
 
 /// A file of a further source.
@@ -85,8 +83,6 @@ struct SourceRow {
     bytes: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "as_json")]
     error: Option<CliError>,
-    #[serde(skip)]
-    exit: Exit,
 }
 
 fn as_json<S: Serializer>(error: &Option<CliError>, serializer: S) -> Result<S::Ok, S::Error> {
@@ -117,10 +113,6 @@ impl RulesArgs {
         let (_watching, cancel) = interrupt::watched(&session.printer)?;
         let network =
             downloads::network(session, &DownloadLimits::default(), Purpose::Request).get()?;
-        let pace = Pace {
-            pause: self.pause,
-            again: self.again,
-        };
         let total = competitions.len();
         let show_progress = |number: usize| {
             if number.is_multiple_of(PROGRESS_INTERVAL) && number < total {
@@ -129,27 +121,19 @@ impl RulesArgs {
                     .message(format!("{number} of {total} checked"));
             }
         };
-        let answers = permissions(
-            &session.settings,
-            &network,
-            &competitions,
-            pace,
-            &cancel,
-            &show_progress,
-        )?;
-        let rows: Vec<Row> = ids
-            .iter()
-            .zip(&competitions)
-            .zip(answers)
-            .map(row)
-            .collect();
+        let check = PermissionCheck {
+            settings: &session.settings,
+            network: &network,
+            pause: self.pause,
+            again: self.again,
+            cancel: &cancel,
+        };
+        let answers = check.run(&competitions, show_progress)?;
+        let competitions = ids.iter().zip(&competitions).zip(answers);
+        let rows: Vec<Row> = competitions.map(row).collect();
         let sources = ask_all(&files, |(id, name, file)| {
-            source_row(
-                id,
-                name,
-                &file.url,
-                network.file_length(&file.file, &file.url, &Cancel::default()),
-            )
+            let length = network.file_length(&file.file, &file.url, &Cancel::default());
+            source_row(id, name, &file.url, length)
         });
         if session.printer.json {
             let mut json = json!({ "competitions": rows });
@@ -179,17 +163,14 @@ impl RulesArgs {
         if cancel.is_cancelled() {
             return Ok(Exit::Interrupted);
         }
-        let exits = rows
-            .iter()
-            .map(|row| row.exit)
-            .chain(sources.iter().map(|row| row.exit));
+        let errors = rows.iter().filter_map(|row| row.error.as_ref());
+        let exits = errors.map(|error| error.exit);
         // Competitions without an answer take precedence, because the same command may succeed later.
-        let is_away = rows.iter().any(|row| row.exit == Exit::Away);
-        Ok(if is_away {
-            Exit::Away
-        } else {
-            Exit::combine(exits)
-        })
+        if exits.clone().any(|exit| exit == Exit::Away) {
+            return Ok(Exit::Away);
+        }
+        let errors = sources.iter().filter_map(|row| row.error.as_ref());
+        Ok(Exit::combine(exits.chain(errors.map(|error| error.exit))))
     }
 }
 
@@ -227,9 +208,6 @@ fn row(((id, kaggle), answer): ((&String, &String), Permission)) -> Row {
         id: id.clone(),
         state,
         url: format!("https://www.kaggle.com/competitions/{kaggle}/rules"),
-        exit: error
-            .as_ref()
-            .map_or(Exit::Success, |error| Exit::from_failure(error.failure())),
         error: error.map(|error| CliError::from(error).for_competition(id)),
     }
 }
@@ -244,9 +222,6 @@ fn source_row(id: &str, name: &str, url: &str, length: Result<u64, FetchError>) 
         name: name.to_owned(),
         url: url.to_owned(),
         bytes,
-        exit: error
-            .as_ref()
-            .map_or(Exit::Success, |error| Exit::from_failure(error.failure())),
         error: error.map(|error| CliError::from(error).for_competition(id)),
     }
 }
@@ -323,8 +298,10 @@ mod tests {
             "1 of 1 may be downloaded\n",
             "all rules are accepted"
         );
-        let exits: Vec<Exit> = rows.iter().map(|row| row.exit).collect();
-        assert_eq!(exits, [Exit::Success, Exit::Input, Exit::Input]);
+        let exits = rows
+            .each_ref()
+            .map(|row| row.error.as_ref().map(|error| error.exit));
+        assert_eq!(exits, [None, Some(Exit::Input), Some(Exit::Input)]);
         let rows = [
             rows.into_iter().next().unwrap(),
             row_of("d", "d", Permission::NotRequested),
