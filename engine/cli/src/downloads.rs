@@ -1,9 +1,9 @@
 //! Sets up the network for downloads: limits and credentials.
 
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use clap::Args;
+use parking_lot::Mutex;
 use prep_core::units;
 use prep_fetch::{DownloadOptions, FetchError, FoundCredentials, LazyNetwork, Network, Watcher};
 
@@ -86,7 +86,7 @@ fn watcher(printer: &Printer) -> Watcher {
     let printer = printer.clone();
     let shown: Mutex<Option<Instant>> = Mutex::default();
     Watcher::new(move |waiting| {
-        let mut shown = shown.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut shown = shown.lock();
         if shown.is_none_or(|shown| shown.elapsed() >= MESSAGE_INTERVAL) {
             *shown = Some(Instant::now());
             printer.message_aside(waiting);

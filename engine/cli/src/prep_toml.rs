@@ -12,7 +12,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use prep_remote::{KeyError, TrustedSigner};
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 use toml::value::{Date, Datetime};
 
 use crate::error::CliError;
@@ -67,7 +67,7 @@ pub struct ConfigSection {
     /// Name of the key that signs the results that are sent.
     pub key: Option<String>,
     /// Public keys whose signed results are trusted.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "trusted_keys")]
     pub trusted: Vec<TrustedKey>,
     /// Other addresses of the same remote.
     #[serde(default)]
@@ -85,7 +85,7 @@ pub struct ConfigSection {
 /// A key whose results are trusted: `"ed25519:..."`, or `{ key = "ed25519:...", competitions = [...], until =
 /// 2027-06-30 }`.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(from = "ConfigValue")]
+#[serde(deny_unknown_fields)]
 pub struct TrustedKey {
     pub key: String,
     /// The competitions for which the key is trusted. `None` for all.
@@ -101,37 +101,20 @@ pub struct TrustedKey {
 )]
 enum ConfigValue {
     Key(String),
-    Table(Table),
+    Table(TrustedKey),
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Table {
-    key: String,
-    competitions: Option<Vec<String>>,
-    until: Option<Datetime>,
-}
-
-impl From<ConfigValue> for TrustedKey {
-    fn from(written: ConfigValue) -> TrustedKey {
-        let Table {
+fn trusted_keys<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<TrustedKey>, D::Error> {
+    let values = Vec::deserialize(deserializer)?.into_iter();
+    let keys = values.map(|value| match value {
+        ConfigValue::Table(table) => table,
+        ConfigValue::Key(key) => TrustedKey {
             key,
-            competitions,
-            until,
-        } = match written {
-            ConfigValue::Table(table) => table,
-            ConfigValue::Key(key) => Table {
-                key,
-                competitions: None,
-                until: None,
-            },
-        };
-        TrustedKey {
-            key,
-            competitions,
-            until,
-        }
-    }
+            competitions: None,
+            until: None,
+        },
+    });
+    Ok(keys.collect())
 }
 
 impl TrustedKey {

@@ -7,7 +7,6 @@ use clap::Args;
 use prep_remote::{Address, CloudCredentials, Link, LinkConfig, SigningKey, TrustedSigner};
 
 use crate::error::CliError;
-use crate::exit::Exit;
 use crate::places::Directories;
 use crate::prep_toml::{ConfigFile, ConfigFiles, TrustedKey};
 use crate::session::CliSession;
@@ -125,9 +124,7 @@ impl RemoteSettings {
             return Ok(None);
         };
         match &self.key {
-            Some(name) => Ok(Some(
-                SigningKey::load(&directory, &name.value).map_err(key)?,
-            )),
+            Some(name) => Ok(Some(SigningKey::load(&directory, &name.value)?)),
             None => {
                 let mut keys: Vec<SigningKey> =
                     SigningKey::all(&directory).into_iter().flatten().collect();
@@ -135,17 +132,6 @@ impl RemoteSettings {
             }
         }
     }
-}
-
-/// Converts an error of a key. A wrong key or name is a usage error; a key file that cannot be used is a system error.
-pub fn key(error: prep_remote::KeyError) -> CliError {
-    let exit = match error {
-        prep_remote::KeyError::Public(_)
-        | prep_remote::KeyError::Name(_)
-        | prep_remote::KeyError::Missing { .. } => Exit::Usage,
-        _ => Exit::Machine,
-    };
-    CliError::new(exit, prep_core::chain(&error))
 }
 
 impl CliSession {
@@ -159,14 +145,14 @@ impl CliSession {
             return Ok(self.clone());
         };
         let trusted = settings.trusted.iter().map(|trusted| trusted.value.parse());
-        let trusted: Result<Vec<TrustedSigner>, _> = trusted.collect();
-        let address = |text: &str| Address::parse(text).map_err(prep_app::Error::from);
-        let same_as = settings.same_as.iter().map(|one| address(&one.value));
+        let trusted: Vec<TrustedSigner> = trusted.collect::<Result<_, _>>()?;
+        let same_as = settings.same_as.iter();
+        let same_as = same_as.map(|one| Address::parse(&one.value));
         let config = LinkConfig {
-            address: address(&url.value)?,
+            address: Address::parse(&url.value)?,
             credentials: settings.credentials(&self.places),
             key: settings.signing(&self.places)?,
-            trusted: trusted.map_err(key)?,
+            trusted,
             same_as: same_as.collect::<Result<_, _>>()?,
             mirror: settings.mirror.as_ref().is_some_and(|mirror| mirror.value),
         };
@@ -178,9 +164,8 @@ impl CliSession {
         }
         let printer = self.printer.clone();
         let warn = Arc::new(move |text: &str| printer.warning(text));
-        let link = Link::new(config, warn).map_err(prep_app::Error::from)?;
         let mut session = self.clone();
-        session.settings.remote = Some(link);
+        session.settings.remote = Some(Link::new(config, warn)?);
         Ok(session)
     }
 }
@@ -188,6 +173,7 @@ impl CliSession {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::exit::Exit;
     use crate::prep_toml::FILE;
 
     fn places(config: &Path) -> Directories {

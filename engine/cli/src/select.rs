@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use prep_app::Error;
+use prep_app::{Error, competition_set};
 
 use crate::error::CliError;
 
@@ -80,7 +80,7 @@ impl Selection {
         let flags = flags.iter().filter(|(_, on)| *on).map(|(name, _)| *name);
         let mut ids: Vec<String> = Vec::new();
         for name in flags.chain(self.set.iter().map(String::as_str)) {
-            ids.extend(set(name)?.into_iter().map(str::to_owned));
+            ids.extend(competition_set(name)?.into_iter().map(str::to_owned));
         }
         if let Some(path) = &self.ids_from {
             ids.extend(read_list(path)?);
@@ -90,35 +90,6 @@ impl Selection {
         ids.retain(|id| seen.insert(id.clone()));
         Ok(ids)
     }
-}
-
-/// Sets that have a different name or content than in the benchmark.
-const SCORED: &str = "scored";
-const ALL: &str = "all";
-
-/// Returns the ids of a set. `all` contains all competitions, unlike the benchmark's list `all`, which contains only
-/// the scored ones.
-fn set(name: &str) -> Result<Vec<&'static str>, CliError> {
-    let lists: &[&str] = match name {
-        SCORED => &["all"],
-        ALL => &["all", "dev"],
-        other => &[other],
-    };
-    let found: Vec<&str> = lists
-        .iter()
-        .filter_map(|list| prep_splits::set(list))
-        .flatten()
-        .copied()
-        .collect();
-    if !found.is_empty() {
-        return Ok(found);
-    }
-    let names: Vec<&str> = prep_splits::set_names().chain([SCORED]).collect();
-    let error = CliError::usage(format!("there is no set `{name}`"));
-    Err(match prep_spec::nearest(name, names.iter().copied()) {
-        Some(near) => error.suggest(Some(near)),
-        None => error.help(format!("the sets are {}", names.join(", "))),
-    })
 }
 
 fn read_list(path: &Path) -> Result<Vec<String>, CliError> {
@@ -156,7 +127,7 @@ mod tests {
             ..Selection::default()
         };
         let ids = selection.ids().unwrap();
-        let dev = prep_splits::set("dev").unwrap();
+        let dev = competition_set("dev").unwrap();
         assert_eq!(ids[..dev.len()], *dev);
         assert_eq!(ids[dev.len()..], ["b", "a", "c"]);
     }
@@ -167,14 +138,14 @@ mod tests {
             lite: true,
             ..Selection::default()
         };
-        assert_eq!(lite.ids().unwrap(), prep_splits::set("low").unwrap());
+        assert_eq!(lite.ids().unwrap(), competition_set("low").unwrap());
         let all = Selection {
             all: true,
             ..Selection::default()
         };
         assert_eq!(all.ids().unwrap().len(), 82);
         let scored = Selection {
-            set: vec![SCORED.into()],
+            set: vec!["scored".into()],
             ..Selection::default()
         };
         assert_eq!(scored.ids().unwrap().len(), 75);

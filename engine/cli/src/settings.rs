@@ -307,6 +307,11 @@ const BASE_OPEN_FILES: u64 = 24;
 /// Number of files that a step may have open per thread.
 const OPEN_FILES_PER_JOB: u64 = 8;
 
+/// Returns the number of files that `jobs` jobs may have open.
+pub fn open_files_of(jobs: u64) -> u64 {
+    BASE_OPEN_FILES + OPEN_FILES_PER_JOB * jobs
+}
+
 /// Returns the number of jobs for which `files` open files are enough, at most `wanted` and at least one.
 fn jobs_within(files: u64, wanted: usize) -> usize {
     let possible = files.saturating_sub(BASE_OPEN_FILES) / OPEN_FILES_PER_JOB;

@@ -1,7 +1,9 @@
 //! Prints messages while a progress display draws on stderr.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
 
 /// Shows a line above the display.
 pub type Notice = Box<dyn Fn(&str) + Send + Sync>;
@@ -13,12 +15,12 @@ pub struct Aside(Arc<Mutex<Option<Notice>>>);
 impl Aside {
     /// Sets the function that shows lines. With `None`, lines go directly to stderr.
     pub fn set(&self, notice: Option<Notice>) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = notice;
+        *self.0.lock() = notice;
     }
 
     /// Shows a line above the display. Returns `false` if there is no display.
     pub fn show(&self, text: &str) -> bool {
-        let notice = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let notice = self.0.lock();
         notice.as_ref().map(|notice| notice(text)).is_some()
     }
 }

@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use anstyle::{AnsiColor, Style};
 use prep_app::Note;
 use serde::Serialize;
+use serde_json::Value;
 use terminal_size::{Width, terminal_size_of};
 
 use crate::error::CliError;
@@ -121,6 +122,18 @@ impl Printer {
             )
         })?;
         self.result(&(text + "\n"))
+    }
+
+    /// Prints a result, as JSON if that was requested.
+    pub fn show(
+        &self,
+        json: impl FnOnce() -> Value,
+        text: impl FnOnce() -> String,
+    ) -> Result<(), CliError> {
+        match self.json {
+            true => self.json(&json()),
+            false => self.result(&text()),
+        }
     }
 
     /// Prints the error that ended a verb on stderr. If JSON is requested and no result was printed, also prints the

@@ -13,7 +13,7 @@ pub enum Align {
 /// A table with a header line.
 #[derive(Debug)]
 pub struct PrintedTable {
-    columns: Vec<(&'static str, Align)>,
+    columns: Vec<(String, Align)>,
     /// The text of all cells, row by row, in one string because there may be millions of cells.
     cells: String,
     /// The end of each cell in `cells`.
@@ -23,9 +23,12 @@ pub struct PrintedTable {
 }
 
 impl PrintedTable {
-    pub fn new(columns: &[(&'static str, Align)]) -> PrintedTable {
+    pub fn new(columns: &[(&str, Align)]) -> PrintedTable {
+        let columns = columns.iter();
         PrintedTable {
-            columns: columns.to_vec(),
+            columns: columns
+                .map(|(name, align)| ((*name).to_owned(), *align))
+                .collect(),
             cells: String::new(),
             ends: Vec::new(),
             optional: &[],
@@ -94,14 +97,14 @@ impl PrintedTable {
     /// Returns the width of the widest line, in characters.
     fn width(&self, left_out: &[&str]) -> usize {
         let shown = self.columns.iter().zip(self.widths());
-        let shown = shown.filter(|((name, _), _)| !left_out.contains(name));
+        let shown = shown.filter(|((name, _), _)| !left_out.contains(&name.as_str()));
         let widths: Vec<usize> = shown.map(|(_, width)| width).collect();
         widths.iter().sum::<usize>() + GAP.len() * widths.len().saturating_sub(1)
     }
 
     fn text(&self, left_out: &[&str], first: usize) -> String {
         let widths = self.widths();
-        let names = self.columns.iter().map(|(name, _)| *name);
+        let names = self.columns.iter().map(|(name, _)| name.as_str());
         let (mut text, mut line) = (String::new(), String::new());
         for (number, cell) in names.chain(self.cells()).enumerate() {
             let column = number % self.columns.len();
@@ -109,7 +112,7 @@ impl PrintedTable {
             else {
                 continue;
             };
-            if !left_out.contains(name) {
+            if !left_out.contains(&name.as_str()) {
                 let (cell, width) = match column {
                     0 => (Cow::Owned(shortened(cell, first)), *width.min(&first)),
                     _ => (Cow::Borrowed(cell), *width),

@@ -1,41 +1,35 @@
 //! A thread that calls a function at regular intervals.
 
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 /// A running ticker. Dropping it stops the thread.
 pub struct Ticker {
-    stopped: Arc<(Mutex<bool>, Condvar)>,
+    /// The thread ends when this is dropped.
+    running: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Ticker {
     /// Starts a thread that calls `tick` after each interval. If the thread cannot be started, `tick` is never called.
     pub fn start(interval: Duration, mut tick: impl FnMut() + Send + 'static) -> Ticker {
-        let stopped: Arc<(Mutex<bool>, Condvar)> = Arc::default();
-        let shared = stopped.clone();
+        let (running, stopped) = channel();
         let work = move || {
-            let (stopped, wake) = &*shared;
-            let mut now = stopped.lock().unwrap_or_else(PoisonError::into_inner);
-            while !*now {
-                let woken = wake.wait_timeout(now, interval);
-                now = woken.unwrap_or_else(PoisonError::into_inner).0;
-                if !*now {
-                    tick();
-                }
+            while stopped.recv_timeout(interval) == Err(RecvTimeoutError::Timeout) {
+                tick();
             }
         };
-        let thread = std::thread::Builder::new().spawn(work).ok();
-        Ticker { stopped, thread }
+        Ticker {
+            running: Some(running),
+            thread: std::thread::Builder::new().spawn(work).ok(),
+        }
     }
 }
 
 impl Drop for Ticker {
     fn drop(&mut self) {
-        let (stopped, wake) = &*self.stopped;
-        *stopped.lock().unwrap_or_else(PoisonError::into_inner) = true;
-        wake.notify_all();
+        drop(self.running.take());
         if let Some(thread) = self.thread.take() {
             // The panic hook has already reported a panic of the thread.
             let _ = thread.join();

@@ -121,9 +121,8 @@ impl ConfigArgs {
         let remote = RemoteSettings::resolve(&self.remote, places, &settings.data_dir)?;
         // Addresses are shown without parts that may be secret.
         let address = |url: &RemoteSetting<String>| -> Result<RemoteSetting<String>, CliError> {
-            let address = prep_remote::Address::parse(&url.value);
             Ok(RemoteSetting {
-                value: address.map_err(prep_app::Error::from)?.without_secrets(),
+                value: prep_remote::Address::parse(&url.value)?.without_secrets(),
                 origin: url.origin.clone(),
             })
         };

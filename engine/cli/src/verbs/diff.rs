@@ -41,11 +41,8 @@ pub struct DiffArgs {
 impl DiffArgs {
     pub fn call(&self, session: &CliSession) -> VerbResult {
         let found = self.differences(session)?;
-        if session.printer.json {
-            session.printer.json(&to_json(self.id(), &found))?;
-        } else {
-            session.printer.result(&text(&found))?;
-        }
+        let json = || to_json(self.id(), &found);
+        session.printer.show(json, || text(&found))?;
         Ok(match found.is_empty() {
             true => Exit::Success,
             false => Exit::No,

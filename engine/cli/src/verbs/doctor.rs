@@ -4,13 +4,14 @@ use std::time::{Duration, SystemTime};
 
 use clap::Args;
 use prep_app::doctor::{self, CheckResult, Health};
-use prep_app::{Pace, Permission, PreparationOptions, Remedy, for_people, permissions};
+use prep_app::{Permission, PermissionCheck, PreparationOptions, Remedy};
 use prep_core::{Cancel, units};
 use prep_fetch::{Account, FetchError, LazyNetwork, Network};
 use rustix::process::{Resource, getrlimit};
 use serde_json::{Value, json};
 
 use crate::downloads::{self, DownloadLimits, Purpose};
+use crate::error::CliError;
 use crate::exit::Exit;
 use crate::interrupt;
 use crate::output::table::{Align, PrintedTable};
@@ -18,6 +19,7 @@ use crate::remedy::words;
 use crate::remote::{RemoteArgs, RemoteSettings};
 use crate::select::Selection;
 use crate::session::{CliSession, VerbResult};
+use crate::settings::open_files_of;
 
 /// Check credentials, rules, disk and directories
 #[derive(Debug, Args)]
@@ -50,11 +52,6 @@ const CLOCK_TOLERANCE: Duration = Duration::from_secs(120);
 /// If steps have less memory than this, large competitions may be slow or fail. In bytes.
 const MIN_MEMORY_BYTES: u64 = 2 << 30;
 
-/// Number of open files per job.
-const OPEN_FILES_PER_JOB: u64 = 8;
-/// Number of files that are always open.
-const BASE_OPEN_FILES: u64 = 24;
-
 /// Results of all checks, and the exit codes of errors.
 #[derive(Default)]
 struct Findings {
@@ -72,19 +69,13 @@ impl Findings {
     }
 
     /// Adds a failed check with the error's suggested action.
-    fn failed(&mut self, check: &'static str, error: &FetchError) {
-        let finding = CheckResult::new(check, Health::Error, for_people(&prep_core::chain(error)));
-        self.add(
-            with_help(finding, error.remedy()),
-            Exit::from_failure(error.failure()),
-        );
-    }
-}
-
-fn with_help(finding: CheckResult, help: Option<impl Into<Remedy>>) -> CheckResult {
-    match help {
-        Some(help) => finding.help(help),
-        None => finding,
+    fn failed(&mut self, check: &'static str, error: impl Into<CliError>) {
+        let error: CliError = error.into();
+        let finding = CheckResult {
+            help: error.help.map(Remedy::from),
+            ..CheckResult::new(check, Health::Error, error.message)
+        };
+        self.add(finding, error.exit);
     }
 }
 
@@ -131,13 +122,13 @@ impl DoctorArgs {
         ids: &[String],
         cancel: &Cancel,
         findings: &mut Findings,
-    ) -> Result<(), crate::error::CliError> {
+    ) -> Result<(), CliError> {
         // Missing credentials are already reported by the check `credentials`.
         let network = match network.get() {
             Ok(network) => network,
             Err(FetchError::Credentials(_)) => return Ok(()),
             Err(error) => {
-                findings.failed("kaggle", &error);
+                findings.failed("kaggle", error);
                 return Ok(());
             }
         };
@@ -147,7 +138,7 @@ impl DoctorArgs {
                 findings.all.extend(clock(&account));
             }
             Err(error) => {
-                findings.failed("kaggle", &error);
+                findings.failed("kaggle", error);
                 return Ok(());
             }
         }
@@ -163,11 +154,7 @@ impl DoctorArgs {
             RemoteSettings::resolve(&self.remote, &session.places, &session.settings.data_dir);
         let remote = match remote {
             Ok(remote) => remote,
-            Err(error) => {
-                let finding = CheckResult::new(check, Health::Error, error.message);
-                findings.add(with_help(finding, error.help), error.exit);
-                return;
-            }
+            Err(error) => return findings.failed(check, error),
         };
         if remote.url.is_none() {
             findings.add(CheckResult::ok(check, "not configured"), Exit::Success);
@@ -185,33 +172,19 @@ impl DoctorArgs {
             }
         };
         let trusted = units::count(remote.trusted.len() as u64, "trusted key");
-        let linked = session.linked(&self.remote);
-        let link = linked
-            .as_ref()
-            .map(|linked| linked.settings.remote.as_ref());
-        match link {
-            Err(error) => {
-                let finding = CheckResult::new(check, Health::Error, error.message.clone());
-                findings.add(with_help(finding, error.help.clone()), error.exit);
+        let link = match session.linked(&self.remote) {
+            Ok(linked) => linked.settings.remote,
+            Err(error) => return findings.failed(check, error),
+        };
+        let state = match link.filter(|_| !self.offline).map(|link| link.sources()) {
+            Some(Ok(_)) => "reachable",
+            Some(Err(error)) => {
+                return findings.add(CheckResult::failed(check, error.into()), Exit::Away);
             }
-            Ok(Some(link)) if !self.offline => match link.sources() {
-                Ok(_) => {
-                    let text = format!("reachable; {signing}, {trusted}");
-                    findings.add(CheckResult::ok(check, text), Exit::Success);
-                }
-                Err(error) => {
-                    let error = prep_app::Error::from(error);
-                    let finding = CheckResult::new(check, Health::Error, error.message);
-                    findings.add(with_help(finding, error.help), Exit::Away);
-                }
-            },
-            Ok(_) => {
-                findings.add(
-                    CheckResult::ok(check, format!("not contacted; {signing}, {trusted}")),
-                    Exit::Success,
-                );
-            }
-        }
+            None => "not contacted",
+        };
+        let text = format!("{state}; {signing}, {trusted}");
+        findings.add(CheckResult::ok(check, text), Exit::Success);
     }
 }
 
@@ -219,7 +192,7 @@ impl DoctorArgs {
 fn credentials(session: &CliSession, findings: &mut Findings) {
     let check = "credentials";
     match session.kaggle.credentials() {
-        Err(error) => findings.failed(check, &error.into()),
+        Err(error) => findings.failed(check, FetchError::from(error)),
         Ok(found) => {
             let mut text = format!("{} (account {})", found.origin, found.credentials.account());
             if !found.others.is_empty() {
@@ -275,24 +248,20 @@ fn rules(
     ids: &[String],
     cancel: &Cancel,
     findings: &mut Findings,
-) -> Result<(), crate::error::CliError> {
+) -> Result<(), CliError> {
     let catalog = session.catalog()?;
     let mut competitions = Vec::new();
     for id in ids {
         competitions.push(catalog.get(id)?.kaggle());
     }
-    let pace = Pace {
+    let check = PermissionCheck {
+        settings: &session.settings,
+        network,
         pause: REQUEST_INTERVAL,
         again: false,
-    };
-    let answers = permissions(
-        &session.settings,
-        network,
-        &competitions,
-        pace,
         cancel,
-        &|_| {},
-    )?;
+    };
+    let answers = check.run(&competitions, |_| {})?;
     let mut refused = Vec::new();
     let (mut granted, mut not_checked) = (0, 0);
     let mut exit = Exit::Input;
@@ -329,7 +298,7 @@ fn open_files(session: &CliSession) -> CheckResult {
     let Some(limit) = getrlimit(Resource::Nofile).current else {
         return CheckResult::ok(check, "not limited");
     };
-    let needed = BASE_OPEN_FILES + OPEN_FILES_PER_JOB * jobs;
+    let needed = open_files_of(jobs);
     let text = format!(
         "{limit} may be open at once, {needed} needed for {}",
         units::count(jobs, "job")
@@ -351,7 +320,7 @@ fn memory(session: &CliSession) -> CheckResult {
     }
 }
 
-fn show(session: &CliSession, findings: &[CheckResult]) -> Result<(), crate::error::CliError> {
+fn show(session: &CliSession, findings: &[CheckResult]) -> Result<(), CliError> {
     if session.printer.json {
         let checks: Vec<Value> = findings
             .iter()

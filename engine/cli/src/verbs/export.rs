@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use prep_app::{Export, ExportForm};
 use prep_core::units;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::exit::Exit;
 use crate::interrupt;
@@ -52,23 +52,23 @@ impl ExportArgs {
         let settings = self.variant.settings(session);
         let (_watching, cancel) = interrupt::watched(&session.printer)?;
         let exported = prep_app::export(&catalog, &settings, &self.id, &wanted, &cancel)?;
-        if session.printer.json {
-            let mut copy = json!({ "id": exported.competition });
-            if let (Some(copy), Value::Object(mut members)) =
-                (copy.as_object_mut(), json!(exported))
-            {
+        let json = || {
+            let mut copy = Map::from_iter([("id".to_owned(), json!(exported.competition))]);
+            if let Value::Object(mut members) = json!(exported) {
                 members.remove("competition");
                 copy.extend(members);
             }
-            session.printer.json(&json!({ "competitions": [copy] }))?;
-        } else {
-            session.printer.result(&format!(
+            json!({ "competitions": [copy] })
+        };
+        let text = || {
+            format!(
                 "{}: {}, {}\n",
                 self.output.display(),
                 units::count(exported.files.len() as u64, "file"),
                 units::bytes(exported.bytes)
-            ))?;
-        }
+            )
+        };
+        session.printer.show(json, text)?;
         Ok(Exit::Success)
     }
 }

@@ -108,7 +108,7 @@ fn row(session: &CliSession, entry: &CatalogEntry) -> Result<Row, CliError> {
     let comparability = comparability.flatten();
     Ok(Row {
         id: entry.id.clone(),
-        sets: prep_splits::sets_of(&entry.id).collect(),
+        sets: entry.sets().collect(),
         name: pipeline.as_ref().map(|pipeline| pipeline.name.clone()),
         category: pipeline.map(|pipeline| pipeline.category),
         bytes: entry.size(),
@@ -164,7 +164,7 @@ mod tests {
         let row = |entry: &CatalogEntry| Row {
             id: entry.id.clone(),
             name: Some("A name that takes its room".into()),
-            sets: prep_splits::sets_of(&entry.id).collect(),
+            sets: entry.sets().collect(),
             category: Some("Image Classification".into()),
             bytes: entry.size(),
             state: "not prepared".into(),

@@ -61,20 +61,22 @@ impl ReportArgs {
         };
         let html = prep_report::html(&task, &wanted)?;
         write_atomically(&self.output, |out| out.write_all(html.as_bytes()))?;
-        if session.printer.json {
-            session.printer.json(&json!({
+        let json = || {
+            json!({
                 "competitions": ids.iter().map(|id| json!({ "id": id })).collect::<Vec<_>>(),
                 "path": self.output,
                 "bytes": html.len(),
-            }))?;
-        } else {
-            session.printer.result(&format!(
+            })
+        };
+        let text = || {
+            format!(
                 "{}: {}, {}\n",
                 self.output.display(),
                 units::count(ids.len() as u64, "competition"),
                 units::bytes(html.len() as u64)
-            ))?;
-        }
+            )
+        };
+        session.printer.show(json, text)?;
         Ok(Exit::Success)
     }
 

@@ -137,7 +137,7 @@ impl SummarizeArgs {
             }
             None => {
                 let error = CliError::usage(format!("there is no set `{name}`"));
-                let near = prep_spec::nearest(name, prep_splits::set_names());
+                let near = prep_spec::nearest(name, Set::names());
                 Err(match near {
                     Some(_) => error.suggest(near),
                     None => error.help("name a set, or a text file with one id per line"),

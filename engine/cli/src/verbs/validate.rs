@@ -44,18 +44,18 @@ impl ValidateArgs {
             Some(found) => found,
             None => self.grade(session, &catalog)?,
         };
-        if session.printer.json {
-            session.printer.json(&json!({
+        let json = || {
+            json!({
                 "competitions": [{
                     "id": self.id,
                     "valid": found.valid,
                     "message": found.message,
                     "reason": found.reason,
                 }],
-            }))?;
-        } else {
-            session.printer.result(&(found.message + "\n"))?;
-        }
+            })
+        };
+        let text = || format!("{}\n", found.message);
+        session.printer.show(json, text)?;
         Ok(if found.valid { Exit::Success } else { Exit::No })
     }
 

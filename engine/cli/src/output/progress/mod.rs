@@ -8,8 +8,9 @@ mod screen;
 mod state;
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use prep_core::{Event, Reporter};
 use prep_remote::Link;
 
@@ -72,14 +73,9 @@ impl Drop for Display {
 impl Reporter for Shared {
     fn event(&self, event: &Event) {
         let report_starts = matches!(self.screen, Screen::Lines);
-        let lines = lock(&self.state).apply(event, report_starts);
+        let lines = self.state.lock().apply(event, report_starts);
         for line in lines {
             self.screen.line(&line);
         }
     }
-}
-
-/// Locks a mutex. A panic of another holder does not leave its data inconsistent.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

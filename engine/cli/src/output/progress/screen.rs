@@ -3,14 +3,14 @@
 
 use std::collections::BTreeMap;
 use std::io::IsTerminal;
-use std::sync::Mutex;
 use std::time::Duration;
 
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
+use parking_lot::Mutex;
 use terminal_size::{Width, terminal_size_of};
 
+use super::MAX_LINES;
 use super::state::State;
-use super::{MAX_LINES, lock};
 use crate::output::printer::{MessageLevel, Printer, printable};
 use crate::output::table::shortened;
 
@@ -63,9 +63,9 @@ impl Screen {
     /// Updates the screen.
     pub(super) fn draw(&self, state: &Mutex<State>) {
         match self {
-            Screen::Bars(bars) => bars.draw(&lock(state)),
+            Screen::Bars(bars) => bars.draw(&state.lock()),
             Screen::Lines => {
-                let line = lock(state).line();
+                let line = state.lock().line();
                 self.line(&line);
             }
             Screen::Silent => {}
@@ -101,7 +101,7 @@ impl Bars {
         self.total.set_position(state.ended as u64);
         let facts = fit_facts("", &state.facts(), width.saturating_sub(BAR_WIDTH + 1));
         self.total.set_message(facts);
-        let mut bars = lock(&self.steps);
+        let mut bars = self.steps.lock();
         bars.retain(|name, bar| {
             let is_running = state.running.contains_key(name);
             if !is_running {

@@ -86,27 +86,33 @@ impl CacheArgs {
         };
         match &self.action {
             Action::Stat => stat(session, &store),
+            // The cache is opened for writing only to change it.
             Action::Log(log) => log.call(session),
             Action::Verify(args) => match args.rerun.rerun {
                 true => args.rerun.call(session),
-                false => args
-                    .rerun
-                    .reject_selection()
-                    .and_then(|()| verify(session, &store, args.repair)),
+                false => {
+                    args.rerun.reject_selection()?;
+                    let store = if args.repair {
+                        Store::open(root)?
+                    } else {
+                        store
+                    };
+                    verify(session, &store, args.repair)
+                }
             },
             Action::Gc {
                 max_size,
                 keep_days,
                 dry_run,
-            } => gc(
-                session,
-                &store,
-                GcOptions {
+            } => {
+                let store = if *dry_run { store } else { Store::open(root)? };
+                let options = GcOptions {
                     max_size: *max_size,
                     keep_days: *keep_days,
                     dry_run: *dry_run,
-                },
-            ),
+                };
+                gc(session, &store, &options)
+            }
         }
     }
 }
@@ -117,8 +123,8 @@ fn amount(amount: Amount) -> Value {
 
 fn stat(session: &CliSession, store: &Store) -> VerbResult {
     let stat = store.stat()?;
-    if session.printer.json {
-        session.printer.json(&json!({
+    let json = || {
+        json!({
             "path": store.root(),
             "exists": true,
             "objects": amount(stat.objects),
@@ -129,14 +135,10 @@ fn stat(session: &CliSession, store: &Store) -> VerbResult {
             "temporary": amount(stat.temporary),
             "quarantine": amount(stat.quarantine),
             "free": stat.free,
-        }))?;
-    } else {
-        session.printer.result(&format!(
-            "{}\n\n{}",
-            store.root().display(),
-            stat_table(&stat)
-        ))?;
-    }
+        })
+    };
+    let text = || format!("{}\n\n{}", store.root().display(), stat_table(&stat));
+    session.printer.show(json, text)?;
     Ok(Exit::Success)
 }
 
@@ -172,18 +174,9 @@ fn stat_table(stat: &StoreStat) -> String {
 }
 
 fn verify(session: &CliSession, store: &Store, repair: bool) -> VerbResult {
-    // The cache is opened for writing only to repair it.
-    let writable = if repair {
-        Some(Store::open(store.root())?)
-    } else {
-        None
-    };
-    let report = writable.as_ref().unwrap_or(store).verify(repair, &|_| {})?;
-    if session.printer.json {
-        session.printer.json(&verify_json(&report))?;
-    } else {
-        session.printer.result(&verify_text(&report))?;
-    }
+    let report = store.verify(repair, &|_| {})?;
+    let json = || verify_json(&report);
+    session.printer.show(json, || verify_text(&report))?;
     Ok(if report.is_clean() || repair && report.failed.is_empty() {
         Exit::Success
     } else {
@@ -248,15 +241,10 @@ fn verify_text(report: &VerifyReport) -> String {
     text
 }
 
-fn gc(session: &CliSession, store: &Store, options: GcOptions) -> VerbResult {
-    let writable = if options.dry_run {
-        None
-    } else {
-        Some(Store::open(store.root())?)
-    };
-    let report = writable.as_ref().unwrap_or(store).gc(&options)?;
-    if session.printer.json {
-        session.printer.json(&json!({
+fn gc(session: &CliSession, store: &Store, options: &GcOptions) -> VerbResult {
+    let report = store.gc(options)?;
+    let json = || {
+        json!({
             "dry_run": options.dry_run,
             "objects": report.objects.len(),
             "entries": report.entries.len(),
@@ -266,10 +254,10 @@ fn gc(session: &CliSession, store: &Store, options: GcOptions) -> VerbResult {
             "freed_bytes": report.freed_bytes,
             "kept": amount(report.kept),
             "failed": texts(&report.failed),
-        }))?;
-    } else {
-        session.printer.result(&gc_text(&report, options.dry_run))?;
-    }
+        })
+    };
+    let text = || gc_text(&report, options.dry_run);
+    session.printer.show(json, text)?;
     for error in &report.failed {
         session
             .printer

@@ -69,11 +69,9 @@ fn without_leaderboard(session: &CliSession, reports: &[&CompetitionReport]) {
 
 /// Warns about scores on upstream's competitions that cannot be compared with upstream's scores.
 fn not_comparable(session: &CliSession, reports: &[&CompetitionReport]) {
-    let of_benchmark = reports.iter().filter(|report| {
-        prep_splits::sets_of(&report.competition_id)
-            .next()
-            .is_some()
-    });
+    let of_benchmark = reports
+        .iter()
+        .filter(|report| prep_app::definition(&report.competition_id).is_some());
     let because: BTreeMap<&str, &Vec<String>> = of_benchmark
         .map(|report| {
             let because = &report.variant.not_comparable_because;

@@ -53,10 +53,8 @@ impl CheckArgs {
             found.extend(mistakes(&name, &error));
             exits.push(CliError::from(error).exit);
         }
-        match session.printer.json {
-            true => session.printer.json(&json!({ "mistakes": found }))?,
-            false => session.printer.result(&text)?,
-        }
+        let json = || json!({ "mistakes": found });
+        session.printer.show(json, || text)?;
         Ok(Exit::combine(exits))
     }
 }

@@ -45,13 +45,9 @@ impl FmtArgs {
         });
         let changed = formatted.results().filter(|(_, changed)| **changed);
         let changed: Vec<&str> = changed.map(|(name, _)| name).collect();
-        match session.printer.json {
-            true => session.printer.json(&json!({ "changed": changed }))?,
-            false => {
-                let lines: String = changed.iter().map(|name| format!("{name}\n")).collect();
-                session.printer.result(&lines)?;
-            }
-        }
+        let lines = || changed.iter().map(|name| format!("{name}\n")).collect();
+        let json = || json!({ "changed": changed });
+        session.printer.show(json, lines)?;
         Ok(match formatted.exit() {
             Exit::Success if self.check && !changed.is_empty() => Exit::No,
             failed => failed,

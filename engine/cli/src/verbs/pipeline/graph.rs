@@ -51,8 +51,7 @@ impl GraphArgs {
             ..PreparationArgs::default()
         };
         let plan = plan_one(session, &self.id, &preparation)?;
-        let order = plan.graph.order().map_err(prep_app::Error::from)?;
-        let drawing = Drawing::new(&plan.graph, &order);
+        let drawing = Drawing::new(&plan.graph, &plan.graph.order()?);
         if session.printer.json {
             let nodes: Vec<_> = drawing
                 .nodes

@@ -87,13 +87,9 @@ impl NewArgs {
             );
             session.printer.message(note);
         }
-        if session.printer.json {
-            session
-                .printer
-                .json(&json!({ "competitions": [{ "id": self.id, "pipeline": path, "bundle": draft.bundle, "notes": draft.notes }] }))?;
-        } else {
-            session.printer.result(&format!("{}\n", path.display()))?;
-        }
+        let json = || json!({ "competitions": [{ "id": self.id, "pipeline": path, "bundle": draft.bundle, "notes": draft.notes }] });
+        let text = || format!("{}\n", path.display());
+        session.printer.show(json, text)?;
         Ok(Exit::Success)
     }
 }

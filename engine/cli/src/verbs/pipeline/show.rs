@@ -1,10 +1,8 @@
 //! `prep pipeline show`: prints pipelines with the definitions of their competitions, or rows of their tables.
 
-use std::sync::Arc;
-
 use clap::Args;
 use prep_app::{CatalogEntry, PreparationOptions, PreviewSource, Rows, lists, upstream_facts};
-use prep_core::{NullReporter, Reporter, units};
+use prep_core::units;
 use serde_json::{Map, Value, json};
 
 use crate::downloads::{DownloadLimits, Purpose};
@@ -79,9 +77,7 @@ impl ShowArgs {
         self.output.write(session, &text)?;
         Ok(Exit::Success)
     }
-}
 
-impl ShowArgs {
     fn rows(&self, session: &CliSession, id: &str, view: &PreviewSource) -> VerbResult {
         let options = PreparationOptions {
             download: false,
@@ -89,8 +85,7 @@ impl ShowArgs {
         };
         let task = session.task(options, &DownloadLimits::default(), Purpose::Unused)?;
         let (_watching, cancel) = interrupt::watched(&session.printer)?;
-        let reporter: Arc<dyn Reporter> = Arc::new(NullReporter);
-        let shown = prep_app::rows(&task, id, view, self.rows, &cancel, &reporter)?;
+        let shown = prep_app::rows(&task, id, view, self.rows, &cancel)?;
         let text = match session.printer.json {
             true => format!(
                 "{:#}\n",
@@ -108,42 +103,23 @@ const MAX_CELL: usize = 40;
 
 /// Prints rows with aligned columns; numbers are on the right.
 fn first_rows(rows: &Rows) -> String {
-    let head = rows.columns.iter().map(|column| column.name.clone());
-    let mut lines: Vec<Vec<String>> = vec![head.collect()];
+    let columns = rows.columns.iter().map(|column| match column.kind {
+        "integer" | "number" => (column.name.as_str(), Align::Right),
+        _ => (column.name.as_str(), Align::Left),
+    });
+    let mut table = PrintedTable::new(&columns.collect::<Vec<_>>());
     for row in &rows.first {
-        lines.push(row.iter().map(|cell| shortened(cell.as_deref())).collect());
+        table.row(row.iter().map(|cell| shortened(cell.as_deref())).collect());
     }
-    let width = |at: usize| {
-        let cells = lines.iter().filter_map(|line| line.get(at));
-        cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
-    };
-    let widths: Vec<usize> = (0..rows.columns.len()).map(width).collect();
-    let mut text = String::new();
-    for line in &lines {
-        let cells = line.iter().zip(&widths).zip(&rows.columns);
-        let cells = cells.map(|((cell, &width), column)| match column.kind {
-            "integer" | "number" => format!("{cell:>width$}"),
-            _ => format!("{cell:<width$}"),
-        });
-        let cells: Vec<String> = cells.collect();
-        text.push_str(cells.join("  ").trim_end());
-        text.push('\n');
-    }
-    text
+    table.render()
 }
 
-/// Returns a cell on one line, and `-` for a missing one.
+/// Returns a cell with at most [`MAX_CELL`] characters, and `-` for a missing one.
 fn shortened(cell: Option<&str>) -> String {
-    let Some(cell) = cell else {
-        return "-".to_owned();
-    };
-    let line: String = cell
-        .chars()
-        .map(|c| if c.is_control() { ' ' } else { c })
-        .collect();
-    match line.chars().nth(MAX_CELL) {
-        Some(_) => format!("{}...", line.chars().take(MAX_CELL - 3).collect::<String>()),
-        None => line,
+    let cell = cell.unwrap_or("-");
+    match cell.chars().nth(MAX_CELL) {
+        Some(_) => format!("{}...", cell.chars().take(MAX_CELL - 3).collect::<String>()),
+        None => cell.to_owned(),
     }
 }
 

@@ -136,7 +136,7 @@ impl Common {
         if !self.no_check {
             require_mirror_and_key(session, &remote)?;
         }
-        let address = prep_remote::Address::parse(&url.value).map_err(prep_app::Error::from)?;
+        let address = prep_remote::Address::parse(&url.value)?;
         let largest = ids.iter().filter_map(|id| catalog.find(id)?.size()).max();
         let has_memory_setting = session.places.origin("memory") != "default";
         Ok(JobPlan {

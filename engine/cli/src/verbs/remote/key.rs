@@ -7,7 +7,6 @@ use serde_json::json;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::table::{Align, PrintedTable};
-use crate::remote::key;
 use crate::session::{CliSession, VerbResult};
 
 /// Create and list keys that sign results
@@ -45,18 +44,14 @@ impl KeyArgs {
         })?;
         match &self.verb {
             Verb::New { name } => {
-                let made = SigningKey::generate(name).map_err(key)?;
-                let path = made.save(&directory).map_err(key)?;
+                let made = SigningKey::generate(name)?;
+                let path = made.save(&directory)?;
                 let public = made.public().to_string();
                 session
                     .printer
                     .message(format!("keep {} secret", path.display()));
-                match session.printer.json {
-                    true => session
-                        .printer
-                        .json(&json!({ "name": name, "public": public, "path": path }))?,
-                    false => session.printer.result(&format!("{public}\n"))?,
-                }
+                let json = || json!({ "name": name, "public": public, "path": path });
+                session.printer.show(json, || format!("{public}\n"))?;
                 Ok(Exit::Success)
             }
             Verb::List => {
@@ -70,7 +65,7 @@ impl KeyArgs {
                         )),
                         Err(error) => {
                             exit = Exit::Machine;
-                            session.printer.error(&key(error));
+                            session.printer.error(&error.into());
                         }
                     }
                 }

@@ -38,8 +38,7 @@ impl PullArgs {
         let link = remote_of(&session.settings)?;
         let task = session.local_task(&self.preparation)?;
         let ids = self.selection.ids_or(|| {
-            let known = link.sources().map_err(prep_app::Error::from)?;
-            let known = known.into_iter();
+            let known = link.sources()?.into_iter();
             Ok(known.filter(|id| task.catalog.find(id).is_some()).collect())
         })?;
         if ids.is_empty() {
