@@ -30,8 +30,11 @@ impl ArrayRelation {
         positions: Option<Arc<RowPositions>>,
     ) -> ArrayRelation {
         // The schema contains the declared types. A column that is declared text or inferred has the type of the array.
-        let kind = array.header().element_kind();
-        let values = kind.map(|kind| arrow_type(element_type(kind)));
+        let values = array.header().element_kind().map(|kind| match kind {
+            // A single-precision number prints with fewer digits than a double.
+            ElementKind::Single => DataType::Float32,
+            kind => arrow_type(element_type(kind)),
+        });
         let columns = table.schema.columns.iter().enumerate();
         let columns = columns.map(|(index, column)| RelationColumn {
             name: column.name.clone(),
@@ -104,7 +107,6 @@ pub(crate) fn element_type(kind: ElementKind) -> ColumnType {
         ElementKind::Bool => ColumnType::Bool,
         ElementKind::Integer => ColumnType::Int64,
         ElementKind::Unsigned => ColumnType::UInt64,
-        // A single-precision number prints with fewer digits than a double.
         ElementKind::Single => ColumnType::Float32,
         ElementKind::Double => ColumnType::Float64,
         ElementKind::Text => ColumnType::Text,
