@@ -127,6 +127,11 @@ impl Grader {
         outcome.unwrap_or_else(GradeOutcome::Invalid)
     }
 
+    /// Returns the columns that the rules and the metric name, in their order and as often as they name them.
+    pub fn columns(&self) -> impl Iterator<Item = &str> {
+        self.named_columns(&self.spec.rules)
+    }
+
     /// Returns the columns that these rules and the metric name.
     fn named_columns<'s>(&'s self, rules: &'s [SpecRule]) -> impl Iterator<Item = &'s str> {
         let of_rules = rules.iter().flat_map(|rule| &rule.columns);
@@ -181,31 +186,5 @@ impl Grader {
             _ => {}
         }
         Ok(())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    #[test]
-    fn columns_of_rules_and_metric_are_listed() {
-        let named = |section: Value| {
-            let grader = Grader::parse(&section).unwrap();
-            let names = grader.named_columns(&grader.spec.rules);
-            names.collect::<Vec<_>>().join(" ")
-        };
-        let plain = json!({ "rules": [{ "columns": ["id", "y"] }, { "align": "id" }], "metric": { "roc_auc": "y" } });
-        assert_eq!(named(plain), "id y id y");
-        let others = json!({
-            "rules": [{ "numeric": { "all_except": ["id"], "of": "submission" } }, { "rename": { "column": "a", "to": "b" } }],
-            "metric": { "weighted_sum": [
-                { "metric": { "roc_auc": { "all_except": "id" } }, "weight": 0.5 },
-                { "metric": { "f_beta_of_masks": { "column": "m", "width": "w", "height": 9, "beta": 1 } }, "weight": 0.5 },
-            ] },
-        });
-        assert_eq!(named(others), "id a b id m w");
     }
 }

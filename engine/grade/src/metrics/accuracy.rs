@@ -9,7 +9,7 @@ use crate::spec::definition::{Definition, Parameter, ParameterKind};
 use crate::table::pair::Pair;
 use crate::table::target::{LABELS_AS, Labels, LabelsAs, TargetKind};
 
-pub(super) static KIND: MetricKind = MetricKind {
+pub(super) const KIND: MetricKind = MetricKind {
     definition: Definition {
         name: "accuracy",
         summary: "The fraction of rows whose label is correct.",

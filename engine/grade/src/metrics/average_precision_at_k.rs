@@ -11,7 +11,7 @@ use crate::spec::definition::{Definition, Parameter, ParameterKind};
 use crate::table::pair::Pair;
 use crate::table::target::text;
 
-pub(super) static KIND: MetricKind = MetricKind {
+pub(super) const KIND: MetricKind = MetricKind {
     definition: Definition {
         name: "average_precision_at_k",
         summary: "Mean average precision of the first k guesses of each row.",

@@ -14,7 +14,7 @@ use crate::shapes::boxes::{FIELDS, Labelled, Layout, SEPARATED_BY, SeparatedBy};
 use crate::spec::definition::{Definition, Parameter, ParameterKind};
 use crate::table::pair::Pair;
 
-pub(super) static KIND: MetricKind = MetricKind {
+pub(super) const KIND: MetricKind = MetricKind {
     definition: Definition {
         name: "average_precision_of_boxes",
         summary: "Mean over the answers' labels of the average precision of boxes at an IoU threshold, without \

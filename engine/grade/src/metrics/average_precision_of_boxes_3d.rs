@@ -15,7 +15,7 @@ use crate::shapes::boxes::{FIELDS, Labelled, Layout, SEPARATED_BY, SeparatedBy};
 use crate::spec::definition::{Definition, Parameter, ParameterKind};
 use crate::table::pair::{GradedColumn, Pair};
 
-pub(super) static KIND: MetricKind = MetricKind {
+pub(super) const KIND: MetricKind = MetricKind {
     definition: Definition {
         name: "average_precision_of_boxes_3d",
         summary: "Mean over rows and IoU thresholds of the mean average precision of upright three-dimensional boxes.",

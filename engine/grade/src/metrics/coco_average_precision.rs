@@ -16,7 +16,7 @@ use crate::table::key::key;
 use crate::table::numbers::number;
 use crate::table::pair::{GradedColumn, Pair};
 
-pub(super) static KIND: MetricKind = MetricKind {
+pub(super) const KIND: MetricKind = MetricKind {
     definition: Definition {
         name: "coco_average_precision",
         summary: "COCO's average precision of boxes: the mean over labels, IoU thresholds and 101 recalls of the \

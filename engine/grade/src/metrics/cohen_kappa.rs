@@ -13,7 +13,7 @@ use crate::table::frame::ColumnData;
 use crate::table::pair::Pair;
 use crate::table::target::{Labels, LabelsAs};
 
-pub(super) static KIND: MetricKind = MetricKind {
+pub(super) const KIND: MetricKind = MetricKind {
     definition: Definition {
         name: "cohen_kappa",
         summary: "Cohen's kappa: the agreement of two raters, corrected for agreement by chance.",

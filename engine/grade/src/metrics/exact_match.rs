@@ -13,7 +13,7 @@ use crate::table::pair::{CellValue, Pair};
 use crate::table::target::text;
 use crate::words::words;
 
-pub(super) static KIND: MetricKind = MetricKind {
+pub(super) const KIND: MetricKind = MetricKind {
     definition: Definition {
         name: "exact_match",
         summary: "The fraction of rows whose prediction is one of the correct answers, or is empty if there is no \

@@ -14,7 +14,7 @@ use crate::spec::definition::{Definition, Parameter, ParameterKind};
 use crate::table::pair::Pair;
 use crate::table::target::{Labels, LabelsAs};
 
-pub(super) static KIND: MetricKind = MetricKind {
+pub(super) const KIND: MetricKind = MetricKind {
     definition: Definition {
         name: "f1",
         summary: "F1 over the labels of truth and prediction, one label per row.",

@@ -8,7 +8,7 @@ use crate::refusal::{Refusal, RefusalKind};
 use crate::spec::definition::{Definition, Parameter, ParameterKind};
 use crate::table::pair::{CellValue, GradedColumn, Pair};
 
-pub(super) static KIND: MetricKind = MetricKind {
+pub(super) const KIND: MetricKind = MetricKind {
     definition: Definition {
         name: "f1_of_points",
         summary: "F1 of labelled points; a point is correct if it is in a box with its label.",

@@ -11,7 +11,7 @@ use crate::table::frame::ColumnData;
 use crate::table::pair::{CellValue, GradedColumn, Pair};
 use crate::words::words as split;
 
-pub(super) static KIND: MetricKind = MetricKind {
+pub(super) const KIND: MetricKind = MetricKind {
     definition: Definition {
         name: "f1_of_words",
         summary: "Micro F1 over rows and labels; a cell contains a row's labels, separated by spaces.",

@@ -12,7 +12,7 @@ use crate::shapes::mask_columns::{
 use crate::spec::definition::{Definition, Parameter, ParameterKind};
 use crate::table::pair::Pair;
 
-pub(super) static KIND: MetricKind = MetricKind {
+pub(super) const KIND: MetricKind = MetricKind {
     definition: Definition {
         name: "f_beta_of_masks",
         summary: "F-beta over the pixels of run-length encoded masks; with beta 1, it is the Dice coefficient.",

@@ -12,7 +12,7 @@ use crate::table::frame::ColumnData;
 use crate::table::numbers::number;
 use crate::table::pair::{CellValue, GradedColumn, Pair};
 
-pub(super) static KIND: MetricKind = MetricKind {
+pub(super) const KIND: MetricKind = MetricKind {
     definition: Definition {
         name: "grouped_log_loss",
         summary: "Weighted log loss of several yes/no questions about each case, averaged over the cases.",

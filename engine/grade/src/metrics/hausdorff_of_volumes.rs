@@ -16,7 +16,7 @@ use crate::shapes::volume::{MAX_VOXELS, Volume, hausdorff};
 use crate::spec::definition::{Definition, Parameter, ParameterKind};
 use crate::table::pair::{CellValue, GradedColumn, Pair};
 
-pub(super) static KIND: MetricKind = MetricKind {
+pub(super) const KIND: MetricKind = MetricKind {
     definition: Definition {
         name: "hausdorff_of_volumes",
         summary: "Mean Hausdorff distance of stacks of run-length encoded masks, where 1 is the diagonal of a volume.",

@@ -11,7 +11,7 @@ use crate::table::frame::ColumnData;
 use crate::table::numbers::doubles;
 use crate::table::pair::{GradedColumn, Pair};
 
-pub(super) static KIND: MetricKind = MetricKind {
+pub(super) const KIND: MetricKind = MetricKind {
     definition: Definition {
         name: "haversine_distance",
         summary: "Quantiles of the great-circle distance between true and predicted positions, averaged for each group \

@@ -10,7 +10,7 @@ use crate::shapes::mask_columns::{COLUMN, EMPTY, HEIGHT, MaskColumns, TRUTH, WID
 use crate::spec::definition::{Definition, Parameter, ParameterKind};
 use crate::table::pair::Pair;
 
-pub(super) static KIND: MetricKind = MetricKind {
+pub(super) const KIND: MetricKind = MetricKind {
     definition: Definition {
         name: "iou_precision_of_masks",
         summary: "Mean over images of the precision averaged over IoU thresholds, with one object per image.",

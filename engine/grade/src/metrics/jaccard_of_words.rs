@@ -13,7 +13,7 @@ use crate::table::pair::{CellValue, GradedColumn, Pair};
 use crate::table::target::text;
 use crate::words::words;
 
-pub(super) static KIND: MetricKind = MetricKind {
+pub(super) const KIND: MetricKind = MetricKind {
     definition: Definition {
         name: "jaccard_of_words",
         summary: "Mean Jaccard index of the words of the true and the predicted text.",

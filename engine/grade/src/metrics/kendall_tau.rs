@@ -11,7 +11,7 @@ use crate::table::pair::Pair;
 use crate::table::target::text;
 use crate::words::words;
 
-pub(super) static KIND: MetricKind = MetricKind {
+pub(super) const KIND: MetricKind = MetricKind {
     definition: Definition {
         name: "kendall_tau",
         summary: "Kendall's rank correlation of true and predicted orders, over all rows together.",

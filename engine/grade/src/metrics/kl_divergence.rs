@@ -12,7 +12,7 @@ use crate::table::frame::ColumnData;
 use crate::table::numbers::doubles;
 use crate::table::pair::Pair;
 
-pub(super) static KIND: MetricKind = MetricKind {
+pub(super) const KIND: MetricKind = MetricKind {
     definition: Definition {
         name: "kl_divergence",
         summary: "Mean over rows of the Kullback-Leibler divergence of the predicted from the true distribution.",

@@ -11,7 +11,7 @@ use crate::table::frame::ColumnData;
 use crate::table::numbers::{finite, floats};
 use crate::table::pair::{CellValue, GradedColumn, Pair};
 
-pub(super) static KIND: MetricKind = MetricKind {
+pub(super) const KIND: MetricKind = MetricKind {
     definition: Definition {
         name: "label_ranking_average_precision",
         summary: "Measures how high the true labels of each row rank by score, averaged over the rows.",

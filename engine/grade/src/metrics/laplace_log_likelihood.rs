@@ -9,7 +9,7 @@ use crate::spec::definition::{Definition, Parameter, ParameterKind};
 use crate::table::numbers::doubles;
 use crate::table::pair::Pair;
 
-pub(super) static KIND: MetricKind = MetricKind {
+pub(super) const KIND: MetricKind = MetricKind {
     definition: Definition {
         name: "laplace_log_likelihood",
         summary: "Mean log likelihood of the true values under Laplace distributions with the predicted centres and \

@@ -12,7 +12,7 @@ use crate::table::frame::ColumnData;
 use crate::table::numbers::floats;
 use crate::table::pair::{CellValue, GradedColumn, Pair};
 
-pub(super) static KIND: MetricKind = MetricKind {
+pub(super) const KIND: MetricKind = MetricKind {
     definition: Definition {
         name: "log_loss",
         summary: "Mean over rows of -ln(p), where p is the predicted probability of the true class.",

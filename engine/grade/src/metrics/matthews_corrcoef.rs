@@ -12,7 +12,7 @@ use crate::spec::definition::Definition;
 use crate::table::pair::Pair;
 use crate::table::target::{Labels, LabelsAs};
 
-pub(super) static KIND: MetricKind = MetricKind {
+pub(super) const KIND: MetricKind = MetricKind {
     definition: Definition {
         name: "matthews_corrcoef",
         summary: "Matthews' correlation coefficient of the labels, for any number of classes.",

@@ -13,7 +13,7 @@ use crate::table::columns::ColumnSelection;
 use crate::table::numbers::differences;
 use crate::table::pair::Pair;
 
-pub(super) static KIND: MetricKind = MetricKind {
+pub(super) const KIND: MetricKind = MetricKind {
     definition: Definition {
         name: "mean_absolute_error",
         summary: "Mean absolute difference; for several columns, the mean of their scores.",

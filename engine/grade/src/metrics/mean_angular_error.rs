@@ -9,7 +9,7 @@ use crate::spec::definition::{Definition, Parameter, ParameterKind};
 use crate::table::numbers::floats;
 use crate::table::pair::Pair;
 
-pub(super) static KIND: MetricKind = MetricKind {
+pub(super) const KIND: MetricKind = MetricKind {
     definition: Definition {
         name: "mean_angular_error",
         summary: "Mean angle, in radians, between the true and the predicted direction.",

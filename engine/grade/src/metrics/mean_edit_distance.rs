@@ -10,7 +10,7 @@ use crate::spec::edit_distance::edit_distance;
 use crate::table::pair::{CellValue, GradedColumn, Pair};
 use crate::table::target::text;
 
-pub(super) static KIND: MetricKind = MetricKind {
+pub(super) const KIND: MetricKind = MetricKind {
     definition: Definition {
         name: "mean_edit_distance",
         summary: "Mean Levenshtein distance of true and predicted text.",

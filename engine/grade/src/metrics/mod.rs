@@ -133,7 +133,7 @@ pub struct MetricKind {
 }
 
 /// All metrics, in the order of the reference.
-pub static ALL: &[&MetricKind] = &[
+pub const ALL: &[&MetricKind] = &[
     &accuracy::KIND,
     &average_precision_at_k::KIND,
     &average_precision_of_boxes::KIND,

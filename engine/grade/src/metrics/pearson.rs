@@ -11,7 +11,7 @@ use crate::table::columns::ColumnSelection;
 use crate::table::numbers::doubles;
 use crate::table::pair::Pair;
 
-pub(super) static KIND: MetricKind = MetricKind {
+pub(super) const KIND: MetricKind = MetricKind {
     definition: Definition {
         name: "pearson",
         summary: "Pearson's correlation; for several columns, the mean of their scores.",

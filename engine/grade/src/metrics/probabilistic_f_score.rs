@@ -8,7 +8,7 @@ use crate::spec::definition::{Definition, Parameter, ParameterKind};
 use crate::table::numbers::number;
 use crate::table::pair::{CellValue, Pair};
 
-pub(super) static KIND: MetricKind = MetricKind {
+pub(super) const KIND: MetricKind = MetricKind {
     definition: Definition {
         name: "probabilistic_f_score",
         summary: "F-score whose counts are sums of probabilities.",

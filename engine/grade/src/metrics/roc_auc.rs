@@ -13,7 +13,7 @@ use crate::table::numbers::scores;
 use crate::table::pair::{GradedColumn, Pair};
 use crate::table::target::{Labels, LabelsAs};
 
-pub(super) static KIND: MetricKind = MetricKind {
+pub(super) const KIND: MetricKind = MetricKind {
     definition: Definition {
         name: "roc_auc",
         summary: "Area under the ROC curve; for several columns, the mean of their scores.",

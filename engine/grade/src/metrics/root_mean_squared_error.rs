@@ -12,7 +12,7 @@ use crate::table::columns::ColumnSelection;
 use crate::table::numbers::differences;
 use crate::table::pair::Pair;
 
-pub(super) static KIND: MetricKind = MetricKind {
+pub(super) const KIND: MetricKind = MetricKind {
     definition: Definition {
         name: "root_mean_squared_error",
         summary: "Square root of the mean squared difference; for several columns, the mean of their scores.",

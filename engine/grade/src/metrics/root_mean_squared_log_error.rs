@@ -12,7 +12,7 @@ use crate::table::frame::ColumnData;
 use crate::table::numbers::floats;
 use crate::table::pair::{GradedColumn, Pair};
 
-pub(super) static KIND: MetricKind = MetricKind {
+pub(super) const KIND: MetricKind = MetricKind {
     definition: Definition {
         name: "root_mean_squared_log_error",
         summary: "Root mean squared difference of ln(1 + x); for several columns, the mean of their scores.",

@@ -14,7 +14,7 @@ use crate::table::frame::ColumnData;
 use crate::table::numbers::number;
 use crate::table::pair::{CellValue, GradedColumn, Pair};
 
-pub(super) static KIND: MetricKind = MetricKind {
+pub(super) const KIND: MetricKind = MetricKind {
     definition: Definition {
         name: "spearman",
         summary: "Spearman's rank correlation; for several columns, the mean of their scores.",

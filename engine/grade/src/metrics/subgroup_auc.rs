@@ -10,7 +10,7 @@ use crate::table::columns::ColumnSelection;
 use crate::table::numbers::floats;
 use crate::table::pair::Pair;
 
-pub(super) static KIND: MetricKind = MetricKind {
+pub(super) const KIND: MetricKind = MetricKind {
     definition: Definition {
         name: "subgroup_auc",
         summary: "Mean of the overall area under the ROC curve and of three power means of such areas over groups.",

@@ -11,7 +11,7 @@ use crate::table::pair::{GradedColumn, Pair};
 use crate::table::target::text;
 use crate::words::words;
 
-pub(super) static KIND: MetricKind = MetricKind {
+pub(super) const KIND: MetricKind = MetricKind {
     definition: Definition {
         name: "token_error_rate",
         summary: "The number of edits that turn the predicted sequences into the true sequences, divided by the length \

@@ -10,7 +10,7 @@ use crate::spec::definition::{Definition, Parameter, ParameterKind};
 use crate::table::numbers::floats;
 use crate::table::pair::Pair;
 
-pub(super) static KIND: MetricKind = MetricKind {
+pub(super) const KIND: MetricKind = MetricKind {
     definition: Definition {
         name: "weighted_roc_auc",
         summary: "Area under the ROC curve, divided at given true positive rates into slices with different weights.",

@@ -11,7 +11,7 @@ use crate::spec;
 use crate::spec::definition::{Definition, Parameter, ParameterKind};
 use crate::table::pair::Pair;
 
-pub(super) static KIND: MetricKind = MetricKind {
+pub(super) const KIND: MetricKind = MetricKind {
     definition: Definition {
         name: "weighted_sum",
         summary: "The weighted sum of several metrics.",

@@ -10,7 +10,7 @@ use crate::spec::definition::Definition;
 use crate::table::pair::Pair;
 use crate::table::target::LabelsAs;
 
-pub(super) static KIND: MetricKind = MetricKind {
+pub(super) const KIND: MetricKind = MetricKind {
     definition: Definition {
         name: "zero_one_loss",
         summary: "The fraction of rows whose label is wrong.",

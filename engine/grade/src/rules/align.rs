@@ -10,7 +10,7 @@ use crate::table::key::first_difference;
 use crate::table::pair::Pair;
 use crate::table::sort::sort_positions;
 
-pub(super) static KIND: RuleKind = RuleKind {
+pub(super) const KIND: RuleKind = RuleKind {
     definition: Definition {
         name: "align",
         summary: "Sorts both tables by an identifier and checks that the identifiers of both tables are equal row by \

@@ -10,7 +10,7 @@ use crate::spec::definition::{Definition, Parameter, ParameterKind};
 use crate::table::key::{Identifier, key};
 use crate::table::pair::{GradedColumn, Pair};
 
-pub(super) static KIND: RuleKind = RuleKind {
+pub(super) const KIND: RuleKind = RuleKind {
     definition: Definition {
         name: "align_groups",
         summary: "Pairs the n-th row of each group in both tables; both tables must have the same number of rows in \

@@ -10,7 +10,7 @@ use crate::table::frame::ColumnData;
 use crate::table::numbers::number;
 use crate::table::pair::{CellValue, Pair, Side};
 
-pub(super) static KIND: RuleKind = RuleKind {
+pub(super) const KIND: RuleKind = RuleKind {
     definition: Definition {
         name: "binarize",
         summary: "Converts numbers to 1 if they reach a threshold, otherwise to 0.",

@@ -8,7 +8,7 @@ use crate::spec::definition::{Definition, Parameter, ParameterKind};
 use crate::table::columns::ColumnSelection;
 use crate::table::pair::{CellValue, GradedColumn, Pair};
 
-pub(super) static KIND: RuleKind = RuleKind {
+pub(super) const KIND: RuleKind = RuleKind {
     definition: Definition {
         name: "drop_missing",
         summary: "Drops rows of the answers that have no value in one of the columns.",

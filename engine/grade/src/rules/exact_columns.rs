@@ -8,7 +8,7 @@ use crate::spec::definition::{Definition, Parameter, ParameterKind};
 use crate::table::columns::ColumnSelection;
 use crate::table::pair::Pair;
 
-pub(super) static KIND: RuleKind = RuleKind {
+pub(super) const KIND: RuleKind = RuleKind {
     definition: Definition {
         name: "exact_columns",
         summary: "The submission has these columns and no others.",

@@ -9,7 +9,7 @@ use crate::table::columns::ColumnSelection;
 use crate::table::frame::{ColumnData, ObjectValue};
 use crate::table::pair::{Pair, Role};
 
-pub(super) static KIND: RuleKind = RuleKind {
+pub(super) const KIND: RuleKind = RuleKind {
     definition: Definition {
         name: "fill_missing",
         summary: "Replaces missing cells of the submission with a value.",

@@ -9,7 +9,7 @@ use crate::table::columns::ColumnSelection;
 use crate::table::numbers::number;
 use crate::table::pair::{CellValue, Pair};
 
-pub(super) static KIND: RuleKind = RuleKind {
+pub(super) const KIND: RuleKind = RuleKind {
     definition: Definition {
         name: "finite",
         summary: "No cell of the columns is missing, infinite or not a number.",

@@ -10,7 +10,7 @@ use crate::spec::definition::{Definition, Parameter, ParameterKind};
 use crate::table::key::key;
 use crate::table::pair::Pair;
 
-pub(super) static KIND: RuleKind = RuleKind {
+pub(super) const KIND: RuleKind = RuleKind {
     definition: Definition {
         name: "join",
         summary: "Pairs the rows of both tables that have the same identifier, and drops the other rows.",

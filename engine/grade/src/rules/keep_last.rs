@@ -11,7 +11,7 @@ use crate::table::key::key;
 use crate::table::pair::Pair;
 use crate::table::sort::sort_positions;
 
-pub(super) static KIND: RuleKind = RuleKind {
+pub(super) const KIND: RuleKind = RuleKind {
     definition: Definition {
         name: "keep_last",
         summary: "Keeps the last rows of each group of the answers, after sorting by a column.",

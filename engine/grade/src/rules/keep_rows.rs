@@ -12,7 +12,7 @@ use crate::table::key::key;
 use crate::table::numbers::number;
 use crate::table::pair::{CellValue, GradedColumn, Pair};
 
-pub(super) static KIND: RuleKind = RuleKind {
+pub(super) const KIND: RuleKind = RuleKind {
     definition: Definition {
         name: "keep_rows",
         summary: "Keeps the rows that the answers mark as scored.",

@@ -79,7 +79,7 @@ pub struct RuleKind {
 }
 
 /// All rules, in the order of the reference.
-pub static ALL: &[&RuleKind] = &[
+pub const ALL: &[&RuleKind] = &[
     &rename::KIND,
     &columns::KIND,
     &exact_columns::KIND,

@@ -7,7 +7,7 @@ use crate::refusal::{Refusal, RefusalKind};
 use crate::spec::definition::Definition;
 use crate::table::pair::Pair;
 
-pub(super) static KIND: RuleKind = RuleKind {
+pub(super) const KIND: RuleKind = RuleKind {
     definition: Definition {
         name: "not_empty",
         summary: "The submission has at least one row and one column.",

@@ -10,7 +10,7 @@ use crate::table::columns::ColumnSelection;
 use crate::table::frame::ColumnData;
 use crate::table::pair::{CellValue, GradedColumn, Pair};
 
-pub(super) static KIND: RuleKind = RuleKind {
+pub(super) const KIND: RuleKind = RuleKind {
     definition: Definition {
         name: "numeric",
         summary: "The columns contain numbers.",

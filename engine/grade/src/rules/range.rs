@@ -10,7 +10,7 @@ use crate::table::columns::ColumnSelection;
 use crate::table::numbers::number;
 use crate::table::pair::{CellValue, Pair};
 
-pub(super) static KIND: RuleKind = RuleKind {
+pub(super) const KIND: RuleKind = RuleKind {
     definition: Definition {
         name: "range",
         summary: "All numbers of the columns are between two bounds, inclusive.",

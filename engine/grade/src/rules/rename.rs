@@ -7,7 +7,7 @@ use crate::refusal::{Refusal, RefusalKind};
 use crate::spec::definition::{Definition, Parameter, ParameterKind};
 use crate::table::pair::Pair;
 
-pub(super) static KIND: RuleKind = RuleKind {
+pub(super) const KIND: RuleKind = RuleKind {
     definition: Definition {
         name: "rename",
         summary: "Gives a column of the submission the name that the answers use.",

@@ -11,7 +11,7 @@ use crate::table::frame::ColumnData;
 use crate::table::numbers::number;
 use crate::table::pair::{CellValue, GradedColumn, Pair};
 
-pub(super) static KIND: RuleKind = RuleKind {
+pub(super) const KIND: RuleKind = RuleKind {
     definition: Definition {
         name: "rows_sum_to",
         summary: "In every row, the columns sum to a given number, for example 1 for probabilities.",

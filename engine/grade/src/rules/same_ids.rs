@@ -10,7 +10,7 @@ use crate::spec::definition::{Definition, Parameter, ParameterKind};
 use crate::table::key::key;
 use crate::table::pair::{GradedColumn, Pair};
 
-pub(super) static KIND: RuleKind = RuleKind {
+pub(super) const KIND: RuleKind = RuleKind {
     definition: Definition {
         name: "same_ids",
         summary: "The submission has the same identifiers as the answers, in any order.",

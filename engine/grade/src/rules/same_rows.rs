@@ -7,7 +7,7 @@ use crate::refusal::{Refusal, RefusalKind, count};
 use crate::spec::definition::{Definition, Parameter, ParameterKind};
 use crate::table::pair::Pair;
 
-pub(super) static KIND: RuleKind = RuleKind {
+pub(super) const KIND: RuleKind = RuleKind {
     definition: Definition {
         name: "same_rows",
         summary: "The submission has the same number of rows as the answers.",
