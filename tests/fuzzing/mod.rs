@@ -1,8 +1,8 @@
-//! Fuzzing without a fuzzer: tries random mutations of seeds for a fixed time.
+//! Fuzzing without a fuzzer: tries a fixed number of random mutations of seeds.
 //!
-//! It finds less than a coverage-guided fuzzer, but it is fast and needs no tools, so it can be part of the tests.
-//! `PREP_FUZZ=60` tries for 60 seconds (default: 2). If an input makes a check fail or costs too much ([`cost`]), the
-//! message names a file with that input.
+//! It finds less than a coverage-guided fuzzer, but it is fast and needs no tools, so it can be part of the tests. The
+//! mutations are the same in each run. `SEED=n` tries different ones, and `PREP_FUZZ=60` tries new ones for 60 seconds.
+//! If an input makes a check fail or costs too much ([`cost`]), the message names a file with that input.
 
 pub mod cost;
 
@@ -104,10 +104,12 @@ pub fn seeds(root: &Path, names: &[&str]) -> Vec<Vec<u8>> {
     let mut seeds = Vec::new();
     for name in names {
         let path = root.join(name);
-        let paths: Vec<PathBuf> = match fs::read_dir(&path) {
+        let mut paths: Vec<PathBuf> = match fs::read_dir(&path) {
             Ok(entries) => entries.map(|entry| entry.expect("entry").path()).collect(),
             Err(_) => vec![path],
         };
+        // The mutations depend on the order of the seeds.
+        paths.sort();
         for path in paths.iter().filter(|path| path.is_file()) {
             let mut bytes = fs::read(path).expect("a seed");
             bytes.truncate(LONGEST);
@@ -118,29 +120,43 @@ pub fn seeds(root: &Path, names: &[&str]) -> Vec<Vec<u8>> {
     seeds
 }
 
-/// Tries the seeds, and then random mutations of them until the time is over.
-pub fn fuzz(name: &str, seeds: &[Vec<u8>], check: fn(&[u8])) {
-    let seconds =
-        std::env::var("PREP_FUZZ").map_or(2, |text| text.parse().expect("PREP_FUZZ is a number"));
-    let now = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .expect("a time after 1970");
-    let seed = u64::from(now.subsec_nanos()) | 1;
-    let mut chance = Chance(seed);
-    let end = Instant::now() + Duration::from_secs(seconds);
-    let mut tried = 0;
+/// Returns the number in an environment variable. `None` if the variable is not set.
+fn number_from_env(name: &str) -> Option<u64> {
+    let text = std::env::var(name).ok()?;
+    let number = text.parse();
+    Some(number.unwrap_or_else(|_| panic!("{name}={text} is not a number")))
+}
+
+fn seed_from_clock() -> u64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    u64::from(now.expect("a time after 1970").subsec_nanos())
+}
+
+/// Tries the seeds, and then this number of random mutations of them.
+pub fn fuzz(name: &str, seeds: &[Vec<u8>], mutations: u64, check: fn(&[u8])) {
     for input in seeds {
         attempt(name, input, check);
     }
-    while Instant::now() < end {
+    let seconds = number_from_env("PREP_FUZZ");
+    let seed = number_from_env("SEED").unwrap_or_else(|| seconds.map_or(1, |_| seed_from_clock()));
+    // The generator needs a state that is not zero.
+    let mut chance = Chance(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
+    let mut mutate = || {
         let mut input = seeds[chance.below(seeds.len())].clone();
         for _ in 0..=chance.below(6) {
             change(&mut input, seeds, &mut chance);
         }
         attempt(name, &input, check);
-        tried += 1;
+    };
+    match seconds {
+        None => (0..mutations).for_each(|_| mutate()),
+        Some(seconds) => {
+            let started = Instant::now();
+            while started.elapsed() < Duration::from_secs(seconds) {
+                mutate();
+            }
+        }
     }
-    assert!(tried > 10, "{name}: only {tried} inputs in {seconds} s");
 }
 
 fn attempt(name: &str, input: &[u8], check: fn(&[u8])) {

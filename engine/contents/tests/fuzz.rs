@@ -122,13 +122,16 @@ fn pairs() -> Vec<Vec<u8>> {
     ]
 }
 
+/// Number of mutations of each target.
+const MUTATIONS: u64 = 500;
+
 macro_rules! targets {
     ($($name:ident: $seeds:expr;)*) => {
         $(
             #[test]
             fn $name() {
                 let seeds: Vec<Vec<u8>> = $seeds;
-                fuzz(stringify!($name), &seeds, fuzzed::$name::check);
+                fuzz(stringify!($name), &seeds, MUTATIONS, fuzzed::$name::check);
             }
         )*
     };

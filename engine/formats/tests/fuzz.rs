@@ -76,13 +76,16 @@ fn sevenz_headers() -> Vec<Vec<u8>> {
     headers.collect()
 }
 
+/// Number of mutations of each target.
+const MUTATIONS: u64 = 20_000;
+
 macro_rules! targets {
     ($($name:ident: $seeds:expr;)*) => {
         $(
             #[test]
             fn $name() {
                 let seeds: Vec<Vec<u8>> = $seeds;
-                fuzz(stringify!($name), &seeds, fuzzed::$name::check);
+                fuzz(stringify!($name), &seeds, MUTATIONS, fuzzed::$name::check);
             }
         )*
     };

@@ -23,5 +23,6 @@ fn load() {
         .map(|path| path.to_string_lossy().into_owned())
         .collect();
     let names: Vec<&str> = kinds.iter().map(String::as_str).collect();
-    fuzzing::fuzz("load", &fuzzing::seeds(&root, &names), fuzzed::load::check);
+    let seeds = fuzzing::seeds(&root, &names);
+    fuzzing::fuzz("load", &seeds, 5000, fuzzed::load::check);
 }
