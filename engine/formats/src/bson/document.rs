@@ -104,6 +104,6 @@ impl BsonDocument {
     }
 
     pub(super) fn raw(&self) -> RawDocument<'_> {
-        RawDocument::new(&self.bytes, 0)
+        RawDocument::new(&self.bytes)
     }
 }

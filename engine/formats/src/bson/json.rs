@@ -33,13 +33,25 @@ const EXTENDED_KEYS: &[&str] = &[
     "$undefined",
 ];
 
-/// If the object represents a value, returns its key of [`EXTENDED_KEYS`] and the value of that key. Code may have a
-/// second key, `$scope`.
-fn extended_value(object: &JsonObject) -> Option<(&str, &JsonValue)> {
-    let (key, value) = object.iter().next()?;
-    let key = key.as_str().filter(|key| EXTENDED_KEYS.contains(key))?;
-    let has_scope = object.len() == 2 && key == "$code" && object.get("$scope").is_some();
-    (object.len() == 1 || has_scope).then_some((key, value))
+/// An object that represents a value.
+struct ExtendedValue<'a> {
+    /// Its key of [`EXTENDED_KEYS`].
+    tag: &'a str,
+    /// The value of that key.
+    value: &'a JsonValue,
+    /// The value of `$scope`, a second key that code may have.
+    scope: Option<&'a JsonValue>,
+}
+
+impl<'a> ExtendedValue<'a> {
+    /// Returns `None` if the object is an ordinary document.
+    fn parse(object: &'a JsonObject) -> Option<Self> {
+        let (key, value) = object.iter().next()?;
+        let tag = key.as_str().filter(|key| EXTENDED_KEYS.contains(key))?;
+        let scope = object.get("$scope").filter(|_| tag == "$code");
+        let keys = 1 + usize::from(scope.is_some());
+        (object.len() == keys).then_some(ExtendedValue { tag, value, scope })
+    }
 }
 
 impl BsonDocument {
@@ -109,7 +121,7 @@ fn json(
         BsonValue::Symbol(symbol) => tagged("$symbol", symbol),
         BsonValue::Document(inner) => {
             let inner = object(inner, origin, depth + 1)?;
-            if inner.as_object().and_then(extended_value).is_some() {
+            if inner.as_object().and_then(ExtendedValue::parse).is_some() {
                 return Err(BsonError::CannotWrite {
                     key: key.to_owned(),
                     reason: "is a document that looks like the Extended JSON of a different value",
@@ -165,7 +177,7 @@ fn json(
         BsonValue::Int64(value) => tagged("$numberLong", JsonValue::from(value.to_string())),
         BsonValue::MinKey => tagged("$minKey", 1),
         BsonValue::MaxKey => tagged("$maxKey", 1),
-        BsonValue::Pointer { .. } | BsonValue::Decimal128(_) => {
+        BsonValue::Pointer | BsonValue::Decimal128 => {
             return Err(BsonError::CannotWrite {
                 key: key.to_owned(),
                 reason: "cannot be converted to JSON: it is a 128-bit decimal or a DBPointer",
@@ -217,7 +229,7 @@ fn wrong(key: &str, reason: &'static str) -> BsonError {
     }
 }
 
-/// Writes a JSON value as an element.
+/// Writes a JSON value as an element. `depth` is the number of documents around it.
 fn element(
     writer: &mut Writer<'_>,
     read: &mut BinaryReader<'_>,
@@ -225,42 +237,42 @@ fn element(
     value: &JsonValue,
     depth: usize,
 ) -> Result<(), BsonError> {
-    let plain = match value {
-        JsonValue::Null => BsonValue::Null,
-        JsonValue::Bool(value) => BsonValue::Bool(*value),
+    match value {
+        JsonValue::Null => writer.head(kind::NULL, key),
+        JsonValue::Bool(value) => writer.fixed(kind::BOOL, key, &[u8::from(*value)]),
         JsonValue::Int(value) => match i32::try_from(*value) {
-            Ok(value) => BsonValue::Int32(value),
-            Err(_) => BsonValue::Int64(*value),
+            Ok(value) => writer.fixed(kind::INT32, key, &value.to_le_bytes()),
+            Err(_) => writer.fixed(kind::INT64, key, &value.to_le_bytes()),
         },
         JsonValue::BigInt(_) => return Err(wrong(key, "an integer exceeds 64 bits")),
-        JsonValue::Float(value) => BsonValue::Double(*value),
-        JsonValue::String(text) => match text.as_str() {
-            Some(text) => BsonValue::String(text),
-            None => return Err(wrong(key, "a text contains an unpaired surrogate")),
-        },
+        JsonValue::Float(value) => writer.fixed(kind::DOUBLE, key, &value.to_le_bytes()),
+        JsonValue::String(text) => {
+            let text = text.as_str();
+            let text = text.ok_or_else(|| wrong(key, "a text contains an unpaired surrogate"))?;
+            writer.head(kind::STRING, key);
+            writer.string(key, text)?;
+        }
         JsonValue::List(list) => {
             if depth >= MAX_DEPTH {
                 return Err(BsonError::TooDeep { limit: MAX_DEPTH });
             }
             writer.head(kind::ARRAY, key);
-            return writer.nested(key, |writer| {
+            writer.nested(key, |writer| {
                 for (index, value) in list.iter().enumerate() {
                     element(writer, read, &index.to_string(), value, depth + 1)?;
                 }
                 Ok(())
-            });
+            })?;
         }
-        JsonValue::Object(object) => {
-            return match extended_value(object) {
-                Some((tag, value)) => tagged_element(writer, read, key, tag, value, object, depth),
-                None => {
-                    writer.head(kind::DOCUMENT, key);
-                    members(writer, read, key, object, depth)
-                }
-            };
-        }
-    };
-    writer.element(key, plain, depth)
+        JsonValue::Object(object) => match ExtendedValue::parse(object) {
+            Some(extended) => extended_element(writer, read, key, &extended, depth)?,
+            None => {
+                writer.head(kind::DOCUMENT, key);
+                members(writer, read, key, object, depth)?;
+            }
+        },
+    }
+    Ok(())
 }
 
 /// Writes the members of an object as a document.
@@ -282,17 +294,15 @@ fn members(
     })
 }
 
-/// Writes an element from an object that represents a value. `tag` is its key of [`EXTENDED_KEYS`], `value` the value
-/// of that key, and `wrapper` the object itself.
-fn tagged_element(
+/// Writes an element from an object that represents a value.
+fn extended_element(
     writer: &mut Writer<'_>,
     read: &mut BinaryReader<'_>,
     key: &str,
-    tag: &str,
-    value: &JsonValue,
-    wrapper: &JsonObject,
+    extended: &ExtendedValue<'_>,
     depth: usize,
 ) -> Result<(), BsonError> {
+    let value = extended.value;
     let mismatch = || wrong(key, "the value of a key with `$` has the wrong type");
     let string = |value: &JsonValue| value.as_str().map(str::to_owned).ok_or_else(mismatch);
     let of = |value: &JsonValue, name: &str| value.get(name).cloned().ok_or_else(mismatch);
@@ -300,19 +310,25 @@ fn tagged_element(
         JsonValue::Int(value) => Ok(*value),
         value => string(value)?.parse().map_err(|_| mismatch()),
     };
-    let element = match tag {
-        "$numberInt" => BsonValue::Int32(long(value)?.try_into().map_err(|_| mismatch())?),
-        "$numberLong" => BsonValue::Int64(long(value)?),
+    match extended.tag {
+        "$numberInt" => {
+            let value = i32::try_from(long(value)?).map_err(|_| mismatch())?;
+            writer.fixed(kind::INT32, key, &value.to_le_bytes());
+        }
+        "$numberLong" => writer.fixed(kind::INT64, key, &long(value)?.to_le_bytes()),
         "$numberDouble" => {
-            let spelled = string(value)?;
-            BsonValue::Double(match spelled.as_str() {
+            let value = match string(value)?.as_str() {
                 "Infinity" => f64::INFINITY,
                 "-Infinity" => f64::NEG_INFINITY,
                 spelled => spelled.parse().map_err(|_| mismatch())?,
-            })
+            };
+            writer.fixed(kind::DOUBLE, key, &value.to_le_bytes());
         }
-        "$date" => BsonValue::Date(long(&of(value, "$numberLong")?)?),
-        "$oid" => BsonValue::ObjectId(unhex(&string(value)?).ok_or_else(mismatch)?),
+        "$date" => writer.date(key, long(&of(value, "$numberLong")?)?)?,
+        "$oid" => {
+            let id: [u8; 12] = unhex(&string(value)?).ok_or_else(mismatch)?;
+            writer.fixed(kind::OBJECT_ID, key, &id);
+        }
         "$binary" => {
             let bytes = match BinaryReference::parse(value) {
                 Some(binary) => binary.read(read)?,
@@ -323,17 +339,15 @@ fn tagged_element(
             };
             let [subtype] =
                 unhex(&format!("{:0>2}", string(&of(value, "subType")?)?)).ok_or_else(mismatch)?;
-            writer.head(kind::BINARY, key);
-            return writer.binary(key, subtype, &bytes);
+            writer.binary(key, subtype, &bytes)?;
         }
         "$timestamp" => {
             let part = |name| -> Result<u32, BsonError> {
                 long(&of(value, name)?)?.try_into().map_err(|_| mismatch())
             };
-            BsonValue::Timestamp {
-                time: part("t")?,
-                increment: part("i")?,
-            }
+            let (time, increment) = (part("t")?, part("i")?);
+            let value = u64::from(time) << 32 | u64::from(increment);
+            writer.fixed(kind::TIMESTAMP, key, &value.to_le_bytes());
         }
         "$regularExpression" => {
             let (pattern, options) = (
@@ -343,34 +357,35 @@ fn tagged_element(
             if pattern.contains('\0') || options.contains('\0') {
                 return Err(mismatch());
             }
-            let regex = BsonValue::Regex {
-                pattern: &pattern,
-                options: &options,
-            };
-            return writer.element(key, regex, depth);
+            writer.regex(key, &pattern, &options);
         }
         "$code" => {
             let code = string(value)?;
-            let Some(scope) = wrapper.get("$scope") else {
-                return writer.element(key, BsonValue::Code(&code), depth);
-            };
-            let scope = scope.as_object().ok_or_else(mismatch)?;
-            let mut bytes = Vec::new();
-            members(&mut Writer { out: &mut bytes }, read, key, scope, depth)?;
-            let scope = RawDocument::new(&bytes, 0);
-            let code = BsonValue::CodeWithScope { code: &code, scope };
-            return writer.element(key, code, depth);
+            match extended.scope {
+                None => {
+                    writer.head(kind::CODE, key);
+                    writer.string(key, &code)?;
+                }
+                Some(scope) => {
+                    let scope = scope.as_object().ok_or_else(mismatch)?;
+                    writer.head(kind::CODE_WITH_SCOPE, key);
+                    writer.with_length(key, |writer| {
+                        writer.string(key, &code)?;
+                        members(writer, read, key, scope, depth)
+                    })?;
+                }
+            }
         }
         "$symbol" => {
-            let text = string(value)?;
-            return writer.element(key, BsonValue::String(&text), depth);
+            writer.head(kind::STRING, key);
+            writer.string(key, &string(value)?)?;
         }
-        "$undefined" => BsonValue::Undefined,
-        "$minKey" => BsonValue::MinKey,
-        "$maxKey" => BsonValue::MaxKey,
+        "$undefined" => writer.head(kind::NULL, key),
+        "$minKey" => writer.head(kind::MIN_KEY, key),
+        "$maxKey" => writer.head(kind::MAX_KEY, key),
         _ => return Err(mismatch()),
-    };
-    writer.element(key, element, depth)
+    }
+    Ok(())
 }
 
 fn unhex<const N: usize>(text: &str) -> Option<[u8; N]> {

@@ -37,10 +37,7 @@ pub enum BsonValue<'a> {
         pattern: &'a str,
         options: &'a str,
     },
-    Pointer {
-        collection: &'a str,
-        id: [u8; 12],
-    },
+    Pointer,
     Code(&'a str),
     Symbol(&'a str),
     CodeWithScope {
@@ -53,16 +50,16 @@ pub enum BsonValue<'a> {
         increment: u32,
     },
     Int64(i64),
-    Decimal128([u8; 16]),
+    Decimal128,
     MinKey,
     MaxKey,
 }
 
 impl<'a> RawDocument<'a> {
-    pub(super) fn new(bytes: &'a [u8], start: usize) -> Self {
+    pub(super) fn new(bytes: &'a [u8]) -> Self {
         Self {
             bytes,
-            start,
+            start: 0,
             is_array: false,
         }
     }
@@ -147,10 +144,11 @@ impl<'a> DocumentElements<'a> {
                 pattern: self.c_string()?,
                 options: self.c_string()?,
             },
-            kind::POINTER => BsonValue::Pointer {
-                collection: self.string()?,
-                id: self.array()?,
-            },
+            kind::POINTER => {
+                self.string()?;
+                self.take(12)?;
+                BsonValue::Pointer
+            }
             kind::CODE => BsonValue::Code(self.string()?),
             kind::SYMBOL => BsonValue::Symbol(self.string()?),
             kind::CODE_WITH_SCOPE => self.code_with_scope()?,
@@ -160,7 +158,10 @@ impl<'a> DocumentElements<'a> {
                 time: u32::from_le_bytes(self.array()?),
             },
             kind::INT64 => BsonValue::Int64(i64::from_le_bytes(self.array()?)),
-            kind::DECIMAL128 => BsonValue::Decimal128(self.array()?),
+            kind::DECIMAL128 => {
+                self.take(16)?;
+                BsonValue::Decimal128
+            }
             kind::MIN_KEY => BsonValue::MinKey,
             kind::MAX_KEY => BsonValue::MaxKey,
             kind => return Err(BsonError::UnknownType { position, kind }),
