@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::Path;
 
 use super::WriterVersions;
-use super::column::{ColumnValues, FastparquetColumn, PhysicalType};
+use super::column::{ColumnValues, PhysicalType};
 use super::snappy::Snappy;
 use super::thrift::{Struct, push_varint};
 use crate::parquet::ParquetError;
@@ -29,16 +29,23 @@ pub(super) struct Chunk {
     pub uncompressed: u64,
 }
 
+/// What the chunks of all columns depend on.
+#[derive(Clone, Copy)]
+pub(super) struct ChunkOptions<'a> {
+    pub versions: &'a WriterVersions,
+    /// The directory for temporary files.
+    pub scratch: &'a Path,
+}
+
 /// Writes the next `rows` rows of a column at the offset `begin`.
 pub(super) fn write_chunk(
     out: &mut impl Write,
     begin: u64,
-    column: &FastparquetColumn,
     values: &mut ColumnValues,
     rows: u64,
-    versions: &WriterVersions,
-    scratch: &Path,
+    options: ChunkOptions<'_>,
 ) -> Result<Chunk, ParquetError> {
+    let storage = values.column.storage;
     let mut chunk = Chunk {
         begin,
         pages: 0,
@@ -47,17 +54,17 @@ pub(super) fn write_chunk(
         compressed: 0,
         uncompressed: 0,
     };
-    let mut range = ValueRange::new(column.storage);
-    let at_most = rows_per_page(column, values, rows)?.max(1);
+    let mut range = ValueRange::new(storage);
+    let at_most = rows_per_page(values, rows)?.max(1);
     let mut left = rows;
     while left > 0 {
         let rows = left.min(at_most);
-        let mut page = Snappy::new(scratch);
-        chunk.missing += levels(&mut page, column, values.row, rows, versions)?;
-        match column.storage {
+        let mut page = Snappy::new(options.scratch);
+        chunk.missing += levels(&mut page, values, rows, options.versions)?;
+        match storage {
             PhysicalType::Text => texts(&mut page, values, rows)?,
-            PhysicalType::Bool => booleans(&mut page, column, values, rows, versions)?,
-            _ => numbers(&mut page, column, values, rows, &mut range)?,
+            PhysicalType::Bool => booleans(&mut page, values, rows, options.versions)?,
+            _ => numbers(&mut page, values, rows, &mut range)?,
         }
         page.push(&PADDING)?;
         let uncompressed = page.read();
@@ -75,15 +82,11 @@ pub(super) fn write_chunk(
 }
 
 /// The maximum number of rows in a page, computed as in fastparquet.
-fn rows_per_page(
-    column: &FastparquetColumn,
-    values: &mut ColumnValues,
-    rows: u64,
-) -> Result<u64, ParquetError> {
-    let bytes = match column.storage {
+fn rows_per_page(values: &mut ColumnValues, rows: u64) -> Result<u64, ParquetError> {
+    let bytes = match values.column.storage {
         PhysicalType::Bool => 0.125,
         PhysicalType::Text => text_bytes(values, rows)?,
-        _ => column.width() as f64,
+        _ => values.column.width() as f64,
     };
     Ok((PAGE_BYTES / (bytes + 0.125)) as u64)
 }
@@ -108,11 +111,11 @@ fn text_bytes(values: &mut ColumnValues, rows: u64) -> Result<f64, ParquetError>
 /// missing values.
 fn levels(
     page: &mut Snappy,
-    column: &FastparquetColumn,
-    first: u64,
+    values: &ColumnValues,
     rows: u64,
     versions: &WriterVersions,
 ) -> Result<u64, ParquetError> {
+    let (column, first) = (&values.column, values.row);
     let has_value = |row: &u64| column.has_value(*row);
     let missing = match column.missing {
         0 => 0,
@@ -168,7 +171,6 @@ impl Packer {
 
 fn booleans(
     page: &mut Snappy,
-    column: &FastparquetColumn,
     values: &mut ColumnValues,
     rows: u64,
     versions: &WriterVersions,
@@ -176,7 +178,7 @@ fn booleans(
     let mut bits = Packer::default();
     let mut byte = [0];
     for _ in 0..rows {
-        if values.fixed(column, &mut byte)? {
+        if values.fixed(&mut byte)? {
             bits.push(byte == [1], page)?;
         }
     }
@@ -197,15 +199,14 @@ fn texts(page: &mut Snappy, values: &mut ColumnValues, rows: u64) -> Result<(), 
 
 fn numbers(
     page: &mut Snappy,
-    column: &FastparquetColumn,
     values: &mut ColumnValues,
     rows: u64,
     range: &mut ValueRange,
 ) -> Result<(), ParquetError> {
     let mut value = [0; 8];
-    let value = value.get_mut(..column.width()).unwrap_or_default();
+    let value = value.get_mut(..values.column.width()).unwrap_or_default();
     for _ in 0..rows {
-        if values.fixed(column, value)? {
+        if values.fixed(value)? {
             range.update(value);
             page.push(value)?;
         }

@@ -47,6 +47,14 @@ pub(super) struct FastparquetColumn {
     validity: Validity,
 }
 
+type ColumnTypes = (
+    PhysicalType,
+    &'static str,
+    &'static str,
+    Option<i32>,
+    Option<i32>,
+);
+
 impl FastparquetColumn {
     /// Size of a value in the temporary file, in bytes.
     pub(super) fn width(&self) -> usize {
@@ -102,43 +110,58 @@ pub(super) struct ColumnSpool {
 }
 
 /// The length that marks a missing text.
-pub(super) const MISSING_TEXT_LENGTH: u32 = u32::MAX;
+const MISSING_TEXT_LENGTH: u32 = u32::MAX;
 
 /// Size of the buffers in bytes.
 const BUFFER_BYTES: usize = 1 << 18;
 
+/// Returns the physical type of a column, NumPy's and pandas' names for its type, and the converted type and number of
+/// bits in the Parquet format.
+fn types(field: &Field) -> Result<ColumnTypes, ParquetError> {
+    use PhysicalType::{Bool, F32, F64, I32, I64, Text};
+    let (signed, unsigned) = (I32 { signed: true }, I32 { signed: false });
+    Ok(match field.data_type() {
+        DataType::Boolean => (Bool, "bool", "boolean", None, Some(1)),
+        DataType::Int8 => (signed, "int8", "Int8", Some(15), Some(8)),
+        DataType::Int16 => (signed, "int16", "Int16", Some(16), Some(16)),
+        DataType::Int32 => (signed, "int32", "Int32", None, Some(32)),
+        DataType::Int64 => (I64 { signed: true }, "int64", "Int64", None, Some(64)),
+        DataType::UInt8 => (unsigned, "uint8", "UInt8", Some(11), Some(8)),
+        DataType::UInt16 => (unsigned, "uint16", "UInt16", Some(12), Some(16)),
+        DataType::UInt32 => (unsigned, "uint32", "UInt32", Some(13), Some(32)),
+        DataType::UInt64 => (
+            I64 { signed: false },
+            "uint64",
+            "UInt64",
+            Some(14),
+            Some(64),
+        ),
+        DataType::Float32 => (F32, "float32", "float32", None, Some(32)),
+        DataType::Float64 => (F64, "float64", "float64", None, Some(64)),
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => {
+            (Text, "object", "object", Some(0), None)
+        }
+        other => {
+            return Err(ParquetError::UnsupportedType {
+                column: field.name().clone(),
+                data_type: other.clone(),
+            });
+        }
+    })
+}
+
+/// Returns NumPy's name for the type of a column.
+///
+/// # Errors
+/// [`ParquetError::UnsupportedType`] if the column cannot be written.
+pub(in crate::parquet) fn numpy_type(field: &Field) -> Result<&'static str, ParquetError> {
+    let (_, numpy, ..) = types(field)?;
+    Ok(numpy)
+}
+
 impl ColumnSpool {
     pub(super) fn new(field: &Field, scratch: &Path) -> Result<Self, ParquetError> {
-        use PhysicalType::{Bool, F32, F64, I32, I64, Text};
-        let (signed, unsigned) = (I32 { signed: true }, I32 { signed: false });
-        let (storage, numpy, nullable, converted, bits) = match field.data_type() {
-            DataType::Boolean => (Bool, "bool", "boolean", None, Some(1)),
-            DataType::Int8 => (signed, "int8", "Int8", Some(15), Some(8)),
-            DataType::Int16 => (signed, "int16", "Int16", Some(16), Some(16)),
-            DataType::Int32 => (signed, "int32", "Int32", None, Some(32)),
-            DataType::Int64 => (I64 { signed: true }, "int64", "Int64", None, Some(64)),
-            DataType::UInt8 => (unsigned, "uint8", "UInt8", Some(11), Some(8)),
-            DataType::UInt16 => (unsigned, "uint16", "UInt16", Some(12), Some(16)),
-            DataType::UInt32 => (unsigned, "uint32", "UInt32", Some(13), Some(32)),
-            DataType::UInt64 => (
-                I64 { signed: false },
-                "uint64",
-                "UInt64",
-                Some(14),
-                Some(64),
-            ),
-            DataType::Float32 => (F32, "float32", "float32", None, Some(32)),
-            DataType::Float64 => (F64, "float64", "float64", None, Some(64)),
-            DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => {
-                (Text, "object", "object", Some(0), None)
-            }
-            other => {
-                return Err(ParquetError::UnsupportedType {
-                    column: field.name().clone(),
-                    data_type: other.clone(),
-                });
-            }
-        };
+        let (storage, numpy, nullable, converted, bits) = types(field)?;
         let file = tempfile::tempfile_in(scratch)?;
         Ok(Self {
             column: FastparquetColumn {
@@ -242,20 +265,21 @@ impl ColumnSpool {
         self.column.missing += u64::from(!has_value);
     }
 
-    /// Returns the column, and a reader of its values.
-    pub(super) fn finish(self) -> Result<(FastparquetColumn, ColumnValues), ParquetError> {
+    /// Returns the column, whose values can now be read.
+    pub(super) fn finish(self) -> Result<ColumnValues, ParquetError> {
         let mut file = self.file.into_inner().map_err(|error| error.into_error())?;
         file.rewind()?;
-        let values = ColumnValues {
+        Ok(ColumnValues {
+            column: self.column,
             file: BufReader::with_capacity(BUFFER_BYTES, file),
             row: 0,
-        };
-        Ok((self.column, values))
+        })
     }
 }
 
 /// Reads the values of a column sequentially.
 pub(super) struct ColumnValues {
+    pub column: FastparquetColumn,
     file: BufReader<File>,
     /// Number of the next row.
     pub row: u64,
@@ -263,14 +287,10 @@ pub(super) struct ColumnValues {
 
 impl ColumnValues {
     /// Reads the next value of fixed width into `bytes`. Returns `false` if it is missing.
-    pub(super) fn fixed(
-        &mut self,
-        column: &FastparquetColumn,
-        bytes: &mut [u8],
-    ) -> Result<bool, ParquetError> {
+    pub(super) fn fixed(&mut self, bytes: &mut [u8]) -> Result<bool, ParquetError> {
         self.file.read_exact(bytes)?;
         self.row += 1;
-        Ok(column.has_value(self.row - 1))
+        Ok(self.column.has_value(self.row - 1))
     }
 
     /// Reads the next text into `bytes`. Returns `false` if it is missing.

@@ -4,7 +4,7 @@ use super::WriterVersions;
 use super::chunk::Chunk;
 use super::column::{FastparquetColumn, PhysicalType};
 use super::thrift::Struct;
-use crate::json::{JsonValue, WriteOptions};
+use crate::parquet::pandas_metadata::{self, Creator};
 
 /// A row group that was written.
 pub(super) struct RowGroup {
@@ -111,57 +111,21 @@ fn metadata(out: &mut Struct<'_>, column: &FastparquetColumn, chunk: &Chunk, row
 
 /// Returns the entry from which `read_parquet` reads the types and the index, as JSON with sorted keys.
 fn pandas(columns: &[FastparquetColumn], versions: &WriterVersions) -> Vec<u8> {
-    // The column labels have one level without a name.
-    let labels = JsonValue::from([
-        ("field_name", JsonValue::Null),
-        ("metadata", JsonValue::Null),
-        ("name", JsonValue::Null),
-        ("numpy_type", versions.labels().into()),
-        ("pandas_type", "mixed-integer".into()),
-    ]);
-    let creator = JsonValue::from([
-        ("library", "fastparquet".into()),
-        ("version", versions.fastparquet().into()),
-    ]);
-    let entry = JsonValue::from([
-        ("column_indexes", JsonValue::List(vec![labels])),
-        (
-            "columns",
-            JsonValue::List(
-                columns
-                    .iter()
-                    .map(|column| pandas_metadata(column, versions))
-                    .collect(),
-            ),
-        ),
-        ("creator", creator),
-        ("index_columns", JsonValue::List(Vec::new())),
-        ("pandas_version", versions.pandas().into()),
-        ("partition_columns", JsonValue::List(Vec::new())),
-    ]);
-    let options = WriteOptions {
-        sort_keys: true,
-        ..WriteOptions::default()
+    let columns = columns.iter().map(|column| {
+        let pandas = match column.storage {
+            PhysicalType::Text if column.rows == 0 => "empty",
+            PhysicalType::Text if column.missing == 0 => "unicode",
+            PhysicalType::Text => versions.texts_with_gaps(),
+            _ if column.missing > 0 => column.nullable,
+            _ => column.numpy,
+        };
+        pandas_metadata::column(Some(&column.name), column.numpy, pandas)
+    });
+    let creator = Creator {
+        library: "fastparquet",
+        version: versions.fastparquet(),
+        pandas_version: versions.pandas(),
+        labels: (versions.labels(), "mixed-integer"),
     };
-    // ASCII output cannot fail.
-    entry.to_json(&options).unwrap_or_default()
-}
-
-/// Describes a column for pandas.
-fn pandas_metadata(column: &FastparquetColumn, versions: &WriterVersions) -> JsonValue {
-    let pandas = match column.storage {
-        PhysicalType::Text if column.rows == 0 => "empty",
-        PhysicalType::Text if column.missing == 0 => "unicode",
-        PhysicalType::Text => versions.texts_with_gaps(),
-        _ if column.missing > 0 => column.nullable,
-        _ => column.numpy,
-    };
-    let name = || JsonValue::from(column.name.as_str());
-    JsonValue::from([
-        ("field_name", name()),
-        ("metadata", JsonValue::Null),
-        ("name", name()),
-        ("numpy_type", column.numpy.into()),
-        ("pandas_type", pandas.into()),
-    ])
+    pandas_metadata::entry(columns.collect(), &creator)
 }

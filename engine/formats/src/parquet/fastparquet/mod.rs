@@ -27,10 +27,11 @@ use arrow::array::RecordBatch;
 use arrow::datatypes::Schema;
 
 use super::ParquetError;
-use chunk::{Chunk, write_chunk};
-use column::ColumnSpool;
+use chunk::{Chunk, ChunkOptions, write_chunk};
+use column::{ColumnSpool, ColumnValues};
 use footer::RowGroup;
 
+pub(super) use column::numpy_type;
 pub use rewrite::{ParquetFooter, with_versions};
 pub use versions::{VersionError, WriterVersions};
 
@@ -111,31 +112,23 @@ impl<W: Write> FastparquetWriter<W> {
     pub fn finish(mut self) -> Result<W, ParquetError> {
         let mut at = MAGIC.len() as u64;
         self.out.write_all(MAGIC)?;
-        let mut columns = Vec::new();
-        let mut spooled = Vec::new();
-        for spool in self.columns {
-            let (column, values) = spool.finish()?;
-            columns.push(column);
-            spooled.push(values);
-        }
+        let columns = self.columns.into_iter().map(ColumnSpool::finish);
+        let mut columns: Vec<ColumnValues> = columns.collect::<Result<_, _>>()?;
+        let options = ChunkOptions {
+            versions: &self.versions,
+            scratch: &self.scratch,
+        };
         let mut groups = Vec::new();
         for rows in group_sizes(self.rows, self.group_rows) {
             let mut chunks: Vec<Chunk> = Vec::new();
-            for (column, values) in columns.iter().zip(&mut spooled) {
-                let chunk = write_chunk(
-                    &mut self.out,
-                    at,
-                    column,
-                    values,
-                    rows,
-                    &self.versions,
-                    &self.scratch,
-                )?;
+            for values in &mut columns {
+                let chunk = write_chunk(&mut self.out, at, values, rows, options)?;
                 at += chunk.compressed;
                 chunks.push(chunk);
             }
             groups.push(RowGroup { rows, chunks });
         }
+        let columns: Vec<_> = columns.into_iter().map(|values| values.column).collect();
         let footer = footer::footer(&columns, &groups, self.rows, &self.versions);
         self.out.write_all(&footer)?;
         let length = u32::try_from(footer.len()).unwrap_or(u32::MAX);

@@ -44,16 +44,13 @@ impl WriterVersions {
     /// Returns the number of bytes for `bits` packed bits. Before version 2026.9, fastparquet wrote a byte of zeros
     /// after a last byte that is full.
     pub(super) fn packed(&self, bits: u64) -> u64 {
-        if self.pads_full_bytes() {
+        let pads_full_bytes =
+            numbers(&self.fastparquet).is_some_and(|version| version < vec![2026, 9]);
+        if pads_full_bytes {
             bits / 8 + 1
         } else {
             bits.div_ceil(8)
         }
-    }
-
-    /// Whether fastparquet writes a byte of zeros after packed bits that fill their last byte.
-    pub(super) fn pads_full_bytes(&self) -> bool {
-        numbers(&self.fastparquet).is_some_and(|version| version < vec![2026, 9])
     }
 
     /// NumPy's name for the type of the column labels. Since version 3.0, pandas has a text type.
