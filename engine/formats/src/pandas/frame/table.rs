@@ -1,7 +1,6 @@
 //! A table in memory with typed columns, for grading.
 
 use crate::pandas::read::rows::{RawRow, RowReader, RowSink};
-use crate::pandas::types::join::JoinedType;
 use crate::pandas::types::value::{Value, value};
 use crate::pandas::{
     ColumnType, CsvError, CsvScan, CsvScanner, FileContent, ObjectColumn, ObjectValue,
@@ -164,26 +163,20 @@ impl<'a> FrameReader<'a> {
     fn new(scan: &'a CsvScan, options: &'a ReadOptions, wanted: &[usize], max_rows: usize) -> Self {
         let max_rows = max_rows.min(usize::try_from(scan.schema.rows).unwrap_or(usize::MAX));
         let data = |&index: &usize| {
-            let scanned = scan.columns.get(index)?;
             let column = scan.schema.columns.get(index)?;
             // Reserves the final size, because a growing vector temporarily takes twice its size.
-            let data = match (scanned.joined, column.kind) {
-                (
-                    JoinedType::Object | JoinedType::ObjectOfIntegers | JoinedType::ObjectOfFloats,
-                    _,
-                ) => ColumnData::Object(ObjectColumn::with_capacity(max_rows)),
-                (
-                    _,
-                    ColumnType::Int64 | ColumnType::Int32 | ColumnType::Int16 | ColumnType::Int8,
-                ) => ColumnData::Int64(PackedNumbers::with_capacity(max_rows)),
-                (_, ColumnType::UInt64) => ColumnData::UInt64(Vec::with_capacity(max_rows)),
-                (_, ColumnType::Float64 | ColumnType::Float32) => {
+            let data = match column.kind {
+                ColumnType::Int64 | ColumnType::Int32 | ColumnType::Int16 | ColumnType::Int8 => {
+                    ColumnData::Int64(PackedNumbers::with_capacity(max_rows))
+                }
+                ColumnType::UInt64 => ColumnData::UInt64(Vec::with_capacity(max_rows)),
+                ColumnType::Float64 | ColumnType::Float32 => {
                     ColumnData::Float64(PackedNumbers::with_capacity(max_rows))
                 }
-                (_, ColumnType::Bool) if !column.nullable => {
+                ColumnType::Bool if !column.nullable => {
                     ColumnData::Bool(Vec::with_capacity(max_rows))
                 }
-                (_, ColumnType::Bool | ColumnType::Text | ColumnType::Json) => {
+                ColumnType::Bool | ColumnType::Text | ColumnType::Json => {
                     ColumnData::Object(ObjectColumn::with_capacity(max_rows))
                 }
             };

@@ -1,7 +1,7 @@
 //! Parses decimals as doubles with either of pandas' two algorithms.
 
 use crate::pandas::FloatParser;
-use crate::pandas::numbers::integers::{is_space, skip_spaces};
+use crate::pandas::numbers::integers::{is_space, skip_spaces, take_sign};
 use crate::pandas::numbers::words::parse_infinity;
 
 /// Parses a cell as a double. Returns `None` if pandas rejects it, for example because of overflow.
@@ -25,14 +25,6 @@ struct Decimal<'a> {
 fn take_digits(text: &[u8]) -> (&[u8], &[u8]) {
     let count = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
     text.split_at(count)
-}
-
-fn take_sign(text: &[u8]) -> (bool, &[u8]) {
-    match text {
-        [b'-', rest @ ..] => (true, rest),
-        [b'+', rest @ ..] => (false, rest),
-        rest => (false, rest),
-    }
 }
 
 impl<'a> Decimal<'a> {

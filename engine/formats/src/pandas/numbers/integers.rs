@@ -24,6 +24,15 @@ pub(crate) fn skip_spaces(cell: &[u8]) -> &[u8] {
     cell.get(skip..).unwrap_or_default()
 }
 
+/// Removes a leading sign. Returns whether it is a minus, and the rest.
+pub(crate) fn take_sign(text: &[u8]) -> (bool, &[u8]) {
+    match text {
+        [b'-', rest @ ..] => (true, rest),
+        [b'+', rest @ ..] => (false, rest),
+        rest => (false, rest),
+    }
+}
+
 /// Parses the digits at the beginning of `text`. Returns their value (`None` if it exceeds `u64`) and the text after
 /// them. Returns an error if there are no digits.
 fn digits(text: &[u8]) -> Result<(Option<u64>, &[u8]), ()> {
@@ -51,12 +60,7 @@ fn digits(text: &[u8]) -> Result<(Option<u64>, &[u8]), ()> {
 
 /// Parses a cell as `int64`.
 pub(crate) fn parse_i64(cell: &[u8]) -> Integer<i64> {
-    let text = skip_spaces(cell);
-    let (negative, text) = match text {
-        [b'-', rest @ ..] => (true, rest),
-        [b'+', rest @ ..] => (false, rest),
-        rest => (false, rest),
-    };
+    let (negative, text) = take_sign(skip_spaces(cell));
     let Ok((magnitude, rest)) = digits(text) else {
         return Integer::Invalid;
     };

@@ -59,13 +59,13 @@ pub(crate) fn is_canonical_f64(cell: &[u8], value: f64) -> bool {
 
 /// Converts the digits of `value` from any format (`0.00001`, `1e+16`, `1.5e-7`) to Python's.
 fn push_digits(out: &mut Vec<u8>, text: &[u8], value: f64) {
-    let (negative, text) = match text {
-        [b'-', rest @ ..] => (true, rest),
-        rest => (false, rest),
+    let text = match text {
+        [b'-', rest @ ..] => {
+            out.push(b'-');
+            rest
+        }
+        rest => rest,
     };
-    if negative {
-        out.push(b'-');
-    }
     let (mantissa, exponent) = match text.iter().position(|byte| *byte == b'e') {
         Some(at) => (&text[..at], parse_exponent(&text[at + 1..])),
         None => (text, 0),
@@ -118,31 +118,15 @@ fn push_digits(out: &mut Vec<u8>, text: &[u8], value: f64) {
             out.push(b'.');
             out.extend_from_slice(others);
         }
-        push_exponent(out, exponent);
+        // Writing to a vector cannot fail.
+        let sign = if exponent < 0 { '-' } else { '+' };
+        let _ = write!(out, "e{sign}{:02}", exponent.unsigned_abs());
     }
 }
 
-/// Appends `e`, the sign and at least two digits.
-fn push_exponent(out: &mut Vec<u8>, exponent: i32) {
-    // Writing to a vector cannot fail.
-    let _ = write!(
-        out,
-        "e{}{:02}",
-        if exponent < 0 { '-' } else { '+' },
-        exponent.unsigned_abs()
-    );
-}
-
 fn parse_exponent(text: &[u8]) -> i32 {
-    let (negative, digits) = match text {
-        [b'-', rest @ ..] => (true, rest),
-        [b'+', rest @ ..] => (false, rest),
-        rest => (false, rest),
-    };
-    let value = digits
-        .iter()
-        .fold(0, |n, digit| n * 10 + i32::from(digit - b'0'));
-    if negative { -value } else { value }
+    let text = std::str::from_utf8(text).unwrap_or_default();
+    text.parse().unwrap_or(0)
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! Recognizes cells with a special meaning: missing values, booleans, infinities.
 
+use crate::pandas::numbers::integers::take_sign;
+
 /// Whether `read_csv` treats a cell as missing. The spelling must be exact; quotes do not matter.
 #[inline]
 pub(crate) fn is_missing(cell: &[u8]) -> bool {
@@ -45,10 +47,11 @@ pub(crate) fn parse_bool(cell: &[u8]) -> Option<bool> {
 
 /// Parses `inf` and `infinity` in any case, with an optional sign and without spaces.
 pub(crate) fn parse_infinity(cell: &[u8]) -> Option<f64> {
-    let (value, text) = match cell {
-        [b'-', text @ ..] => (f64::NEG_INFINITY, text),
-        [b'+', text @ ..] => (f64::INFINITY, text),
-        text => (f64::INFINITY, text),
+    let (negative, text) = take_sign(cell);
+    let value = if negative {
+        f64::NEG_INFINITY
+    } else {
+        f64::INFINITY
     };
     (text.eq_ignore_ascii_case(b"inf") || text.eq_ignore_ascii_case(b"infinity")).then_some(value)
 }

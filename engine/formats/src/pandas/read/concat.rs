@@ -2,14 +2,9 @@
 
 use std::io::{Read, Write};
 
-use crate::pandas::read::rows::{RawRow, RowReader, RowSink};
+use crate::pandas::read::normalise::RowPrinter;
 use crate::pandas::types::join::JoinedType;
-use crate::pandas::types::value::value;
-use crate::pandas::write::quote::push_minimal;
-use crate::pandas::{ColumnSchema, ColumnType, CsvError, CsvScan, FloatParser, ReadOptions};
-
-/// Approximate number of bytes that are buffered before they are written.
-const CHUNK_BYTES: usize = 1 << 18;
+use crate::pandas::{ColumnSchema, ColumnType, CsvError, CsvScan, ReadOptions};
 
 /// Selected columns of several files, with their common types.
 #[derive(Debug, Clone)]
@@ -104,24 +99,9 @@ impl Concatenation {
                 found: 0,
             });
         };
-        let mut rows = RowReader::new(options);
-        let mut sink = Printer {
-            first,
-            indices,
-            scan,
-            parser: options.floats,
-            text: Vec::with_capacity(CHUNK_BYTES + 4096),
-            out,
-        };
-        rows.read(raw, &mut sink, |_| false)?;
-        if rows.rows() != scan.schema.rows {
-            return Err(CsvError::Changed {
-                expected: scan.schema.rows,
-                found: rows.rows(),
-            });
-        }
-        sink.out.write_all(&sink.text)?;
-        Ok(())
+        RowPrinter::new(Some(first), indices, scan, options, out)
+            .print(raw, options)
+            .map(drop)
     }
 }
 
@@ -184,43 +164,5 @@ fn formatted_type(own: JoinedType, common: JoinedType) -> JoinedType {
         }
         (JoinedType::Int | JoinedType::UInt, JoinedType::Float) => JoinedType::Float,
         _ => own,
-    }
-}
-
-/// Formats the rows of a file.
-struct Printer<'a, W> {
-    first: &'a str,
-    /// The index of each column in the file, and the type for its values.
-    indices: Vec<(usize, JoinedType)>,
-    scan: &'a CsvScan,
-    parser: FloatParser,
-    text: Vec<u8>,
-    out: W,
-}
-
-impl<W: Write> RowSink for Printer<'_, W> {
-    fn row(&mut self, row: &RawRow<'_>) -> Result<(), CsvError> {
-        let changed = CsvError::Changed {
-            expected: self.scan.schema.rows,
-            found: row.number,
-        };
-        push_minimal(&mut self.text, self.first.as_bytes(), b',');
-        for (index, joined) in &self.indices {
-            self.text.push(b',');
-            let cell = row.content(index + self.scan.index_columns);
-            let block = self.scan.columns.get(*index);
-            let block = block.map(|column| column.block(row.number, self.scan.block_rows));
-            let formatted = block.and_then(|block| value(&cell, block, *joined, self.parser));
-            match formatted {
-                Some(value) => value.push_cell(&mut self.text),
-                None => return Err(changed),
-            }
-        }
-        self.text.push(b'\n');
-        if self.text.len() >= CHUNK_BYTES {
-            self.out.write_all(&self.text)?;
-            self.text.clear();
-        }
-        Ok(())
     }
 }

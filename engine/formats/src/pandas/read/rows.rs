@@ -90,6 +90,12 @@ impl<'a> RawRow<'a> {
         }
     }
 
+    /// Returns the contents of all fields as texts.
+    pub fn texts(&self) -> Vec<String> {
+        let text = |index| String::from_utf8_lossy(&self.content(index)).into_owned();
+        (0..self.fields.len()).map(text).collect()
+    }
+
     /// Returns the content of a field with quotes or with a NUL byte.
     #[inline(never)]
     fn unusual_content(&self, field: &Field) -> Cow<'a, [u8]> {

@@ -229,11 +229,8 @@ impl TypeScanner {
 
 impl RowSink for TypeScanner {
     fn header(&mut self, row: &RawRow<'_>) -> Result<(), CsvError> {
-        let written: Vec<String> = (0..row.fields.len())
-            .map(|i| String::from_utf8_lossy(&row.content(i)).into_owned())
-            .collect();
-        self.names = header::unique_names(written.clone());
-        self.written = written;
+        self.written = row.texts();
+        self.names = header::unique_names(self.written.clone());
         Ok(())
     }
 

@@ -60,10 +60,7 @@ struct Search<'a, F> {
 
 impl<F: Fn(ColumnType) -> bool> RowSink for Search<'_, F> {
     fn header(&mut self, row: &RawRow<'_>) -> Result<(), CsvError> {
-        let written = (0..row.fields.len())
-            .map(|i| String::from_utf8_lossy(&row.content(i)).into_owned())
-            .collect();
-        let names = header::unique_names(written);
+        let names = header::unique_names(row.texts());
         self.field = names.iter().position(|name| name == self.column);
         Ok(())
     }

@@ -195,9 +195,7 @@ impl TextTable {
         schema: Schema,
         index: RowIndex,
     ) -> Result<Self, CsvError> {
-        let bytes = Bytes::Owned(bytes);
-        let lines = Arc::new(Lines { bytes, index });
-        Self { schema, lines }.validate()
+        Self::with_index(Bytes::Owned(bytes), schema, index)
     }
 
     fn new(bytes: Bytes, schema: Schema) -> Result<Self, CsvError> {
