@@ -89,11 +89,6 @@ impl<R: ReadAt> ByteSection<R> {
         }
     }
 
-    /// Returns the underlying source.
-    pub fn into_base(self) -> R {
-        self.base
-    }
-
     /// Length in bytes.
     pub fn len(&self) -> u64 {
         self.range.end.saturating_sub(self.range.start)

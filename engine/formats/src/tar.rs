@@ -166,18 +166,11 @@ fn read_all(
     budget: &ArchiveBudget,
     visit: &mut impl FnMut(&str, MemberKind, Option<u64>, &mut dyn Read) -> io::Result<()>,
 ) -> Result<(), TarError> {
-    read_plain(&mut input, budget, visit)?;
-    let rest = io::copy(&mut input, &mut io::sink());
-    rest.map(drop).map_err(TarError::Damaged)
-}
-
-fn read_plain(
-    input: impl Read,
-    budget: &ArchiveBudget,
-    visit: &mut impl FnMut(&str, MemberKind, Option<u64>, &mut dyn Read) -> io::Result<()>,
-) -> Result<(), TarError> {
     let left = Cell::new(MAX_HEADER_BYTES);
-    let mut archive = tar::Archive::new(HeaderLimiter { input, left: &left });
+    let mut archive = tar::Archive::new(HeaderLimiter {
+        input: &mut input,
+        left: &left,
+    });
     for entry in archive.entries().map_err(TarError::Damaged)? {
         let mut entry = entry.map_err(TarError::Damaged)?;
         let member = match String::from_utf8(entry.path_bytes().into_owned()) {
@@ -232,7 +225,8 @@ fn read_plain(
         visit(&path, kind, offset, &mut entry)
             .map_err(|source| TarError::Visitor { member, source })?;
     }
-    Ok(())
+    let rest = io::copy(&mut input, &mut io::sink());
+    rest.map(drop).map_err(TarError::Damaged)
 }
 
 /// Writes archives whose bytes depend only on the members: no owner, time 0, mode 0644 or 0755.
@@ -267,16 +261,16 @@ impl<W: Write> TarWriter<W> {
     pub fn add_file(&mut self, path: &str, size: u64, content: impl Read) -> Result<(), TarError> {
         let path = safe(path)?;
         let mut header = header(tar::EntryType::Regular, size, 0o644);
-        let mut content = LimitedReader {
-            inner: content,
-            left: size,
-        };
+        let mut content = content.take(size);
         self.inner
             .append_data(&mut header, path, &mut content)
             .map_err(TarError::Write)?;
         let mut extra = [0];
-        let more = content.inner.read(&mut extra).map_err(TarError::Write)?;
-        if content.left > 0 || more > 0 {
+        let more = content
+            .get_mut()
+            .read(&mut extra)
+            .map_err(TarError::Write)?;
+        if content.limit() > 0 || more > 0 {
             let reason = format!("the content does not have the declared length of {size} bytes");
             return Err(TarError::Write(io::Error::new(
                 io::ErrorKind::InvalidInput,
@@ -292,20 +286,6 @@ impl<W: Write> TarWriter<W> {
     /// [`TarError::Write`] if writing fails.
     pub fn finish(self) -> Result<W, TarError> {
         self.inner.into_inner().map_err(TarError::Write)
-    }
-}
-
-/// Reads at most `left` bytes.
-struct LimitedReader<R> {
-    inner: R,
-    left: u64,
-}
-
-impl<R: Read> Read for LimitedReader<R> {
-    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
-        let count = Read::by_ref(&mut self.inner).take(self.left).read(buf)?;
-        self.left -= count as u64;
-        Ok(count)
     }
 }
 

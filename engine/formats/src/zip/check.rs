@@ -5,10 +5,8 @@ use std::io::{self, Read};
 use super::directory::{ZipDirectory, ZipMember};
 use super::entry::{EntryKind, ZipEntry, ZipMethod};
 use super::error::ZipError;
+use super::local::LOCAL_HEADER_BYTES;
 use crate::read_at::ReadAt;
-
-/// Length in bytes of a local header without its name and extra fields.
-const LOCAL_HEADER_BYTES: u64 = 30;
 
 /// Maximum compression ratio of deflate, which encodes 258 bytes in at least 2 bits.
 const MAX_DEFLATE_RATIO: u64 = 1032;
@@ -199,7 +197,7 @@ pub(super) fn overlaps(entries: &mut ZipDirectory, directory: u64) -> Result<(),
         };
         let offset = entry.header_offset;
         let end = offset
-            .saturating_add(LOCAL_HEADER_BYTES)
+            .saturating_add(LOCAL_HEADER_BYTES as u64)
             .saturating_add(entry.compressed_size);
         if end > next {
             return Err(ZipError::Overlap {

@@ -5,12 +5,11 @@ use flate2::{Decompress, FlushDecompress, Status};
 
 use super::entry::{ZipEntry, ZipMethod};
 use super::error::ZipError;
+use super::local::LOCAL_HEADER_BYTES;
 use crate::read_at::ReadAt;
 
 /// Number of bytes reserved for the extra fields of a local header.
 const USUAL_EXTRA_BYTES: usize = 64;
-/// Length in bytes of a local header without its name and extra fields.
-const LOCAL_HEADER_BYTES: usize = 30;
 
 /// Reads entire members. Its buffers and its decoder are reused for the next member.
 #[derive(Debug)]

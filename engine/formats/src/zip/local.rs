@@ -10,7 +10,7 @@ use crate::read_at::ReadAt;
 use prep_failure::Quoted;
 
 /// Length in bytes of a local header without its name and extra fields.
-const LOCAL_HEADER_BYTES: usize = 30;
+pub(super) const LOCAL_HEADER_BYTES: usize = 30;
 /// Flag: sizes and CRC follow the data, and are zero in the header.
 const DATA_DESCRIPTOR: u16 = 1 << 3;
 /// Flag: the name is UTF-8.

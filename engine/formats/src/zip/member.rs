@@ -34,9 +34,8 @@ impl ZipEntry {
 
 impl<'a, R: ReadAt> MemberReader<'a, R> {
     fn new(entry: Cow<'a, ZipEntry>, base: R) -> Result<Self, ZipError> {
-        let section = ByteSection::new(base, 0..u64::MAX);
-        let range = entry.locate(&section)?;
-        let section = ByteSection::new(section.into_base(), range);
+        let range = entry.locate(&base)?;
+        let section = ByteSection::new(base, range);
         let content = match entry.method {
             ZipMethod::Stored => Content::Stored(section),
             ZipMethod::Deflate => {
