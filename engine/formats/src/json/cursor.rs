@@ -4,8 +4,8 @@ use std::io::{self, Read};
 
 use super::parse::{ParseOptions, parse_at};
 use super::scan::Scan;
-use super::{JsonError, JsonErrorKind, JsonGrammar, JsonString, JsonValue, NestedValues, Position};
-use crate::limits::{DecodingLimits, Limit};
+use super::{JsonError, JsonErrorKind, JsonString, JsonValue, Position};
+use crate::limits::Limit;
 
 /// Size in bytes of the chunks in which the input is read.
 const CHUNK_BYTES: usize = 256 * 1024;
@@ -21,7 +21,7 @@ pub(super) struct Cursor<R> {
     position: Position,
     /// Total size in bytes of the keys that callers keep.
     kept: u64,
-    options: ParseOptions,
+    pub options: ParseOptions,
     at_end: bool,
 }
 
@@ -38,11 +38,6 @@ impl<R: Read> Cursor<R> {
         }
     }
 
-    /// Limits the memory of an element.
-    pub fn set_limits(&mut self, limits: &DecodingLimits) {
-        self.options.limits = *limits;
-    }
-
     /// Counts a key that the caller keeps in order to detect repeated keys.
     pub fn keep(&mut self, key: &JsonString) -> Result<(), JsonError> {
         self.kept += (size_of::<JsonString>() + key.as_wtf8().len()) as u64;
@@ -52,16 +47,6 @@ impl<R: Read> Cursor<R> {
     fn check(&self, bytes: u64) -> Result<(), JsonError> {
         let checked = self.options.limits.check(Limit::Record, bytes);
         checked.map_err(|error| self.error(error.into()))
-    }
-
-    /// Sets the grammar of values.
-    pub fn set_grammar(&mut self, grammar: JsonGrammar) {
-        self.options.grammar = grammar;
-    }
-
-    /// Sets whether nested lists and objects are read or skipped.
-    pub fn set_nested(&mut self, nested: NestedValues) {
-        self.options.nested = nested;
     }
 
     /// Skips white space. Returns the next byte, or `None` at the end.

@@ -84,19 +84,19 @@ impl<R: Read> JsonElements<R> {
 
     /// Limits the memory of an element with `limits` instead of [`DecodingLimits::default`].
     pub fn with_limits(mut self, limits: &DecodingLimits) -> Self {
-        self.cursor.set_limits(limits);
+        self.cursor.options.limits = *limits;
         self
     }
 
     /// Reads values with `grammar` instead of Python's.
     pub fn with_grammar(mut self, grammar: JsonGrammar) -> Self {
-        self.cursor.set_grammar(grammar);
+        self.cursor.options.grammar = grammar;
         self
     }
 
     /// Sets whether lists and objects inside an element are read or skipped.
     pub fn with_nested(mut self, nested: NestedValues) -> Self {
-        self.cursor.set_nested(nested);
+        self.cursor.options.nested = nested;
         self
     }
 

@@ -17,8 +17,10 @@ pub(super) fn read(text: &[u8]) -> Result<(JsonString, usize), (JsonErrorKind, O
         match text.get(offset) {
             Some(b'"') => return Ok((JsonString::from_wtf8(&bytes), offset + 1)),
             Some(b'\\') => {
-                offset += escape(text.get(offset..).unwrap_or_default(), &mut bytes)
-                    .map_err(|kind| (kind, Some(offset)))?
+                let rest = text.get(offset..).unwrap_or_default();
+                let (decoded, length) = code_point(rest).map_err(|kind| (kind, Some(offset)))?;
+                push_code_point(&mut bytes, decoded);
+                offset += length;
             }
             Some(_) => return Err((JsonErrorKind::ControlCharacter, Some(offset))),
             None => return Err((JsonErrorKind::OpenString, None)),
@@ -53,19 +55,14 @@ pub(super) fn read_ujson(
         let rest = text.get(offset..).unwrap_or_default();
         let escape = offset;
         let failed = |kind| (kind, Some(escape));
-        let (code_point, length) = match rest.get(1) {
-            Some(b'u') => (
-                hex4(rest, 2).ok_or(failed(JsonErrorKind::InvalidEscape))?,
-                6,
-            ),
-            _ => {
-                let (code_point, length) = code_point(rest).map_err(failed)?;
-                push_code_point(&mut bytes, code_point);
-                offset += length;
-                continue;
-            }
-        };
-        offset += length;
+        if rest.get(1) != Some(&b'u') {
+            let (code_point, length) = code_point(rest).map_err(failed)?;
+            push_code_point(&mut bytes, code_point);
+            offset += length;
+            continue;
+        }
+        let code_point = hex4(rest, 2).ok_or(failed(JsonErrorKind::InvalidEscape))?;
+        offset += 6;
         match (high.take(), code_point) {
             (Some(high), 0xdc00..=0xdfff) => {
                 push_code_point(&mut bytes, pair(high, code_point));
@@ -102,13 +99,6 @@ pub(super) fn run(text: &[u8], special: impl Fn(u8) -> u8) -> usize {
     let rest = text.get(from..).unwrap_or_default();
     let within = rest.iter().position(|byte| special(*byte) != 0);
     from + within.unwrap_or(rest.len())
-}
-
-/// Decodes the escape sequence at the beginning of `text` and returns its length.
-fn escape(text: &[u8], out: &mut Vec<u8>) -> Result<usize, JsonErrorKind> {
-    let (code_point, length) = code_point(text)?;
-    push_code_point(out, code_point);
-    Ok(length)
 }
 
 /// Returns the code point of the escape sequence at the beginning of `text`, and its length.

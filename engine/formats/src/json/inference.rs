@@ -16,7 +16,7 @@ pub enum FrameFunction {
 }
 
 /// The observations of a column that determine its type.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct JsonInference {
     null: bool,
     /// NaN, or a record without this member.
@@ -30,32 +30,13 @@ pub struct JsonInference {
     above_int64: bool,
     /// The values are unchanged (pandas' `object`).
     object: bool,
-    /// Each value is accepted by Python's `float`.
-    numbers: bool,
-    /// Each value is an integer in the range of `int64`.
-    all_integers: bool,
+    /// A value that Python's `float` rejects.
+    non_number: bool,
+    /// A number that is not an integer in the range of `int64`.
+    non_integer: bool,
     text: bool,
     /// Some number is at most [`MIN_DATE_SECONDS`]. pandas then converts no value of the column to a date.
     small: bool,
-}
-
-impl Default for JsonInference {
-    fn default() -> Self {
-        Self {
-            null: false,
-            nan: false,
-            boolean: false,
-            fraction: false,
-            integer: false,
-            negative: false,
-            above_int64: false,
-            object: false,
-            numbers: true,
-            all_integers: true,
-            text: false,
-            small: false,
-        }
-    }
 }
 
 /// In columns whose name is that of a date, pandas interprets numbers above this as seconds since 1970.
@@ -85,15 +66,15 @@ impl JsonInference {
             }
             Some(JsonValue::List(_) | JsonValue::Object(_)) => self.object = true,
         }
-        if self.text && !self.numbers {
+        if self.ignores_more_texts() {
             return;
         }
         match member.map_or(Some(f64::NAN), as_number) {
             Some(value) => {
-                self.all_integers &= is_integer(value);
+                self.non_integer |= !is_integer(value);
                 self.small |= value <= MIN_DATE_SECONDS;
             }
-            None => self.numbers = false,
+            None => self.non_number = true,
         }
     }
 
@@ -114,7 +95,7 @@ impl JsonInference {
 
     /// Whether the column contains texts and is not numeric. More texts then do not change the inferred type.
     pub(super) fn ignores_more_texts(&self) -> bool {
-        self.text && !self.numbers
+        self.text && self.non_number
     }
 
     /// Whether the conversion leaves all observed values unchanged.
@@ -130,18 +111,13 @@ impl JsonInference {
     pub fn finish(&self, function: FrameFunction) -> JsonColumnType {
         let kind = self.kind();
         match function {
-            FrameFunction::ReadJson if kind == ColumnType::Text && !self.numbers => {}
+            FrameFunction::ReadJson if kind == ColumnType::Text && self.non_number => {}
             FrameFunction::ReadJson if matches!(kind, ColumnType::Text | ColumnType::Float64) => {
-                return match self.all_integers {
-                    true => JsonColumnType {
-                        kind: ColumnType::Int64,
-                        conversion: Conversion::Integer,
-                    },
-                    false => JsonColumnType {
-                        kind: ColumnType::Float64,
-                        conversion: Conversion::Double,
-                    },
+                let (kind, conversion) = match self.non_integer {
+                    true => (ColumnType::Float64, Conversion::Double),
+                    false => (ColumnType::Int64, Conversion::Integer),
                 };
+                return JsonColumnType { kind, conversion };
             }
             _ => {}
         }

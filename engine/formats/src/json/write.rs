@@ -177,7 +177,8 @@ impl<'a, W: Write> Printer<'a, W> {
                 text: text.to_string_lossy().into_owned(),
             });
         }
-        push_string(&mut self.text, text, self.options.ensure_ascii);
+        let ascii = self.options.ensure_ascii;
+        push_escaped(&mut self.text, text, |byte| special(byte, ascii));
         Ok(())
     }
 }
@@ -197,13 +198,9 @@ pub(super) fn push_float(out: &mut Vec<u8>, float: f64) {
     }
 }
 
-/// Appends `text` in quotes. With `ascii`, all characters outside the range from space to `~` are escaped, including
-/// U+007F. Otherwise only characters are escaped that JSON does not allow unescaped.
-fn push_string(out: &mut Vec<u8>, text: &JsonString, ascii: bool) {
-    push_escaped(out, text, |byte| special(byte, ascii));
-}
-
-/// Returns a nonzero value if the byte is the first byte of a character that `push_string` escapes.
+/// Returns a nonzero value if the byte is the first byte of a character that is escaped. With `ascii`, these are all
+/// characters outside the range from space to `~`, including U+007F. Otherwise they are only the characters that JSON
+/// does not allow unescaped.
 pub(super) fn special(byte: u8, ascii: bool) -> u8 {
     let required = u8::from(byte < 0x20) | u8::from(byte == b'"') | u8::from(byte == b'\\');
     required | u8::from(byte >= 0x7f) & u8::from(ascii)
