@@ -119,41 +119,37 @@ pub fn remove_variables(bytes: &[u8], unwanted: &[String]) -> Result<Option<Vec<
     while !rest.is_empty() {
         let (kind, content, after) = complete_element(rest)?;
         let raw = rest.get(..rest.len() - after.len()).unwrap_or_default();
-        match kind {
-            COMPRESSED => {
-                let mut inflated = Vec::new();
-                ZlibDecoder::new(content)
-                    .take(MAX_VARIABLE_BYTES + 1)
-                    .read_to_end(&mut inflated)?;
-                if inflated.len() as u64 > MAX_VARIABLE_BYTES {
-                    return Err(MatlabError::TooLong);
-                }
-                let (kind, matrix, _) = complete_element(&inflated)?;
-                match (kind == MATRIX).then(|| strip_fields(matrix, "", unwanted)) {
-                    None | Some(Ok(StrippedMatrix::Unchanged)) => out.extend_from_slice(raw),
-                    Some(Ok(StrippedMatrix::Removed)) => changed = true,
-                    Some(Ok(StrippedMatrix::Changed(matrix))) => {
-                        let mut packed = ZlibEncoder::new(Vec::new(), Compression::default());
-                        let mut plain = Vec::new();
-                        push_matrix(&matrix, &mut plain);
-                        packed.write_all(&plain)?;
-                        let packed = packed.finish()?;
-                        push_tag(COMPRESSED, packed.len(), &mut out);
-                        out.extend_from_slice(&packed);
-                        changed = true;
-                    }
-                    Some(Err(error)) => return Err(error),
-                }
+        let mut inflated = Vec::new();
+        let (inner_kind, matrix) = if kind == COMPRESSED {
+            ZlibDecoder::new(content)
+                .take(MAX_VARIABLE_BYTES + 1)
+                .read_to_end(&mut inflated)?;
+            if inflated.len() as u64 > MAX_VARIABLE_BYTES {
+                return Err(MatlabError::TooLong);
             }
-            MATRIX => match strip_fields(content, "", unwanted)? {
-                StrippedMatrix::Unchanged => out.extend_from_slice(raw),
-                StrippedMatrix::Removed => changed = true,
-                StrippedMatrix::Changed(matrix) => {
-                    push_matrix(&matrix, &mut out);
-                    changed = true;
-                }
-            },
-            _ => out.extend_from_slice(raw),
+            let (kind, content, _) = complete_element(&inflated)?;
+            (kind, content)
+        } else {
+            (kind, content)
+        };
+        let stripped = match inner_kind {
+            MATRIX => strip_fields(matrix, "", unwanted)?,
+            _ => StrippedMatrix::Unchanged,
+        };
+        changed |= !matches!(stripped, StrippedMatrix::Unchanged);
+        match stripped {
+            StrippedMatrix::Unchanged => out.extend_from_slice(raw),
+            StrippedMatrix::Removed => {}
+            StrippedMatrix::Changed(matrix) if kind == COMPRESSED => {
+                let mut packed = ZlibEncoder::new(Vec::new(), Compression::default());
+                let mut plain = Vec::new();
+                push_matrix(&matrix, &mut plain);
+                packed.write_all(&plain)?;
+                let packed = packed.finish()?;
+                push_tag(COMPRESSED, packed.len(), &mut out);
+                out.extend_from_slice(&packed);
+            }
+            StrippedMatrix::Changed(matrix) => push_matrix(&matrix, &mut out),
         }
         rest = after;
     }

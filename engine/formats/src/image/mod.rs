@@ -72,30 +72,21 @@ impl ImageHeader {
     pub fn read(input: impl Read) -> Result<Self, ImageError> {
         let mut bytes = Bytes { input, position: 0 };
         let first: [u8; 2] = bytes.array()?;
-        match first {
-            [0x89, b'P'] => png(&mut bytes),
-            [0xff, 0xd8] => {
-                jpeg::size(&mut bytes).and_then(|size| image_header(ImageFormat::Jpeg, size))
-            }
-            [b'G', b'I'] => gif(&mut bytes),
-            [b'B', b'M'] => bmp(&mut bytes),
-            [b'I', b'I'] | [b'M', b'M'] => tiff::size(&mut bytes, first == [b'M', b'M'])
-                .and_then(|size| image_header(ImageFormat::Tiff, size)),
-            _ => Err(bytes.not_an_image(&first)),
-        }
+        let (format, (width, height)) = match first {
+            [0x89, b'P'] => (ImageFormat::Png, png(&mut bytes)?),
+            [0xff, 0xd8] => (ImageFormat::Jpeg, jpeg::size(&mut bytes)?),
+            [b'G', b'I'] => (ImageFormat::Gif, gif(&mut bytes)?),
+            [b'B', b'M'] => (ImageFormat::Bmp, bmp(&mut bytes)?),
+            [b'I', b'I'] => (ImageFormat::Tiff, tiff::size(&mut bytes, false)?),
+            [b'M', b'M'] => (ImageFormat::Tiff, tiff::size(&mut bytes, true)?),
+            _ => return Err(bytes.not_an_image(&first)),
+        };
+        Ok(ImageHeader {
+            format,
+            width,
+            height,
+        })
     }
-}
-
-/// Combines format and size.
-fn image_header(
-    format: ImageFormat,
-    (width, height): (u32, u32),
-) -> Result<ImageHeader, ImageError> {
-    Ok(ImageHeader {
-        format,
-        width,
-        height,
-    })
 }
 
 /// A sequential reader that counts its bytes.
@@ -156,42 +147,41 @@ impl<R: Read> Bytes<R> {
     }
 }
 
-fn png<R: Read>(bytes: &mut Bytes<R>) -> Result<ImageHeader, ImageError> {
+fn png<R: Read>(bytes: &mut Bytes<R>) -> Result<(u32, u32), ImageError> {
     let rest: [u8; 14] = bytes.array()?;
     if !rest.starts_with(b"NG\r\n\x1a\n") || !rest.ends_with(b"IHDR") {
         return Err(bytes.damaged("a PNG file begins with the chunk IHDR"));
     }
     let width = u32::from_be_bytes(bytes.array()?);
     let height = u32::from_be_bytes(bytes.array()?);
-    image_header(ImageFormat::Png, (width, height))
+    Ok((width, height))
 }
 
-fn gif<R: Read>(bytes: &mut Bytes<R>) -> Result<ImageHeader, ImageError> {
+fn gif<R: Read>(bytes: &mut Bytes<R>) -> Result<(u32, u32), ImageError> {
     let rest: [u8; 4] = bytes.array()?;
     if &rest != b"F87a" && &rest != b"F89a" {
         return Err(bytes.not_an_image(b"GI"));
     }
     let width = u16::from_le_bytes(bytes.array()?);
     let height = u16::from_le_bytes(bytes.array()?);
-    image_header(ImageFormat::Gif, (width.into(), height.into()))
+    Ok((width.into(), height.into()))
 }
 
-fn bmp<R: Read>(bytes: &mut Bytes<R>) -> Result<ImageHeader, ImageError> {
+fn bmp<R: Read>(bytes: &mut Bytes<R>) -> Result<(u32, u32), ImageError> {
     bytes.skip(12)?;
     let header = u32::from_le_bytes(bytes.array()?);
-    let size = match header {
+    match header {
         12 => {
             let width = u16::from_le_bytes(bytes.array()?);
             let height = u16::from_le_bytes(bytes.array()?);
-            (width.into(), height.into())
+            Ok((width.into(), height.into()))
         }
         16.. => {
             let width = u32::from_le_bytes(bytes.array()?);
             // A negative height means that rows are stored from top to bottom.
             let height = i32::from_le_bytes(bytes.array()?);
-            (width, height.unsigned_abs())
+            Ok((width, height.unsigned_abs()))
         }
-        _ => return Err(bytes.damaged("a BMP header has at least 12 bytes")),
-    };
-    image_header(ImageFormat::Bmp, size)
+        _ => Err(bytes.damaged("a BMP header has at least 12 bytes")),
+    }
 }

@@ -19,25 +19,17 @@ pub(super) fn size<R: Read>(
         42 => false,
         43 => true,
         _ => {
-            return Err(numbers
-                .bytes
-                .damaged("a TIFF file has the number 42 or 43 here"));
+            return Err(numbers.damaged("a TIFF file has the number 42 or 43 here"));
         }
     };
     if is_big && (numbers.read_integer(2)? != 8 || numbers.read_integer(2)? != 0) {
-        return Err(numbers
-            .bytes
-            .damaged("offsets of a BigTIFF file have 8 bytes"));
+        return Err(numbers.damaged("offsets of a BigTIFF file have 8 bytes"));
     }
     // Size in bytes of offsets and of the count of values. The number of directory entries has a different size.
     let wide = if is_big { 8 } else { 4 };
     let directory = numbers.read_integer(wide)?;
     let gap = directory.checked_sub(numbers.bytes.position);
-    let gap = gap.ok_or_else(|| {
-        numbers
-            .bytes
-            .damaged("the directory begins inside the header")
-    })?;
+    let gap = gap.ok_or_else(|| numbers.damaged("the directory begins inside the header"))?;
     numbers.bytes.skip(gap)?;
     let entries = numbers.read_integer(if is_big { 8 } else { 2 })?;
     let (mut width, mut height) = (None, None);
@@ -53,18 +45,17 @@ pub(super) fn size<R: Read>(
                 (4, 1) => 4,
                 (16, 1) if is_big => 8,
                 _ => {
-                    return Err(numbers
-                        .bytes
-                        .damaged("the size of the image is not an integer"));
+                    return Err(numbers.damaged("the size of the image is not an integer"));
                 }
             };
             let value = u32::try_from(numbers.read_integer(size)?)
-                .map_err(|_| numbers.bytes.damaged("the image is too large"))?;
-            *(if tag == WIDTH {
+                .map_err(|_| numbers.damaged("the image is too large"))?;
+            let side = if tag == WIDTH {
                 &mut width
             } else {
                 &mut height
-            }) = Some(value);
+            };
+            *side = Some(value);
         }
         if let (Some(width), Some(height)) = (width, height) {
             return Ok((width, height));
@@ -72,9 +63,7 @@ pub(super) fn size<R: Read>(
         let read = numbers.bytes.position - start;
         numbers.bytes.skip(wide as u64 - read)?;
     }
-    Err(numbers
-        .bytes
-        .damaged("the directory does not contain the size of the image"))
+    Err(numbers.damaged("the directory does not contain the size of the image"))
 }
 
 /// Reads integers in the byte order of the file.
@@ -84,6 +73,10 @@ struct Numbers<'a, R> {
 }
 
 impl<R: Read> Numbers<'_, R> {
+    fn damaged(&self, reason: &'static str) -> ImageError {
+        self.bytes.damaged(reason)
+    }
+
     /// Reads an integer of `size` bytes, at most 8.
     fn read_integer(&mut self, size: usize) -> Result<u64, ImageError> {
         let mut number = 0;

@@ -136,16 +136,7 @@ impl NpyHeader {
     /// # Errors
     /// [`NpyError::BadHeader`] if the header is too long for version 1.0.
     pub fn to_bytes(&self) -> Result<Vec<u8>, NpyError> {
-        let shape = match self.shape.as_slice() {
-            [single] => format!("({single},)"),
-            many => format!(
-                "({})",
-                many.iter()
-                    .map(u64::to_string)
-                    .collect::<Vec<_>>()
-                    .join(", ")
-            ),
-        };
+        let shape = self.shape_text();
         let order = if self.fortran_order { "True" } else { "False" };
         let mut text = format!(
             "{{'descr': '{}', 'fortran_order': {order}, 'shape': {shape}, }}",

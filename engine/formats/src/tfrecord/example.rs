@@ -112,10 +112,9 @@ fn feature(message: &[u8], offset: usize) -> Result<Option<Feature>, TfRecordErr
         let before = found.take();
         found = match number {
             1 => {
-                let mut list = if let Some(Feature::Bytes(list)) = before {
-                    list
-                } else {
-                    Vec::new()
+                let mut list = match before {
+                    Some(Feature::Bytes(list)) => list,
+                    _ => Vec::new(),
                 };
                 for_each_message(bytes, offset, |value, _| {
                     list.push(value.to_vec());
@@ -124,19 +123,17 @@ fn feature(message: &[u8], offset: usize) -> Result<Option<Feature>, TfRecordErr
                 Some(Feature::Bytes(list))
             }
             2 => {
-                let mut list = if let Some(Feature::Floats(list)) = before {
-                    list
-                } else {
-                    Vec::new()
+                let mut list = match before {
+                    Some(Feature::Floats(list)) => list,
+                    _ => Vec::new(),
                 };
                 floats(bytes, offset, &mut list)?;
                 Some(Feature::Floats(list))
             }
             3 => {
-                let mut list = if let Some(Feature::Ints(list)) = before {
-                    list
-                } else {
-                    Vec::new()
+                let mut list = match before {
+                    Some(Feature::Ints(list)) => list,
+                    _ => Vec::new(),
                 };
                 ints(bytes, offset, &mut list)?;
                 Some(Feature::Ints(list))
