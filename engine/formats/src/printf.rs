@@ -185,7 +185,7 @@ impl Conversion {
     /// Formats a value and appends it to `out`.
     fn push(&self, value: PrintfArgument<'_>, out: &mut String) -> Result<(), PrintfError> {
         if self.letter == 's' {
-            let text = self.text(value);
+            let text = Self::text(value);
             let end = self
                 .precision
                 .and_then(|precision| text.char_indices().nth(precision));
@@ -239,15 +239,10 @@ impl Conversion {
     }
 
     /// The text of a value for `%s`; a double as in Python's `str`.
-    fn text(&self, value: PrintfArgument<'_>) -> String {
+    fn text(value: PrintfArgument<'_>) -> String {
         match value {
             PrintfArgument::Integer(value) => value.to_string(),
-            PrintfArgument::Number(value) if value.is_nan() => "nan".to_owned(),
-            PrintfArgument::Number(value) => {
-                let mut text = Vec::new();
-                crate::pandas::push_f64(&mut text, value);
-                String::from_utf8(text).unwrap_or_default()
-            }
+            PrintfArgument::Number(value) => crate::python::python_repr(value),
             PrintfArgument::Text(text) => text.to_owned(),
         }
     }

@@ -1,4 +1,4 @@
-//! Parses numbers and recognizes spaces as Python does.
+//! Parses and formats numbers, and recognizes spaces, as Python does.
 
 /// Code points of the digit zero in all scripts (Unicode 14, category Nd). The digits 1 to 9 follow each zero.
 const ZERO_CODE_POINTS: &[u32] = &[
@@ -41,6 +41,17 @@ pub fn python_float(text: &str) -> Option<f64> {
     } else {
         None
     }
+}
+
+/// Formats a double like Python's `repr`, with the fewest digits that parse to the same double: `1.0`, `1e-05`,
+/// `1e+16`, `inf`, `nan`.
+pub fn python_repr(value: f64) -> String {
+    if value.is_nan() {
+        return "nan".to_owned();
+    }
+    let mut text = Vec::new();
+    crate::pandas::push_f64(&mut text, value);
+    String::from_utf8(text).unwrap_or_default()
 }
 
 /// Removes the spaces around a number that `float` and `int` ignore.

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io;
 
-use prep_formats::pandas::{FileContent, ReadOptions};
+use prep_formats::pandas::{FileContent, Frame, ReadOptions};
 use serde_json::Value;
 
 use crate::metrics::{Direction, MetricKind};
@@ -12,7 +12,6 @@ use crate::rules::{RowPolicy, same_rows};
 use crate::spec::error::GradeSpecErrors;
 use crate::spec::{self, GradeSpec, SpecRule};
 use crate::table::answers::{self, AnswersError};
-use crate::table::frame::Frame;
 use crate::table::lazy::LazySubmission;
 use crate::table::pair::Pair;
 use crate::table::submission;

@@ -43,7 +43,6 @@ pub mod table;
 mod grader;
 mod refusal;
 mod shapes;
-mod words;
 
 pub use grader::{GradeOutcome, Grader};
 pub use refusal::{Refusal, RefusalKind};

@@ -7,7 +7,7 @@ use super::{Direction, Metric, MetricKind, Score, parse};
 use crate::refusal::Refusal;
 use crate::spec::definition::{Definition, Parameter, ParameterKind};
 use crate::table::pair::Pair;
-use crate::table::target::{LABELS_AS, Labels, LabelsAs, TargetKind};
+use crate::table::target::{LABELS_AS, Labels, LabelsAs};
 
 pub(super) const KIND: MetricKind = MetricKind {
     definition: Definition {
@@ -21,15 +21,14 @@ pub(super) const KIND: MetricKind = MetricKind {
         shorthand: Some("column"),
         parameters: &[
             COLUMN,
-            Parameter {
-                name: "labels_as",
-                kind: ParameterKind::Choice(LABELS_AS),
-                required: false,
-                doc: "`list`: like NumPy's conversion of a list, where one text makes all labels text; `text`: all \
+            Parameter::optional(
+                "labels_as",
+                ParameterKind::Choice(LABELS_AS),
+                "`list`: like NumPy's conversion of a list, where one text makes all labels text; `text`: all \
                       labels are converted to text, and a missing label is `nan`; `integer`: each label is converted \
                       with Python's `int`; `first_integer`: an integer, or the first word of a text converted with \
                       `int`.",
-            },
+            ),
         ],
     },
     direction: Direction::HigherIsBetter,
@@ -63,7 +62,7 @@ pub(super) fn fraction_correct(
         (Labels::Text(a), Labels::Text(b)) => equal_count(a, b),
         // NumPy converts a list that contains texts to an array of text, so both arrays of labels can be compared.
         (Labels::Integers(_), Labels::Text(_)) if labels_as == LabelsAs::List => 0,
-        _ if truth.kind() == TargetKind::Binary && labels.kind() == TargetKind::Binary => {
+        _ if truth.is_binary() && labels.is_binary() => {
             return Err(both.mixed());
         }
         _ => 0,

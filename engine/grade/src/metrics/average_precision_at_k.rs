@@ -24,7 +24,7 @@ pub(super) const KIND: MetricKind = MetricKind {
         source: "github.com/benhamner/Metrics, average_precision.py",
         shorthand: None,
         parameters: &[
-            Parameter::required("column", ParameterKind::Column, "The column of guesses."),
+            Parameter::column("column", "The column of guesses."),
             Parameter::required(
                 "k",
                 ParameterKind::Integer,

@@ -2,11 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use serde::Deserialize;
-use serde::de::Error;
-use serde_json::Value;
+use serde::{Deserialize, Deserializer};
 
-use super::{Direction, Metric, MetricKind, Score};
+use super::{Direction, Metric, MetricKind, Score, parse};
 use crate::python::numeric::{mean, sum};
 use crate::python::python_sort::{max, min, sort_descending};
 use crate::refusal::{Refusal, RefusalKind};
@@ -29,11 +27,7 @@ pub(super) const KIND: MetricKind = MetricKind {
         source: "sklearn.metrics.average_precision_score; PASCAL VOC 2010",
         shorthand: None,
         parameters: &[
-            Parameter::required(
-                "column",
-                ParameterKind::Column,
-                "The column of boxes, in both tables.",
-            ),
+            Parameter::column("column", "The column of boxes, in both tables."),
             FIELDS,
             SEPARATED_BY,
             Parameter::required(
@@ -44,7 +38,7 @@ pub(super) const KIND: MetricKind = MetricKind {
         ],
     },
     direction: Direction::HigherIsBetter,
-    parse: read,
+    parse: parse::<AveragePrecisionOfBoxes>,
 };
 
 const NUMBERS: [&str; 5] = ["confidence", "x_min", "y_min", "x_max", "y_max"];
@@ -53,45 +47,33 @@ type Box = Labelled<5>;
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Parameters {
+struct AveragePrecisionOfBoxes {
     column: String,
-    fields: Vec<String>,
+    #[serde(rename = "fields", deserialize_with = "layout")]
+    layout: Layout<5>,
     #[serde(default)]
     separated_by: SeparatedBy,
     threshold: f64,
 }
 
-#[derive(Debug)]
-struct AveragePrecisionOfBoxes {
-    column: String,
-    layout: Layout<5>,
-    threshold: f64,
-}
-
-fn read(value: Value) -> Result<std::boxed::Box<dyn Metric>, serde_json::Error> {
-    let written: Parameters = serde_json::from_value(value)?;
-    let layout = Layout::new(&written.fields, NUMBERS, written.separated_by);
-    Ok(std::boxed::Box::new(AveragePrecisionOfBoxes {
-        column: written.column,
-        layout: layout.map_err(serde_json::Error::custom)?,
-        threshold: written.threshold,
-    }))
+fn layout<'de, D: Deserializer<'de>>(fields: D) -> Result<Layout<5>, D::Error> {
+    Layout::parse(fields, NUMBERS)
 }
 
 impl Metric for AveragePrecisionOfBoxes {
     fn score(&self, pair: &Pair<'_>) -> Result<Score, Refusal> {
         let (answers, submission) = pair.cells(&self.column)?;
-        let truth = self.layout.read(&answers)?;
-        let mut predicted = self.layout.read(&submission)?;
+        let truth = self.layout.read(&answers, self.separated_by)?;
+        let mut predicted = self.layout.read(&submission, self.separated_by)?;
         let labels: BTreeSet<&str> = truth.iter().flatten().map(|truth| &*truth.label).collect();
         let mut precisions = Vec::new();
         for label in labels {
             let mut outcomes = Vec::new();
             for (position, (predicted, truth)) in predicted.iter_mut().zip(&truth).enumerate() {
-                sort_descending(predicted, confidence);
+                sort_descending(predicted, Box::confidence);
                 let wrong = predicted
                     .iter()
-                    .find(|one| one.label == label && !confidence(one).is_finite());
+                    .find(|one| one.label == label && !one.confidence().is_finite());
                 if wrong.is_some() {
                     let expected = "finite confidences";
                     return Err(submission.refuse(RefusalKind::Range, position, expected));
@@ -138,7 +120,7 @@ impl AveragePrecisionOfBoxes {
             }
             outcomes.push(ScoredBox {
                 positive: best.is_some(),
-                confidence: confidence(one),
+                confidence: one.confidence(),
             });
             if let Some((index, _)) = best {
                 free.remove(index);
@@ -156,11 +138,6 @@ impl AveragePrecisionOfBoxes {
             });
         }
     }
-}
-
-fn confidence(one: &Box) -> f64 {
-    let [confidence, ..] = one.numbers;
-    confidence
 }
 
 /// Returns the intersection over union; 0 if the union has no area.

@@ -2,16 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use serde::Deserialize;
-use serde::de::Error;
-use serde_json::Value;
+use serde::{Deserialize, Deserializer};
 
-use super::{Direction, Metric, MetricKind, Score};
+use super::{Direction, Metric, MetricKind, Score, parse};
 use crate::python::numeric::{mean, sum};
 use crate::python::python_sort::sort_descending;
 use crate::refusal::{Refusal, RefusalKind};
 use crate::shapes::box_3d::{Box3d, iou};
 use crate::shapes::boxes::{FIELDS, Labelled, Layout, SEPARATED_BY, SeparatedBy};
+use crate::shapes::coco::interpolate;
 use crate::spec::definition::{Definition, Parameter, ParameterKind};
 use crate::table::pair::{GradedColumn, Pair};
 
@@ -32,11 +31,7 @@ pub(super) const KIND: MetricKind = MetricKind {
         source: "nuScenes devkit (Lyft's), mAP_evaluation.py",
         shorthand: None,
         parameters: &[
-            Parameter::required(
-                "column",
-                ParameterKind::Column,
-                "The column of boxes, in both tables.",
-            ),
+            Parameter::column("column", "The column of boxes, in both tables."),
             FIELDS,
             SEPARATED_BY,
             Parameter::required(
@@ -47,7 +42,7 @@ pub(super) const KIND: MetricKind = MetricKind {
         ],
     },
     direction: Direction::HigherIsBetter,
-    parse: read,
+    parse: parse::<AveragePrecisionOfBoxes3d>,
 };
 
 const NUMBERS: [&str; 8] = [
@@ -65,36 +60,24 @@ type Written3d = Labelled<8>;
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Parameters {
+struct AveragePrecisionOfBoxes3d {
     column: String,
-    fields: Vec<String>,
+    #[serde(rename = "fields", deserialize_with = "layout")]
+    layout: Layout<8>,
     #[serde(default)]
     separated_by: SeparatedBy,
     thresholds: Vec<f64>,
 }
 
-#[derive(Debug)]
-struct AveragePrecisionOfBoxes3d {
-    column: String,
-    layout: Layout<8>,
-    thresholds: Vec<f64>,
-}
-
-fn read(value: Value) -> Result<Box<dyn Metric>, serde_json::Error> {
-    let written: Parameters = serde_json::from_value(value)?;
-    let layout = Layout::new(&written.fields, NUMBERS, written.separated_by);
-    Ok(Box::new(AveragePrecisionOfBoxes3d {
-        column: written.column,
-        layout: layout.map_err(serde_json::Error::custom)?,
-        thresholds: written.thresholds,
-    }))
+fn layout<'de, D: Deserializer<'de>>(fields: D) -> Result<Layout<8>, D::Error> {
+    Layout::parse(fields, NUMBERS)
 }
 
 impl Metric for AveragePrecisionOfBoxes3d {
     fn score(&self, pair: &Pair<'_>) -> Result<Score, Refusal> {
         let (answers, submission) = pair.cells(&self.column)?;
-        let truth = self.layout.read(&answers)?;
-        let predicted = self.layout.read(&submission)?;
+        let truth = self.layout.read(&answers, self.separated_by)?;
+        let predicted = self.layout.read(&submission, self.separated_by)?;
         let mut scores = Vec::new();
         for (position, (truth, predicted)) in truth.iter().zip(predicted).enumerate() {
             check_yaws(&submission, position, &predicted)?;
@@ -103,7 +86,7 @@ impl Metric for AveragePrecisionOfBoxes3d {
             for label in labels {
                 let mut predicted: Vec<&Written3d> =
                     predicted.iter().filter(|one| one.label == label).collect();
-                sort_descending(&mut predicted, |one| confidence(one));
+                sort_descending(&mut predicted, |one| one.confidence());
                 let predicted = parse_boxes(&submission, position, &predicted)?;
                 let truth: Vec<&Written3d> =
                     truth.iter().filter(|one| one.label == label).collect();
@@ -121,11 +104,6 @@ impl Metric for AveragePrecisionOfBoxes3d {
         }
         Ok(Score::numpy(mean(&scores)))
     }
-}
-
-fn confidence(one: &Written3d) -> f64 {
-    let [confidence, ..] = one.numbers;
-    confidence
 }
 
 /// Rejects boxes with an infinite yaw, even if their label is ignored, because Python raises an error for the cosine of
@@ -193,11 +171,7 @@ fn average_precision(positives: usize, matches: &[(usize, f64)], threshold: f64)
         points.push((hits / positives as f64, hits / count));
     }
     points.push((1.0, 0.0));
-    let mut highest: f64 = 0.0;
-    for point in points.iter_mut().rev() {
-        highest = highest.max(point.1);
-        point.1 = highest;
-    }
+    interpolate(&mut points);
     let steps: Vec<f64> = points
         .windows(2)
         .filter_map(|pair| match pair {

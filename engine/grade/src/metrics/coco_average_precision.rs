@@ -2,16 +2,15 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use serde::Deserialize;
 use serde::de::Error;
-use serde_json::Value;
+use serde::{Deserialize, Deserializer};
 
-use super::{Direction, Metric, MetricKind, Score};
-use crate::python::numeric::mean;
+use super::{Direction, Metric, MetricKind, Score, parse};
+use crate::python::numeric::{mean, python_float};
 use crate::refusal::{Refusal, RefusalKind};
 use crate::shapes::boxes::{FIELDS, Layout, SEPARATED_BY, SeparatedBy};
-use crate::shapes::coco::{CocoBox, Image, Rules, average_precision};
-use crate::spec::definition::{Definition, Parameter, ParameterKind};
+use crate::shapes::coco::{CocoBox, Image, average_precision};
+use crate::spec::definition::{Definition, Parameter, ParameterKind, one};
 use crate::table::key::key;
 use crate::table::numbers::number;
 use crate::table::pair::{GradedColumn, Pair};
@@ -33,26 +32,14 @@ pub(super) const KIND: MetricKind = MetricKind {
         source: "pycocotools 2.0, COCOeval",
         shorthand: None,
         parameters: &[
-            Parameter::required(
-                "image",
-                ParameterKind::Column,
-                "The image's identifier, in both tables.",
-            ),
-            Parameter::required(
-                "label",
-                ParameterKind::Column,
-                "The answers' column of labels.",
-            ),
+            Parameter::column("image", "The image's identifier, in both tables."),
+            Parameter::column("label", "The answers' column of labels."),
             Parameter::required(
                 "box",
                 ParameterKind::Texts,
                 "The answers' columns of x, y, width and height.",
             ),
-            Parameter::required(
-                "column",
-                ParameterKind::Column,
-                "The submission's column of boxes.",
-            ),
+            Parameter::column("column", "The submission's column of boxes."),
             FIELDS,
             SEPARATED_BY,
             Parameter::required(
@@ -81,19 +68,21 @@ pub(super) const KIND: MetricKind = MetricKind {
         ],
     },
     direction: Direction::HigherIsBetter,
-    parse: read,
+    parse: parse::<CocoAveragePrecision>,
 };
 
 const NUMBERS: [&str; 5] = ["confidence", "x", "y", "width", "height"];
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Parameters {
+struct CocoAveragePrecision {
     image: String,
     label: String,
-    r#box: Vec<String>,
+    #[serde(rename = "box", deserialize_with = "four_columns")]
+    sides: [String; 4],
     column: String,
-    fields: Vec<String>,
+    #[serde(rename = "fields", deserialize_with = "layout")]
+    layout: Layout<5>,
     #[serde(default)]
     separated_by: SeparatedBy,
     thresholds: Vec<f64>,
@@ -101,16 +90,22 @@ struct Parameters {
     max_detections: usize,
     #[serde(default)]
     area: Area,
-    #[serde(default = "default_one")]
+    #[serde(default = "one")]
     numbered_from: u64,
+}
+
+fn four_columns<'de, D: Deserializer<'de>>(names: D) -> Result<[String; 4], D::Error> {
+    let names = Vec::<String>::deserialize(names)?;
+    let names = names.try_into();
+    names.map_err(|_| D::Error::custom("`box` needs four columns"))
+}
+
+fn layout<'de, D: Deserializer<'de>>(fields: D) -> Result<Layout<5>, D::Error> {
+    Layout::parse(fields, NUMBERS)
 }
 
 fn default_max_detections() -> usize {
     100
-}
-
-fn default_one() -> u64 {
-    1
 }
 
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -119,36 +114,6 @@ enum Area {
     #[default]
     Size,
     Corners,
-}
-
-#[derive(Debug)]
-struct CocoAveragePrecision {
-    image: String,
-    label: String,
-    sides: [String; 4],
-    column: String,
-    layout: Layout<5>,
-    thresholds: Vec<f64>,
-    max_detections: usize,
-    area: Area,
-    numbered_from: u64,
-}
-
-fn read(value: Value) -> Result<Box<dyn Metric>, serde_json::Error> {
-    let written: Parameters = serde_json::from_value(value)?;
-    let layout = Layout::new(&written.fields, NUMBERS, written.separated_by);
-    let sides = written.r#box.try_into();
-    Ok(Box::new(CocoAveragePrecision {
-        image: written.image,
-        label: written.label,
-        sides: sides.map_err(|_| serde_json::Error::custom("`box` needs four columns"))?,
-        column: written.column,
-        layout: layout.map_err(serde_json::Error::custom)?,
-        thresholds: written.thresholds,
-        max_detections: written.max_detections,
-        area: written.area,
-        numbered_from: written.numbered_from,
-    }))
 }
 
 /// For each label, its boxes in each image.
@@ -167,26 +132,23 @@ impl Metric for CocoAveragePrecision {
         self.read_answers(pair, count, &mut labels, |row| {
             numbers.get(&key(&images, row)).copied()
         })?;
-        let rules = Rules {
-            max_detections: self.max_detections,
-        };
         let of_submission = pair.submission.column(&self.image)?;
-        self.read_submission(pair, &mut labels, &rules, |row| {
+        self.read_submission(pair, &mut labels, |row| {
             numbers.get(&key(&of_submission, row)).copied()
         })?;
         let mut precisions: Vec<f64> = Vec::new();
         for threshold in &self.thresholds {
             for images in labels.values() {
-                precisions.extend(average_precision(images, *threshold, &rules));
+                precisions.extend(average_precision(images, *threshold, self.max_detections));
             }
         }
         // COCO uses -1 for an undefined score.
-        let score = if precisions.is_empty() {
-            -1.0
-        } else {
+        let is_defined = !precisions.is_empty();
+        Ok(Score::numpy(if is_defined {
             mean(&precisions)
-        };
-        Ok(Score::numpy(score))
+        } else {
+            -1.0
+        }))
     }
 }
 
@@ -198,8 +160,8 @@ impl CocoAveragePrecision {
         labels: &mut Labels,
         image: impl Fn(usize) -> Option<usize>,
     ) -> Result<(), Refusal> {
-        let column_of_labels = pair.answers.column(&self.label)?;
-        let [x, y, width, height] = [0, 1, 2, 3].map(|side| self.side(pair, side));
+        let all_labels = pair.answers.column(&self.label)?;
+        let [x, y, width, height] = self.sides.each_ref().map(|name| pair.answers.column(name));
         let (x, y, width, height) = (x?, y?, width?, height?);
         for row in 0..pair.answers.len() {
             let side = |column: &GradedColumn<'_>| {
@@ -207,9 +169,8 @@ impl CocoAveragePrecision {
                     .ok_or_else(|| column.refuse(RefusalKind::Answers, row, "a number"))
             };
             let sides = [side(&x)?, side(&y)?, side(&width)?, side(&height)?];
-            let label = number(column_of_labels.value(row)).and_then(integer_label);
-            let Some(label) = label else {
-                return Err(column_of_labels.refuse(RefusalKind::Answers, row, "an integer"));
+            let Some(label) = number(all_labels.value(row)).and_then(integer_label) else {
+                return Err(all_labels.refuse(RefusalKind::Answers, row, "an integer"));
             };
             let images = labels
                 .entry(label)
@@ -221,36 +182,28 @@ impl CocoAveragePrecision {
         Ok(())
     }
 
-    fn side<'p>(&self, pair: &'p Pair<'_>, side: usize) -> Result<GradedColumn<'p>, Refusal> {
-        pair.answers
-            .column(self.sides.get(side).map_or("", String::as_str))
-    }
-
     fn read_submission(
         &self,
         pair: &Pair<'_>,
         labels: &mut Labels,
-        rules: &Rules,
         image: impl Fn(usize) -> Option<usize>,
     ) -> Result<(), Refusal> {
         let column = pair.submission.column(&self.column)?;
         let mut count = 0;
         for row in 0..column.len() {
-            let boxes = self.layout.read_cell(&column, row)?;
+            let boxes = self.layout.read_cell(&column, row, self.separated_by)?;
             if boxes.is_empty() {
                 return Err(column.refuse(RefusalKind::Type, row, "at least one box"));
             }
             for one in boxes {
-                let label =
-                    crate::python::numeric::python_float(&one.label).and_then(integer_label);
-                let Some(label) = label else {
+                let Some(label) = python_float(&one.label).and_then(integer_label) else {
                     return Err(column.refuse(RefusalKind::Type, row, "labels that are numbers"));
                 };
                 let [confidence, x, y, width, height] = one.numbers;
                 let found = labels.get_mut(&label).zip(image(row));
                 if let Some(image) = found.and_then(|(images, image)| images.get_mut(image)) {
                     let one = self.coco_box(count, [x, y, width, height], confidence);
-                    image.predict(one, rules);
+                    image.predict(one, self.max_detections);
                 }
                 count += 1;
             }

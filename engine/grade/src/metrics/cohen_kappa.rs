@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use prep_formats::pandas::ColumnData;
 use serde::Deserialize;
 
 use super::label_pair::{COLUMN, LabelPair};
@@ -9,7 +10,6 @@ use super::{Direction, Metric, MetricKind, Score, parse};
 use crate::python::numeric::sum_of;
 use crate::refusal::{Refusal, RefusalKind};
 use crate::spec::definition::{Definition, Parameter, ParameterKind};
-use crate::table::frame::ColumnData;
 use crate::table::pair::Pair;
 use crate::table::target::{Labels, LabelsAs};
 

@@ -6,12 +6,11 @@ use serde::Deserialize;
 
 use super::{Direction, Metric, MetricKind, Score, parse};
 use crate::python::integer::BigInteger;
-use crate::python::numeric::is_python_space;
+use crate::python::numeric::{is_python_space, words};
 use crate::refusal::{Refusal, RefusalKind};
 use crate::spec::definition::{Definition, Parameter, ParameterKind};
 use crate::table::pair::{CellValue, Pair};
 use crate::table::target::text;
-use crate::words::words;
 
 pub(super) const KIND: MetricKind = MetricKind {
     definition: Definition {
@@ -24,16 +23,8 @@ pub(super) const KIND: MetricKind = MetricKind {
         source: "sklearn.metrics.f1_score(average=\"micro\") of one label per row; Rajpurkar et al. (2016), SQuAD",
         shorthand: None,
         parameters: &[
-            Parameter::required(
-                "column",
-                ParameterKind::Column,
-                "The column of predictions.",
-            ),
-            Parameter::required(
-                "valid",
-                ParameterKind::Column,
-                "The answers' column with the correct answers.",
-            ),
+            Parameter::column("column", "The column of predictions."),
+            Parameter::column("valid", "The answers' column with the correct answers."),
             Parameter::optional(
                 "words",
                 ParameterKind::Texts,

@@ -5,7 +5,7 @@ use serde::Deserialize;
 use super::{Direction, Metric, MetricKind, Score, parse};
 use crate::python::numeric::python_float;
 use crate::refusal::{Refusal, RefusalKind};
-use crate::spec::definition::{Definition, Parameter, ParameterKind};
+use crate::spec::definition::{Definition, Parameter};
 use crate::table::pair::{CellValue, GradedColumn, Pair};
 
 pub(super) const KIND: MetricKind = MetricKind {
@@ -20,9 +20,8 @@ pub(super) const KIND: MetricKind = MetricKind {
                   `inf` are in no box.",
         source: "gist.github.com/SohierDane/a90ef46d79808fe3afc70c80bae45972",
         shorthand: Some("column"),
-        parameters: &[Parameter::required(
+        parameters: &[Parameter::column(
             "column",
-            ParameterKind::Column,
             "The column of boxes and points.",
         )],
     },

@@ -2,14 +2,14 @@
 
 use std::collections::HashSet;
 
+use prep_formats::pandas::ColumnData;
 use serde::Deserialize;
 
 use super::{Direction, Metric, MetricKind, Score, parse};
+use crate::python::numeric::words as split;
 use crate::refusal::{Refusal, RefusalKind};
-use crate::spec::definition::{Definition, Parameter, ParameterKind};
-use crate::table::frame::ColumnData;
+use crate::spec::definition::{Definition, Parameter};
 use crate::table::pair::{CellValue, GradedColumn, Pair};
-use crate::words::words as split;
 
 pub(super) const KIND: MetricKind = MetricKind {
     definition: Definition {
@@ -20,11 +20,7 @@ pub(super) const KIND: MetricKind = MetricKind {
                   but case does. A missing cell has no labels. A column with only numbers or booleans is invalid.",
         source: "sklearn.metrics.f1_score(average=\"micro\") after sklearn.preprocessing.MultiLabelBinarizer",
         shorthand: Some("column"),
-        parameters: &[Parameter::required(
-            "column",
-            ParameterKind::Column,
-            "The column of labels.",
-        )],
+        parameters: &[Parameter::column("column", "The column of labels.")],
     },
     direction: Direction::HigherIsBetter,
     parse: parse::<F1OfWords>,
@@ -39,10 +35,7 @@ struct F1OfWords {
 impl Metric for F1OfWords {
     fn score(&self, pair: &Pair<'_>) -> Result<Score, Refusal> {
         pair.check_same_rows()?;
-        let (answers, prediction) = (
-            pair.answers.column(&self.column)?,
-            pair.submission.column(&self.column)?,
-        );
+        let (answers, prediction) = pair.both(&self.column)?;
         let (truth, predicted) = (words(&answers)?, words(&prediction)?);
         let classes: HashSet<&str> = truth.iter().flatten().copied().collect();
         if classes.len() < 2 {

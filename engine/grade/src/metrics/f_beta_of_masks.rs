@@ -3,13 +3,13 @@
 use serde::Deserialize;
 
 use super::{Direction, Metric, MetricKind, Score, parse};
-use crate::python::numeric::sum;
+use crate::python::numeric::mean_of_present;
 use crate::refusal::{Refusal, RefusalKind};
 use crate::rules::RowPolicy;
 use crate::shapes::mask_columns::{
     COLUMN, EMPTY, HEIGHT, MaskColumns, MaskSize, Masks, SURPLUS_ROWS, TRUTH, WIDTH,
 };
-use crate::spec::definition::{Definition, Parameter, ParameterKind};
+use crate::spec::definition::{Definition, Parameter, ParameterKind, one};
 use crate::table::pair::Pair;
 
 pub(super) const KIND: MetricKind = MetricKind {
@@ -75,16 +75,12 @@ enum BothEmpty {
 struct FBetaOfMasks {
     #[serde(flatten)]
     masks: MaskColumns,
-    #[serde(default = "default_one")]
+    #[serde(default = "one")]
     beta: f64,
     #[serde(default)]
     average: Average,
     #[serde(default)]
     both_empty: BothEmpty,
-}
-
-fn default_one() -> f64 {
-    1.0
 }
 
 /// Numbers of pixels: in the true mask, in the predicted mask, and in both masks.
@@ -117,11 +113,7 @@ impl Metric for FBetaOfMasks {
             }
         };
         let scores: Vec<Option<f64>> = areas.into_iter().map(|row| self.f_beta(row)).collect();
-        // In NumPy's sum, skipped rows are zeros. They must be kept, because they change which values are added
-        // pairwise.
-        let values: Vec<f64> = scores.iter().map(|score| score.unwrap_or(0.0)).collect();
-        let count = scores.iter().flatten().count();
-        Ok(Score::numpy(sum(&values) / count as f64))
+        Ok(Score::numpy(mean_of_present(&scores)))
     }
 
     fn rows(&self) -> RowPolicy {

@@ -7,9 +7,8 @@ use serde::Deserialize;
 use super::{Direction, Metric, MetricKind, Score, parse};
 use crate::python::numeric::mean;
 use crate::refusal::{Refusal, RefusalKind};
-use crate::spec::definition::{Definition, Parameter, ParameterKind};
-use crate::table::frame::ColumnData;
-use crate::table::numbers::number;
+use crate::spec::definition::{Definition, Parameter, ParameterKind, one};
+use crate::table::numbers::{check_numeric_type, number_or_nan};
 use crate::table::pair::{CellValue, GradedColumn, Pair};
 
 pub(super) const KIND: MetricKind = MetricKind {
@@ -24,12 +23,11 @@ pub(super) const KIND: MetricKind = MetricKind {
         source: "Weighted binary cross entropy; MLE-bench graders",
         shorthand: None,
         parameters: &[
-            Parameter::required(
+            Parameter::column(
                 "column",
-                ParameterKind::Column,
                 "The column with the label (0 or 1) in the answers and the probability in the submission.",
             ),
-            Parameter::required("id", ParameterKind::Column, "The identifier."),
+            Parameter::column("id", "The identifier."),
             Parameter::required(
                 "separator",
                 ParameterKind::Text,
@@ -63,14 +61,10 @@ struct GroupedLogLoss {
     id: String,
     separator: String,
     weights: BTreeMap<String, f64>,
-    #[serde(default = "default_one")]
+    #[serde(default = "one")]
     positive: f64,
     #[serde(default = "default_clip")]
     clip: f64,
-}
-
-fn default_one() -> f64 {
-    1.0
 }
 
 fn default_clip() -> f64 {
@@ -91,12 +85,7 @@ impl Metric for GroupedLogLoss {
     fn score(&self, pair: &Pair<'_>) -> Result<Score, Refusal> {
         let (answers, prediction) = pair.cells(&self.column)?;
         // NumPy cannot compute logarithms of Python objects, even if the objects are numbers.
-        if matches!(prediction.data(), ColumnData::Object(_)) && !prediction.is_empty() {
-            let is_text = |value| matches!(value, CellValue::Text(_));
-            let row = prediction.values().position(is_text).unwrap_or_default();
-            let expected = "a number, in a column of numbers";
-            return Err(prediction.refuse(RefusalKind::Type, row, expected));
-        }
+        check_numeric_type(&prediction)?;
         let cases = self.cases(&pair.answers.column(&self.id)?, &answers, &prediction)?;
         let losses: Vec<f64> = cases.iter().map(|case| self.loss(case)).collect();
         Ok(Score::numpy(mean(&losses)))
@@ -133,8 +122,8 @@ impl GroupedLogLoss {
                 continue;
             };
             let answer = Answer {
-                truth: cell(answers, row)?,
-                predicted: cell(prediction, row)?,
+                truth: number_or_nan(answers, row)?,
+                predicted: number_or_nan(prediction, row)?,
             };
             let slot = cases.get_mut(case).and_then(|case| case.get_mut(*place));
             if slot.is_some_and(|slot| slot.replace(answer).is_some()) {
@@ -165,13 +154,5 @@ impl GroupedLogLoss {
             weights += weight;
         }
         losses / weights
-    }
-}
-
-/// Returns the number in a cell. NaN if the cell is missing.
-fn cell(column: &GradedColumn<'_>, row: usize) -> Result<f64, Refusal> {
-    match column.value(row) {
-        CellValue::Text(_) => Err(column.refuse(RefusalKind::Type, row, "a number")),
-        value => Ok(number(value).unwrap_or(f64::NAN)),
     }
 }

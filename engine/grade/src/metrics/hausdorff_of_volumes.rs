@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use serde::Deserialize;
 
 use super::{Direction, Metric, MetricKind, Score, parse};
-use crate::python::numeric::sum;
+use crate::python::numeric::mean_of_present;
 use crate::refusal::{Refusal, RefusalKind};
 use crate::rules::RowPolicy;
 use crate::shapes::mask::Mask;
@@ -36,11 +36,7 @@ pub(super) const KIND: MetricKind = MetricKind {
             WIDTH,
             HEIGHT,
             EMPTY,
-            Parameter::required(
-                "slice",
-                ParameterKind::Column,
-                "The identifier of a slice, in both tables.",
-            ),
+            Parameter::column("slice", "The identifier of a slice, in both tables."),
             Parameter::required(
                 "stacked_by",
                 ParameterKind::Text,
@@ -83,9 +79,7 @@ impl Metric for HausdorffOfVolumes {
             .zip(&truth)
             .map(|(predicted, truth)| self.distance(predicted, truth))
             .collect::<Result<Vec<Option<f64>>, Refusal>>()?;
-        let values: Vec<f64> = distances.iter().map(|value| value.unwrap_or(0.0)).collect();
-        let count = distances.iter().flatten().count();
-        Ok(Score::numpy(sum(&values) / count as f64))
+        Ok(Score::numpy(mean_of_present(&distances)))
     }
 
     fn rows(&self) -> RowPolicy {

@@ -1,5 +1,6 @@
 //! `haversine_distance`: distances on a sphere.
 
+use prep_formats::pandas::ColumnData;
 use serde::Deserialize;
 
 use super::groups::{groups, select};
@@ -7,7 +8,6 @@ use super::{Direction, Metric, MetricKind, Score, parse};
 use crate::python::numeric::mean;
 use crate::refusal::Refusal;
 use crate::spec::definition::{Definition, Parameter, ParameterKind};
-use crate::table::frame::ColumnData;
 use crate::table::numbers::doubles;
 use crate::table::pair::{GradedColumn, Pair};
 
@@ -23,26 +23,14 @@ pub(super) const KIND: MetricKind = MetricKind {
         source: "numpy.quantile; Kaggle's Google Smartphone Decimeter Challenge",
         shorthand: None,
         parameters: &[
-            Parameter::required(
-                "latitude",
-                ParameterKind::Column,
-                "The latitude, in degrees.",
-            ),
-            Parameter::required(
-                "longitude",
-                ParameterKind::Column,
-                "The longitude, in degrees.",
-            ),
+            Parameter::column("latitude", "The latitude, in degrees."),
+            Parameter::column("longitude", "The longitude, in degrees."),
             Parameter::required(
                 "quantiles",
                 ParameterKind::Numbers,
                 "The quantiles, from 0 to 1, that are averaged.",
             ),
-            Parameter::required(
-                "groups",
-                ParameterKind::Column,
-                "The answers' column that defines the groups.",
-            ),
+            Parameter::column("groups", "The answers' column that defines the groups."),
             Parameter::optional(
                 "radius",
                 ParameterKind::Number,
@@ -75,24 +63,17 @@ const HALF_DEGREE: f64 = 0.017_456_054_687_5;
 impl Metric for HaversineDistance {
     fn score(&self, pair: &Pair<'_>) -> Result<Score, Refusal> {
         pair.check_same_rows()?;
-        let angle = |column: GradedColumn<'_>| Angle::from_column(&column);
-        let truth = angle(pair.answers.column(&self.latitude)?)?;
-        let predicted = angle(pair.submission.column(&self.latitude)?)?;
-        let true_longitude = angle(pair.answers.column(&self.longitude)?)?.radians;
-        let longitude = angle(pair.submission.column(&self.longitude)?)?.radians;
-        let half_sine = |a: f64, b: f64| {
+        let truth = Angle::from_column(&pair.answers.column(&self.latitude)?)?;
+        let predicted = Angle::from_column(&pair.submission.column(&self.latitude)?)?;
+        let true_longitude = Angle::from_column(&pair.answers.column(&self.longitude)?)?.radians;
+        let longitude = Angle::from_column(&pair.submission.column(&self.longitude)?)?.radians;
+        let half_sine = |(a, b): (&f64, &f64)| {
             let sine = ((b - a) / 2.0).sin();
             sine * sine
         };
-        let north = predicted
-            .radians
-            .iter()
-            .zip(&truth.radians)
-            .map(|(a, b)| half_sine(*a, *b));
-        let east = longitude
-            .iter()
-            .zip(&true_longitude)
-            .map(|(a, b)| half_sine(*a, *b));
+        let north = predicted.radians.iter().zip(&truth.radians);
+        let north = north.map(half_sine);
+        let east = longitude.iter().zip(&true_longitude).map(half_sine);
         let cosines = predicted
             .cosines
             .iter()

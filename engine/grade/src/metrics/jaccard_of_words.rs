@@ -6,12 +6,11 @@ use std::collections::HashSet;
 use serde::Deserialize;
 
 use super::{Direction, Metric, MetricKind, Score, parse};
-use crate::python::numeric::mean;
+use crate::python::numeric::{mean, words};
 use crate::refusal::{Refusal, RefusalKind};
 use crate::spec::definition::{Definition, Parameter, ParameterKind};
 use crate::table::pair::{CellValue, GradedColumn, Pair};
-use crate::table::target::text;
-use crate::words::words;
+use crate::table::target::{OtherCells, text};
 
 pub(super) const KIND: MetricKind = MetricKind {
     definition: Definition {
@@ -23,7 +22,7 @@ pub(super) const KIND: MetricKind = MetricKind {
         source: "Jaccard (1901); sklearn.metrics.jaccard_score(average=\"samples\")",
         shorthand: Some("column"),
         parameters: &[
-            Parameter::required("column", ParameterKind::Column, "The column of texts."),
+            Parameter::column("column", "The column of texts."),
             Parameter::optional(
                 "both_empty",
                 ParameterKind::Choice(&["refuse", "zero"]),
@@ -50,14 +49,6 @@ enum BothEmpty {
     Zero,
 }
 
-#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum Other {
-    #[default]
-    Refuse,
-    Print,
-}
-
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct JaccardOfWords {
@@ -65,20 +56,21 @@ struct JaccardOfWords {
     #[serde(default)]
     both_empty: BothEmpty,
     #[serde(default)]
-    other: Other,
+    other: OtherCells,
 }
 
 impl Metric for JaccardOfWords {
     fn score(&self, pair: &Pair<'_>) -> Result<Score, Refusal> {
         let (answers, prediction) = pair.cells(&self.column)?;
         let mut rows = Vec::with_capacity(answers.len());
-        let mut vocabulary = Vocabulary::default();
+        // The first word of all texts, and whether they contain a different one.
+        let (mut first, mut several) = (None, false);
         for row in 0..answers.len() {
             let (truth, predicted) = (self.text(&answers, row)?, self.text(&prediction, row)?);
             let (truth, predicted): (HashSet<&str>, HashSet<&str>) =
                 (words(&truth).collect(), words(&predicted).collect());
             for word in truth.iter().chain(&predicted) {
-                vocabulary.add(word);
+                several |= first.get_or_insert_with(|| (*word).to_owned()) != word;
             }
             let common = truth.intersection(&predicted).count();
             let all = truth.len() + predicted.len() - common;
@@ -93,7 +85,7 @@ impl Metric for JaccardOfWords {
         }
         match self.both_empty {
             BothEmpty::Refuse => Ok(Score::python(mean(&rows))),
-            BothEmpty::Zero if vocabulary.has_two() => Ok(Score::numpy(mean(&rows))),
+            BothEmpty::Zero if several => Ok(Score::numpy(mean(&rows))),
             BothEmpty::Zero => {
                 let message = "answers and submission together need two different words";
                 Err(Refusal::new(RefusalKind::Undefined, message).in_column(&self.column))
@@ -108,29 +100,9 @@ impl JaccardOfWords {
         let text = match column.value(row) {
             CellValue::Missing => Cow::Borrowed(""),
             value @ CellValue::Text(_) => text(value),
-            value if self.other == Other::Print => text(value),
+            value if self.other == OtherCells::Print => text(value),
             _ => return Err(column.refuse(RefusalKind::Type, row, "text")),
         };
         Ok(text.to_lowercase())
-    }
-}
-
-/// Tracks whether the texts so far contain no word, one distinct word, or several.
-#[derive(Debug, Default)]
-struct Vocabulary {
-    first: Option<String>,
-    several: bool,
-}
-
-impl Vocabulary {
-    fn add(&mut self, word: &str) {
-        match &self.first {
-            None => self.first = Some(word.to_owned()),
-            Some(first) => self.several |= first != word,
-        }
-    }
-
-    fn has_two(&self) -> bool {
-        self.several
     }
 }

@@ -5,11 +5,11 @@ use std::collections::HashMap;
 use serde::Deserialize;
 
 use super::{Direction, Metric, MetricKind, Score, parse};
+use crate::python::numeric::words;
 use crate::refusal::{Refusal, RefusalKind, count};
-use crate::spec::definition::{Definition, Parameter, ParameterKind};
+use crate::spec::definition::{Definition, Parameter};
 use crate::table::pair::Pair;
 use crate::table::target::text;
-use crate::words::words;
 
 pub(super) const KIND: MetricKind = MetricKind {
     definition: Definition {
@@ -21,11 +21,7 @@ pub(super) const KIND: MetricKind = MetricKind {
                   text; a missing cell is the item `nan`. If no row has two items, the submission is invalid.",
         source: "kaggle.com/code/ryanholbrook/competition-metric-kendall-tau-correlation",
         shorthand: Some("column"),
-        parameters: &[Parameter::required(
-            "column",
-            ParameterKind::Column,
-            "The column of lists.",
-        )],
+        parameters: &[Parameter::column("column", "The column of lists.")],
     },
     direction: Direction::HigherIsBetter,
     parse: parse::<KendallTau>,

@@ -1,5 +1,6 @@
 //! `kl_divergence`: divergence of predicted distributions from true distributions.
 
+use prep_formats::pandas::ColumnData;
 use serde::Deserialize;
 
 use super::per_column::COLUMNS;
@@ -8,7 +9,6 @@ use crate::python::numeric::mean;
 use crate::refusal::Refusal;
 use crate::spec::definition::{Definition, Parameter, ParameterKind};
 use crate::table::columns::ColumnSelection;
-use crate::table::frame::ColumnData;
 use crate::table::numbers::doubles;
 use crate::table::pair::Pair;
 

@@ -1,23 +1,22 @@
 //! Reads the labels of both tables, for metrics that compare one label per row.
 
+use prep_formats::pandas::ColumnData;
+
 use crate::python::numeric::python_float;
 use crate::refusal::{Refusal, RefusalKind};
 use crate::spec::definition::{Parameter, ParameterKind};
-use crate::table::frame::ColumnData;
 use crate::table::pair::{CellValue, GradedColumn, Pair};
 use crate::table::target::{LABELS_AS, Labels, LabelsAs};
 
 /// The parameter for the column with the labels.
-pub(super) const COLUMN: Parameter =
-    Parameter::required("column", ParameterKind::Column, "The label.");
+pub(super) const COLUMN: Parameter = Parameter::column("column", "The label.");
 
 /// The parameter for the conversion of cells to labels, which `accuracy` documents.
-pub(super) const LABELS: Parameter = Parameter {
-    name: "labels_as",
-    kind: ParameterKind::Choice(LABELS_AS),
-    required: false,
-    doc: "See `accuracy`.",
-};
+pub(super) const LABELS: Parameter = Parameter::optional(
+    "labels_as",
+    ParameterKind::Choice(LABELS_AS),
+    "See `accuracy`.",
+);
 
 /// True and predicted labels by row.
 #[derive(Debug)]

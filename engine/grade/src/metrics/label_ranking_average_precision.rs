@@ -1,5 +1,6 @@
 //! `label_ranking_average_precision`: measures how high the true labels of each row rank.
 
+use prep_formats::pandas::ColumnData;
 use serde::Deserialize;
 
 use super::per_column::COLUMNS;
@@ -7,7 +8,6 @@ use super::{Direction, Metric, MetricKind, Score, parse};
 use crate::refusal::{Refusal, RefusalKind};
 use crate::spec::definition::{Definition, Parameter, ParameterKind};
 use crate::table::columns::ColumnSelection;
-use crate::table::frame::ColumnData;
 use crate::table::numbers::{finite, floats};
 use crate::table::pair::{CellValue, GradedColumn, Pair};
 

@@ -21,10 +21,9 @@ pub(super) const KIND: MetricKind = MetricKind {
         source: "kaggle.com/code/rohanrao/osic-understanding-laplace-log-likelihood",
         shorthand: None,
         parameters: &[
-            Parameter::required("column", ParameterKind::Column, "The column of values."),
-            Parameter::required(
+            Parameter::column("column", "The column of values."),
+            Parameter::column(
                 "deviation",
-                ParameterKind::Column,
                 "The submission's column of standard deviations.",
             ),
             Parameter::required(

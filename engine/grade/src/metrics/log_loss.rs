@@ -1,14 +1,14 @@
 //! `log_loss`: cross entropy of predicted probabilities.
 
+use prep_formats::pandas::ColumnData;
 use serde::Deserialize;
 
 use super::{Direction, Metric, MetricKind, Score, parse};
 use crate::python::numeric::mean;
 use crate::refusal::{Refusal, RefusalKind};
 use crate::rules::RowPolicy;
-use crate::spec::definition::{Definition, Parameter, ParameterKind};
+use crate::spec::definition::{Definition, Parameter};
 use crate::table::columns::ColumnSelection;
-use crate::table::frame::ColumnData;
 use crate::table::numbers::floats;
 use crate::table::pair::{CellValue, GradedColumn, Pair};
 
@@ -22,9 +22,8 @@ pub(super) const KIND: MetricKind = MetricKind {
                   a class; the answers contain 1 for the true class and 0 for the other classes.",
         source: "sklearn.metrics.log_loss (1.5)",
         shorthand: Some("columns"),
-        parameters: &[Parameter::required(
+        parameters: &[Parameter::columns(
             "columns",
-            ParameterKind::Columns,
             "The column with the probability, or one column per class.",
         )],
     },
@@ -54,13 +53,15 @@ impl Metric for LogLoss {
         }
         if let ([label], [p]) = (truth.as_slice(), predicted.as_slice()) {
             let positive = positive(label, names.first().copied().unwrap_or_default())?;
-            truth = vec![
-                label
+            let mask = |is_positive: bool| {
+                let is_class = label
                     .iter()
-                    .map(|l| f64::from(u8::from(*l != positive)))
-                    .collect(),
-                positive_mask(label, positive),
-            ];
+                    .map(|label| (*label == positive) == is_positive);
+                is_class
+                    .map(|is_class| f64::from(u8::from(is_class)))
+                    .collect()
+            };
+            truth = vec![mask(false), mask(true)];
             predicted = vec![p.iter().map(|p| 1.0 - p).collect(), p.clone()];
         }
         Ok(Score::python(log_loss(&truth, &predicted)))
@@ -94,13 +95,6 @@ fn positive(labels: &[f64], column: &str) -> Result<f64, Refusal> {
         )
         .in_column(column)),
     }
-}
-
-fn positive_mask(labels: &[f64], positive: f64) -> Vec<f64> {
-    labels
-        .iter()
-        .map(|label| f64::from(u8::from(*label == positive)))
-        .collect()
 }
 
 /// Returns the log loss. `truth[class][row]` is 1 or 0, and `predicted[class][row]` is a probability.

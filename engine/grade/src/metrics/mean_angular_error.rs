@@ -5,7 +5,7 @@ use serde::Deserialize;
 use super::{Direction, Metric, MetricKind, Score, parse};
 use crate::python::numeric::mean;
 use crate::refusal::Refusal;
-use crate::spec::definition::{Definition, Parameter, ParameterKind};
+use crate::spec::definition::{Definition, Parameter};
 use crate::table::numbers::floats;
 use crate::table::pair::Pair;
 
@@ -18,8 +18,8 @@ pub(super) const KIND: MetricKind = MetricKind {
         source: "Spherical law of cosines; kaggle.com/code/sohier/mean-angular-error",
         shorthand: None,
         parameters: &[
-            Parameter::required("azimuth", ParameterKind::Column, "The azimuth."),
-            Parameter::required("zenith", ParameterKind::Column, "The zenith."),
+            Parameter::column("azimuth", "The azimuth."),
+            Parameter::column("zenith", "The zenith."),
         ],
     },
     direction: Direction::LowerIsBetter,

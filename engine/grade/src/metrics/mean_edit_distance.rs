@@ -4,11 +4,11 @@ use serde::Deserialize;
 
 use super::{Direction, Metric, MetricKind, Score, parse};
 use crate::python::numeric::mean;
-use crate::refusal::{Refusal, RefusalKind};
+use crate::refusal::Refusal;
 use crate::spec::definition::{Definition, Parameter, ParameterKind};
 use crate::spec::edit_distance::edit_distance;
-use crate::table::pair::{CellValue, GradedColumn, Pair};
-use crate::table::target::text;
+use crate::table::pair::Pair;
+use crate::table::target::{OtherCells, text};
 
 pub(super) const KIND: MetricKind = MetricKind {
     definition: Definition {
@@ -19,7 +19,7 @@ pub(super) const KIND: MetricKind = MetricKind {
         source: "Levenshtein (1966)",
         shorthand: Some("column"),
         parameters: &[
-            Parameter::required("column", ParameterKind::Column, "The column of texts."),
+            Parameter::column("column", "The column of texts."),
             Parameter::optional(
                 "other",
                 ParameterKind::Choice(&["refuse", "print"]),
@@ -32,28 +32,20 @@ pub(super) const KIND: MetricKind = MetricKind {
     parse: parse::<MeanEditDistance>,
 };
 
-#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum Other {
-    #[default]
-    Refuse,
-    Print,
-}
-
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct MeanEditDistance {
     column: String,
     #[serde(default)]
-    other: Other,
+    other: OtherCells,
 }
 
 impl Metric for MeanEditDistance {
     fn score(&self, pair: &Pair<'_>) -> Result<Score, Refusal> {
         let (answers, prediction) = pair.cells(&self.column)?;
-        if self.other == Other::Refuse {
-            only_text(&prediction)?;
-            only_text(&answers)?;
+        if self.other == OtherCells::Refuse {
+            prediction.check_text()?;
+            answers.check_text()?;
         }
         let distances: Vec<f64> = answers
             .values()
@@ -61,18 +53,5 @@ impl Metric for MeanEditDistance {
             .map(|(truth, predicted)| edit_distance(&text(truth), &text(predicted)) as f64)
             .collect();
         Ok(Score::numpy(mean(&distances)))
-    }
-}
-
-fn only_text(column: &GradedColumn<'_>) -> Result<(), Refusal> {
-    match column
-        .values()
-        .position(|value| !matches!(value, CellValue::Text(_)))
-    {
-        Some(odd) if column.value(odd) == CellValue::Missing => {
-            Err(column.refuse(RefusalKind::Missing, odd, "text"))
-        }
-        Some(odd) => Err(column.refuse(RefusalKind::Type, odd, "text")),
-        None => Ok(()),
     }
 }

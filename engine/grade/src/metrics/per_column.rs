@@ -3,13 +3,12 @@
 use super::Score;
 use crate::python::numeric::mean;
 use crate::refusal::Refusal;
-use crate::spec::definition::{Parameter, ParameterKind};
+use crate::spec::definition::Parameter;
 use crate::table::columns::ColumnSelection;
 use crate::table::pair::{GradedColumn, Pair};
 
 /// The parameter for the columns to compare.
-pub(super) const COLUMNS: Parameter =
-    Parameter::required("columns", ParameterKind::Columns, "The columns to compare.");
+pub(super) const COLUMNS: Parameter = Parameter::columns("columns", "The columns to compare.");
 
 /// Returns the mean of `score` over `columns`. `score` compares a true and a predicted column.
 pub(super) fn mean_over(

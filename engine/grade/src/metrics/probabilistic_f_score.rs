@@ -4,8 +4,8 @@ use serde::Deserialize;
 
 use super::{Direction, Metric, MetricKind, Score, parse};
 use crate::refusal::{Refusal, RefusalKind};
-use crate::spec::definition::{Definition, Parameter, ParameterKind};
-use crate::table::numbers::number;
+use crate::spec::definition::{Definition, Parameter, ParameterKind, one};
+use crate::table::numbers::{number, number_or_nan};
 use crate::table::pair::{CellValue, Pair};
 
 pub(super) const KIND: MetricKind = MetricKind {
@@ -19,9 +19,8 @@ pub(super) const KIND: MetricKind = MetricKind {
         source: "kaggle.com/code/sohier/probabilistic-f-score; Yacouby and Axman (2020)",
         shorthand: Some("column"),
         parameters: &[
-            Parameter::required(
+            Parameter::column(
                 "column",
-                ParameterKind::Column,
                 "The column with the label in the answers (0 for negative rows) and the probability in the submission.",
             ),
             Parameter::optional(
@@ -39,12 +38,8 @@ pub(super) const KIND: MetricKind = MetricKind {
 #[serde(deny_unknown_fields)]
 struct ProbabilisticFScore {
     column: String,
-    #[serde(default = "default_one")]
+    #[serde(default = "one")]
     beta: f64,
-}
-
-fn default_one() -> f64 {
-    1.0
 }
 
 impl Metric for ProbabilisticFScore {
@@ -54,12 +49,7 @@ impl Metric for ProbabilisticFScore {
         // Numbers outside of [0, 1] become the Python integers 0 and 1. Other numbers stay NumPy doubles.
         let mut clipped = true;
         for row in 0..answers.len() {
-            let p = match prediction.value(row) {
-                CellValue::Text(_) => {
-                    return Err(prediction.refuse(RefusalKind::Type, row, "a number"));
-                }
-                value => number(value).unwrap_or(f64::NAN),
-            };
+            let p = number_or_nan(&prediction, row)?;
             clipped &= !(0.0..=1.0).contains(&p) && !p.is_nan();
             let p = p.clamp(0.0, 1.0);
             let positive = match answers.value(row) {

@@ -9,7 +9,7 @@ use crate::python::numeric::{mean, sum};
 use crate::refusal::{Refusal, RefusalKind, count};
 use crate::spec::definition::{Definition, Parameter, ParameterKind};
 use crate::table::columns::ColumnSelection;
-use crate::table::numbers::scores;
+use crate::table::numbers::{floats, scores};
 use crate::table::pair::{GradedColumn, Pair};
 use crate::table::target::{Labels, LabelsAs};
 
@@ -24,9 +24,8 @@ pub(super) const KIND: MetricKind = MetricKind {
         source: "sklearn.metrics.roc_auc_score",
         shorthand: Some("columns"),
         parameters: &[
-            Parameter::required(
+            Parameter::columns(
                 "columns",
-                ParameterKind::Columns,
                 "The columns with labels in the answers and scores in the submission.",
             ),
             Parameter::optional(
@@ -110,9 +109,25 @@ fn positive<T: Ord>(labels: &[T]) -> Option<Vec<bool>> {
     (distinct.len() == 2).then(|| labels.iter().map(|label| label == larger).collect())
 }
 
+/// Returns for each row whether its label is 1, and its score.
+pub(super) fn labels_and_scores(
+    pair: &Pair<'_>,
+    column: &str,
+) -> Result<(Vec<bool>, Vec<f64>), Refusal> {
+    let (answers, prediction) = pair.cells(column)?;
+    let scores = floats(&prediction)?;
+    let labels = floats(&answers)?.into_iter();
+    Ok((labels.map(|label| label == 1.0).collect(), scores))
+}
+
 /// Returns the area under the ROC curve of finite scores. NaN if there is no positive or no negative row.
 pub fn roc_auc(positive: &[bool], scores: &[f64]) -> f64 {
-    let trapezoids: Vec<f64> = roc_curve(positive, scores)
+    area_below(&roc_curve(positive, scores))
+}
+
+/// Returns the area between a curve and the x axis, as a sum of trapezoids.
+pub(super) fn area_below(curve: &[(f64, f64)]) -> f64 {
+    let trapezoids: Vec<f64> = curve
         .windows(2)
         .map(|pair| match pair {
             [(x0, y0), (x1, y1)] => (x1 - x0) * (y1 + y0) / 2.0,

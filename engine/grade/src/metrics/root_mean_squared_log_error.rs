@@ -1,5 +1,6 @@
 //! `root_mean_squared_log_error`: root mean squared difference of logarithms.
 
+use prep_formats::pandas::ColumnData;
 use serde::Deserialize;
 
 use super::per_column::{COLUMNS, mean_over};
@@ -8,7 +9,6 @@ use super::{Direction, Metric, MetricKind, Score, parse};
 use crate::refusal::{Refusal, RefusalKind};
 use crate::spec::definition::Definition;
 use crate::table::columns::ColumnSelection;
-use crate::table::frame::ColumnData;
 use crate::table::numbers::floats;
 use crate::table::pair::{GradedColumn, Pair};
 

@@ -2,6 +2,7 @@
 
 use std::cmp::Ordering;
 
+use prep_formats::pandas::ColumnData;
 use serde::Deserialize;
 
 use super::per_column::{COLUMNS, mean_over};
@@ -10,7 +11,6 @@ use crate::python::numeric::mean;
 use crate::refusal::{Refusal, RefusalKind};
 use crate::spec::definition::Definition;
 use crate::table::columns::ColumnSelection;
-use crate::table::frame::ColumnData;
 use crate::table::numbers::number;
 use crate::table::pair::{CellValue, GradedColumn, Pair};
 

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::roc_auc::roc_auc;
+use super::roc_auc::{labels_and_scores, roc_auc};
 use super::{Direction, Metric, MetricKind, Score, parse};
 use crate::refusal::{Refusal, RefusalKind};
 use crate::spec::definition::{Definition, Parameter, ParameterKind};
@@ -22,16 +22,11 @@ pub(super) const KIND: MetricKind = MetricKind {
         source: "Borkan et al. (2019), Nuanced Metrics for Measuring Unintended Bias",
         shorthand: None,
         parameters: &[
-            Parameter::required(
+            Parameter::column(
                 "column",
-                ParameterKind::Column,
                 "The column with the label in the answers and the score in the submission.",
             ),
-            Parameter::required(
-                "groups",
-                ParameterKind::Columns,
-                "The answers' columns that define the groups.",
-            ),
+            Parameter::columns("groups", "The answers' columns that define the groups."),
             Parameter::required("power", ParameterKind::Number, "The power p of the means."),
         ],
     },
@@ -49,34 +44,23 @@ struct SubgroupAuc {
 
 impl Metric for SubgroupAuc {
     fn score(&self, pair: &Pair<'_>) -> Result<Score, Refusal> {
-        let (answers, prediction) = pair.cells(&self.column)?;
-        let scores = floats(&prediction)?;
-        let positive: Vec<bool> = floats(&answers)?
-            .iter()
-            .map(|label| *label == 1.0)
-            .collect();
-        let rows = Rows {
-            positive: &positive,
-            scores: &scores,
-        };
-        let overall = rows
-            .area(|_| true)
-            .ok_or_else(|| self.needs_both_labels(&self.column))?;
+        let (positive, scores) = labels_and_scores(pair, &self.column)?;
+        let overall =
+            area(&positive, &scores, |_| true).ok_or_else(|| needs_both_labels(&self.column))?;
         let groups = self.groups.resolve(&pair.answers);
         let mut sums = [0.0; 3];
         for name in &groups {
             let members = floats(&pair.answers.column(name)?)?;
             let member = |row: usize| members.get(row) == Some(&1.0);
-            let positive = |row: usize| positive.get(row) == Some(&true);
+            let is_positive = |row: usize| positive.get(row) == Some(&true);
             let areas = [
-                rows.area(member),
-                rows.area(|row| member(row) != positive(row)),
-                rows.area(|row| member(row) == positive(row)),
+                area(&positive, &scores, member),
+                area(&positive, &scores, |row| member(row) != is_positive(row)),
+                area(&positive, &scores, |row| member(row) == is_positive(row)),
             ];
             for (sum, area) in sums.iter_mut().zip(areas) {
-                *sum += area
-                    .ok_or_else(|| self.needs_both_labels(name))?
-                    .powf(self.power);
+                let area = area.ok_or_else(|| needs_both_labels(name))?;
+                *sum += area.powf(self.power);
             }
         }
         let means = sums.map(|sum| 0.25 * (sum / groups.len() as f64).powf(1.0 / self.power));
@@ -84,30 +68,16 @@ impl Metric for SubgroupAuc {
     }
 }
 
-impl SubgroupAuc {
-    fn needs_both_labels(&self, group: &str) -> Refusal {
-        let message = "the answers need positive and negative rows inside and outside of the group";
-        Refusal::new(RefusalKind::Answers, message).in_column(group)
-    }
+fn needs_both_labels(group: &str) -> Refusal {
+    let message = "the answers need positive and negative rows inside and outside of the group";
+    Refusal::new(RefusalKind::Answers, message).in_column(group)
 }
 
-struct Rows<'a> {
-    positive: &'a [bool],
-    scores: &'a [f64],
-}
-
-impl Rows<'_> {
-    /// Returns the area for the selected rows. `None` unless they include positive and negative rows.
-    fn area(&self, selected: impl Fn(usize) -> bool) -> Option<f64> {
-        let (positive, scores): (Vec<bool>, Vec<f64>) = self
-            .positive
-            .iter()
-            .zip(self.scores)
-            .enumerate()
-            .filter(|(row, _)| selected(*row))
-            .map(|(_, (positive, score))| (*positive, *score))
-            .unzip();
-        let both = positive.contains(&true) && positive.contains(&false);
-        both.then(|| roc_auc(&positive, &scores))
-    }
+/// Returns the area for the selected rows. `None` unless they include positive and negative rows.
+fn area(positive: &[bool], scores: &[f64], selected: impl Fn(usize) -> bool) -> Option<f64> {
+    let rows = positive.iter().copied().zip(scores.iter().copied());
+    let rows = rows.enumerate().filter(|(row, _)| selected(*row));
+    let (positive, scores): (Vec<bool>, Vec<f64>) = rows.map(|(_, row)| row).unzip();
+    let both = positive.contains(&true) && positive.contains(&false);
+    both.then(|| roc_auc(&positive, &scores))
 }

@@ -4,12 +4,12 @@ use serde::Deserialize;
 
 use super::{Direction, Metric, MetricKind, Score, parse};
 use crate::python::integer::BigInteger;
+use crate::python::numeric::words;
 use crate::refusal::{Refusal, RefusalKind};
 use crate::spec::definition::{Definition, Parameter, ParameterKind};
 use crate::spec::edit_distance::sequence_distance;
 use crate::table::pair::{GradedColumn, Pair};
 use crate::table::target::text;
-use crate::words::words;
 
 pub(super) const KIND: MetricKind = MetricKind {
     definition: Definition {
@@ -24,7 +24,7 @@ pub(super) const KIND: MetricKind = MetricKind {
         source: "Word error rate; Levenshtein.distance on lists",
         shorthand: None,
         parameters: &[
-            Parameter::required("column", ParameterKind::Column, "The column of sequences."),
+            Parameter::column("column", "The column of sequences."),
             Parameter::required(
                 "tokens",
                 ParameterKind::Choice(&["words", "integers"]),

@@ -2,12 +2,10 @@
 
 use serde::Deserialize;
 
-use super::roc_auc::roc_curve;
+use super::roc_auc::{area_below, labels_and_scores, roc_curve};
 use super::{Direction, Metric, MetricKind, Score};
-use crate::python::numeric::sum;
 use crate::refusal::{Refusal, RefusalKind};
 use crate::spec::definition::{Definition, Parameter, ParameterKind};
-use crate::table::numbers::floats;
 use crate::table::pair::Pair;
 
 pub(super) const KIND: MetricKind = MetricKind {
@@ -22,9 +20,8 @@ pub(super) const KIND: MetricKind = MetricKind {
         source: "kaggle.com/code/anokas/weighted-auc-metric-updated; sklearn.metrics.roc_curve",
         shorthand: None,
         parameters: &[
-            Parameter::required(
+            Parameter::column(
                 "column",
-                ParameterKind::Column,
                 "The column with the label in the answers and the score in the submission.",
             ),
             Parameter::required(
@@ -71,12 +68,7 @@ impl WeightedRocAuc {
 
 impl Metric for WeightedRocAuc {
     fn score(&self, pair: &Pair<'_>) -> Result<Score, Refusal> {
-        let (answers, prediction) = pair.cells(&self.column)?;
-        let scores = floats(&prediction)?;
-        let positive: Vec<bool> = floats(&answers)?
-            .iter()
-            .map(|label| *label == 1.0)
-            .collect();
+        let (positive, scores) = labels_and_scores(pair, &self.column)?;
         if positive.iter().all(|one| *one) || !positive.iter().any(|one| *one) {
             let message = "the answers need rows with the label 1 and rows with another label";
             return Err(Refusal::new(RefusalKind::Answers, message).in_column(&self.column));
@@ -119,12 +111,5 @@ fn slice(curve: &[(f64, f64)], low: f64, high: f64) -> f64 {
         .map(|(x, y)| (*x, y - low))
         .collect();
     points.push((1.0, high - low));
-    let trapezoids: Vec<f64> = points
-        .windows(2)
-        .map(|pair| match pair {
-            [(x0, y0), (x1, y1)] => (x1 - x0) * (y1 + y0) / 2.0,
-            _ => 0.0,
-        })
-        .collect();
-    sum(&trapezoids)
+    area_below(&points)
 }

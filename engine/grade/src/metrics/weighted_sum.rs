@@ -1,10 +1,10 @@
 //! `weighted_sum`: combines several metrics into one score.
 
-use serde::Deserialize;
 use serde::de::Error;
+use serde::{Deserialize, Deserializer};
 use serde_json::{Value, json};
 
-use super::{Direction, Metric, MetricKind, Score};
+use super::{Direction, Metric, MetricKind, Score, parse};
 use crate::refusal::Refusal;
 use crate::rules::RowPolicy;
 use crate::spec;
@@ -26,61 +26,35 @@ pub(super) const KIND: MetricKind = MetricKind {
         )],
     },
     direction: Direction::HigherIsBetter,
-    parse: parse_parts,
+    parse: parse::<WeightedSum>,
 };
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Parameters {
-    of: Vec<WrittenPart>,
+struct WeightedSum {
+    of: Vec<Part>,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct WrittenPart {
-    metric: Value,
+struct Part {
+    #[serde(deserialize_with = "parse_metric")]
+    metric: Box<dyn Metric>,
     weight: f64,
     #[serde(default)]
     complement: bool,
 }
 
-#[derive(Debug)]
-struct WeightedSum {
-    parts: Vec<Part>,
-}
-
-#[derive(Debug)]
-struct Part {
-    metric: Box<dyn Metric>,
-    weight: f64,
-    complement: bool,
-}
-
-fn parse_parts(value: Value) -> Result<Box<dyn Metric>, serde_json::Error> {
-    let written: Parameters = serde_json::from_value(value)?;
-    let part = |part: WrittenPart| {
-        let section = json!({ "metric": part.metric });
-        let metric = spec::parse(&section)
-            .map_err(serde_json::Error::custom)?
-            .metric;
-        Ok(Part {
-            metric,
-            weight: part.weight,
-            complement: part.complement,
-        })
-    };
-    let parts = written
-        .of
-        .into_iter()
-        .map(part)
-        .collect::<Result<_, serde_json::Error>>()?;
-    Ok(Box::new(WeightedSum { parts }))
+fn parse_metric<'de, D: Deserializer<'de>>(metric: D) -> Result<Box<dyn Metric>, D::Error> {
+    let section = json!({ "metric": Value::deserialize(metric)? });
+    let spec = spec::parse(&section).map_err(D::Error::custom)?;
+    Ok(spec.metric)
 }
 
 impl Metric for WeightedSum {
     fn score(&self, pair: &Pair<'_>) -> Result<Score, Refusal> {
         let mut sum = 0.0;
-        for part in &self.parts {
+        for part in &self.of {
             let score = part.metric.score(pair)?.value;
             sum += part.weight * if part.complement { 1.0 - score } else { score };
         }
@@ -88,7 +62,7 @@ impl Metric for WeightedSum {
     }
 
     fn rows(&self) -> RowPolicy {
-        let mut rows = self.parts.iter().map(|part| part.metric.rows());
+        let mut rows = self.of.iter().map(|part| part.metric.rows());
         let first = rows.next().unwrap_or(RowPolicy::Any);
         match rows.all(|other| other == first) {
             true => first,

@@ -1,6 +1,11 @@
-//! Reproduces NumPy's and Python's arithmetic, because the last digits of a score depend on it.
+//! Reproduces NumPy's and Python's arithmetic and Python's words, because the last digits of a score depend on it.
 
-pub use prep_formats::python::{is_python_space, python_float};
+pub use prep_formats::python::{is_python_space, python_float, python_repr};
+
+/// Returns the words of a text like Python's `str.split()`: separated by any amount of white space.
+pub fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(is_python_space).filter(|word| !word.is_empty())
+}
 
 /// Number of elements that NumPy passes to a reduction at once (the default `bufsize`).
 const BUFFER: usize = 8_192;
@@ -57,6 +62,14 @@ pub fn mean(values: &[f64]) -> f64 {
     sum(values) / values.len() as f64
 }
 
+/// Returns the mean of the values that are not `None`. NumPy's sum treats the others as zeros, which change which values
+/// are added pairwise.
+pub fn mean_of_present(values: &[Option<f64>]) -> f64 {
+    let present = values.iter().flatten().count();
+    let values: Vec<f64> = values.iter().map(|value| value.unwrap_or(0.0)).collect();
+    sum(&values) / present as f64
+}
+
 /// Rounds a double like NumPy's `round(x, decimals)`: multiplies by the power of ten, rounds to the nearest integer
 /// (halves to even), and divides.
 pub fn round_numpy(value: f64, decimals: i32) -> f64 {
@@ -71,32 +84,4 @@ pub fn round_python(value: f64, decimals: usize) -> f64 {
         return value;
     }
     format!("{value:.decimals$}").parse().unwrap_or(value)
-}
-
-/// Formats a double like Python's `repr`, with the fewest digits that parse to the same double: `1.0`, `1e-05`,
-/// `1e+16`, `inf`, `nan`.
-pub fn python_repr(value: f64) -> String {
-    if value.is_nan() {
-        return "nan".to_owned();
-    }
-    if value.is_infinite() {
-        return if value > 0.0 {
-            "inf".to_owned()
-        } else {
-            "-inf".to_owned()
-        };
-    }
-    let scientific = format!("{value:e}");
-    let (digits, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
-    let exponent: i32 = exponent.parse().unwrap_or_default();
-    if value != 0.0 && !(-4..16).contains(&exponent) {
-        let sign = if exponent < 0 { '-' } else { '+' };
-        return format!("{digits}e{sign}{:02}", exponent.abs());
-    }
-    let plain = format!("{value}");
-    if plain.contains('.') {
-        plain
-    } else {
-        format!("{plain}.0")
-    }
 }

@@ -22,7 +22,7 @@ pub(super) const KIND: RuleKind = RuleKind {
         source: "pandas.DataFrame.sort_values, numpy.argsort",
         shorthand: Some("by"),
         parameters: &[
-            Parameter::required("by", ParameterKind::Column, "The identifier."),
+            Parameter::column("by", "The identifier."),
             Parameter::optional(
                 "check",
                 ParameterKind::Choice(&["equal", "none"]),

@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use super::{Rule, RuleKind, parse};
 use crate::refusal::{Refusal, RefusalKind, count};
-use crate::spec::definition::{Definition, Parameter, ParameterKind};
+use crate::spec::definition::{Definition, Parameter};
 use crate::table::key::{Identifier, key};
 use crate::table::pair::{GradedColumn, Pair};
 
@@ -19,9 +19,8 @@ pub(super) const KIND: RuleKind = RuleKind {
                   dropped.",
         source: "MLE-bench graders",
         shorthand: Some("by"),
-        parameters: &[Parameter::required(
+        parameters: &[Parameter::column(
             "by",
-            ParameterKind::Column,
             "The column that defines the groups.",
         )],
     },
@@ -45,10 +44,7 @@ impl Rule for AlignGroups {
 
 impl AlignGroups {
     fn pairs(&self, pair: &Pair<'_>) -> Result<(Vec<u32>, Vec<u32>), Refusal> {
-        let (answers, submission) = (
-            pair.answers.column(&self.by)?,
-            pair.submission.column(&self.by)?,
-        );
+        let (answers, submission) = pair.both(&self.by)?;
         let (order, expected) = groups(&answers);
         let (_, found) = groups(&submission);
         let (mut left, mut right) = (Vec::new(), Vec::new());

@@ -1,12 +1,12 @@
 //! `binarize`: converts numbers to 0 and 1.
 
+use prep_formats::pandas::ColumnData;
 use serde::Deserialize;
 
 use super::{RowPolicy, Rule, RuleKind, parse};
 use crate::refusal::{Refusal, RefusalKind};
 use crate::spec::definition::{Definition, Parameter, ParameterKind};
 use crate::table::columns::ColumnSelection;
-use crate::table::frame::ColumnData;
 use crate::table::numbers::number;
 use crate::table::pair::{CellValue, Pair, Side};
 
@@ -18,7 +18,7 @@ pub(super) const KIND: RuleKind = RuleKind {
         source: "MLE-bench graders",
         shorthand: None,
         parameters: &[
-            Parameter::required("columns", ParameterKind::Columns, "The columns."),
+            Parameter::columns("columns", "The columns."),
             Parameter::required(
                 "from",
                 ParameterKind::Number,
@@ -71,10 +71,7 @@ impl Rule for Binarize {
 impl Binarize {
     fn binarize(&self, side: &mut Side<'_>, name: &str) -> Result<(), Refusal> {
         let column = side.column(name)?;
-        let text = column
-            .values()
-            .position(|value| matches!(value, CellValue::Text(_)));
-        if let Some(position) = text {
+        if let Some(position) = column.first_text() {
             return Err(column.refuse(RefusalKind::Type, position, "a number"));
         }
         let digit = |value: CellValue<'_>| {

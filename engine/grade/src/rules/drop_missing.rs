@@ -4,9 +4,9 @@ use serde::Deserialize;
 
 use super::{Rule, RuleKind, parse};
 use crate::refusal::Refusal;
-use crate::spec::definition::{Definition, Parameter, ParameterKind};
+use crate::spec::definition::{Definition, Parameter};
 use crate::table::columns::ColumnSelection;
-use crate::table::pair::{CellValue, GradedColumn, Pair};
+use crate::table::pair::{CellValue, Pair};
 
 pub(super) const KIND: RuleKind = RuleKind {
     definition: Definition {
@@ -15,11 +15,7 @@ pub(super) const KIND: RuleKind = RuleKind {
         details: "The submission is not changed (see `join`).",
         source: "pandas.DataFrame.dropna",
         shorthand: Some("columns"),
-        parameters: &[Parameter::required(
-            "columns",
-            ParameterKind::Columns,
-            "The columns.",
-        )],
+        parameters: &[Parameter::columns("columns", "The columns.")],
     },
     parse: parse::<DropMissing>,
 };
@@ -32,12 +28,7 @@ struct DropMissing {
 
 impl Rule for DropMissing {
     fn apply(&self, pair: &mut Pair<'_>) -> Result<(), Refusal> {
-        let columns = self
-            .columns
-            .select(pair)
-            .into_iter()
-            .map(|name| pair.answers.column(name))
-            .collect::<Result<Vec<GradedColumn<'_>>, Refusal>>()?;
+        let columns = pair.answers.columns(&self.columns.select(pair))?;
         let complete = |row: &u32| {
             columns
                 .iter()

@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use super::{Rule, RuleKind, parse};
 use crate::refusal::Refusal;
-use crate::spec::definition::{Definition, Parameter, ParameterKind};
+use crate::spec::definition::{Definition, Parameter};
 use crate::table::key::key;
 use crate::table::pair::Pair;
 
@@ -17,11 +17,7 @@ pub(super) const KIND: RuleKind = RuleKind {
         details: "Identifiers are compared as in `same_ids`.",
         source: "pandas.Series.isin",
         shorthand: Some("column"),
-        parameters: &[Parameter::required(
-            "column",
-            ParameterKind::Column,
-            "The identifier.",
-        )],
+        parameters: &[Parameter::column("column", "The identifier.")],
     },
     parse: parse::<DropUnknown>,
 };
@@ -34,10 +30,7 @@ struct DropUnknown {
 
 impl Rule for DropUnknown {
     fn apply(&self, pair: &mut Pair<'_>) -> Result<(), Refusal> {
-        let (answers, submission) = (
-            pair.answers.column(&self.column)?,
-            pair.submission.column(&self.column)?,
-        );
+        let (answers, submission) = pair.both(&self.column)?;
         let known: HashSet<_> = (0..answers.len()).map(|row| key(&answers, row)).collect();
         let kept: Vec<u32> = (0u32..)
             .take(submission.len())

@@ -1,12 +1,12 @@
 //! `fill_missing`: replaces missing cells with a value.
 
+use prep_formats::pandas::{ColumnData, ObjectValue};
 use serde::Deserialize;
 
 use super::{RowPolicy, Rule, RuleKind, parse};
 use crate::refusal::Refusal;
 use crate::spec::definition::{Definition, Parameter, ParameterKind};
 use crate::table::columns::ColumnSelection;
-use crate::table::frame::{ColumnData, ObjectValue};
 use crate::table::pair::{Pair, Role};
 
 pub(super) const KIND: RuleKind = RuleKind {
@@ -17,7 +17,7 @@ pub(super) const KIND: RuleKind = RuleKind {
         source: "pandas.Series.fillna",
         shorthand: None,
         parameters: &[
-            Parameter::required("columns", ParameterKind::Columns, "The columns."),
+            Parameter::columns("columns", "The columns."),
             Parameter::required("with", ParameterKind::Scalar, "The value."),
             Parameter::optional(
                 "answers",

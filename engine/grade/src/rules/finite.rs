@@ -4,7 +4,7 @@ use serde::Deserialize;
 
 use super::{RowPolicy, Rule, RuleKind, parse};
 use crate::refusal::{Refusal, RefusalKind};
-use crate::spec::definition::{Definition, Parameter, ParameterKind};
+use crate::spec::definition::{Definition, Parameter};
 use crate::table::columns::ColumnSelection;
 use crate::table::numbers::number;
 use crate::table::pair::{CellValue, Pair};
@@ -16,11 +16,7 @@ pub(super) const KIND: RuleKind = RuleKind {
         details: "",
         source: "numpy.isfinite",
         shorthand: Some("columns"),
-        parameters: &[Parameter::required(
-            "columns",
-            ParameterKind::Columns,
-            "The columns.",
-        )],
+        parameters: &[Parameter::columns("columns", "The columns.")],
     },
     parse: parse::<Finite>,
 };

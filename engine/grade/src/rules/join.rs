@@ -19,7 +19,7 @@ pub(super) const KIND: RuleKind = RuleKind {
         source: "pandas.DataFrame.merge",
         shorthand: Some("by"),
         parameters: &[
-            Parameter::required("by", ParameterKind::Column, "The identifier."),
+            Parameter::column("by", "The identifier."),
             Parameter::optional(
                 "repeated",
                 ParameterKind::Choice(&["allow", "refuse", "allow_alone"]),
@@ -67,10 +67,7 @@ impl Rule for Join {
 impl Join {
     /// Returns the positions in both tables, pair by pair.
     fn pairs(&self, pair: &Pair<'_>) -> Result<(Vec<u32>, Vec<u32>), Refusal> {
-        let (answers, submission) = (
-            pair.answers.column(&self.by)?,
-            pair.submission.column(&self.by)?,
-        );
+        let (answers, submission) = pair.both(&self.by)?;
         // Stores the first and last row of each identifier, and for each row the next row with the same identifier. So
         // the rows of all identifiers need only one list of numbers.
         let mut places: HashMap<_, (u32, u32)> = HashMap::new();

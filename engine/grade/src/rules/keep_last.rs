@@ -20,16 +20,8 @@ pub(super) const KIND: RuleKind = RuleKind {
         source: "pandas.DataFrame.groupby(...).tail",
         shorthand: None,
         parameters: &[
-            Parameter::required(
-                "groups",
-                ParameterKind::Column,
-                "The answers' column that defines the groups.",
-            ),
-            Parameter::required(
-                "by",
-                ParameterKind::Column,
-                "The answers' column to sort by.",
-            ),
+            Parameter::column("groups", "The answers' column that defines the groups."),
+            Parameter::column("by", "The answers' column to sort by."),
             Parameter::required(
                 "count",
                 ParameterKind::Integer,

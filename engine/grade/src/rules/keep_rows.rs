@@ -10,7 +10,7 @@ use crate::spec::definition::{Definition, Parameter, ParameterKind};
 use crate::table::columns::ColumnSelection;
 use crate::table::key::key;
 use crate::table::numbers::number;
-use crate::table::pair::{CellValue, GradedColumn, Pair};
+use crate::table::pair::Pair;
 
 pub(super) const KIND: RuleKind = RuleKind {
     definition: Definition {
@@ -23,11 +23,7 @@ pub(super) const KIND: RuleKind = RuleKind {
         source: "pandas boolean indexing",
         shorthand: None,
         parameters: &[
-            Parameter::required(
-                "sum_of",
-                ParameterKind::Columns,
-                "The answers' columns that are summed.",
-            ),
+            Parameter::columns("sum_of", "The answers' columns that are summed."),
             Parameter::optional(
                 "min",
                 ParameterKind::Number,
@@ -66,17 +62,9 @@ struct KeepRows {
 
 impl Rule for KeepRows {
     fn apply(&self, pair: &mut Pair<'_>) -> Result<(), Refusal> {
-        let columns = self
-            .sum_of
-            .select(pair)
-            .into_iter()
-            .map(|name| pair.answers.column(name))
-            .collect::<Result<Vec<GradedColumn<'_>>, Refusal>>()?;
+        let columns = pair.answers.columns(&self.sum_of.select(pair))?;
         for column in &columns {
-            let text = column
-                .values()
-                .position(|value| matches!(value, CellValue::Text(_)));
-            if let Some(row) = text {
+            if let Some(row) = column.first_text() {
                 return Err(column.refuse(RefusalKind::Answers, row, "a number in the answers"));
             }
         }
@@ -101,7 +89,7 @@ impl Rule for KeepRows {
 }
 
 fn look_up(pair: &Pair<'_>, by: &str, kept: &[bool]) -> Result<Vec<bool>, Refusal> {
-    let (answers, submission) = (pair.answers.column(by)?, pair.submission.column(by)?);
+    let (answers, submission) = pair.both(by)?;
     let marks: HashMap<_, bool> = kept
         .iter()
         .enumerate()

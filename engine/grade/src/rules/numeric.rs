@@ -1,5 +1,6 @@
 //! `numeric`: requires columns of numbers.
 
+use prep_formats::pandas::ColumnData;
 use serde::Deserialize;
 
 use super::{RowPolicy, Rule, RuleKind, parse};
@@ -7,7 +8,6 @@ use crate::python::numeric::python_float;
 use crate::refusal::{Refusal, RefusalKind};
 use crate::spec::definition::{Definition, Parameter, ParameterKind};
 use crate::table::columns::ColumnSelection;
-use crate::table::frame::ColumnData;
 use crate::table::pair::{CellValue, GradedColumn, Pair};
 
 pub(super) const KIND: RuleKind = RuleKind {
@@ -20,7 +20,7 @@ pub(super) const KIND: RuleKind = RuleKind {
         source: "pandas.to_numeric, Series.astype(float), Series.dtype",
         shorthand: Some("columns"),
         parameters: &[
-            Parameter::required("columns", ParameterKind::Columns, "The columns."),
+            Parameter::columns("columns", "The columns."),
             Parameter::optional(
                 "text",
                 ParameterKind::Choice(&["refuse", "convert"]),

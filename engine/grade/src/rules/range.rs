@@ -18,7 +18,7 @@ pub(super) const KIND: RuleKind = RuleKind {
         source: "MLE-bench graders",
         shorthand: None,
         parameters: &[
-            Parameter::required("columns", ParameterKind::Columns, "The columns."),
+            Parameter::columns("columns", "The columns."),
             Parameter::optional("min", ParameterKind::Number, "The smallest number allowed."),
             Parameter::optional("max", ParameterKind::Number, "The largest number allowed."),
             Parameter::optional(

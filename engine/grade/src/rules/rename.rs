@@ -4,7 +4,7 @@ use serde::Deserialize;
 
 use super::{RowPolicy, Rule, RuleKind, parse};
 use crate::refusal::{Refusal, RefusalKind};
-use crate::spec::definition::{Definition, Parameter, ParameterKind};
+use crate::spec::definition::{Definition, Parameter};
 use crate::table::pair::Pair;
 
 pub(super) const KIND: RuleKind = RuleKind {
@@ -16,12 +16,8 @@ pub(super) const KIND: RuleKind = RuleKind {
         source: "pandas.DataFrame.rename",
         shorthand: None,
         parameters: &[
-            Parameter::required(
-                "column",
-                ParameterKind::Column,
-                "The name in the submission.",
-            ),
-            Parameter::required("to", ParameterKind::Column, "The name in the answers."),
+            Parameter::column("column", "The name in the submission."),
+            Parameter::column("to", "The name in the answers."),
         ],
     },
     parse: parse::<Rename>,

@@ -5,11 +5,10 @@ use serde::Deserialize;
 use super::{RowPolicy, Rule, RuleKind, parse};
 use crate::python::numeric::{python_repr, round_numpy};
 use crate::refusal::{Refusal, RefusalKind};
-use crate::spec::definition::{Definition, Parameter, ParameterKind};
+use crate::spec::definition::{Definition, Parameter, ParameterKind, one};
 use crate::table::columns::ColumnSelection;
-use crate::table::frame::ColumnData;
-use crate::table::numbers::number;
-use crate::table::pair::{CellValue, GradedColumn, Pair};
+use crate::table::numbers::{check_numeric_type, number};
+use crate::table::pair::{CellValue, Pair};
 
 pub(super) const KIND: RuleKind = RuleKind {
     definition: Definition {
@@ -21,7 +20,7 @@ pub(super) const KIND: RuleKind = RuleKind {
         source: "numpy.isclose, numpy.round",
         shorthand: None,
         parameters: &[
-            Parameter::required("columns", ParameterKind::Columns, "The columns."),
+            Parameter::columns("columns", "The columns."),
             Parameter::optional("total", ParameterKind::Number, "The sum; default 1."),
             Parameter::optional(
                 "absolute",
@@ -47,17 +46,13 @@ pub(super) const KIND: RuleKind = RuleKind {
 #[serde(deny_unknown_fields)]
 struct RowsSumTo {
     columns: ColumnSelection,
-    #[serde(default = "default_one")]
+    #[serde(default = "one")]
     total: f64,
     #[serde(default = "numpy_absolute")]
     absolute: f64,
     #[serde(default = "numpy_relative")]
     relative: f64,
     decimals: Option<u8>,
-}
-
-fn default_one() -> f64 {
-    1.0
 }
 
 fn numpy_absolute() -> f64 {
@@ -74,19 +69,10 @@ impl Rule for RowsSumTo {
     }
 
     fn apply(&self, pair: &mut Pair<'_>) -> Result<(), Refusal> {
-        let columns = self
-            .columns
-            .select(pair)
-            .into_iter()
-            .map(|name| pair.submission.column(name))
-            .collect::<Result<Vec<GradedColumn<'_>>, Refusal>>()?;
+        let columns = pair.submission.columns(&self.columns.select(pair))?;
         // NumPy cannot compare sums of Python objects with a tolerance, even if the objects are numbers.
-        let is_object = |column: &&GradedColumn<'_>| matches!(column.data(), ColumnData::Object(_));
-        let odd = columns.iter().find(is_object);
-        if let Some(column) = odd.filter(|column| self.decimals.is_none() && !column.is_empty()) {
-            let is_text = |value| matches!(value, CellValue::Text(_));
-            let row = column.values().position(is_text).unwrap_or_default();
-            return Err(column.refuse(RefusalKind::Type, row, "a number, in a column of numbers"));
+        if self.decimals.is_none() && !pair.submission.is_empty() {
+            columns.iter().try_for_each(check_numeric_type)?;
         }
         for row in 0..pair.submission.len() {
             let mut sum = 0.0;

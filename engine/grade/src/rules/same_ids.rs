@@ -19,7 +19,7 @@ pub(super) const KIND: RuleKind = RuleKind {
         source: "MLE-bench graders",
         shorthand: Some("column"),
         parameters: &[
-            Parameter::required("column", ParameterKind::Column, "The identifier."),
+            Parameter::column("column", "The identifier."),
             Parameter::optional(
                 "relation",
                 ParameterKind::Choice(&["equal", "subset", "superset"]),

@@ -4,7 +4,7 @@ use serde::Deserialize;
 
 use super::{RowPolicy, Rule, RuleKind, parse};
 use crate::refusal::{Refusal, RefusalKind, count};
-use crate::spec::definition::{Definition, Parameter, ParameterKind};
+use crate::spec::definition::{Definition, Parameter, ParameterKind, one};
 use crate::table::pair::Pair;
 
 pub(super) const KIND: RuleKind = RuleKind {
@@ -26,12 +26,8 @@ pub(super) const KIND: RuleKind = RuleKind {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct SameRows {
-    #[serde(default = "default_one")]
+    #[serde(default = "one")]
     times: usize,
-}
-
-fn default_one() -> usize {
-    1
 }
 
 impl Rule for SameRows {

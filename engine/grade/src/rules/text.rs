@@ -3,10 +3,10 @@
 use serde::Deserialize;
 
 use super::{RowPolicy, Rule, RuleKind, parse};
-use crate::refusal::{Refusal, RefusalKind};
-use crate::spec::definition::{Definition, Parameter, ParameterKind};
+use crate::refusal::Refusal;
+use crate::spec::definition::{Definition, Parameter};
 use crate::table::columns::ColumnSelection;
-use crate::table::pair::{CellValue, Pair};
+use crate::table::pair::Pair;
 
 pub(super) const KIND: RuleKind = RuleKind {
     definition: Definition {
@@ -16,11 +16,7 @@ pub(super) const KIND: RuleKind = RuleKind {
                   `fill_missing`).",
         source: "MLE-bench graders",
         shorthand: Some("columns"),
-        parameters: &[Parameter::required(
-            "columns",
-            ParameterKind::Columns,
-            "The columns.",
-        )],
+        parameters: &[Parameter::columns("columns", "The columns.")],
     },
     parse: parse::<Text>,
 };
@@ -38,15 +34,7 @@ impl Rule for Text {
 
     fn apply(&self, pair: &mut Pair<'_>) -> Result<(), Refusal> {
         for name in self.columns.select(pair) {
-            let column = pair.submission.column(name)?;
-            for (position, value) in column.values().enumerate() {
-                let kind = match value {
-                    CellValue::Text(_) => continue,
-                    CellValue::Missing => RefusalKind::Missing,
-                    _ => RefusalKind::Type,
-                };
-                return Err(column.refuse(kind, position, "text"));
-            }
+            pair.submission.column(name)?.check_text()?;
         }
         Ok(())
     }

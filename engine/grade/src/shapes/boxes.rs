@@ -1,9 +1,10 @@
 //! Parses lists of boxes from text cells: `label confidence x_min y_min x_max y_max ...`. The pipeline defines the
 //! order of the fields.
 
-use serde::Deserialize;
+use serde::de::Error;
+use serde::{Deserialize, Deserializer};
 
-use crate::python::numeric::{is_python_space, python_float};
+use crate::python::numeric::{python_float, words};
 use crate::refusal::{Refusal, RefusalKind};
 use crate::spec::definition::{Parameter, ParameterKind};
 use crate::table::pair::{CellValue, GradedColumn};
@@ -30,11 +31,28 @@ pub enum SeparatedBy {
     SingleBlanks,
 }
 
+impl SeparatedBy {
+    fn split(self, text: &str) -> Vec<&str> {
+        match self {
+            SeparatedBy::Blanks => words(text).collect(),
+            SeparatedBy::SingleBlanks if words(text).next().is_none() => Vec::new(),
+            SeparatedBy::SingleBlanks => text.split(' ').collect(),
+        }
+    }
+}
+
 /// A box with its label. Each numeric field has a fixed index in `numbers`.
 #[derive(Debug, Clone)]
 pub struct Labelled<const N: usize> {
     pub label: String,
+    /// The first one is the confidence.
     pub numbers: [f64; N],
+}
+
+impl<const N: usize> Labelled<N> {
+    pub fn confidence(&self) -> f64 {
+        self.numbers.first().copied().unwrap_or_default()
+    }
 }
 
 /// The order of the label and the numbers of a box.
@@ -42,19 +60,18 @@ pub struct Labelled<const N: usize> {
 pub struct Layout<const N: usize> {
     /// For each word of a box, its index in `numbers`, or `None` for the label.
     places: Vec<Option<usize>>,
-    pub separated_by: SeparatedBy,
 }
 
 impl<const N: usize> Layout<N> {
     /// Parses the names of the fields.
     ///
     /// # Errors
-    /// Returns a message unless the fields are `label` and the names in `numbers`, each once.
-    pub fn new(
-        fields: &[String],
+    /// If the fields are not `label` and the names in `numbers`, each once.
+    pub fn parse<'de, D: Deserializer<'de>>(
+        fields: D,
         numbers: [&str; N],
-        separated_by: SeparatedBy,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, D::Error> {
+        let fields = Vec::<String>::deserialize(fields)?;
         let place = |field: &String| numbers.iter().position(|number| number == field);
         let places: Vec<Option<usize>> = fields.iter().map(place).collect();
         let known = fields
@@ -64,15 +81,12 @@ impl<const N: usize> Layout<N> {
         sorted.sort_unstable();
         sorted.dedup();
         if known && sorted.len() == fields.len() && fields.len() == N + 1 {
-            Ok(Layout {
-                places,
-                separated_by,
-            })
+            Ok(Layout { places })
         } else {
-            Err(format!(
+            Err(D::Error::custom(format!(
                 "expected the fields label, {}, each once",
                 numbers.join(", ")
-            ))
+            )))
         }
     }
 
@@ -81,9 +95,14 @@ impl<const N: usize> Layout<N> {
     /// # Errors
     /// If a cell is not text, if its number of words is not a multiple of the number of fields, or if a word is not a
     /// number.
-    pub fn read(&self, column: &GradedColumn<'_>) -> Result<Vec<Vec<Labelled<N>>>, Refusal> {
+    pub fn read(
+        &self,
+        column: &GradedColumn<'_>,
+        separated_by: SeparatedBy,
+    ) -> Result<Vec<Vec<Labelled<N>>>, Refusal> {
         let rows = 0..column.len();
-        rows.map(|row| self.read_cell(column, row)).collect()
+        rows.map(|row| self.read_cell(column, row, separated_by))
+            .collect()
     }
 
     /// Parses the boxes of one cell.
@@ -94,27 +113,18 @@ impl<const N: usize> Layout<N> {
         &self,
         column: &GradedColumn<'_>,
         position: usize,
+        separated_by: SeparatedBy,
     ) -> Result<Vec<Labelled<N>>, Refusal> {
         match column.value(position) {
             CellValue::Text(text) => self
-                .parse(text)
+                .parse_boxes(&separated_by.split(text))
                 .map_err(|expected| column.refuse(RefusalKind::Type, position, &expected)),
             CellValue::Missing => Err(column.refuse(RefusalKind::Missing, position, "boxes")),
             _ => Err(column.refuse(RefusalKind::Type, position, "boxes, as text")),
         }
     }
 
-    fn parse(&self, text: &str) -> Result<Vec<Labelled<N>>, String> {
-        let words: Vec<&str> = match self.separated_by {
-            SeparatedBy::Blanks => text
-                .split(is_python_space)
-                .filter(|word| !word.is_empty())
-                .collect(),
-            SeparatedBy::SingleBlanks if text.trim_matches(is_python_space).is_empty() => {
-                Vec::new()
-            }
-            SeparatedBy::SingleBlanks => text.split(' ').collect(),
-        };
+    fn parse_boxes(&self, words: &[&str]) -> Result<Vec<Labelled<N>>, String> {
         let size = self.places.len();
         if !words.len().is_multiple_of(size) {
             return Err(format!(

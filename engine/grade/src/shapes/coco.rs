@@ -32,23 +32,18 @@ pub struct Image {
 impl Image {
     /// Adds a predicted box. If the image has many predicted boxes, keeps only the most confident ones, and among
     /// equally confident ones the first.
-    pub fn predict(&mut self, one: CocoBox, rules: &Rules) {
+    pub fn predict(&mut self, one: CocoBox, max_detections: usize) {
         self.predicted.push(one);
-        if self.predicted.len() > 2 * rules.max_detections + SPARE_BOXES {
+        if self.predicted.len() > 2 * max_detections + SPARE_BOXES {
             self.predicted
                 .sort_by(|a, b| compare_descending(a.confidence, b.confidence));
-            self.predicted.truncate(rules.max_detections);
+            self.predicted.truncate(max_detections);
         }
     }
 }
 
 /// Boxes are pruned when their number exceeds twice the relevant number by this many.
 const SPARE_BOXES: usize = 32;
-
-#[derive(Debug)]
-pub struct Rules {
-    pub max_detections: usize,
-}
 
 /// The result of matching a predicted box.
 #[derive(Debug, Clone, Copy)]
@@ -59,7 +54,7 @@ struct Outcome {
 }
 
 /// Returns the interpolated precision at the recalls 0, 0.01, ..., 1; empty if there are no true boxes.
-pub fn average_precision(images: &[Image], threshold: f64, rules: &Rules) -> Vec<f64> {
+pub fn average_precision(images: &[Image], threshold: f64, max_detections: usize) -> Vec<f64> {
     let truth = images.iter().flat_map(|image| &image.truth);
     let positives = truth.filter(|truth| !truth.is_ignored()).count();
     if positives == 0 {
@@ -67,7 +62,7 @@ pub fn average_precision(images: &[Image], threshold: f64, rules: &Rules) -> Vec
     }
     let mut outcomes: Vec<Outcome> = images
         .iter()
-        .flat_map(|image| matches(image, threshold, rules))
+        .flat_map(|image| matches(image, threshold, max_detections))
         .collect();
     outcomes.sort_by(|a, b| compare_descending(a.confidence, b.confidence));
     let (mut hits, mut misses) = (0.0, 0.0);
@@ -83,21 +78,24 @@ pub fn average_precision(images: &[Image], threshold: f64, rules: &Rules) -> Vec
             hits / (misses + hits + f64::EPSILON),
         ));
     }
+    interpolate(&mut points);
+    let at = |step: u32| {
+        // 100 * 0.01 is exactly 1.
+        let recall = f64::from(step) * 0.01;
+        let first = points.partition_point(|point| point.0 < recall);
+        points.get(first).map_or(0.0, |point| point.1)
+    };
+    (0..=100).map(at).collect()
+}
+
+/// Replaces the precision at each recall with the maximum over this and all later points. Points are (recall,
+/// precision).
+pub fn interpolate(points: &mut [(f64, f64)]) {
     let mut highest: f64 = 0.0;
     for point in points.iter_mut().rev() {
         highest = highest.max(point.1);
         point.1 = highest;
     }
-    let at = |step: u32| {
-        let recall = if step == 100 {
-            1.0
-        } else {
-            f64::from(step) * 0.01
-        };
-        let first = points.partition_point(|point| point.0 < recall);
-        points.get(first).map_or(0.0, |point| point.1)
-    };
-    (0..=100).map(at).collect()
 }
 
 /// Orders by decreasing value, NaN last.
@@ -106,13 +104,13 @@ fn compare_descending(a: f64, b: f64) -> Ordering {
         .unwrap_or_else(|| a.is_nan().cmp(&b.is_nan()))
 }
 
-fn matches(image: &Image, threshold: f64, rules: &Rules) -> Vec<Outcome> {
+fn matches(image: &Image, threshold: f64, max_detections: usize) -> Vec<Outcome> {
     let mut truth: Vec<&CocoBox> = image.truth.iter().collect();
     truth.sort_by_key(|truth| truth.is_ignored());
     let mut taken = vec![false; truth.len()];
     let mut predicted: Vec<&CocoBox> = image.predicted.iter().collect();
     predicted.sort_by(|a, b| compare_descending(a.confidence, b.confidence));
-    predicted.truncate(rules.max_detections);
+    predicted.truncate(max_detections);
     let least = threshold.min(1.0 - 1e-10);
     let mut outcomes = Vec::with_capacity(predicted.len());
     for one in predicted {

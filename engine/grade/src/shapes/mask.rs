@@ -4,7 +4,7 @@
 //! size of the image.
 
 use crate::python::integer::python_int_clamped;
-use crate::python::numeric::is_python_space;
+use crate::python::numeric::words;
 
 /// A set of pixels, as sorted half-open ranges that neither overlap nor touch each other.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -23,9 +23,8 @@ impl Mask {
     /// Returns a description of valid codes if the code is invalid.
     pub fn decode(code: &str, pixels: u64) -> Result<Self, &'static str> {
         // A code may contain many millions of numbers, so they are parsed twice instead of stored.
-        let words = || code.split(is_python_space).filter(|word| !word.is_empty());
         let (mut starts, mut lengths) = (NumberSummary::default(), NumberSummary::default());
-        for (index, word) in words().enumerate() {
+        for (index, word) in words(code).enumerate() {
             let number = python_int_clamped(word);
             let number = number.ok_or("integers, separated by white space")?;
             match index % 2 {
@@ -55,7 +54,7 @@ impl Mask {
             (Some(NumPyType::Unsigned), Some(NumPyType::Unsigned)) => true,
             _ => return Err("numbers that fit one integer type of 64 bits"),
         };
-        let mut numbers = words().filter_map(python_int_clamped);
+        let mut numbers = words(code).filter_map(python_int_clamped);
         let mut mask = Mask::default();
         while let Some(start) = numbers.next() {
             let length = match numbers.next() {

@@ -9,11 +9,7 @@ use crate::spec::definition::{Parameter, ParameterKind};
 use crate::table::numbers::number;
 use crate::table::pair::{CellValue, GradedColumn, Pair};
 
-pub const COLUMN: Parameter = Parameter::required(
-    "column",
-    ParameterKind::Column,
-    "The submission's column of masks.",
-);
+pub const COLUMN: Parameter = Parameter::column("column", "The submission's column of masks.");
 
 pub const TRUTH: Parameter = Parameter::optional(
     "truth",

@@ -68,8 +68,8 @@ impl Bounds {
         bounds
     }
 
-    fn extent(&self, axis: usize) -> usize {
-        self.high[axis].saturating_sub(self.low[axis])
+    fn extents(&self) -> [usize; 3] {
+        [0, 1, 2].map(|axis| self.high[axis].saturating_sub(self.low[axis]))
     }
 }
 
@@ -83,8 +83,8 @@ pub fn hausdorff(a: &Volume, b: &Volume, unit: &Volume) -> Option<f64> {
         1.0 / unit.size.height as f64,
     ];
     let bounds = Bounds::enclosing([a, b]);
-    let extents = [0, 1, 2].map(|axis| bounds.extent(axis));
-    let voxels = extents
+    let voxels = bounds
+        .extents()
         .iter()
         .fold(1, |voxels: usize, extent| voxels.saturating_mul(*extent));
     let distance = || directed(a, b, bounds, scale).max(directed(b, a, bounds, scale));
@@ -93,7 +93,7 @@ pub fn hausdorff(a: &Volume, b: &Volume, unit: &Volume) -> Option<f64> {
 
 /// Returns the largest distance between a voxel of `a` and its nearest voxel of `b`.
 fn directed(a: &Volume, b: &Volume, bounds: Bounds, scale: [f64; 3]) -> f64 {
-    let extent = [bounds.extent(0), bounds.extent(1), bounds.extent(2)];
+    let extent = bounds.extents();
     let mut squares = vec![f64::INFINITY; extent[0] * extent[1] * extent[2]];
     let line = |slice: usize, column: u64| {
         ((slice - bounds.low[0]) * extent[1] + column as usize - bounds.low[1]) * extent[2]
@@ -143,26 +143,20 @@ fn directed(a: &Volume, b: &Volume, bounds: Bounds, scale: [f64; 3]) -> f64 {
 
 /// Replaces the values of one line, each zero or infinite, with the squared distances to the nearest zero.
 fn along_rows(line: &mut [f64], scale: f64) {
+    sweep(line.iter_mut(), scale);
+    sweep(line.iter_mut().rev(), scale);
+}
+
+/// Lowers each value to the squared distance to the last zero before it.
+fn sweep<'a>(line: impl Iterator<Item = &'a mut f64>, scale: f64) {
     let mut since: Option<usize> = None;
-    for square in line.iter_mut() {
-        since = if *square == 0.0 {
-            Some(0)
-        } else {
-            since.map(|since| since + 1)
+    for square in line {
+        since = match *square == 0.0 {
+            true => Some(0),
+            false => since.map(|since| since + 1),
         };
         if let Some(since) = since {
-            *square = (since as f64 * scale).powi(2);
-        }
-    }
-    let mut until: Option<usize> = None;
-    for square in line.iter_mut().rev() {
-        until = if *square == 0.0 {
-            Some(0)
-        } else {
-            until.map(|until| until + 1)
-        };
-        if let Some(until) = until {
-            *square = square.min((until as f64 * scale).powi(2));
+            *square = square.min((since as f64 * scale).powi(2));
         }
     }
 }

@@ -47,6 +47,16 @@ impl Parameter {
         }
     }
 
+    /// Creates a required parameter that names a column.
+    pub const fn column(name: &'static str, doc: &'static str) -> Self {
+        Self::required(name, ParameterKind::Column, doc)
+    }
+
+    /// Creates a required parameter that names columns.
+    pub const fn columns(name: &'static str, doc: &'static str) -> Self {
+        Self::required(name, ParameterKind::Columns, doc)
+    }
+
     /// Creates an optional parameter.
     pub const fn optional(name: &'static str, kind: ParameterKind, doc: &'static str) -> Self {
         Self {
@@ -56,6 +66,11 @@ impl Parameter {
             doc,
         }
     }
+}
+
+/// The default value of parameters that are 1 by default.
+pub(crate) fn one<T: From<u8>>() -> T {
+    T::from(1)
 }
 
 /// The type of a parameter.

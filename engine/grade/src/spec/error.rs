@@ -57,6 +57,14 @@ pub struct GradeSpecError {
 }
 
 impl GradeSpecError {
+    pub(crate) fn new(path: &KeyPath, problem: Problem) -> Self {
+        GradeSpecError {
+            path: path.clone(),
+            problem,
+            suggestion: None,
+        }
+    }
+
     /// Returns the help for the error: the similar name, or otherwise all known names. `None` for other errors.
     pub fn help(&self) -> Option<String> {
         if let Some(name) = &self.suggestion {

@@ -63,8 +63,11 @@ impl Faults {
 pub(crate) fn parse(section: &Value) -> Result<GradeSpec, GradeSpecErrors> {
     let root = KeyPath::default();
     let mut faults = Faults::default();
+    let map = section
+        .as_object()
+        .ok_or_else(|| shape(&root, "a map", section));
     let spec = faults
-        .keep(as_map(section, &root))
+        .keep(map)
         .and_then(|map| read(map, &root, &mut faults));
     match spec {
         Some(spec) if faults.0.is_empty() => Ok(spec),
@@ -222,11 +225,7 @@ fn parse_named<'a>(
                     expected: "one name with its parameters".to_owned(),
                     found,
                 };
-                Err(GradeSpecError {
-                    path: path.clone(),
-                    problem,
-                    suggestion: None,
-                })
+                Err(GradeSpecError::new(path, problem))
             }
         },
         other => Err(shape(path, "a name, or a name with its parameters", other)),
@@ -294,11 +293,7 @@ fn known_keys(
 }
 
 fn missing(path: &KeyPath, key: &'static str) -> GradeSpecError {
-    GradeSpecError {
-        path: path.clone(),
-        problem: Problem::Missing { key },
-        suggestion: None,
-    }
+    GradeSpecError::new(path, Problem::Missing { key })
 }
 
 fn unknown(
@@ -307,20 +302,15 @@ fn unknown(
     name: &str,
     known: &[&'static str],
 ) -> GradeSpecError {
-    let suggestion = closest(name, known).map(str::to_owned);
+    let problem = Problem::Unknown {
+        category,
+        name: name.to_owned(),
+        known: known.to_vec(),
+    };
     GradeSpecError {
-        path: path.clone(),
-        problem: Problem::Unknown {
-            category,
-            name: name.to_owned(),
-            known: known.to_vec(),
-        },
-        suggestion,
+        suggestion: closest(name, known).map(str::to_owned),
+        ..GradeSpecError::new(path, problem)
     }
-}
-
-fn as_map<'a>(value: &'a Value, path: &KeyPath) -> Result<&'a Map<String, Value>, GradeSpecError> {
-    value.as_object().ok_or_else(|| shape(path, "a map", value))
 }
 
 fn shape(path: &KeyPath, expected: &str, found: &Value) -> GradeSpecError {
@@ -336,17 +326,9 @@ fn shape(path: &KeyPath, expected: &str, found: &Value) -> GradeSpecError {
         expected: expected.to_owned(),
         found,
     };
-    GradeSpecError {
-        path: path.clone(),
-        problem,
-        suggestion: None,
-    }
+    GradeSpecError::new(path, problem)
 }
 
 fn value(path: &KeyPath, error: &serde_json::Error) -> GradeSpecError {
-    GradeSpecError {
-        path: path.clone(),
-        problem: Problem::Value(error.to_string()),
-        suggestion: None,
-    }
+    GradeSpecError::new(path, Problem::Value(error.to_string()))
 }

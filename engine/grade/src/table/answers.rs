@@ -8,12 +8,12 @@
 
 use std::collections::BTreeMap;
 
-use prep_formats::pandas::{CsvError, FrameColumn, ObjectColumn, ReadOptions, read_frame};
+use prep_formats::pandas::{
+    ColumnData, CsvError, Frame, FrameColumn, ObjectColumn, ObjectValue, ReadOptions, read_frame,
+};
 use serde::Deserialize;
 use serde::de::Error as _;
 use serde_json::{Map, Value};
-
-use crate::table::frame::{ColumnData, Frame, ObjectValue};
 
 /// An error in the answers.
 #[derive(Debug, thiserror::Error)]

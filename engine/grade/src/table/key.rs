@@ -2,7 +2,9 @@
 
 use std::hash::{Hash, Hasher};
 
-use crate::table::frame::ColumnData;
+use prep_formats::pandas::ColumnData;
+
+use crate::table::numbers::number;
 use crate::table::pair::{CellValue, GradedColumn};
 
 /// An identifier that can be looked up in a set. Numbers of different types are compared by value. A text equals only a
@@ -39,10 +41,11 @@ impl Hash for Bits {
 
 /// Returns the key of a cell.
 pub fn key<'a>(column: &GradedColumn<'a>, position: usize) -> Identifier<'a> {
-    match column.value(position) {
-        CellValue::Bool(value) => Identifier::Integer(i128::from(value)),
-        CellValue::Int(value) => Identifier::Integer(i128::from(value)),
-        CellValue::UInt(value) => Identifier::Integer(i128::from(value)),
+    let value = column.value(position);
+    if let Some(integer) = value.integer() {
+        return Identifier::Integer(integer);
+    }
+    match value {
         // Beyond 1e38, a double does not equal any integer of 64 bits.
         CellValue::Float(value) if value.fract() == 0.0 && value.abs() < 1e38 => {
             Identifier::Integer(value as i128)
@@ -52,9 +55,7 @@ pub fn key<'a>(column: &GradedColumn<'a>, position: usize) -> Identifier<'a> {
         CellValue::Missing if matches!(column.data(), ColumnData::Object(_)) => {
             Identifier::MissingText
         }
-        CellValue::Missing => {
-            Identifier::Missing(column.file_row(position) << 1 | u64::from(column.role() as u8))
-        }
+        _ => Identifier::Missing(column.file_row(position) << 1 | u64::from(column.role() as u8)),
     }
 }
 
@@ -77,24 +78,7 @@ pub fn equal(a: CellValue<'_>, b: CellValue<'_>) -> bool {
         (CellValue::Text(a), CellValue::Text(b)) => a == b,
         (CellValue::Missing | CellValue::Text(_), _)
         | (_, CellValue::Missing | CellValue::Text(_)) => false,
-        (CellValue::Float(a), b) => a == float(b),
-        (a, CellValue::Float(b)) => float(a) == b,
-        (a, b) => integer(a) == integer(b),
-    }
-}
-
-fn float(value: CellValue<'_>) -> f64 {
-    match value {
-        CellValue::Float(value) => value,
-        other => integer(other) as f64,
-    }
-}
-
-fn integer(value: CellValue<'_>) -> i128 {
-    match value {
-        CellValue::Bool(value) => i128::from(value),
-        CellValue::Int(value) => i128::from(value),
-        CellValue::UInt(value) => i128::from(value),
-        CellValue::Missing | CellValue::Float(_) | CellValue::Text(_) => 0,
+        (CellValue::Float(_), _) | (_, CellValue::Float(_)) => number(a) == number(b),
+        (a, b) => a.integer() == b.integer(),
     }
 }

@@ -3,10 +3,10 @@
 use std::io;
 use std::sync::{Mutex, PoisonError};
 
-use prep_formats::pandas::{CsvError, ScannedFrame};
+use prep_formats::pandas::{ColumnData, CsvError, ScannedFrame};
 
 use crate::refusal::{Refusal, RefusalKind};
-use crate::table::frame::ColumnData;
+use crate::table::submission::invalid;
 
 /// A submission's file after a first pass.
 #[derive(Debug)]
@@ -40,11 +40,7 @@ impl<'a> LazySubmission<'a> {
                 *failed = Some(error);
                 return unreadable();
             }
-            let message = format!(
-                "the file is not a valid CSV: {}",
-                prep_failure::chain(&error)
-            );
-            Refusal::new(RefusalKind::Unreadable, message)
+            invalid(&error)
         })
     }
 

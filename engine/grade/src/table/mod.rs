@@ -2,7 +2,6 @@
 
 pub(crate) mod answers;
 pub(crate) mod columns;
-pub(crate) mod frame;
 pub(crate) mod ids;
 pub(crate) mod key;
 pub(crate) mod lazy;

@@ -1,13 +1,14 @@
 //! Converts columns to the numbers that a metric uses, by scikit-learn's rules (`check_array`): booleans are 0 and 1,
 //! texts are parsed like Python's `float`, missing and infinite values are invalid.
 
+use prep_formats::pandas::ColumnData;
+
 use crate::python::numeric::python_float;
 use crate::refusal::{Refusal, RefusalKind};
-use crate::table::frame::ColumnData;
 use crate::table::pair::{CellValue, GradedColumn};
 
 /// Doubles represent all integers up to this value exactly.
-const EXACT: u64 = 1 << 53;
+const EXACT: u128 = 1 << 53;
 
 /// Returns all values of a column as finite doubles.
 ///
@@ -60,16 +61,12 @@ pub fn number(value: CellValue<'_>) -> Option<f64> {
 /// # Errors
 /// Same as [`floats`].
 pub fn scores(column: &GradedColumn<'_>) -> Result<Vec<f64>, Refusal> {
-    let beyond = column.values().any(|value| match value {
-        CellValue::Int(value) => value.unsigned_abs() > EXACT,
-        CellValue::UInt(value) => value > EXACT,
-        _ => false,
-    });
     let whole = |value: CellValue<'_>| match value {
-        CellValue::Int(value) => Some(i128::from(value)),
-        CellValue::UInt(value) => Some(i128::from(value)),
-        _ => None,
+        CellValue::Bool(_) => None,
+        value => value.integer(),
     };
+    let is_beyond = |value: i128| value.unsigned_abs() > EXACT;
+    let beyond = column.values().filter_map(whole).any(is_beyond);
     if beyond && let Some(values) = column.values().map(whole).collect::<Option<Vec<i128>>>() {
         let mut sorted = values.clone();
         sorted.sort_unstable();
@@ -117,15 +114,34 @@ pub fn differences(
 /// # Errors
 /// If the column has text or mixed cells.
 pub fn doubles(column: &GradedColumn<'_>) -> Result<Vec<f64>, Refusal> {
-    if let ColumnData::Object(_) = column.data() {
-        let odd = column
-            .values()
-            .position(|value| matches!(value, CellValue::Text(_)));
-        let expected = "a number, in a column of numbers";
-        return Err(column.refuse(RefusalKind::Type, odd.unwrap_or_default(), expected));
-    }
+    check_numeric_type(column)?;
     Ok(column
         .values()
         .map(|value| number(value).unwrap_or(f64::NAN))
         .collect())
+}
+
+/// Rejects a column that has no numeric type in pandas.
+///
+/// # Errors
+/// If the column has text or mixed cells.
+pub fn check_numeric_type(column: &GradedColumn<'_>) -> Result<(), Refusal> {
+    match column.data() {
+        ColumnData::Object(_) => {
+            let odd = column.first_text().unwrap_or_default();
+            Err(column.refuse(RefusalKind::Type, odd, "a number, in a column of numbers"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Returns the number in a cell. NaN if the cell is missing.
+///
+/// # Errors
+/// If the cell is text.
+pub fn number_or_nan(column: &GradedColumn<'_>, position: usize) -> Result<f64, Refusal> {
+    match column.value(position) {
+        CellValue::Text(_) => Err(column.refuse(RefusalKind::Type, position, "a number")),
+        value => Ok(number(value).unwrap_or(f64::NAN)),
+    }
 }

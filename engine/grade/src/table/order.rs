@@ -5,7 +5,8 @@
 //! is accessed once per chunk and not once per comparison. These accesses are the main cost of sorting ten million
 //! texts.
 
-use crate::table::frame::ColumnData;
+use prep_formats::pandas::ColumnData;
+
 use crate::table::pair::GradedColumn;
 
 /// Maximum number of texts with equal chunks that are compared directly.

@@ -7,13 +7,13 @@
 use std::borrow::Cow;
 use std::sync::OnceLock;
 
-use prep_formats::pandas::PREFETCH_ROWS;
+use prep_formats::pandas::{ColumnData, Frame, ObjectValue, PREFETCH_ROWS};
 
 use crate::refusal::{Refusal, RefusalKind, count};
 use crate::spec::suggest::closest;
-use crate::table::frame::{ColumnData, Frame, ObjectValue};
 use crate::table::lazy::{LazySubmission, unreadable};
 use crate::table::positions::Positions;
+use crate::table::target::text;
 
 /// Maximum number of cells that are read at once.
 const MAX_CELLS_AT_ONCE: usize = 4 << 20;
@@ -45,18 +45,24 @@ pub enum CellValue<'a> {
 }
 
 impl CellValue<'_> {
+    /// Returns the value of an integer or a boolean.
+    pub(crate) fn integer(self) -> Option<i128> {
+        match self {
+            CellValue::Bool(value) => Some(i128::from(value)),
+            CellValue::Int(value) => Some(i128::from(value)),
+            CellValue::UInt(value) => Some(i128::from(value)),
+            CellValue::Missing | CellValue::Float(_) | CellValue::Text(_) => None,
+        }
+    }
+
     /// Formats the value for a message.
     pub fn for_message(self) -> String {
         match self {
             CellValue::Missing => "nothing".to_owned(),
-            CellValue::Bool(value) => format!("`{}`", if value { "True" } else { "False" }),
-            CellValue::Int(value) => format!("`{value}`"),
-            CellValue::UInt(value) => format!("`{value}`"),
-            CellValue::Float(value) => format!("`{}`", crate::python::numeric::python_repr(value)),
             CellValue::Text(text) if text.chars().count() > 60 => {
                 format!("`{}...`", text.chars().take(57).collect::<String>())
             }
-            CellValue::Text(text) => format!("`{text}`"),
+            value => format!("`{}`", text(value)),
         }
     }
 }
@@ -209,6 +215,14 @@ impl<'a> Side<'a> {
         })
     }
 
+    /// Returns the columns with these names.
+    ///
+    /// # Errors
+    /// Same as [`column`](Self::column).
+    pub(crate) fn columns(&self, names: &[&str]) -> Result<Vec<GradedColumn<'_>>, Refusal> {
+        names.iter().map(|name| self.column(name)).collect()
+    }
+
     /// Reads the column at an index of the file, and as many unread columns after it as fit into one read.
     fn read(&self, first: usize) -> Result<(), Refusal> {
         let table = self.unread.ok_or_else(unreadable)?;
@@ -323,6 +337,24 @@ impl<'a> GradedColumn<'a> {
         match self.data {
             ColumnData::Object(cells) => cells.text(self.positions.get(position)? as usize),
             _ => None,
+        }
+    }
+
+    /// Returns the position of the first cell with a text.
+    pub(crate) fn first_text(&self) -> Option<usize> {
+        self.values()
+            .position(|value| matches!(value, CellValue::Text(_)))
+    }
+
+    /// Returns an error unless all cells are text.
+    pub(crate) fn check_text(&self) -> Result<(), Refusal> {
+        let is_other = |value| !matches!(value, CellValue::Text(_));
+        match self.values().position(is_other) {
+            Some(odd) if self.is_missing(odd) => {
+                Err(self.refuse(RefusalKind::Missing, odd, "text"))
+            }
+            Some(odd) => Err(self.refuse(RefusalKind::Type, odd, "text")),
+            None => Ok(()),
         }
     }
 
@@ -475,6 +507,14 @@ impl<'a> Pair<'a> {
                 "there are no rows to grade",
             ));
         }
+        self.both(column)
+    }
+
+    /// Returns a column of the answers and of the submission.
+    ///
+    /// # Errors
+    /// If a table has no such column. If both have none, the error is about the answers.
+    pub fn both(&self, column: &str) -> Result<(GradedColumn<'_>, GradedColumn<'_>), Refusal> {
         Ok((
             self.answers.column(column)?,
             self.submission.column(column)?,

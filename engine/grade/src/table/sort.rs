@@ -7,8 +7,10 @@
 
 use std::cmp::Ordering;
 
+use prep_formats::pandas::ColumnData;
+
 use crate::refusal::{Refusal, RefusalKind};
-use crate::table::frame::ColumnData;
+use crate::table::numbers::number;
 use crate::table::order::Ordered;
 use crate::table::pair::{CellValue, GradedColumn};
 
@@ -57,19 +59,7 @@ fn compare(a: CellValue<'_>, b: CellValue<'_>) -> Ordering {
     match (a, b) {
         (CellValue::Int(a), CellValue::Int(b)) => a.cmp(&b),
         (CellValue::UInt(a), CellValue::UInt(b)) => a.cmp(&b),
-        _ => as_float(a)
-            .partial_cmp(&as_float(b))
-            .unwrap_or(Ordering::Equal),
-    }
-}
-
-fn as_float(value: CellValue<'_>) -> f64 {
-    match value {
-        CellValue::Bool(value) => f64::from(u8::from(value)),
-        CellValue::Int(value) => value as f64,
-        CellValue::UInt(value) => value as f64,
-        CellValue::Float(value) => value,
-        CellValue::Missing | CellValue::Text(_) => f64::NAN,
+        _ => number(a).partial_cmp(&number(b)).unwrap_or(Ordering::Equal),
     }
 }
 

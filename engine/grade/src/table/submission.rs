@@ -39,7 +39,7 @@ pub fn parse(bytes: &[u8]) -> Result<Frame, Refusal> {
     scanned.frame().map_err(|error| invalid(&error))
 }
 
-fn invalid(error: &CsvError) -> Refusal {
+pub(crate) fn invalid(error: &CsvError) -> Refusal {
     unreadable(format!(
         "the file is not a valid CSV: {}",
         prep_failure::chain(error)

@@ -3,15 +3,14 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
+use prep_formats::pandas::ColumnData;
 use serde::Deserialize;
 
 use crate::python::integer::python_int;
-use crate::python::numeric::python_repr;
+use crate::python::numeric::{python_repr, words};
 use crate::refusal::{Refusal, RefusalKind};
-use crate::table::frame::ColumnData;
 use crate::table::key::{Identifier, key};
 use crate::table::pair::{CellValue, GradedColumn};
-use crate::words::words;
 
 /// How the cells of a column are converted to labels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
@@ -33,20 +32,22 @@ pub enum LabelsAs {
 /// The names of the [`LabelsAs`] variants in a pipeline.
 pub const LABELS_AS: &[&str] = &["column", "list", "text", "integer", "first_integer"];
 
+/// How a metric of texts treats cells that are not text.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OtherCells {
+    #[default]
+    Refuse,
+    /// Converts them to text.
+    Print,
+}
+
 /// The labels of the answers or of the submission, all of one type.
 #[derive(Debug, Clone)]
 pub enum Labels<'a> {
     /// Integers. Booleans are 0 and 1.
     Integers(Vec<i128>),
     Text(Vec<Cow<'a, str>>),
-}
-
-/// The two kinds of single-label targets.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TargetKind {
-    /// At most two distinct labels.
-    Binary,
-    Multiclass,
 }
 
 impl<'a> Labels<'a> {
@@ -79,11 +80,8 @@ impl<'a> Labels<'a> {
             LabelsAs::Column if object && texts > 0 => text_labels(column),
             LabelsAs::Column if object && !column.is_empty() => {
                 let expected = "labels of one type, without missing labels";
-                let odd = column
-                    .values()
-                    .position(|value| value == CellValue::Missing)
-                    .unwrap_or_default();
-                Err(column.refuse(RefusalKind::Missing, odd, expected))
+                let odd = (0..column.len()).find(|position| column.is_missing(*position));
+                Err(column.refuse(RefusalKind::Missing, odd.unwrap_or_default(), expected))
             }
             LabelsAs::Integer | LabelsAs::FirstInteger => python_integers(column, how),
             LabelsAs::List => list_of_numbers(column, expected),
@@ -99,24 +97,20 @@ impl<'a> Labels<'a> {
         }
     }
 
-    pub fn kind(&self) -> TargetKind {
-        let several = match self {
-            Labels::Integers(values) => more_than_two(values),
-            Labels::Text(values) => more_than_two(values),
-        };
-        if several {
-            TargetKind::Multiclass
-        } else {
-            TargetKind::Binary
+    /// Whether there are at most two distinct labels.
+    pub fn is_binary(&self) -> bool {
+        match self {
+            Labels::Integers(values) => has_at_most_two(values),
+            Labels::Text(values) => has_at_most_two(values),
         }
     }
 }
 
-fn more_than_two<T: Eq + std::hash::Hash>(values: &[T]) -> bool {
+fn has_at_most_two<T: Eq + std::hash::Hash>(values: &[T]) -> bool {
     let mut seen = HashSet::new();
     values
         .iter()
-        .any(|value| seen.insert(value) && seen.len() > 2)
+        .all(|value| !seen.insert(value) || seen.len() <= 2)
 }
 
 fn text_labels<'a>(column: &GradedColumn<'a>) -> Result<Labels<'a>, Refusal> {
@@ -132,13 +126,10 @@ fn python_integers<'a>(column: &GradedColumn<'a>, how: LabelsAs) -> Result<Label
     let first = how == LabelsAs::FirstInteger;
     let label = |position, value: CellValue<'a>| {
         let number = match value {
-            CellValue::Missing => None,
-            CellValue::Bool(value) => Some(i128::from(value)),
-            CellValue::Int(value) => Some(i128::from(value)),
-            CellValue::UInt(value) => Some(i128::from(value)),
             CellValue::Float(value) => (value.is_finite() && !first).then_some(value as i128),
             CellValue::Text(text) if first => words(text).next().and_then(python_int),
             CellValue::Text(text) => python_int(text),
+            value => value.integer(),
         };
         let kind = if value == CellValue::Missing {
             RefusalKind::Missing

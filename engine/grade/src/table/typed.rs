@@ -14,11 +14,9 @@
 
 use std::collections::HashSet;
 
-use prep_formats::pandas::{FrameColumn, ObjectColumn};
+use prep_formats::pandas::{ColumnData, Frame, FrameColumn, ObjectColumn, ObjectValue};
 use serde::Deserialize;
 use thiserror::Error;
-
-use crate::table::frame::{ColumnData, Frame, ObjectValue};
 
 /// The reason why bytes are not a valid typed frame.
 #[derive(Debug, Error)]
