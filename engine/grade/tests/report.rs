@@ -4,7 +4,9 @@ use jiff::Timestamp;
 use jiff::civil::date;
 use prep_grade::report::list::{self, ListedSubmission};
 use prep_grade::report::medals::Leaderboard;
-use prep_grade::report::{CompetitionReport, GradedData, aggregate, file_name, pretty};
+use prep_grade::report::{
+    CompetitionReport, GradedData, GradedSubmission, aggregate, file_name, pretty,
+};
 use prep_grade::{GradeOutcome, Refusal, RefusalKind};
 use serde_json::Value;
 
@@ -16,7 +18,14 @@ fn report(outcome: Option<GradeOutcome>) -> CompetitionReport {
         not_comparable_because: Vec::new(),
     };
     let path = "dir/ä.csv";
-    CompetitionReport::new("some-task", path, outcome, Some(&board), &variant, at)
+    CompetitionReport::new(GradedSubmission {
+        competition_id: "some-task",
+        path,
+        outcome,
+        leaderboard: Some(&board),
+        data: &variant,
+        graded_at: at,
+    })
 }
 
 #[test]

@@ -147,23 +147,23 @@ fn save(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use prep_grade::report::GradedData;
     use prep_grade::report::medals::Leaderboard;
+    use prep_grade::report::{GradedData, GradedSubmission};
 
     #[test]
     fn ungraded_entries_follow_upstreams_keys() {
         let leaderboard = Leaderboard::parse("score\n2\n1\n").unwrap();
-        let report = CompetitionReport::new(
-            "a",
-            "a.csv",
-            None,
-            Some(&leaderboard),
-            &GradedData {
+        let report = CompetitionReport::new(GradedSubmission {
+            competition_id: "a",
+            path: "a.csv",
+            outcome: None,
+            leaderboard: Some(&leaderboard),
+            data: &GradedData {
                 name: "v1".to_owned(),
                 not_comparable_because: Vec::new(),
             },
-            jiff::civil::DateTime::default(),
-        );
+            graded_at: jiff::civil::DateTime::default(),
+        });
         let entry = ListedSubmission {
             line: 1,
             competition_id: "b".into(),

@@ -24,7 +24,7 @@ use prep_digests::{Sha256, digest_of_file};
 use prep_formats::pandas::Frame;
 use prep_grade::metrics::Direction;
 use prep_grade::report::medals::{Leaderboard, LeaderboardError};
-use prep_grade::report::{CompetitionReport, Digests, GradedData};
+use prep_grade::report::{CompetitionReport, Digests, GradedData, GradedSubmission};
 use prep_grade::table::{submission, typed};
 use prep_grade::{GradeOutcome, Grader, Refusal, RefusalKind};
 use prep_spec::{BASE_VARIANT, Pipeline};
@@ -256,14 +256,14 @@ impl Grading {
         let submission = outcome.as_ref().and_then(|_| digest_of_file(path).ok());
         let submission = submission.map(|(digest, _)| digest);
         let path = path.to_string_lossy();
-        let report = CompetitionReport::new(
-            &self.id,
-            &path,
+        let report = CompetitionReport::new(GradedSubmission {
+            competition_id: &self.id,
+            path: &path,
             outcome,
-            self.leaderboard.as_ref(),
-            &self.variant,
-            now,
-        );
+            leaderboard: self.leaderboard.as_ref(),
+            data: &self.variant,
+            graded_at: now,
+        });
         let report = CompetitionReport {
             digests: Digests {
                 submission: submission.map(digests::text),

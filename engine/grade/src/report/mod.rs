@@ -87,24 +87,35 @@ impl Digests {
     }
 }
 
+/// The result of grading, from which a report is created.
+#[derive(Debug, Clone)]
+pub struct GradedSubmission<'a> {
+    /// Id of the competition.
+    pub competition_id: &'a str,
+    /// The submission's path, as the caller passed it.
+    pub path: &'a str,
+    /// `None` if there was no submission.
+    pub outcome: Option<GradeOutcome>,
+    /// The competition's leaderboard, if it has one.
+    pub leaderboard: Option<&'a Leaderboard>,
+    /// The data that the submission was graded on.
+    pub data: &'a GradedData,
+    /// Time of grading, local time.
+    pub graded_at: DateTime,
+}
+
 impl CompetitionReport {
-    /// Creates the report about an outcome; `None` if there was no submission.
-    pub fn new(
-        competition_id: &str,
-        submission_path: &str,
-        outcome: Option<GradeOutcome>,
-        leaderboard: Option<&Leaderboard>,
-        variant: &GradedData,
-        created_at: DateTime,
-    ) -> Self {
-        let submission_exists = outcome.is_some();
-        let (score, reason) = match outcome {
+    /// Creates the report about a graded submission, without digests.
+    pub fn new(graded: GradedSubmission<'_>) -> Self {
+        let submission_exists = graded.outcome.is_some();
+        let leaderboard = graded.leaderboard;
+        let (score, reason) = match graded.outcome {
             Some(GradeOutcome::Score { rounded, .. }) => (Some(rounded), None),
             Some(GradeOutcome::Invalid(refusal)) => (None, Some(refusal)),
             None => (None, None),
         };
         CompetitionReport {
-            competition_id: competition_id.to_owned(),
+            competition_id: graded.competition_id.to_owned(),
             score,
             thresholds: leaderboard.map(Leaderboard::thresholds),
             medals: score
@@ -113,9 +124,9 @@ impl CompetitionReport {
                 .unwrap_or_default(),
             submission_exists,
             is_lower_better: leaderboard.map(Leaderboard::is_lower_better),
-            created_at,
-            submission_path: submission_path.to_owned(),
-            variant: variant.clone(),
+            created_at: graded.graded_at,
+            submission_path: graded.path.to_owned(),
+            variant: graded.data.clone(),
             reason,
             digests: Digests::default(),
         }
