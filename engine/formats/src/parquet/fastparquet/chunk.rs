@@ -29,7 +29,7 @@ pub(super) struct Chunk {
     pub uncompressed: u64,
 }
 
-/// What the chunks of all columns depend on.
+/// The options that the chunks of all columns share.
 #[derive(Clone, Copy)]
 pub(super) struct ChunkOptions<'a> {
     pub versions: &'a WriterVersions,
