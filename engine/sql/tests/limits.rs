@@ -380,3 +380,55 @@ async fn windows_are_computed_partition_by_partition() {
         assert_eq!((cell(0), cell(1), cell(2)), (400_000, 0, groups), "{text}");
     }
 }
+
+/// If both sides of a lookup repeat one value, the time is proportional to the number of rows, not to that of the pairs
+/// of equal rows.
+#[tokio::test]
+async fn repeated_values_are_looked_up_once() {
+    const ROWS: i64 = 300_000;
+    let repeated = |last: i64| {
+        let ids = (0..ROWS).map(|row| if row + 1 == ROWS { last } else { 7 });
+        let ids = Arc::new(Int64Array::from_iter_values(ids)) as ArrayRef;
+        table(vec![("id", ids)])
+    };
+    let tables: Tables = BTreeMap::from([
+        ("one".to_owned(), repeated(8)),
+        ("other".to_owned(), repeated(9)),
+    ]);
+    let all = ROWS as usize;
+    for (text, expected) in [
+        ("SELECT id FROM one INTERSECT SELECT id FROM other", 1),
+        ("SELECT id FROM one EXCEPT SELECT id FROM other", 1),
+        (
+            "SELECT id FROM one WHERE id IN (SELECT id FROM other)",
+            all - 1,
+        ),
+        (
+            "SELECT id FROM one WHERE id NOT IN (SELECT id FROM other)",
+            1,
+        ),
+        (
+            "SELECT id FROM one a WHERE EXISTS (SELECT 1 AS x FROM other b WHERE b.id = a.id)",
+            all - 1,
+        ),
+        (
+            "SELECT id FROM one LEFT SEMI JOIN other USING (id)",
+            all - 1,
+        ),
+    ] {
+        let query = Query::parse(text).expect(text);
+        let session = Session::new(&std::env::temp_dir());
+        let start = Instant::now();
+        let limits = QueryLimits {
+            memory: 1 << 30,
+            stop: Arc::new(move || start.elapsed() > Duration::from_secs(20)),
+        };
+        let rows = session.values_unordered(&query, used(&query, &tables), &limits);
+        let mut rows = rows.await.expect(text);
+        let mut count = 0;
+        while let Some(batch) = rows.next().await.expect(text) {
+            count += batch.num_rows();
+        }
+        assert_eq!(count, expected, "{text}");
+    }
+}

@@ -5,6 +5,7 @@
 //!   DataFusion chooses the in-memory side of a join.
 //! * `same_rows`: skips a join for EXCEPT if both sides have the same rows in the same order.
 //! * `joins`: sorts both sides of a join if the in-memory side would be too large.
+//! * `repeated`: skips repeated rows on the side of a join that is only looked up.
 //! * `windows`: evaluates window functions on a few partitions at a time, not on all rows.
 //! * `guard`: between all operators, checks for cancellation, accounts for memory that operators do not account for,
 //!   and splits long lists before they are unnested.
@@ -16,6 +17,7 @@ mod equalities;
 mod guard;
 mod joins;
 mod operator;
+mod repeated;
 mod same_rows;
 mod scan;
 mod windows;
@@ -39,6 +41,7 @@ pub(crate) fn rules() -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> {
         .map_or(0, |place| place + 1);
     rules.insert(after, Arc::new(same_rows::COMPARE_FIRST));
     rules.insert(after + 1, Arc::new(joins::SORT_LARGE_SIDES));
+    rules.insert(after + 2, Arc::new(repeated::SKIP_REPEATED));
     rules.push(Arc::new(windows::WINDOWS_IN_PARTS));
     rules.push(Arc::new(guard::GUARD_BELOW));
     rules.push(Arc::new(guard::GuardAbove));

@@ -1,0 +1,208 @@
+//! Skips repeated rows on the side of a semi or anti join that is only looked up.
+//!
+//! For each row, DataFusion's hash join visits all rows of the other side with the same key, even if one of them would
+//! suffice. If both sides repeat a value n times, this takes n * n visits, and files whose rows are all equal compress
+//! to almost nothing. Dropping repeated rows of the looked-up side does not change the result. [`SkipRepeated`] remembers
+//! a limited number of rows, so it may pass some rows more than once.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+
+use arrow::array::{BooleanArray, RecordBatch};
+use arrow::compute::filter_record_batch;
+use arrow::datatypes::SchemaRef;
+use arrow::row::{RowConverter, Rows, SortField};
+use datafusion::common::hash_utils::{RandomState, create_hashes};
+use datafusion::common::{JoinType, Statistics};
+use datafusion::error::Result;
+use datafusion::execution::{RecordBatchStream, SendableRecordBatchStream, TaskContext};
+use datafusion::physical_plan::PlanProperties;
+use datafusion::physical_plan::execution_plan::{ChildrenPropertiesMode, ReplaceChildrenOptions};
+use datafusion::physical_plan::joins::HashJoinExec;
+use futures::{Stream, StreamExt};
+
+use super::operator::{Node, Operator, Plan, Rule};
+
+/// Number of rows that are remembered.
+const REMEMBERED_ROWS: usize = 1 << 14;
+
+/// Maximum total size in bytes of the remembered rows. When it is exceeded, all rows are forgotten.
+const REMEMBERED_BYTES: usize = 4 << 20;
+
+pub(super) const SKIP_REPEATED: Rule = Rule {
+    name: "skip_repeated",
+    replace: |plan, _| {
+        let Some(join) = plan.downcast_ref::<HashJoinExec>() else {
+            return Ok(None);
+        };
+        let (mut left, mut right) = (join.left().clone(), join.right().clone());
+        let looked_up = match join.join_type() {
+            JoinType::LeftSemi | JoinType::LeftAnti | JoinType::LeftMark => &mut right,
+            JoinType::RightSemi | JoinType::RightAnti | JoinType::RightMark => &mut left,
+            _ => return Ok(None),
+        };
+        if !RowConverter::supports_fields(&sort_fields(&looked_up.schema())) {
+            return Ok(None);
+        }
+        *looked_up = Node::plan(SkipRepeated {
+            input: looked_up.clone(),
+        });
+        let options = ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute);
+        let plan = Arc::clone(plan);
+        plan.replace_children(vec![left, right], options).map(Some)
+    },
+};
+
+fn sort_fields(schema: &SchemaRef) -> Vec<SortField> {
+    let fields = schema.fields().iter();
+    fields
+        .map(|field| SortField::new(field.data_type().clone()))
+        .collect()
+}
+
+#[derive(Debug)]
+struct SkipRepeated {
+    input: Plan,
+}
+
+impl Operator for SkipRepeated {
+    const NAME: &'static str = "SkipRepeated";
+    const KEEPS_ORDER: bool = true;
+    const READS_STATISTICS: bool = true;
+
+    fn properties(&self) -> &Arc<PlanProperties> {
+        self.input.properties()
+    }
+
+    fn inputs(&self) -> Vec<&Plan> {
+        vec![&self.input]
+    }
+
+    fn with_inputs(&self, inputs: Vec<Plan>) -> Option<SkipRepeated> {
+        let [input] = inputs.try_into().ok()?;
+        Some(SkipRepeated { input })
+    }
+
+    fn details(&self) -> String {
+        String::new()
+    }
+
+    fn start(
+        &self,
+        partition: usize,
+        context: Arc<TaskContext>,
+    ) -> Result<SendableRecordBatchStream> {
+        let schema = self.input.schema();
+        let fields = sort_fields(&schema);
+        Ok(Box::pin(SkipRepeatedStream {
+            converter: RowConverter::new(fields)?,
+            schema,
+            input: self.input.execute(partition, context)?,
+            remembered: vec![Remembered::default(); REMEMBERED_ROWS],
+            bytes: 0,
+            hashes: Vec::new(),
+        }))
+    }
+
+    fn statistics(&self, inputs: &[Arc<Statistics>]) -> Arc<Statistics> {
+        match inputs.first() {
+            Some(input) => Arc::new(Statistics::clone(input).to_inexact()),
+            None => Arc::new(Statistics::new_unknown(&self.input.schema())),
+        }
+    }
+}
+
+/// A row that was passed. Its content is stored when its hash occurs for the second time, because most rows are not
+/// repeated.
+#[derive(Debug, Clone, Default)]
+struct Remembered {
+    hash: u64,
+    row: Option<Box<[u8]>>,
+}
+
+struct SkipRepeatedStream {
+    schema: SchemaRef,
+    input: SendableRecordBatchStream,
+    converter: RowConverter,
+    /// Each row has one place, which depends on its hash.
+    remembered: Vec<Remembered>,
+    /// Total size of the contents in `remembered`.
+    bytes: usize,
+    /// The hashes of the rows of a batch; here only to reuse its memory.
+    hashes: Vec<u64>,
+}
+
+impl SkipRepeatedStream {
+    /// Returns the batch without rows that are remembered.
+    fn drop_repeated(&mut self, batch: RecordBatch) -> Result<RecordBatch> {
+        self.hashes.clear();
+        self.hashes.resize(batch.num_rows(), 0);
+        let mut hashes = std::mem::take(&mut self.hashes);
+        create_hashes(batch.columns(), &RandomState::with_seed(0), &mut hashes)?;
+        let mut rows: Option<Rows> = None;
+        let mut repeated: Option<Vec<bool>> = None;
+        for (row, hash) in hashes.iter().enumerate() {
+            let place = *hash as usize % REMEMBERED_ROWS;
+            let Some(known) = self.remembered.get_mut(place) else {
+                continue;
+            };
+            if known.hash != *hash {
+                let forgotten = std::mem::replace(
+                    known,
+                    Remembered {
+                        hash: *hash,
+                        row: None,
+                    },
+                );
+                self.bytes -= forgotten.row.map_or(0, |row| row.len());
+                continue;
+            }
+            let contents = match &rows {
+                Some(rows) => rows,
+                None => rows.insert(self.converter.convert_columns(batch.columns())?),
+            };
+            let content = contents.row(row);
+            let content = content.as_ref();
+            match &known.row {
+                Some(other) if **other == *content => {
+                    let repeated = repeated.get_or_insert_with(|| vec![false; batch.num_rows()]);
+                    if let Some(repeated) = repeated.get_mut(row) {
+                        *repeated = true;
+                    }
+                }
+                // Another row has the same hash.
+                Some(_) => {}
+                None => {
+                    self.bytes += content.len();
+                    known.row = Some(content.into());
+                }
+            }
+            if self.bytes > REMEMBERED_BYTES {
+                self.remembered.fill(Remembered::default());
+                self.bytes = 0;
+            }
+        }
+        self.hashes = hashes;
+        let Some(repeated) = repeated else {
+            return Ok(batch);
+        };
+        let kept = BooleanArray::from_iter(repeated.iter().map(|repeated| Some(!repeated)));
+        Ok(filter_record_batch(&batch, &kept)?)
+    }
+}
+
+impl Stream for SkipRepeatedStream {
+    type Item = Result<RecordBatch>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let batch = ready!(self.input.poll_next_unpin(context));
+        Poll::Ready(batch.map(|batch| batch.and_then(|batch| self.drop_repeated(batch))))
+    }
+}
+
+impl RecordBatchStream for SkipRepeatedStream {
+    fn schema(&self) -> SchemaRef {
+        self.schema.clone()
+    }
+}
