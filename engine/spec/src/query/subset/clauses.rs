@@ -34,6 +34,7 @@ impl Subset<'_, '_> {
             format_clause,
             pipe_operators,
         } = query;
+        let outer = self.defined.len();
         if let Some(with) = with {
             self.with_clause(with);
         }
@@ -71,6 +72,7 @@ impl Subset<'_, '_> {
         if !pipe_operators.is_empty() {
             self.clause("|>", "use clauses with a subquery or WITH");
         }
+        self.defined.truncate(outer);
     }
 
     fn with_clause(&mut self, with: &With) {
@@ -100,7 +102,10 @@ impl Subset<'_, '_> {
                 let help = "remove it: the engine chooses how to execute a query";
                 self.inside(alias.span(), |inner| inner.clause("MATERIALIZED", help));
             }
+            let before = self.reads;
             self.query(query);
+            let reads = std::mem::replace(&mut self.reads, before).saturating_sub(before);
+            self.defined.push((alias.name.value.clone(), reads));
             self.part_of_from(query, Some(alias));
         }
     }

@@ -32,6 +32,10 @@ const MAX_PARTS: usize = 100;
 /// Maximum number of tables in a SELECT. Planning a chain of joins takes time cubic in the number of tables.
 const MAX_TABLES: usize = 50;
 
+/// Maximum number of tables that a query reads. The planner inserts a part of WITH wherever it is used, so parts that use
+/// the previous part twice double the plan each.
+const MAX_READS: usize = 2000;
+
 /// Reports each part of a query that would have no effect, or a different effect than expected. Returns true if it
 /// reports nothing.
 pub(super) fn check(tree: &Tree, words: &[Word], faults: &mut Vec<Fault>) -> bool {
@@ -43,19 +47,34 @@ pub(super) fn check(tree: &Tree, words: &[Word], faults: &mut Vec<Fault>) -> boo
         at,
         parts: 0,
         tables: 0,
+        reads: 0,
+        defined: Vec::new(),
     };
     subset.query(tree);
-    if subset.tables > MAX_TABLES {
+    let Subset {
+        parts,
+        tables,
+        reads,
+        ..
+    } = subset;
+    if tables > MAX_TABLES {
         let message = format!("a SELECT joins more than {MAX_TABLES} tables");
         let fault = Fault::new("query-too-long", at, message);
         let help = "join some of them in a separate table, or combine them as rows with UNION ALL";
         faults.push(fault.help(help));
         return false;
     }
-    if subset.parts > MAX_PARTS {
+    if parts > MAX_PARTS {
         let message = format!("the query has more than {MAX_PARTS} joins and parts");
         let fault = Fault::new("query-too-long", at, message);
         faults.push(fault.help("divide it into several tables"));
+    }
+    if reads > MAX_READS {
+        let message = format!(
+            "the query reads more than {MAX_READS} tables, if each use of a part of WITH is counted"
+        );
+        let fault = Fault::new("query-too-long", at, message);
+        faults.push(fault.help("write the parts of WITH as separate tables"));
     }
     faults.len() == before
 }
@@ -96,6 +115,10 @@ struct Subset<'w, 'f> {
     parts: usize,
     /// Largest number of tables in a SELECT so far.
     tables: usize,
+    /// Number of tables that the query reads so far. Each use of a part of WITH adds the tables that the part reads.
+    reads: usize,
+    /// The parts of WITH that can be used here, each with the number of tables that it reads.
+    defined: Vec<(String, usize)>,
 }
 
 impl Subset<'_, '_> {

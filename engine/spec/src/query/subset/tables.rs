@@ -97,6 +97,12 @@ impl Subset<'_, '_> {
                 sample,
                 index_hints,
             } => {
+                let defined = single(name).and_then(|name| {
+                    let mut defined = self.defined.iter().rev();
+                    defined.find(|(other, _)| *other == name.value)
+                });
+                let reads = defined.map_or(1, |(_, reads)| *reads);
+                self.reads = self.reads.saturating_add(reads);
                 if args.is_some() {
                     let what = format!("{name}(...) in FROM");
                     self.reject(self.at, &what, "the only table function is `unnest(list)`");
