@@ -23,15 +23,13 @@ const MAX_NAMES: usize = 1 << 14;
 /// Returns the format of a file. `None` if files of this format contain no names.
 pub(crate) fn format(path: &str) -> Option<&'static str> {
     let name = path.rsplit('/').next()?.to_ascii_lowercase();
-    let ends: [(&str, &[&str]); 4] = [
-        ("table", &[".csv", ".tsv"]),
-        ("json", &[".json", ".jsonl", ".ndjson"]),
-        ("tfrecord", &[".tfrec", ".tfrecord", ".tfrecords"]),
-        ("matlab", &[".mat"]),
-    ];
-    ends.into_iter()
-        .find(|(_, ends)| ends.iter().any(|end| name.ends_with(end)))
-        .map(|(format, _)| format)
+    Some(match name.rsplit_once('.')?.1 {
+        "csv" | "tsv" => "table",
+        "json" | "jsonl" | "ndjson" => "json",
+        "tfrec" | "tfrecord" | "tfrecords" => "tfrecord",
+        "mat" => "matlab",
+        _ => return None,
+    })
 }
 
 /// Returns the names in a file of this format. A damaged file contains no names.
@@ -68,9 +66,8 @@ fn table_names(content: &mut dyn Read) -> BTreeSet<String> {
     let line = text.lines().next().unwrap_or_default();
     let delimiter = if line.contains('\t') { '\t' } else { ',' };
     let names = line.trim_start_matches('\u{feff}').split(delimiter);
-    names
-        .map(|name| name.trim_matches('"').to_owned())
-        .collect()
+    let names = names.map(|name| name.trim_matches('"').to_owned());
+    names.collect()
 }
 
 fn json_names(content: &mut dyn Read) -> BTreeSet<String> {
@@ -101,10 +98,10 @@ fn json_names(content: &mut dyn Read) -> BTreeSet<String> {
 
 fn keys(value: &Value, outer: &str, names: &mut BTreeSet<String>) {
     match value {
-        Value::Array(items) => items
-            .iter()
-            .take(MAX_RECORDS)
-            .for_each(|item| keys(item, outer, names)),
+        Value::Array(items) => {
+            let some = items.iter().take(MAX_RECORDS);
+            some.for_each(|item| keys(item, outer, names));
+        }
         Value::Object(members) => {
             let by_id = members.len() > MAX_KEYS;
             for (key, value) in members {

@@ -22,6 +22,14 @@ impl LeakLevel {
             LeakLevel::Leak => "leak",
         }
     }
+
+    /// Returns this level if the evidence is strong, otherwise a note.
+    pub(crate) fn if_strong(self, is_strong: bool) -> LeakLevel {
+        match is_strong {
+            true => self,
+            false => LeakLevel::Note,
+        }
+    }
 }
 
 /// A finding of a detector.

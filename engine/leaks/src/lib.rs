@@ -41,7 +41,7 @@ pub use detectors::NAMES;
 pub use finding::{LeakFinding, LeakLevel};
 pub use world::{LeakInput, LeaksError};
 
-use world::World;
+use world::{World, failed};
 
 /// The result of a search.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
@@ -72,14 +72,10 @@ pub fn find(
     accepted: &BTreeMap<String, String>,
 ) -> Result<LeakReport, LeaksError> {
     let mut world = World::read(input)?;
-    let seen = std::mem::take(&mut world.facts);
+    let seen = std::mem::take(&mut world.public.facts);
     let mut tests = detectors::Tests::default();
     let found = detectors::all(&world, seen, &mut tests, &input.limits);
-    let read = |cause| LeaksError::Read {
-        path: input.public.clone(),
-        cause,
-    };
-    let mut findings = found.map_err(read)?;
+    let mut findings = found.map_err(|cause| failed(&input.public, cause))?;
     let items = world.ids.len();
     let threshold = statistics::threshold(&tests.p_values);
     for finding in &mut findings {
@@ -91,8 +87,9 @@ pub fn find(
     }
     // Findings that can be explained by chance are not reported.
     findings.retain(|one| one.p_value.is_none_or(|p| p <= threshold));
-    if !world.unread.is_empty() {
-        let what = match world.unread.len() {
+    let unread = world.public.unread;
+    if !unread.is_empty() {
+        let what = match unread.len() {
             1 => {
                 "1 file was not examined, or only in part, because of its size or format".to_owned()
             }
@@ -100,7 +97,7 @@ pub fn find(
                 "{count} files were not examined, or only in part, because of their size or format"
             ),
         };
-        findings.push(LeakFinding::new(LeakLevel::Note, "unread", what).evidence(world.unread));
+        findings.push(LeakFinding::new(LeakLevel::Note, "unread", what).evidence(unread));
     }
     // Add declared leaks, which no detector can find.
     for (name, why) in accepted {

@@ -1,5 +1,9 @@
 //! Series of numbers in items' files: CSV tables of numbers, arrays, and sounds.
 
+use prep_formats::npy::NpyHeader;
+
+use crate::statistics::{deviation, finite, mean};
+
 /// Maximum number of values that are read from a file.
 const MAX_NUMBERS: usize = 20_000;
 
@@ -28,11 +32,8 @@ fn text_columns(text: &str) -> Option<Vec<Vec<f64>>> {
     let mut names: Vec<&str> = Vec::new();
     let is_comment = |line: &&str| ["#", "%", "//"].iter().any(|sign| line.starts_with(sign));
     for (number, line) in text.lines().filter(|line| !is_comment(line)).enumerate() {
-        let texts = line.split([',', '\t', ';', ' ']);
-        let texts: Vec<&str> = texts
-            .map(str::trim)
-            .filter(|cell| !cell.is_empty())
-            .collect();
+        let texts = line.split([',', '\t', ';', ' ']).map(str::trim);
+        let texts: Vec<&str> = texts.filter(|cell| !cell.is_empty()).collect();
         let cells: Vec<Option<f64>> = texts.iter().map(|cell| cell.parse().ok()).collect();
         if number == 0 && cells.iter().any(Option::is_none) {
             names = texts;
@@ -64,30 +65,13 @@ fn text_columns(text: &str) -> Option<Vec<Vec<f64>>> {
 
 /// Reads a NumPy array of little-endian numbers with one or two dimensions. Returns its columns.
 fn array_columns(file: &[u8]) -> Option<Vec<Vec<f64>>> {
-    if !file.starts_with(b"\x93NUMPY") {
-        return None;
-    }
-    let (length, begin) = match file.get(6)? {
-        1 => (
-            usize::from(u16::from_le_bytes(file.get(8..10)?.try_into().ok()?)),
-            10,
-        ),
-        _ => (
-            u32::from_le_bytes(file.get(8..12)?.try_into().ok()?) as usize,
-            12,
-        ),
+    let header = NpyHeader::read(file).ok()?;
+    let data = file.get(usize::try_from(header.data_offset).ok()?..)?;
+    let width = match header.shape.as_slice() {
+        [_] => 1,
+        [_, width] => usize::try_from(*width).ok()?.max(1),
+        _ => return None,
     };
-    let header = std::str::from_utf8(file.get(begin..begin + length)?).ok()?;
-    let data = file.get(begin + length..)?;
-    let shape = header.split_once("'shape': (")?.1.split(')').next()?;
-    let shape: Vec<usize> = shape
-        .split(',')
-        .filter_map(|one| one.trim().parse().ok())
-        .collect();
-    if shape.is_empty() || shape.len() > 2 {
-        return None;
-    }
-    let is_by_column = header.contains("'fortran_order': True");
     macro_rules! all {
         ($type:ty) => {
             data.chunks_exact(size_of::<$type>())
@@ -97,7 +81,7 @@ fn array_columns(file: &[u8]) -> Option<Vec<Vec<f64>>> {
                 .collect::<Vec<f64>>()
         };
     }
-    let numbers = match header.split_once("'descr': '")?.1.split('\'').next()? {
+    let numbers = match header.descr.as_str() {
         "<f8" => all!(f64),
         "<f4" => all!(f32),
         "<i8" => all!(i64),
@@ -106,19 +90,16 @@ fn array_columns(file: &[u8]) -> Option<Vec<Vec<f64>>> {
         "|u1" => all!(u8),
         _ => return None,
     };
-    let width = shape.get(1).copied().unwrap_or(1).max(1);
     if width > 64 {
         return None;
     }
     let rows = numbers.len() / width;
-    let column = |place: usize| match is_by_column {
-        true => numbers
-            .iter()
-            .copied()
-            .skip(place * rows)
-            .take(rows)
-            .collect(),
-        false => numbers.iter().copied().skip(place).step_by(width).collect(),
+    let column = |place: usize| {
+        let numbers = numbers.iter().copied();
+        match header.fortran_order {
+            true => numbers.skip(place * rows).take(rows).collect(),
+            false => numbers.skip(place).step_by(width).collect(),
+        }
     };
     Some((0..width).map(column).collect())
 }
@@ -134,11 +115,8 @@ pub(crate) fn course(columns: &[Vec<f64>]) -> Vec<f64> {
             let at = last * point as f64 / (POINTS - 1) as f64;
             let (low, part) = (at.floor() as usize, at.fract());
             let value = |place: usize| {
-                column
-                    .get(place)
-                    .copied()
-                    .filter(|one| one.is_finite())
-                    .unwrap_or(mean)
+                let value = column.get(place).filter(|one| one.is_finite());
+                *value.unwrap_or(&mean)
             };
             points.push((1.0 - part) * value(low) + part * value(low + 1) - mean);
         }
@@ -150,38 +128,21 @@ pub(crate) fn course(columns: &[Vec<f64>]) -> Vec<f64> {
 pub(crate) fn summary(columns: &[Vec<f64>]) -> Vec<(String, f64)> {
     let mut found = Vec::new();
     for (place, column) in columns.iter().take(8).enumerate() {
-        let finite: Vec<f64> = column
-            .iter()
-            .copied()
-            .filter(|one| one.is_finite())
-            .collect();
-        let count = finite.len().max(1) as f64;
-        let mean = finite.iter().sum::<f64>() / count;
-        let spread = (finite.iter().map(|one| (one - mean).powi(2)).sum::<f64>() / count).sqrt();
-        let steps: f64 = finite
-            .windows(2)
-            .map(|two| {
-                two.first()
-                    .zip(two.last())
-                    .map_or(0.0, |(a, b)| (a - b).abs())
-            })
-            .sum();
+        let finite = finite(column);
+        let steps = finite.iter().zip(finite.iter().skip(1));
+        let steps: f64 = steps.map(|(a, b)| (a - b).abs()).sum();
+        let value = |value: Option<&f64>| value.copied().unwrap_or(0.0);
         for (name, value) in [
-            ("mean", mean),
-            ("spread", spread),
-            ("steps", steps / count),
-            ("first", finite.first().copied().unwrap_or(0.0)),
-            (
-                "middle",
-                finite.get(finite.len() / 2).copied().unwrap_or(0.0),
-            ),
-            ("last", finite.last().copied().unwrap_or(0.0)),
+            ("mean", mean(&finite)),
+            ("spread", deviation(&finite)),
+            ("steps", steps / finite.len().max(1) as f64),
+            ("first", value(finite.first())),
+            ("middle", value(finite.get(finite.len() / 2))),
+            ("last", value(finite.last())),
             ("rows", column.len() as f64),
         ] {
-            found.push((
-                format!("the length of series: {name} of column {}", place + 1),
-                value,
-            ));
+            let what = format!("the length of series: {name} of column {}", place + 1);
+            found.push((what, value));
         }
     }
     found

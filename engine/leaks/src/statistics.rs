@@ -7,7 +7,7 @@
 //! over all tests of a competition to 1 %.
 
 use std::collections::HashMap;
-use std::hash::Hash;
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// Number of shuffles per test.
 const SHUFFLES: usize = 199;
@@ -48,14 +48,8 @@ impl Random {
     }
 }
 
-/// The result of a test by shuffling.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Chance {
-    pub p: f64,
-}
-
 /// Estimates the probability that the statistic of shuffled labels is at least as large as that of `labels`.
-pub(crate) fn by_shuffling<T: Clone>(labels: &[T], statistic: impl Fn(&[T]) -> f64) -> Chance {
+pub(crate) fn by_shuffling<T: Clone>(labels: &[T], statistic: impl Fn(&[T]) -> f64) -> f64 {
     let labels = labels.get(..MAX_ROWS).unwrap_or(labels);
     let found = statistic(labels);
     let mut shuffled = labels.to_vec();
@@ -71,12 +65,11 @@ pub(crate) fn by_shuffling<T: Clone>(labels: &[T], statistic: impl Fn(&[T]) -> f
     let variance = values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / (count - 1.0);
     let reached = values.iter().filter(|value| **value >= found).count();
     let share = (reached as f64 + 1.0) / (count + 1.0);
-    let p = match reached {
+    match reached {
         0 if variance > 0.0 => share.min(normal_tail((found - mean) / variance.sqrt())),
         0 if found > mean => 1e-12,
         _ => share,
-    };
-    Chance { p }
+    }
 }
 
 /// Returns an upper bound of P(Z >= z) for a standard normal Z. For z > 1 it has the right order of magnitude.
@@ -113,6 +106,13 @@ pub(crate) fn threshold(tests: &[f64]) -> f64 {
     };
     let last = sorted.iter().copied().enumerate().rfind(holds);
     last.map_or(0.0, |(_, p)| p)
+}
+
+/// Returns a hash of a value that is equal in all runs.
+pub(crate) fn hash_of<T: Hash + ?Sized>(value: &T) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    value.hash(&mut hasher);
+    hasher.finish()
 }
 
 /// Counts how often each value occurs.
@@ -154,13 +154,55 @@ pub(crate) fn purity<G: Eq + Hash, L: Eq + Hash>(rows: impl IntoIterator<Item = 
 pub(crate) fn bins(values: &[f64], wanted: usize) -> Vec<usize> {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
-    let edges: Vec<f64> = (1..wanted)
-        .filter_map(|bin| sorted.get(bin * sorted.len() / wanted).copied())
-        .collect();
+    let edges = edges(&sorted, wanted);
     values
         .iter()
         .map(|value| edges.partition_point(|edge| edge <= value))
         .collect()
+}
+
+/// Returns the edges between bins with about the same number of sorted values.
+pub(crate) fn edges(sorted: &[f64], bins: usize) -> Vec<f64> {
+    (1..bins)
+        .filter_map(|bin| sorted.get(bin * sorted.len() / bins).copied())
+        .collect()
+}
+
+/// Returns the values that are not infinite or NaN.
+pub(crate) fn finite(values: &[f64]) -> Vec<f64> {
+    let finite = values.iter().filter(|value| value.is_finite());
+    finite.copied().collect()
+}
+
+/// Returns the mean, or 0 if there are no values.
+pub(crate) fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len().max(1) as f64
+}
+
+/// Returns the standard deviation of all values, not of a sample.
+pub(crate) fn deviation(values: &[f64]) -> f64 {
+    let mean = mean(values);
+    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+    (squares / values.len().max(1) as f64).sqrt()
+}
+
+/// Returns the area under the ROC curve if nearly all values of one of two classes are above those of the other class.
+pub(crate) fn separation<T: PartialEq>(values: &[f64], classes: &[T], count: usize) -> Option<f64> {
+    let first = classes.first().filter(|_| count == 2)?;
+    let (mut sum, mut own) = (0.0, 0.0);
+    for (rank, class) in ranks(values).iter().zip(classes) {
+        if class == first {
+            sum += rank;
+            own += 1.0;
+        }
+    }
+    let others = classes.len() as f64 - own;
+    if own < 10.0 || others < 10.0 {
+        return None;
+    }
+    let area = (sum - own * (own - 1.0) / 2.0) / (own * others);
+    let area = area.max(1.0 - area);
+    (area >= 0.995).then_some(area)
 }
 
 /// Returns the ranks, from 0. Equal values have the mean of their ranks.
@@ -217,9 +259,9 @@ mod tests {
             pairs.count() as f64
         };
         let mut labels: Vec<u8> = (0..200).map(|n| u8::from(n < 100)).collect();
-        assert!(by_shuffling(&labels, agree).p < 1e-9);
+        assert!(by_shuffling(&labels, agree) < 1e-9);
         Random::new(7).shuffle(&mut labels);
-        assert!(by_shuffling(&labels, agree).p > 0.01);
+        assert!(by_shuffling(&labels, agree) > 0.01);
     }
 
     #[test]

@@ -110,8 +110,7 @@ impl Table {
 
     /// Returns the memory of all cells, in bytes.
     pub(crate) fn memory(&self) -> u64 {
-        let cells = self.columns.iter().flatten();
-        cells.map(|cell| CELL_BYTES + cell.len() as u64).sum()
+        memory(&self.columns)
     }
 
     pub(crate) fn rows(&self) -> usize {
@@ -122,6 +121,29 @@ impl Table {
         let place = self.names.iter().position(|column| column == name)?;
         self.columns.get(place).map(Vec::as_slice)
     }
+
+    /// Returns the name and the cells of each column except the one with the ids.
+    pub(crate) fn columns_except(&self, key: usize) -> impl Iterator<Item = (&String, &[String])> {
+        let columns = self.names.iter().zip(&self.columns).enumerate();
+        let columns = columns.filter(move |(place, _)| *place != key);
+        columns.map(|(_, (name, cells))| (name, cells.as_slice()))
+    }
+
+    /// Returns the columns, except the one with the ids, that another table also has: the name, the cells, and the
+    /// cells in the other table.
+    pub(crate) fn shared_columns<'a>(
+        &'a self,
+        key: usize,
+        other: &'a Table,
+    ) -> impl Iterator<Item = (&'a String, &'a [String], &'a [String])> {
+        let columns = self.columns_except(key);
+        columns.filter_map(|(name, own)| Some((name, own, other.column(name)?)))
+    }
+}
+
+fn memory(columns: &[Vec<String>]) -> u64 {
+    let cells = columns.iter().flatten();
+    cells.map(|cell| CELL_BYTES + cell.len() as u64).sum()
 }
 
 /// Number of first columns that may contain ids of items.
@@ -180,13 +202,11 @@ impl RowSample {
             .collect();
         for column in &mut self.columns {
             let mut stay = stays.iter();
-            column.retain(|_| stay.next().copied().unwrap_or(false));
+            column.retain(|_| stay.next() == Some(&true));
         }
         let mut stay = stays.iter();
-        self.numbers
-            .retain(|_| stay.next().copied().unwrap_or(false));
-        let cells = self.columns.iter().flatten();
-        self.bytes = cells.map(|cell| CELL_BYTES + cell.len() as u64).sum();
+        self.numbers.retain(|_| stay.next() == Some(&true));
+        self.bytes = memory(&self.columns);
         // If `wanted` accepts most rows, keeping all of them would exceed the memory.
         if self.numbers.len() * 4 > before * 3 {
             self.has_room_for_wanted = false;

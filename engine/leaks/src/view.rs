@@ -1,8 +1,12 @@
 //! The input of the detectors that measure facts: the chosen test items, their answers as numbers, and the training
 //! rows.
 
+use std::collections::{BTreeMap, HashSet};
+
+use crate::detectors::Tests;
 use crate::facts::{Channel, Facts, Values};
-use crate::model::{Baseline, Intended, Targets};
+use crate::model::{Gain, Intended, Prediction, Targets, gain, predict_from_intended};
+use crate::table::Table;
 use crate::world::{Label, World};
 
 /// Maximum number of answer columns that are measured.
@@ -28,11 +32,9 @@ impl<'a> View<'a> {
                 labels.push((label, targets));
             }
         }
+        let of_content = ["packed whole", "samples", "the length"];
         let has_features = facts.all.keys().any(|(channel, name)| {
-            *channel == Channel::Look
-                && (name.starts_with("packed whole")
-                    || name.starts_with("samples")
-                    || name.starts_with("the length"))
+            *channel == Channel::Look && of_content.iter().any(|start| name.starts_with(start))
         });
         View {
             world,
@@ -67,12 +69,33 @@ impl<'a> View<'a> {
             .map_or("", String::as_str)
     }
 
+    /// Returns the training table and its answers as numbers.
+    pub(crate) fn training(
+        &self,
+        label: &Label,
+        targets: &Targets,
+    ) -> Option<(&'a Table, Vec<Vec<f64>>)> {
+        let train = self.world.train_table(label)?;
+        let rows = targets.encode(train.column(&label.name)?)?;
+        Some((train, rows))
+    }
+
+    /// Measures how much a prediction improves on the baseline, and records the test.
+    pub(crate) fn measure(
+        &self,
+        label: &Label,
+        targets: &Targets,
+        prediction: &Prediction,
+        tests: &mut Tests,
+    ) -> Gain {
+        let measured = gain(targets, self.baseline(label, targets).as_ref(), prediction);
+        tests.record(measured.p);
+        measured
+    }
+
     /// Predicts the answers from the intended features.
-    pub(crate) fn baseline(&self, label: &Label, targets: &Targets) -> Baseline {
-        let train = self.world.train_table(label);
-        let answers = train.and_then(|table| table.column(&label.name));
-        let rows = answers.and_then(|answers| targets.encode(answers));
-        let train = train.filter(|_| rows.is_some());
+    pub(crate) fn baseline(&self, label: &Label, targets: &Targets) -> Option<Prediction> {
+        let (train, rows) = self.training(label, targets).unzip();
         let mut intended = Vec::new();
         for ((channel, name), values) in &self.facts.all {
             if !channel.is_intended() || values.len() < 20 {
@@ -82,27 +105,24 @@ impl<'a> View<'a> {
             if is_code(&test) {
                 continue;
             }
-            let column = (*channel == Channel::Column)
-                .then(|| name.split('`').nth(1))
-                .flatten();
-            let column = column.and_then(|column| train.and_then(|table| table.column(column)));
-            intended.push(Intended {
-                test,
-                train: column.map_or(Vec::new(), |cells| {
-                    cells.iter().map(|cell| Some(cell.as_str())).collect()
-                }),
-            });
+            let column = name
+                .split('`')
+                .nth(1)
+                .filter(|_| *channel == Channel::Column);
+            let column = column.and_then(|column| train?.column(column));
+            let cells = column.unwrap_or_default().iter();
+            let train = cells.map(|cell| Some(cell.as_str())).collect();
+            intended.push(Intended { test, train });
         }
-        Baseline::new(&intended, targets, &rows.unwrap_or_default())
+        predict_from_intended(&intended, targets, &rows.unwrap_or_default())
     }
 }
 
 /// Returns whether numbers are codes of different lengths, for example of tickets. The first digits of codes are
 /// uniformly distributed. The first digits of quantities are small, at least those of the longest numbers.
 fn is_code(cells: &[Option<&str>]) -> bool {
-    let mut lengths: std::collections::BTreeMap<usize, (f64, f64)> =
-        std::collections::BTreeMap::new();
-    let mut different = std::collections::HashSet::new();
+    let mut lengths: BTreeMap<usize, (f64, f64)> = BTreeMap::new();
+    let mut different = HashSet::new();
     let mut count = 0_usize;
     for cell in cells.iter().flatten() {
         let cell = cell.trim();
@@ -118,10 +138,8 @@ fn is_code(cells: &[Option<&str>]) -> bool {
         different.insert(cell);
         count += 1;
     }
-    let large: Vec<&(f64, f64)> = lengths
-        .values()
-        .filter(|(_, number)| *number >= 20.0)
-        .collect();
+    let large = lengths.values().filter(|(_, number)| *number >= 20.0);
+    let large: Vec<&(f64, f64)> = large.collect();
     different.len() * 10 >= count * 9
         && large.len() > 1
         && large.iter().all(|(sum, number)| sum / number > 3.4)

@@ -11,6 +11,9 @@
 
 use std::collections::{BTreeMap, HashSet};
 
+use super::exact::same;
+use super::patterns::pattern;
+use crate::facts::lines::words;
 use crate::finding::{LeakFinding, LeakLevel};
 use crate::statistics::majority;
 use crate::world::{Label, World};
@@ -28,30 +31,19 @@ const MAX_ANSWERS: usize = 100;
 pub(super) fn find(world: &World) -> Vec<LeakFinding> {
     let mut found = Vec::new();
     // The detector `column` searches the tables of test items.
-    let tables: HashSet<&str> = world
-        .test_tables()
-        .map(|(shown, ..)| &*shown.path)
-        .collect();
-    for (path, text) in &world.texts {
+    let tables = world.test_tables().map(|(shown, ..)| &*shown.path);
+    let tables: HashSet<&str> = tables.collect();
+    for (path, text) in &world.public.texts {
         if world.is_sample(path) || tables.contains(path.as_str()) {
             continue;
         }
-        found.extend(
-            world
-                .labels
-                .iter()
-                .filter_map(|label| in_lines(world, path, text, label)),
-        );
+        let labels = world.labels.iter();
+        found.extend(labels.filter_map(|label| in_lines(world, path, text, label)));
     }
     for label in &world.labels {
         found.extend(in_files_of_items(world, label));
     }
     found
-}
-
-fn words(text: &str) -> impl Iterator<Item = &str> {
-    text.split(|c: char| c.is_whitespace() || ",;:\"'()[]{}|<>=".contains(c))
-        .filter(|word| !word.is_empty())
 }
 
 /// Searches lines that contain the id of an item for a position whose word is the item's answer.
@@ -70,10 +62,8 @@ fn in_lines(world: &World, path: &str, text: &str, label: &Label) -> Option<Leak
         };
         let value = label.values.get(item)?;
         for (place, word) in words.iter().enumerate() {
-            places
-                .entry(place)
-                .or_default()
-                .push((item, same(word, value)));
+            let rows = places.entry(place).or_default();
+            rows.push((item, same(word, value)));
         }
     }
     if items.len() < 20 {
@@ -91,24 +81,13 @@ fn in_lines(world: &World, path: &str, text: &str, label: &Label) -> Option<Leak
                 label.name
             );
             let examples = rows.iter().filter_map(|(item, _)| {
-                Some(format!(
-                    "{}: {}",
-                    world.ids.get(*item)?,
-                    label.values.get(*item)?
-                ))
+                let (id, answer) = (world.ids.get(*item)?, label.values.get(*item)?);
+                Some(format!("{id}: {answer}"))
             });
             return Some(LeakFinding::new(LeakLevel::Leak, NAME, what).evidence(examples));
         }
     }
     None
-}
-
-fn same(word: &str, value: &str) -> bool {
-    match (word == value, word.parse::<f64>(), value.parse::<f64>()) {
-        (true, ..) => true,
-        (_, Ok(word), Ok(value)) => word == value,
-        _ => word.eq_ignore_ascii_case(value),
-    }
 }
 
 /// Searches an item's files for its answers and, for comparison, for the answers of a different item.
@@ -124,7 +103,7 @@ fn in_files_of_items(world: &World, label: &Label) -> Option<LeakFinding> {
     let mut kinds: BTreeMap<String, [usize; 4]> = BTreeMap::new();
     let mut examples: BTreeMap<String, Vec<String>> = BTreeMap::new();
     let mut examined = 0;
-    for (path, text) in &world.texts {
+    for (path, text) in &world.public.texts {
         let Some(item) = world.item_of_path(path) else {
             continue;
         };
@@ -135,10 +114,8 @@ fn in_files_of_items(world: &World, label: &Label) -> Option<LeakFinding> {
         if examined > MAX_FILES * kinds.len().max(1) {
             break;
         }
-        let others = by_item
-            .range(item + 1..)
-            .next()
-            .or_else(|| by_item.iter().next());
+        let next = by_item.range(item + 1..).next();
+        let others = next.or_else(|| by_item.iter().next());
         let others = others.filter(|(other, _)| **other != item);
         let others: &[&str] = others.map_or(&[], |(_, values)| values.as_slice());
         let haystack = Haystack::new(text);
@@ -148,19 +125,14 @@ fn in_files_of_items(world: &World, label: &Label) -> Option<LeakFinding> {
             (found.count(), searched.count())
         };
         let ((found, searched), (found_other, searched_other)) = (count(own), count(others));
-        let kind = super::patterns::pattern(path);
-        let sums = kinds.entry(kind.clone()).or_default();
-        for (sum, one) in sums
-            .iter_mut()
-            .zip([found, searched, found_other, searched_other])
-        {
+        let kind = pattern(path);
+        let sums = kinds.entry(kind.clone()).or_default().iter_mut();
+        for (sum, one) in sums.zip([found, searched, found_other, searched_other]) {
             *sum += one;
         }
         if let Some(value) = own.iter().find(|value| haystack.contains(value)) {
-            examples
-                .entry(kind)
-                .or_default()
-                .push(format!("{path}: {value}"));
+            let examples = examples.entry(kind).or_default();
+            examples.push(format!("{path}: {value}"));
         }
     }
     for (kind, [found, searched, found_other, searched_other]) in kinds {

@@ -16,7 +16,7 @@ const MIN_FILE_BYTES: u64 = 64;
 
 pub(super) fn find(world: &World) -> Option<LeakFinding> {
     let mut trained: HashMap<(u64, u32), &str> = HashMap::new();
-    for file in &world.files {
+    for file in &world.public.files {
         let is_item = world.item_of_path(&file.path).is_some();
         if is_train(&file.path) && !is_item && file.bytes >= MIN_FILE_BYTES {
             trained.insert((file.bytes, file.crc32), &file.path);
@@ -26,7 +26,7 @@ pub(super) fn find(world: &World) -> Option<LeakFinding> {
     let mut by_content: BTreeMap<(u64, u32), BTreeSet<usize>> = BTreeMap::new();
     let mut copies: Vec<(usize, String)> = Vec::new();
     let mut files = 0_usize;
-    for file in &world.files {
+    for file in &world.public.files {
         let Some(item) = world.item_of_path(&file.path) else {
             continue;
         };
@@ -43,17 +43,11 @@ pub(super) fn find(world: &World) -> Option<LeakFinding> {
         return None;
     }
     // A content that all items have, for example a header, is not counted.
-    let contents: BTreeSet<&(u64, u32)> = by_content
-        .iter()
-        .filter(|(content, items)| {
-            trained.contains_key(*content) && items.len() * 10 <= world.ids.len().max(10)
-        })
-        .map(|(content, _)| content)
-        .collect();
-    let level = match items.len() >= 10 && share >= 0.01 && contents.len() >= 5 {
-        true => LeakLevel::Risk,
-        false => LeakLevel::Note,
-    };
+    let counted = by_content.iter().filter(|(content, items)| {
+        trained.contains_key(*content) && items.len() * 10 <= world.ids.len().max(10)
+    });
+    let contents = counted.count();
+    let is_strong = items.len() >= 10 && share >= 0.01 && contents >= 5;
     let what = format!(
         "{} of {} test items ({:.1} %) have a file that is also in the training part ({files} files of test items)",
         items.len(),
@@ -61,5 +55,6 @@ pub(super) fn find(world: &World) -> Option<LeakFinding> {
         100.0 * share
     );
     let examples = copies.into_iter().map(|(_, example)| example);
+    let level = LeakLevel::Risk.if_strong(is_strong);
     Some(LeakFinding::new(level, NAME, what).evidence(examples))
 }

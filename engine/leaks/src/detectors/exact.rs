@@ -4,12 +4,19 @@
 //! is spelled like the answer; it is the answer in a different unit (for many items, an exact linear function with the
 //! same two coefficients); nearly every value has only one answer; or the values have the order of the answers.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
+
+use base64::Engine as _;
+use base64::alphabet;
+use base64::engine::{GeneralPurpose, GeneralPurposeConfig};
 
 use super::{Tests, facts};
 use crate::facts::Channel;
 use crate::finding::{LeakFinding, LeakLevel};
-use crate::statistics::{Random, correlation, counts, majority, purity, ranks, tail_of_binomial};
+use crate::model::number;
+use crate::statistics::{
+    Random, correlation, majority, purity, ranks, separation, tail_of_binomial,
+};
 use crate::view::View;
 use crate::world::Label;
 
@@ -18,6 +25,9 @@ const MIN_ROWS: usize = 20;
 
 /// Number of pairs of items through which lines are tried.
 const LINES: usize = 300;
+
+/// A cell and the answer of its item.
+type Pair<'a> = (&'a str, &'a str);
 
 pub(super) fn find(view: &View<'_>, label: &Label, tests: &mut Tests) -> Vec<LeakFinding> {
     let mut found = Vec::new();
@@ -34,19 +44,17 @@ pub(super) fn find(view: &View<'_>, label: &Label, tests: &mut Tests) -> Vec<Lea
         if !seen.insert(cells.clone()) {
             continue;
         }
-        let pairs: Vec<(usize, &str, &str)> = cells
-            .iter()
-            .enumerate()
-            .filter_map(|(place, cell)| Some((place, (*cell)?, view.answer(label, place))))
+        let pairs = cells.iter().enumerate();
+        let pairs: Vec<Pair<'_>> = pairs
+            .filter_map(|(place, cell)| Some(((*cell)?, view.answer(label, place))))
             .collect();
         let relation =
             exact_relation(*channel, &pairs, label, true).map(|(how, p)| (String::new(), how, p));
         let relation = relation.or_else(|| {
             decodings(&pairs).into_iter().find_map(|(form, decoded)| {
-                let pairs: Vec<(usize, &str, &str)> = pairs
-                    .iter()
-                    .zip(&decoded)
-                    .map(|((place, _, answer), cell)| (*place, cell.as_str(), *answer))
+                let pairs = pairs.iter().zip(&decoded);
+                let pairs: Vec<Pair<'_>> = pairs
+                    .map(|((_, answer), cell)| (cell.as_str(), *answer))
                     .collect();
                 let (how, p) = exact_relation(*channel, &pairs, label, false)?;
                 Some((format!(", {form},"), how, p))
@@ -57,11 +65,9 @@ pub(super) fn find(view: &View<'_>, label: &Label, tests: &mut Tests) -> Vec<Lea
         };
         let p = tests.record(p);
         let what = format!("{name}{form} {how} `{}`", label.name);
-        found.push(
-            LeakFinding::new(LeakLevel::Leak, channel.detector(), what)
-                .evidence(facts::examples(view, label, &cells))
-                .p_value(p),
-        );
+        let finding = LeakFinding::new(LeakLevel::Leak, channel.detector(), what)
+            .evidence(facts::examples(view, label, &cells));
+        found.push(finding.p_value(p));
         if found.len() >= 3 {
             break;
         }
@@ -79,14 +85,10 @@ pub(super) fn separating_feature(
     // If an item has only one file, the features of this file are intended.
     let files = (Channel::Name, "the number of files".to_owned());
     let files = view.facts.all.get(&files).map(|counts| view.cells(counts));
-    let several = |files: &Vec<Option<&str>>| {
-        files
-            .iter()
-            .flatten()
-            .filter(|count| **count != "1")
-            .count()
-    };
-    let has_several = files.is_some_and(|files| several(&files) * 10 >= view.chosen.len() * 9);
+    let has_several = files.is_some_and(|files| {
+        let several = files.iter().flatten().filter(|count| **count != "1");
+        several.count() * 10 >= view.chosen.len() * 9
+    });
     if !label.is_class() || majority(&label.values) > 0.9 || !has_several {
         return None;
     }
@@ -102,35 +104,23 @@ pub(super) fn separating_feature(
         // Equal numbers are sorted by class. If items of two classes have the same number, the feature does not
         // separate them.
         numbered.sort_by(|one, other| one.0.total_cmp(&other.0).then(one.1.cmp(other.1)));
-        let classes = numbered
-            .iter()
-            .map(|(_, answer)| answer)
-            .collect::<HashSet<_>>()
-            .len();
-        let mixed = numbered.chunk_by(|one, other| one.0 == other.0);
-        let mixed = mixed.filter(|equal| {
-            equal
-                .iter()
-                .any(|one| Some(one.1) != equal.first().map(|one| one.1))
-        });
-        let changes = numbered
-            .windows(2)
-            .filter(|two| matches!(two, [one, other] if one.1 != other.1));
-        let changes = changes.count();
+        let classes: HashSet<&str> = numbered.iter().map(|(_, answer)| *answer).collect();
+        let classes = classes.len();
+        let is_change = |two: &&[(f64, &str)]| matches!(two, [one, other] if one.1 != other.1);
+        let changes = numbered.windows(2).filter(is_change).count();
+        let mut equal = numbered.chunk_by(|one, other| one.0 == other.0);
         if numbered.len() * 10 < cells.len() * 9
             || classes < 2
             || changes + 1 > classes + numbered.len() / 100
-            || mixed.count() > 0
+            || equal.any(|equal| equal.windows(2).any(|two| is_change(&two)))
         {
             continue;
         }
         let p = tests.record(1e-9);
         let what = format!("{name} separates the items by `{}`", label.name);
-        return Some(
-            LeakFinding::new(LeakLevel::Risk, "answers-elsewhere", what)
-                .evidence(facts::examples(view, label, &cells))
-                .p_value(p),
-        );
+        let finding = LeakFinding::new(LeakLevel::Risk, "answers-elsewhere", what)
+            .evidence(facts::examples(view, label, &cells));
+        return Some(finding.p_value(p));
     }
     None
 }
@@ -138,20 +128,18 @@ pub(super) fn separating_feature(
 /// Returns how the cells determine the answers, and the probability of that by chance.
 fn exact_relation(
     channel: Channel,
-    pairs: &[(usize, &str, &str)],
+    pairs: &[Pair<'_>],
     label: &Label,
     may_be_code: bool,
 ) -> Option<(String, f64)> {
-    let answers: Vec<&str> = pairs.iter().map(|(_, _, answer)| *answer).collect();
+    let answers: Vec<&str> = pairs.iter().map(|(_, answer)| *answer).collect();
     let guess = majority(&answers);
-    let cells: HashSet<&str> = pairs.iter().map(|(_, cell, _)| *cell).collect();
+    let cells: HashSet<&str> = pairs.iter().map(|(cell, _)| *cell).collect();
     if cells.len() < 2 || pairs.len() < MIN_ROWS {
         return None;
     }
-    let equal = pairs
-        .iter()
-        .filter(|(_, cell, answer)| same(cell, answer))
-        .count();
+    let equal = pairs.iter().filter(|(cell, answer)| same(cell, answer));
+    let equal = equal.count();
     let share = equal as f64 / pairs.len() as f64;
     let is_word = answers.iter().all(|answer| answer.parse::<f64>().is_err());
     // Words that are spelled like the answers are probably copies of them.
@@ -174,55 +162,41 @@ fn exact_relation(
         let is_input = is_word && (0.1..0.9).contains(&share);
         let is_code = cells.len() <= 20.max(5 * classes) && !is_input && may_be_code;
         if is_code && cells.len() * 4 <= pairs.len() && guess < 0.95 {
-            let right = purity(pairs.iter().map(|(_, cell, answer)| (*cell, *answer)));
+            let right = purity(pairs.iter().copied());
             // A file without ids that contains as many codes as there are classes was probably made from the answers.
             let is_made = channel == Channel::Aligned && cells.len() == classes;
             if right >= 0.99 || is_made && right >= (guess + 0.3).min(0.9) {
                 let hits = (right * pairs.len() as f64) as usize;
                 let p = tail_of_binomial(pairs.len(), hits, guess);
-                return Some((
-                    format!("determines, for {:.1} % of items,", 100.0 * right),
-                    p,
-                ));
+                let how = format!("determines, for {:.1} % of items,", 100.0 * right);
+                return Some((how, p));
             }
         }
-        let numbers = finite(pairs)?;
-        if let Some(area) = separates(&numbers, &answers) {
-            return Some((format!("separates (area under the curve {area:.4})"), 1e-9));
-        }
-        return None;
+        let area = separation(&finite(pairs)?, &answers, classes)?;
+        return Some((format!("separates (area under the curve {area:.4})"), 1e-9));
     }
     let numbers = finite(pairs)?;
-    let truth: Vec<f64> = answers
-        .iter()
-        .map(|answer| answer.trim().parse().unwrap_or(f64::NAN))
-        .collect();
+    let parse = |answer: &&str| answer.trim().parse().unwrap_or(f64::NAN);
+    let truth: Vec<f64> = answers.iter().map(parse).collect();
     if truth.iter().any(|one| !one.is_finite()) {
         return None;
     }
     if let Some(share) =
         on_a_line(&numbers, &truth).filter(|_| channel != Channel::Sample || share > 0.05)
     {
-        return Some((
-            format!(
-                "is, for {:.0} % of items and perhaps in a different unit,",
-                100.0 * share
-            ),
-            1e-9,
-        ));
+        let share = 100.0 * share;
+        let how = format!("is, for {share:.0} % of items and perhaps in a different unit,");
+        return Some((how, 1e-9));
     }
     let agreement = correlation(&ranks(&numbers), &ranks(&truth)).abs();
-    if agreement >= 0.999 {
-        return Some((format!("follows (rank correlation {agreement:.4})"), 1e-9));
-    }
-    None
+    (agreement >= 0.999).then(|| (format!("follows (rank correlation {agreement:.4})"), 1e-9))
 }
 
 /// Decodes a text. `None` if it does not have this encoding.
 type Conversion = fn(&str) -> Option<String>;
 
 /// Returns the decoded cells for each encoding in which all cells can be decoded.
-fn decodings(pairs: &[(usize, &str, &str)]) -> Vec<(&'static str, Vec<String>)> {
+fn decodings(pairs: &[Pair<'_>]) -> Vec<(&'static str, Vec<String>)> {
     let forms: [(&str, Conversion); 3] = [
         ("decoded from base64", |cell| decoded(&base64(cell)?)),
         ("decoded from hexadecimal digits", |cell| {
@@ -230,16 +204,11 @@ fn decodings(pairs: &[(usize, &str, &str)]) -> Vec<(&'static str, Vec<String>)> 
         }),
         ("reversed", |cell| Some(cell.chars().rev().collect())),
     ];
-    forms
-        .into_iter()
-        .filter_map(|(name, decode)| {
-            let cells: Option<Vec<String>> = pairs
-                .iter()
-                .map(|(_, cell, _)| decode(cell.trim()))
-                .collect();
-            Some((name, cells?))
-        })
-        .collect()
+    let decoded = |(name, decode): (&'static str, Conversion)| {
+        let cells = pairs.iter().map(|(cell, _)| decode(cell.trim()));
+        Some((name, cells.collect::<Option<Vec<String>>>()?))
+    };
+    forms.into_iter().filter_map(decoded).collect()
 }
 
 /// Converts decoded bytes to a printable text.
@@ -249,28 +218,10 @@ fn decoded(bytes: &[u8]) -> Option<String> {
 }
 
 fn base64(cell: &str) -> Option<Vec<u8>> {
-    let digits = cell.trim_end_matches('=');
-    if !cell.len().is_multiple_of(4) || cell.len() - digits.len() > 2 {
-        return None;
-    }
-    let (mut bits, mut count, mut bytes) = (0_u32, 0, Vec::new());
-    for digit in digits.bytes() {
-        let value = match digit {
-            b'A'..=b'Z' => digit - b'A',
-            b'a'..=b'z' => digit - b'a' + 26,
-            b'0'..=b'9' => digit - b'0' + 52,
-            b'+' | b'-' => 62,
-            b'/' | b'_' => 63,
-            _ => return None,
-        };
-        bits = bits << 6 | u32::from(value);
-        count += 6;
-        if count >= 8 {
-            count -= 8;
-            bytes.push(u8::try_from(bits >> count & 0xff).ok()?);
-        }
-    }
-    Some(bytes)
+    let config = GeneralPurposeConfig::new().with_decode_allow_trailing_bits(true);
+    let engine = GeneralPurpose::new(&alphabet::STANDARD, config);
+    // The variant for URLs has two other digits.
+    engine.decode(cell.replace('-', "+").replace('_', "/")).ok()
 }
 
 fn hexadecimal(cell: &str) -> Option<Vec<u8>> {
@@ -283,12 +234,8 @@ fn hexadecimal(cell: &str) -> Option<Vec<u8>> {
         .collect()
 }
 
-fn finite(pairs: &[(usize, &str, &str)]) -> Option<Vec<f64>> {
-    let numbers: Option<Vec<f64>> = pairs
-        .iter()
-        .map(|(_, cell, _)| crate::model::number(cell))
-        .collect();
-    numbers
+fn finite(pairs: &[Pair<'_>]) -> Option<Vec<f64>> {
+    pairs.iter().map(|(cell, _)| number(cell)).collect()
 }
 
 pub(super) fn same(word: &str, value: &str) -> bool {
@@ -305,17 +252,13 @@ fn on_a_line(numbers: &[f64], truth: &[f64]) -> Option<f64> {
     if different.len() < MIN_ROWS * 2 {
         return None;
     }
-    let spread = {
-        let mut sorted = truth.to_vec();
-        sorted.sort_by(f64::total_cmp);
-        let at = |share: f64| {
-            sorted
-                .get((share * (sorted.len() - 1) as f64) as usize)
-                .copied()
-                .unwrap_or(0.0)
-        };
-        at(0.9) - at(0.1)
+    let mut sorted = truth.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let at = |share: f64| {
+        let place = (share * (sorted.len() - 1) as f64) as usize;
+        sorted.get(place).copied().unwrap_or(0.0)
     };
+    let spread = at(0.9) - at(0.1);
     let mut random = Random::new(0x11e5);
     let mut best = 0.0_f64;
     for _ in 0..LINES {
@@ -338,27 +281,6 @@ fn on_a_line(numbers: &[f64], truth: &[f64]) -> Option<f64> {
     (best >= MIN_ROWS as f64 && share >= 0.05).then_some(share)
 }
 
-/// Returns the area under the curve if nearly all values of one class are above the values of the other class.
-fn separates(own: &[f64], answers: &[&str]) -> Option<f64> {
-    let classes: HashMap<&str, usize> = counts(answers.iter().copied());
-    let first = *answers.first().filter(|_| classes.len() == 2)?;
-    let ranks = ranks(own);
-    let ranked = ranks
-        .iter()
-        .zip(answers)
-        .filter(|(_, answer)| **answer == first);
-    let (sum, count) = ranked.fold((0.0, 0.0), |(sum, count), (rank, _)| {
-        (sum + rank, count + 1.0)
-    });
-    let others = answers.len() as f64 - count;
-    if count < 10.0 || others < 10.0 {
-        return None;
-    }
-    let area = (sum - count * (count - 1.0) / 2.0) / (count * others);
-    let area = area.max(1.0 - area);
-    (area >= 0.995).then_some(area)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -368,7 +290,7 @@ mod tests {
         assert_eq!(base64("NTAuMjQ=").as_deref(), Some(b"50.24".as_slice()));
         assert_eq!(base64("a b="), None);
         assert_eq!(hexadecimal("35302e").as_deref(), Some(b"50.".as_slice()));
-        let pairs = [(0, "NTA=", "50"), (1, "x", "51")];
+        let pairs = [("NTA=", "50"), ("x", "51")];
         let forms: Vec<&str> = decodings(&pairs).iter().map(|(form, _)| *form).collect();
         assert_eq!(forms, ["reversed"]);
     }

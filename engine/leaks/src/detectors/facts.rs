@@ -8,14 +8,15 @@
 //!
 //! Intended features are leaks only if they contain the answer itself (see [`super::exact`]).
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
 use super::{Tests, exact, formula};
 use crate::facts::{Channel, ids};
 use crate::finding::{LeakFinding, LeakLevel};
 use crate::model::{
-    Baseline, Gain, Prediction, Targets, by_nearest, by_nearest_of_others, by_value, gain,
+    Gain, Prediction, Targets, by_nearest, by_nearest_of_others, by_value, gain, number,
 };
+use crate::statistics::{counts, majority, tail_of_binomial};
 use crate::view::View;
 use crate::world::Label;
 use prep_failure::QuotedValue;
@@ -35,26 +36,33 @@ const MAX_WORDS: usize = 8;
 /// Maximum number of facts that are measured in pairs.
 const MAX_PAIRED: usize = 40;
 
+/// A fact and its values for the chosen items.
+struct MeasuredFact<'a> {
+    channel: Channel,
+    name: &'a str,
+    cells: Vec<Option<&'a str>>,
+}
+
 /// A fact with few different values.
 struct CategoricalFact<'a> {
-    name: &'a String,
+    fact: MeasuredFact<'a>,
     prediction: Prediction,
-    cells: Vec<Option<&'a str>>,
     /// The fraction of the remaining variance that the fact alone explains beyond the baseline.
     beyond: f64,
 }
 
 /// A finding about a fact, and its gain.
-pub(super) struct FactVerdict {
-    pub finding: LeakFinding,
-    pub gain: f64,
+struct FactVerdict {
+    finding: LeakFinding,
+    gain: f64,
 }
 
 pub(super) fn find(view: &View<'_>, tests: &mut Tests) -> Vec<LeakFinding> {
     let mut found = Vec::new();
     for (label, targets) in view.targets() {
         let baseline = view.baseline(label, targets);
-        found.extend(find_for_label(view, label, targets, &baseline, tests));
+        let baseline = baseline.as_ref();
+        found.extend(find_for_label(view, label, targets, baseline, tests));
     }
     found
 }
@@ -63,40 +71,39 @@ fn find_for_label(
     view: &View<'_>,
     label: &Label,
     targets: &Targets,
-    baseline: &Baseline,
+    baseline: Option<&Prediction>,
     tests: &mut Tests,
 ) -> Vec<LeakFinding> {
     let mut found: Vec<FactVerdict> = Vec::new();
     let mut forms: Vec<CategoricalFact<'_>> = Vec::new();
     let mut seen: HashSet<Vec<Option<&str>>> = HashSet::new();
-    let facts = view
-        .facts
-        .all
-        .iter()
-        .filter(|(_, values)| values.len() >= MIN_ITEMS);
+    let facts = view.facts.all.iter();
+    let facts = facts.filter(|(_, values)| values.len() >= MIN_ITEMS);
     let groups = groups(view);
     for ((channel, name), values) in facts.take(MAX_TESTED) {
-        let cells = view.cells(values);
+        let fact = MeasuredFact {
+            channel: *channel,
+            name,
+            cells: view.cells(values),
+        };
+        let cells = &fact.cells;
         if channel.is_intended() || !seen.insert(cells.clone()) {
             continue;
         }
-        let Some((prediction, gain)) = best(*channel, &cells, targets, baseline) else {
+        let Some((prediction, gain)) = best(*channel, cells, targets, baseline) else {
             continue;
         };
         let gain = match channel {
-            Channel::Order => beyond_groups(gain, &cells, &groups, targets, baseline),
+            Channel::Order => beyond_groups(gain, cells, &groups, targets, baseline),
             _ => gain,
         };
         tests.record(gain.p);
-        if let Some(verdict) = judge(*channel, name, label, &gain, &cells, view) {
-            found.push(verdict);
-        }
+        found.extend(fact.judge(&gain, label, view));
         let different: HashSet<&Option<&str>> = cells.iter().collect();
         if different.len() <= 8 {
             forms.push(CategoricalFact {
-                name,
+                fact,
                 prediction,
-                cells,
                 beyond: gain.beyond,
             });
         }
@@ -104,15 +111,11 @@ fn find_for_label(
     found.extend(together(&forms, label, targets, baseline, tests));
     // Only the findings with the largest gain are reported for each channel.
     found.sort_by(|one, other| other.gain.total_cmp(&one.gain));
-    let mut shown: Vec<&'static str> = Vec::new();
     let mut findings: Vec<LeakFinding> = Vec::new();
     for verdict in found {
-        let same = shown
-            .iter()
-            .filter(|one| **one == verdict.finding.detector)
-            .count();
-        if same < 2 {
-            shown.push(verdict.finding.detector);
+        let same = findings.iter().map(|one| one.detector);
+        let same = same.filter(|detector| *detector == verdict.finding.detector);
+        if same.count() < 2 {
             findings.push(verdict.finding);
         }
     }
@@ -143,10 +146,9 @@ fn beyond_groups(
     cells: &[Option<&str>],
     groups: &[Vec<Option<&str>>],
     targets: &Targets,
-    baseline: &Baseline,
+    base: Option<&Prediction>,
 ) -> Gain {
     let numbers = numbers(cells);
-    let base = baseline.prediction.as_ref();
     let others = groups.iter().map(|groups| {
         let prediction = by_nearest_of_others(&numbers, &targets.test, groups);
         gain(targets, base, &prediction)
@@ -165,7 +167,7 @@ pub(super) fn best(
     channel: Channel,
     cells: &[Option<&str>],
     targets: &Targets,
-    baseline: &Baseline,
+    baseline: Option<&Prediction>,
 ) -> Option<(Prediction, Gain)> {
     let present = cells.iter().flatten().count();
     let different: HashSet<&str> = cells.iter().flatten().copied().collect();
@@ -175,10 +177,7 @@ pub(super) fn best(
     }
     // Picture sizes are also features of the baseline, so they are measured alone. All other facts are measured beyond
     // the baseline.
-    let base = baseline
-        .prediction
-        .as_ref()
-        .filter(|_| channel != Channel::Pixels);
+    let base = baseline.filter(|_| channel != Channel::Pixels);
     let mut predictions = Vec::new();
     if different.len() * 2 <= present {
         predictions.push(by_value(cells, &targets.test));
@@ -191,130 +190,125 @@ pub(super) fn best(
         }
     }
     // Texts that are all different may still share words.
-    if different.len() * 2 > present
-        && matches!(
-            channel,
-            Channel::Metadata | Channel::Name | Channel::Packing
-        )
-    {
+    let has_words = matches!(
+        channel,
+        Channel::Metadata | Channel::Name | Channel::Packing
+    );
+    if has_words && different.len() * 2 > present {
         for place in 0..MAX_WORDS {
-            let word = |cell: &Option<&'_ str>| -> Option<String> {
-                cell.and_then(|cell| ids::words(cell).get(place).map(|word| (*word).to_owned()))
-            };
-            let words: Vec<Option<String>> = cells.iter().map(word).collect();
-            let words: Vec<Option<&str>> = words.iter().map(Option::as_deref).collect();
+            let words = cells
+                .iter()
+                .map(|cell| ids::words((*cell)?).get(place).copied());
+            let words: Vec<Option<&str>> = words.collect();
             let different: HashSet<&str> = words.iter().flatten().copied().collect();
             if different.len() > 1 && different.len() * 2 <= present {
                 predictions.push(by_value(&words, &targets.test));
             }
         }
     }
-    predictions
-        .into_iter()
-        .map(|prediction| {
-            let gain = gain(targets, base, &prediction);
-            (prediction, gain)
-        })
-        .min_by(|one, other| one.1.p.total_cmp(&other.1.p))
+    let measured = predictions.into_iter().map(|prediction| {
+        let gain = gain(targets, base, &prediction);
+        (prediction, gain)
+    });
+    measured.min_by(|one, other| one.1.p.total_cmp(&other.1.p))
 }
 
 pub(super) fn numbers(cells: &[Option<&str>]) -> Vec<f64> {
-    let number = |cell: &Option<&str>| cell.and_then(crate::model::number).unwrap_or(f64::NAN);
+    let number = |cell: &Option<&str>| cell.and_then(number).unwrap_or(f64::NAN);
     cells.iter().map(number).collect()
 }
+
+/// Beginnings of the names of facts that are often similar for items of the same class.
+const SIMILAR_FORMS: [&str; 4] = [
+    "the spelling",
+    "the separators",
+    "the quotation marks and dashes",
+    "the first letter",
+];
 
 /// Returns the minimum gain for a finding. It is above the gain that data without a leak reach in this channel.
 fn required_gain(channel: Channel, name: &str) -> f64 {
     match channel {
         Channel::Missing => 0.13,
         Channel::Form if name.starts_with("the last punctuation mark") => 0.25,
-        Channel::Form if name.starts_with("the spelling") => 0.15,
         // Items of the same owner or kind are similar.
         Channel::Form if name.starts_with("how often") => 0.2,
-        Channel::Form if name.starts_with("the separators") => 0.15,
         // Without a leak, texts of the same kind often begin or quote in the same way.
-        Channel::Form if name.starts_with("the quotation marks and dashes") => 0.15,
-        Channel::Form if name.starts_with("the first letter") => 0.15,
-        Channel::Size => 0.2,
-        Channel::Pixels => 0.2,
+        Channel::Form if SIMILAR_FORMS.iter().any(|start| name.starts_with(start)) => 0.15,
+        Channel::Size | Channel::Pixels => 0.2,
         Channel::Name => 0.12,
         _ => 0.1,
     }
 }
 
-fn judge(
-    channel: Channel,
-    name: &str,
-    label: &Label,
-    gain: &Gain,
-    cells: &[Option<&str>],
-    view: &View<'_>,
-) -> Option<FactVerdict> {
-    let different: HashSet<&str> = cells.iter().flatten().copied().collect();
-    let mut least = required_gain(channel, name);
-    // Unprocessed pictures have many sizes. If there are only a few and they predict the answer, the sizes were chosen
-    // on purpose.
-    if channel == Channel::Pixels && different.len() > 24 {
-        least = 0.9;
-    }
-    // If the content is not decoded, the length is also an intended feature.
-    if channel == Channel::Size && !view.has_content_features {
-        least = 0.4;
-    }
-    let pure = match channel {
-        Channel::Missing | Channel::Membership | Channel::Metadata | Channel::Name => {
-            pure_value(cells, &view.answers(label))
+impl MeasuredFact<'_> {
+    fn judge(&self, gain: &Gain, label: &Label, view: &View<'_>) -> Option<FactVerdict> {
+        let MeasuredFact {
+            channel,
+            name,
+            cells,
+        } = self;
+        let channel = *channel;
+        let different: HashSet<&str> = cells.iter().flatten().copied().collect();
+        let mut least = required_gain(channel, name);
+        // Unprocessed pictures have many sizes. If there are only a few and they predict the answer, the sizes were chosen
+        // on purpose.
+        if channel == Channel::Pixels && different.len() > 24 {
+            least = 0.9;
         }
-        _ => None,
-    };
-    let absolute = if channel == Channel::Size { 0.15 } else { 0.05 };
-    if (gain.beyond < least || gain.absolute < absolute) && pure.is_none() {
-        return None;
-    }
-    let p = match &pure {
-        Some(pure) => pure.p.min(gain.p),
-        None => gain.p,
-    };
-    let level = match gain.alone >= 0.5 || pure.is_some() {
-        true => LeakLevel::Leak,
-        false => LeakLevel::Risk,
-    };
-    let what = match &pure {
-        Some(pure) if gain.alone < 0.5 => format!(
-            "{name} predicts `{}`: it is {} for {:.0} % of the {} items with {}, and for {:.0} % of all items",
-            label.name,
-            pure.answer,
-            100.0 * pure.share,
-            pure.count,
-            pure.value,
-            100.0 * pure.base
-        ),
-        _ => {
-            let beyond = match baseline_share(gain) {
-                true => format!(
-                    " ({:.0} % of the variance that the intended features leave)",
-                    100.0 * gain.beyond
-                ),
-                false => String::new(),
-            };
-            format!(
-                "{name} explains {:.0} % of the variance of `{}`{beyond}",
-                100.0 * gain.alone.max(0.0),
-                label.name
-            )
+        // If the content is not decoded, the length is also an intended feature.
+        if channel == Channel::Size && !view.has_content_features {
+            least = 0.4;
         }
-    };
-    let finding = LeakFinding::new(level, channel.detector(), what)
-        .evidence(examples(view, label, cells))
-        .p_value(p);
-    Some(FactVerdict {
-        finding,
-        gain: gain.beyond,
-    })
-}
-
-fn baseline_share(gain: &Gain) -> bool {
-    (gain.beyond - gain.alone).abs() > 0.01
+        let pure = match channel {
+            Channel::Missing | Channel::Membership | Channel::Metadata | Channel::Name => {
+                pure_value(cells, &view.answers(label))
+            }
+            _ => None,
+        };
+        let absolute = if channel == Channel::Size { 0.15 } else { 0.05 };
+        if (gain.beyond < least || gain.absolute < absolute) && pure.is_none() {
+            return None;
+        }
+        let p = pure.as_ref().map_or(gain.p, |pure| pure.p.min(gain.p));
+        let level = match gain.alone >= 0.5 || pure.is_some() {
+            true => LeakLevel::Leak,
+            false => LeakLevel::Risk,
+        };
+        let what = match &pure {
+            Some(pure) if gain.alone < 0.5 => format!(
+                "{name} predicts `{}`: it is {} for {:.0} % of the {} items with {}, and for {:.0} % of all items",
+                label.name,
+                pure.answer,
+                100.0 * pure.share,
+                pure.count,
+                pure.value,
+                100.0 * pure.base
+            ),
+            _ => {
+                let is_beyond = (gain.beyond - gain.alone).abs() > 0.01;
+                let beyond = match is_beyond {
+                    true => format!(
+                        " ({:.0} % of the variance that the intended features leave)",
+                        100.0 * gain.beyond
+                    ),
+                    false => String::new(),
+                };
+                format!(
+                    "{name} explains {:.0} % of the variance of `{}`{beyond}",
+                    100.0 * gain.alone.max(0.0),
+                    label.name
+                )
+            }
+        };
+        let finding = LeakFinding::new(level, channel.detector(), what)
+            .evidence(examples(view, label, cells))
+            .p_value(p);
+        Some(FactVerdict {
+            finding,
+            gain: gain.beyond,
+        })
+    }
 }
 
 /// Returns examples of items with different answers.
@@ -345,8 +339,7 @@ struct PureValue {
 
 fn pure_value(cells: &[Option<&str>], answers: &[&str]) -> Option<PureValue> {
     let count_of = |answer: &str| answers.iter().filter(|one| **one == answer).count();
-    let mut by_value: std::collections::BTreeMap<Option<&str>, Vec<&str>> =
-        std::collections::BTreeMap::new();
+    let mut by_value: BTreeMap<Option<&str>, Vec<&str>> = BTreeMap::new();
     for (cell, answer) in cells.iter().zip(answers) {
         by_value.entry(*cell).or_default().push(answer);
     }
@@ -355,7 +348,7 @@ fn pure_value(cells: &[Option<&str>], answers: &[&str]) -> Option<PureValue> {
         if own.len() < MIN_ITEMS || own.len() * 50 < cells.len() {
             continue;
         }
-        let counts = crate::statistics::counts(own.iter().copied());
+        let counts = counts(own.iter().copied());
         let Some((answer, hits)) = counts.into_iter().max_by_key(|one| (one.1, one.0)) else {
             continue;
         };
@@ -364,7 +357,7 @@ fn pure_value(cells: &[Option<&str>], answers: &[&str]) -> Option<PureValue> {
         if share < 0.99 || base > 0.8 {
             continue;
         }
-        let p = crate::statistics::tail_of_binomial(own.len(), hits, base);
+        let p = tail_of_binomial(own.len(), hits, base);
         if best.as_ref().is_none_or(|best| p < best.p) {
             best = Some(PureValue {
                 value: value.map_or("none".to_owned(), |value| QuotedValue(value).to_string()),
@@ -384,41 +377,25 @@ fn together(
     forms: &[CategoricalFact<'_>],
     label: &Label,
     targets: &Targets,
-    baseline: &Baseline,
+    base: Option<&Prediction>,
     tests: &mut Tests,
-) -> Vec<FactVerdict> {
+) -> Option<FactVerdict> {
     let mut found = Vec::new();
-    let base = baseline.prediction.as_ref();
     // Facts with the same value for nearly all items are excluded.
-    let varied: Vec<&CategoricalFact<'_>> = forms
-        .iter()
-        .filter(|form| crate::statistics::majority(&form.cells) <= 0.9)
-        .take(MAX_PAIRED)
-        .collect();
+    let varied = forms.iter();
+    let varied = varied.filter(|form| majority(&form.fact.cells) <= 0.9);
+    let varied: Vec<&CategoricalFact<'_>> = varied.take(MAX_PAIRED).collect();
     for (place, form) in varied.iter().enumerate() {
-        let CategoricalFact {
-            name,
-            cells,
-            beyond,
-            ..
-        } = form;
         for other in varied.get(place + 1..).unwrap_or_default() {
-            let CategoricalFact {
-                name: other_name,
-                cells: others,
-                beyond: other_beyond,
-                ..
-            } = other;
-            let both: Vec<String> = cells
-                .iter()
-                .zip(others)
-                .map(|(one, other)| format!("{one:?} {other:?}"))
-                .collect();
+            let both = form.fact.cells.iter().zip(&other.fact.cells);
+            let both = both.map(|(one, other)| format!("{one:?} {other:?}"));
+            let both: Vec<String> = both.collect();
             let both: Vec<Option<&str>> = both.iter().map(|one| Some(one.as_str())).collect();
             let pair = gain(targets, base, &by_value(&both, &targets.test));
             tests.record(pair.p);
-            if pair.beyond >= 0.25 && pair.beyond >= beyond.max(*other_beyond) + 0.1 {
-                found.push(combined(&format!("{name} and {other_name}"), label, &pair));
+            if pair.beyond >= 0.25 && pair.beyond >= form.beyond.max(other.beyond) + 0.1 {
+                let names = format!("{} and {}", form.fact.name, other.fact.name);
+                found.push(combined(&names, label, &pair));
             }
         }
     }
@@ -427,7 +404,7 @@ fn together(
         let rows = (0..targets.test.len()).map(|item| {
             let mut sum = vec![0.0; targets.width];
             for prediction in &singles {
-                if let Some(Some(row)) = prediction.rows.get(item) {
+                if let Some(Some(row)) = prediction.get(item) {
                     for (sum, cell) in sum.iter_mut().zip(row) {
                         *sum += cell;
                     }
@@ -435,13 +412,7 @@ fn together(
             }
             Some(sum)
         });
-        let sum = gain(
-            targets,
-            base,
-            &Prediction {
-                rows: rows.collect(),
-            },
-        );
+        let sum = gain(targets, base, &rows.collect());
         tests.record(sum.p);
         let most = varied.iter().map(|form| form.beyond).fold(0.0, f64::max);
         if sum.beyond >= 0.2 && sum.beyond >= most + 0.1 {
@@ -450,8 +421,7 @@ fn together(
         }
     }
     found.sort_by(|one, other| other.gain.total_cmp(&one.gain));
-    found.truncate(1);
-    found
+    found.into_iter().next()
 }
 
 fn combined(name: &str, label: &Label, gain: &Gain) -> FactVerdict {

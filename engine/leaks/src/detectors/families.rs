@@ -13,7 +13,7 @@ use super::Tests;
 use crate::facts::ids;
 use crate::finding::{LeakFinding, LeakLevel};
 use crate::model::Targets;
-use crate::statistics::normal_tail;
+use crate::statistics::{deviation, mean, normal_tail};
 use crate::view::View;
 
 /// Maximum number of members of a family. Larger ones are classes or sites.
@@ -34,16 +34,13 @@ const MIN_AGREEMENT: f64 = 0.02;
 pub(super) fn find(view: &View<'_>, tests: &mut Tests) -> Option<LeakFinding> {
     let (label, targets) = view.targets().next()?;
     let world = view.world;
-    let train = world.train_table(label)?;
-    let rows = targets.encode(train.column(&label.name)?)?;
+    let (train, rows) = view.training(label, targets)?;
     let trained = world.train_ids(train)?;
     let test: Vec<&str> = (0..view.chosen.len()).map(|place| view.id(place)).collect();
     let count = ids::parts(test.first()?).len();
     let is_uniform = |id: &&str| ids::parts(id).len() == count;
-    let both = test
-        .iter()
-        .copied()
-        .chain(trained.iter().map(String::as_str));
+    let both = test.iter().copied();
+    let both = both.chain(trained.iter().map(String::as_str));
     if count < 2 || !both.clone().all(|id| is_uniform(&id)) {
         return None;
     }
@@ -84,18 +81,12 @@ pub(super) fn find(view: &View<'_>, tests: &mut Tests) -> Option<LeakFinding> {
         );
         let examples = families.values().filter(|family| family.len() > 1).take(3);
         let examples = examples.map(|family| {
-            let names = family
-                .iter()
-                .take(4)
-                .filter_map(|one| both.clone().nth(*one));
+            let names = family.iter().take(4);
+            let names = names.filter_map(|one| both.clone().nth(*one));
             names.collect::<Vec<_>>().join(", ")
         });
-        let examples: Vec<String> = examples.collect();
-        best = Some(
-            LeakFinding::new(LeakLevel::Risk, "groups", what)
-                .evidence(examples)
-                .p_value(p),
-        );
+        let finding = LeakFinding::new(LeakLevel::Risk, "groups", what).evidence(examples);
+        best = Some(finding.p_value(p));
     }
     best
 }
@@ -106,18 +97,13 @@ fn standardized(targets: &Targets, train: &[Vec<f64>]) -> Vec<Vec<f64>> {
     let mut rows: Vec<Vec<f64>> = targets.test.iter().chain(train).cloned().collect();
     for column in 0..targets.width {
         let cell = |row: &Vec<f64>| row.get(column).copied().unwrap_or(0.0);
-        let count = rows.len().max(1) as f64;
-        let mean = rows.iter().map(cell).sum::<f64>() / count;
-        let squares: f64 = rows.iter().map(|row| (cell(row) - mean).powi(2)).sum();
-        let spread = (squares / count).sqrt();
-        for row in &mut rows {
-            if let Some(cell) = row.get_mut(column) {
-                *cell = if spread > 0.0 {
-                    (*cell - mean) / spread
-                } else {
-                    0.0
-                };
-            }
+        let cells: Vec<f64> = rows.iter().map(cell).collect();
+        let (mean, spread) = (mean(&cells), deviation(&cells));
+        for cell in rows.iter_mut().filter_map(|row| row.get_mut(column)) {
+            *cell = match spread > 0.0 {
+                true => (*cell - mean) / spread,
+                false => 0.0,
+            };
         }
     }
     rows
@@ -132,11 +118,8 @@ fn agreement<'a>(
     for family in families.filter(|family| family.len() <= MAX_FAMILY) {
         // Select members evenly, so that members of both parts are paired.
         let step = family.len().div_ceil(MAX_PAIRED).max(1);
-        let some: Vec<&Vec<f64>> = family
-            .iter()
-            .step_by(step)
-            .filter_map(|one| answers.get(*one))
-            .collect();
+        let some = family.iter().step_by(step);
+        let some: Vec<&Vec<f64>> = some.filter_map(|one| answers.get(*one)).collect();
         for (place, one) in some.iter().enumerate() {
             for other in some.get(place + 1..).unwrap_or_default() {
                 let products = one.iter().zip(other.iter()).map(|(a, b)| a * b);

@@ -7,6 +7,7 @@ use super::Tests;
 use crate::facts::Channel;
 use crate::finding::{LeakFinding, LeakLevel};
 use crate::model::least_squares;
+use crate::statistics::{deviation, mean};
 use crate::view::View;
 use crate::world::Label;
 
@@ -39,11 +40,12 @@ pub(super) fn find(view: &View<'_>, label: &Label, tests: &mut Tests) -> Option<
             .map(|cell| cell.and_then(|cell| cell.trim().parse::<f64>().ok()))
             .map(|cell| cell.filter(|one| one.is_finite()))
             .collect();
-        if let Some(numbers) = numbers.filter(|numbers| spread(numbers) > 0.0) {
+        if let Some(numbers) = numbers.filter(|numbers| deviation(numbers) > 0.0) {
             columns.push((name, numbers));
         }
     }
-    if columns.len() < 2 || truth.len() < ITEMS_PER_COLUMN * columns.len() || !all_finite(truth) {
+    let is_finite = truth.iter().all(|one| one.is_finite());
+    if columns.len() < 2 || truth.len() < ITEMS_PER_COLUMN * columns.len() || !is_finite {
         return None;
     }
     let found = exact(&columns, truth)
@@ -70,28 +72,22 @@ pub(super) fn find(view: &View<'_>, label: &Label, tests: &mut Tests) -> Option<
         let cells = columns.iter().filter(|(name, _)| names.contains(name));
         let cells = cells.map(|(_, numbers)| numbers.get(place).copied().unwrap_or(0.0));
         let cells: Vec<String> = cells.map(|one| one.to_string()).collect();
-        let answer = view.answer(label, place);
-        format!(
-            "{}: {}, answer {answer}",
-            view.id(place),
-            cells.join(" and ")
-        )
+        let (id, cells) = (view.id(place), cells.join(" and "));
+        format!("{id}: {cells}, answer {}", view.answer(label, place))
     });
-    Some(
-        LeakFinding::new(LeakLevel::Leak, "column", what)
-            .evidence(examples)
-            .p_value(p),
-    )
+    let finding = LeakFinding::new(LeakLevel::Leak, "column", what).evidence(examples);
+    Some(finding.p_value(p))
 }
 
 /// Returns the columns of which the truth is a linear combination, if there are at least two.
 fn exact<'a>(columns: &[(&'a str, Vec<f64>)], truth: &[f64]) -> Option<Vec<&'a str>> {
-    let usual = spread(truth);
+    let usual = deviation(truth);
     if usual <= 0.0 || columns.len() < 2 {
         return None;
     }
     let means: Vec<f64> = columns.iter().map(|(_, numbers)| mean(numbers)).collect();
-    let spreads: Vec<f64> = columns.iter().map(|(_, numbers)| spread(numbers)).collect();
+    let spreads = columns.iter().map(|(_, numbers)| deviation(numbers));
+    let spreads: Vec<f64> = spreads.collect();
     let row = |item: usize| -> Vec<f64> {
         let scaled = columns.iter().zip(means.iter().zip(&spreads));
         let scaled = scaled.map(|((_, numbers), (mean, spread))| {
@@ -100,23 +96,18 @@ fn exact<'a>(columns: &[(&'a str, Vec<f64>)], truth: &[f64]) -> Option<Vec<&'a s
         std::iter::once(1.0).chain(scaled).collect()
     };
     // Fit on every second item.
-    let fitted = (0..truth.len()).step_by(2);
-    let rows: Vec<(Vec<f64>, f64)> = fitted
-        .map(|item| (row(item), truth.get(item).copied().unwrap_or(0.0)))
-        .collect();
+    let fitted = truth.iter().enumerate().step_by(2);
+    let rows: Vec<(Vec<f64>, f64)> = fitted.map(|(item, truth)| (row(item), *truth)).collect();
     let weights = least_squares(&rows);
-    let mut errors: Vec<f64> = (1..truth.len())
-        .step_by(2)
-        .map(|item| {
-            let predicted: f64 = row(item).iter().zip(&weights).map(|(x, w)| x * w).sum();
-            (predicted - truth.get(item).copied().unwrap_or(0.0)).abs() / usual
-        })
-        .collect();
+    let others = truth.iter().enumerate().skip(1).step_by(2);
+    let error = |(item, truth): (usize, &f64)| {
+        let predicted: f64 = row(item).iter().zip(&weights).map(|(x, w)| x * w).sum();
+        (predicted - truth).abs() / usual
+    };
+    let mut errors: Vec<f64> = others.map(error).collect();
     errors.sort_by(f64::total_cmp);
-    if errors
-        .get(errors.len() * 9 / 10)
-        .is_none_or(|most| *most > MAX_ERROR)
-    {
+    let most = errors.get(errors.len() * 9 / 10);
+    if most.is_none_or(|most| *most > MAX_ERROR) {
         return None;
     }
     let names: Vec<&str> = columns
@@ -126,20 +117,6 @@ fn exact<'a>(columns: &[(&'a str, Vec<f64>)], truth: &[f64]) -> Option<Vec<&'a s
         .map(|((name, _), _)| *name)
         .collect();
     (names.len() >= 2).then_some(names)
-}
-
-fn all_finite(numbers: &[f64]) -> bool {
-    numbers.iter().all(|one| one.is_finite())
-}
-
-fn mean(numbers: &[f64]) -> f64 {
-    numbers.iter().sum::<f64>() / numbers.len().max(1) as f64
-}
-
-fn spread(numbers: &[f64]) -> f64 {
-    let mean = mean(numbers);
-    let squares: f64 = numbers.iter().map(|one| (one - mean).powi(2)).sum();
-    (squares / numbers.len().max(1) as f64).sqrt()
 }
 
 #[cfg(test)]

@@ -12,9 +12,9 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use super::Tests;
 use super::patterns::is_train;
 use crate::finding::{LeakFinding, LeakLevel};
-use crate::statistics::{bins, by_shuffling, counts, majority};
+use crate::statistics::{bins, by_shuffling, counts, edges, majority};
 use crate::table::{is_missing, numbers};
-use crate::world::{PublicFile, PublicTableFile, World};
+use crate::world::{PublicFile, World};
 
 const NAME: &str = "groups";
 
@@ -27,27 +27,27 @@ const MAX_COPIES: usize = 100;
 pub(super) fn find(world: &World, tests: &mut Tests) -> Vec<LeakFinding> {
     let mut found: Vec<LeakFinding> = names(world).into_iter().collect();
     for (test, key, items) in world.test_tables() {
-        for train in world.tables.iter().filter(|table| table.items.is_none()) {
+        for train in world
+            .public
+            .tables
+            .iter()
+            .filter(|table| table.items.is_none())
+        {
             for label in &world.labels {
                 let Some(answers) = train.table.column(&label.name) else {
                     continue;
                 };
-                for (place, name) in test.table.names.iter().enumerate() {
-                    let own = test.table.columns.get(place).filter(|_| place != key);
-                    let (Some(own), Some(other)) = (own, train.table.column(name)) else {
-                        continue;
-                    };
-                    let column = Column {
+                let truth = items.iter().map(|item| label.values.get((*item)?));
+                let truth: Vec<Option<&String>> = truth.collect();
+                for (name, own, other) in test.table.shared_columns(key, &train.table) {
+                    let column = SharedColumn {
                         name,
                         own,
                         other,
                         answers,
-                        truth: items
-                            .iter()
-                            .map(|item| label.values.get((*item)?))
-                            .collect(),
+                        truth: &truth,
                     };
-                    found.extend(column.straddles(world, train, &label.name, tests));
+                    found.extend(column.straddles(&train.path, &label.name, tests));
                 }
             }
         }
@@ -59,32 +59,29 @@ pub(super) fn find(world: &World, tests: &mut Tests) -> Vec<LeakFinding> {
 /// these words.
 fn names(world: &World) -> Option<LeakFinding> {
     let mut shown: HashMap<(u64, u32), Vec<&PublicFile>> = HashMap::new();
-    for file in world.files.iter().filter(|file| file.bytes > 0) {
-        shown
-            .entry((file.bytes, file.crc32))
-            .or_default()
-            .push(file);
+    for file in world.public.files.iter().filter(|file| file.bytes > 0) {
+        let same = shown.entry((file.bytes, file.crc32)).or_default();
+        same.push(file);
     }
     let mut words: BTreeMap<(usize, usize), [Vec<String>; 2]> = BTreeMap::new();
     let mut hidden = 0_usize;
     for raw in &world.bundle {
-        let same: &[&PublicFile] = match shown.get(&(raw.bytes, raw.crc32)) {
-            Some(same) if same.len() <= MAX_COPIES => same,
-            _ => continue,
+        let Some(same) = shown
+            .get(&(raw.bytes, raw.crc32))
+            .filter(|same| same.len() <= MAX_COPIES)
+        else {
+            continue;
         };
         let name = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
         let is_same_name = |file: &&PublicFile| name(&file.path) == name(&raw.path);
-        let train = same
-            .iter()
-            .find(|file| is_train(&file.path) && is_same_name(file));
+        let is_trained = |file: &&PublicFile| is_train(&file.path) && is_same_name(file);
         // If several files have the same content, the new name of this file is ambiguous.
-        let test = same
-            .iter()
-            .find(|file| world.item_of_path(&file.path).is_some() && !is_same_name(file));
-        let side = match (train, test) {
-            (Some(_), _) => 0,
-            (None, Some(_)) => 1,
-            (None, None) => continue,
+        let is_renamed =
+            |file: &&PublicFile| world.item_of_path(&file.path).is_some() && !is_same_name(file);
+        let side = match same.iter().any(is_trained) {
+            true => 0,
+            false if same.iter().any(is_renamed) => 1,
+            false => continue,
         };
         hidden += usize::from(side == 1);
         let name = name(&raw.path);
@@ -117,32 +114,25 @@ fn names(world: &World) -> Option<LeakFinding> {
                 100.0 * both.len() as f64 / test.len() as f64,
                 place + 1
             );
-            return Some(
-                LeakFinding::new(LeakLevel::Risk, NAME, what).evidence(both.into_iter().cloned()),
-            );
+            let finding = LeakFinding::new(LeakLevel::Risk, NAME, what);
+            return Some(finding.evidence(both.into_iter().cloned()));
         }
     }
     None
 }
 
 /// A column that both parts have.
-struct Column<'a> {
+struct SharedColumn<'a> {
     name: &'a str,
     own: &'a [String],
     other: &'a [String],
     answers: &'a [String],
     /// Cells of the test rows.
-    truth: Vec<Option<&'a String>>,
+    truth: &'a [Option<&'a String>],
 }
 
-impl Column<'_> {
-    fn straddles(
-        &self,
-        world: &World,
-        train: &PublicTableFile,
-        label: &str,
-        tests: &mut Tests,
-    ) -> Option<LeakFinding> {
+impl SharedColumn<'_> {
+    fn straddles(&self, train: &str, label: &str, tests: &mut Tests) -> Option<LeakFinding> {
         let groups = counts(self.other);
         let is_measured = self.other.iter().filter(|cell| is_decimal(cell)).count();
         // Measurements name no groups. `kin` compares them with the other features.
@@ -174,31 +164,25 @@ impl Column<'_> {
         let truth: Vec<usize> = rows.iter().map(|(_, truth)| *truth).collect();
         let by_group = right(&truth);
         let by_bins = self.by_bins(&trained, &rows).unwrap_or(guess).max(guess);
-        let p = tests.record(by_shuffling(&truth, right).p);
+        let p = tests.record(by_shuffling(&truth, right));
         if by_group < by_bins + 0.1 {
             return None;
         }
         let what = format!(
             "the most frequent `{label}` of the same `{}` in {} is right for {:.0} % of {} test rows; with ten bins of the column it would be {:.0} %",
             self.name,
-            train.path,
+            train,
             100.0 * by_group,
             rows.len(),
             100.0 * by_bins
         );
         // With few rows per value, an intended category can reach this gain, too, but it has fewer values than a column
         // of groups.
-        let level = match groups.len() >= 50 && by_group >= by_bins + 0.15 {
-            true => LeakLevel::Risk,
-            false => LeakLevel::Note,
-        };
+        let is_strong = groups.len() >= 50 && by_group >= by_bins + 0.15;
+        let level = LeakLevel::Risk.if_strong(is_strong);
         let examples = rows.iter().map(|(own, _)| format!("{}: {own}", self.name));
-        let _ = world;
-        Some(
-            LeakFinding::new(level, NAME, what)
-                .evidence(examples)
-                .p_value(p),
-        )
+        let finding = LeakFinding::new(level, NAME, what).evidence(examples);
+        Some(finding.p_value(p))
     }
 
     fn classes(&self) -> Option<(Vec<usize>, Vec<Option<usize>>)> {
@@ -216,14 +200,10 @@ impl Column<'_> {
         let trained = numbers(self.answers)?;
         let mut sorted = trained.clone();
         sorted.sort_by(f64::total_cmp);
-        let edges: Vec<f64> = (1..5)
-            .filter_map(|bin| sorted.get(bin * sorted.len() / 5).copied())
-            .collect();
+        let edges = edges(&sorted, 5);
         let class = |value: f64| edges.partition_point(|edge| *edge <= value);
-        let truth = self
-            .truth
-            .iter()
-            .map(|truth| Some(class((*truth)?.parse().ok()?)));
+        let truth = self.truth.iter();
+        let truth = truth.map(|truth| Some(class((*truth)?.parse().ok()?)));
         Some((trained.into_iter().map(class).collect(), truth.collect()))
     }
 
@@ -236,20 +216,16 @@ impl Column<'_> {
         let binned: Vec<String> = bins(&all, 10).iter().map(usize::to_string).collect();
         let (of_other, of_own) = binned.split_at_checked(other.len())?;
         let predicted = most_frequent(of_other.iter().map(String::as_str), trained);
-        let right = of_own
-            .iter()
-            .zip(rows)
-            .filter(|(bin, (_, truth))| predicted.get(bin.as_str()) == Some(truth));
+        let right = of_own.iter().zip(rows);
+        let right = right.filter(|(bin, (_, truth))| predicted.get(bin.as_str()) == Some(truth));
         Some(right.count() as f64 / rows.len().max(1) as f64)
     }
 }
 
 /// Returns whether a cell is a number with decimals other than `.0`.
 fn is_decimal(cell: &str) -> bool {
-    let decimals = cell
-        .trim()
-        .split_once('.')
-        .map_or("", |(_, decimals)| decimals);
+    let parts = cell.trim().split_once('.');
+    let decimals = parts.map_or("", |(_, decimals)| decimals);
     cell.trim().parse::<f64>().is_ok() && decimals.contains(|c: char| matches!(c, '1'..='9'))
 }
 

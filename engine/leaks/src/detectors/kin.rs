@@ -13,10 +13,10 @@ use super::facts::{examples, numbers};
 use crate::facts::ids;
 use crate::facts::lines::words;
 use crate::finding::{LeakFinding, LeakLevel};
-use crate::model::{Gain, Prediction, Targets, gain, nearest_from_train, value_from_train};
+use crate::model::{Gain, Prediction, Targets, gain, nearest_from_train, number, value_from_train};
 use crate::table::{Table, is_missing};
 use crate::view::View;
-use crate::world::Label;
+use crate::world::rows_of_items;
 
 /// Minimum number of test items with related training items.
 const MIN_ITEMS: usize = 20;
@@ -37,22 +37,16 @@ struct Relation<'a> {
 pub(super) fn find(view: &View<'_>, tests: &mut Tests) -> Vec<LeakFinding> {
     let mut found = Vec::new();
     for (label, targets) in view.targets() {
-        let Some(train) = view.world.train_table(label) else {
+        let Some((train, rows)) = view.training(label, targets) else {
             continue;
         };
-        let Some(rows) = train
-            .column(&label.name)
-            .and_then(|answers| targets.encode(answers))
-        else {
-            continue;
-        };
-        let derived = [trained(view, train), positions(view, train)].concat();
-        let relations = relations(view, label, &derived);
+        let positions = positions(view, train);
+        let relations = relations(view, train, &positions);
         if relations.is_empty() {
             continue;
         }
         let baseline = view.baseline(label, targets);
-        let base = baseline.prediction.as_ref();
+        let base = baseline.as_ref();
         for relation in &relations {
             let near = by_number(relation, targets, &rows, base);
             let group = by_group(relation, view, targets, &rows, base);
@@ -93,11 +87,9 @@ fn by_number(
     base: Option<&Prediction>,
 ) -> Option<(Gain, usize)> {
     let test = numbers(&relation.test);
-    let train: Vec<f64> = relation
-        .train
-        .iter()
-        .map(|cell| crate::model::number(cell).unwrap_or(f64::NAN))
-        .collect();
+    let train = relation.train.iter();
+    let train = train.map(|cell| number(cell).unwrap_or(f64::NAN));
+    let train: Vec<f64> = train.collect();
     let finite = |numbers: &[f64]| numbers.iter().filter(|one| one.is_finite()).count();
     let different: HashSet<u64> = train.iter().map(|one| one.to_bits()).collect();
     let is_fine = different.len() * 2 >= train.len()
@@ -117,22 +109,16 @@ fn by_group(
     rows: &[Vec<f64>],
     base: Option<&Prediction>,
 ) -> Option<(Gain, usize)> {
-    let known: HashSet<&str> = relation
-        .train
-        .iter()
-        .copied()
-        .filter(|cell| !is_missing(cell))
-        .collect();
-    let test = relation
-        .test
-        .iter()
-        .map(|cell| cell.filter(|cell| known.contains(cell)));
+    let known = relation.train.iter().copied();
+    let known: HashSet<&str> = known.filter(|cell| !is_missing(cell)).collect();
+    let test = relation.test.iter();
+    let test = test.map(|cell| cell.filter(|cell| known.contains(cell)));
     let test: Vec<Option<&str>> = test.collect();
     let kin = test.iter().flatten().count();
     let all: HashSet<&str> = known
         .iter()
+        .chain(relation.test.iter().flatten())
         .copied()
-        .chain(relation.test.iter().flatten().copied())
         .collect();
     let items = relation.train.len() + view.world.ids.len();
     if kin < MIN_ITEMS || all.len() * MIN_CATEGORY_ITEMS <= items {
@@ -142,55 +128,50 @@ fn by_group(
     Some((gain(targets, base, &prediction), kin))
 }
 
-/// A property that is not a column of a table.
-#[derive(Clone)]
-struct DerivedProperty {
+/// The positions of items in a file, as texts. Training items that the file does not name have an empty text.
+struct Positions {
     what: String,
     test: Vec<Option<String>>,
     train: Vec<String>,
 }
 
 /// Returns an id without directories and suffix.
-pub(super) fn stem(id: &str) -> &str {
+pub(crate) fn stem(id: &str) -> &str {
     let name = id.rsplit('/').next().unwrap_or(id);
     name.split('.').next().unwrap_or(name)
 }
 
 /// Returns the times and metadata of files in both parts.
-fn trained(view: &View<'_>, train: &Table) -> Vec<DerivedProperty> {
+fn trained<'a>(view: &View<'a>, train: &Table) -> Vec<Relation<'a>> {
     let world = view.world;
     let Some(ids) = world.train_ids(train) else {
         return Vec::new();
     };
     let row_of: HashMap<&str, usize> = ids.iter().map(|id| stem(id)).zip(0..).collect();
-    let both = world.trained.all().filter_map(|(key, values)| {
-        let test = view.facts.all.get(key)?;
-        let mut train = vec![String::new(); ids.len()];
+    let both = world.public.trained.all().filter_map(|(key, values)| {
+        let test = view.cells(view.facts.all.get(key)?);
+        let mut train = vec![""; ids.len()];
         for (stem, value) in values {
             if let Some(cell) = row_of.get(stem).and_then(|row| train.get_mut(*row)) {
-                value.clone_into(cell);
+                *cell = value;
             }
         }
-        let cells = view.cells(test);
-        Some(DerivedProperty {
-            what: key.1.clone(),
-            test: cells.iter().map(|cell| cell.map(str::to_owned)).collect(),
-            train,
-        })
+        let what = key.1.clone();
+        Some(Relation { what, test, train })
     });
     both.collect()
 }
 
 /// Returns the positions of items in text files that contain ids of both parts, for example lists of ids.
-fn positions(view: &View<'_>, train: &Table) -> Vec<DerivedProperty> {
+fn positions(view: &View<'_>, train: &Table) -> Vec<Positions> {
     let world = view.world;
-    let Some(ids) = world.train_ids(train).filter(|_| !world.has_plain_ids()) else {
+    let Some(ids) = world.train_ids(train).filter(|_| !world.has_plain_ids) else {
         return Vec::new();
     };
     let row_of: HashMap<&str, usize> = ids.iter().map(|id| stem(id)).zip(0..).collect();
     let place_of: HashMap<usize, usize> = view.chosen.iter().copied().zip(0..).collect();
     let mut found = Vec::new();
-    for (path, text) in &world.texts {
+    for (path, text) in &world.public.texts {
         if world.is_sample(path) || world.item_of_path(path).is_some() {
             continue;
         }
@@ -198,10 +179,8 @@ fn positions(view: &View<'_>, train: &Table) -> Vec<DerivedProperty> {
         let mut train = vec![String::new(); ids.len()];
         let mut hits = (0_usize, 0_usize);
         for (number, word) in words(text).enumerate() {
-            if let Some(place) = world
-                .item_of_name(word)
-                .and_then(|item| place_of.get(&item))
-            {
+            let item = world.item_of_name(word);
+            if let Some(place) = item.and_then(|item| place_of.get(&item)) {
                 if let Some(cell) = test.get_mut(*place).filter(|cell| cell.is_none()) {
                     *cell = Some(number.to_string());
                     hits.0 += 1;
@@ -215,7 +194,7 @@ fn positions(view: &View<'_>, train: &Table) -> Vec<DerivedProperty> {
         }
         if hits.0 >= MIN_ITEMS && hits.1 >= MIN_ITEMS {
             let what = format!("the position in {path}");
-            found.push(DerivedProperty { what, test, train });
+            found.push(Positions { what, test, train });
         }
     }
     found
@@ -224,74 +203,49 @@ fn positions(view: &View<'_>, train: &Table) -> Vec<DerivedProperty> {
 /// Returns the columns that test and train tables share, and the parts and numbers of ids.
 fn relations<'a>(
     view: &View<'a>,
-    label: &Label,
-    derived: &'a [DerivedProperty],
+    train: &'a Table,
+    positions: &'a [Positions],
 ) -> Vec<Relation<'a>> {
     let world = view.world;
-    let mut relations: Vec<Relation<'a>> = derived
-        .iter()
-        .map(|one| Relation {
-            what: one.what.clone(),
-            test: one.test.iter().map(Option::as_deref).collect(),
-            train: one.train.iter().map(String::as_str).collect(),
-        })
-        .collect();
-    let Some(train) = world.train_table(label) else {
-        return relations;
-    };
-    let ids: Vec<&'a str> = view
-        .chosen
-        .iter()
-        .map(|item| world.ids.get(*item).map_or("", String::as_str))
-        .collect();
+    let mut relations = trained(view, train);
+    relations.extend(positions.iter().map(|one| Relation {
+        what: one.what.clone(),
+        test: one.test.iter().map(Option::as_deref).collect(),
+        train: one.train.iter().map(String::as_str).collect(),
+    }));
+    let ids = view.chosen.iter().map(|item| world.ids.get(*item));
+    let ids: Vec<&'a str> = ids.map(|id| id.map_or("", String::as_str)).collect();
     if let Some(trained) = world.train_ids(train) {
         let parts: Vec<Vec<&'a str>> = ids.iter().map(|id| ids::parts(id)).collect();
         let count = parts.first().map_or(0, Vec::len);
         if count > 1 && parts.iter().all(|one| one.len() == count) {
             let others: Vec<Vec<&'a str>> = trained.iter().map(|id| ids::parts(id)).collect();
             for place in 0..count {
+                let word = |parts: &Vec<&'a str>| parts.get(place).copied();
                 relations.push(Relation {
                     what: format!("word {} of ids", place + 1),
-                    test: parts.iter().map(|one| one.get(place).copied()).collect(),
-                    train: others
-                        .iter()
-                        .map(|one| one.get(place).copied().unwrap_or(""))
-                        .collect(),
+                    test: parts.iter().map(word).collect(),
+                    train: others.iter().map(|one| word(one).unwrap_or("")).collect(),
                 });
             }
         }
-        let words = |id: &'a str| {
-            ids::words(id)
-                .into_iter()
-                .rev()
-                .find(|word| word.parse::<u64>().is_ok())
+        let number = |id: &'a str| {
+            let mut words = ids::words(id).into_iter().rev();
+            words.find(|word| word.parse::<u64>().is_ok())
         };
         relations.push(Relation {
             what: "number in ids".to_owned(),
-            test: ids.iter().map(|id| words(id)).collect(),
-            train: trained.iter().map(|id| words(id).unwrap_or("")).collect(),
+            test: ids.iter().map(|id| number(id)).collect(),
+            train: trained.iter().map(|id| number(id).unwrap_or("")).collect(),
         });
     }
     for (shown, key, items) in world.test_tables() {
-        let row_of: HashMap<usize, usize> = items
-            .iter()
-            .enumerate()
-            .filter_map(|(row, item)| Some(((*item)?, row)))
-            .collect();
-        for (place, name) in shown.table.names.iter().enumerate() {
-            let (Some(own), Some(other)) = (
-                shown.table.columns.get(place).filter(|_| place != key),
-                train.column(name),
-            ) else {
-                continue;
-            };
+        let row_of = rows_of_items(items);
+        for (name, own, other) in shown.table.shared_columns(key, train) {
+            let cell = |item| own.get(*row_of.get(item)?).map(String::as_str);
             relations.push(Relation {
                 what: format!("`{name}`"),
-                test: view
-                    .chosen
-                    .iter()
-                    .map(|item| own.get(*row_of.get(item)?).map(String::as_str))
-                    .collect(),
+                test: view.chosen.iter().map(cell).collect(),
                 train: other.iter().map(String::as_str).collect(),
             });
         }

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use super::Tests;
 use super::facts::examples;
 use crate::finding::{LeakFinding, LeakLevel};
-use crate::model::{Prediction, Targets, gain};
+use crate::model::{Prediction, Targets};
 use crate::table::Table;
 use crate::view::View;
 use crate::world::{Label, World};
@@ -32,77 +32,68 @@ struct Links {
 pub(super) fn find(view: &View<'_>, tests: &mut Tests) -> Vec<LeakFinding> {
     let mut found = Vec::new();
     for (label, targets) in view.targets() {
-        let Some(train) = view.world.train_table(label) else {
-            continue;
-        };
-        let rows = train.column(&label.name);
-        let Some(rows) = rows.and_then(|answers| targets.encode(answers)) else {
+        let Some((train, rows)) = view.training(label, targets) else {
             continue;
         };
         for links in all_links(view.world, train) {
-            found.extend(measure(view, label, targets, &rows, &links, tests));
+            let prediction = links.prediction(view, targets, &rows);
+            found.extend(links.finding(view, (label, targets), &prediction, tests));
         }
     }
     found
 }
 
-fn measure(
-    view: &View<'_>,
-    label: &Label,
-    targets: &Targets,
-    rows: &[Vec<f64>],
-    links: &Links,
-    tests: &mut Tests,
-) -> Option<LeakFinding> {
-    let mut sums: HashMap<usize, (Vec<f64>, f64)> = HashMap::new();
-    for (item, row) in &links.pairs {
-        let Some(row) = rows.get(*row) else { continue };
-        let (sum, count) = sums
-            .entry(*item)
-            .or_insert_with(|| (vec![0.0; targets.width], 0.0));
-        for (sum, cell) in sum.iter_mut().zip(row) {
-            *sum += cell;
+impl Links {
+    /// Returns the mean answers of the linked training items.
+    fn prediction(&self, view: &View<'_>, targets: &Targets, rows: &[Vec<f64>]) -> Prediction {
+        let mut sums: HashMap<usize, (Vec<f64>, f64)> = HashMap::new();
+        for (item, row) in &self.pairs {
+            let Some(row) = rows.get(*row) else { continue };
+            let (sum, count) = sums
+                .entry(*item)
+                .or_insert_with(|| (vec![0.0; targets.width], 0.0));
+            for (sum, cell) in sum.iter_mut().zip(row) {
+                *sum += cell;
+            }
+            *count += 1.0;
         }
-        *count += 1.0;
+        let mean = |item| {
+            let (sum, count) = sums.get(item)?;
+            Some(sum.iter().map(|one| one / count).collect())
+        };
+        view.chosen.iter().map(mean).collect()
     }
-    let means = view.chosen.iter().map(|item| {
-        let (sum, count) = sums.get(item)?;
-        Some(sum.iter().map(|one| one / count).collect::<Vec<f64>>())
-    });
-    let prediction = Prediction {
-        rows: means.collect(),
-    };
-    let linked = prediction.rows.iter().flatten().count();
-    if linked < MIN_ITEMS {
-        return None;
+
+    fn finding(
+        &self,
+        view: &View<'_>,
+        (label, targets): (&Label, &Targets),
+        prediction: &Prediction,
+        tests: &mut Tests,
+    ) -> Option<LeakFinding> {
+        let linked = prediction.iter().flatten().count();
+        if linked < MIN_ITEMS {
+            return None;
+        }
+        let measured = view.measure(label, targets, prediction, tests);
+        if measured.beyond < MIN_VARIANCE {
+            return None;
+        }
+        let what = format!(
+            "{} of {linked} test items with training items: the answers of these training items explain {:.0} % of the variance of `{}` that the intended features leave",
+            self.what,
+            100.0 * measured.beyond,
+            label.name
+        );
+        let named = self.pairs.iter();
+        let named = named.map(|(item, row)| (*item, format!("row {} of train", row + 1)));
+        let named: HashMap<usize, String> = named.collect();
+        let cells = view.chosen.iter().map(|item| named.get(item));
+        let cells: Vec<Option<&str>> = cells.map(|cell| cell.map(String::as_str)).collect();
+        let finding = LeakFinding::new(LeakLevel::Risk, "neighbours", what);
+        let finding = finding.evidence(examples(view, label, &cells));
+        Some(finding.p_value(measured.p))
     }
-    let baseline = view.baseline(label, targets);
-    let measured = gain(targets, baseline.prediction.as_ref(), &prediction);
-    tests.record(measured.p);
-    if measured.beyond < MIN_VARIANCE {
-        return None;
-    }
-    let what = format!(
-        "{} of {linked} test items with training items: the answers of these training items explain {:.0} % of the variance of `{}` that the intended features leave",
-        links.what,
-        100.0 * measured.beyond,
-        label.name
-    );
-    let named: HashMap<usize, String> = links
-        .pairs
-        .iter()
-        .map(|(item, row)| (*item, format!("row {} of train", row + 1)))
-        .collect();
-    let cells: Vec<Option<&str>> = view
-        .chosen
-        .iter()
-        .map(|item| named.get(item).map(String::as_str))
-        .collect();
-    Some(
-        LeakFinding::new(LeakLevel::Risk, "neighbours", what)
-            .evidence(examples(view, label, &cells))
-            .p_value(measured.p),
-    )
 }
 
 /// Finds pairs of columns in the same table, of which one contains ids of test items and the other one ids of training
@@ -114,31 +105,24 @@ fn all_links(world: &World, train: &Table) -> Vec<Links> {
     };
     let row_of: HashMap<&str, usize> = ids.iter().map(String::as_str).zip(0..).collect();
     // If both parts are numbered separately, they have the same ids.
-    if world.has_plain_ids() || world.ids.iter().any(|id| row_of.contains_key(id.as_str())) {
+    if world.has_plain_ids || world.ids.iter().any(|id| row_of.contains_key(id.as_str())) {
         return found;
     }
-    for shown in world
-        .tables
-        .iter()
-        .filter(|one| !world.is_sample(&one.path))
-    {
+    let tables = world.public.tables.iter();
+    for shown in tables.filter(|one| !world.is_sample(&one.path)) {
         let columns = || shown.table.names.iter().zip(&shown.table.columns);
         let of_test = columns().filter(|(_, cells)| {
-            let hits = cells.iter().take(CHECKED_CELLS);
-            hits.filter(|cell| world.item_of_name(cell).is_some())
-                .count()
-                >= MIN_ITEMS
+            let checked = cells.iter().take(CHECKED_CELLS);
+            let hits = checked.filter(|cell| world.item_of_name(cell).is_some());
+            hits.count() >= MIN_ITEMS
         });
         for (name, cells) in of_test {
             for (other, trained) in columns().filter(|(other, _)| *other != name) {
-                let pairs: Vec<(usize, usize)> = cells
-                    .iter()
-                    .zip(trained)
-                    .filter_map(|(cell, other)| {
-                        let row = row_of.get(other.as_str())?;
-                        Some((world.item_of_name(cell)?, *row))
-                    })
-                    .collect();
+                let pairs = cells.iter().zip(trained).filter_map(|(cell, other)| {
+                    let row = row_of.get(other.as_str())?;
+                    Some((world.item_of_name(cell)?, *row))
+                });
+                let pairs: Vec<(usize, usize)> = pairs.collect();
                 if pairs.len() >= MIN_ITEMS {
                     let what = format!("{} pairs `{name}` and `{other}`", shown.path);
                     found.push(Links { what, pairs });

@@ -21,6 +21,7 @@ mod patterns;
 mod rows;
 mod shown_before;
 
+pub(crate) use kin::stem;
 pub(crate) use patterns::{is_train, pattern};
 
 use prep_contents::{DecodingLimits, Result};

@@ -6,13 +6,14 @@
 //! Therefore near texts are reported only if their answers agree more often than by chance, and more often than with
 //! the most frequent answer.
 
+use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
-use std::hash::{DefaultHasher, Hash, Hasher};
 
 use super::Tests;
+use super::kin::stem;
 use super::rows::{normal, train_tables};
 use crate::finding::{LeakFinding, LeakLevel};
-use crate::statistics::{Random, by_shuffling, majority};
+use crate::statistics::{Random, by_shuffling, hash_of, majority};
 use crate::world::{Label, World};
 
 const NAME: &str = "near";
@@ -45,25 +46,22 @@ pub(super) fn find(world: &World, tests: &mut Tests) -> Vec<LeakFinding> {
             let Some(answers) = train.table.column(&label.name) else {
                 continue;
             };
-            for (place, name) in test.table.names.iter().enumerate() {
-                let own = test.table.columns.get(place).filter(|_| place != key);
-                let (Some(own), Some(other)) = (own, train.table.column(name)) else {
-                    continue;
-                };
+            for (name, own, other) in test.table.shared_columns(key, &train.table) {
                 let (own, other) = (runs_of(own), runs_of(other));
                 let texts = own.iter().flatten().count();
                 if texts < 20 || texts * 2 < own.len() {
                     continue;
                 }
-                let truth_of = |at: usize| label.values.get((*items.get(at)?)?);
                 let near = TextComparison {
                     what: format!("`{name}`"),
                     test: "test rows",
                     train: &train.path,
                     label,
+                    items,
+                    answers,
+                    id: &|at| test.table.columns.get(key)?.get(at),
                 };
-                let id = |at: usize| test.table.columns.get(key)?.get(at).cloned();
-                found.extend(near.finding(&own, &other, &truth_of, answers, &id, tests));
+                found.extend(near.finding(&own, &other, tests));
             }
         }
     }
@@ -74,19 +72,15 @@ pub(super) fn find(world: &World, tests: &mut Tests) -> Vec<LeakFinding> {
 fn in_files(world: &World, label: &Label, tests: &mut Tests) -> Option<LeakFinding> {
     let train = world.train_table(label)?;
     let answers = train.column(&label.name)?;
-    let stem = |path: &str| -> String {
-        let name = path.rsplit('/').next().unwrap_or(path);
-        name.split('.').next().unwrap_or(name).to_owned()
-    };
     let ids = world.train_ids(train)?;
-    let row_of: HashMap<String, usize> = ids.iter().map(|id| stem(id)).zip(0..).collect();
-    let (mut own, mut items, mut other, mut known_answers) =
-        (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-    for (path, text) in &world.texts {
+    let row_of: HashMap<&str, usize> = ids.iter().map(|id| stem(id)).zip(0..).collect();
+    let (mut own, mut items) = (Vec::new(), Vec::new());
+    let (mut other, mut known_answers) = (Vec::new(), Vec::new());
+    for (path, text) in &world.public.texts {
         if let Some(item) = world.item_of_path(path) {
             own.push(text.clone());
-            items.push(item);
-        } else if let Some(answer) = row_of.get(&stem(path)).and_then(|row| answers.get(*row)) {
+            items.push(Some(item));
+        } else if let Some(answer) = row_of.get(stem(path)).and_then(|row| answers.get(*row)) {
             other.push(text.clone());
             known_answers.push(answer.clone());
         }
@@ -100,10 +94,11 @@ fn in_files(world: &World, label: &Label, tests: &mut Tests) -> Option<LeakFindi
         test: "texts of test items",
         train: "the training part",
         label,
+        items: &items,
+        answers: &known_answers,
+        id: &|at| world.ids.get((*items.get(at)?)?),
     };
-    let truth_of = |at: usize| label.values.get(*items.get(at)?);
-    let id = |at: usize| world.ids.get(*items.get(at)?).cloned();
-    near.finding(&own, &other, &truth_of, &known_answers, &id, tests)
+    near.finding(&own, &other, tests)
 }
 
 /// Descriptions and answers of the texts that are compared.
@@ -112,25 +107,28 @@ struct TextComparison<'a> {
     test: &'a str,
     train: &'a str,
     label: &'a Label,
+    /// The items of the test texts.
+    items: &'a [Option<usize>],
+    /// The answers of the training texts.
+    answers: &'a [String],
+    /// Returns the id of a test text.
+    id: &'a dyn Fn(usize) -> Option<&'a String>,
 }
 
 impl TextComparison<'_> {
-    /// Returns the finding for pairs of near texts. `answers` are the answers of the training texts; `truth_of` and
-    /// `id` return the answer and the id of a test text's item.
-    fn finding<'t>(
+    /// Returns the finding for pairs of near texts, which are given by their runs.
+    fn finding(
         &self,
         own: &[Option<Vec<u64>>],
         other: &[Option<Vec<u64>>],
-        truth_of: &dyn Fn(usize) -> Option<&'t String>,
-        answers: &[String],
-        id: &dyn Fn(usize) -> Option<String>,
         tests: &mut Tests,
     ) -> Option<LeakFinding> {
         let pairs = pairs(own, other);
-        let truth: Vec<(&String, &String)> = pairs
-            .iter()
-            .filter_map(|(at, near)| Some((truth_of(*at)?, answers.get(*near)?)))
-            .collect();
+        let truth = pairs.iter().filter_map(|(at, near)| {
+            let item = (*self.items.get(*at)?)?;
+            Some((self.label.values.get(item)?, self.answers.get(*near)?))
+        });
+        let truth: Vec<(&String, &String)> = truth.collect();
         let share = truth.len() as f64 / own.len().max(1) as f64;
         if truth.len() < 20 || share < 0.01 {
             return None;
@@ -138,17 +136,13 @@ impl TextComparison<'_> {
         let known_answers: Vec<&String> = truth.iter().map(|(_, answer)| *answer).collect();
         let right = |truth: &[&String]| {
             let both = truth.iter().zip(&known_answers);
-            both.filter(|(own, known_answers)| own == known_answers)
-                .count() as f64
-                / known_answers.len() as f64
+            let equal = both.filter(|(own, known_answer)| own == known_answer);
+            equal.count() as f64 / known_answers.len() as f64
         };
         let own_labels: Vec<&String> = truth.iter().map(|(own, _)| *own).collect();
         let (agree, guess) = (right(&own_labels), majority(&self.label.values));
-        let p = tests.record(by_shuffling(&own_labels, right).p);
-        let level = match share >= 0.05 && agree >= guess + 0.1 {
-            true => LeakLevel::Risk,
-            false => LeakLevel::Note,
-        };
+        let p = tests.record(by_shuffling(&own_labels, right));
+        let level = LeakLevel::Risk.if_strong(share >= 0.05 && agree >= guess + 0.1);
         let what = format!(
             "{} of {} of {} {} ({:.1} %) is almost equal to a text of {}, {:.0} % of them with the same `{}` (most frequent: {:.0} %)",
             self.what,
@@ -161,14 +155,12 @@ impl TextComparison<'_> {
             self.label.name,
             100.0 * guess
         );
-        let examples = pairs
-            .iter()
-            .filter_map(|(at, near)| Some(format!("{} is near row {}", id(*at)?, near + 1)));
-        Some(
-            LeakFinding::new(level, NAME, what)
-                .evidence(examples)
-                .p_value(p),
-        )
+        let examples = pairs.iter().filter_map(|(at, near)| {
+            let id = (self.id)(*at)?;
+            Some(format!("{id} is near row {}", near + 1))
+        });
+        let finding = LeakFinding::new(level, NAME, what).evidence(examples);
+        Some(finding.p_value(p))
     }
 }
 
@@ -177,14 +169,7 @@ fn runs_of(texts: &[String]) -> Vec<Option<Vec<u64>>> {
     let runs = |text: &String| {
         let normal = normal(Some(text));
         let words: Vec<&str> = normal.split(' ').collect();
-        let mut runs: Vec<u64> = words
-            .windows(RUN_WORDS)
-            .map(|words| {
-                let mut hasher = DefaultHasher::new();
-                words.hash(&mut hasher);
-                hasher.finish()
-            })
-            .collect();
+        let mut runs: Vec<u64> = words.windows(RUN_WORDS).map(hash_of).collect();
         runs.sort_unstable();
         runs.dedup();
         (words.len() >= MIN_WORDS).then_some(runs)
@@ -197,22 +182,16 @@ fn pairs(own: &[Option<Vec<u64>>], other: &[Option<Vec<u64>>]) -> Vec<(usize, us
     let mut random = Random::new(0xbeef);
     let salts: Vec<u64> = (0..BANDS * MINIMA).map(|_| random.next() | 1).collect();
     let bands = |runs: &[u64]| -> Vec<(usize, u64)> {
-        let minima: Vec<u64> = salts
-            .iter()
-            .map(|salt| {
-                let mixed = runs.iter().map(|run| {
-                    let mixed = (run ^ salt).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-                    mixed ^ (mixed >> 29)
-                });
-                mixed.min().unwrap_or_default()
-            })
-            .collect();
-        let band = |(number, minima): (usize, &[u64])| {
-            let mut hasher = DefaultHasher::new();
-            minima.hash(&mut hasher);
-            (number, hasher.finish())
+        let minimum = |salt: &u64| {
+            let mixed = runs.iter().map(|run| {
+                let mixed = (run ^ salt).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+                mixed ^ (mixed >> 29)
+            });
+            mixed.min().unwrap_or_default()
         };
-        minima.chunks(MINIMA).enumerate().map(band).collect()
+        let minima: Vec<u64> = salts.iter().map(minimum).collect();
+        let bands = minima.chunks(MINIMA).map(hash_of);
+        bands.enumerate().collect()
     };
     let mut by_band: HashMap<(usize, u64), Vec<usize>> = HashMap::new();
     for (at, runs) in other.iter().enumerate() {
@@ -233,10 +212,8 @@ fn pairs(own: &[Option<Vec<u64>>], other: &[Option<Vec<u64>>]) -> Vec<(usize, us
                 if !seen.insert(*near) {
                     continue;
                 }
-                let alike = other
-                    .get(*near)
-                    .and_then(Option::as_ref)
-                    .map_or(0.0, |other| common_fraction(runs, other));
+                let near_runs = other.get(*near).and_then(Option::as_ref);
+                let alike = near_runs.map_or(0.0, |other| common_fraction(runs, other));
                 if alike >= MIN_COMMON && best.is_none_or(|(most, _)| alike > most) {
                     best = Some((alike, *near));
                 }
@@ -274,24 +251,19 @@ fn parts(own: &[Option<Vec<u64>>], other: &[Option<Vec<u64>>]) -> Vec<(usize, us
         let Some(runs) = runs else { continue };
         let mut common: HashMap<usize, usize> = HashMap::new();
         for run in sampled(runs) {
-            let texts = texts_of
-                .get(&run)
-                .filter(|texts| texts.len() <= MAX_RUN_TEXTS);
+            let texts = texts_of.get(&run);
+            let texts = texts.filter(|texts| texts.len() <= MAX_RUN_TEXTS);
             for text in texts.into_iter().flatten() {
                 *common.entry(*text).or_default() += 1;
             }
         }
-        let most = common
-            .into_iter()
-            .max_by_key(|(text, count)| (*count, std::cmp::Reverse(*text)));
+        let common = common.into_iter();
+        let most = common.max_by_key(|(text, count)| (*count, Reverse(*text)));
         let Some((near, _)) = most else { continue };
         let Some(Some(other_runs)) = other.get(near) else {
             continue;
         };
-        let both = runs
-            .iter()
-            .filter(|run| other_runs.binary_search(run).is_ok())
-            .count();
+        let both = number_of_common(runs, other_runs);
         if both as f64 >= MIN_CONTAINED * runs.len().min(other_runs.len()) as f64 {
             found.push((at, near));
         }
@@ -299,11 +271,14 @@ fn parts(own: &[Option<Vec<u64>>], other: &[Option<Vec<u64>>]) -> Vec<(usize, us
     found
 }
 
+/// Returns the number of elements that two sorted lists have in common.
+fn number_of_common(one: &[u64], other: &[u64]) -> usize {
+    let common = one.iter().filter(|run| other.binary_search(run).is_ok());
+    common.count()
+}
+
 /// Returns the fraction of elements that two sorted lists have in common.
 fn common_fraction(one: &[u64], other: &[u64]) -> f64 {
-    let common = one
-        .iter()
-        .filter(|run| other.binary_search(run).is_ok())
-        .count();
+    let common = number_of_common(one, other);
     common as f64 / (one.len() + other.len() - common).max(1) as f64
 }

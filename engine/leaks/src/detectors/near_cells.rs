@@ -5,14 +5,14 @@
 //! cells.
 
 use std::collections::HashMap;
-use std::hash::{DefaultHasher, Hash, Hasher};
 
 use super::Tests;
-use super::facts::examples;
+use super::near_rows::finding;
 use super::rows::normal;
-use crate::finding::{LeakFinding, LeakLevel};
-use crate::model::{Prediction, gain};
+use crate::finding::LeakFinding;
+use crate::statistics::hash_of;
 use crate::view::View;
+use crate::world::rows_of_items;
 
 /// Minimum number of columns.
 const MIN_COLUMNS: usize = 4;
@@ -23,39 +23,20 @@ const MAX_PAIRED_COLUMNS: usize = 16;
 /// Maximum number of training rows with the same remaining cells.
 const MAX_SAME: usize = 3;
 
-/// Minimum number of test rows with a match.
-const MIN_ROWS: usize = 15;
-
-/// Minimum fraction of the remaining variance that the answers of these rows explain beyond the baseline.
-const MIN_VARIANCE: f64 = 0.03;
-
 /// Maximum number of training rows that are compared.
 const MAX_TRAIN: usize = 200_000;
 
 pub(super) fn find(view: &View<'_>, tests: &mut Tests) -> Option<LeakFinding> {
     let (label, targets) = view.targets().next()?;
     let train = view.world.train_table(label)?;
-    let rows = targets.encode(train.column(&label.name)?)?;
     let (shown, key, items) = view.world.test_tables().next()?;
-    let columns: Vec<(&[String], &[String])> = shown
-        .table
-        .names
-        .iter()
-        .enumerate()
-        .filter(|(place, _)| *place != key)
-        .filter_map(|(place, name)| {
-            let own = shown.table.columns.get(place)?;
-            Some((own.as_slice(), train.column(name)?))
-        })
-        .collect();
+    let columns = shown.table.shared_columns(key, train);
+    let columns: Vec<(&[String], &[String])> =
+        columns.map(|(_, own, other)| (own, other)).collect();
     if columns.len() < MIN_COLUMNS {
         return None;
     }
-    let row_of: HashMap<usize, usize> = items
-        .iter()
-        .enumerate()
-        .filter_map(|(row, item)| Some(((*item)?, row)))
-        .collect();
+    let row_of = rows_of_items(items);
     // By omitted cells and hash of the remaining cells: the test rows.
     let mut left: HashMap<(u32, u64), Vec<usize>> = HashMap::new();
     for (place, item) in view.chosen.iter().enumerate() {
@@ -92,49 +73,15 @@ pub(super) fn find(view: &View<'_>, tests: &mut Tests) -> Option<LeakFinding> {
             }
         }
     }
-    let count = near.iter().flatten().count();
-    if count < MIN_ROWS {
-        return None;
-    }
-    let prediction = Prediction {
-        rows: near.iter().map(|row| rows.get((*row)?).cloned()).collect(),
-    };
-    let baseline = view.baseline(label, targets);
-    let measured = gain(targets, baseline.prediction.as_ref(), &prediction);
-    tests.record(measured.p);
-    if measured.beyond < MIN_VARIANCE {
-        return None;
-    }
-    let what = format!(
-        "{count} of {} test rows equal a training row except for one or two cells, and its answer explains {:.0} % of the variance of `{}` that the intended features leave",
-        view.chosen.len(),
-        100.0 * measured.beyond,
-        label.name
-    );
-    let named: Vec<String> = near
-        .iter()
-        .map(|row| row.map_or(String::new(), |row| format!("row {} of train", row + 1)))
-        .collect();
-    let cells: Vec<Option<&str>> = named
-        .iter()
-        .map(|one| Some(one.as_str()).filter(|one| !one.is_empty()))
-        .collect();
-    Some(
-        LeakFinding::new(LeakLevel::Risk, "near", what)
-            .evidence(examples(view, label, &cells))
-            .p_value(measured.p),
-    )
+    let how = "equal a training row except for one or two cells";
+    finding(view, (label, targets), &near, how, tests)
 }
 
 /// Returns a hash of each cell together with its column.
 fn hashes<'a>(cells: impl Iterator<Item = Option<&'a String>>) -> Vec<u64> {
     cells
         .enumerate()
-        .map(|(column, cell)| {
-            let mut hasher = DefaultHasher::new();
-            (column, normal(cell)).hash(&mut hasher);
-            hasher.finish()
-        })
+        .map(|(column, cell)| hash_of(&(column, normal(cell))))
         .collect()
 }
 

@@ -54,9 +54,8 @@ pub(super) fn find(world: &World, tests: &mut Tests) -> Vec<LeakFinding> {
     let mut found: Vec<LeakFinding> = Vec::new();
     for medium in media {
         let as_it_is = find_near(world, medium, false, tests);
-        let is_found = as_it_is
-            .as_ref()
-            .is_some_and(|one| one.level > LeakLevel::Note);
+        let level = as_it_is.as_ref().map(|one| one.level);
+        let is_found = level > Some(LeakLevel::Note);
         found.extend(as_it_is);
         if medium == Medium::Picture && !is_found {
             found.extend(find_near(world, medium, true, tests));
@@ -73,8 +72,8 @@ fn find_near(
     tests: &mut Tests,
 ) -> Option<LeakFinding> {
     let (test, train) = (
-        world.gallery.test.of_medium(medium),
-        world.gallery.train.of_medium(medium),
+        world.public.gallery.test.of_medium(medium),
+        world.public.gallery.train.of_medium(medium),
     );
     if test.len() < MIN_FILES || train.len() < MIN_FILES {
         return None;
@@ -86,13 +85,11 @@ fn find_near(
     };
     let test: Vec<&Sketched> = test.into_iter().step_by(step).collect();
     let equal: BTreeSet<(u64, u32)> = train.iter().map(|file| file.content).collect();
-    let nearest = test
-        .iter()
-        .filter(|file| !equal.contains(&file.content))
-        .filter_map(|file| match rotated {
-            true => nearest_rotated(file, &train),
-            false => nearest(file, &file.sketch, &train, f64::INFINITY),
-        });
+    let other = test.iter().filter(|file| !equal.contains(&file.content));
+    let nearest = other.filter_map(|file| match rotated {
+        true => nearest_rotated(file, &train),
+        false => nearest(file, &file.sketch, &train, f64::INFINITY),
+    });
     let nearest: Vec<Neighbour> = nearest.collect();
     let mut distances: Vec<f64> = nearest.iter().map(|near| near.apart).collect();
     distances.sort_by(f64::total_cmp);
@@ -107,22 +104,23 @@ fn find_near(
         return None;
     }
     let p = tests.record(tail_of_binomial(test.len(), near.len(), CHANCE));
-    let items: BTreeSet<Option<usize>> = near
-        .iter()
-        .map(|near| world.item_of_path(&near.test.path))
-        .collect();
+    let items = near.iter().map(|near| world.item_of_path(&near.test.path));
+    let items: BTreeSet<Option<usize>> = items.collect();
     let others: BTreeSet<&str> = near.iter().map(|near| near.train.path.as_str()).collect();
-    let level = match items.len() >= 10 && others.len() >= 5 && share >= 2.0 * CHANCE {
-        true => LeakLevel::Risk,
-        false => LeakLevel::Note,
-    };
-    let examined = match world.gallery.test.is_sample() || world.gallery.train.is_sample() {
-        true => format!(
-            "; an even sample of {} test files and {} training files was examined",
-            test.len(),
-            train.len()
-        ),
-        false => String::new(),
+    let is_strong = items.len() >= 10 && others.len() >= 5 && share >= 2.0 * CHANCE;
+    let level = LeakLevel::Risk.if_strong(is_strong);
+    let examined =
+        match world.public.gallery.test.is_sample() || world.public.gallery.train.is_sample() {
+            true => format!(
+                "; an even sample of {} test files and {} training files was examined",
+                test.len(),
+                train.len()
+            ),
+            false => String::new(),
+        };
+    let how = match rotated {
+        true => ", rotated, mirrored or inverted",
+        false => "",
     };
     let what = format!(
         "{} of {} {} of test items ({:.1} %) are almost equal to a training file{}{examined}",
@@ -130,11 +128,7 @@ fn find_near(
         test.len(),
         medium.name(),
         100.0 * share,
-        if rotated {
-            ", rotated, mirrored or inverted"
-        } else {
-            ""
-        }
+        how
     );
     let examples = near.iter().map(|near| {
         let (test, train) = (&near.test.path, &near.train.path);
@@ -143,11 +137,8 @@ fn find_near(
             near.transformation, near.apart
         )
     });
-    Some(
-        LeakFinding::new(level, NAME, what)
-            .evidence(examples)
-            .p_value(p),
-    )
+    let finding = LeakFinding::new(level, NAME, what).evidence(examples);
+    Some(finding.p_value(p))
 }
 
 /// Returns the training file that is nearest to any variant of a picture.

@@ -5,11 +5,15 @@
 //! 5 % of the typical distance to the nearest row. Rows can be near by chance, but then the answers of their neighbours
 //! add nothing to the baseline. So the detector reports the variance that these answers explain beyond the baseline.
 
+use std::collections::HashSet;
+
 use super::Tests;
 use super::facts::examples;
 use crate::finding::{LeakFinding, LeakLevel};
-use crate::model::{Prediction, gain};
+use crate::model::Targets;
+use crate::statistics::{deviation, finite, mean};
 use crate::view::View;
+use crate::world::{Label, rows_of_items};
 
 /// Minimum number of numeric columns.
 const MIN_COLUMNS: usize = 3;
@@ -17,7 +21,7 @@ const MIN_COLUMNS: usize = 3;
 /// Minimum number of near test rows.
 const MIN_ROWS: usize = 15;
 
-/// Minimum fraction of the variance that the answers of near rows explain beyond the baseline.
+/// Minimum fraction of the remaining variance that the answers of near rows explain beyond the baseline.
 const MIN_VARIANCE: f64 = 0.03;
 
 /// Maximum number of training rows that are compared.
@@ -31,32 +35,10 @@ pub(super) fn find(view: &View<'_>, tests: &mut Tests) -> Option<LeakFinding> {
 fn find_near(view: &View<'_>, scaled: bool, tests: &mut Tests) -> Option<LeakFinding> {
     let (label, targets) = view.targets().next()?;
     let train = view.world.train_table(label)?;
-    let rows = targets.encode(train.column(&label.name)?)?;
     let (shown, key, items) = view.world.test_tables().next()?;
-    let mut test: Vec<Vec<f64>> = Vec::new();
-    let mut known: Vec<Vec<f64>> = Vec::new();
-    for (place, name) in shown
-        .table
-        .names
-        .iter()
-        .enumerate()
-        .filter(|(place, _)| *place != key)
-    {
-        let (Some(own), Some(other)) = (shown.table.columns.get(place), train.column(name)) else {
-            continue;
-        };
-        let numbers = |cells: &[String]| -> Option<Vec<f64>> {
-            let numbers: Vec<f64> = cells
-                .iter()
-                .map(|cell| cell.trim().parse().unwrap_or(f64::NAN))
-                .collect();
-            let finite = numbers.iter().filter(|one: &&f64| one.is_finite()).count();
-            let different: std::collections::HashSet<u64> =
-                numbers.iter().map(|one| one.to_bits()).collect();
-            (finite * 10 >= numbers.len() * 9 && different.len() * 3 >= numbers.len())
-                .then_some(numbers)
-        };
-        let (Some(own), Some(mut other)) = (numbers(own), numbers(other)) else {
+    let (mut test, mut known): (Vec<Vec<f64>>, Vec<Vec<f64>>) = (Vec::new(), Vec::new());
+    for (_, own, other) in shown.table.shared_columns(key, train) {
+        let (Some(own), Some(mut other)) = (varied(own), varied(other)) else {
             continue;
         };
         other.truncate(MAX_TRAIN);
@@ -71,104 +53,92 @@ fn find_near(view: &View<'_>, scaled: bool, tests: &mut Tests) -> Option<LeakFin
         normalize_rows(&mut known);
     }
     for (own, other) in test.iter_mut().zip(&mut known) {
-        let finite: Vec<f64> = other
-            .iter()
-            .copied()
-            .filter(|one| one.is_finite())
-            .collect();
-        let count = finite.len().max(1) as f64;
-        let mean = finite.iter().sum::<f64>() / count;
-        let spread = (finite.iter().map(|one| (one - mean).powi(2)).sum::<f64>() / count).sqrt();
+        let finite = finite(other);
+        let (mean, spread) = (mean(&finite), deviation(&finite));
         for cell in own.iter_mut().chain(other) {
-            *cell = if cell.is_finite() {
-                (*cell - mean) / spread.max(1e-300)
-            } else {
-                0.0
+            *cell = match cell.is_finite() {
+                true => (*cell - mean) / spread.max(1e-300),
+                false => 0.0,
             };
         }
     }
     let transposed = |columns: &[Vec<f64>]| -> Vec<Vec<f64>> {
         let count = columns.first().map_or(0, Vec::len);
-        let cell = |row: usize| {
-            columns
-                .iter()
-                .map(|column| column.get(row).copied().unwrap_or(0.0))
-                .collect()
+        let cells = |row: usize| {
+            let cells = columns.iter().map(|column| column.get(row).copied());
+            cells.map(|cell| cell.unwrap_or(0.0)).collect()
         };
-        (0..count).map(cell).collect()
+        (0..count).map(cells).collect()
     };
     let (test, known) = (transposed(&test), transposed(&known));
-    let row_of: std::collections::HashMap<usize, usize> = items
-        .iter()
-        .enumerate()
-        .filter_map(|(row, item)| Some(((*item)?, row)))
-        .collect();
-    let nearest: Vec<Option<(f64, f64, usize)>> = view
-        .chosen
-        .iter()
+    let row_of = rows_of_items(items);
+    let chosen = view.chosen.iter();
+    let nearest: Vec<Option<(f64, f64, usize)>> = chosen
         .map(|item| nearest(test.get(*row_of.get(item)?)?, &known))
         .collect();
-    let mut usual: Vec<f64> = nearest
-        .iter()
-        .flatten()
-        .map(|(first, _, _)| *first)
-        .collect();
+    let firsts = nearest.iter().flatten();
+    let mut usual: Vec<f64> = firsts.map(|(first, _, _)| *first).collect();
     usual.sort_by(f64::total_cmp);
     let usual = usual.get(usual.len() * 9 / 10).copied()?;
-    let near: Vec<Option<usize>> = nearest
-        .iter()
-        .map(|one| {
-            let (first, twentieth, row) = (*one)?;
-            (first * 4.0 <= twentieth && first <= 0.05 * usual).then_some(row)
-        })
-        .collect();
+    let near = |nearest: &Option<(f64, f64, usize)>| {
+        let (first, twentieth, row) = (*nearest)?;
+        (first * 4.0 <= twentieth && first <= 0.05 * usual).then_some(row)
+    };
+    let near: Vec<Option<usize>> = nearest.iter().map(near).collect();
+    let how = match scaled {
+        true => "are almost equal to a training row, apart from a common factor",
+        false => "are almost equal to a training row",
+    };
+    finding(view, (label, targets), &near, how, tests)
+}
+
+/// Returns the finding that chosen test rows have the answer of a `near` training row. `how` describes the equality.
+pub(super) fn finding(
+    view: &View<'_>,
+    (label, targets): (&Label, &Targets),
+    near: &[Option<usize>],
+    how: &str,
+    tests: &mut Tests,
+) -> Option<LeakFinding> {
+    let (_, rows) = view.training(label, targets)?;
     let count = near.iter().flatten().count();
     if count < MIN_ROWS {
         return None;
     }
-    let prediction = Prediction {
-        rows: near.iter().map(|row| rows.get((*row)?).cloned()).collect(),
-    };
-    let baseline = view.baseline(label, targets);
-    let measured = gain(targets, baseline.prediction.as_ref(), &prediction);
-    tests.record(measured.p);
+    let prediction = near.iter().map(|row| rows.get((*row)?).cloned()).collect();
+    let measured = view.measure(label, targets, &prediction, tests);
     if measured.beyond < MIN_VARIANCE {
         return None;
     }
     let what = format!(
-        "{count} of {} test rows are almost equal to a training row{}, and its answer explains {:.0} % of the variance of `{}` that the intended features leave",
+        "{count} of {} test rows {how}, and its answer explains {:.0} % of the variance of `{}` that the intended features leave",
         view.chosen.len(),
-        if scaled {
-            ", apart from a common factor"
-        } else {
-            ""
-        },
         100.0 * measured.beyond,
         label.name
     );
-    let named: Vec<String> = near
-        .iter()
-        .map(|row| row.map_or(String::new(), |row| format!("row {} of train", row + 1)))
-        .collect();
-    let cells: Vec<Option<&str>> = named
-        .iter()
-        .map(|one| Some(one.as_str()).filter(|one| !one.is_empty()))
-        .collect();
-    Some(
-        LeakFinding::new(LeakLevel::Risk, "near", what)
-            .evidence(examples(view, label, &cells))
-            .p_value(measured.p),
-    )
+    let name = |row: &Option<usize>| Some(format!("row {} of train", (*row)? + 1));
+    let named: Vec<Option<String>> = near.iter().map(name).collect();
+    let cells: Vec<Option<&str>> = named.iter().map(Option::as_deref).collect();
+    let finding = LeakFinding::new(LeakLevel::Risk, "near", what);
+    let finding = finding.evidence(examples(view, label, &cells));
+    Some(finding.p_value(measured.p))
+}
+
+/// Returns the numbers of a column. `None` if it has too few numbers or too few different ones.
+fn varied(cells: &[String]) -> Option<Vec<f64>> {
+    let parse = |cell: &String| cell.trim().parse().unwrap_or(f64::NAN);
+    let numbers: Vec<f64> = cells.iter().map(parse).collect();
+    let different: HashSet<u64> = numbers.iter().map(|one| one.to_bits()).collect();
+    let is_varied = different.len() * 3 >= numbers.len();
+    (is_varied && finite(&numbers).len() * 10 >= numbers.len() * 9).then_some(numbers)
 }
 
 /// Divides each row by its Euclidean norm. Missing cells are ignored.
 fn normalize_rows(columns: &mut [Vec<f64>]) {
     for row in 0..columns.first().map_or(0, Vec::len) {
         let cells = columns.iter().filter_map(|column| column.get(row));
-        let squares: f64 = cells
-            .filter(|one| one.is_finite())
-            .map(|one| one * one)
-            .sum();
+        let finite = cells.filter(|one| one.is_finite());
+        let squares: f64 = finite.map(|one| one * one).sum();
         for cell in columns.iter_mut().filter_map(|column| column.get_mut(row)) {
             *cell /= squares.sqrt().max(1e-300);
         }

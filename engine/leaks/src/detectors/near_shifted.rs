@@ -11,7 +11,6 @@ use super::Tests;
 use super::facts::examples;
 use super::kin::stem;
 use crate::finding::{LeakFinding, LeakLevel};
-use crate::model::{Prediction, gain};
 use crate::sketch::{Medium, Sketched};
 use crate::view::View;
 
@@ -45,11 +44,10 @@ pub(super) fn find(view: &View<'_>, tests: &mut Tests) -> Vec<LeakFinding> {
 fn find_sharing(view: &View<'_>, medium: Medium, tests: &mut Tests) -> Option<LeakFinding> {
     let (label, targets) = view.targets().next()?;
     let world = view.world;
-    let train = world.train_table(label)?;
-    let rows = targets.encode(train.column(&label.name)?)?;
+    let (train, rows) = view.training(label, targets)?;
     let ids = world.train_ids(train)?;
     let row_of: HashMap<&str, usize> = ids.iter().map(|id| stem(id)).zip(0..).collect();
-    let known = world.gallery.train.of_medium(medium);
+    let known = world.public.gallery.train.of_medium(medium);
     let equal: BTreeSet<(u64, u32)> = known.iter().map(|file| file.content).collect();
     let mut files_of = FilesOfFingerprint::new();
     for (number, file) in known.iter().enumerate() {
@@ -63,7 +61,7 @@ fn find_sharing(view: &View<'_>, medium: Medium, tests: &mut Tests) -> Option<Le
     let place_of: HashMap<usize, usize> = view.chosen.iter().copied().zip(0..).collect();
     let mut near: Vec<Option<(usize, &Sketched)>> = vec![None; view.chosen.len()];
     let mut count = 0_usize;
-    for file in world.gallery.test.of_medium(medium) {
+    for file in world.public.gallery.test.of_medium(medium) {
         let place = world.item_of_path(&file.path);
         let place = place.and_then(|item| place_of.get(&item));
         let Some(place) = place.filter(|_| !equal.contains(&file.content)) else {
@@ -82,15 +80,9 @@ fn find_sharing(view: &View<'_>, medium: Medium, tests: &mut Tests) -> Option<Le
     if count < MIN_FILES {
         return None;
     }
-    let prediction = Prediction {
-        rows: near
-            .iter()
-            .map(|one| rows.get(one.as_ref()?.0).cloned())
-            .collect(),
-    };
-    let baseline = view.baseline(label, targets);
-    let measured = gain(targets, baseline.prediction.as_ref(), &prediction);
-    tests.record(measured.p);
+    let answer = |one: &Option<(usize, &Sketched)>| rows.get(one.as_ref()?.0).cloned();
+    let prediction = near.iter().map(answer).collect();
+    let measured = view.measure(label, targets, &prediction, tests);
     if measured.beyond < MIN_VARIANCE {
         return None;
     }
@@ -101,15 +93,12 @@ fn find_sharing(view: &View<'_>, medium: Medium, tests: &mut Tests) -> Option<Le
         100.0 * measured.beyond,
         label.name
     );
-    let cells: Vec<Option<&str>> = near
-        .iter()
-        .map(|one| one.as_ref().map(|(_, file)| file.path.as_str()))
-        .collect();
-    Some(
-        LeakFinding::new(LeakLevel::Risk, "near-files", what)
-            .evidence(examples(view, label, &cells))
-            .p_value(measured.p),
-    )
+    let files = near.iter().map(|one| Some(one.as_ref()?.1));
+    let cells = files.map(|file| Some(file?.path.as_str()));
+    let cells: Vec<Option<&str>> = cells.collect();
+    let finding = LeakFinding::new(LeakLevel::Risk, "near-files", what);
+    let finding = finding.evidence(examples(view, label, &cells));
+    Some(finding.p_value(measured.p))
 }
 
 /// Returns the training file that shares the most fingerprints with the same shift.

@@ -8,13 +8,13 @@
 //! The runs of some test rows are in memory, and training rows are read one by one. So arrays can have any length.
 
 use std::collections::{HashMap, HashSet};
-use std::hash::{DefaultHasher, Hash, Hasher};
 
 use prep_contents::table::npy::ArrayFile;
 use prep_contents::{ContentsError, DecodingLimits, Result, TableReader as _};
 
 use super::patterns::{is_test, is_train};
 use crate::finding::{LeakFinding, LeakLevel};
+use crate::statistics::hash_of;
 use crate::table::Table;
 use crate::world::World;
 
@@ -38,7 +38,7 @@ const MAX_RUN_ROWS: usize = 20;
 pub(super) fn find(world: &World, limits: &DecodingLimits) -> Result<Vec<LeakFinding>> {
     let mut found = Vec::new();
     let wide = || {
-        let tables = world.tables.iter();
+        let tables = world.public.tables.iter();
         tables.filter(|shown| shown.table.names.len() >= MIN_COLUMNS)
     };
     for test in wide().filter(|shown| shown.items.is_some() || is_test(&shown.path)) {
@@ -52,21 +52,21 @@ pub(super) fn find(world: &World, limits: &DecodingLimits) -> Result<Vec<LeakFin
         }
     }
     let files = |is_item| -> Vec<&[u64]> {
-        let series = world.series.iter().filter(|one| one.is_item == is_item);
+        let series = world
+            .public
+            .series
+            .iter()
+            .filter(|one| one.is_item == is_item);
         series.map(|one| one.numbers.as_slice()).collect()
     };
     let (test, train) = (Side::Files(files(true)), Side::Files(files(false)));
     if test.rows() > 0 && train.rows() > 0 {
-        found.extend(shifted(
-            "the files of test items",
-            "the files of training items",
-            &test,
-            &train,
-        )?);
+        let (own, other) = ("the files of test items", "the files of training items");
+        found.extend(shifted(own, other, &test, &train)?);
     }
     found.extend(long_tables(world)?);
     let mut arrays: Vec<(&str, ArrayFile)> = Vec::new();
-    for array in &world.arrays {
+    for array in &world.public.arrays {
         match ArrayFile::open(&array.place, limits) {
             Ok(file) if file.columns().len() >= MIN_COLUMNS => arrays.push((&array.path, file)),
             Err(error) if error.is_of_the_system() => return Err(error),
@@ -90,19 +90,21 @@ pub(super) fn find(world: &World, limits: &DecodingLimits) -> Result<Vec<LeakFin
 fn long_tables(world: &World) -> Result<Option<LeakFinding>> {
     for (test, key, _) in world.test_tables() {
         let name = test.table.names.get(key).map_or("", String::as_str);
-        let others = world.tables.iter().filter(|shown| shown.items.is_none());
+        let others = world
+            .public
+            .tables
+            .iter()
+            .filter(|shown| shown.items.is_none());
         for train in others.filter(|shown| shown.table.names == test.table.names) {
             let (own, other) = (by_item(&test.table, name), by_item(&train.table, name));
             if own.is_empty() || other.is_empty() {
                 continue;
             }
             for column in 0..own.len().min(other.len()) {
-                let side = |columns: &'_ [Vec<Vec<u64>>]| -> Vec<Vec<u64>> {
-                    columns.get(column).cloned().unwrap_or_default()
-                };
-                let (own, other) = (side(&own), side(&other));
-                let own = Side::Files(own.iter().map(Vec::as_slice).collect());
-                let other = Side::Files(other.iter().map(Vec::as_slice).collect());
+                let [own, other] = [&own, &other].map(|columns| {
+                    let rows = columns.get(column).into_iter().flatten();
+                    Side::Files(rows.map(Vec::as_slice).collect())
+                });
                 let found = shifted(&test.path, &train.path, &own, &other)?;
                 if found.is_some() {
                     return Ok(found);
@@ -132,19 +134,16 @@ fn by_item(table: &Table, key: &str) -> Vec<Vec<Vec<u64>>> {
         // Row numbers are the same for all items, so columns with few different values are skipped.
         *name != key && some.len() * 10 > cells.len().min(20_000)
     });
-    varied
-        .map(|(_, cells)| {
-            let mut rows = vec![Vec::new(); numbers.len()];
-            for (cell, key) in cells.iter().zip(keys) {
-                let mut hasher = DefaultHasher::new();
-                cell.hash(&mut hasher);
-                if let Some(row) = numbers.get(key).and_then(|number| rows.get_mut(*number)) {
-                    row.push(hasher.finish());
-                }
+    let by_item = |(_, cells): (&String, &Vec<String>)| {
+        let mut rows = vec![Vec::new(); numbers.len()];
+        for (cell, key) in cells.iter().zip(keys) {
+            if let Some(row) = numbers.get(key).and_then(|number| rows.get_mut(*number)) {
+                row.push(hash_of(cell));
             }
-            rows
-        })
-        .collect()
+        }
+        rows
+    };
+    varied.map(by_item).collect()
 }
 
 /// The rows of the test part, or of the training part.
@@ -181,12 +180,8 @@ impl Side<'_> {
         match self {
             Side::Columns(columns) => {
                 for (at, number) in (0..self.rows()).enumerate() {
-                    let cell = |cells: &&[String]| {
-                        let mut hasher = DefaultHasher::new();
-                        cells.get(at).hash(&mut hasher);
-                        hasher.finish()
-                    };
-                    let row: Vec<u64> = columns.iter().map(cell).collect();
+                    let row = columns.iter().map(|cells| hash_of(&cells.get(at)));
+                    let row: Vec<u64> = row.collect();
                     visit(number, &row);
                 }
             }
@@ -286,10 +281,8 @@ fn shifted(
             }
         }
         for ((row, shift), count) in &shifts {
-            let test_row = usize::try_from(*row)
-                .ok()
-                .and_then(|row| test_rows.get_mut(row));
-            if let Some(test_row) = test_row {
+            let row = usize::try_from(*row).unwrap_or(usize::MAX);
+            if let Some(test_row) = test_rows.get_mut(row) {
                 let rank = |best: &(usize, u64, i64)| (best.0, -best.2.abs(), best.1, best.2);
                 let new = (*count, number, *shift);
                 if rank(&new) > rank(&test_row.best) {
@@ -312,10 +305,7 @@ fn shifted(
     if hits.is_empty() {
         return Ok(None);
     }
-    let level = match hits.len() >= 20 && share >= 0.05 {
-        true => LeakLevel::Risk,
-        false => LeakLevel::Note,
-    };
+    let level = LeakLevel::Risk.if_strong(hits.len() >= 20 && share >= 0.05);
     let what = format!(
         "{} of {} examined rows of {test} also occur in {train}, shifted: they are windows of the same sequence",
         hits.len(),
@@ -323,12 +313,8 @@ fn shifted(
     );
     let examples = hits.iter().map(|hit| {
         let (_, row, shift) = hit.best;
-        format!(
-            "row {} is row {} of train shifted by {} cells",
-            hit.number + 1,
-            row + 1,
-            shift.abs()
-        )
+        let (own, row, shift) = (hit.number + 1, row + 1, shift.abs());
+        format!("row {own} is row {row} of train shifted by {shift} cells")
     });
     Ok(Some(LeakFinding::new(level, NAME, what).evidence(examples)))
 }

@@ -77,50 +77,31 @@ impl<'a> Rows<'a> {
             step: 0.0,
         };
         // Answers with few digits can result by chance.
-        let finite = label
-            .values
-            .iter()
-            .filter(|text| text.parse::<f64>().is_ok());
-        let digits = finite
-            .clone()
-            .map(|text| text.chars().filter(char::is_ascii_digit).count());
+        let values = label.values.iter();
+        let finite = values.filter(|text| text.parse::<f64>().is_ok());
         let different: HashSet<&String> = finite.clone().collect();
-        let many = digits.filter(|digits| *digits >= 4).count();
+        let has_many = |text: &&String| text.chars().filter(char::is_ascii_digit).count() >= 4;
+        let many = finite.clone().filter(has_many).count();
         if many * 10 < label.values.len() * 9 || different.len() * 2 < label.values.len() {
             return None;
         }
         let decimals = finite.map(|text| text.split_once('.').map_or(0, |(_, tail)| tail.len()));
         let decimals = i32::try_from(decimals.max()?).unwrap_or(0);
         rows.step = 10_f64.powi(-decimals);
-        let columns = shown
-            .table
-            .names
-            .iter()
-            .zip(&shown.table.columns)
-            .enumerate();
-        for (place, (name, own)) in columns {
-            let Some(other) = train.column(name).filter(|_| place != key) else {
-                continue;
-            };
+        for (name, own, other) in shown.table.shared_columns(key, train) {
             let cells = own.iter().chain(other);
-            let parsed: Vec<f64> = cells
-                .clone()
-                .map(|cell| cell.trim().parse().unwrap_or(f64::NAN))
-                .collect();
+            let parse = |cell: &String| cell.trim().parse().unwrap_or(f64::NAN);
+            let parsed: Vec<f64> = cells.clone().map(parse).collect();
             let finite = parsed.iter().filter(|one| one.is_finite()).count();
-            let different: HashSet<&String> = cells.clone().collect();
-            if finite * 10 >= parsed.len() * 8
-                && different.len() > 20
-                && rows.numbers.len() < MAX_COLUMNS
-            {
+            let different = cells.clone().collect::<HashSet<&String>>().len();
+            let is_numeric = finite * 10 >= parsed.len() * 8 && different > 20;
+            let is_group = different * 2 <= parsed.len() && different > 5;
+            if is_numeric && rows.numbers.len() < MAX_COLUMNS {
                 rows.numbers.push((name, parsed));
             }
-            if different.len() * 2 <= cells.clone().count()
-                && different.len() > 5
-                && rows.groups.len() < MAX_COLUMNS
-            {
-                rows.groups
-                    .push((name, cells.map(String::as_str).collect()));
+            if is_group && rows.groups.len() < MAX_COLUMNS {
+                let cells = cells.map(String::as_str).collect();
+                rows.groups.push((name, cells));
             }
         }
         Some(rows)
@@ -146,31 +127,22 @@ impl<'a> Rows<'a> {
     fn repeated(&self) -> Option<(String, usize, f64)> {
         let of_train = self.answers.iter().filter(|(_, is_test)| !is_test);
         let known: HashSet<i64> = of_train.map(|(answer, _)| self.rounded(*answer)).collect();
-        let own: Vec<(usize, i64)> = self
-            .answers
-            .iter()
-            .enumerate()
-            .filter(|(_, (answer, is_test))| *is_test && answer.is_finite())
+        let own = self.answers.iter().enumerate();
+        let own = own.filter(|(_, (answer, is_test))| *is_test && answer.is_finite());
+        let own: Vec<(usize, i64)> = own
             .map(|(row, (answer, _))| (row, self.rounded(*answer)))
             .collect();
-        let by_chance = own
-            .iter()
-            .filter(|(_, answer)| known.contains(answer))
-            .count();
-        let chance = by_chance as f64 / own.len().max(1) as f64;
+        let by_chance = own.iter().filter(|(_, answer)| known.contains(answer));
+        let chance = by_chance.count() as f64 / own.len().max(1) as f64;
         for (name, numbers) in &self.numbers {
-            let mut rows: HashMap<i64, usize> = HashMap::new();
-            for (row, number) in numbers
-                .iter()
-                .enumerate()
-                .filter(|(_, one)| one.is_finite())
-            {
-                rows.insert(self.rounded(*number), row);
-            }
-            let hits = own
-                .iter()
-                .filter(|(row, answer)| rows.get(answer).is_some_and(|other| other != row));
-            let hits = hits.count();
+            let finite = numbers.iter().enumerate();
+            let finite = finite.filter(|(_, one)| one.is_finite());
+            let rows: HashMap<i64, usize> = finite
+                .map(|(row, number)| (self.rounded(*number), row))
+                .collect();
+            let is_hit =
+                |(row, answer): &&(usize, i64)| rows.get(answer).is_some_and(|other| other != row);
+            let hits = own.iter().filter(is_hit).count();
             if self.enough(hits, chance) {
                 let what = format!("cells of `{name}` in other rows are");
                 return Some((what, hits, chance));

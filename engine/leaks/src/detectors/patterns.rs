@@ -9,14 +9,8 @@ pub(crate) fn pattern(path: &str) -> String {
             let end = end.to_ascii_lowercase();
             // The suffix `.21o` becomes `.#`, because its number is a year. `.7z` stays.
             let is_numbered = end.len() > 2 && end.starts_with(|c: char| c.is_ascii_digit());
-            (
-                stem,
-                if is_numbered {
-                    ".#".to_owned()
-                } else {
-                    format!(".{end}")
-                },
-            )
+            let masked = if is_numbered { "#" } else { &end };
+            (stem, format!(".{masked}"))
         }
         None => (name, String::new()),
     };
@@ -52,18 +46,13 @@ pub(super) fn is_test(path: &str) -> bool {
 
 /// Returns whether a path belongs to a training part.
 pub(crate) fn is_train(path: &str) -> bool {
-    path.split('/').any(|part| {
-        let part = part.to_ascii_lowercase();
-        part.contains("train")
-    })
+    path.to_ascii_lowercase().contains("train")
 }
 
 /// Returns the suffix of a name: `.json`.
 pub(super) fn ending(pattern: &str) -> &str {
-    pattern
-        .rfind('.')
-        .and_then(|at| pattern.get(at..))
-        .unwrap_or_default()
+    let at = pattern.rfind('.').unwrap_or(pattern.len());
+    pattern.get(at..).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::Tests;
 use crate::finding::{LeakFinding, LeakLevel};
-use crate::statistics::tail_of_binomial;
+use crate::statistics::{majority, tail_of_binomial};
 use crate::world::{PublicTableFile, World};
 
 const NAME: &str = "rows";
@@ -14,7 +14,7 @@ pub(super) fn find(world: &World, tests: &mut Tests) -> Vec<LeakFinding> {
     for (test, key, items) in world.test_tables() {
         for train in train_tables(world, test) {
             found.extend(same_ids(world, train, test, key));
-            found.extend(same_rows(world, train, test, key, items, tests));
+            found.extend(same_rows(world, train, (test, key, items), tests));
         }
     }
     found
@@ -25,7 +25,7 @@ pub(super) fn train_tables<'a>(
     world: &'a World,
     test: &'a PublicTableFile,
 ) -> impl Iterator<Item = &'a PublicTableFile> {
-    world.tables.iter().filter(move |table| {
+    world.public.tables.iter().filter(move |table| {
         let names: HashSet<&String> = table.table.names.iter().collect();
         let labelled = world.labels.iter().any(|label| names.contains(&label.name));
         let shared = test.table.names.iter().filter(|name| names.contains(name));
@@ -40,10 +40,8 @@ fn same_ids(
     key: usize,
 ) -> Option<LeakFinding> {
     let column = train.table.column(test.table.names.get(key)?)?;
-    let both: Vec<&String> = column
-        .iter()
-        .filter(|id| world.item_of.contains_key(*id))
-        .collect();
+    let both = column.iter();
+    let both: Vec<&String> = both.filter(|id| world.item_of.contains_key(*id)).collect();
     // If all test ids are in train, both parts probably number their rows from 0.
     let different: HashSet<&&String> = both.iter().collect();
     if both.is_empty() || different.len() == world.ids.len() {
@@ -55,49 +53,28 @@ fn same_ids(
         world.ids.len(),
         train.path
     );
-    let level = match different.len() >= 5 && different.len() * 50 >= world.ids.len() {
-        true => LeakLevel::Leak,
-        false => LeakLevel::Note,
-    };
+    let is_strong = different.len() >= 5 && different.len() * 50 >= world.ids.len();
+    let level = LeakLevel::Leak.if_strong(is_strong);
     Some(LeakFinding::new(level, NAME, what).evidence(both.into_iter().cloned()))
 }
 
 fn same_rows(
     world: &World,
     train: &PublicTableFile,
-    test: &PublicTableFile,
-    key: usize,
-    items: &[Option<usize>],
+    (test, key, items): (&PublicTableFile, usize, &[Option<usize>]),
     tests: &mut Tests,
 ) -> Option<LeakFinding> {
-    let shared: Vec<(&[String], &[String])> = test
-        .table
-        .names
-        .iter()
-        .enumerate()
-        .filter(|(place, _)| *place != key)
-        .filter_map(|(place, name)| {
-            let test = test.table.columns.get(place)?;
-            Some((test.as_slice(), train.table.column(name)?))
-        })
-        .collect();
+    let shared = test.table.shared_columns(key, &train.table);
+    let (of_test, of_train): (Vec<&[String]>, Vec<&[String]>) =
+        shared.map(|(_, test, train)| (test, train)).unzip();
     let label = world.labels.first()?;
     let answers = train.table.column(&label.name)?;
-    if shared.is_empty() {
+    if of_test.is_empty() {
         return None;
     }
-    let row = |columns: &dyn Fn(usize) -> Vec<String>, at: usize| columns(at).join("\u{1f}");
-    let of_train = |at: usize| -> Vec<String> {
-        shared
-            .iter()
-            .map(|(_, train)| normal(train.get(at)))
-            .collect()
-    };
-    let of_test = |at: usize| -> Vec<String> {
-        shared
-            .iter()
-            .map(|(test, _)| normal(test.get(at)))
-            .collect()
+    let row = |columns: &[&[String]], at: usize| {
+        let cells = columns.iter().map(|cells| normal(cells.get(at)));
+        cells.collect::<Vec<String>>().join("\u{1f}")
     };
     let mut known: HashMap<String, &String> = HashMap::new();
     for (at, answer) in answers.iter().enumerate() {
@@ -113,25 +90,21 @@ fn same_rows(
         }
     }
     // If items also have files, equal rows do not imply equal items.
-    let has_files = world
-        .files
-        .iter()
-        .any(|file| world.item_of_path(&file.path).is_some());
+    let mut files = world.public.files.iter();
+    let has_files = files.any(|file| world.item_of_path(&file.path).is_some());
     // Rows with few columns and few different values are equal by chance.
     let is_coarse = known.len() * 2 < answers.len();
     let share = equal as f64 / world.ids.len().max(1) as f64;
-    let guess = crate::statistics::majority(&label.values);
+    let guess = majority(&label.values);
     let right = agree as f64 / equal.max(1) as f64;
     if equal == 0 || share < 0.01 {
         return None;
     }
     // By chance, equal rows of coarse data agree as often as other rows.
     let p = tests.record(tail_of_binomial(equal, agree, guess));
-    let level =
-        match !has_files && !is_coarse && equal >= 20 && share >= 0.05 && right > guess + 0.1 {
-            true => LeakLevel::Risk,
-            false => LeakLevel::Note,
-        };
+    let is_frequent = equal >= 20 && share >= 0.05;
+    let is_strong = !has_files && !is_coarse && is_frequent && right > guess + 0.1;
+    let level = LeakLevel::Risk.if_strong(is_strong);
     let what = format!(
         "{equal} of {} test items ({:.1} %) have a row that is also in {}, {agree} of them with the same `{}`",
         world.ids.len(),
@@ -139,11 +112,8 @@ fn same_rows(
         train.path,
         label.name
     );
-    Some(
-        LeakFinding::new(level, NAME, what)
-            .evidence(examples)
-            .p_value(p),
-    )
+    let finding = LeakFinding::new(level, NAME, what).evidence(examples);
+    Some(finding.p_value(p))
 }
 
 /// Normalizes a cell: texts are compared without case, spaces and punctuation.
@@ -153,11 +123,8 @@ pub(super) fn normal(cell: Option<&String>) -> String {
         Ok(_) => cell.to_owned(),
         Err(_) => {
             let words = cell.split(|c: char| !c.is_alphanumeric());
-            let words: Vec<String> = words
-                .filter(|word| !word.is_empty())
-                .map(str::to_lowercase)
-                .collect();
-            words.join(" ")
+            let words = words.filter(|word| !word.is_empty());
+            words.map(str::to_lowercase).collect::<Vec<_>>().join(" ")
         }
     }
 }

@@ -12,7 +12,6 @@ use super::patterns::{ending, is_test, is_train, pattern};
 use crate::facts::Channel;
 use crate::fields;
 use crate::finding::{LeakFinding, LeakLevel};
-use crate::model::Baseline;
 use crate::view::View;
 use crate::world::{PublicFile, World};
 
@@ -30,6 +29,7 @@ pub(super) fn find(view: &View<'_>, tests: &mut Tests) -> Vec<LeakFinding> {
     let own: Vec<&PublicFile> = parts(&world.bundle, is_test);
     let train: Vec<&PublicFile> = parts(&world.bundle, |path| is_train(path) && !is_test(path));
     let shown: Vec<&PublicFile> = world
+        .public
         .files
         .iter()
         .filter(|file| is_test(&file.path) || world.item_of_path(&file.path).is_some())
@@ -49,11 +49,10 @@ const MIN_VARIANCE: f64 = 0.05;
 
 /// Returns whether one of these fields or columns predicts the answers. Returns true if the answers cannot be measured.
 fn predicts(view: &View<'_>, tests: &mut Tests, names: &[String]) -> bool {
-    let none = Baseline { prediction: None };
-    let quoted: Vec<String> = names
+    let quoted = names
         .iter()
-        .map(|name| format!("`{}`", name.rsplit('.').next().unwrap_or(name)))
-        .collect();
+        .map(|name| name.rsplit('.').next().unwrap_or(name));
+    let quoted: Vec<String> = quoted.map(|name| format!("`{name}`")).collect();
     let mut is_measurable = false;
     for (_, targets) in view.targets() {
         is_measurable = true;
@@ -62,7 +61,7 @@ fn predicts(view: &View<'_>, tests: &mut Tests, names: &[String]) -> bool {
             if !is_value || !quoted.iter().any(|name| what.contains(name)) {
                 continue;
             }
-            let best = super::facts::best(*channel, &view.cells(values), targets, &none);
+            let best = super::facts::best(*channel, &view.cells(values), targets, None);
             if let Some((_, gain)) = best {
                 let p = tests.record(gain.p);
                 if gain.alone >= MIN_VARIANCE && p < 1e-4 {
@@ -108,22 +107,16 @@ fn kinds(
         if own.contains_key(kind) || !train.contains_key(kind) {
             continue;
         }
-        let same_end = |other: &&String| ending(other) == ending(kind);
-        let renamed = own
-            .keys()
-            .filter(same_end)
-            .any(|other| !shown.contains_key(other));
-        let items: BTreeSet<usize> = files
-            .iter()
-            .filter_map(|file| world.item_of_path(&file.path))
-            .collect();
-        if renamed {
+        let mut same_end = own.keys().filter(|other| ending(other) == ending(kind));
+        if same_end.any(|other| !shown.contains_key(other)) {
             continue;
         }
-        let level = match items.len() * 2 >= world.ids.len() || files.len() >= 3 {
-            true => LeakLevel::Leak,
-            false => LeakLevel::Note,
-        };
+        let items = files
+            .iter()
+            .filter_map(|file| world.item_of_path(&file.path));
+        let items: BTreeSet<usize> = items.collect();
+        let is_strong = items.len() * 2 >= world.ids.len() || files.len() >= 3;
+        let level = LeakLevel::Leak.if_strong(is_strong);
         let what = format!(
             "test items have {} files `{kind}`; the original test part of the bundle has none, its training part has {}",
             files.len(),
@@ -146,8 +139,7 @@ fn names(
     let group = |file: &PublicFile| {
         let format = fields::format(&file.path)?;
         Some(match format {
-            "table" => format!("{format} {}", pattern(&file.path)),
-            "json" => format!("{format} {}", pattern(&file.path)),
+            "table" | "json" => format!("{format} {}", pattern(&file.path)),
             format => format.to_owned(),
         })
     };
@@ -155,10 +147,8 @@ fn names(
         let mut groups: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
         for file in files.iter().filter(|file| !file.names.is_empty()) {
             if let Some(group) = group(file) {
-                groups
-                    .entry(group)
-                    .or_default()
-                    .extend(file.names.iter().cloned());
+                let names = groups.entry(group).or_default();
+                names.extend(file.names.iter().cloned());
             }
         }
         groups

@@ -24,11 +24,12 @@ pub(crate) fn collect(world: &World, limits: &DecodingLimits, facts: &mut Facts)
         }
     }
     let tables: HashSet<&str> = world
+        .public
         .tables
         .iter()
         .map(|shown| shown.path.as_str())
         .collect();
-    for (path, text) in &world.texts {
+    for (path, text) in &world.public.texts {
         if tables.contains(path.as_str())
             || world.is_sample(path)
             || world.item_of_path(path).is_some()
@@ -38,19 +39,16 @@ pub(crate) fn collect(world: &World, limits: &DecodingLimits, facts: &mut Facts)
         let lines: Vec<&str> = text.lines().collect();
         for (number, order) in orders.iter().enumerate() {
             // The first line may be a header.
-            let Some(skip) = lines
-                .len()
-                .checked_sub(order.len())
-                .filter(|skip| *skip <= 1)
-            else {
+            let skip = lines.len().checked_sub(order.len());
+            let Some(skip) = skip.filter(|skip| *skip <= 1) else {
                 continue;
             };
             let what = name("the lines", path, number);
-            let rows = lines.get(skip..).unwrap_or_default().iter().copied();
+            let rows = lines.get(skip..).unwrap_or_default();
             add(world, &what, order, rows, facts);
         }
     }
-    for (number, shown) in world.tables.iter().enumerate() {
+    for (number, shown) in world.public.tables.iter().enumerate() {
         if shown.items.is_some() || world.is_sample(&shown.path) || world.is_train_table(number) {
             continue;
         }
@@ -60,19 +58,19 @@ pub(crate) fn collect(world: &World, limits: &DecodingLimits, facts: &mut Facts)
             }
             for (column, cells) in shown.table.names.iter().zip(&shown.table.columns) {
                 let what = name(&format!("`{column}`"), &shown.path, number);
-                add(world, &what, order, cells.iter().map(String::as_str), facts);
+                add(world, &what, order, cells, facts);
             }
         }
     }
-    for (path, cells) in &world.vectors {
+    for (path, cells) in &world.public.vectors {
         for (number, order) in orders.iter().enumerate() {
             if cells.len() == order.len() {
                 let what = name("the list", path, number);
-                add(world, &what, order, cells.iter().map(String::as_str), facts);
+                add(world, &what, order, cells, facts);
             }
         }
     }
-    for array in &world.arrays {
+    for array in &world.public.arrays {
         let Ok(file) = ArrayFile::open(&array.place, limits) else {
             continue;
         };
@@ -81,7 +79,8 @@ pub(crate) fn collect(world: &World, limits: &DecodingLimits, facts: &mut Facts)
         let rows = elements / (columns.max(1) as u64);
         for (number, order) in orders.iter().enumerate() {
             if rows == order.len() as u64 && columns <= MAX_COLUMNS {
-                collect_array(world, &array.path, &file, number, order, facts);
+                let name = |column| name(&format!("column {}", column + 1), &array.path, number);
+                collect_array(world, &file, &name, order, facts);
             }
         }
     }
@@ -95,25 +94,19 @@ fn name(what: &str, path: &str, order: usize) -> String {
     format!("{what} in {path}, which has no ids, by {by},")
 }
 
-fn add<'a>(
-    world: &World,
-    what: &str,
-    order: &[usize],
-    rows: impl Iterator<Item = &'a str>,
-    facts: &mut Facts,
-) {
+fn add(world: &World, what: &str, order: &[usize], rows: &[impl AsRef<str>], facts: &mut Facts) {
     for (item, row) in order.iter().zip(rows) {
         if world.has_facts(*item) {
-            facts.add(Channel::Aligned, what, *item, row);
+            facts.add(Channel::Aligned, what, *item, row.as_ref());
         }
     }
 }
 
+/// Adds the rows of an array. `name` returns the name of the fact of a column.
 fn collect_array(
     world: &World,
-    path: &str,
     file: &ArrayFile,
-    number: usize,
+    name: &dyn Fn(usize) -> String,
     order: &[usize],
     facts: &mut Facts,
 ) {
@@ -127,9 +120,8 @@ fn collect_array(
             continue;
         }
         for column in 0..file.columns().len() {
-            let what = name(&format!("column {}", column + 1), path, number);
             let cell = String::from_utf8_lossy(row.cell(column));
-            facts.add(Channel::Aligned, &what, *item, &cell);
+            facts.add(Channel::Aligned, &name(column), *item, &cell);
         }
     }
 }

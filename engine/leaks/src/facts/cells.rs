@@ -1,6 +1,9 @@
 //! Facts about the spelling of cells of test tables, independent of their values.
 
+use std::collections::BTreeSet;
+
 use super::{Channel, Facts};
+use crate::model::is_mixed;
 use crate::table::is_missing;
 
 /// Adds facts about the spelling of a cell in the column `name`.
@@ -8,10 +11,9 @@ pub(crate) fn collect(name: &str, is_text: bool, item: usize, cell: &str, facts:
     let mut form = |what: &str, value: &str| {
         facts.add(Channel::Form, &format!("{what} of `{name}`"), item, value);
     };
-    form(
-        "the spaces around cells",
-        &format!("{}, {}", leading(cell), trailing(cell)),
-    );
+    let leading = cell.len() - cell.trim_start().len();
+    let trailing = cell.len() - cell.trim_end().len();
+    form("the spaces around cells", &format!("{leading}, {trailing}"));
     if is_missing(cell) {
         form("the text for missing values", cell.trim());
     }
@@ -21,23 +23,10 @@ pub(crate) fn collect(name: &str, is_text: bool, item: usize, cell: &str, facts:
         form("double spaces", if double { "yes" } else { "no" });
         form("the first letter", first_letter(cell));
         form("the quotation marks and dashes", &typographic(cell));
-        let sign = cell
-            .trim_end()
-            .chars()
-            .last()
-            .filter(|c| !c.is_alphanumeric());
-        form(
-            "the last punctuation mark",
-            &sign.map(String::from).unwrap_or_default(),
-        );
-        let line = if cell.contains("\r\n") {
-            "CR LF"
-        } else if cell.contains('\n') {
-            "LF"
-        } else {
-            "none"
-        };
-        form("line endings", line);
+        let last = cell.trim_end().chars().last();
+        let sign = last.filter(|c| !c.is_alphanumeric()).map(String::from);
+        form("the last punctuation mark", &sign.unwrap_or_default());
+        form("line endings", line_endings(cell));
     } else {
         let text = cell.trim();
         form("the spelling", spelling(text));
@@ -55,10 +44,8 @@ pub(crate) fn collect(name: &str, is_text: bool, item: usize, cell: &str, facts:
             });
             form("the number of decimals", &decimals.to_string());
             let last = text.chars().rev().find(char::is_ascii_digit);
-            form(
-                "the last digit",
-                &last.map(String::from).unwrap_or_default(),
-            );
+            let last = last.map(String::from).unwrap_or_default();
+            form("the last digit", &last);
             // An instrument may measure in steps, for example 0.25, 0.5, 0.75.
             if decimals >= 2 {
                 form("the last two decimals", last_two(text));
@@ -71,61 +58,59 @@ pub(crate) fn collect(name: &str, is_text: bool, item: usize, cell: &str, facts:
         }
     }
     let missing = if is_missing(cell) { "missing" } else { "there" };
-    facts.add(
-        Channel::Missing,
-        &format!("whether `{name}` has a value"),
-        item,
-        missing,
-    );
+    let what = format!("whether `{name}` has a value");
+    facts.add(Channel::Missing, &what, item, missing);
+}
+
+/// Returns the name of the line endings in a text.
+pub(super) fn line_endings(text: &str) -> &'static str {
+    match (text.contains("\r\n"), text.contains('\n')) {
+        (true, _) => "CR LF",
+        (_, true) => "LF",
+        _ => "none",
+    }
 }
 
 /// Returns the last two digits of a number.
 fn last_two(number: &str) -> &str {
-    let digits = number
-        .trim_end_matches(|c: char| !c.is_ascii_digit())
-        .as_bytes();
+    let digits = number.trim_end_matches(|c: char| !c.is_ascii_digit());
     let begin = digits.len().saturating_sub(2);
-    number.get(begin..digits.len()).unwrap_or_default()
+    digits.get(begin..).unwrap_or_default()
 }
 
 /// Returns the distinct runs of characters between letters and digits, for example `[` and `, ` of `[a, b, c`.
 fn signs(text: &str) -> String {
     let stretches = text.split(char::is_alphanumeric);
-    let stretches: std::collections::BTreeSet<&str> =
-        stretches.filter(|one| !one.is_empty()).collect();
+    let stretches: BTreeSet<&str> = stretches.filter(|one| !one.is_empty()).collect();
     stretches.into_iter().collect::<Vec<_>>().join("_")
 }
 
 /// Returns whether the elements of a list rise or fall. `None` if the cell is not a list of at least three elements.
 fn order_of_elements(text: &str) -> Option<&'static str> {
-    let sign = ['|', ';', ',']
-        .into_iter()
-        .find(|sign| text.contains(*sign))?;
-    let elements: Vec<&str> = text
+    let mut signs = ['|', ';', ','].into_iter();
+    let sign = signs.find(|sign| text.contains(*sign))?;
+    let elements = text
         .trim_matches(|c: char| "[](){}".contains(c))
-        .split(sign)
-        .map(str::trim)
-        .collect();
+        .split(sign);
+    let elements: Vec<&str> = elements.map(str::trim).collect();
     if elements.len() < 3 {
         return None;
     }
     let numbers: Vec<f64> = elements.iter().filter_map(|one| one.parse().ok()).collect();
-    let (rises, falls) = match numbers.len() == elements.len() {
-        true => (
-            numbers.is_sorted(),
-            numbers.is_sorted_by(|one, other| one >= other),
-        ),
-        false => (
-            elements.is_sorted(),
-            elements.is_sorted_by(|one, other| one >= other),
-        ),
-    };
-    Some(match (rises, falls) {
+    Some(match numbers.len() == elements.len() {
+        true => order_of(&numbers),
+        false => order_of(&elements),
+    })
+}
+
+fn order_of<T: PartialOrd>(elements: &[T]) -> &'static str {
+    let rises = elements.is_sorted();
+    match (rises, elements.is_sorted_by(|one, other| one >= other)) {
         (true, true) => "equal",
         (true, false) => "rises",
         (false, true) => "falls",
         (false, false) => "none",
-    })
+    }
 }
 
 /// Returns the case of the first letter of a text.
@@ -143,10 +128,8 @@ fn typographic(cell: &str) -> String {
         '\'', '"', '`', '\u{2018}', '\u{2019}', '\u{201c}', '\u{201d}', '\u{2013}', '\u{2014}',
         '\u{2026}',
     ];
-    signs
-        .into_iter()
-        .filter(|sign| cell.contains(*sign))
-        .collect()
+    let found = signs.into_iter().filter(|sign| cell.contains(*sign));
+    found.collect()
 }
 
 /// Returns the pattern of a number or date: each digit is replaced with `9`, and a leading sign is removed. `None` for
@@ -167,14 +150,6 @@ fn shape(text: &str) -> Option<String> {
     Some(shape)
 }
 
-fn leading(cell: &str) -> usize {
-    cell.len() - cell.trim_start().len()
-}
-
-fn trailing(cell: &str) -> usize {
-    cell.len() - cell.trim_end().len()
-}
-
 /// Lists unusual spaces, invisible characters, and words with letters of two alphabets.
 fn unusual(cell: &str) -> String {
     let mut found: Vec<String> = Vec::new();
@@ -187,20 +162,10 @@ fn unusual(cell: &str) -> String {
             found.push(format!("U+{:04X}", u32::from(letter)));
         }
     }
-    let is_mixed = |word: &str| {
-        let latin = word.chars().any(|c| c.is_ascii_alphabetic());
-        let other = word
-            .chars()
-            .any(|c| matches!(u32::from(c), 0x0370..=0x052f));
-        latin && other
-    };
     if cell.split_whitespace().any(is_mixed) {
         found.push("two alphabets in a word".to_owned());
     }
-    if cell
-        .chars()
-        .any(|c| matches!(u32::from(c), 0x0300..=0x036f))
-    {
+    if cell.contains(|c| matches!(u32::from(c), 0x0300..=0x036f)) {
         found.push("accents as separate characters".to_owned());
     }
     found.sort();

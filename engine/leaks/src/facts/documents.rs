@@ -3,8 +3,8 @@
 
 use serde_json::Value;
 
-use super::parts::{Parts, parts};
-use super::{Channel, Facts};
+use super::parts::{Parts, first, parts};
+use super::{Channel, Facts, ItemOf};
 
 const MAX_DEPTH: usize = 24;
 
@@ -16,12 +16,7 @@ const MAX_MEMBERS: usize = 200;
 const MAX_PARSED: usize = 1 << 20;
 
 /// Adds the facts of one or more consecutive documents.
-pub(crate) fn collect(
-    path: &str,
-    text: &str,
-    item_of: &dyn Fn(&str) -> Option<usize>,
-    facts: &mut Facts,
-) {
+pub(crate) fn collect(path: &str, text: &str, item_of: ItemOf<'_>, facts: &mut Facts) {
     let mut walk = Walk {
         path,
         item_of,
@@ -29,7 +24,7 @@ pub(crate) fn collect(
         place: 0,
     };
     let mut rest = text;
-    while let Some((document, behind)) = super::parts::first(rest) {
+    while let Some((document, behind)) = first(rest) {
         // The parts before an error have been added.
         if !walk.text(document, "", &mut Vec::new(), 0) {
             break;
@@ -54,18 +49,20 @@ pub(crate) fn collect_item(kind: &str, text: &str, item: usize, facts: &mut Fact
         facts,
         place: 0,
     };
-    let first = match &value {
+    let described = match &value {
         Value::Array(items) => items.first(),
         other => Some(other),
     };
-    if let Some(Value::Object(members)) = first {
+    if let Some(Value::Object(members)) = described {
         walk.object(members, None, item, "");
     }
 }
 
+type Members = serde_json::Map<String, Value>;
+
 struct Walk<'a> {
     path: &'a str,
-    item_of: &'a dyn Fn(&str) -> Option<usize>,
+    item_of: ItemOf<'a>,
     facts: &'a mut Facts,
     place: usize,
 }
@@ -90,10 +87,9 @@ impl Walk<'_> {
         }
         match parts(text) {
             Parts::List(items) => {
-                let is_long = |item: &&str| item.len() > MAX_PARSED;
                 let inner_shape = format!("{shape}[]");
                 for (number, item) in items.iter().enumerate() {
-                    if is_long(item) {
+                    if item.len() > MAX_PARSED {
                         self.text(item, &inner_shape, keys, depth + 1);
                     } else if let Ok(value) = serde_json::from_str::<Value>(item) {
                         self.inner(&value, number, shape, keys, depth);
@@ -191,38 +187,25 @@ impl Walk<'_> {
         let what = format!("the position in {}", self.path);
         self.facts
             .number(Channel::Order, &what, item, self.place as f64);
-        let shape: Vec<&str> = shape.split('.').collect();
-        let above = keys.last().filter(|_| shape.len() > 1);
-        if let Some(key) = above {
+        if let Some(key) = keys.last().filter(|_| shape.contains('.')) {
             let what = format!("the key of the list that contains an item in {}", self.path);
             self.facts.add(Channel::Field, &what, item, key);
         }
-        let what = format!("whether {} contains the item's id", self.path);
-        self.facts.add(Channel::Membership, &what, item, "named");
+        self.facts.mention(self.path, item);
     }
 
     fn keyed(&mut self, value: &Value, item: usize, shape: &str) {
-        match value {
-            Value::Object(members) => self.object(members, None, item, shape),
-            other => {
-                if let Some(text) = plain(other) {
-                    let what = format!("the value of `{shape}.ID` in {}", self.path);
-                    self.facts.add(Channel::Field, &what, item, &text);
-                }
-            }
+        if let Value::Object(members) = value {
+            self.object(members, None, item, shape);
+        } else if let Some(text) = plain(value) {
+            let what = format!("the value of `{shape}.ID` in {}", self.path);
+            self.facts.add(Channel::Field, &what, item, &text);
         }
     }
 
     /// Adds the fields of an item's object, including nested ones, and the order of its keys.
-    fn object(
-        &mut self,
-        members: &serde_json::Map<String, Value>,
-        own: Option<&String>,
-        item: usize,
-        shape: &str,
-    ) {
-        let mut left: Vec<(String, &serde_json::Map<String, Value>)> =
-            vec![(String::new(), members)];
+    fn object(&mut self, members: &Members, own: Option<&String>, item: usize, shape: &str) {
+        let mut left: Vec<(String, &Members)> = vec![(String::new(), members)];
         while let Some((prefix, members)) = left.pop() {
             for (key, value) in members {
                 if prefix.is_empty() && Some(key) == own {
@@ -259,7 +242,8 @@ impl Walk<'_> {
     }
 }
 
-fn plain(value: &Value) -> Option<String> {
+/// Returns a text, a number or a boolean as text.
+pub(crate) fn plain(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text.clone()),
         Value::Number(number) => Some(number.to_string()),
@@ -304,14 +288,7 @@ mod tests {
             r#"{{"info": {{"by": "me"}}, "list": [{}]}}"#,
             few.join(",\n")
         ));
-        let names = |facts: &std::collections::BTreeMap<
-            (Channel, String),
-            crate::facts::Values,
-        >|
-         -> Vec<String> {
-            facts.keys().map(|(_, name)| name.clone()).collect()
-        };
-        assert_eq!(names(&long), names(&short));
+        assert!(long.keys().eq(short.keys()));
         let grade = &long[&(Channel::Field, "`kind.grade` in all.json.list[]".to_owned())];
         assert_eq!((grade.get(4), grade.len()), (Some("1"), 50));
     }

@@ -2,7 +2,7 @@
 
 use prep_formats::tfrecord::{Example, Feature, TfRecords};
 
-use super::{Channel, Facts, ids};
+use super::{Channel, Facts, ItemOf, ids};
 
 /// Maximum length of a byte string that is treated as a value.
 const MAX_BYTES: usize = 200;
@@ -11,12 +11,7 @@ const MAX_BYTES: usize = 200;
 const MAX_RECORDS: usize = 20_000;
 
 /// Adds the facts of a file's records. The file may be truncated. `item_of` returns the item whose id a text contains.
-pub(crate) fn collect(
-    path: &str,
-    content: &[u8],
-    item_of: &dyn Fn(&str) -> Option<usize>,
-    facts: &mut Facts,
-) {
+pub(crate) fn collect(path: &str, content: &[u8], item_of: ItemOf<'_>, facts: &mut Facts) {
     let name = path.rsplit('/').next().unwrap_or(path);
     for (place, record) in TfRecords::new(content).take(MAX_RECORDS).enumerate() {
         let Ok(record) = record else { break };
@@ -24,41 +19,16 @@ pub(crate) fn collect(
         let Ok(names) = example.names() else { break };
         let mut values = Vec::new();
         for name in names {
-            let Ok(Some(feature)) = example.feature(&name) else {
-                continue;
-            };
-            let value = match feature {
-                Feature::Bytes(list) => match list.as_slice() {
-                    [one] if one.len() <= MAX_BYTES => match std::str::from_utf8(one) {
-                        Ok(text) => text.to_owned(),
-                        Err(_) => continue,
-                    },
-                    _ => continue,
-                },
-                Feature::Floats(list) => match list.as_slice() {
-                    [one] => one.to_string(),
-                    _ => continue,
-                },
-                Feature::Ints(list) => match list.as_slice() {
-                    [one] => one.to_string(),
-                    _ => continue,
-                },
-            };
-            values.push((name, value));
+            if let Ok(Some(feature)) = example.feature(&name) {
+                values.extend(single_value(&feature).map(|value| (name, value)));
+            }
         }
-        let Some((key, item)) = values
-            .iter()
-            .find_map(|(name, value)| Some((name.clone(), item_of(value)?)))
-        else {
-            continue;
-        };
-        for (name, value) in values.iter().filter(|(name, _)| *name != key) {
-            facts.add(
-                Channel::Field,
-                &format!("the feature `{name}` of records"),
-                item,
-                value,
-            );
+        let mut named = values.iter();
+        let named = named.find_map(|(name, value)| Some((name, item_of(value)?)));
+        let Some((key, item)) = named else { continue };
+        for (name, value) in values.iter().filter(|(name, _)| name != key) {
+            let what = format!("the feature `{name}` of records");
+            facts.add(Channel::Field, &what, item, value);
         }
         for (word, text) in ids::words(name).iter().enumerate() {
             let what = format!("word {} of the names of files with records", word + 1);
@@ -66,11 +36,25 @@ pub(crate) fn collect(
         }
         let what = "the position of records in their file";
         facts.number(Channel::Order, what, item, place as f64);
-        facts.number(
-            Channel::Size,
-            "the length of records",
-            item,
-            record.payload.len() as f64,
-        );
+        let length = record.payload.len() as f64;
+        facts.number(Channel::Size, "the length of records", item, length);
+    }
+}
+
+/// Returns the value of a feature that has a single value.
+fn single_value(feature: &Feature) -> Option<String> {
+    match feature {
+        Feature::Bytes(list) => match list.as_slice() {
+            [one] if one.len() <= MAX_BYTES => String::from_utf8(one.to_vec()).ok(),
+            _ => None,
+        },
+        Feature::Floats(list) => match list.as_slice() {
+            [one] => Some(one.to_string()),
+            _ => None,
+        },
+        Feature::Ints(list) => match list.as_slice() {
+            [one] => Some(one.to_string()),
+            _ => None,
+        },
     }
 }

@@ -1,6 +1,7 @@
 //! Facts from the ids themselves: their words, digits, length and order.
 
 use std::collections::HashSet;
+use std::fmt::Display;
 
 use super::{Channel, Facts};
 
@@ -38,11 +39,9 @@ pub(crate) fn parts(name: &str) -> Vec<&str> {
 /// Returns the number by which ids are ordered: all digits of the id, joined. `None` if there are none, or more than
 /// 18.
 pub(crate) fn number(id: &str) -> Option<f64> {
-    let words = words(id);
-    let digits = words
-        .iter()
-        .filter(|word| word.starts_with(|c: char| c.is_ascii_digit()));
-    let joined: String = digits.copied().collect();
+    let mut words = words(id);
+    words.retain(|word| word.starts_with(|c: char| c.is_ascii_digit()));
+    let joined = words.concat();
     (joined.len() <= 18).then(|| joined.parse().ok()).flatten()
 }
 
@@ -103,60 +102,39 @@ pub(crate) fn collect(ids: &[String], chosen: &[usize], facts: &mut Facts) {
     for item in chosen {
         let item = *item;
         let Some(id) = ids.get(item) else { continue };
-        let mut add = |channel, name: &str, value: &str| facts.add(channel, name, item, value);
-        add(
-            Channel::Id,
-            "the length of ids",
-            &id.chars().count().to_string(),
-        );
+        let mut add = |name: &str, value: &dyn Display| {
+            facts.add(Channel::Id, name, item, &value.to_string());
+        };
+        add("the length of ids", &id.chars().count());
         if let Some(last) = id.chars().last() {
-            add(Channel::Id, "the last character of ids", &last.to_string());
+            add("the last character of ids", &last);
         }
         if let Some(first) = id.chars().next() {
-            add(
-                Channel::Id,
-                "the first character of ids",
-                &first.to_string(),
-            );
+            add("the first character of ids", &first);
         }
-        let letters = id.chars().filter(|c| c.is_ascii_digit()).count();
-        add(
-            Channel::Id,
-            "the number of digits in ids",
-            &letters.to_string(),
-        );
+        let number_of_digits = id.chars().filter(|c| c.is_ascii_digit()).count();
+        add("the number of digits in ids", &number_of_digits);
         if let Some(last) = id.chars().last().and_then(|c| c.to_digit(16)) {
-            add(
-                Channel::Id,
-                "whether ids are even or odd",
-                &(last % 2).to_string(),
-            );
+            add("whether ids are even or odd", &(last % 2));
         }
         if let Some(number) = digits(id) {
             for divisor in [3, 4, 5, 7, 8, 9, 11, 13, 16] {
-                let rest = number % divisor;
-                add(
-                    Channel::Id,
-                    &format!("the remainder of ids divided by {divisor}"),
-                    &rest.to_string(),
-                );
+                let what = format!("the remainder of ids divided by {divisor}");
+                add(&what, &(number % divisor));
             }
         }
         let sum: u32 = id.chars().filter_map(|c| c.to_digit(10)).sum();
         // Short ids have no check digits.
-        let divisors = [2, 3, 7, 9, 10, 11]
-            .iter()
-            .filter(|_| id.len() >= MIN_CHECKED);
-        for divisor in divisors {
-            add(
-                Channel::Id,
-                &format!("the remainder of the sum of digits of ids divided by {divisor}"),
-                &(sum % divisor).to_string(),
-            );
+        let divisors = [2, 3, 7, 9, 10, 11].iter();
+        for divisor in divisors.filter(|_| id.len() >= MIN_CHECKED) {
+            let what = format!("the remainder of the sum of digits of ids divided by {divisor}");
+            add(&what, &(sum % divisor));
         }
         for (place, letter) in id.chars().enumerate().filter(|_| is_even) {
-            let what = format!("character {} of ids", place + 1);
-            add(Channel::Id, &what, &letter.to_string());
+            add(&format!("character {} of ids", place + 1), &letter);
+        }
+        if let Some(number) = number(id) {
+            add("the order of ids", &number);
         }
         if is_uniform && shape > 1 {
             for (place, part) in parts(id).iter().enumerate() {
@@ -165,11 +143,8 @@ pub(crate) fn collect(ids: &[String], chosen: &[usize], facts: &mut Facts) {
                     true => (Channel::Look, "the counter in ids".to_owned()),
                     false => (Channel::Id, format!("word {} of ids", place + 1)),
                 };
-                add(channel, &what, part);
+                facts.add(channel, &what, item, part);
             }
-        }
-        if let Some(number) = number(id) {
-            add(Channel::Id, "the order of ids", &number.to_string());
         }
     }
 }

@@ -1,7 +1,8 @@
 //! Facts from text files. For lines that contain the id of an item: their other words, their position, and whether the
 //! file contains such a line. For texts that belong to an item: their words.
 
-use super::{Channel, Facts};
+use super::cells::line_endings;
+use super::{Channel, Facts, ItemOf};
 
 /// Maximum number of words of a line that become facts.
 const MAX_WORDS: usize = 64;
@@ -18,12 +19,7 @@ pub(crate) fn words(text: &str) -> impl Iterator<Item = &str> {
 }
 
 /// Adds the facts of lines that contain ids of items.
-pub(crate) fn collect(
-    path: &str,
-    text: &str,
-    item_of: &dyn Fn(&str) -> Option<usize>,
-    facts: &mut Facts,
-) {
+pub(crate) fn collect(path: &str, text: &str, item_of: ItemOf<'_>, facts: &mut Facts) {
     // The last item whose id was found, and the number of that line.
     let mut above: Option<(usize, usize)> = None;
     for (number, line) in text.lines().enumerate() {
@@ -31,9 +27,7 @@ pub(crate) fn collect(
         let named = words.iter().enumerate().find_map(|(at, word)| {
             let name = word.rsplit('/').next()?;
             let stem = name.split('.').next()?;
-            let item = item_of(word)
-                .or_else(|| item_of(name))
-                .or_else(|| item_of(stem))?;
+            let item = [*word, name, stem].into_iter().find_map(item_of)?;
             Some((at, item))
         });
         let Some((own, item)) = named else {
@@ -54,16 +48,14 @@ pub(crate) fn collect(
         }
         let what = format!("the position of the line in {path}");
         facts.number(Channel::Order, &what, item, number as f64);
-        let what = format!("whether {path} contains the item's id");
-        facts.add(Channel::Membership, &what, item, "named");
+        facts.mention(path, item);
     }
 }
 
 /// Returns whether a line is a comment or the header of a table. Its words are form, not content.
 fn is_head(kind: &str, number: usize, line: &str) -> bool {
-    let is_table = [".csv", ".tsv", ".dat"]
-        .iter()
-        .any(|end| kind.ends_with(end));
+    let mut table_ends = [".csv", ".tsv", ".dat"].iter();
+    let is_table = table_ends.any(|end| kind.ends_with(end));
     number == 0 && is_table && line.contains(char::is_alphabetic)
         || ["#", "%", "//"].iter().any(|sign| line.starts_with(sign))
 }
@@ -84,29 +76,24 @@ fn below(path: &str, line: &str, item: usize, facts: &mut Facts) {
 /// Adds the facts of a text that belongs to an item: the values of lines of the form `key: value`, and its words by
 /// position.
 pub(crate) fn collect_item(kind: &str, text: &str, item: usize, facts: &mut Facts) {
-    let mark = if text.starts_with('\u{feff}') {
-        "there"
-    } else {
-        "none"
+    let mark = match text.starts_with('\u{feff}') {
+        true => "there",
+        false => "none",
     };
-    facts.add(
-        Channel::Form,
-        &format!("the byte order mark of `{kind}`"),
-        item,
-        mark,
-    );
+    let what = format!("the byte order mark of `{kind}`");
+    facts.add(Channel::Form, &what, item, mark);
     // The byte order mark is not part of the first word.
     let text = text.trim_start_matches('\u{feff}');
     for (number, line) in text.lines().take(MAX_LINES).enumerate() {
         if is_head(kind, number, line) {
             continue;
         }
-        let split = line.split_once(['=', ':', '\t']);
-        let key = split.map(|(key, value)| (key.trim(), value.trim()));
-        if let Some((key, value)) =
-            key.filter(|(key, _)| !key.is_empty() && key.len() <= 40 && number < 40)
-        {
-            facts.add(Channel::Field, &format!("`{key}` in `{kind}`"), item, value);
+        if let Some((key, value)) = line.split_once(['=', ':', '\t']) {
+            let key = key.trim();
+            if !key.is_empty() && key.len() <= 40 && number < 40 {
+                let what = format!("`{key}` in `{kind}`");
+                facts.add(Channel::Field, &what, item, value.trim());
+            }
         }
         if number < 3 {
             for (at, word) in words(line).take(6).enumerate() {
@@ -122,28 +109,11 @@ pub(crate) fn collect_item(kind: &str, text: &str, item: usize, facts: &mut Fact
         facts.add(Channel::Form, &what, item, first);
     }
     let length = text.trim_end().chars().count();
-    facts.number(
-        Channel::Look,
-        &format!("the length of the text of `{kind}`"),
-        item,
-        length as f64,
-    );
+    let what = format!("the length of the text of `{kind}`");
+    facts.number(Channel::Look, &what, item, length as f64);
     let tail = text.len() - text.trim_end().len();
-    facts.number(
-        Channel::Form,
-        &format!("the spaces after the text of `{kind}`"),
-        item,
-        tail as f64,
-    );
-    let ends = match (text.contains("\r\n"), text.contains('\n')) {
-        (true, _) => "CR LF",
-        (_, true) => "LF",
-        _ => "none",
-    };
-    facts.add(
-        Channel::Form,
-        &format!("the line endings of `{kind}`"),
-        item,
-        ends,
-    );
+    let what = format!("the spaces after the text of `{kind}`");
+    facts.number(Channel::Form, &what, item, tail as f64);
+    let what = format!("the line endings of `{kind}`");
+    facts.add(Channel::Form, &what, item, line_endings(text));
 }

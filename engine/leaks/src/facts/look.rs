@@ -5,23 +5,16 @@ use std::io::Write;
 
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
-use prep_contents::DecodingLimits;
-use prep_contents::pixels::Pixels;
+
+use crate::sketch::decode_picture;
 
 /// Number of fields along each side of a picture. The brightness of each field is a feature.
 const SIDE: usize = 6;
 
-/// Maximum number of pixels of a picture that is decoded.
-const MAX_PIXELS: u64 = 50_000_000;
-
 /// Returns features of a picture: the brightness of its fields, contrast, grain, and the compression ratio of its
 /// lines.
 pub(crate) fn picture_features(file: &[u8]) -> Vec<(String, f64)> {
-    let limits = DecodingLimits {
-        pixels: MAX_PIXELS,
-        ..DecodingLimits::default()
-    };
-    let Ok(pixels) = Pixels::decode(file, &limits) else {
+    let Some(pixels) = decode_picture(file) else {
         return Vec::new();
     };
     let stride = pixels.stride().max(1);
@@ -32,12 +25,8 @@ pub(crate) fn picture_features(file: &[u8]) -> Vec<(String, f64)> {
     // Of large pictures, only every n-th line is read.
     let step = (width * height / 400_000).max(1);
     let mut lines = 0;
-    for (y, line) in pixels
-        .bytes
-        .chunks_exact(stride * width)
-        .enumerate()
-        .step_by(step)
-    {
+    let all_lines = pixels.bytes.chunks_exact(stride * width).enumerate();
+    for (y, line) in all_lines.step_by(step) {
         lines += 1;
         let mut before = 0.0;
         let mut steps = Vec::with_capacity(width);
@@ -59,25 +48,23 @@ pub(crate) fn picture_features(file: &[u8]) -> Vec<(String, f64)> {
     let count = (width * lines).max(1) as f64;
     let length = packed.finish().map_or(0, |bytes| bytes.len()) as f64;
     let mean = sum / count;
-    let mut found = vec![
-        ("light".to_owned(), mean),
-        (
-            "contrast".to_owned(),
-            (squares / count - mean * mean).max(0.0).sqrt(),
-        ),
-        ("grain".to_owned(), grain / count),
-        ("packed".to_owned(), length / count),
-        (
-            "packed whole".to_owned(),
-            length * (height as f64 / lines.max(1) as f64),
-        ),
-        ("width".to_owned(), width as f64),
-        ("height".to_owned(), height as f64),
+    let contrast = (squares / count - mean * mean).max(0.0).sqrt();
+    let whole_length = length * (height as f64 / lines.max(1) as f64);
+    let features = [
+        ("light", mean),
+        ("contrast", contrast),
+        ("grain", grain / count),
+        ("packed", length / count),
+        ("packed whole", whole_length),
+        ("width", width as f64),
+        ("height", height as f64),
     ];
-    for (number, (sum, count)) in fields.iter().enumerate() {
-        found.push((format!("field {number}"), sum / count.max(1.0)));
-    }
-    found
+    let features = features.map(|(name, value)| (name.to_owned(), value));
+    let fields = fields.iter().enumerate().map(|(number, (sum, count))| {
+        let name = format!("field {number}");
+        (name, sum / count.max(1.0))
+    });
+    features.into_iter().chain(fields).collect()
 }
 
 /// Returns features of a file in any format: how often bytes of each eighth of the value range occur, and the
@@ -109,29 +96,18 @@ pub(crate) fn sound_features(file: &[u8]) -> Vec<(String, f64)> {
         return Vec::new();
     };
     let data = file.get(begin + 8..).unwrap_or_default();
-    let samples: Vec<f64> = data
-        .chunks_exact(2)
-        .take(1 << 21)
-        .map(|two| {
-            f64::from(i16::from_le_bytes([
-                two.first().copied().unwrap_or(0),
-                two.last().copied().unwrap_or(0),
-            ]))
-        })
-        .collect();
+    let samples = data.as_chunks::<2>().0.iter().take(1 << 21);
+    let samples = samples.map(|two| f64::from(i16::from_le_bytes(*two)));
+    let samples: Vec<f64> = samples.collect();
     let stretch = samples.len().div_ceil(8).max(1);
     let mut found = Vec::new();
     for (number, part) in samples.chunks(stretch).enumerate() {
         let count = part.len() as f64;
         let loud = (part.iter().map(|one| one * one).sum::<f64>() / count).sqrt();
-        let crossings = part
-            .windows(2)
-            .filter(|two| matches!(two, [a, b] if (*a < 0.0) != (*b < 0.0)));
+        let is_crossing = |two: &&[f64]| matches!(two, [a, b] if (*a < 0.0) != (*b < 0.0));
+        let crossings = part.windows(2).filter(is_crossing).count();
         found.push((format!("loudness {number}"), loud));
-        found.push((
-            format!("crossings {number}"),
-            crossings.count() as f64 / count,
-        ));
+        found.push((format!("crossings {number}"), crossings as f64 / count));
     }
     found.push(("samples".to_owned(), samples.len() as f64));
     found

@@ -1,7 +1,7 @@
 //! Facts from XML and HTML. For elements with the id of an item in an attribute or text: their other attributes and
 //! texts. For documents that belong to an item: all attributes and texts.
 
-use super::{Channel, Facts};
+use super::{Channel, Facts, ItemOf};
 
 /// Maximum number of attributes and texts that are collected for an element.
 const MAX_ENTRIES: usize = 200;
@@ -27,28 +27,15 @@ struct Element<'a> {
 }
 
 /// Adds the facts of elements that contain ids of items.
-pub(crate) fn collect(
-    path: &str,
-    text: &str,
-    item_of: &dyn Fn(&str) -> Option<usize>,
-    facts: &mut Facts,
-) {
+pub(crate) fn collect(path: &str, text: &str, item_of: ItemOf<'_>, facts: &mut Facts) {
     let mut place = 0_usize;
     walk(text, &mut |element| {
-        let named = element
-            .entries
-            .iter()
-            .position(|(_, value)| item_of(value).is_some());
-        let Some(at) = named else { return true };
-        let item = element
-            .entries
-            .get(at)
-            .and_then(|(_, value)| item_of(value));
+        let mut entries = element.entries.iter().enumerate();
+        let named = entries.find_map(|(at, (_, value))| Some((at, item_of(value)?)));
         // An element that contains only the id is part of a larger element, which describes the item.
-        if element.entries.len() < 2 {
+        let Some((at, item)) = named.filter(|_| element.entries.len() > 1) else {
             return true;
-        }
-        let Some(item) = item else { return true };
+        };
         place += 1;
         for (number, (name, value)) in element.entries.iter().enumerate() {
             if number != at {
@@ -58,8 +45,7 @@ pub(crate) fn collect(
         }
         let what = format!("the position in {path}");
         facts.number(Channel::Order, &what, item, place as f64);
-        let what = format!("whether {path} contains the item's id");
-        facts.add(Channel::Membership, &what, item, "named");
+        facts.mention(path, item);
         false
     });
 }
@@ -68,20 +54,15 @@ pub(crate) fn collect(
 pub(crate) fn collect_item(kind: &str, text: &str, item: usize, facts: &mut Facts) {
     let mut last: Vec<(String, String)> = Vec::new();
     walk(text, &mut |element| {
-        last = element
-            .entries
-            .iter()
+        let entries = element.entries.iter();
+        last = entries
             .map(|(name, value)| (format!("{}/{name}", element.name), (*value).to_owned()))
             .collect();
         true
     });
     for (name, value) in last {
-        facts.add(
-            Channel::Field,
-            &format!("`{name}` in `{kind}`"),
-            item,
-            &value,
-        );
+        let what = format!("`{name}` in `{kind}`");
+        facts.add(Channel::Field, &what, item, &value);
     }
 }
 
@@ -201,11 +182,7 @@ mod tests {
         collect("all.xml", text, &item_of, &mut facts);
         let value = |name: &str, item| {
             let key = (Channel::Field, format!("`image/{name}` in all.xml"));
-            facts
-                .all
-                .get(&key)
-                .and_then(|values| values.get(item))
-                .map(str::to_owned)
+            facts.all[&key].get(item).map(str::to_owned)
         };
         assert_eq!(value("tag/label", 3).as_deref(), Some("a > b"));
         assert_eq!(value("note/text", 3).as_deref(), Some("red"));

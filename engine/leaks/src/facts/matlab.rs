@@ -5,6 +5,8 @@ use std::io::Read;
 
 use flate2::read::ZlibDecoder;
 
+use crate::statistics::{deviation, mean};
+
 /// Maximum length of a decompressed variable, in bytes.
 const MAX_INFLATED: u64 = 64 << 20;
 const MAX_VALUES: usize = 200;
@@ -24,13 +26,11 @@ pub(crate) fn values(file: &[u8]) -> Vec<(String, String)> {
 
 /// Returns the numeric variables and fields with this length.
 pub(crate) fn vectors(file: &[u8], length: usize) -> Vec<(String, Vec<f64>)> {
-    let variables = variables(file).into_iter();
-    variables
-        .filter_map(|(path, value)| match value {
-            Variable::Numbers(numbers) if numbers.len() == length => Some((path, numbers)),
-            _ => None,
-        })
-        .collect()
+    let numeric = |(path, value)| match value {
+        Variable::Numbers(numbers) if numbers.len() == length => Some((path, numbers)),
+        _ => None,
+    };
+    variables(file).into_iter().filter_map(numeric).collect()
 }
 
 enum Variable {
@@ -71,17 +71,15 @@ fn le32(bytes: &[u8], at: usize) -> Option<u32> {
 fn element(bytes: &[u8]) -> Option<(u32, &[u8], &[u8])> {
     let tag = le32(bytes, 0)?;
     if tag >> 16 != 0 {
-        let length = usize::try_from(tag >> 16)
-            .ok()
-            .filter(|length| *length <= 4)?;
+        let length = usize::try_from(tag >> 16).ok();
+        let length = length.filter(|length| *length <= 4)?;
         return Some((tag & 0xffff, bytes.get(4..4 + length)?, bytes.get(8..)?));
     }
     let length = usize::try_from(le32(bytes, 4)?).ok()?;
     let end = length.saturating_add(8);
-    let padded = if tag == 15 {
-        end
-    } else {
-        end.next_multiple_of(8).min(bytes.len())
+    let padded = match tag {
+        15 => end,
+        _ => end.next_multiple_of(8).min(bytes.len()),
     };
     Some((tag, bytes.get(8..end)?, bytes.get(padded..)?))
 }
@@ -132,15 +130,10 @@ fn matrix(content: &[u8], path: &str, nesting: usize, found: &mut Vec<(String, V
     }
     if class == 4 {
         let units: Vec<u16> = match kind {
-            4 | 17 => data
-                .chunks_exact(2)
-                .map(|two| {
-                    u16::from_le_bytes([
-                        two.first().copied().unwrap_or(0),
-                        two.last().copied().unwrap_or(0),
-                    ])
-                })
-                .collect(),
+            4 | 17 => {
+                let units = data.as_chunks::<2>().0.iter();
+                units.map(|unit| u16::from_le_bytes(*unit)).collect()
+            }
             _ => data.iter().map(|byte| u16::from(*byte)).collect(),
         };
         found.push((path, Variable::Text(String::from_utf16_lossy(&units))));
@@ -158,20 +151,17 @@ fn described(path: &str, numbers: &[f64], found: &mut Vec<(String, String)>) {
         [] => {}
         [one] => found.push((path.to_owned(), one.to_string())),
         many => {
-            let count = many.len() as f64;
-            let mean = many.iter().sum::<f64>() / count;
-            let spread = (many.iter().map(|one| (one - mean).powi(2)).sum::<f64>() / count).sqrt();
-            found.push((format!("mean of {path}"), mean.to_string()));
-            found.push((format!("spread of {path}"), spread.to_string()));
-            found.push((format!("length of {path}"), many.len().to_string()));
-            found.push((
-                format!("first of {path}"),
-                many.first().copied().unwrap_or(0.0).to_string(),
-            ));
-            found.push((
-                format!("last of {path}"),
-                many.last().copied().unwrap_or(0.0).to_string(),
-            ));
+            let (first, last) = (many.first(), many.last());
+            let summary = [
+                ("mean", mean(many)),
+                ("spread", deviation(many)),
+                ("length", many.len() as f64),
+                ("first", first.copied().unwrap_or(0.0)),
+                ("last", last.copied().unwrap_or(0.0)),
+            ];
+            let summary =
+                summary.map(|(what, value)| (format!("{what} of {path}"), value.to_string()));
+            found.extend(summary);
         }
     }
 }

@@ -70,10 +70,8 @@ fn png(file: &[u8]) -> Vec<(String, String)> {
                     // The value follows two bytes about compression, the language, and the translated name.
                     _ => {
                         let packed = rest.first() == Some(&1);
-                        let mut parts = rest
-                            .get(2..)
-                            .unwrap_or_default()
-                            .splitn(3, |byte| *byte == 0);
+                        let rest = rest.get(2..).unwrap_or_default();
+                        let mut parts = rest.splitn(3, |byte| *byte == 0);
                         let value = parts.nth(2).unwrap_or_default();
                         if packed { inflated(value) } else { text(value) }
                     }
@@ -83,18 +81,13 @@ fn png(file: &[u8]) -> Vec<(String, String)> {
             "eXIf" => found.extend(exif(data)),
             "IEND" => {
                 let rest = file.len().saturating_sub(at + 12 + length);
-                found.push((
-                    "the number of bytes after the end".to_owned(),
-                    rest.to_string(),
-                ));
+                found.push(bytes_after_the_end(rest));
                 break;
             }
             _ => {
                 found.push((format!("the chunk `{kind}`"), shortened(data)));
-                found.push((
-                    format!("the length of the chunk `{kind}`"),
-                    data.len().to_string(),
-                ));
+                let what = format!("the length of the chunk `{kind}`");
+                found.push((what, data.len().to_string()));
             }
         }
         if kind != "IDAT" || kinds.last() != Some(&kind) {
@@ -104,6 +97,11 @@ fn png(file: &[u8]) -> Vec<(String, String)> {
     }
     found.push(("the chunks".to_owned(), kinds.join(" ")));
     found
+}
+
+fn bytes_after_the_end(bytes: usize) -> (String, String) {
+    let what = "the number of bytes after the end".to_owned();
+    (what, bytes.to_string())
 }
 
 /// Returns the bytes of a chunk as hex digits. For a long chunk, returns its first bytes and a checksum of all bytes.
@@ -135,10 +133,10 @@ fn jpeg(file: &[u8]) -> Vec<(String, String)> {
         };
         kinds.push(format!("{marker:02X}"));
         match marker {
-            0xe0 => found.push((
-                "the JFIF header".to_owned(),
-                hex(data.get(..14).unwrap_or(data)),
-            )),
+            0xe0 => {
+                let header = data.get(..14).unwrap_or(data);
+                found.push(("the JFIF header".to_owned(), hex(header)));
+            }
             0xe1 if data.starts_with(b"Exif\0\0") => {
                 found.extend(exif(data.get(6..).unwrap_or_default()))
             }
@@ -156,17 +154,12 @@ fn jpeg(file: &[u8]) -> Vec<(String, String)> {
             break;
         }
     }
-    found.push((
-        "the compression settings".to_owned(),
-        format!("{:08x}", tables.finalize()),
-    ));
+    let tables = format!("{:08x}", tables.finalize());
+    found.push(("the compression settings".to_owned(), tables));
     found.push(("the segments".to_owned(), kinds.join(" ")));
     let end = file.windows(2).rposition(|two| two == [0xff, 0xd9]);
     let rest = end.map_or(0, |end| file.len() - end - 2);
-    found.push((
-        "the number of bytes after the end".to_owned(),
-        rest.to_string(),
-    ));
+    found.push(bytes_after_the_end(rest));
     found
 }
 
@@ -175,18 +168,14 @@ fn exif(data: &[u8]) -> Vec<(String, String)> {
     let is_big = data.starts_with(b"MM");
     let two = |at: usize| -> Option<usize> {
         let two: [u8; 2] = data.get(at..at + 2)?.try_into().ok()?;
-        Some(usize::from(if is_big {
-            u16::from_be_bytes(two)
-        } else {
-            u16::from_le_bytes(two)
+        Some(usize::from(match is_big {
+            true => u16::from_be_bytes(two),
+            false => u16::from_le_bytes(two),
         }))
     };
-    let four = |at: usize| {
-        if is_big {
-            be32(data, at)
-        } else {
-            le32(data, at)
-        }
+    let four = |at: usize| match is_big {
+        true => be32(data, at),
+        false => le32(data, at),
     };
     let mut found = Vec::new();
     let mut left: Vec<usize> = four(4).into_iter().collect();
@@ -203,26 +192,21 @@ fn exif(data: &[u8]) -> Vec<(String, String)> {
                 left.extend(four(at + 8));
                 continue;
             }
-            let size = [0, 1, 1, 2, 4, 8, 1, 1, 2, 4, 8, 4, 8]
-                .get(kind)
-                .copied()
-                .unwrap_or(1);
+            let sizes = [0, 1, 1, 2, 4, 8, 1, 1, 2, 4, 8, 4, 8];
+            let size = sizes.get(kind).copied().unwrap_or(1);
             let length = count.saturating_mul(size).min(4096);
-            let place = if length <= 4 {
-                Some(at + 8)
-            } else {
-                four(at + 8)
+            let place = match length <= 4 {
+                true => at + 8,
+                false => four(at + 8).unwrap_or(usize::MAX),
             };
-            let Some(bytes) = place.and_then(|place| data.get(place..place.checked_add(length)?))
-            else {
+            let Some(bytes) = data.get(place..place.saturating_add(length)) else {
                 continue;
             };
             let value = match kind {
                 2 => text(bytes),
-                3 => two(place.unwrap_or(0)).unwrap_or(0).to_string(),
-                4 => four(place.unwrap_or(0)).unwrap_or(0).to_string(),
+                3 => two(place).unwrap_or(0).to_string(),
+                4 => four(place).unwrap_or(0).to_string(),
                 5 | 10 => {
-                    let place = place.unwrap_or(0);
                     let (above, below) = (four(place).unwrap_or(0), four(place + 4).unwrap_or(1));
                     (above as f64 / below.max(1) as f64).to_string()
                 }
@@ -238,13 +222,8 @@ fn exif(data: &[u8]) -> Vec<(String, String)> {
 fn numpy(file: &[u8]) -> Vec<(String, String)> {
     let head = text(file.get(10..).unwrap_or_default());
     let value = |key: &str| {
-        let rest = head.split_once(key)?.1;
-        Some(
-            rest.trim_start_matches([':', ' '])
-                .split(',')
-                .next()?
-                .to_owned(),
-        )
+        let rest = head.split_once(key)?.1.trim_start_matches([':', ' ']);
+        Some(rest.split(',').next()?.to_owned())
     };
     let names = [
         ("the type of numbers", "'descr'"),
@@ -265,9 +244,8 @@ fn riff(file: &[u8]) -> Vec<(String, String)> {
     let declared = le32(file, 4).unwrap_or(0) + 8;
     while let (Some(kind), Some(length)) = (file.get(at..at + 4), le32(file, at + 4)) {
         let kind = text(kind);
-        let data = file
-            .get(at + 8..(at + 8).saturating_add(length).min(file.len()))
-            .unwrap_or_default();
+        let end = (at + 8).saturating_add(length).min(file.len());
+        let data = file.get(at + 8..end).unwrap_or_default();
         match kind.as_str() {
             "data" => {}
             "fmt" => found.push(("the format".to_owned(), hex(data))),
@@ -277,10 +255,6 @@ fn riff(file: &[u8]) -> Vec<(String, String)> {
         at = (at + 8).saturating_add(length.next_multiple_of(2));
     }
     found.push(("the chunks".to_owned(), kinds.join(" ")));
-    let rest = file.len().saturating_sub(declared);
-    found.push((
-        "the number of bytes after the end".to_owned(),
-        rest.to_string(),
-    ));
+    found.push(bytes_after_the_end(file.len().saturating_sub(declared)));
     found
 }

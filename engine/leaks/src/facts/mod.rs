@@ -98,6 +98,9 @@ const MAX_BYTES: usize = 256 << 20;
 /// Maximum length of a value once there are more than [`MAX_BYTES`].
 const MAX_SHORT_VALUE: usize = 64;
 
+/// Returns the item whose id a text contains.
+pub(crate) type ItemOf<'a> = &'a dyn Fn(&str) -> Option<usize>;
+
 /// The values of a fact by item. If an item has several values, the first one is used.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Values {
@@ -141,14 +144,16 @@ impl Facts {
             true => MAX_VALUE,
             false => MAX_SHORT_VALUE,
         };
-        let value = match value.len() > most {
-            true => value
-                .get(..value.floor_char_boundary(most))
-                .unwrap_or(value),
-            false => value,
-        };
+        let end = value.floor_char_boundary(most);
+        let value = value.get(..end).unwrap_or(value);
         self.bytes += value.len();
         values.by_item.insert(item, value.into());
+    }
+
+    /// Adds the fact that a file contains the id of an item.
+    pub(crate) fn mention(&mut self, path: &str, item: usize) {
+        let what = format!("whether {path} contains the item's id");
+        self.add(Channel::Membership, &what, item, "named");
     }
 
     pub(crate) fn number(&mut self, channel: Channel, name: &str, item: usize, value: f64) {
@@ -162,13 +167,10 @@ pub(crate) fn time_of(text: &str) -> Option<f64> {
     if text.len() < 8 || text.len() > 40 || !text.starts_with(|c: char| c.is_ascii_digit()) {
         return None;
     }
-    let parts: Vec<&str> = text
-        .split(|c: char| !c.is_ascii_digit())
-        .filter(|part| !part.is_empty())
-        .collect();
-    let has_letters = text
-        .chars()
-        .any(|c| c.is_alphabetic() && !matches!(c, 'T' | 'Z'));
+    let parts = text.split(|c: char| !c.is_ascii_digit());
+    let parts: Vec<&str> = parts.filter(|part| !part.is_empty()).collect();
+    let is_letter = |c: char| c.is_alphabetic() && !matches!(c, 'T' | 'Z');
+    let has_letters = text.contains(is_letter);
     if has_letters || parts.len() < 3 || !text.contains(['-', ':', '/']) {
         return None;
     }
@@ -183,8 +185,6 @@ pub(crate) fn time_of(text: &str) -> Option<f64> {
     }
     let days = year * 372.0 + month * 31.0 + day;
     let clock = [3600.0, 60.0, 1.0].iter().zip(3..);
-    let clock: f64 = clock
-        .filter_map(|(unit, at)| Some(unit * number(at)?))
-        .sum();
-    Some(days * 86_400.0 + clock)
+    let clock = clock.filter_map(|(unit, at)| Some(unit * number(at)?));
+    Some(days * 86_400.0 + clock.sum::<f64>())
 }

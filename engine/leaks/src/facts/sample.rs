@@ -1,29 +1,20 @@
 //! Facts from the sample submission: its values, and the order of its rows.
 
-use std::collections::HashMap;
-
 use super::{Channel, Facts};
-use crate::world::World;
+use crate::world::{World, rows_of_items};
 
 pub(crate) fn collect(world: &World, facts: &mut Facts) {
     let Some(key) = world.key_of(&world.sample) else {
         return;
     };
-    for (place, name) in world.sample.names.iter().enumerate() {
-        let Some(cells) = world.sample.columns.get(place).filter(|_| place != key) else {
-            continue;
-        };
+    for (name, cells) in world.sample.columns_except(key) {
         if is_shown(world, key, cells) {
             continue;
         }
         for (row, item) in world.items_of(&world.sample, key) {
             if let Some(cell) = cells.get(row) {
-                facts.add(
-                    Channel::Sample,
-                    &format!("the sample's `{name}`"),
-                    item,
-                    cell,
-                );
+                let what = format!("the sample's `{name}`");
+                facts.add(Channel::Sample, &what, item, cell);
             }
         }
     }
@@ -37,10 +28,7 @@ pub(crate) fn collect(world: &World, facts: &mut Facts) {
 fn is_shown(world: &World, key: usize, cells: &[String]) -> bool {
     let own = world.items_of(&world.sample, key);
     world.test_tables().any(|(shown, _, items)| {
-        let rows = items.iter().enumerate();
-        let row_of: HashMap<usize, usize> = rows
-            .filter_map(|(row, item)| Some(((*item)?, row)))
-            .collect();
+        let row_of = rows_of_items(items);
         shown.table.columns.iter().any(|column| {
             let equal = own.iter().filter(|(row, item)| {
                 let there = row_of.get(item).and_then(|row| column.get(*row));

@@ -1,7 +1,7 @@
 //! Facts from files in formats without a reader, for example databases and pickles: texts that contain the id of an
 //! item, and the texts next to them.
 
-use super::{Channel, Facts};
+use super::{Channel, Facts, ItemOf};
 
 /// Maximum length of a text that becomes a fact, in bytes.
 const MAX_TEXT: usize = 200;
@@ -20,20 +20,15 @@ pub(crate) fn collect(
     path: &str,
     content: &[u8],
     shortest: usize,
-    item_of: &dyn Fn(&str) -> Option<usize>,
+    item_of: ItemOf<'_>,
     facts: &mut Facts,
 ) {
     let (mut before, mut named, mut place) = ("", None, 0_usize);
     for text in texts(content, MIN_TEXT) {
         // If texts are not separated by lengths, several of them look like one.
-        let found = match text.len() >= shortest {
-            true => name_in(text, shortest, item_of),
-            false => None,
-        };
-        if let Some((item, rest)) = found {
+        if let Some((item, rest)) = name_in(text, shortest, item_of) {
             place += 1;
-            let what = format!("whether {path} contains the item's id");
-            facts.add(Channel::Membership, &what, item, "named");
+            facts.mention(path, item);
             let what = format!("the position in {path}");
             facts.number(Channel::Order, &what, item, place as f64);
             let what = format!("the text before the item's name in {path}");
@@ -54,20 +49,14 @@ pub(crate) fn collect(
 }
 
 /// Returns the item whose id is at the beginning of a text, and the rest of the text.
-fn name_in<'a>(
-    text: &'a str,
-    shortest: usize,
-    item_of: &dyn Fn(&str) -> Option<usize>,
-) -> Option<(usize, &'a str)> {
-    let length = text.len();
-    for begin in 0..=4.min(length.saturating_sub(shortest)) {
+fn name_in<'a>(text: &'a str, shortest: usize, item_of: ItemOf<'_>) -> Option<(usize, &'a str)> {
+    let longest_prefix = text.len().checked_sub(shortest)?;
+    for begin in 0..=4.min(longest_prefix) {
         let own = text.get(begin..)?;
         // Try the entire text, then the part before a separator, then other beginnings.
         let sign = own.find(|c: char| !c.is_alphanumeric() && !"-_.".contains(c));
-        for end in [Some(own.len()), sign, Some(shortest)]
-            .into_iter()
-            .flatten()
-        {
+        let ends = [Some(own.len()), sign, Some(shortest)];
+        for end in ends.into_iter().flatten() {
             if let Some(item) = own.get(..end).and_then(item_of) {
                 return Some((item, own.get(end..).unwrap_or_default()));
             }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::{Channel, Facts, cells};
 use crate::table::{Table, is_missing};
-use crate::world::{PublicTableFile, World};
+use crate::world::{PublicTableFile, RowOfItem, World};
 
 /// Maximum number of joins from a test table to another table.
 const MAX_JOINS: usize = 3;
@@ -18,21 +18,16 @@ const MIN_FOUND_FRACTION: f64 = 0.8;
 
 pub(crate) fn collect(world: &World, facts: &mut Facts) {
     // By table: the row of each item.
-    let mut joined: BTreeMap<usize, HashMap<usize, usize>> = BTreeMap::new();
-    for (number, shown) in world.tables.iter().enumerate() {
+    let mut joined: BTreeMap<usize, RowOfItem> = BTreeMap::new();
+    for (number, shown) in world.public.tables.iter().enumerate() {
         if world.is_sample(&shown.path) {
             continue;
         }
         if let Some((key, items)) = &shown.items {
             let rows = items.iter().enumerate();
-            let rows = rows.filter_map(|(row, item)| Some(((*item)?, row)));
-            let rows = rows.filter(|(item, _)| world.has_facts(*item));
-            let mut first: HashMap<usize, usize> = HashMap::new();
-            let mut counts: HashMap<usize, usize> = HashMap::new();
-            for (item, row) in rows {
-                first.entry(item).or_insert(row);
-                *counts.entry(item).or_default() += 1;
-            }
+            let rows = rows.filter_map(|(row, item)| Some((row, (*item)?)));
+            let rows = rows.filter(|(_, item)| world.has_facts(*item));
+            let (first, counts) = first_rows(rows);
             collect_test_table(&shown.path, &shown.table, *key, &first, facts);
             order(shown, &first, &counts, facts);
             joined.insert(number, first);
@@ -40,17 +35,11 @@ pub(crate) fn collect(world: &World, facts: &mut Facts) {
         }
         // The table contains items of both parts, or only some test items.
         if let Some(key) = world.key_of(&shown.table) {
-            let mut first: HashMap<usize, usize> = HashMap::new();
-            let mut counts: HashMap<usize, usize> = HashMap::new();
-            for (row, item) in world.items_of(&shown.table, key) {
-                first.entry(item).or_insert(row);
-                *counts.entry(item).or_default() += 1;
-            }
+            let (first, counts) = first_rows(world.items_of(&shown.table, key));
             fields(&shown.path, &shown.table, Some(key), &first, facts);
             order(shown, &first, &counts, facts);
             for item in first.keys() {
-                let what = format!("whether {} contains the item's id", shown.path);
-                facts.add(Channel::Membership, &what, *item, "named");
+                facts.mention(&shown.path, *item);
             }
             joined.insert(number, first);
         }
@@ -62,12 +51,17 @@ pub(crate) fn collect(world: &World, facts: &mut Facts) {
     }
 }
 
-fn order(
-    shown: &PublicTableFile,
-    first: &HashMap<usize, usize>,
-    counts: &HashMap<usize, usize>,
-    facts: &mut Facts,
-) {
+/// Returns the first row of each item, and the number of its rows.
+fn first_rows(rows: impl IntoIterator<Item = (usize, usize)>) -> (RowOfItem, RowOfItem) {
+    let (mut first, mut counts) = (RowOfItem::new(), RowOfItem::new());
+    for (row, item) in rows {
+        first.entry(item).or_insert(row);
+        *counts.entry(item).or_default() += 1;
+    }
+    (first, counts)
+}
+
+fn order(shown: &PublicTableFile, first: &RowOfItem, counts: &RowOfItem, facts: &mut Facts) {
     let repeated = counts.values().any(|count| *count > 1);
     let path = &shown.path;
     for (item, row) in first {
@@ -77,12 +71,7 @@ fn order(
         // Rows may alternate between classes.
         for divisor in 2..=5 {
             let what = format!("the remainder of row numbers in {path} divided by {divisor}");
-            facts.add(
-                Channel::Order,
-                &what,
-                *item,
-                &(number % divisor).to_string(),
-            );
+            facts.number(Channel::Order, &what, *item, (number % divisor) as f64);
         }
         if let Some(count) = counts.get(item).filter(|_| repeated) {
             let what = format!("the number of rows in {path}");
@@ -91,23 +80,14 @@ fn order(
     }
 }
 
-fn collect_test_table(
-    path: &str,
-    table: &Table,
-    key: usize,
-    first: &HashMap<usize, usize>,
-    facts: &mut Facts,
-) {
+fn collect_test_table(path: &str, table: &Table, key: usize, first: &RowOfItem, facts: &mut Facts) {
     for (item, row) in first {
         let cells = table.columns.iter().filter_map(|column| column.get(*row));
         let gaps = cells.filter(|cell| is_missing(cell)).count();
         let what = format!("the number of missing cells in the rows of {path}");
         facts.number(Channel::Missing, &what, *item, gaps as f64);
     }
-    for (place, name) in table.names.iter().enumerate() {
-        let Some(column) = table.columns.get(place).filter(|_| place != key) else {
-            continue;
-        };
+    for (name, column) in table.columns_except(key) {
         let is_text = cells::is_text(column);
         let counts = counts_of_codes(column);
         let is_path = is_path(column);
@@ -147,9 +127,8 @@ fn counts_of_codes(column: &[String]) -> HashMap<&str, usize> {
 fn is_path(column: &[String]) -> bool {
     let some = column.iter().take(200);
     let paths = some.filter(|cell| {
-        cell.matches(['/', '\\']).count() >= 2
-            && !cell.contains("://")
-            && !cell.contains(char::is_whitespace)
+        let is_url = cell.contains("://");
+        cell.matches(['/', '\\']).count() >= 2 && !is_url && !cell.contains(char::is_whitespace)
     });
     let paths = paths.count();
     paths > 0 && paths * 10 >= column.len().min(200) * 9
@@ -166,20 +145,10 @@ fn directories(name: &str, path: &str, item: usize, facts: &mut Facts) {
 }
 
 /// Adds the cells of another table whose rows belong to items.
-fn fields(
-    path: &str,
-    table: &Table,
-    key: Option<usize>,
-    rows: &HashMap<usize, usize>,
-    facts: &mut Facts,
-) {
-    for (place, name) in table.names.iter().enumerate() {
-        if Some(place) == key {
-            continue;
-        }
-        let column = table.columns.get(place);
+fn fields(path: &str, table: &Table, key: Option<usize>, rows: &RowOfItem, facts: &mut Facts) {
+    for (name, column) in table.columns_except(key.unwrap_or(usize::MAX)) {
         for (item, row) in rows {
-            if let Some(cell) = column.and_then(|column| column.get(*row)) {
+            if let Some(cell) = column.get(*row) {
                 facts.add(Channel::Field, &format!("`{name}` in {path}"), *item, cell);
             }
         }
@@ -188,20 +157,16 @@ fn fields(
 
 /// Joins tables with a column that contains the cells of a joined table's column, each of them once. Returns whether a
 /// table was joined.
-fn join(
-    world: &World,
-    joined: &mut BTreeMap<usize, HashMap<usize, usize>>,
-    facts: &mut Facts,
-) -> bool {
+fn join(world: &World, joined: &mut BTreeMap<usize, RowOfItem>, facts: &mut Facts) -> bool {
     let mut keys: Vec<(usize, usize)> = Vec::new();
     for number in joined.keys() {
-        let Some(shown) = world.tables.get(*number) else {
+        let Some(shown) = world.public.tables.get(*number) else {
             continue;
         };
         keys.extend((0..shown.table.columns.len()).map(|column| (*number, column)));
     }
     let mut found = false;
-    for (number, shown) in world.tables.iter().enumerate() {
+    for (number, shown) in world.public.tables.iter().enumerate() {
         // A training table describes different items, even if it shares values with a test table.
         if joined.contains_key(&number)
             || world.is_sample(&shown.path)
@@ -209,43 +174,31 @@ fn join(
         {
             continue;
         }
-        let match_of = shown
-            .table
-            .columns
-            .iter()
-            .enumerate()
-            .find_map(|(place, column)| {
-                let rows = unique(column)?;
-                keys.iter().find_map(|(other, column)| {
-                    let cells = world.tables.get(*other)?.table.columns.get(*column)?;
-                    let own = joined.get(other)?;
-                    let mut of_item = HashMap::new();
-                    let mut different = HashSet::new();
-                    for (item, row) in own {
-                        let cell = normal(cells.get(*row)?);
-                        if let Some(there) = rows.get(cell.as_str()) {
-                            of_item.insert(*item, *there);
-                            different.insert(*there);
-                        }
-                    }
-                    let is_key = of_item.len() as f64 >= MIN_FOUND_FRACTION * own.len() as f64
-                        && different.len() * 4 >= of_item.len()
-                        && different.len() >= 20;
-                    is_key.then_some((place, of_item))
-                })
+        let mut columns = shown.table.columns.iter().enumerate();
+        let match_of = columns.find_map(|(place, column)| {
+            let rows = unique(column)?;
+            let mut keys = keys.iter();
+            let found = keys.find_map(|(other, column)| {
+                let cells = world
+                    .public
+                    .tables
+                    .get(*other)?
+                    .table
+                    .columns
+                    .get(*column)?;
+                by_cells(cells, joined.get(other)?, &rows)
             });
-        let match_of = match_of.map(|(place, rows)| (Some(place), rows));
+            Some((Some(place), found?))
+        });
         let match_of = match_of.or_else(|| {
-            let tables = joined.iter();
-            let mut tables =
-                tables.filter_map(|(other, own)| Some((world.tables.get(*other)?, own)));
-            let rows = tables.find_map(|(other, own)| by_columns(&other.table, own, &shown.table));
-            rows.map(|rows| (None, rows))
+            let rows = joined.iter().find_map(|(other, own)| {
+                by_columns(&world.public.tables.get(*other)?.table, own, &shown.table)
+            });
+            Some((None, rows?))
         });
         if let Some((place, rows)) = match_of {
             fields(&shown.path, &shown.table, place, &rows, facts);
-            let counts = HashMap::new();
-            order(shown, &rows, &counts, facts);
+            order(shown, &rows, &RowOfItem::new(), facts);
             joined.insert(number, rows);
             found = true;
         }
@@ -253,44 +206,42 @@ fn join(
     found
 }
 
+/// Returns the rows of another table by the cells of a column, if most items have a row and few items have the same.
+fn by_cells(cells: &[String], own: &RowOfItem, rows: &HashMap<String, usize>) -> Option<RowOfItem> {
+    let mut of_item = RowOfItem::new();
+    for (item, row) in own {
+        if let Some(there) = rows.get(&normal(cells.get(*row)?)) {
+            of_item.insert(*item, *there);
+        }
+    }
+    let different = of_item.values().collect::<HashSet<_>>().len();
+    let is_key = of_item.len() as f64 >= MIN_FOUND_FRACTION * own.len() as f64
+        && different * 4 >= of_item.len()
+        && different >= 20;
+    is_key.then_some(of_item)
+}
+
 /// Returns the rows of another table by the columns that both tables have, if these columns together identify a row.
-fn by_columns(
-    table: &Table,
-    own: &HashMap<usize, usize>,
-    other: &Table,
-) -> Option<HashMap<usize, usize>> {
-    let pairs: Vec<(&[String], &[String])> = table
-        .names
-        .iter()
-        .filter_map(|name| Some((table.column(name)?, other.column(name)?)))
-        .take(MAX_KEYS)
-        .collect();
-    if pairs.len() < 2 || other.rows() < 20 {
+fn by_columns(table: &Table, own: &RowOfItem, other: &Table) -> Option<RowOfItem> {
+    let names = table.names.iter();
+    let pairs = names.filter_map(|name| Some((table.column(name)?, other.column(name)?)));
+    let (here, there): (Vec<&[String]>, Vec<&[String]>) = pairs.take(MAX_KEYS).unzip();
+    if here.len() < 2 || other.rows() < 20 {
         return None;
     }
-    let joined = |side: &dyn Fn(usize) -> Vec<String>, row: usize| side(row).join("\u{1f}");
-    let there = |row: usize| -> Vec<String> {
-        pairs
-            .iter()
-            .filter_map(|(_, cells)| cells.get(row).cloned())
-            .collect()
+    let joined = |columns: &[&[String]], row: usize| {
+        let cells = columns.iter().filter_map(|cells| cells.get(row));
+        cells.map(String::as_str).collect::<Vec<_>>().join("\u{1f}")
     };
-    let here = |row: usize| -> Vec<String> {
-        pairs
-            .iter()
-            .filter_map(|(cells, _)| cells.get(row).cloned())
-            .collect()
-    };
-    let rows: HashMap<String, usize> = (0..other.rows())
-        .map(|row| (joined(&there, row), row))
-        .collect();
+    let rows = (0..other.rows()).map(|row| (joined(&there, row), row));
+    let rows: HashMap<String, usize> = rows.collect();
     if rows.len() * 10 < other.rows() * 9 {
         return None;
     }
     let found = own
         .iter()
         .filter_map(|(item, row)| Some((*item, *rows.get(&joined(&here, *row))?)));
-    let found: HashMap<usize, usize> = found.collect();
+    let found: RowOfItem = found.collect();
     (found.len() >= 20 && found.len() as f64 >= MIN_FOUND_FRACTION * own.len() as f64)
         .then_some(found)
 }

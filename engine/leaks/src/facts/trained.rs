@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use super::files::kind;
 use super::{Channel, metadata};
+use crate::detectors::stem;
 
 /// Maximum number of files.
 const MAX_FILES: usize = 60_000;
@@ -26,8 +27,7 @@ pub(crate) struct Trained {
 impl Trained {
     /// Adds a training file. `head` is its beginning.
     pub(crate) fn add(&mut self, path: &str, head: &[u8], time: Option<f64>) {
-        let name = path.rsplit('/').next().unwrap_or(path);
-        let stem = name.split('.').next().unwrap_or(name);
+        let stem = stem(path);
         let Ok(number) = u32::try_from(self.stems.len()) else {
             return;
         };
@@ -35,20 +35,16 @@ impl Trained {
             return;
         }
         let kind = kind(path, stem);
-        let mut found: Vec<(Channel, String, String)> = metadata::read(head)
-            .into_iter()
+        let metadata = metadata::read(head).into_iter();
+        let mut found: Vec<(Channel, String, String)> = metadata
             .map(|(name, value)| (Channel::Metadata, format!("{name} of `{kind}`"), value))
             .collect();
         if let Some(time) = time {
-            found.push((
-                Channel::Time,
-                format!("the time of `{kind}`"),
-                time.to_string(),
-            ));
+            let what = format!("the time of `{kind}`");
+            found.push((Channel::Time, what, time.to_string()));
         }
-        let directories = path
-            .rsplit_once('/')
-            .map_or("", |(directories, _)| directories);
+        let parts = path.rsplit_once('/');
+        let directories = parts.map_or("", |(directories, _)| directories);
         for (depth, directory) in directories.split('/').enumerate() {
             let what = format!("directory {} of the paths of `{kind}`", depth + 1);
             found.push((Channel::Name, what, directory.to_owned()));

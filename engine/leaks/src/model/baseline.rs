@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::trees::{BINS, Feature, fit_and_predict};
 use super::{FOLDS, Prediction, Targets, by_value, fold, value_from_train};
-use crate::statistics::Random;
+use crate::statistics::{Random, edges, finite};
 use crate::table::is_missing;
 
 /// Maximum number of features of a model. If there are more, an even selection is used.
@@ -28,61 +28,46 @@ pub(crate) struct Intended<'a> {
     pub train: Vec<Option<&'a str>>,
 }
 
-/// A prediction of the answers from the intended features.
-#[derive(Debug)]
-pub(crate) struct Baseline {
-    pub prediction: Option<Prediction>,
-}
-
-impl Baseline {
-    /// Trains models on the training items, whose targets are `train`, and on the test items of other folds.
-    pub(crate) fn new(
-        intended: &[Intended<'_>],
-        targets: &Targets,
-        train: &[Vec<f64>],
-    ) -> Baseline {
-        let step = train.len().div_ceil(MAX_TRAIN).max(1);
-        let chosen: Vec<usize> = (0..train.len()).step_by(step).collect();
-        let tests = targets.test.len();
-        let mut features: Vec<Feature> = Vec::new();
-        let every = intended.len().div_ceil(MAX_FEATURES).max(1);
-        for one in intended.iter().step_by(every) {
-            let pick = |at: &usize| one.train.get(*at).copied().flatten();
-            let learnt: Vec<Option<&str>> = chosen.iter().map(pick).collect();
-            features.extend(column_features(one, &learnt, targets, train));
-        }
-        if features.is_empty() {
-            return Baseline { prediction: None };
-        }
-        let mut rows = vec![vec![0.0; targets.width]; tests];
-        let all: Vec<&Vec<f64>> = targets
-            .test
-            .iter()
-            .chain(chosen.iter().filter_map(|at| train.get(*at)))
-            .collect();
-        let trained: Vec<usize> = (tests..all.len()).collect();
-        for column in 0..targets.width {
-            let truth: Vec<f64> = all
-                .iter()
-                .map(|row| row.get(column).copied().unwrap_or(0.0))
-                .collect();
-            for number in 0..FOLDS {
-                let (wanted, known): (Vec<usize>, Vec<usize>) =
-                    (0..tests).partition(|item| fold(*item) == number);
-                let known: Vec<usize> = known.into_iter().chain(trained.iter().copied()).collect();
-                let predicted = fit_and_predict(&features, &truth, &known, &wanted);
-                for (item, predicted) in wanted.iter().zip(predicted) {
-                    if let Some(cell) = rows.get_mut(*item).and_then(|row| row.get_mut(column)) {
-                        *cell = predicted;
-                    }
+/// Predicts the answers from the intended features. Trains models on the training items, whose targets are `train`, and
+/// on the test items of other folds. Returns `None` if there are no features.
+pub(crate) fn predict_from_intended(
+    intended: &[Intended<'_>],
+    targets: &Targets,
+    train: &[Vec<f64>],
+) -> Option<Prediction> {
+    let step = train.len().div_ceil(MAX_TRAIN).max(1);
+    let chosen: Vec<usize> = (0..train.len()).step_by(step).collect();
+    let tests = targets.test.len();
+    let mut features: Vec<Feature> = Vec::new();
+    let every = intended.len().div_ceil(MAX_FEATURES).max(1);
+    for one in intended.iter().step_by(every) {
+        let pick = |at: &usize| one.train.get(*at).copied().flatten();
+        let learnt: Vec<Option<&str>> = chosen.iter().map(pick).collect();
+        features.extend(column_features(one, &learnt, targets, train));
+    }
+    if features.is_empty() {
+        return None;
+    }
+    let mut rows = vec![vec![0.0; targets.width]; tests];
+    let learnt = chosen.iter().filter_map(|at| train.get(*at));
+    let all: Vec<&Vec<f64>> = targets.test.iter().chain(learnt).collect();
+    let trained: Vec<usize> = (tests..all.len()).collect();
+    for column in 0..targets.width {
+        let cell = |row: &&Vec<f64>| row.get(column).copied().unwrap_or(0.0);
+        let truth: Vec<f64> = all.iter().map(cell).collect();
+        for number in 0..FOLDS {
+            let (wanted, known): (Vec<usize>, Vec<usize>) =
+                (0..tests).partition(|item| fold(*item) == number);
+            let known: Vec<usize> = known.into_iter().chain(trained.iter().copied()).collect();
+            let predicted = fit_and_predict(&features, &truth, &known, &wanted);
+            for (item, predicted) in wanted.iter().zip(predicted) {
+                if let Some(cell) = rows.get_mut(*item).and_then(|row| row.get_mut(column)) {
+                    *cell = predicted;
                 }
             }
         }
-        let rows = rows.into_iter().map(Some).collect();
-        Baseline {
-            prediction: Some(Prediction { rows }),
-        }
     }
+    Some(rows.into_iter().map(Some).collect())
 }
 
 /// Returns the features of a column: its numbers, the mean answers of its categories, and the lengths and words of its
@@ -116,17 +101,13 @@ fn column_features(
     let different: HashSet<&str> = all().flatten().take(20_000).collect();
     let mut features = Vec::new();
     if different.len() <= MAX_CATEGORIES && different.len() * 8 <= present {
-        let codes: HashMap<&str, f64> = {
+        if different.len() <= BINS {
             let mut sorted: Vec<&str> = different.iter().copied().collect();
             sorted.sort_unstable();
-            sorted
-                .into_iter()
-                .zip(0_u32..)
-                .map(|(value, code)| (value, f64::from(code)))
-                .collect()
-        };
-        let code = |cell: Option<&str>| cell.and_then(|cell| codes.get(cell).copied());
-        if different.len() <= BINS {
+            let code = |cell: Option<&str>| match sorted.binary_search(&cell?) {
+                Ok(code) => Some(code as f64),
+                Err(_) => None,
+            };
             let codes: Vec<f64> = all().map(|cell| code(cell).unwrap_or(f64::NAN)).collect();
             features.push(binned(&codes));
         }
@@ -164,21 +145,23 @@ fn test_group_features(
         return Vec::new();
     }
     let cells: Vec<Option<&str>> = test.iter().map(Option::as_deref).collect();
-    let predicted = by_value(&cells, &targets.test);
+    let mut predicted = by_value(&cells, &targets.test);
+    predicted.extend(std::iter::repeat_n(None, learnt));
+    features_of(&predicted, targets.width)
+}
+
+/// Returns a feature for each column of a prediction.
+fn features_of(predicted: &Prediction, width: usize) -> Vec<Feature> {
     let column = |column: usize| {
         let cell = |row: &Option<Vec<f64>>| row.as_ref().and_then(|row| row.get(column).copied());
-        let of_test = predicted
-            .rows
-            .iter()
-            .map(|row| cell(row).unwrap_or(f64::NAN));
-        let all = of_test.chain(std::iter::repeat_n(f64::NAN, learnt));
-        binned(&all.collect::<Vec<f64>>())
+        let cells = predicted.iter().map(|row| cell(row).unwrap_or(f64::NAN));
+        binned(&cells.collect::<Vec<f64>>())
     };
-    (0..targets.width).map(column).collect()
+    (0..width).map(column).collect()
 }
 
 /// Returns whether a word has letters of two alphabets. This is a property of its spelling, not of its meaning.
-fn is_mixed(word: &str) -> bool {
+pub(crate) fn is_mixed(word: &str) -> bool {
     let other = |c: char| matches!(u32::from(c), 0x0370..=0x052f);
     word.chars().any(|c| c.is_ascii_alphabetic()) && word.chars().any(other)
 }
@@ -190,26 +173,13 @@ fn meanings(
     targets: &Targets,
     train: &[Vec<f64>],
 ) -> Vec<Feature> {
-    let known: Vec<(&str, &Vec<f64>)> = trained
-        .iter()
-        .zip(train)
-        .filter_map(|(cell, target)| Some(((*cell)?, target)))
-        .collect();
-    if known.len() < 50 {
+    let known = trained.iter().zip(train);
+    let known = known.filter_map(|(cell, target)| Some(((*cell)?, target.clone())));
+    let (values, rows): (Vec<&str>, Vec<Vec<f64>>) = known.unzip();
+    if values.len() < 50 {
         return Vec::new();
     }
-    let values: Vec<&str> = known.iter().map(|(value, _)| *value).collect();
-    let rows: Vec<Vec<f64>> = known.iter().map(|(_, target)| (*target).clone()).collect();
-    let predicted = value_from_train(cells, &values, &rows);
-    let column = |column: usize| {
-        let cell = |row: &Option<Vec<f64>>| row.as_ref().and_then(|row| row.get(column).copied());
-        let column = predicted
-            .rows
-            .iter()
-            .map(|row| cell(row).unwrap_or(f64::NAN));
-        binned(&column.collect::<Vec<f64>>())
-    };
-    (0..targets.width).map(column).collect()
+    features_of(&value_from_train(cells, &values, &rows), targets.width)
 }
 
 /// Returns features of the words of texts: the counts of frequent words, and random sums of the counts of other words.
@@ -234,17 +204,14 @@ fn words(texts: &[Option<&str>]) -> Vec<Feature> {
     let mut random = Random::new(0x0dd5);
     let place: HashMap<String, usize> = frequent
         .into_iter()
-        .enumerate()
-        .map(|(number, (word, _))| (word, number))
+        .map(|(word, _)| word)
+        .zip(0..)
         .collect();
     // The most frequent words are single features. The other ones are summed.
     let (single, sums) = (40, 8);
+    let mut sign = |_| if random.below(2) == 0 { 1.0 } else { -1.0 };
     let signs: Vec<Vec<f64>> = (0..place.len())
-        .map(|_| {
-            (0..sums)
-                .map(|_| if random.below(2) == 0 { 1.0 } else { -1.0 })
-                .collect()
-        })
+        .map(|_| (0..sums).map(&mut sign).collect())
         .collect();
     let mut columns = vec![vec![0.0; texts.len()]; single.min(place.len()) + sums];
     for (item, text) in texts.iter().enumerate() {
@@ -253,10 +220,8 @@ fn words(texts: &[Option<&str>]) -> Vec<Feature> {
                 continue;
             };
             let mut bump = |column: usize, by: f64| {
-                if let Some(cell) = columns
-                    .get_mut(column)
-                    .and_then(|cells| cells.get_mut(item))
-                {
+                let cells = columns.get_mut(column);
+                if let Some(cell) = cells.and_then(|cells| cells.get_mut(item)) {
                     *cell += by;
                 }
             };
@@ -291,14 +256,11 @@ pub(crate) fn number(cell: &str) -> Option<f64> {
                 return None;
             }
             let groups: Vec<&str> = digits.split(',').collect();
-            let is_grouped = groups.len() > 1
-                && groups
-                    .first()
-                    .is_some_and(|first| (1..=4).contains(&first.len()))
-                && groups
-                    .iter()
-                    .skip(1)
-                    .all(|group| group.split('.').next().is_some_and(|one| one.len() == 3));
+            let is_of_three =
+                |group: &&str| group.split('.').next().is_some_and(|one| one.len() == 3);
+            let is_grouped = groups.split_first().is_some_and(|(first, rest)| {
+                !rest.is_empty() && (1..=4).contains(&first.len()) && rest.iter().all(is_of_three)
+            });
             match (is_grouped, groups.len()) {
                 (true, _) => parse(&groups.concat()),
                 (false, 2) if !digits.contains('.') => parse(&groups.join(".")),
@@ -310,15 +272,9 @@ pub(crate) fn number(cell: &str) -> Option<f64> {
 
 /// Returns the bin of each value. A missing value is in the middle bin, so that being missing has no effect.
 fn binned(values: &[f64]) -> Feature {
-    let mut sorted: Vec<f64> = values
-        .iter()
-        .copied()
-        .filter(|one| one.is_finite())
-        .collect();
+    let mut sorted = finite(values);
     sorted.sort_by(f64::total_cmp);
-    let mut edges: Vec<f64> = (1..BINS)
-        .filter_map(|bin| sorted.get(bin * sorted.len() / BINS).copied())
-        .collect();
+    let mut edges = edges(&sorted, BINS);
     edges.dedup();
     let bin = |value: f64| u8::try_from(edges.partition_point(|edge| *edge <= value)).unwrap_or(0);
     let middle = sorted.get(sorted.len() / 2).map_or(0, |value| bin(*value));

@@ -1,6 +1,7 @@
 //! Measures how much a fact improves on the baseline.
 
 use super::{FOLDS, Prediction, Targets, fold};
+use crate::statistics::{mean, normal_tail};
 
 /// The gain of a fact.
 #[derive(Debug, Clone, Copy)]
@@ -22,14 +23,17 @@ pub(crate) fn gain(targets: &Targets, baseline: Option<&Prediction>, fact: &Pred
     let mut differences = vec![0.0; count];
     let (mut total, mut left, mut left_alone, mut left_both) = (0.0, 0.0, 0.0, 0.0);
     for column in 0..targets.width {
-        let truth: Vec<f64> = targets.test.iter().map(|row| cell(row, column)).collect();
+        let truth: Vec<f64> = targets
+            .test
+            .iter()
+            .map(|row| value_of(row, column))
+            .collect();
         let features_of = |prediction: &Prediction| -> Vec<[f64; 2]> {
-            let rows = prediction.rows.iter();
-            rows.map(|row| match row {
-                Some(row) => [cell(row, column), 0.0],
+            let features = |row: &Option<Vec<f64>>| match row {
+                Some(row) => [value_of(row, column), 0.0],
                 None => [0.0, 1.0],
-            })
-            .collect()
+            };
+            prediction.iter().map(features).collect()
         };
         let fact = features_of(fact);
         let base: Vec<f64> = match baseline {
@@ -73,12 +77,9 @@ pub(crate) fn gain(targets: &Targets, baseline: Option<&Prediction>, fact: &Pred
     }
 }
 
-fn cell(row: &[f64], column: usize) -> f64 {
-    row.get(column).copied().unwrap_or(0.0)
-}
-
-fn value_of(values: &[f64], item: usize) -> f64 {
-    values.get(item).copied().unwrap_or(0.0)
+/// Returns the value at this index, or 0.
+fn value_of(values: &[f64], place: usize) -> f64 {
+    values.get(place).copied().unwrap_or(0.0)
 }
 
 /// Returns the errors of a least-squares fit. The error of an item is that of the fit on the other folds.
@@ -147,54 +148,44 @@ pub(crate) fn least_squares(rows: &[(Vec<f64>, f64)]) -> Vec<f64> {
 fn solved(mut system: Vec<Vec<f64>>) -> Vec<f64> {
     let width = system.len();
     for column in 0..width {
-        let size = |line: &Vec<f64>| line.get(column).copied().unwrap_or(0.0).abs();
+        let size = |line: &Vec<f64>| value_of(line, column).abs();
         let pivot = (column..width).max_by(|one, other| {
             let [one, other] = [one, other].map(|at| system.get(*at).map_or(0.0, size));
             one.total_cmp(&other)
         });
         system.swap(column, pivot.unwrap_or(column));
         let own = system.get(column).cloned().unwrap_or_default();
-        let divisor = own.get(column).copied().unwrap_or(0.0);
+        let divisor = value_of(&own, column);
         if divisor.abs() < 1e-12 {
             continue;
         }
         for (number, line) in system.iter_mut().enumerate() {
             if number != column {
-                let factor = line.get(column).copied().unwrap_or(0.0) / divisor;
+                let factor = value_of(line, column) / divisor;
                 for (cell, own) in line.iter_mut().zip(&own) {
                     *cell -= factor * own;
                 }
             }
         }
     }
-    (0..width)
-        .map(|number| {
-            let line = system.get(number);
-            let diagonal = line
-                .and_then(|line| line.get(number))
-                .copied()
-                .unwrap_or(0.0);
-            let value = line.and_then(|line| line.last()).copied().unwrap_or(0.0);
-            if diagonal.abs() < 1e-12 {
-                0.0
-            } else {
-                value / diagonal
-            }
-        })
-        .collect()
+    let weight = |(number, line): (usize, &Vec<f64>)| match value_of(line, number) {
+        diagonal if diagonal.abs() < 1e-12 => 0.0,
+        diagonal => value_of(line, width) / diagonal,
+    };
+    system.iter().enumerate().map(weight).collect()
 }
 
 /// Returns the probability of a mean at least as large as that of these differences, if the true mean is 0.
 fn one_sided(differences: &[f64]) -> f64 {
     let count = differences.len() as f64;
-    let mean = differences.iter().sum::<f64>() / count.max(1.0);
+    let mean = mean(differences);
     let squares = differences
         .iter()
         .map(|one| (one - mean).powi(2))
         .sum::<f64>();
     let deviation = (squares / (count - 1.0).max(1.0)).sqrt() / count.sqrt();
     match deviation > 0.0 {
-        true => crate::statistics::normal_tail(mean / deviation),
+        true => normal_tail(mean / deviation),
         false => 1.0,
     }
 }
@@ -218,9 +209,8 @@ mod tests {
         let truth: Vec<f64> = honest.iter().zip(&hidden).map(|(a, b)| a + b).collect();
         let label = crate::world::Label::of_numbers("y", &truth);
         let targets = Targets::new(&label).unwrap();
-        let prediction = |values: &[f64]| Prediction {
-            rows: values.iter().map(|one| Some(vec![*one])).collect(),
-        };
+        let prediction =
+            |values: &[f64]| -> Prediction { values.iter().map(|one| Some(vec![*one])).collect() };
         let base = prediction(&honest);
         let again = gain(&targets, Some(&base), &prediction(&honest));
         assert!(

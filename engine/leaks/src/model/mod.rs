@@ -10,7 +10,7 @@ mod single;
 mod targets;
 mod trees;
 
-pub(crate) use baseline::{Baseline, Intended, number};
+pub(crate) use baseline::{Intended, is_mixed, number, predict_from_intended};
 pub(crate) use gain::{Gain, gain, least_squares};
 pub(crate) use single::{
     by_nearest, by_nearest_of_others, by_value, nearest_from_train, value_from_train,
@@ -27,7 +27,4 @@ pub(crate) fn fold(item: usize) -> usize {
 }
 
 /// Predicted targets by item. `None` if the model has no basis for a prediction.
-#[derive(Debug, Clone)]
-pub(crate) struct Prediction {
-    pub rows: Vec<Option<Vec<f64>>>,
-}
+pub(crate) type Prediction = Vec<Option<Vec<f64>>>;

@@ -23,7 +23,7 @@ pub(crate) fn by_value(values: &[Option<&str>], targets: &[Vec<f64>]) -> Predict
         }
     }
     let mean = mean(targets, width);
-    let rows = values.iter().enumerate().map(|(item, value)| {
+    let predict = |(item, value): (usize, &Option<&str>)| {
         let folds = sums.get((*value)?)?;
         let (mut sum, mut count) = (mean.clone(), 1.0);
         for (number, (part, size)) in folds.iter().enumerate() {
@@ -33,10 +33,8 @@ pub(crate) fn by_value(values: &[Option<&str>], targets: &[Vec<f64>]) -> Predict
             }
         }
         (count > 1.0).then(|| sum.iter().map(|one| one / count).collect())
-    });
-    Prediction {
-        rows: rows.collect(),
-    }
+    };
+    values.iter().enumerate().map(predict).collect()
 }
 
 /// Returns, for each test item, the mean target of the training items with the same value. The overall mean is treated as
@@ -54,19 +52,14 @@ pub(crate) fn value_from_train(
         *count += 1;
     }
     let mean = mean(targets, width);
-    let rows = values.iter().map(|value| {
+    let predict = |value: &Option<&str>| {
         let (sum, count) = sums.get((*value)?)?;
         let total = *count as f64 + 0.5;
         let cells = sum.iter().zip(&mean);
-        Some(
-            cells
-                .map(|(one, mean)| (one + 0.5 * mean) / total)
-                .collect(),
-        )
-    });
-    Prediction {
-        rows: rows.collect(),
-    }
+        let cells = cells.map(|(one, mean)| (one + 0.5 * mean) / total);
+        Some(cells.collect())
+    };
+    values.iter().map(predict).collect()
 }
 
 /// Returns, for each item, the mean target of the items with the nearest numbers.
@@ -98,7 +91,7 @@ pub(crate) fn by_nearest_of_others(
             *row = average(near.filter_map(|at| targets.get(*at)));
         }
     }
-    Prediction { rows }
+    rows
 }
 
 /// Returns, for each test item, the mean target of the nearest training item below and above it.
@@ -110,7 +103,7 @@ pub(crate) fn nearest_from_train(
     let mut known: Vec<(f64, &Vec<f64>)> = train.iter().copied().zip(targets).collect();
     known.retain(|(number, _)| number.is_finite());
     known.sort_by(|one, other| one.0.total_cmp(&other.0));
-    let rows = numbers.iter().map(|number| {
+    let predict = |number: &f64| {
         if !number.is_finite() {
             return None;
         }
@@ -118,10 +111,8 @@ pub(crate) fn nearest_from_train(
         let from = place.saturating_sub(NEIGHBOURS / 2);
         let near = known.get(from..(place + NEIGHBOURS / 2).min(known.len()))?;
         average(near.iter().map(|(_, target)| *target))
-    });
-    Prediction {
-        rows: rows.collect(),
-    }
+    };
+    numbers.iter().map(predict).collect()
 }
 
 fn add(sum: &mut [f64], part: &[f64]) {
@@ -154,18 +145,18 @@ mod tests {
         let parity: Vec<String> = (0..100).map(|n| (n % 2).to_string()).collect();
         let values: Vec<Option<&str>> = parity.iter().map(|one| Some(one.as_str())).collect();
         let prediction = by_value(&values, &targets);
-        for (row, target) in prediction.rows.iter().zip(&targets) {
+        for (row, target) in prediction.iter().zip(&targets) {
             assert!((row.as_ref().unwrap()[0] - target[0]).abs() < 0.1);
         }
         // A unique value does not predict its own answer.
         let names: Vec<String> = (0..100).map(|n| n.to_string()).collect();
         let values: Vec<Option<&str>> = names.iter().map(|one| Some(one.as_str())).collect();
-        assert!(by_value(&values, &targets).rows.iter().all(Option::is_none));
+        assert!(by_value(&values, &targets).iter().all(Option::is_none));
         let numbers: Vec<f64> = (0..100)
             .map(|n| f64::from(n % 2) * 1000.0 + f64::from(n))
             .collect();
         let near = by_nearest(&numbers, &targets);
-        let right = near.rows.iter().zip(&targets);
+        let right = near.iter().zip(&targets);
         let right =
             right.filter(|(row, target)| (row.as_ref().unwrap()[0] - target[0]).abs() < 0.4);
         assert!(right.count() > 95);

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::statistics::{counts, ranks};
+use crate::statistics::{counts, finite, ranks};
 use crate::world::Label;
 
 /// Maximum number of classes with a column. Rarer classes have 0 in all columns.
@@ -42,18 +42,13 @@ impl Targets {
             return Some(targets);
         }
         let numbers = label.numbers.as_ref()?;
-        let mut sorted: Vec<f64> = numbers
-            .iter()
-            .copied()
-            .filter(|one| one.is_finite())
-            .collect();
+        let mut sorted = finite(numbers);
         sorted.sort_by(f64::total_cmp);
         if sorted.first() == sorted.last() {
             return None;
         }
-        let scores = ranks(numbers)
-            .into_iter()
-            .map(|rank| vec![score(rank, numbers.len())]);
+        let scores = ranks(numbers).into_iter();
+        let scores = scores.map(|rank| vec![score(rank, numbers.len())]);
         Some(Targets {
             width: 1,
             test: scores.collect(),
@@ -68,19 +63,15 @@ impl Targets {
         if let Some(classes) = &self.classes {
             let places: HashMap<&String, usize> = classes.iter().zip(0..).collect();
             let mut known = 0_usize;
-            let rows: Vec<Vec<f64>> = answers
-                .iter()
-                .map(|answer| {
-                    let mut row = vec![0.0; classes.len()];
-                    if let Some(place) = places.get(answer)
-                        && let Some(cell) = row.get_mut(*place)
-                    {
-                        *cell = 1.0;
-                        known += 1;
-                    }
-                    row
-                })
-                .collect();
+            let encode = |answer: &String| {
+                let mut row = vec![0.0; classes.len()];
+                if let Some(cell) = places.get(answer).and_then(|place| row.get_mut(*place)) {
+                    *cell = 1.0;
+                    known += 1;
+                }
+                row
+            };
+            let rows: Vec<Vec<f64>> = answers.iter().map(encode).collect();
             return (known > 0).then_some(rows);
         }
         let place = |answer: &String| {

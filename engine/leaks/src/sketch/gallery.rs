@@ -5,10 +5,9 @@
 //! range of accepted hashes is halved, and sketches outside the range are dropped. So the sample is evenly distributed
 //! over the paths, and the number of decoded files grows only with the logarithm of the number of files.
 
-use std::hash::{DefaultHasher, Hash, Hasher};
-
 use super::prints::Print;
 use super::{Medium, Sketch};
+use crate::statistics::hash_of;
 
 /// Maximum length of a file that is sketched, in bytes.
 const MAX_FILE_BYTES: u64 = 64 << 20;
@@ -76,7 +75,9 @@ impl Wing {
 
     /// Returns whether the file may be sketched, so that it must be read entirely.
     pub(crate) fn wants(&self, path: &str, bytes: u64) -> bool {
-        Medium::from_path(path).is_some() && bytes <= MAX_FILE_BYTES && hash(path) <= self.max_hash
+        Medium::from_path(path).is_some()
+            && bytes <= MAX_FILE_BYTES
+            && hash_of(path) <= self.max_hash
     }
 
     pub(crate) fn add(&mut self, path: &str, content: (u64, u32), file: &[u8]) {
@@ -91,7 +92,7 @@ impl Wing {
                 content,
                 sketch,
                 prints,
-                hash: hash(path),
+                hash: hash_of(path),
             });
         }
         if self.spent > self.budget || self.files.len() > self.room {
@@ -111,13 +112,6 @@ impl Wing {
     pub(crate) fn is_sample(&self) -> bool {
         self.max_hash < u64::MAX
     }
-}
-
-/// Returns a hash of the path that is equal on every machine.
-fn hash(path: &str) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    path.hash(&mut hasher);
-    hasher.finish()
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ mod prints;
 mod sound;
 
 pub(crate) use gallery::{Gallery, Sketched};
+pub(crate) use picture::decode as decode_picture;
 
 use prints::Print;
 
@@ -77,8 +78,8 @@ impl Sketch {
 
     /// Returns the sketches of the same picture if it is rotated, mirrored or inverted.
     pub(crate) fn variants(&self) -> Vec<(&'static str, Sketch)> {
-        picture::variants(&self.0)
-            .into_iter()
+        let variants = picture::variants(&self.0).into_iter();
+        variants
             .map(|(name, values)| (name, Sketch(values)))
             .collect()
     }

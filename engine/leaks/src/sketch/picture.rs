@@ -15,7 +15,8 @@ const MAX_PIXELS: u64 = 50_000_000;
 /// are treated as empty.
 const MIN_DEVIATION: f64 = 6.0;
 
-pub(super) fn decode(file: &[u8]) -> Option<Pixels> {
+/// Decodes a picture that is not too large.
+pub(crate) fn decode(file: &[u8]) -> Option<Pixels> {
     let limits = DecodingLimits {
         pixels: MAX_PIXELS,
         ..DecodingLimits::default()
@@ -123,16 +124,12 @@ pub(super) fn variants(values: &[i16]) -> Vec<(&'static str, Box<[i16]>)> {
                             column
                         };
                         let down = if number & 2 == 2 { side - 1 - row } else { row };
-                        let (row, column) = if number & 4 == 4 {
-                            (across, down)
-                        } else {
-                            (down, across)
+                        let (row, column) = match number & 4 {
+                            4 => (across, down),
+                            _ => (down, across),
                         };
-                        let value = values
-                            .get(begin + row * side + column)
-                            .copied()
-                            .unwrap_or(0);
-                        rotated.push(sign * value);
+                        let value = values.get(begin + row * side + column);
+                        rotated.push(sign * value.copied().unwrap_or(0));
                     }
                 }
             }

@@ -45,14 +45,14 @@ pub(crate) struct Print {
 struct Smallest(BTreeMap<u32, (u32, u16)>);
 
 impl Smallest {
+    /// Returns whether there is room for this hash.
+    fn wants(&self, hash: u32) -> bool {
+        let last = self.0.last_key_value();
+        self.0.len() < MAX_PRINTS || last.is_none_or(|(last, _)| hash < *last)
+    }
+
     fn add(&mut self, hash: u32, place: (u32, u16)) {
-        let is_full = self.0.len() >= MAX_PRINTS;
-        if is_full
-            && self
-                .0
-                .last_key_value()
-                .is_some_and(|(last, _)| hash >= *last)
-        {
+        if !self.wants(hash) {
             return;
         }
         self.0.entry(hash).or_insert(place);
@@ -165,22 +165,13 @@ pub(super) fn of_samples(samples: impl Iterator<Item = i64>) -> Box<[Print]> {
                 .wrapping_add(sample.cast_unsigned())
         });
         let hash = mixed(hash);
-        let is_full = smallest.0.len() >= MAX_PRINTS;
-        if is_full
-            && smallest
-                .0
-                .last_key_value()
-                .is_some_and(|(last, _)| hash >= *last)
-        {
+        if !smallest.wants(hash) {
             continue;
         }
         let mut sorted = last;
         sorted.sort_unstable();
-        let different = 1 + sorted
-            .windows(2)
-            .filter(|two| two.first() != two.last())
-            .count();
-        if different >= MIN_SAMPLES {
+        let equal = sorted.chunk_by(|one, other| one == other);
+        if equal.count() >= MIN_SAMPLES {
             smallest.add(hash, (u32::try_from(number).unwrap_or(u32::MAX), 0));
         }
     }

@@ -3,6 +3,7 @@
 
 use serde_json::Value;
 
+use crate::facts::documents::plain;
 use crate::facts::parts::{Parts, first, parts};
 use crate::table::Table;
 
@@ -49,16 +50,14 @@ fn walk(text: &str, path: &str, items: usize, depth: usize, lists: &mut Lists) {
             }
         }
         Parts::List(values) if values.len() >= MIN_ROWS => {
-            let is_objects = values
-                .iter()
-                .all(|value| value.trim_start().starts_with('{'));
-            if is_objects {
+            let is_object = |value: &&str| value.trim_start().starts_with('{');
+            if values.iter().all(is_object) {
+                let table = table(&values);
                 lists
                     .tables
-                    .extend(table(&values).map(|one| (path.to_owned(), one)));
+                    .extend(table.map(|table| (path.to_owned(), table)));
             } else if values.len() == items {
-                let cells = values.iter().map(|value| cell(value));
-                let cells: Option<Vec<String>> = cells.collect();
+                let cells: Option<Vec<String>> = values.iter().map(|value| cell(value)).collect();
                 lists
                     .vectors
                     .extend(cells.map(|cells| (path.to_owned(), cells)));
@@ -71,11 +70,8 @@ fn walk(text: &str, path: &str, items: usize, depth: usize, lists: &mut Lists) {
 /// Returns a text, a number or a boolean as a cell. `None` for lists and objects.
 fn cell(text: &str) -> Option<String> {
     match serde_json::from_str(text).ok()? {
-        Value::String(text) => Some(text),
-        Value::Number(number) => Some(number.to_string()),
-        Value::Bool(value) => Some(value.to_string()),
         Value::Null => Some(String::new()),
-        _ => None,
+        value => plain(&value),
     }
 }
 
@@ -87,12 +83,7 @@ fn table(objects: &[&str]) -> Option<Table> {
             return None;
         };
         for (name, value) in members {
-            let value = match value {
-                Value::String(text) => text,
-                Value::Number(number) => number.to_string(),
-                Value::Bool(value) => value.to_string(),
-                _ => continue,
-            };
+            let Some(value) = plain(&value) else { continue };
             let place = names.iter().position(|own| *own == name);
             let place = place.unwrap_or_else(|| {
                 names.push(name);

@@ -13,10 +13,9 @@ use prep_contents::{ContentsError, DecodingLimits, Format, Resources, entries};
 use tempfile::TempPath;
 use thiserror::Error;
 
-use crate::facts::trained::Trained;
 use crate::facts::{Channel, Facts, aligned, cells, documents, lines, markup};
-use crate::sketch::Gallery;
 use crate::table::{Table, numbers};
+use public::PublicContent;
 use reading::{Keep, see};
 
 pub(crate) use reading::PublicFile;
@@ -50,15 +49,6 @@ pub struct LeakInput {
     /// Memory for tables and texts, in bytes. Only an even sample of rows is read from larger tables, and larger texts
     /// are skipped.
     pub memory: u64,
-}
-
-impl LeakInput {
-    fn resources(&self) -> Resources<'_> {
-        Resources {
-            limits: self.limits,
-            temp: &self.temp,
-        }
-    }
 }
 
 /// An error that prevents a search.
@@ -149,22 +139,8 @@ pub(crate) struct World {
     pub labels: Vec<Label>,
     pub sample: Table,
     pub sample_path: String,
-    pub tables: Vec<PublicTableFile>,
-    /// Public arrays.
-    pub arrays: Vec<PublicArray>,
-    /// Lists in documents and MATLAB files with one value per test item: a description of their position, and their
-    /// values.
-    pub vectors: Vec<(String, Vec<String>)>,
-    /// Other texts, as path and content.
-    pub texts: Vec<(String, String)>,
-    pub files: Vec<PublicFile>,
+    pub public: PublicContent,
     pub bundle: Vec<PublicFile>,
-    /// Files that were not read entirely, with the reason.
-    pub unread: Vec<String>,
-    /// Times and metadata of training files.
-    pub trained: Trained,
-    /// Sketches of pictures, sounds and series.
-    pub gallery: Gallery,
     /// The test items whose facts are collected: all of them, or an even sample.
     pub chosen: Vec<usize>,
     is_chosen: Vec<bool>,
@@ -175,13 +151,9 @@ pub(crate) struct World {
     /// Whether each id has a digit, so that most words name nothing.
     has_digits: bool,
     /// Whether ids are small numbers, which other columns may contain by chance.
-    has_plain_ids: bool,
+    pub has_plain_ids: bool,
     /// Length of the shortest id, in bytes.
     shortest: usize,
-    /// Facts from items' own files.
-    pub facts: Facts,
-    /// Series in files of test and training items.
-    pub series: Vec<Series>,
 }
 
 impl World {
@@ -195,15 +167,13 @@ impl World {
         let keys = answers.columns.get(key).ok_or_else(no_ids)?;
         let mut ids: Vec<String> = Vec::new();
         let mut item_of = HashMap::new();
-        let rows: Vec<usize> = keys
-            .iter()
-            .map(|id| {
-                *item_of.entry(id.clone()).or_insert_with(|| {
-                    ids.push(id.clone());
-                    ids.len() - 1
-                })
+        let item = |id: &String| {
+            *item_of.entry(id.clone()).or_insert_with(|| {
+                ids.push(id.clone());
+                ids.len() - 1
             })
-            .collect();
+        };
+        let rows: Vec<usize> = keys.iter().map(item).collect();
         let step = ids.len().div_ceil(MAX_CHOSEN).max(1);
         let chosen: Vec<usize> = (0..ids.len()).step_by(step).collect();
         let mut is_chosen = vec![false; ids.len()];
@@ -217,21 +187,19 @@ impl World {
         // With millions of rows, the answers need as much memory as everything else.
         drop((answers, rows));
         if sample.is_sample() {
-            let wanted = |cells: &[String]| {
-                cells.iter().any(|cell| {
-                    let item: Option<&usize> = item_of.get(cell);
-                    item.is_some_and(|item| is_chosen.get(*item).copied().unwrap_or(false))
-                })
+            let is_wanted = |cell: &String| {
+                item_of
+                    .get(cell)
+                    .and_then(|item: &usize| is_chosen.get(*item))
+                    == Some(&true)
             };
+            let wanted = |cells: &[String]| cells.iter().any(is_wanted);
             sample = table_in(&input.sample, &input.limits, room, &wanted)?;
         }
-        let plain = ids
-            .iter()
-            .filter(|id| id.len() <= 5 && id.parse::<u32>().is_ok());
-        let lower = chosen
-            .iter()
-            .filter_map(|item| Some((ids.get(*item)?.to_lowercase(), *item)))
-            .collect();
+        let is_plain = |id: &&String| id.len() <= 5 && id.parse::<u32>().is_ok();
+        let plain = ids.iter().filter(is_plain).count();
+        let lower = |item: &usize| Some((ids.get(*item)?.to_lowercase(), *item));
+        let lower = chosen.iter().filter_map(lower).collect();
         let has_digit = |text: &String| text.contains(|c: char| c.is_ascii_digit());
         let mut world = World {
             has_digits: ids.iter().all(has_digit),
@@ -239,29 +207,23 @@ impl World {
             chosen,
             is_chosen,
             key_name,
-            has_plain_ids: plain.count() * 2 > ids.len(),
+            has_plain_ids: plain * 2 > ids.len(),
             shortest: ids.iter().map(String::len).min().unwrap_or(0),
-            facts: Facts::default(),
-            series: Vec::new(),
             ids,
             item_of,
             labels,
             sample_path: relative(&input.public, &input.sample),
             sample,
-            tables: Vec::new(),
-            arrays: Vec::new(),
-            vectors: Vec::new(),
-            texts: Vec::new(),
-            files: Vec::new(),
+            public: PublicContent::default(),
             bundle: Vec::new(),
-            unread: Vec::new(),
-            trained: Trained::default(),
-            gallery: Gallery::default(),
         };
-        let resources = &input.resources();
-        world.see_public(&input.public, resources, input.memory)?;
+        let resources = &Resources {
+            limits: input.limits,
+            temp: &input.temp,
+        };
+        world.public = world.read_public(&input.public, resources, input.memory)?;
         if let Some(bundle) = &input.bundle {
-            world.see_bundle(bundle, resources)?;
+            world.bundle = files_of_bundle(bundle, resources)?;
         }
         Ok(world)
     }
@@ -269,11 +231,6 @@ impl World {
     /// Returns whether facts of this item are collected.
     pub(crate) fn has_facts(&self, item: usize) -> bool {
         self.is_chosen.get(item).copied().unwrap_or(false)
-    }
-
-    /// Returns whether ids are small numbers, which other columns may contain by chance.
-    pub(crate) fn has_plain_ids(&self) -> bool {
-        self.has_plain_ids
     }
 
     /// Returns the item whose id a text is, or whose file it names. Only for items whose facts are collected.
@@ -322,26 +279,18 @@ impl World {
     pub(crate) fn all_facts(&self, seen: Facts, limits: &DecodingLimits) -> Facts {
         let mut facts = seen;
         let item_of = |text: &str| self.item_in_text(text);
-        let tables: HashSet<&str> = self
-            .tables
-            .iter()
-            .map(|shown| shown.path.as_str())
-            .collect();
-        for (path, text) in &self.texts {
-            let is_document = public::is_document(path);
+        let tables = self.public.tables.iter();
+        let tables: HashSet<&str> = tables.map(|shown| shown.path.as_str()).collect();
+        for (path, text) in &self.public.texts {
             if self.is_sample(path) || self.item_of_path(path).is_some() {
                 continue;
             }
             if markup::is_markup(path) {
                 markup::collect(path, text, &item_of, &mut facts);
-                continue;
-            }
-            match is_document {
-                true => documents::collect(path, text, &item_of, &mut facts),
-                false if !tables.contains(path.as_str()) => {
-                    lines::collect(path, text, &item_of, &mut facts)
-                }
-                false => {}
+            } else if public::is_document(path) {
+                documents::collect(path, text, &item_of, &mut facts);
+            } else if !tables.contains(path.as_str()) {
+                lines::collect(path, text, &item_of, &mut facts);
             }
         }
         crate::facts::tables::collect(self, &mut facts);
@@ -358,7 +307,11 @@ impl World {
     /// not contain them.
     fn quotes(&self, facts: &mut Facts) {
         for (shown, _, items) in self.test_tables() {
-            let text = self.texts.iter().find(|(path, _)| *path == shown.path);
+            let text = self
+                .public
+                .texts
+                .iter()
+                .find(|(path, _)| *path == shown.path);
             let delimiter = match shown.path.to_ascii_lowercase().rsplit('.').next() {
                 Some("csv") => b',',
                 Some("tsv") => b'\t',
@@ -387,10 +340,8 @@ impl World {
             if self.has_plain_ids && table.names.get(place) != Some(&self.key_name) {
                 continue;
             }
-            let items: HashSet<usize> = column
-                .iter()
-                .filter_map(|cell| self.item_of_name(cell))
-                .collect();
+            let items = column.iter().filter_map(|cell| self.item_of_name(cell));
+            let items: HashSet<usize> = items.collect();
             if items.len() >= 20 && best.is_none_or(|(_, most)| items.len() > most) {
                 best = Some((place, items.len()));
             }
@@ -408,10 +359,8 @@ impl World {
 
     /// Returns the largest table of training items that contains the answers of a label.
     pub(crate) fn train_table(&self, label: &Label) -> Option<&Table> {
-        let tables = self
-            .tables
-            .iter()
-            .filter(|shown| shown.items.is_none() && !self.is_sample(&shown.path));
+        let tables = self.public.tables.iter();
+        let tables = tables.filter(|shown| shown.items.is_none() && !self.is_sample(&shown.path));
         let labelled = tables.filter(|shown| shown.table.column(&label.name).is_some());
         let largest = labelled.max_by_key(|shown| shown.table.rows());
         largest.map(|shown| &shown.table)
@@ -419,13 +368,11 @@ impl World {
 
     /// Returns whether a table contains answers of training items.
     pub(crate) fn is_train_table(&self, number: usize) -> bool {
-        let Some(shown) = self.tables.get(number) else {
+        let Some(shown) = self.public.tables.get(number) else {
             return false;
         };
-        self.labels.iter().any(|label| {
-            self.train_table(label)
-                .is_some_and(|table| std::ptr::eq(table, &shown.table))
-        })
+        let mut tables = self.labels.iter().map(|label| self.train_table(label));
+        tables.any(|table| table.is_some_and(|table| std::ptr::eq(table, &shown.table)))
     }
 
     /// Returns the ids of training items.
@@ -438,10 +385,8 @@ impl World {
     fn items_in(&self, table: &Table) -> Option<(usize, Vec<Option<usize>>)> {
         let mut best: Option<(usize, usize, Vec<Option<usize>>)> = None;
         for (place, column) in table.columns.iter().enumerate() {
-            let items: Vec<Option<usize>> = column
-                .iter()
-                .map(|cell| self.item_of.get(cell).copied())
-                .collect();
+            let items = column.iter().map(|cell| self.item_of.get(cell).copied());
+            let items: Vec<Option<usize>> = items.collect();
             let hits: HashSet<usize> = items.iter().flatten().copied().collect();
             let known = items.iter().flatten().count();
             // A sample of rows contains at least the chosen items.
@@ -485,39 +430,16 @@ impl World {
         None
     }
 
-    fn see_bundle(&mut self, bundle: &Path, resources: &Resources<'_>) -> Result<(), LeaksError> {
-        let mut files = Vec::new();
-        let mut visit = |path: &str, _: u64, content: &mut dyn Read| {
-            let (seen, _) = see(path, content, Keep::Head)?;
-            files.push(seen);
-            Ok(())
-        };
-        let seen = match bundle.is_dir() {
-            true => entries::of_directory(bundle, resources, &mut visit),
-            // The bundle is an archive. The paths of its members have no common directory.
-            false => entries::of_file(bundle, "bundle.zip", resources, &mut visit),
-        };
-        seen.map_err(|cause| failed(bundle, cause))?;
-        for file in &mut files {
-            if let Some(inner) = file.path.strip_prefix("bundle.zip/") {
-                file.path = inner.to_owned();
-            }
-        }
-        self.bundle = files;
-        Ok(())
-    }
-
     /// Returns the tables of test items, except the sample submission.
     pub(crate) fn test_tables(
         &self,
     ) -> impl Iterator<Item = (&PublicTableFile, usize, &Vec<Option<usize>>)> {
-        self.tables
-            .iter()
-            .filter(|shown| !self.is_sample(&shown.path))
-            .filter_map(|shown| {
-                let (column, items) = shown.items.as_ref()?;
-                Some((shown, *column, items))
-            })
+        let tables = self.public.tables.iter();
+        let tables = tables.filter(|shown| !self.is_sample(&shown.path));
+        tables.filter_map(|shown| {
+            let (column, items) = shown.items.as_ref()?;
+            Some((shown, *column, items))
+        })
     }
 
     /// Returns whether this is the sample submission, or a copy of it.
@@ -531,22 +453,17 @@ impl World {
         if self.has_plain_ids || self.shortest < 4 {
             return None;
         }
-        let edges: Vec<usize> = std::iter::once(0)
-            .chain(
-                name.char_indices()
-                    .filter(|(_, c)| !c.is_alphanumeric())
-                    .flat_map(|(at, c)| [at, at + c.len_utf8()]),
-            )
-            .chain(std::iter::once(name.len()))
-            .collect();
+        let signs = name.match_indices(|c: char| !c.is_alphanumeric());
+        let mut edges = vec![0];
+        edges.extend(signs.flat_map(|(at, sign)| [at, at + sign.len()]));
+        edges.push(name.len());
         if edges.len() > 24 {
             return None;
         }
         for (place, begin) in edges.iter().enumerate() {
             for end in edges.get(place + 1..).unwrap_or_default().iter().rev() {
-                let part = name
-                    .get(*begin..*end)
-                    .filter(|part| part.len() >= self.shortest);
+                let part = name.get(*begin..*end);
+                let part = part.filter(|part| part.len() >= self.shortest);
                 if let Some(item) = part.and_then(|part| self.item_of.get(part)) {
                     return Some(*item);
                 }
@@ -561,31 +478,58 @@ impl World {
         let name = segments.next()?;
         let stem = name.split_once('.').map_or(name, |(stem, _)| stem);
         let long = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
-        let own = [name, stem, long];
-        let found = own.iter().find_map(|one| self.item_of.get(*one));
-        if let Some(item) = found {
-            return Some(*item);
-        }
-        if let Some(item) = self.item_in_name(name) {
-            return Some(item);
-        }
-        let folders: Vec<&str> = segments.collect();
-        folders
-            .iter()
-            .find_map(|folder| self.item_of.get(*folder))
-            .copied()
-            .or_else(|| {
-                // An id may consist of two directories: drive-phone in drive/phone/file.
+        let item_of = |id: &&str| self.item_of.get(*id).copied();
+        let own = [name, stem, long].iter().find_map(item_of);
+        let own = own.or_else(|| self.item_in_name(name));
+        own.or_else(|| {
+            let folders: Vec<&str> = segments.collect();
+            let of_one = folders.iter().find_map(item_of);
+            // An id may consist of two directories: drive-phone in drive/phone/file.
+            of_one.or_else(|| {
                 folders.windows(2).find_map(|pair| {
                     let [inner, outer] = pair else { return None };
                     let joined = ["-", "_"].map(|sign| format!("{outer}{sign}{inner}"));
                     joined.iter().find_map(|id| self.item_of.get(id)).copied()
                 })
             })
+        })
     }
 }
 
-fn failed(path: &Path, cause: ContentsError) -> LeaksError {
+/// Returns the files of a bundle.
+fn files_of_bundle(
+    bundle: &Path,
+    resources: &Resources<'_>,
+) -> Result<Vec<PublicFile>, LeaksError> {
+    let mut files = Vec::new();
+    let mut visit = |path: &str, _: u64, content: &mut dyn Read| {
+        let (mut seen, _) = see(path, content, Keep::Head)?;
+        if let Some(inner) = path.strip_prefix("bundle.zip/") {
+            seen.path = inner.to_owned();
+        }
+        files.push(seen);
+        Ok(())
+    };
+    let seen = match bundle.is_dir() {
+        true => entries::of_directory(bundle, resources, &mut visit),
+        // The bundle is an archive. The paths of its members have no common directory.
+        false => entries::of_file(bundle, "bundle.zip", resources, &mut visit),
+    };
+    seen.map_err(|cause| failed(bundle, cause))?;
+    Ok(files)
+}
+
+/// The row of each item.
+pub(crate) type RowOfItem = HashMap<usize, usize>;
+
+/// Returns the last row of each item of a table.
+pub(crate) fn rows_of_items(items: &[Option<usize>]) -> RowOfItem {
+    let rows = items.iter().enumerate();
+    rows.filter_map(|(row, item)| Some(((*item)?, row)))
+        .collect()
+}
+
+pub(crate) fn failed(path: &Path, cause: ContentsError) -> LeaksError {
     let path = path.to_path_buf();
     LeaksError::Read { path, cause }
 }
@@ -612,20 +556,16 @@ fn table_in(
 /// Returns the id column of the answers: the first column whose values are also in the sample submission, all or most
 /// of them.
 fn key(answers: &Table, sample: &Table) -> Option<usize> {
-    let common: Vec<(usize, usize)> = answers
-        .names
-        .iter()
-        .enumerate()
-        .filter_map(|(place, name)| {
-            let values: HashSet<&String> = answers.columns.get(place)?.iter().collect();
-            let sample: HashSet<&String> = sample.column(name)?.iter().collect();
-            let both = values.intersection(&sample).count();
-            // Only a part of a large sample submission is read.
-            (2 * both > values.len().min(sample.len())).then_some((place, values.len() - both))
-        })
-        .collect();
-    let least = common.iter().min_by_key(|(_, missing)| *missing);
-    least.map(|(place, _)| *place)
+    let names = answers.names.iter().enumerate();
+    let common = names.filter_map(|(place, name)| {
+        let values: HashSet<&String> = answers.columns.get(place)?.iter().collect();
+        let sample: HashSet<&String> = sample.column(name)?.iter().collect();
+        let both = values.intersection(&sample).count();
+        // Only a part of a large sample submission is read.
+        (2 * both > values.len().min(sample.len())).then_some((place, values.len() - both))
+    });
+    let least = common.min_by_key(|(_, missing)| *missing);
+    least.map(|(place, _)| place)
 }
 
 fn labels(
@@ -659,24 +599,21 @@ fn labels(
             }
         }
         let values: Vec<String> = values.into_iter().map(Option::unwrap_or_default).collect();
+        let of_chosen = rows.iter().zip(column);
+        let of_chosen = of_chosen.filter(|(item, _)| is_chosen.get(**item) == Some(&true));
         labels.push(Label {
             name: name.clone(),
             numbers: numbers(&values),
             values,
-            rows: rows
-                .iter()
-                .zip(column)
-                .filter(|(item, _)| is_chosen.get(**item).copied().unwrap_or(false))
+            rows: of_chosen
                 .map(|(item, cell)| (*item, cell.clone()))
                 .collect(),
         });
     }
     let sample_columns: HashSet<&String> = sample.names.iter().collect();
-    if labels
-        .iter()
-        .any(|label| sample_columns.contains(&label.name))
-    {
-        labels.retain(|label| sample_columns.contains(&label.name));
+    let is_in_sample = |label: &Label| sample_columns.contains(&label.name);
+    if labels.iter().any(is_in_sample) {
+        labels.retain(is_in_sample);
     }
     labels
 }

@@ -11,13 +11,12 @@ use prep_contents::entries::{self, Entry};
 use prep_contents::listing::Listing;
 use prep_contents::{ContentsError, Format, Resources, Result, read};
 use prep_formats::sniff::HumanSize;
-use tempfile::TempPath;
 
 use super::reading::{Keep, MAX_TEXT, PublicFile, has_reader, is_text, see};
 use super::{LeaksError, PublicArray, PublicTableFile, Series, World, failed};
 use super::{lists, workbook};
 use crate::detectors::is_train;
-use crate::facts::files::{self, FileProperties};
+use crate::facts::files::{FileProperties, ItemFile};
 use crate::facts::trained::Trained;
 use crate::facts::{Channel, Facts, documents, examples, lines, markup, matlab, strings};
 use crate::fields;
@@ -59,21 +58,36 @@ const TABLE_MEMORY_PER_BYTE: u64 = 24;
 const TEXT_MEMORY: u64 = 1 << 27;
 const TEXT_MEMORY_PER_BYTE: u64 = 12;
 
+/// The contents of the public files.
+#[derive(Default)]
+pub(crate) struct PublicContent {
+    pub tables: Vec<PublicTableFile>,
+    pub arrays: Vec<PublicArray>,
+    /// Lists in documents and MATLAB files with one value per test item: a description of their position, and their
+    /// values.
+    pub vectors: Vec<(String, Vec<String>)>,
+    /// Other texts, as path and content.
+    pub texts: Vec<(String, String)>,
+    pub files: Vec<PublicFile>,
+    /// Files that were not read entirely, with the reason.
+    pub unread: Vec<String>,
+    /// Times and metadata of training files.
+    pub trained: Trained,
+    /// Sketches of pictures, sounds and series.
+    pub gallery: Gallery,
+    /// Facts from items' own files.
+    pub facts: Facts,
+    /// Series in files of test and training items.
+    pub series: Vec<Series>,
+}
+
 /// Everything that is collected while the files are read.
 struct Collected<'w> {
     world: &'w World,
     public: &'w Path,
     resources: &'w Resources<'w>,
-    facts: Facts,
-    files: Vec<PublicFile>,
-    texts: Vec<(String, String)>,
+    content: PublicContent,
     tables: Vec<(String, Table)>,
-    arrays: Vec<PublicArray>,
-    series: Vec<Series>,
-    gallery: Gallery,
-    trained: Trained,
-    /// Files that were not examined, with the reason.
-    unread: Vec<String>,
     /// Number of items' files whose content was not examined, because their total length is too large.
     unexamined: u64,
     /// Number of files of each item.
@@ -85,35 +99,27 @@ struct Collected<'w> {
     text_left: u64,
     /// Remaining memory for tables.
     room: u64,
-    /// Variables with one value per test item, by name.
-    vectors: Vec<(String, Vec<String>)>,
 }
 
 impl World {
-    pub(super) fn see_public(
-        &mut self,
+    pub(super) fn read_public(
+        &self,
         public: &Path,
         resources: &Resources<'_>,
         memory: u64,
-    ) -> std::result::Result<(), LeaksError> {
+    ) -> std::result::Result<PublicContent, LeaksError> {
         let listing = Listing::read(public).map_err(|cause| failed(public, cause))?;
         let on_disk: u64 = listing.files.values().sum();
         let for_texts = on_disk.saturating_mul(TEXT_MEMORY_PER_BYTE);
         let for_series = on_disk.saturating_mul(SERIES_PER_BYTE);
+        let for_texts = TEXT_MEMORY.saturating_add(for_texts);
         let for_tables = on_disk.saturating_mul(TABLE_MEMORY_PER_BYTE);
         let mut collected = Collected {
             world: self,
             public,
             resources,
-            facts: Facts::default(),
-            files: Vec::new(),
-            texts: Vec::new(),
+            content: PublicContent::default(),
             tables: Vec::new(),
-            arrays: Vec::new(),
-            series: Vec::new(),
-            gallery: Gallery::default(),
-            trained: Trained::default(),
-            unread: Vec::new(),
             unexamined: 0,
             counts: HashMap::new(),
             place: 0,
@@ -121,10 +127,7 @@ impl World {
             series_left: usize::try_from(MIN_SERIES.saturating_add(for_series))
                 .unwrap_or(MAX_SERIES)
                 .min(MAX_SERIES),
-            text_left: MAX_ALL_TEXT
-                .min(memory / 4)
-                .min(TEXT_MEMORY.saturating_add(for_texts)),
-            vectors: Vec::new(),
+            text_left: MAX_ALL_TEXT.min(memory / 4).min(for_texts),
             room: TABLE_MEMORY.saturating_add(for_tables).min(memory / 2),
         };
         let seen = entries::of_directory_as_stored(public, resources, &mut |entry, content| {
@@ -132,69 +135,9 @@ impl World {
         });
         for (path, exceeded) in seen.map_err(|cause| failed(public, cause))? {
             let message = format!("{path}: not all members were read, because {exceeded}");
-            collected.unread.push(message);
+            collected.content.unread.push(message);
         }
-        collected.number_of_files();
-        let Collected {
-            facts,
-            files,
-            mut texts,
-            mut tables,
-            mut arrays,
-            series,
-            gallery,
-            trained,
-            mut unread,
-            unexamined,
-            room,
-            vectors: collected_vectors,
-            ..
-        } = collected;
-        let mut vectors = collected_vectors;
-        let mut room = room;
-        for (path, text) in texts.iter().filter(|(path, _)| is_document(path)) {
-            if self.item_of_path(path).is_some() {
-                continue;
-            }
-            let found = lists::of_document(text, self.ids.len());
-            let named = |inner: String| format!("{path}: {inner}");
-            vectors.extend(
-                found
-                    .vectors
-                    .into_iter()
-                    .map(|(inner, one)| (named(inner), one)),
-            );
-            // A document with a single list has already been read as a table.
-            for (inner, table) in found.tables {
-                let is_read = tables
-                    .iter()
-                    .any(|(other, known)| other == path && known.names == table.names);
-                if !is_read && table.memory() <= room {
-                    room -= table.memory();
-                    tables.push((named(inner), table));
-                }
-            }
-        }
-        tables.extend(workbook::tables(&texts));
-        self.vectors = vectors;
-        unread.sort();
-        if unexamined > 0 {
-            let most = HumanSize(MAX_EXAMINED);
-            unread.push(format!(
-                "{unexamined} files of items: only names, lengths and checksums were compared, because the content of {most} of other files was already examined"
-            ));
-        }
-        arrays.sort_by(|one, other| one.path.cmp(&other.path));
-        texts.sort_by(|(one, _), (other, _)| one.cmp(other));
-        tables.sort_by(|(one, _), (other, _)| one.cmp(other));
-        (self.facts, self.files, self.texts) = (facts, files, texts);
-        (self.arrays, self.series, self.gallery) = (arrays, series, gallery);
-        (self.unread, self.trained) = (unread, trained);
-        for (path, table) in tables {
-            let items = self.items_in(&table);
-            self.tables.push(PublicTableFile { path, table, items });
-        }
-        Ok(())
+        Ok(collected.finish())
     }
 }
 
@@ -211,11 +154,65 @@ struct CurrentFile<'a> {
 }
 
 impl Collected<'_> {
+    /// Adds what is known only after all files were read.
+    fn finish(mut self) -> PublicContent {
+        self.add_lists();
+        self.tables.extend(workbook::tables(&self.content.texts));
+        self.tables.sort_by(|(one, _), (other, _)| one.cmp(other));
+        let mut content = self.content;
+        for (item, count) in &self.counts {
+            let what = "the number of files";
+            content
+                .facts
+                .number(Channel::Name, what, *item, *count as f64);
+        }
+        content.unread.sort();
+        if self.unexamined > 0 {
+            let (files, most) = (self.unexamined, HumanSize(MAX_EXAMINED));
+            content.unread.push(format!(
+                "{files} files of items: only names, lengths and checksums were compared, because the content of {most} of other files was already examined"
+            ));
+        }
+        content
+            .arrays
+            .sort_by(|one, other| one.path.cmp(&other.path));
+        content.texts.sort_by(|(one, _), (other, _)| one.cmp(other));
+        for (path, table) in self.tables {
+            let items = self.world.items_in(&table);
+            content.tables.push(PublicTableFile { path, table, items });
+        }
+        content
+    }
+
+    /// Adds the lists in documents.
+    fn add_lists(&mut self) {
+        let named = |(path, table): &'_ (String, Table)| (path.clone(), table.names.clone());
+        let read: HashMap<String, Vec<String>> = self.tables.iter().map(named).collect();
+        for (path, text) in &self.content.texts {
+            if !is_document(path) || self.world.item_of_path(path).is_some() {
+                continue;
+            }
+            let found = lists::of_document(text, self.world.ids.len());
+            let named = |inner: String| format!("{path}: {inner}");
+            let vectors = found.vectors.into_iter();
+            let vectors = vectors.map(|(inner, values)| (named(inner), values));
+            self.content.vectors.extend(vectors);
+            // A document with a single list has already been read as a table.
+            for (inner, table) in found.tables {
+                let is_read = read.get(path) == Some(&table.names);
+                if !is_read && table.memory() <= self.room {
+                    self.room -= table.memory();
+                    self.tables.push((named(inner), table));
+                }
+            }
+        }
+    }
+
     fn file(&mut self, entry: Entry<'_>, content: &mut dyn Read) -> Result<()> {
         let Entry { path, bytes, .. } = entry;
         let format = Format::from_path(path).filter(|format| match format {
             Format::Lines => false,
-            Format::Array => self.arrays.len() < MAX_ARRAYS,
+            Format::Array => self.content.arrays.len() < MAX_ARRAYS,
             _ => !path.starts_with("description."),
         });
         let table = format.filter(|format| fits(*format, bytes));
@@ -258,7 +255,7 @@ impl Collected<'_> {
         if let Some(known) = known {
             self.add_item_facts(&current, &known);
             if is_trained {
-                self.trained.add(path, &head, known.time);
+                self.content.trained.add(path, &head, known.time);
             }
         }
         self.add_records(&current);
@@ -267,11 +264,11 @@ impl Collected<'_> {
         let is_text_kept = self.add_text(&current);
         self.add_series(&current);
         let bytes = seen.bytes;
-        self.files.push(seen);
+        self.content.files.push(seen);
         if table == Some(Format::Array) {
             let path = path.to_owned();
             let _taken = taken;
-            self.arrays.push(PublicArray {
+            self.content.arrays.push(PublicArray {
                 path,
                 place,
                 _taken,
@@ -280,9 +277,11 @@ impl Collected<'_> {
         }
         // A table is read row by row, so its text is not needed.
         let is_text_lost = is_text(path) && !is_text_kept && format.is_none();
-        let is_table_lost = !self.add_table(path, &place, format, bytes, taken)?;
+        let is_table_lost = !self.add_table(path, &place, format, bytes)?;
         if is_text_lost || is_table_lost {
-            self.unread.push(format!("{path}: {}", HumanSize(bytes)));
+            self.content
+                .unread
+                .push(format!("{path}: {}", HumanSize(bytes)));
         }
         Ok(())
     }
@@ -290,7 +289,7 @@ impl Collected<'_> {
     fn keep(&mut self, path: &str, bytes: u64, is_item: bool, own: Option<usize>) -> Keep {
         let is_records = fields::format(path) == Some("tfrecord");
         let is_part = is_item || is_train(path);
-        let is_sketched = is_part && self.gallery.wing(is_item).wants(path, bytes);
+        let is_sketched = is_part && self.content.gallery.wing(is_item).wants(path, bytes);
         if is_text(path) && bytes <= MAX_TEXT.min(self.text_left) {
             return Keep::Text;
         }
@@ -309,38 +308,33 @@ impl Collected<'_> {
 
     /// Adds the facts of a file that belongs to an item.
     fn add_item_facts(&mut self, current: &CurrentFile<'_>, known: &FileProperties) {
-        let CurrentFile {
-            path, seen, head, ..
-        } = *current;
+        let (path, seen, head) = (current.path, current.seen, current.head);
         let Some(item) = current.own else { return };
         let id = self.world.ids.get(item).map_or("", String::as_str);
-        let id = named_in(path, id);
-        let facts = &mut self.facts;
-        files::add_path(path, id, item, facts);
-        files::add_properties(path, id, item, seen.bytes, known, facts);
+        let mut file = ItemFile {
+            path,
+            id: named_in(path, id),
+            item,
+            facts: &mut self.content.facts,
+        };
+        file.add_path();
+        file.add_properties(seen.bytes, known);
         if let Some(pixels) = seen.pixels {
-            files::add_pixels(path, id, item, pixels, facts);
+            file.add_pixels(pixels);
         }
         if current.keep != Keep::Head && seen.bytes <= MAX_ITEM_FILE {
             self.examined_bytes += seen.bytes;
-            files::add_content(path, id, item, head, facts);
-            files::add_compression(path, id, item, head, known, facts);
+            file.add_content(head);
+            file.add_compression(head, known);
         }
         if current.keep == Keep::Text && seen.bytes <= MAX_ITEM_TEXT {
             let text = String::from_utf8_lossy(head);
-            let kind = files::kind(path, id);
+            let (kind, facts) = (file.kind(), file.facts);
             match path.to_ascii_lowercase().ends_with(".json") {
                 true => documents::collect_item(&kind, &text, item, facts),
                 false if markup::is_markup(path) => markup::collect_item(&kind, &text, item, facts),
                 false => lines::collect_item(&kind, &text, item, facts),
             }
-        }
-    }
-
-    fn number_of_files(&mut self) {
-        for (item, count) in &self.counts {
-            let what = "the number of files";
-            self.facts.number(Channel::Name, what, *item, *count as f64);
         }
     }
 
@@ -351,11 +345,12 @@ impl Collected<'_> {
             return;
         }
         let found = matlab::vectors(head, self.world.ids.len());
-        let named = found.into_iter().map(|(name, numbers)| {
+        for (name, numbers) in found {
             let cells = numbers.iter().map(f64::to_string).collect();
-            (format!("{path}: {name}"), cells)
-        });
-        self.vectors.extend(named);
+            self.content
+                .vectors
+                .push((format!("{path}: {name}"), cells));
+        }
     }
 
     fn add_records(&mut self, current: &CurrentFile<'_>) {
@@ -363,17 +358,15 @@ impl Collected<'_> {
             return;
         }
         let most = usize::try_from(MAX_RECORDS).unwrap_or(usize::MAX);
-        let end = current.head.len().min(most);
-        let head = current.head.get(..end).unwrap_or_default();
+        let head = current.head.get(..most).unwrap_or(current.head);
         let world = self.world;
         let item_of = |text: &str| world.item_of_name(text);
-        examples::collect(current.path, head, &item_of, &mut self.facts);
+        examples::collect(current.path, head, &item_of, &mut self.content.facts);
         if current.seen.bytes > MAX_RECORDS {
             let (path, bytes) = (current.path, HumanSize(current.seen.bytes));
             let read = HumanSize(MAX_RECORDS);
-            self.unread.push(format!(
-                "{path}: {bytes}, of which the first {read} were read"
-            ));
+            let what = format!("{path}: {bytes}, of which the first {read} were read");
+            self.content.unread.push(what);
         }
     }
 
@@ -386,38 +379,34 @@ impl Collected<'_> {
         }
         match current.keep {
             Keep::All if seen.bytes <= MAX_TEXT => {
-                let world = self.world;
+                let (world, facts) = (self.world, &mut self.content.facts);
                 let item_of = |text: &str| world.item_in_text(text);
-                let shortest = world.shortest;
-                if let Some(text) = plain_text(current.head) {
-                    lines::collect(path, text, &item_of, &mut self.facts);
-                    return;
+                match plain_text(current.head) {
+                    Some(text) => lines::collect(path, text, &item_of, facts),
+                    None => strings::collect(path, current.head, world.shortest, &item_of, facts),
                 }
-                strings::collect(path, current.head, shortest, &item_of, &mut self.facts);
             }
             _ => {
                 let bytes = HumanSize(seen.bytes);
-                self.unread.push(format!("{path}: {bytes}"));
+                self.content.unread.push(format!("{path}: {bytes}"));
             }
         }
     }
 
     /// Keeps a text, or sketches a file. Returns whether a text was kept.
     fn add_text(&mut self, current: &CurrentFile<'_>) -> bool {
-        let CurrentFile {
-            path, seen, head, ..
-        } = *current;
+        let (path, seen, head) = (current.path, current.seen, current.head);
         let content = (seen.bytes, seen.crc32);
         match current.keep {
             // The length may not have been known before the file was read.
             Keep::Text if seen.bytes <= MAX_TEXT.min(self.text_left) => {
                 self.text_left = self.text_left.saturating_sub(seen.bytes);
                 let text = String::from_utf8_lossy(head).into_owned();
-                self.texts.push((path.to_owned(), text));
+                self.content.texts.push((path.to_owned(), text));
                 return true;
             }
             Keep::All if current.is_item || is_train(path) => {
-                let wing = self.gallery.wing(current.is_item);
+                let wing = self.content.gallery.wing(current.is_item);
                 if wing.wants(path, seen.bytes) {
                     wing.add(path, content, head);
                 }
@@ -428,9 +417,7 @@ impl Collected<'_> {
     }
 
     fn add_series(&mut self, current: &CurrentFile<'_>) {
-        let CurrentFile {
-            path, seen, head, ..
-        } = *current;
+        let (path, seen, head) = (current.path, current.seen, current.head);
         if current.keep == Keep::Head || !current.is_item && !is_train(path) {
             return;
         }
@@ -438,21 +425,21 @@ impl Collected<'_> {
             return;
         };
         if current.keep == Keep::Text {
-            let wing = self.gallery.wing(current.is_item);
+            let wing = self.content.gallery.wing(current.is_item);
             wing.add(path, (seen.bytes, seen.crc32), head);
         }
         if self.series_left > 0 {
             let numbers = columns.iter().flatten().map(|one| one.to_bits());
             let numbers: Vec<u64> = numbers.collect();
             self.series_left = self.series_left.saturating_sub(numbers.len());
-            self.series.push(Series {
+            self.content.series.push(Series {
                 is_item: current.is_item,
                 numbers,
             });
         }
         if let Some(item) = current.own {
             for (name, value) in series::summary(&columns) {
-                self.facts.number(Channel::Look, &name, item, value);
+                self.content.facts.number(Channel::Look, &name, item, value);
             }
         }
     }
@@ -464,7 +451,6 @@ impl Collected<'_> {
         place: &Path,
         format: Option<Format>,
         bytes: u64,
-        _taken: Option<TempPath>,
     ) -> Result<bool> {
         let Some(format) = format.filter(|format| *format != Format::Array) else {
             return Ok(true);
@@ -474,12 +460,13 @@ impl Collected<'_> {
         }
         let limits = &self.resources.limits;
         let world = self.world;
-        let wanted = |cells: &[String]| {
-            cells.iter().any(|cell| {
-                let item = world.item_of.get(cell);
-                item.is_some_and(|item| world.has_facts(*item))
-            })
+        let is_wanted = |cell: &String| {
+            world
+                .item_of
+                .get(cell)
+                .is_some_and(|item| world.has_facts(*item))
         };
+        let wanted = |cells: &[String]| cells.iter().any(is_wanted);
         // A single table may use only half of the remaining memory.
         match Table::read(place, format, limits, self.room / 2, &wanted) {
             Err(error) if error.is_of_the_system() => return Err(error),
@@ -489,7 +476,7 @@ impl Collected<'_> {
                 if table.is_sample() {
                     let (rows, all) = (table.rows(), table.all_rows);
                     let what = format!("{path}: {rows} of {all} rows were read, an even sample");
-                    self.unread.push(what);
+                    self.content.unread.push(what);
                 }
                 self.room = self.room.saturating_sub(table.memory());
                 self.tables.push((path.to_owned(), table));
@@ -521,15 +508,13 @@ fn fits(format: Format, bytes: u64) -> bool {
 
 /// Returns the properties of a file before it is opened. For a file outside archives, `place` is its path.
 fn file_properties(entry: &Entry<'_>, place: Option<&Path>) -> FileProperties {
-    let metadata =
-        place.and_then(|place: &Path| -> Option<std::fs::Metadata> { place.metadata().ok() });
+    let metadata = place.and_then(|place| place.metadata().ok());
     let of_disk = metadata.map(|metadata| {
         let time = metadata.mtime() as f64 + metadata.mtime_nsec() as f64 * 1e-9;
         (time, format!("permissions {:o}", metadata.mode() & 0o7777))
     });
-    let of_archive = entry
-        .packed
-        .map(|packed| (packed.time, packed.form.clone()));
+    let of_archive = entry.packed;
+    let of_archive = of_archive.map(|packed| (packed.time, packed.form.clone()));
     let (time, packing) = of_archive.or(of_disk).unzip();
     FileProperties {
         position: 0,

@@ -24,11 +24,8 @@ pub(super) fn tables(texts: &[(String, String)]) -> Vec<(String, Table)> {
             continue;
         };
         // If the first row looks like the other rows, there is no header.
-        let numbers = |row: &[String]| {
-            row.iter()
-                .filter(|cell| cell.parse::<f64>().is_ok())
-                .count()
-        };
+        let is_number = |cell: &&String| cell.parse::<f64>().is_ok();
+        let numbers = |row: &[String]| row.iter().filter(is_number).count();
         let has_header = numbers(head) == 0 && rest.iter().any(|row| numbers(row) > 0);
         let body = if has_header { rest } else { rows.as_slice() };
         let name = |column: usize| match head.get(column).filter(|_| has_header) {
@@ -36,14 +33,11 @@ pub(super) fn tables(texts: &[(String, String)]) -> Vec<(String, Table)> {
             None => format!("column {}", column + 1),
         };
         let cells = |column: usize| -> Vec<String> {
-            body.iter()
-                .map(|row| row.get(column).cloned().unwrap_or_default())
-                .collect()
+            let cells = body.iter().map(|row| row.get(column).cloned());
+            cells.map(Option::unwrap_or_default).collect()
         };
-        let table = Table::new(
-            (0..width).map(name).collect(),
-            (0..width).map(cells).collect(),
-        );
+        let names = (0..width).map(name).collect();
+        let table = Table::new(names, (0..width).map(cells).collect());
         found.push((format!("{book}/{sheet}"), table));
     }
     found
@@ -80,13 +74,13 @@ fn elements<'a>(text: &'a str, name: &str) -> impl Iterator<Item = (&'a str, &'a
 
 /// Returns the shared texts. A text may consist of several parts with different formats.
 fn strings(text: &str) -> Vec<String> {
-    elements(text, "si")
-        .map(|(_, content)| {
-            elements(content, "t")
-                .map(|(_, part)| plain(part))
-                .collect()
-        })
-        .collect()
+    let text_of = |content| {
+        elements(content, "t")
+            .map(|(_, part)| plain(part))
+            .collect()
+    };
+    let items = elements(text, "si");
+    items.map(|(_, content)| text_of(content)).collect()
 }
 
 fn plain(text: &str) -> String {
