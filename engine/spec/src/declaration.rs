@@ -21,8 +21,11 @@ pub struct Declaration {
     pub name: Spanned<String>,
     /// The position of the mapping in the file.
     pub span: Span,
-    pub(crate) settings: BTreeMap<&'static str, Spanned<Setting>>,
+    pub(crate) settings: Settings,
 }
+
+/// The values of the keys that are set.
+pub(crate) type Settings = BTreeMap<&'static str, Spanned<Setting>>;
 
 /// The value of a key.
 #[derive(Debug, Clone)]
@@ -62,7 +65,7 @@ pub struct Item {
     pub name: Spanned<String>,
     /// The section that the value of the first key selects.
     pub section: &'static Section,
-    pub(crate) settings: BTreeMap<&'static str, Spanned<Setting>>,
+    pub(crate) settings: Settings,
 }
 
 impl Item {

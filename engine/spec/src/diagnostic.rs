@@ -37,11 +37,8 @@ impl SourceFile {
     pub fn position(&self, offset: usize) -> (usize, usize) {
         let offset = offset.min(self.text.len());
         let line = self.lines.partition_point(|start| *start <= offset);
-        let start = line
-            .checked_sub(1)
-            .and_then(|index| self.lines.get(index))
-            .copied()
-            .unwrap_or(0);
+        let start = line.checked_sub(1).and_then(|index| self.lines.get(index));
+        let start = start.copied().unwrap_or(0);
         let before = self.text.as_bytes().get(start..offset).unwrap_or_default();
         // Only the first byte of each character is counted.
         let column = before.iter().filter(|byte| **byte & 0xC0 != 0x80).count();
@@ -131,6 +128,15 @@ impl Diagnostic {
         match name {
             Some(name) => self.help(format!("did you mean `{name}`?")),
             None => self,
+        }
+    }
+
+    /// Adds a "did you mean" suggestion if `name` is given, otherwise the help.
+    #[must_use]
+    pub(crate) fn suggest_or(self, name: Option<&str>, help: impl Into<String>) -> Self {
+        match name {
+            Some(_) => self.suggest(name),
+            None => self.help(help),
         }
     }
 }

@@ -15,12 +15,12 @@ use crate::variant::Corrections;
 /// A parsed file: its variants, as far as they could be parsed, and the errors found so far.
 #[derive(Debug, Clone)]
 pub struct ParsedFile {
-    source: Arc<SourceFile>,
+    pub(crate) source: Arc<SourceFile>,
     /// The names of the corrections, in file order.
-    corrections: Vec<String>,
+    pub(crate) corrections: Vec<String>,
     /// The variants, the base first.
-    readings: Vec<Reading>,
-    findings: Vec<Diagnostic>,
+    pub(crate) readings: Vec<Reading>,
+    pub(crate) findings: Vec<Diagnostic>,
 }
 
 /// A variant of a pipeline, as far as it could be parsed.
@@ -33,20 +33,6 @@ pub struct Reading {
 }
 
 impl ParsedFile {
-    pub(crate) fn new(
-        source: Arc<SourceFile>,
-        corrections: Vec<String>,
-        readings: Vec<Reading>,
-        findings: Vec<Diagnostic>,
-    ) -> ParsedFile {
-        ParsedFile {
-            source,
-            corrections,
-            readings,
-            findings,
-        }
-    }
-
     /// Returns the variants of the file, with the base first. Empty if nothing could be parsed.
     pub fn readings(&self) -> &[Reading] {
         &self.readings
@@ -88,10 +74,8 @@ impl ParsedFile {
     /// Returns the index of the reading with these corrections.
     fn position(&self, corrections: &Corrections) -> usize {
         let name = variant_name(&self.corrections, |name| corrections.has(name));
-        let place = self
-            .readings
-            .iter()
-            .position(|one| one.pipeline.variant.name == name);
+        let mut readings = self.readings.iter();
+        let place = readings.position(|one| one.pipeline.variant.name == name);
         place.unwrap_or(0)
     }
 }

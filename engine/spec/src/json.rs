@@ -4,9 +4,8 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Number, Value};
 
-use crate::diagnostic::{Diagnostic, Span};
+use crate::diagnostic::Span;
 use crate::state::ParseState;
-use crate::suggest::nearest;
 use crate::yaml::{Kind, Scalar, Style, YamlNode};
 
 /// Converts a node to JSON. Reports duplicate keys.
@@ -35,19 +34,8 @@ fn list(context: &mut ParseState, name: &YamlNode) -> Value {
         Kind::Scalar(scalar) => scalar.text.as_str(),
         _ => "",
     };
-    if let Some(texts) = context.lists.get(text) {
-        let texts = texts.iter().map(String::as_str).collect();
-        context.used_lists.insert(text.to_owned());
-        return texts;
-    }
-    let message = format!("there is no list `{text}`");
-    let found = Diagnostic::error("unknown-list", name.span, message);
-    let near = nearest(text, context.lists.keys().map(String::as_str)).map(str::to_owned);
-    context.report(match near {
-        Some(near) => found.suggest(Some(&near)),
-        None => found.help("define it in `lists`"),
-    });
-    Value::Array(Vec::new())
+    let texts = context.texts_of_list(text, name.span).unwrap_or_default();
+    Value::from(texts)
 }
 
 /// Records the position of each value by its JSON pointer.

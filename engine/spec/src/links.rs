@@ -128,14 +128,13 @@ impl ParseState {
     ) {
         let message = format!("there is no table `{}`", table.value);
         let found = Diagnostic::error("unknown-table", table.span, message);
-        let near = nearest(&table.value, known);
-        self.report(match near {
-            Some(near) => found.suggest(Some(near)),
-            None if matches!(table.value.as_str(), "train" | "test") => found.help(
-                "a split creates tables; write it under `tables`: `train, test: { split: TABLE, method: shuffle, ... }`",
-            ),
-            None => found.help("define it in `tables`"),
-        });
+        let help = match table.value.as_str() {
+            "train" | "test" => {
+                "a split creates tables; write it under `tables`: `train, test: { split: TABLE, method: shuffle, ... }`"
+            }
+            _ => "define it in `tables`",
+        };
+        self.report(found.suggest_or(nearest(&table.value, known), help));
     }
 }
 

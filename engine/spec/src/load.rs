@@ -31,7 +31,12 @@ pub fn read(vocabulary: &Vocabulary, id: &str, file_name: &str, text: &str) -> P
     let source = Arc::new(SourceFile::new(file_name, text));
     match yaml::parse(&source) {
         Ok(root) => all_variants(vocabulary, id, source, &root),
-        Err(fault) => ParsedFile::new(source, Vec::new(), Vec::new(), vec![fault]),
+        Err(fault) => ParsedFile {
+            source,
+            corrections: Vec::new(),
+            readings: Vec::new(),
+            findings: vec![fault],
+        },
     }
 }
 
@@ -123,7 +128,12 @@ fn all_variants(
     if findings.is_empty() {
         findings = always_unused(&corrections, unused);
     }
-    ParsedFile::new(source, names, readings, findings)
+    ParsedFile {
+        source,
+        corrections: names,
+        readings,
+        findings,
+    }
 }
 
 /// Returns the errors about declarations that are unused in every variant that contains them.
@@ -160,9 +170,8 @@ fn take_corrections(root: &YamlNode) -> (Option<YamlNode>, Vec<MappingEntry>) {
     let Kind::Mapping(sections) = base.remove(place).value.kind else {
         return (None, Vec::new());
     };
-    let fixed = sections
-        .into_iter()
-        .find(|entry| entry.key == FIXED_VARIANT);
+    let mut sections = sections.into_iter();
+    let fixed = sections.find(|entry| entry.key == FIXED_VARIANT);
     let Some(Kind::Mapping(mut corrections)) = fixed.map(|entry| entry.value.kind) else {
         return (None, Vec::new());
     };

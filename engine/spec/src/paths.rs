@@ -56,14 +56,18 @@ pub fn split_source(path: &str) -> (Option<&str>, &str) {
     let Some((name, inner)) = path.split_once(':') else {
         return (None, path);
     };
-    let mut characters = name.chars();
-    let first = characters.next();
-    let begins = first.is_some_and(|first| first.is_ascii_lowercase() || first == '_');
-    let goes_on = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
-    match begins && name.len() > 1 && characters.all(goes_on) {
+    match name.len() > 1 && is_name(name) {
         true => (Some(name), inner),
         false => (None, path),
     }
+}
+
+/// Returns whether a text is valid as the name of a table, a list, a source or a column of a pattern. It consists of
+/// lower-case letters, digits and `_`, and does not begin with a digit.
+pub fn is_name(text: &str) -> bool {
+    let is_allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+    let begins_with_digit = text.starts_with(|c: char| c.is_ascii_digit());
+    !text.is_empty() && !begins_with_digit && text.chars().all(is_allowed)
 }
 
 impl ParseState {
@@ -77,12 +81,9 @@ impl ParseState {
             if !self.source_places.contains_key(source) {
                 let message = format!("there is no source `{source}`");
                 let found = Diagnostic::error("unknown-source", node.span, message);
-                let names = self.source_places.keys().map(String::as_str);
-                let near = nearest(source, names);
-                self.report(match near {
-                    Some(near) => found.suggest(Some(near)),
-                    None => found.help("define it in `sources`"),
-                });
+                let near = nearest(source, self.source_places.keys().map(String::as_str));
+                let found = found.suggest_or(near, "define it in `sources`");
+                self.report(found);
             }
         }
         Some(path)

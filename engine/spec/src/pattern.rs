@@ -3,7 +3,7 @@
 //! `train/{case}/{day}/*.png` is the glob `train/*/*/*.png` with two columns. [`FilePattern`] translates patterns into
 //! globs and columns, so other code only handles globs and regular expressions.
 
-use crate::paths::split_source;
+use crate::paths::{is_name, split_source};
 
 /// The columns of every table of files. Names in a pattern must differ from them.
 pub const FILE_COLUMNS: [&str; 8] = [
@@ -91,19 +91,13 @@ impl FilePattern {
         before: Option<char>,
         after: Option<char>,
     ) -> Result<(), PatternFault> {
-        let mut characters = name.chars();
-        let first = characters.next();
-        let begins = first.is_some_and(|c| c.is_ascii_lowercase() || c == '_');
-        if !begins || !characters.all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
-        {
+        if !is_name(name) {
             return Err((format!("`{{{name}}}` is not a name"), NAME_HELP));
         }
         if FILE_COLUMNS.contains(&name) || crate::query::is_row(name) {
             let message = format!("`{{{name}}}` has the same name as another column");
-            return Err((
-                message,
-                "choose a different name; tables of files have the columns `file`, `path`, `dir`, `folder`, `name`, `stem`, `ext` and `size`",
-            ));
+            let help = "choose a different name; tables of files have the columns `file`, `path`, `dir`, `folder`, `name`, `stem`, `ext` and `size`";
+            return Err((message, help));
         }
         if self.names.iter().any(|own| own == name) {
             let help = "give each part a different name, and write `*` for parts without a name";
@@ -115,10 +109,8 @@ impl FilePattern {
             || after.is_some_and(|c| matches!(c, '*' | '?' | '[' | '{'))
         {
             let message = format!("it is not clear where `{{{name}}}` ends");
-            return Err((
-                message,
-                "write a text between it and the next wildcard, as in `{case}_*.png`",
-            ));
+            let help = "write a text between it and the next wildcard, as in `{case}_*.png`";
+            return Err((message, help));
         }
         Ok(())
     }

@@ -58,14 +58,12 @@ pub fn query_pipeline(
         value: name.to_owned(),
         span,
     };
+    let check = query.map(|query| Check { name, query });
     Ok(Pipeline {
         tables,
         public: Vec::new(),
         private: Vec::new(),
-        checks: query
-            .map(|query| Check { name, query })
-            .into_iter()
-            .collect(),
+        checks: check.into_iter().collect(),
         grade: None,
         source,
         ..pipeline.clone()

@@ -161,11 +161,10 @@ fn cell(text: &str) -> String {
 /// Describes the type of a key's value in a few words.
 fn kind(key: &SectionKey) -> String {
     match &key.value {
-        KeyType::Word(words) => words
-            .iter()
-            .map(|word| format!("`{}`", word.name))
-            .collect::<Vec<_>>()
-            .join(", "),
+        KeyType::Word(words) => {
+            let words = words.iter().map(|word| format!("`{}`", word.name));
+            words.collect::<Vec<_>>().join(", ")
+        }
         other => simple(other).to_owned(),
     }
 }

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use crate::diagnostic::{Diagnostic, SourceFile, Span};
 use crate::model::Spanned;
 use crate::parse::KindDefaults;
+use crate::paths::is_name;
 use crate::suggest::nearest;
 use crate::words::{Section, Vocabulary, Word};
 use crate::yaml::{Kind, MappingEntry, Style, YamlNode};
@@ -62,10 +63,8 @@ impl<'n> Fields<'n> {
             "`{key}` is not a key of {}",
             self.section.name
         );
-        self.entries
-            .get(key)
-            .copied()
-            .filter(|node| !node.is_null())
+        let entry = self.entries.get(key).copied();
+        entry.filter(|node| !node.is_null())
     }
 }
 
@@ -124,9 +123,8 @@ impl ParseState {
         for entry in entries {
             if let Some(span) = first.get(entry.key.as_str()) {
                 let message = format!("{what} `{}` appears twice", entry.key);
-                self.report(
-                    Diagnostic::error(code, entry.key_span, message).label(*span, "first here"),
-                );
+                let found = Diagnostic::error(code, entry.key_span, message);
+                self.report(found.label(*span, "first here"));
             } else {
                 first.insert(&entry.key, entry.key_span);
                 unique.push(entry);
@@ -161,9 +159,8 @@ impl ParseState {
         name: &str,
     ) -> Vec<&'n MappingEntry> {
         let keys = || {
-            sections
-                .iter()
-                .flat_map(|section| section.keys.iter().map(|key| key.name))
+            let keys = sections.iter().flat_map(|section| section.keys);
+            keys.map(|key| key.name)
         };
         let mut known = Vec::with_capacity(entries.len());
         for entry in entries {
@@ -245,6 +242,20 @@ impl ParseState {
         }
     }
 
+    /// Returns the texts of one of the pipeline's `lists`, which is mentioned at `span`.
+    pub fn texts_of_list(&mut self, name: &str, span: Span) -> Option<Vec<String>> {
+        if let Some(texts) = self.lists.get(name) {
+            self.used_lists.insert(name.to_owned());
+            return Some(texts.clone());
+        }
+        let message = format!("there is no list `{name}`");
+        let near = nearest(name, self.lists.keys().map(String::as_str));
+        let found = Diagnostic::error("unknown-list", span, message);
+        let found = found.suggest_or(near, "define it in `lists`");
+        self.report(found);
+        None
+    }
+
     /// Parses a word of a fixed list and returns the word.
     pub fn word(&mut self, node: &YamlNode, words: &'static [Word]) -> Option<&'static str> {
         let names = || words.iter().map(|word| word.name);
@@ -265,14 +276,7 @@ impl ParseState {
         match text.value.as_bytes() {
             b"tab" => Some(b'\t'),
             [byte] if byte.is_ascii() && !matches!(byte, b'"' | b'\n' | b'\r' | 0) => Some(*byte),
-            _ => {
-                let message = format!(
-                    "expected one ASCII character or `tab`, found `{}`",
-                    text.value
-                );
-                self.error("wrong-type", node.span, message);
-                None
-            }
+            _ => self.wrong_text(&text, "one ASCII character or `tab`"),
         }
     }
 
@@ -281,11 +285,7 @@ impl ParseState {
         let text = self.text(node, expected)?;
         match (scalar_style(node), text.value.parse()) {
             (Some(Style::Plain), Ok(number)) => Some(number),
-            _ => {
-                let message = format!("expected {expected}, found `{}`", text.value);
-                self.error("wrong-type", node.span, message);
-                None
-            }
+            _ => self.wrong_text(&text, expected),
         }
     }
 
@@ -295,23 +295,19 @@ impl ParseState {
             Ok(number) if number.is_finite() && scalar_style(node) == Some(Style::Plain) => {
                 Some(number)
             }
-            _ => {
-                let message = format!("expected a number, found `{}`", text.value);
-                self.error("wrong-type", node.span, message);
-                None
-            }
+            _ => self.wrong_text(&text, "a number"),
         }
+    }
+
+    fn wrong_text<T>(&mut self, text: &Spanned<String>, expected: &str) -> Option<T> {
+        let message = format!("expected {expected}, found `{}`", text.value);
+        self.error("wrong-type", text.span, message);
+        None
     }
 
     /// Parses the name of a table. It must have the same meaning in SQL with and without quotes.
     pub fn name(&mut self, name: &str, span: Span, what: &str) -> Spanned<String> {
-        let mut characters = name.chars();
-        let first = characters
-            .next()
-            .is_some_and(|first| first.is_ascii_lowercase() || first == '_');
-        let rest = characters
-            .all(|other| other.is_ascii_lowercase() || other.is_ascii_digit() || other == '_');
-        if !(first && rest) {
+        if !is_name(name) {
             let message = format!("`{name}` cannot be {what}");
             let help = "use lower-case letters, digits and `_`, and begin with a letter";
             self.report(Diagnostic::error("bad-name", span, message).help(help));

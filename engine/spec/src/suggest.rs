@@ -43,12 +43,7 @@ pub fn alternatives<'a>(
 
 /// Lists the names that `owner` has. Long lists are shortened.
 pub fn list_names(owner: &str, names: &[&str]) -> String {
-    let first = names
-        .iter()
-        .take(MAX_LISTED_NAMES)
-        .copied()
-        .collect::<Vec<_>>();
-    let first = first.join(", ");
+    let first = names.get(..MAX_LISTED_NAMES).unwrap_or(names).join(", ");
     match names.len().checked_sub(MAX_LISTED_NAMES) {
         _ if names.is_empty() => format!("{owner} has none"),
         Some(more) if more > 0 => format!("{owner} has {first} and {more} more"),

@@ -55,18 +55,15 @@ impl Corrections {
             };
             return Err(format!("there is no variant `{variant}`{hint}"));
         };
-        let names: Vec<&str> = list
-            .split(',')
-            .map(|name| name.trim_start_matches('#'))
-            .collect();
+        let names = list.split(',').map(|name| name.trim_start_matches('#'));
+        let names: Vec<&str> = names.collect();
         if let Some(bad) = names.iter().find(|name| !is_correction_name(name)) {
             return Err(format!(
                 "`{bad}` cannot be the name of a correction; an example of a variant is `fixed:30,63`"
             ));
         }
-        Ok(Corrections::some(
-            names.into_iter().map(str::to_owned).collect(),
-        ))
+        let names = names.into_iter().map(str::to_owned);
+        Ok(Corrections::some(names.collect()))
     }
 
     /// Selects corrections by their names.

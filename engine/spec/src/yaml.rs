@@ -7,6 +7,7 @@
 use saphyr_parser::{Event, Parser, ScalarStyle};
 
 use crate::diagnostic::{Diagnostic, SourceFile, Span};
+use crate::model::Spanned;
 
 /// Maximum nesting. It limits the depth of all recursions over a tree.
 const MAX_DEPTH: usize = 32;
@@ -46,6 +47,16 @@ pub struct MappingEntry {
     pub key: String,
     pub key_span: Span,
     pub value: YamlNode,
+}
+
+impl MappingEntry {
+    /// Returns the key with its position.
+    pub fn name(&self) -> Spanned<String> {
+        Spanned {
+            value: self.key.clone(),
+            span: self.key_span,
+        }
+    }
 }
 
 impl YamlNode {
@@ -176,22 +187,18 @@ fn close(done: OpenCollection, end: Span) -> YamlNode {
         Some(last) if end.start == end.end => last.end,
         _ => end.end.max(start.end),
     };
-    match done {
-        OpenCollection::Sequence(start, items) => YamlNode {
-            span: Span::new(
-                start.start,
-                until(items.last().map(|node| node.span), start),
-            ),
-            kind: Kind::Sequence(items),
-        },
-        OpenCollection::Mapping(start, entries, _) => YamlNode {
-            span: Span::new(
-                start.start,
-                until(entries.last().map(|entry| entry.value.span), start),
-            ),
-            kind: Kind::Mapping(entries),
-        },
-    }
+    let (start, last, kind) = match done {
+        OpenCollection::Sequence(start, items) => {
+            let last = items.last().map(|node| node.span);
+            (start, last, Kind::Sequence(items))
+        }
+        OpenCollection::Mapping(start, entries, _) => {
+            let last = entries.last().map(|entry| entry.value.span);
+            (start, last, Kind::Mapping(entries))
+        }
+    };
+    let span = Span::new(start.start, until(last, start));
+    YamlNode { span, kind }
 }
 
 fn reject_anchor_and_tag(anchor: usize, tag: bool, span: Span) -> Result<(), Diagnostic> {
@@ -203,12 +210,9 @@ fn reject_anchor_and_tag(anchor: usize, tag: bool, span: Span) -> Result<(), Dia
 }
 
 fn unsupported(what: &str, span: Span) -> Diagnostic {
-    Diagnostic::error(
-        "yaml-feature",
-        span,
-        format!("{what} are not supported in pipelines"),
-    )
-    .help("write the value where it is needed")
+    let message = format!("{what} are not supported in pipelines");
+    let found = Diagnostic::error("yaml-feature", span, message);
+    found.help("write the value where it is needed")
 }
 
 /// Byte offsets of characters. They are needed because the parser counts characters.

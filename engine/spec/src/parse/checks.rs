@@ -22,13 +22,9 @@ impl ParseState {
             match words::CHECKS.iter().find(|word| word.name == entry.key) {
                 Some(word) => self.named_checks(word.name, entry, &mut checks),
                 None => {
-                    let name = Spanned {
-                        value: entry.key.clone(),
-                        span: entry.key_span,
-                    };
-                    if let Some(query) = self.query(&entry.value) {
-                        checks.push(Check { name, query });
-                    }
+                    let name = entry.name();
+                    let query = self.query(&entry.value);
+                    checks.extend(query.map(|query| Check { name, query }));
                 }
             }
         }
@@ -109,33 +105,25 @@ fn help(kind: &str, text: &str) -> String {
 
 /// Returns the query of a named check and the tables that it reads.
 fn sql<'t>(kind: &str, text: &'t str) -> Result<(String, Vec<&'t str>), String> {
-    let separator = match kind {
-        "unique" => None,
-        "disjoint" => Some(" and "),
-        _ => Some(" in "),
+    let (separator, operator) = match kind {
+        "disjoint" => (" and ", "INTERSECT"),
+        _ => (" in ", "EXCEPT"),
     };
-    let Some(separator) = separator else {
+    if kind == "unique" {
         let of = reference(text)?;
         let columns = of.list();
         let from = quoted(of.table);
         let sql = format!("SELECT {columns} FROM {from} GROUP BY {columns} HAVING count(*) > 1");
         return Ok((sql, vec![of.table]));
-    };
+    }
     let Some((left, right)) = text.split_once(separator) else {
         return Err(format!("`{kind}` lacks `{}`", separator.trim()));
     };
     let (left, right) = (reference(left)?, reference(right)?);
     if left.columns.len() != right.columns.len() {
-        return Err(format!(
-            "`{kind}` compares {} with {}",
-            count(&left),
-            count(&right)
-        ));
+        let (left, right) = (count(&left), count(&right));
+        return Err(format!("`{kind}` compares {left} with {right}"));
     }
-    let operator = match kind {
-        "disjoint" => "INTERSECT",
-        _ => "EXCEPT",
-    };
     let sql = format!("{} {operator} {}", left.select(), right.select());
     Ok((sql, vec![left.table, right.table]))
 }
@@ -183,9 +171,8 @@ fn reference(text: &str) -> Result<Reference<'_>, String> {
 
 /// Removes the quotes of `"a column"`. A name without quotes consists of letters, digits and `_`.
 fn column(text: &str) -> &str {
-    let quotes = text
-        .strip_prefix('"')
-        .and_then(|text| text.strip_suffix('"'));
+    let quotes = text.strip_prefix('"');
+    let quotes = quotes.and_then(|text| text.strip_suffix('"'));
     let plain = |c: char| c.is_alphanumeric() || c == '_';
     match quotes {
         Some(name) => name,

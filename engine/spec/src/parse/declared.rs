@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use prep_splits::SplitSize;
 use serde::Deserialize as _;
 
-use crate::declaration::{Declaration, Setting};
+use crate::declaration::{Declaration, Setting, Settings};
 use crate::diagnostic::{Diagnostic, Span};
 use crate::json;
 use crate::model::{Column, ColumnKind, Query, Spanned};
@@ -51,23 +51,8 @@ impl ParseState {
                 if default.is_some() {
                     defaulted.push(key.name);
                 }
-                let Some(value) = fields.get(key.name).or(default.as_ref()) else {
-                    complete &= !key.required;
-                    continue;
-                };
-                match self.setting(key, value) {
-                    Some(setting) => {
-                        let span = value.span;
-                        settings.insert(
-                            key.name,
-                            Spanned {
-                                value: setting,
-                                span,
-                            },
-                        );
-                    }
-                    None => complete = false,
-                }
+                let value = fields.get(key.name).or(default.as_ref());
+                complete &= self.add_setting(key, value, &mut settings);
             }
         }
         let mut declaration = Declaration {
@@ -82,6 +67,25 @@ impl ParseState {
         complete.then_some(declaration)
     }
 
+    /// Parses the value of a key and adds it to `settings`. Returns `false` if it is invalid, or if the key is required
+    /// and has no value.
+    pub fn add_setting(
+        &mut self,
+        key: &'static SectionKey,
+        node: Option<&YamlNode>,
+        settings: &mut Settings,
+    ) -> bool {
+        let Some(node) = node else {
+            return !key.required;
+        };
+        let Some(value) = self.setting(key, node) else {
+            return false;
+        };
+        let span = node.span;
+        settings.insert(key.name, Spanned { value, span });
+        true
+    }
+
     /// Parses a query that is written without the first key of its kind.
     pub fn by_query(
         &mut self,
@@ -89,22 +93,21 @@ impl ParseState {
         form: &'static KindSpec,
         place: &Spanned<String>,
     ) -> Option<Declaration> {
-        let key = form.section.keys.first()?;
-        let value = self.setting(key, node)?;
-        let span = node.span;
-        let mut settings = BTreeMap::from([(key.name, Spanned { value, span })]);
+        let mut settings = BTreeMap::new();
+        if !self.add_setting(form.section.keys.first()?, Some(node), &mut settings) {
+            return None;
+        }
         for key in form.section.keys {
-            if let Some(default) = self.default_of(form, key) {
-                let value = self.setting(key, &default)?;
-                let span = default.span;
-                settings.insert(key.name, Spanned { value, span });
+            let default = self.default_of(form, key);
+            if default.is_some() && !self.add_setting(key, default.as_ref(), &mut settings) {
+                return None;
             }
         }
         let declaration = Declaration {
             form,
             method: None,
             name: place.clone(),
-            span,
+            span: node.span,
             settings,
         };
         self.run_check(&declaration, true).then_some(declaration)
@@ -133,41 +136,30 @@ impl ParseState {
         what: &str,
     ) -> Option<&'static KindSpec> {
         let heads = || forms.iter().map(|form| form.head());
-        let matching: Vec<(&'static KindSpec, Span)> = forms
-            .iter()
-            .filter_map(|form| {
-                let entry = entries.iter().find(|entry| entry.key == form.head())?;
-                Some((*form, entry.key_span))
-            })
-            .collect();
+        let matching = forms.iter().filter_map(|form| {
+            let entry = entries.iter().find(|entry| entry.key == form.head())?;
+            Some((*form, entry.key_span))
+        });
+        let matching: Vec<(&'static KindSpec, Span)> = matching.collect();
         match matching.as_slice() {
             [(form, _)] => Some(*form),
             [] => {
                 let sections: Vec<&'static Section> =
                     forms.iter().map(|form| &form.section).collect();
                 self.known_entries(entries, node, &sections, what);
-                let near = entries
-                    .iter()
-                    .find_map(|entry| nearest(&entry.key, heads()));
-                if near.is_none() {
+                let is_near = |entry: &&MappingEntry| nearest(&entry.key, heads()).is_some();
+                if !entries.iter().any(is_near) {
                     let message = format!("{what} needs one of the keys {}", quoted(heads()));
-                    self.report(
-                        Diagnostic::error("missing-key", node.span, message)
-                            .help("or write a query: SELECT ..."),
-                    );
+                    let found = Diagnostic::error("missing-key", node.span, message);
+                    self.report(found.help("or write a query: SELECT ..."));
                 }
                 None
             }
             [(first, first_span), (second, span), ..] => {
-                let message = format!(
-                    "{what} cannot have both `{}` and `{}`",
-                    first.head(),
-                    second.head()
-                );
-                self.report(
-                    Diagnostic::error("conflicting-keys", *span, message)
-                        .label(*first_span, "first here"),
-                );
+                let (first, second) = (first.head(), second.head());
+                let message = format!("{what} cannot have both `{first}` and `{second}`");
+                let found = Diagnostic::error("conflicting-keys", *span, message);
+                self.report(found.label(*first_span, "first here"));
                 None
             }
         }
@@ -192,10 +184,8 @@ impl ParseState {
         if found.is_none() {
             let message = format!("there is no method `{}`", name.value);
             let diagnostic = Diagnostic::error("unknown-method", name.span, message);
-            self.report(match nearest(&name.value, names()) {
-                Some(near) => diagnostic.suggest(Some(near)),
-                None => diagnostic.help(format!("the methods are {}", quoted(names()))),
-            });
+            let help = format!("the methods are {}", quoted(names()));
+            self.report(diagnostic.suggest_or(nearest(&name.value, names()), help));
         }
         found.copied()
     }
@@ -271,20 +261,7 @@ impl ParseState {
             return None;
         }
         let name = self.text(&entry.value, "the name of a list")?;
-        if let Some(texts) = self.lists.get(&name.value) {
-            let texts = texts.clone();
-            self.used_lists.insert(name.value);
-            return Some(texts);
-        }
-        let message = format!("there is no list `{}`", name.value);
-        let found = Diagnostic::error("unknown-list", name.span, message);
-        let near = nearest(&name.value, self.lists.keys().map(String::as_str));
-        let found = match near {
-            Some(near) => found.suggest(Some(near)),
-            None => found.help("define it in `lists`"),
-        };
-        self.report(found);
-        None
+        self.texts_of_list(&name.value, name.span)
     }
 
     /// Parses queries by name.
@@ -293,12 +270,8 @@ impl ParseState {
         let mut queries = Vec::new();
         let mut complete = true;
         for entry in entries {
-            let name = Spanned {
-                value: entry.key.clone(),
-                span: entry.key_span,
-            };
             match self.query(&entry.value) {
-                Some(query) => queries.push((name, query)),
+                Some(query) => queries.push((entry.name(), query)),
                 None => complete = false,
             }
         }
@@ -309,10 +282,8 @@ impl ParseState {
     fn seed(&mut self, node: &YamlNode) -> Option<u64> {
         let number = self.natural(node)? as u64;
         if number > u64::from(u32::MAX) {
-            let message = format!(
-                "the seed {number} is too large; seeds go up to {}",
-                u32::MAX
-            );
+            let most = u32::MAX;
+            let message = format!("the seed {number} is too large; seeds go up to {most}");
             self.error("bad-parameter", node.span, message);
             return None;
         }
@@ -321,12 +292,11 @@ impl ParseState {
 
     /// Parses a fraction or a number of rows. A number with a decimal point is a fraction.
     fn share(&mut self, node: &YamlNode) -> Option<SplitSize> {
-        if scalar_style(node) == Some(Style::Plain) {
-            self.number(node)?;
-        } else {
+        if scalar_style(node) != Some(Style::Plain) {
             self.wrong_type(node, "a number or a query");
             return None;
         }
+        self.number(node)?;
         match SplitSize::deserialize(&json::tree(self, node)) {
             Ok(size) => Some(size),
             Err(error) => {
@@ -351,22 +321,13 @@ impl ParseState {
                 let entries = self.entries(node, "columns", "duplicate-column", "the column");
                 for entry in entries.unwrap_or_default() {
                     let kind = self.word(&entry.value, words::COLUMN_KINDS);
-                    let name = Spanned {
-                        value: entry.key.clone(),
-                        span: entry.key_span,
-                    };
-                    self.column(
-                        &mut columns,
-                        name,
-                        kind.map_or(ColumnKind::Inferred, column_kind),
-                    );
+                    let kind = kind.map_or(ColumnKind::Inferred, column_kind);
+                    self.column(&mut columns, entry.name(), kind);
                 }
             }
             Kind::Scalar(_) => {
-                self.wrong_type(
-                    node,
-                    "a list of columns, or a mapping from columns to types",
-                );
+                let expected = "a list of columns, or a mapping from columns to types";
+                self.wrong_type(node, expected);
             }
         }
         columns
@@ -388,13 +349,11 @@ impl ParseState {
             let message = "the name `_row` is reserved for a hidden column of every table";
             self.error("reserved-column", name.span, message);
         }
-        if let Some(first) = columns
-            .iter()
-            .find(|column| column.name.value == name.value)
-        {
+        let mut others = columns.iter().map(|column| &column.name);
+        if let Some(first) = others.find(|other| other.value == name.value) {
             let message = format!("the column `{}` appears twice", name.value);
             let found = Diagnostic::error("duplicate-column", name.span, message);
-            self.report(found.label(first.name.span, "first here"));
+            self.report(found.label(first.span, "first here"));
             return;
         }
         columns.push(Column { name, kind });
@@ -409,10 +368,8 @@ fn drop_inapplicable(declaration: &mut Declaration, defaulted: &[&'static str]) 
     };
     for key in defaulted {
         let span = declaration.settings.get(key).map(|setting| setting.span);
-        if check(declaration)
-            .iter()
-            .any(|finding| Some(finding.span) == span)
-        {
+        let findings = check(declaration);
+        if findings.iter().any(|finding| Some(finding.span) == span) {
             declaration.settings.remove(key);
         }
     }

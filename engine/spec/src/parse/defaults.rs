@@ -42,10 +42,8 @@ impl ParseState {
             let Some(form) = forms.iter().find(|form| form.head() == entry.key) else {
                 let message = format!("there is no kind `{}` with optional keys", entry.key);
                 let found = Diagnostic::error("unknown-key", entry.key_span, message);
-                self.report(match nearest(&entry.key, heads()) {
-                    Some(near) => found.suggest(Some(near)),
-                    None => found.help(format!("the kinds are {}", quoted(heads()))),
-                });
+                let help = format!("the kinds are {}", quoted(heads()));
+                self.report(found.suggest_or(nearest(&entry.key, heads()), help));
                 continue;
             };
             self.kind_defaults(form, entry);
@@ -70,10 +68,8 @@ impl ParseState {
                 false => format!("`{}` has no key `{}`", entry.key, one.key),
             };
             let found = Diagnostic::error("unknown-key", one.key_span, message);
-            self.report(match nearest(&one.key, names()) {
-                Some(near) => found.suggest(Some(near)),
-                None => found.help(format!("its keys are {}", quoted(names()))),
-            });
+            let help = format!("its keys are {}", quoted(names()));
+            self.report(found.suggest_or(nearest(&one.key, names()), help));
         }
         let defaults = KindDefaults {
             span: entry.key_span,

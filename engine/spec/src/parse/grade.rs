@@ -41,19 +41,10 @@ impl ParseState {
             self.check_made(path, public, private);
         }
         let own = |key: &str| words::GRADE.key(key).is_some();
-        let rest = YamlNode {
-            span: node.span,
-            kind: match &node.kind {
-                Kind::Mapping(entries) => Kind::Mapping(
-                    entries
-                        .iter()
-                        .filter(|entry| !own(&entry.key))
-                        .cloned()
-                        .collect(),
-                ),
-                other => other.clone(),
-            },
-        };
+        let mut rest = node.clone();
+        if let Kind::Mapping(entries) = &mut rest.kind {
+            entries.retain(|entry| !own(&entry.key));
+        }
         let mut places = BTreeMap::new();
         json::places(&rest, "", &mut places);
         let rules = json::tree(self, &rest);
@@ -77,22 +68,15 @@ impl ParseState {
     /// Reports a path that no output creates. The files in an output directory are not known yet, so any path below it
     /// is accepted.
     fn check_made(&mut self, path: &Spanned<String>, public: &[Output], private: &[Output]) {
-        let all: Vec<String> = [("public", public), ("private", private)]
-            .into_iter()
-            .flat_map(|(section, outputs)| {
-                let paths = outputs
-                    .iter()
-                    .filter(|output| !matches!(output.declaration.form.makes, Produces::Empty));
-                paths.map(move |output| {
-                    let below = output
-                        .path
-                        .value
-                        .strip_prefix("./")
-                        .unwrap_or(&output.path.value);
-                    format!("{section}/{below}")
-                })
-            })
-            .collect();
+        let mut all: Vec<String> = Vec::new();
+        for (section, outputs) in [("public", public), ("private", private)] {
+            let is_empty =
+                |output: &&Output| matches!(output.declaration.form.makes, Produces::Empty);
+            let outputs = outputs.iter().filter(|output| !is_empty(output));
+            let paths = outputs.map(|output| output.path.value.as_str());
+            let paths = paths.map(|path| path.strip_prefix("./").unwrap_or(path));
+            all.extend(paths.map(|path| format!("{section}/{path}")));
+        }
         let made = all.iter().any(|output| match output.ends_with('/') {
             true => path.value.starts_with(output.as_str()) && path.value != *output,
             false => path.value == *output,
@@ -105,14 +89,9 @@ impl ParseState {
         // An output with the same file name is a better suggestion than an output with a similar path.
         let name = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
         let same = all.iter().find(|output| name(output) == name(&path.value));
-        let near = same
-            .map(String::as_str)
-            .or_else(|| nearest(&path.value, all.iter().map(String::as_str)));
-        self.report(match near {
-            Some(near) => found.suggest(Some(near)),
-            None => {
-                found.help("write it as `public/NAME` or `private/NAME`, where NAME is an output")
-            }
-        });
+        let same = same.map(String::as_str);
+        let near = same.or_else(|| nearest(&path.value, all.iter().map(String::as_str)));
+        let help = "write it as `public/NAME` or `private/NAME`, where NAME is an output";
+        self.report(found.suggest_or(near, help));
     }
 }

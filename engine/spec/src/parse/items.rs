@@ -8,7 +8,6 @@ use sqlparser::parser::Parser;
 
 use crate::declaration::{Comparison, Item, Operand, Operator};
 use crate::diagnostic::Diagnostic;
-use crate::model::Spanned;
 use crate::query::is_row;
 use crate::state::{ParseState, quoted, scalar_style};
 use crate::suggest::nearest;
@@ -59,11 +58,8 @@ impl ParseState {
         let names = || sections.iter().map(|section| section.name);
         let word = self.text(&first.value, &format!("one of {}", quoted(names())))?;
         let Some(section) = sections.iter().find(|one| one.name == word.value) else {
-            let message = format!(
-                "expected one of {}, found `{}`",
-                quoted(names()),
-                word.value
-            );
+            let (names_of_sections, found) = (quoted(names()), &word.value);
+            let message = format!("expected one of {names_of_sections}, found `{found}`");
             let near = nearest(&word.value, names());
             let found = Diagnostic::error("unknown-word", word.span, message);
             self.report(found.suggest(near));
@@ -75,28 +71,10 @@ impl ParseState {
         let mut settings = BTreeMap::new();
         let mut complete = true;
         for key in section.keys {
-            let Some(value) = fields.get(key.name) else {
-                complete &= !key.required;
-                continue;
-            };
-            match self.setting(key, value) {
-                Some(setting) => {
-                    let span = value.span;
-                    let setting = Spanned {
-                        value: setting,
-                        span,
-                    };
-                    settings.insert(key.name, setting);
-                }
-                None => complete = false,
-            }
+            complete &= self.add_setting(key, fields.get(key.name), &mut settings);
         }
-        let name = Spanned {
-            value: first.key.clone(),
-            span: first.key_span,
-        };
-        complete.then_some(Item {
-            name,
+        complete.then(|| Item {
+            name: first.name(),
             section,
             settings,
         })
@@ -116,13 +94,10 @@ impl ParseState {
     /// Parses comparisons of columns and numbers that are joined by AND.
     pub fn condition(&mut self, node: &YamlNode) -> Option<Vec<Comparison>> {
         let text = self.text(node, "a condition")?;
-        let parsed = Parser::new(&GenericDialect {})
-            .try_with_sql(&text.value)
-            .and_then(|mut parser| parser.parse_expr());
+        let parser = Parser::new(&GenericDialect {}).try_with_sql(&text.value);
+        let parsed = parser.and_then(|mut parser| parser.parse_expr());
         let mut comparisons = Vec::new();
-        let is_condition =
-            parsed.is_ok_and(|expr| collect_comparisons(&expr, &mut comparisons).is_some());
-        if is_condition {
+        if parsed.is_ok_and(|expr| collect_comparisons(&expr, &mut comparisons).is_some()) {
             return Some(comparisons);
         }
         let message = format!("`{}` is not a condition", text.value);
@@ -174,9 +149,8 @@ fn side(expr: &Expr) -> Option<Operand> {
         Expr::Value(value) => match &value.value {
             Literal::Number(digits, _) => {
                 let number = digits.to_string().parse::<f64>().ok();
-                number
-                    .filter(|number| number.is_finite())
-                    .map(Operand::Number)
+                let number = number.filter(|number| number.is_finite());
+                number.map(Operand::Number)
             }
             _ => None,
         },

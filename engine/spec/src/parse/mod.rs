@@ -11,6 +11,7 @@ mod outputs;
 mod sources;
 mod tables;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::diagnostic::{Diagnostic, SourceFile};
@@ -74,10 +75,8 @@ fn pipeline(
     if let Some(node) = fields.get("defaults") {
         context.defaults(node);
     }
-    let mut tables: Vec<Table> = fields
-        .get("tables")
-        .map(|node| context.tables(node))
-        .unwrap_or_default();
+    let tables = fields.get("tables").map(|node| context.tables(node));
+    let mut tables: Vec<Table> = tables.unwrap_or_default();
     context.reader = TableUser::End;
     let mut section = |key: &str| {
         let node = fields.get(key)?;
@@ -87,9 +86,8 @@ fn pipeline(
     let private = section("private").unwrap_or_default();
     let checks = fields.get("checks").map(|node| context.checks(node));
     let accepted = fields.get("accepted").map(|node| context.accepted(node));
-    let grade = fields
-        .get("grade")
-        .and_then(|node| context.grade(node, &public, &private));
+    let grade = fields.get("grade");
+    let grade = grade.and_then(|node| context.grade(node, &public, &private));
     if let Some(node) = fields.get("variants") {
         context.variants(node);
     }
@@ -137,14 +135,26 @@ impl ParseState {
     }
 
     fn md5(&mut self, node: &YamlNode) -> Option<String> {
-        let text = self.text(node, "an MD5")?.value;
-        if let Some(digits) = hex_digits(&text, 32) {
-            return Some(digits);
+        self.hex_digits(node, "an MD5", 32, "bad-md5")
+    }
+
+    /// Parses a digest and returns it in lower case.
+    fn hex_digits(
+        &mut self,
+        node: &YamlNode,
+        what: &str,
+        count: usize,
+        code: &'static str,
+    ) -> Option<String> {
+        let text = self.text(node, what)?.value;
+        let are_digits = text.bytes().all(|byte| byte.is_ascii_hexdigit());
+        if text.len() == count && are_digits {
+            return Some(text.to_ascii_lowercase());
         }
-        let message = format!("`{text}` is not an MD5");
+        let message = format!("`{text}` is not {what}");
         let length = text.chars().count();
-        let help = format!("an MD5 has 32 hex digits; this has {length} characters");
-        self.report(Diagnostic::error("bad-md5", node.span, message).help(help));
+        let help = format!("{what} has {count} hex digits; this has {length} characters");
+        self.report(Diagnostic::error(code, node.span, message).help(help));
         None
     }
 
@@ -170,12 +180,8 @@ impl ParseState {
         let Some(node) = fields.get(FIXED_VARIANT) else {
             return;
         };
-        let corrections = self.entries(
-            node,
-            "corrections by name",
-            "duplicate-correction",
-            "the correction",
-        );
+        let (expected, code) = ("corrections by name", "duplicate-correction");
+        let corrections = self.entries(node, expected, code, "the correction");
         let corrections = corrections.unwrap_or_default();
         for one in corrections.iter().skip(MAX_CORRECTIONS).take(1) {
             let message = format!("a pipeline can have at most {MAX_CORRECTIONS} corrections");
@@ -197,14 +203,14 @@ impl ParseState {
 
     /// Parses a list of texts. Reports duplicates.
     pub fn texts(&mut self, node: &YamlNode) -> Vec<String> {
-        let mut texts: Vec<Spanned<String>> = Vec::new();
+        let mut texts = Vec::new();
         let Some(items) = self.list(node, "a list of texts") else {
             return Vec::new();
         };
         if items.is_empty() {
             self.error("empty-list", node.span, "the list is empty");
         }
-        let mut seen = std::collections::BTreeMap::new();
+        let mut seen = BTreeMap::new();
         for item in items {
             let Some(text) = self.text(item, "a text") else {
                 continue;
@@ -215,29 +221,18 @@ impl ParseState {
                 self.report(found.label(first, "first here"));
                 continue;
             }
-            texts.push(text);
+            texts.push(text.value);
         }
-        texts.into_iter().map(|text| text.value).collect()
+        texts
     }
 
     fn accepted(&mut self, node: &YamlNode) -> Vec<(Spanned<String>, String)> {
         let entries = self.entries(node, "reasons by name", "duplicate-key", "the reason for");
         let mut accepted = Vec::new();
         for entry in entries.unwrap_or_default() {
-            let name = Spanned {
-                value: entry.key.clone(),
-                span: entry.key_span,
-            };
-            if let Some(reason) = self.text(&entry.value, "a reason") {
-                accepted.push((name, reason.value));
-            }
+            let reason = self.text(&entry.value, "a reason");
+            accepted.extend(reason.map(|reason| (entry.name(), reason.value)));
         }
         accepted
     }
-}
-
-/// Returns the text in lower case if it consists of `count` hexadecimal digits.
-fn hex_digits(text: &str, count: usize) -> Option<String> {
-    let are_digits = text.bytes().all(|byte| byte.is_ascii_hexdigit());
-    (text.len() == count && are_digits).then(|| text.to_ascii_lowercase())
 }

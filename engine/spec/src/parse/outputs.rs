@@ -23,10 +23,7 @@ impl ParseState {
         let entries: Vec<MappingEntry> = entries.flat_map(|entry| self.copies(entry)).collect();
         for entry in &entries {
             self.check_path(&entry.key, entry.key_span);
-            let path = Spanned {
-                value: entry.key.clone(),
-                span: entry.key_span,
-            };
+            let path = entry.name();
             let declaration = match &entry.value.kind {
                 Kind::Mapping(_) => {
                     let forms = self.vocabulary.outputs.clone();
@@ -59,10 +56,8 @@ impl ParseState {
             return vec![entry.clone()];
         };
         if !entry.key.ends_with('/') {
-            let message = format!(
-                "`{}` is a file, but several paths are copied to it",
-                entry.key
-            );
+            let file = &entry.key;
+            let message = format!("`{file}` is a file, but several paths are copied to it");
             let found = Diagnostic::error("folder-or-file", entry.key_span, message);
             self.report(found.help(format!("write `{}/`", entry.key)));
             return Vec::new();
@@ -169,10 +164,9 @@ impl ParseState {
             |output: &&Output| matches!(output.declaration.form.makes, Produces::Empty);
         if let Some(top) = outputs.iter().filter(at_the_top).find(stays_empty) {
             for output in outputs.iter().filter(|output| !at_the_top(output)) {
-                let message = format!(
-                    "`{}` is in `./`, which is declared as an empty directory",
-                    output.path.value
-                );
+                let path = &output.path.value;
+                let message =
+                    format!("`{path}` is in `./`, which is declared as an empty directory");
                 let found = Diagnostic::error("output-conflict", output.path.span, message);
                 self.report(found.label(top.path.span, "written here"));
             }
@@ -190,10 +184,8 @@ impl ParseState {
                     _ if other.path.value.ends_with('/') => continue,
                     _ => "a file",
                 };
-                let message = format!(
-                    "`{}` is below `{}`, which is {what}",
-                    path.value, other.path.value
-                );
+                let (inner, outer) = (&path.value, &other.path.value);
+                let message = format!("`{inner}` is below `{outer}`, which is {what}");
                 let found = Diagnostic::error("output-conflict", path.span, message);
                 self.report(found.label(other.path.span, "written here"));
             }

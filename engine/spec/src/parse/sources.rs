@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use super::hex_digits;
 use crate::diagnostic::{Diagnostic, Span};
 use crate::model::{RemoteFile, SourceLocation, SourceSpec};
 use crate::state::ParseState;
@@ -20,9 +19,8 @@ impl ParseState {
             if name.value.len() == 1 {
                 let message = format!("`{}` cannot be the name of a source", name.value);
                 let found = Diagnostic::error("bad-name", name.span, message);
-                self.report(
-                    found.help("use at least two letters, because `c:path` looks like a drive"),
-                );
+                let help = "use at least two letters, because `c:path` looks like a drive";
+                self.report(found.help(help));
             }
             self.source_places.insert(entry.key.clone(), entry.key_span);
             let Some(place) = self.place(entry) else {
@@ -54,21 +52,18 @@ impl ParseState {
                 self.report(found.help(example));
                 return None;
             };
-            let file = match fields.get("file") {
-                Some(node) => self.file_name(node),
-                None => None,
-            };
-            let named = fields.get("file").is_some();
-            let (url, last) = self.url(url, named)?;
+            let file = fields.get("file");
+            let (is_named, file) = (file.is_some(), file.and_then(|node| self.file_name(node)));
+            let (url, last) = self.url(url, is_named)?;
+            let md5 = fields.get("md5").and_then(|node| self.md5(node));
+            let sha256 = fields.get("sha256").and_then(|node| self.sha256(node));
+            let size = fields.get("size").and_then(|node| self.natural(node));
             return Some(SourceLocation::Url(RemoteFile {
                 url,
                 file: file.unwrap_or(last),
-                md5: fields.get("md5").and_then(|node| self.md5(node)),
-                sha256: fields.get("sha256").and_then(|node| self.sha256(node)),
-                size: fields
-                    .get("size")
-                    .and_then(|node| self.natural(node))
-                    .map(|size| size as u64),
+                md5,
+                sha256,
+                size: size.map(|size| size as u64),
             }));
         };
         for key in ["url", "file", "md5", "sha256", "size"] {
@@ -112,24 +107,14 @@ impl ParseState {
     }
 
     fn sha256(&mut self, node: &YamlNode) -> Option<String> {
-        let text = self.text(node, "a SHA-256")?.value;
-        let found = hex_digits(&text, 64);
-        if found.is_none() {
-            let message = format!("`{text}` is not a SHA-256");
-            let length = text.chars().count();
-            let help = format!("a SHA-256 has 64 hex digits; this has {length} characters");
-            self.report(Diagnostic::error("bad-sha256", node.span, message).help(help));
-        }
-        found
+        self.hex_digits(node, "a SHA-256", 64, "bad-sha256")
     }
 }
 
 /// Returns the last part of a URL's path. For an invalid URL, returns an error and its help.
 fn parts(url: &str) -> Result<String, (&'static str, &'static str)> {
-    let rest = ["https://", "http://"]
-        .into_iter()
-        .find_map(|scheme| url.strip_prefix(scheme));
-    let Some(rest) = rest else {
+    let rest = url.strip_prefix("https://");
+    let Some(rest) = rest.or_else(|| url.strip_prefix("http://")) else {
         return Err(("is not an http or https URL", "write `https://...`"));
     };
     let path = rest.split(['?', '#']).next().unwrap_or_default();

@@ -1,17 +1,17 @@
 //! Expands `column IN list` to the texts of the list, and `EXCLUDE columns(list)` to the names in the list.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Token, TokenWithSpan, Whitespace, Word};
 
-use super::Fault;
+use super::{Fault, Lists};
 use crate::suggest::nearest;
 
 /// Replaces names of lists after IN with the texts of the lists.
 pub(super) fn expand(
     tokens: Vec<TokenWithSpan>,
-    lists: &BTreeMap<String, Vec<String>>,
+    lists: &Lists,
     used: &mut BTreeSet<String>,
 ) -> Result<Vec<TokenWithSpan>, Fault> {
     let mut expanded = Vec::with_capacity(tokens.len());
@@ -47,10 +47,8 @@ pub(super) fn expand(
                     push(&mut expanded, texts, &token, Token::SingleQuotedString);
                     continue;
                 }
-                if let Some(near) = nearest(&word.value, lists.keys().map(String::as_str)) {
-                    let message = format!("there is no list `{}`", word.value);
-                    let fault = Fault::new("unknown-list", token.span.start, message);
-                    return Err(fault.help(format!("did you mean `{near}`?")));
+                if nearest(&word.value, lists.keys().map(String::as_str)).is_some() {
+                    return Err(Fault::unknown_list(&word.value, token.span.start, lists));
                 }
             }
             Token::Word(word) => behind_in = word.keyword == Keyword::IN,
@@ -65,7 +63,7 @@ pub(super) fn expand(
 fn excluded(
     token: &TokenWithSpan,
     rest: &[TokenWithSpan],
-    lists: &BTreeMap<String, Vec<String>>,
+    lists: &Lists,
     used: &mut BTreeSet<String>,
 ) -> Result<Option<(Vec<String>, usize)>, Fault> {
     let is_columns = matches!(&token.token, Token::Word(word) if word.quote_style.is_none() && word.value.eq_ignore_ascii_case("columns"));
@@ -86,14 +84,7 @@ fn excluded(
         used.insert(name.value.clone());
         return Ok(Some((texts.clone(), end)));
     }
-    let message = format!("there is no list `{}`", name.value);
-    let fault = Fault::new("unknown-list", list.span.start, message);
-    Err(
-        match nearest(&name.value, lists.keys().map(String::as_str)) {
-            Some(near) => fault.help(format!("did you mean `{near}`?")),
-            None => fault.help("define it in `lists`"),
-        },
-    )
+    Err(Fault::unknown_list(&name.value, list.span.start, lists))
 }
 
 /// Appends the tokens of `('a', 'b')`. All of them have the position of the list's name.

@@ -8,7 +8,7 @@
 //!   value.
 //! - an expression with `columns(list)`: see [`super::each_column`].
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
 use sqlparser::ast::{
@@ -18,9 +18,8 @@ use sqlparser::ast::{
 };
 use sqlparser::tokenizer::Location;
 
-use super::Fault;
 use super::each_column::is_columns;
-use crate::suggest::nearest;
+use super::{Fault, Lists};
 
 /// Maximum number of texts in a call. Planning time grows with the square of the number of computed columns.
 pub(super) const MAX_COLUMNS: usize = 2000;
@@ -50,11 +49,7 @@ fn macro_of(function: &Function) -> Option<Macro> {
 }
 
 /// Expands all macros of a query. Returns the names of the lists that they use.
-pub(super) fn expand(
-    tree: &mut Tree,
-    lists: &BTreeMap<String, Vec<String>>,
-    faults: &mut Vec<Fault>,
-) -> BTreeSet<String> {
+pub(super) fn expand(tree: &mut Tree, lists: &Lists, faults: &mut Vec<Fault>) -> BTreeSet<String> {
     let mut expander = Expander {
         lists,
         faults,
@@ -68,7 +63,7 @@ pub(super) fn expand(
 }
 
 pub(super) struct Expander<'a> {
-    lists: &'a BTreeMap<String, Vec<String>>,
+    lists: &'a Lists,
     faults: &'a mut Vec<Fault>,
     used: BTreeSet<String>,
 }
@@ -161,14 +156,8 @@ impl Expander<'_> {
             self.used.insert(name.value.clone());
             return Ok(texts.clone());
         }
-        let message = format!("there is no list `{}`", name.value);
-        let fault = Fault::new("unknown-list", name.span.start, message);
-        Err(
-            match nearest(&name.value, self.lists.keys().map(String::as_str)) {
-                Some(near) => fault.help(format!("did you mean `{near}`?")),
-                None => fault.help("define it in `lists`"),
-            },
-        )
+        let at = name.span.start;
+        Err(Fault::unknown_list(&name.value, at, self.lists))
     }
 }
 

@@ -12,19 +12,19 @@ mod stream;
 mod subset;
 mod unions;
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, OnceLock};
 
 use sqlparser::ast::{Query as Tree, Spanned as _, Statement};
 use sqlparser::dialect::GenericDialect;
 use sqlparser::parser::{Parser, ParserError};
-use sqlparser::tokenizer::{Location, Token, Tokenizer, Whitespace};
+use sqlparser::tokenizer::{Location, Token, TokenWithSpan, Tokenizer, Whitespace};
 
 use crate::align;
 use crate::diagnostic::{Diagnostic, SourceFile, Span};
 use crate::model::{Query, Spanned};
 use crate::state::ParseState;
+use crate::suggest::nearest;
 use crate::yaml::{Kind, Style, YamlNode};
 
 pub use names::is_row;
@@ -69,7 +69,19 @@ impl Fault {
         self.help = Some(help.into());
         self
     }
+
+    /// Creates the error for a list that the pipeline does not have.
+    fn unknown_list(name: &str, at: Location, lists: &Lists) -> Self {
+        let fault = Fault::new("unknown-list", at, format!("there is no list `{name}`"));
+        match nearest(name, lists.keys().map(String::as_str)) {
+            Some(near) => fault.help(format!("did you mean `{near}`?")),
+            None => fault.help("define it in `lists`"),
+        }
+    }
 }
+
+/// The pipeline's lists by name.
+type Lists = BTreeMap<String, Vec<String>>;
 
 /// The result of parsing a query's text.
 struct ParsedQuery {
@@ -147,9 +159,7 @@ impl ParseState {
             ..Query::parse(&text)?
         })
     }
-}
 
-impl ParseState {
     /// Reports a line comment that hides the lines after it, because YAML joins the lines of most scalars.
     fn check_comment(&mut self, span: Span) {
         if !self.source.slice(span).trim_end().contains('\n') {
@@ -158,9 +168,8 @@ impl ParseState {
         let message =
             "this comment hides the following lines, because YAML joins them into one line";
         let found = Diagnostic::error("comment-hides", span, message);
-        self.report(
-            found.help("write the query as a block with `|`, or the comment as `/* ... */`"),
-        );
+        let help = "write the query as a block with `|`, or the comment as `/* ... */`";
+        self.report(found.help(help));
     }
 }
 
@@ -256,16 +265,13 @@ fn read(
             return None;
         }
     };
-    if !names::check(&tree, faults) {
-        return None;
-    }
-    if !subset::check(&tree, &words, faults) {
+    if !names::check(&tree, faults) || !subset::check(&tree, &words, faults) {
         return None;
     }
     let mut used_lists = macros::expand(&mut tree, lists, faults);
     used_lists.append(&mut in_lists);
     if purpose == QueryUse::Files {
-        placed::add_path(&mut tree);
+        placed::add_path(&mut tree.body);
     }
     let tables = names::tables(&tree);
     Some(ParsedQuery {
@@ -293,23 +299,18 @@ fn select(
     let tokens = Tokenizer::new(&dialect, text)
         .tokenize_with_location()
         .map_err(|error| Fault::new("sql-syntax", error.location, lower(&error.message)))?;
-    let is_comment = |token: &Token| {
-        matches!(
-            token,
-            Token::Whitespace(Whitespace::SingleLineComment { .. })
-        )
+    let is_comment = |token: &&TokenWithSpan| match &token.token {
+        Token::Whitespace(space) => matches!(space, Whitespace::SingleLineComment { .. }),
+        _ => false,
     };
-    let comments = tokens.iter().filter(|token| is_comment(&token.token));
+    let comments = tokens.iter().filter(is_comment);
     let comments = comments.map(|token| token.span).collect();
-    let count = tokens
-        .iter()
-        .filter(|token| !matches!(token.token, Token::Whitespace(_)));
-    if count.count() > MAX_TOKENS {
+    let is_word = |token: &&TokenWithSpan| !matches!(token.token, Token::Whitespace(_));
+    if tokens.iter().filter(is_word).count() > MAX_TOKENS {
         let message = format!("the query has more than {MAX_TOKENS} words");
         let fault = Fault::new("query-too-long", Location::new(1, 1), message);
-        return Err(
-            fault.help("divide it into several tables, and move long lists of values to `lists`")
-        );
+        let help = "divide it into several tables, and move long lists of values to `lists`";
+        return Err(fault.help(help));
     }
     let tokens = lists::expand(tokens, lists, used)?;
     let words = subset::words(&tokens);
@@ -318,20 +319,17 @@ fn select(
         .with_tokens_with_locations(tokens)
         .parse_statements()
         .map_err(syntax)?;
-    let Some(first) = statements.drain(..1.min(statements.len())).next() else {
-        return Err(Fault::new(
-            "sql-syntax",
-            Location::new(1, 1),
-            "the query is empty",
-        ));
-    };
-    if let Some(second) = statements.first() {
+    if let Some(second) = statements.get(1) {
         let at = second.span().start;
         return Err(Fault::new("sql-syntax", at, "unexpected second statement")
             .help("write a single query; use `WITH` for the parts of a long query"));
     }
-    match first {
-        Statement::Query(mut tree) => {
+    match statements.pop() {
+        None => {
+            let at = Location::new(1, 1);
+            Err(Fault::new("sql-syntax", at, "the query is empty"))
+        }
+        Some(Statement::Query(mut tree)) => {
             unions::balance(&mut tree);
             Ok(Text {
                 tree,
@@ -339,7 +337,7 @@ fn select(
                 words,
             })
         }
-        _ => Err(names::not_a_select(Location::new(1, 1))),
+        Some(_) => Err(names::not_a_select(Location::new(1, 1))),
     }
 }
 

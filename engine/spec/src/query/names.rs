@@ -54,17 +54,14 @@ impl Visitor for Finder {
         {
             scope.visible = index;
         }
-        let with = query.with.as_ref();
-        let names: Vec<_> = with
-            .into_iter()
-            .flat_map(|with| &with.cte_tables)
-            .map(|cte| {
-                (
-                    cte.alias.name.value.clone(),
-                    std::ptr::from_ref(&*cte.query),
-                )
-            })
-            .collect();
+        let parts = query.with.iter().flat_map(|with| &with.cte_tables);
+        let named = parts.map(|cte| {
+            (
+                cte.alias.name.value.clone(),
+                std::ptr::from_ref(&*cte.query),
+            )
+        });
+        let names: Vec<_> = named.collect();
         self.scopes.push(Scope {
             visible: names.len(),
             names,
@@ -99,10 +96,8 @@ impl Visitor for Finder {
 
 impl Scope {
     fn index(&self, query: &Tree) -> Option<usize> {
-        let query = std::ptr::from_ref(query);
-        self.names
-            .iter()
-            .position(|(_, own)| std::ptr::eq(*own, query))
+        let mut names = self.names.iter();
+        names.position(|(_, own)| std::ptr::eq(*own, query))
     }
 }
 
@@ -162,8 +157,8 @@ impl Visitor for Checker<'_> {
         self.depth += 1;
         if self.depth > MAX_DEPTH {
             let message = format!("an expression is nested more than {MAX_DEPTH} levels deep");
-            self.faults
-                .push(Fault::new("query-too-long", Location::new(1, 1), message));
+            let fault = Fault::new("query-too-long", Location::new(1, 1), message);
+            self.faults.push(fault);
             return ControlFlow::Break(());
         }
         ControlFlow::Continue(())

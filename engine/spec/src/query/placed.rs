@@ -1,13 +1,9 @@
 //! Completes queries for directories of files: `SELECT p.file` becomes `SELECT p.file, p.name AS path`.
 
-use sqlparser::ast::{Expr, Ident, Query as Tree, SelectItem, SetExpr};
+use sqlparser::ast::{Expr, Ident, SelectItem, SetExpr};
 
 /// Adds the column `path` to every SELECT of the result that selects only `file`.
-pub(super) fn add_path(tree: &mut Tree) {
-    add_to(&mut tree.body);
-}
-
-fn add_to(body: &mut SetExpr) {
+pub(super) fn add_path(body: &mut SetExpr) {
     match body {
         SetExpr::Select(select) => {
             let [SelectItem::UnnamedExpr(file)] = select.projection.as_slice() else {
@@ -20,10 +16,10 @@ fn add_to(body: &mut SetExpr) {
                 });
             }
         }
-        SetExpr::Query(query) => add_to(&mut query.body),
+        SetExpr::Query(query) => add_path(&mut query.body),
         SetExpr::SetOperation { left, right, .. } => {
-            add_to(left);
-            add_to(right);
+            add_path(left);
+            add_path(right);
         }
         _ => {}
     }

@@ -59,11 +59,8 @@ impl SectionKey {
         example: &'static str,
     ) -> Self {
         Self {
-            name,
             required: true,
-            value,
-            doc,
-            example,
+            ..Self::optional(name, value, doc, example)
         }
     }
 

@@ -142,19 +142,17 @@ impl Subset<'_, '_> {
 
     fn report(&mut self, at: Location, message: String, help: &str) {
         let fault = Fault::new("unsupported-sql", at, message);
-        self.faults.push(if help.is_empty() {
-            fault
-        } else {
-            fault.help(help)
+        self.faults.push(match help {
+            "" => fault,
+            help => fault.help(help),
         });
     }
 
     /// Returns the start of a span. If the tree has no position, returns the nearest known position before it.
     fn start(&self, span: Span) -> Location {
-        if span.start.line == 0 {
-            self.at
-        } else {
-            span.start
+        match span.start.line {
+            0 => self.at,
+            _ => span.start,
         }
     }
 

@@ -9,12 +9,8 @@ use super::super::macros::is_macro;
 /// a set operation are those of its first SELECT.
 pub(in crate::query) fn unnamed(tree: &Tree) -> Vec<(Location, String)> {
     let mut found = Vec::new();
-    in_query(tree, &mut found);
+    in_body(&tree.body, &mut found);
     found
-}
-
-fn in_query(tree: &Tree, found: &mut Vec<(Location, String)>) {
-    in_body(&tree.body, found);
 }
 
 fn in_body(body: &SetExpr, found: &mut Vec<(Location, String)>) {
@@ -25,16 +21,15 @@ fn in_body(body: &SetExpr, found: &mut Vec<(Location, String)>) {
                     && !has_name(expr)
                 {
                     let start = expr.span().start;
-                    let start = if start.line == 0 {
-                        select.select_token.0.span.start
-                    } else {
-                        start
+                    let start = match start.line {
+                        0 => select.select_token.0.span.start,
+                        _ => start,
                     };
                     found.push((start, expr.to_string()));
                 }
             }
         }
-        SetExpr::Query(query) => in_query(query, found),
+        SetExpr::Query(query) => in_body(&query.body, found),
         SetExpr::SetOperation { left, .. } => in_body(left, found),
         _ => {}
     }
