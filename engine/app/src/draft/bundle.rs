@@ -8,7 +8,7 @@ use std::path::Path;
 
 use prep_fetch::BundlePreview;
 use prep_formats::latin1::Latin1Reader;
-use prep_formats::limits::DecodingLimits;
+use prep_formats::limits::{ArchiveBudget, DecodingLimits};
 use prep_formats::pandas::{
     ColumnSchema, ColumnType, CsvError, CsvScanner, Frame, ReadOptions, read_frame,
 };
@@ -23,7 +23,9 @@ use crate::error::Error;
 /// Maximum bytes of a table that are read on Kaggle.
 pub const MAX_PREVIEW_BYTES: usize = 1 << 20;
 /// Maximum bytes of a table whose values are inspected.
-const MAX_VALUE_BYTES: usize = 64 << 20;
+const MAX_VALUE_BYTES: usize = 24 << 20;
+/// Maximum bytes of all tables whose values are kept.
+const MAX_KEPT_BYTES: u64 = 96 << 20;
 /// Maximum bytes of a table that are read for its types.
 const MAX_READ_BYTES: u64 = 2 << 30;
 /// Maximum bytes of a deflated archive inside the bundle that are held in memory.
@@ -122,9 +124,11 @@ pub fn is_table(path: &str) -> bool {
 /// # Errors
 /// When the file cannot be read, or is not a zip archive.
 pub fn local(path: &Path, limits: &DecodingLimits) -> Result<BundleContent, Error> {
-    let (file, _, entries) = bundles::list(path, limits)?;
+    let (file, bytes, entries) = bundles::list(path, limits)?;
     let mut walk = Walk {
         limits,
+        budget: limits.budget(bytes),
+        kept_bytes: 0,
         found: Vec::new(),
     };
     walk.entries(&file, entries, "", 0);
@@ -198,6 +202,10 @@ impl From<CsvError> for NoTable {
 /// A walk through a bundle and the archives within it.
 struct Walk<'a> {
     limits: &'a DecodingLimits,
+    /// The members and bytes of all archives within the bundle.
+    budget: ArchiveBudget,
+    /// Bytes of the tables whose values are kept.
+    kept_bytes: u64,
     found: Vec<FileList>,
 }
 
@@ -235,15 +243,26 @@ impl Walk<'_> {
                 true => table_of(&path, &open, whole, self.limits),
                 false => Err(NoTable::Other),
             };
+            let table = table.map(|table| self.with_values(table, entry.size));
             self.found.push(FileList { path, table });
         }
     }
 
+    /// Returns the table without its values if those of the earlier tables take all memory for values.
+    fn with_values(&mut self, table: CsvFile, bytes: u64) -> CsvFile {
+        let kept_bytes = self.kept_bytes + bytes.min(MAX_VALUE_BYTES as u64);
+        if kept_bytes > MAX_KEPT_BYTES {
+            let frame = Frame::default();
+            return CsvFile { frame, ..table };
+        }
+        self.kept_bytes = kept_bytes;
+        table
+    }
+
     /// Reads a nested archive. Returns false if that is impossible.
     fn enter(&mut self, base: &dyn ReadAt, entry: &ZipEntry, path: &str, depth: usize) -> bool {
-        let budget = self.limits.budget(entry.size);
         let mut list = |archive: &dyn ReadAt, range| {
-            let Ok(listing) = ZipListing::read(archive, range, &budget) else {
+            let Ok(listing) = ZipListing::read(archive, range, &self.budget) else {
                 return false;
             };
             self.entries(archive, listing.entries, &format!("{path}/"), depth + 1);
@@ -551,4 +570,38 @@ fn escaped(path: &str) -> String {
             c => c.to_string(),
         })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use prep_formats::zip::{ZipMethod, ZipWriter};
+
+    use super::*;
+
+    fn zip(name: &str, count: usize, content: &[u8]) -> Vec<u8> {
+        let mut writer = ZipWriter::new(Vec::new());
+        for number in 0..count {
+            let name = name.replace('#', &number.to_string());
+            let method = ZipMethod::Deflate;
+            writer.add_file(&name, method, content).unwrap();
+        }
+        writer.finish().unwrap()
+    }
+
+    /// Regression test: each nested archive had a budget of its own, so 40 kB of them took a minute.
+    #[test]
+    fn nested_archives_share_the_budget_of_the_bundle() {
+        let inner = zip("#/t.csv", 10, b"id,x\n1,2\n");
+        let bundle = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(bundle.path(), zip("#.zip", 10, &inner)).unwrap();
+        let tables = |members| {
+            let limits = DecodingLimits {
+                members,
+                ..DecodingLimits::default()
+            };
+            local(bundle.path(), &limits).unwrap().tables.len()
+        };
+        assert_eq!(tables(1_000), 100);
+        assert_eq!(tables(45), 40);
+    }
 }

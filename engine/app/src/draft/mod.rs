@@ -66,7 +66,7 @@ pub fn draft(
     let local = bundles::local(settings, id, &folders);
     let (bundle, path) = match local.path() {
         Some(path) => {
-            let limits = settings.content_limits(1);
+            let limits = settings.inspection_limits(1);
             (bundle::local(path, &limits)?, Some(path.to_path_buf()))
         }
         None => {
@@ -74,7 +74,10 @@ pub fn draft(
             let cancel = Cancel::default();
             let looked =
                 network.preview(id, bundle::MAX_PREVIEW_BYTES, bundle::is_table, &cancel)?;
-            (bundle::remote(&looked, &settings.content_limits(1)), None)
+            (
+                bundle::remote(&looked, &settings.inspection_limits(1)),
+                None,
+            )
         }
     };
     if bundle.is_empty() {
