@@ -159,10 +159,9 @@ impl Walk<'_> {
             let entry = one.to_entry();
             if Archive::from_path(&inner) == Some(Archive::Zip)
                 && let Some(stretch) = entry.section(file).map_err(ContentsError::classify)?
+                && self.zip(file, stretch, &inner, &context.inside()?)?
             {
-                if self.zip(file, stretch, &inner, &context.inside()?)? {
-                    continue;
-                }
+                continue;
             }
             let mut reader = entry.open(file).map_err(ContentsError::classify)?;
             let entry = Entry {

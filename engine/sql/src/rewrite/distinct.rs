@@ -17,7 +17,7 @@ use super::LogicalRule;
 pub(super) const LOOK_UP_FIRST: LogicalRule = LogicalRule {
     name: "look_up_first",
     order: Some(ApplyOrder::TopDown),
-    rewrite: rewrite,
+    rewrite,
 };
 
 fn rewrite(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {

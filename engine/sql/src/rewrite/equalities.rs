@@ -19,7 +19,7 @@ use super::LogicalRule;
 pub(super) const HIDE_EQUALITIES: LogicalRule = LogicalRule {
     name: "hide_equalities",
     order: Some(ApplyOrder::BottomUp),
-    rewrite: rewrite,
+    rewrite,
 };
 
 fn rewrite(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {

@@ -24,7 +24,7 @@ const VALUE_COUNT: &str = "__known";
 pub(super) const COUNT_MISSING: LogicalRule = LogicalRule {
     name: "count_missing",
     order: Some(ApplyOrder::BottomUp),
-    rewrite: rewrite,
+    rewrite,
 };
 
 fn rewrite(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
