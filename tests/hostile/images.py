@@ -63,7 +63,7 @@ RECIPES = {
         "wide": lambda s, t: grey(s * 900, 1, t),
         "tall": lambda s, t: grey(1, s * 450, t),
         "square": lambda s, t: grey(side(s), side(s), t),
-        "square_paeth": lambda s, t: grey(side(s), side(s), t, 4),
+        "square_filtered": lambda s, t: grey(side(s), side(s), t, 4),
         "square_interlaced": lambda s, t: png(side(s), side(s), zlib.compress(bytes(s * 980) + bytes([t]), 9), interlaced=1),
         "rgba_16": lambda s, t: png(side(s, 110), side(s, 110), zlib.compress(bytes(s * 980) + bytes([t]), 9), depth=16, colour=6),
         "one_bit": lambda s, t: png(side(s, 7000), side(s, 7000), zlib.compress(bytes(s * 950) + bytes([t]), 9), depth=1),
