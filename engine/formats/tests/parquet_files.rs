@@ -393,7 +393,7 @@ fn batches_of_repeated_long_texts_are_small() {
         let mut count = 0;
         for batch in table.batches(None, None, 1 << 14).unwrap() {
             let batch = batch.unwrap();
-            assert!(batch.get_array_memory_size() < 140 << 20, "{data_type}");
+            assert!(batch.get_array_memory_size() < 70 << 20, "{data_type}");
             assert_eq!(batch.schema().field(0).data_type(), &data_type);
             count += batch.num_rows();
         }

@@ -6,9 +6,13 @@
 
 use std::sync::Arc;
 
-use arrow::array::{Array, AsArray, RecordBatch};
+use arrow::array::{
+    Array, ArrayRef, AsArray, ListArray, MapArray, RecordBatch, RecordBatchOptions, StructArray,
+};
+use arrow::buffer::OffsetBuffer;
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Field, FieldRef, Fields, Schema, SchemaRef};
+use arrow::error::ArrowError;
 
 use super::ParquetError;
 use crate::limits::{ArchiveBudget, DecodingLimits, Limit};
@@ -89,28 +93,60 @@ impl Texts {
         }
         self.budget.add_bytes(bytes).map_err(std::io::Error::from)?;
         let columns = batch.columns().iter().zip(self.schema.fields());
-        let columns = columns.map(|(column, field)| match column.data_type() {
-            same if same == field.data_type() => Ok(Arc::clone(column)),
-            _ => cast(column, field.data_type()),
-        });
+        let columns = columns.map(|(column, field)| with_texts(column, field.data_type()));
         let columns = columns.collect::<Result<Vec<_>, _>>()?;
-        let options =
-            arrow::array::RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+        let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
         RecordBatch::try_new_with_options(Arc::clone(&self.schema), columns, &options)
             .map_err(Into::into)
     }
 }
 
+/// Converts the views in an array to texts. Of lists, only the items in the array are converted: after slicing, the
+/// array still refers to those of other rows.
+fn with_texts(array: &ArrayRef, data_type: &DataType) -> Result<ArrayRef, ArrowError> {
+    let from_zero = |offsets: &[i32]| -> OffsetBuffer<i32> {
+        let first = offsets.first().copied().unwrap_or(0);
+        let offsets: Vec<i32> = offsets.iter().map(|offset| offset - first).collect();
+        OffsetBuffer::new(offsets.into())
+    };
+    Ok(match data_type {
+        same if same == array.data_type() => Arc::clone(array),
+        DataType::List(item) => {
+            let lists = array.as_list::<i32>();
+            let offsets = lists.value_offsets();
+            let items = with_texts(&items(lists.values(), offsets), item.data_type())?;
+            let (item, nulls) = (Arc::clone(item), lists.nulls().cloned());
+            Arc::new(ListArray::try_new(item, from_zero(offsets), items, nulls)?)
+        }
+        DataType::Map(entries, is_sorted) => {
+            let maps = array.as_map();
+            let offsets = maps.value_offsets();
+            let all: ArrayRef = Arc::new(maps.entries().clone());
+            let pairs = with_texts(&items(&all, offsets), entries.data_type())?;
+            let (pairs, nulls) = (pairs.as_struct().clone(), maps.nulls().cloned());
+            let (entries, offsets) = (Arc::clone(entries), from_zero(offsets));
+            Arc::new(MapArray::try_new(
+                entries, offsets, pairs, nulls, *is_sorted,
+            )?)
+        }
+        DataType::Struct(fields) => {
+            let values = array.as_struct();
+            let columns = values.columns().iter().zip(fields);
+            let columns = columns.map(|(column, field)| with_texts(column, field.data_type()));
+            let columns = columns.collect::<Result<Vec<_>, _>>()?;
+            let nulls = values.nulls().cloned();
+            Arc::new(StructArray::try_new(fields.clone(), columns, nulls)?)
+        }
+        other => cast(array, other)?,
+    })
+}
+
 fn batch_bytes(batch: &RecordBatch) -> u64 {
-    batch
-        .columns()
-        .iter()
-        .map(|column| text_bytes(column))
-        .sum()
+    batch.columns().iter().map(text_bytes).sum()
 }
 
 /// Returns the bytes of all texts in an array after expanding.
-fn text_bytes(array: &dyn Array) -> u64 {
+fn text_bytes(array: &ArrayRef) -> u64 {
     // The lower half of a view is the length of the text.
     let of_views = |views: &[u128]| views.iter().map(|view| u64::from(*view as u32)).sum();
     match array.data_type() {
@@ -118,23 +154,24 @@ fn text_bytes(array: &dyn Array) -> u64 {
         DataType::BinaryView => of_views(array.as_binary_view().views()),
         DataType::List(_) => {
             let lists = array.as_list::<i32>();
-            of_items(lists.values(), lists.value_offsets())
+            text_bytes(&items(lists.values(), lists.value_offsets()))
         }
         DataType::Map(_, _) => {
             let maps = array.as_map();
-            of_items(maps.entries(), maps.value_offsets())
+            let all: ArrayRef = Arc::new(maps.entries().clone());
+            text_bytes(&items(&all, maps.value_offsets()))
         }
         DataType::Struct(_) => {
             let columns = array.as_struct().columns();
-            columns.iter().map(|column| text_bytes(column)).sum()
+            columns.iter().map(text_bytes).sum()
         }
         _ => 0,
     }
 }
 
-/// Returns the bytes of the texts in the items of lists with these offsets.
-fn of_items(items: &dyn Array, offsets: &[i32]) -> u64 {
+/// Returns the items of lists with these offsets.
+fn items(all: &ArrayRef, offsets: &[i32]) -> ArrayRef {
     let offset = |offset: Option<&i32>| usize::try_from(*offset.unwrap_or(&0)).unwrap_or(0);
     let (begin, end) = (offset(offsets.first()), offset(offsets.last()));
-    text_bytes(&items.slice(begin, end.saturating_sub(begin)))
+    all.slice(begin, end.saturating_sub(begin))
 }
