@@ -20,7 +20,7 @@ pub enum Limit {
     Nesting,
     /// Number of members of an archive, for the memory of their list.
     Members,
-    /// Number of members of an archive of its length.
+    /// Number of members of an archive, in proportion to its length.
     MembersByLength,
     /// Uncompressed bytes of a compressed list of members (the header of a 7z archive).
     Listing,
@@ -227,7 +227,7 @@ impl DecodingLimits {
     }
 
     /// Creates the budget for all members of an archive of `archive` bytes. Archives nested in it can share this
-    /// budget.
+    /// budget; then their members count in proportion to the outer archive.
     pub fn budget(&self, archive: u64) -> ArchiveBudget {
         let by_ratio = self.ratio.saturating_mul(archive);
         ArchiveBudget {

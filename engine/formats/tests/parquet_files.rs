@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use arrow::array::{
-    Array, ArrayRef, AsArray, BooleanArray, DictionaryArray, Float32Array, Float64Array,
-    Int16Array, Int32Array, Int64Array, ListArray, RecordBatch, StringArray,
+    Array, ArrayRef, AsArray, BooleanArray, DictionaryArray, FixedSizeBinaryArray, Float32Array,
+    Float64Array, Int16Array, Int32Array, Int64Array, ListArray, RecordBatch, StringArray,
 };
 use arrow::buffer::OffsetBuffer;
 use arrow::datatypes::{DataType, Field, Float32Type, Float64Type, Int16Type, Int64Type, Schema};
@@ -359,8 +359,13 @@ fn failing_disk_is_distinguished_from_a_damaged_file() {
 /// Returns a file with one column, written by the parquet crate.
 fn written(column: ArrayRef) -> Vec<u8> {
     let batch = RecordBatch::try_from_iter([("a", column)]).unwrap();
+    // In version 1, only texts have dictionaries.
+    let properties = parquet::file::properties::WriterProperties::builder()
+        .set_writer_version(parquet::file::properties::WriterVersion::PARQUET_2_0)
+        .build();
     let mut file = Vec::new();
-    let mut writer = parquet::arrow::ArrowWriter::try_new(&mut file, batch.schema(), None).unwrap();
+    let mut writer =
+        parquet::arrow::ArrowWriter::try_new(&mut file, batch.schema(), Some(properties)).unwrap();
     writer.write(&batch).unwrap();
     writer.close().unwrap();
     file
@@ -399,6 +404,23 @@ fn batches_of_repeated_long_texts_are_small() {
         }
         assert_eq!(count, rows);
     }
+}
+
+/// Regression test: a dictionary stores a value of fixed length once, too, and the crate copies it for each row.
+#[test]
+fn batches_of_repeated_fixed_values_are_small() {
+    let value = [b'x'; 100_000];
+    let values = std::iter::repeat_n(value.as_slice(), 2_000);
+    let column = FixedSizeBinaryArray::try_from_iter(values).unwrap();
+    let file = written(Arc::new(column));
+    assert!(file.len() < 300_000, "{}", file.len());
+    let mut count = 0;
+    for batch in open(file).unwrap().batches(None, None, 1 << 14).unwrap() {
+        let batch = batch.unwrap();
+        assert!(batch.get_array_memory_size() < 70 << 20);
+        count += batch.num_rows();
+    }
+    assert_eq!(count, 2_000);
 }
 
 /// The file takes 100 kB, and its texts two gigabytes.

@@ -295,18 +295,18 @@ fn members(
 }
 
 /// Writes an element from an object that represents a value.
-fn extended_element(
+fn extended_element<'v>(
     writer: &mut Writer<'_>,
     read: &mut BinaryReader<'_>,
     key: &str,
-    extended: &ExtendedValue<'_>,
+    extended: &ExtendedValue<'v>,
     depth: usize,
 ) -> Result<(), BsonError> {
     let value = extended.value;
     let mismatch = || wrong(key, "the value of a key with `$` has the wrong type");
-    let string = |value: &JsonValue| value.as_str().map(str::to_owned).ok_or_else(mismatch);
-    let of = |value: &JsonValue, name: &str| value.get(name).cloned().ok_or_else(mismatch);
-    let long = |value: &JsonValue| match value {
+    let string = |value: &'v JsonValue| value.as_str().ok_or_else(mismatch);
+    let of = |value: &'v JsonValue, name: &str| value.get(name).ok_or_else(mismatch);
+    let long = |value: &'v JsonValue| match value {
         JsonValue::Int(value) => Ok(*value),
         value => string(value)?.parse().map_err(|_| mismatch()),
     };
@@ -317,33 +317,33 @@ fn extended_element(
         }
         "$numberLong" => writer.fixed(kind::INT64, key, &long(value)?.to_le_bytes()),
         "$numberDouble" => {
-            let value = match string(value)?.as_str() {
+            let value = match string(value)? {
                 "Infinity" => f64::INFINITY,
                 "-Infinity" => f64::NEG_INFINITY,
                 spelled => spelled.parse().map_err(|_| mismatch())?,
             };
             writer.fixed(kind::DOUBLE, key, &value.to_le_bytes());
         }
-        "$date" => writer.date(key, long(&of(value, "$numberLong")?)?)?,
+        "$date" => writer.date(key, long(of(value, "$numberLong")?)?)?,
         "$oid" => {
-            let id: [u8; 12] = unhex(&string(value)?).ok_or_else(mismatch)?;
+            let id: [u8; 12] = unhex(string(value)?).ok_or_else(mismatch)?;
             writer.fixed(kind::OBJECT_ID, key, &id);
         }
         "$binary" => {
             let bytes = match BinaryReference::parse(value) {
                 Some(binary) => binary.read(read)?,
                 None => {
-                    let base64 = string(&of(value, "base64")?)?;
+                    let base64 = string(of(value, "base64")?)?;
                     STANDARD.decode(base64).map_err(|_| mismatch())?
                 }
             };
             let [subtype] =
-                unhex(&format!("{:0>2}", string(&of(value, "subType")?)?)).ok_or_else(mismatch)?;
+                unhex(&format!("{:0>2}", string(of(value, "subType")?)?)).ok_or_else(mismatch)?;
             writer.binary(key, subtype, &bytes)?;
         }
         "$timestamp" => {
             let part = |name| -> Result<u32, BsonError> {
-                long(&of(value, name)?)?.try_into().map_err(|_| mismatch())
+                long(of(value, name)?)?.try_into().map_err(|_| mismatch())
             };
             let (time, increment) = (part("t")?, part("i")?);
             let value = u64::from(time) << 32 | u64::from(increment);
@@ -351,26 +351,26 @@ fn extended_element(
         }
         "$regularExpression" => {
             let (pattern, options) = (
-                string(&of(value, "pattern")?)?,
-                string(&of(value, "options")?)?,
+                string(of(value, "pattern")?)?,
+                string(of(value, "options")?)?,
             );
             if pattern.contains('\0') || options.contains('\0') {
                 return Err(mismatch());
             }
-            writer.regex(key, &pattern, &options);
+            writer.regex(key, pattern, options);
         }
         "$code" => {
             let code = string(value)?;
             match extended.scope {
                 None => {
                     writer.head(kind::CODE, key);
-                    writer.string(key, &code)?;
+                    writer.string(key, code)?;
                 }
                 Some(scope) => {
                     let scope = scope.as_object().ok_or_else(mismatch)?;
                     writer.head(kind::CODE_WITH_SCOPE, key);
                     writer.with_length(key, |writer| {
-                        writer.string(key, &code)?;
+                        writer.string(key, code)?;
                         members(writer, read, key, scope, depth)
                     })?;
                 }
@@ -378,7 +378,7 @@ fn extended_element(
         }
         "$symbol" => {
             writer.head(kind::STRING, key);
-            writer.string(key, &string(value)?)?;
+            writer.string(key, string(value)?)?;
         }
         "$undefined" => writer.head(kind::NULL, key),
         "$minKey" => writer.head(kind::MIN_KEY, key),

@@ -21,17 +21,34 @@ struct PagesState {
     length: u64,
     /// Budget of all pages together.
     budget: ArchiveBudget,
-    /// Where the values of lists are stored. One row can contain all of them, and a row is read at once.
-    lists: Vec<Range<u64>>,
+    lists: Vec<ListChunk>,
     /// Number of values in lists so far.
     values: u64,
     /// The offset and bytes of each header. Several columns may have read the header of their next page.
     headers: Vec<(u64, Vec<u8>)>,
 }
 
+/// A part of the file with values of lists. One row can contain all of them, and a row is read at once.
+#[derive(Debug)]
+pub(super) struct ListChunk {
+    pub range: Range<u64>,
+    /// Bytes of a value, if all values have the same length. Otherwise 0.
+    pub width: u64,
+}
+
 impl Pages {
-    /// Creates the checks for a file of `length` bytes. `lists` are the ranges of columns whose values are in lists.
-    pub(super) fn new(limits: &DecodingLimits, length: u64, lists: Vec<Range<u64>>) -> Self {
+    /// Creates the checks for a file of `length` bytes.
+    pub(super) fn new(limits: &DecodingLimits, length: u64, mut lists: Vec<ListChunk>) -> Self {
+        lists.sort_unstable_by_key(|list| list.range.start);
+        // Chunks that overlap are treated as one.
+        lists.dedup_by(|next, list| {
+            let overlaps = next.range.start < list.range.end;
+            if overlaps {
+                list.range.end = list.range.end.max(next.range.end);
+                list.width = list.width.max(next.width);
+            }
+            overlaps
+        });
         Self(Arc::new(Mutex::new(PagesState {
             limits: *limits,
             length,
@@ -64,9 +81,14 @@ impl Pages {
         let header = header.and_then(|header| PageHeader::parse(&header));
         let PageHeader { size, values } = header.ok_or(io::ErrorKind::InvalidData)?;
         state.limits.check_packed_record(length, size)?;
-        if state.lists.iter().any(|list| list.contains(&start)) {
+        let place = state.lists.partition_point(|list| list.range.end <= start);
+        let list = state.lists.get(place);
+        if let Some(list) = list.filter(|list| list.range.start <= start) {
+            let bytes = values.saturating_mul(list.width);
             state.values = state.values.saturating_add(values);
             state.limits.check_cells(state.length, state.values)?;
+            state.limits.check_packed_record(length, bytes)?;
+            state.budget.add_bytes(bytes)?;
         }
         let within: Result<(), LimitExceeded> = state.budget.add_bytes(size);
         Ok(within?)
@@ -125,10 +147,10 @@ impl PageHeader {
             values: 0,
         };
         fields.structure(PAGE, None)?;
-        // The crate truncates the integers to 32 bits.
+        // The crate truncates the integer to 32 bits.
         Some(PageHeader {
             size: u64::try_from(fields.size? as i32).ok()?,
-            values: u64::try_from(fields.values as i32).ok()?,
+            values: fields.values,
         })
     }
 }
@@ -140,7 +162,7 @@ const DATA_PAGES: [usize; 2] = [5, 8];
 struct Fields<'a> {
     rest: &'a [u8],
     size: Option<i64>,
-    values: i64,
+    values: u64,
 }
 
 impl Fields<'_> {
@@ -194,7 +216,11 @@ impl Fields<'_> {
                     let number = (zigzag >> 1).cast_signed() ^ -(zigzag & 1).cast_signed();
                     match (parent, field) {
                         (None, 2) => self.size = Some(number),
-                        (Some((page, 0)), 1) if DATA_PAGES.contains(&page) => self.values = number,
+                        // A header may contain both versions, of which the crate uses one. It truncates to 32 bits.
+                        (Some((page, 0)), 1) if DATA_PAGES.contains(&page) => {
+                            let values = u64::try_from(number as i32).ok()?;
+                            self.values = self.values.max(values);
+                        }
                         _ => {}
                     }
                 }
@@ -229,6 +255,14 @@ mod tests {
             &[0x9c, 0x18, 2, 1, 2, 0, 0],
         ];
         assert_eq!(PageHeader::parse(&full.concat()), parsed(64, 1));
+        // A header of both versions, of which one declares no values.
+        let both = [
+            &plain[..7],
+            &[0x2c, 0x15, 0x80, 0x01, 0x15, 0, 0x15, 6, 0x15, 6, 0],
+            &[0x3c, 0x15, 0, 0],
+            &[0],
+        ];
+        assert_eq!(PageHeader::parse(&both.concat()), parsed(64, 64));
         for (why, bytes) in [
             ("cut off", &plain[..5]),
             ("no size", &[0x15, 0, 0x25, 0x40, 0]),

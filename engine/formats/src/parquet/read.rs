@@ -14,11 +14,12 @@ use parquet::arrow::arrow_reader::{
     ParquetRecordBatchReaderBuilder,
 };
 use parquet::file::reader::{ChunkReader, Length};
+use parquet::schema::types::ColumnDescriptor;
 
 use super::ParquetError;
-use super::pages::Pages;
-use super::texts::{self, Texts};
-use crate::limits::DecodingLimits;
+use super::pages::{ListChunk, Pages};
+use super::texts::{self, MAX_TEXT_BYTES, Texts};
+use crate::limits::{DecodingLimits, Limit};
 use crate::read_at::{ByteSection, ReadAt};
 use crate::sniff::{FileType, SNIFF_BYTES};
 
@@ -133,12 +134,12 @@ impl<R: ReadAt + Send + Sync + 'static> ParquetTable<R> {
         batch_rows: usize,
     ) -> Result<ParquetBatches, ParquetError> {
         let section = &self.source.section;
-        let pages = Pages::new(&self.limits, section.len(), self.ranges_of_lists());
+        let pages = Pages::new(&self.limits, section.len(), self.list_chunks(row_group));
         let source = ParquetSource::new(Arc::clone(section), Some(pages));
         let failure = source.failure.clone();
         let mut builder =
             ParquetRecordBatchReaderBuilder::new_with_metadata(source, self.metadata.clone())
-                .with_batch_size(batch_rows.max(1));
+                .with_batch_size(batch_rows.min(self.most_rows()?).max(1));
         if let Some(group) = row_group {
             builder = builder.with_row_groups(vec![group]);
         }
@@ -168,18 +169,36 @@ impl<R: ReadAt + Send + Sync + 'static> ParquetTable<R> {
         })
     }
 
-    /// The ranges in the file of columns whose values are in lists.
-    fn ranges_of_lists(&self) -> Vec<Range<u64>> {
-        let groups = self.metadata.metadata().row_groups().iter();
-        let chunks = groups.flat_map(|group| group.columns());
+    /// The maximum number of rows of a batch. The crate copies values of fixed length, also those of a dictionary, and
+    /// the footer declares their length.
+    fn most_rows(&self) -> Result<usize, ParquetError> {
+        let columns = self.metadata.parquet_schema().columns().iter();
+        let widths = columns.map(|column| fixed_width(column));
+        let width = widths.fold(0, u64::saturating_add);
+        let checked = self.limits.check(Limit::Record, width);
+        checked.map_err(io::Error::from)?;
+        Ok(usize::try_from(MAX_TEXT_BYTES / width.max(1)).unwrap_or(usize::MAX))
+    }
+
+    /// The chunks of a row group, or of all row groups, whose values are in lists.
+    fn list_chunks(&self, row_group: Option<usize>) -> Vec<ListChunk> {
+        let groups = self.metadata.metadata().row_groups();
+        let groups = match row_group {
+            Some(group) => groups.get(group..=group).unwrap_or_default(),
+            None => groups,
+        };
+        let chunks = groups.iter().flat_map(|group| group.columns());
         let lists = chunks.filter(|chunk| chunk.column_descr().max_rep_level() > 0);
-        let ranges = lists.map(|chunk| {
+        let lists = lists.map(|chunk| {
             let first = chunk.dictionary_page_offset();
             let begin = first.unwrap_or(chunk.data_page_offset());
             let end = begin.saturating_add(chunk.compressed_size());
-            u64::try_from(begin).unwrap_or(0)..u64::try_from(end).unwrap_or(0)
+            ListChunk {
+                range: u64::try_from(begin).unwrap_or(0)..u64::try_from(end).unwrap_or(0),
+                width: fixed_width(chunk.column_descr()),
+            }
         });
-        ranges.collect()
+        lists.collect()
     }
 
     fn column_index(&self, column: &str) -> Result<usize, ParquetError> {
@@ -192,6 +211,11 @@ impl<R: ReadAt + Send + Sync + 'static> ParquetTable<R> {
                 columns: fields.iter().map(|field| field.name().clone()).collect(),
             })
     }
+}
+
+/// Returns the bytes of a value, if all values of the column have the same length. Otherwise 0.
+fn fixed_width(column: &ColumnDescriptor) -> u64 {
+    u64::try_from(column.type_length()).unwrap_or(0)
 }
 
 /// Iterates over batches.

@@ -18,7 +18,7 @@ use super::ParquetError;
 use crate::limits::{ArchiveBudget, DecodingLimits, Limit};
 
 /// Bytes of texts in a batch, if it has more than one row.
-const MAX_TEXT_BYTES: u64 = 32 << 20;
+pub(super) const MAX_TEXT_BYTES: u64 = 32 << 20;
 
 /// A file may expand to this multiple of the texts that its pages may contain.
 const DICTIONARY_RATIO: u64 = 10;
@@ -104,27 +104,23 @@ impl Texts {
 /// Converts the views in an array to texts. Of lists, only the items in the array are converted: after slicing, the
 /// array still refers to those of other rows.
 fn with_texts(array: &ArrayRef, data_type: &DataType) -> Result<ArrayRef, ArrowError> {
-    let from_zero = |offsets: &[i32]| -> OffsetBuffer<i32> {
-        let first = offsets.first().copied().unwrap_or(0);
-        let offsets: Vec<i32> = offsets.iter().map(|offset| offset - first).collect();
-        OffsetBuffer::new(offsets.into())
-    };
     Ok(match data_type {
         same if same == array.data_type() => Arc::clone(array),
         DataType::List(item) => {
             let lists = array.as_list::<i32>();
-            let offsets = lists.value_offsets();
-            let items = with_texts(&items(lists.values(), offsets), item.data_type())?;
+            let items = items(lists.values(), lists.value_offsets());
+            let items = with_texts(&items, item.data_type())?;
+            let offsets = OffsetBuffer::from_lengths(lists.offsets().lengths());
             let (item, nulls) = (Arc::clone(item), lists.nulls().cloned());
-            Arc::new(ListArray::try_new(item, from_zero(offsets), items, nulls)?)
+            Arc::new(ListArray::try_new(item, offsets, items, nulls)?)
         }
         DataType::Map(entries, is_sorted) => {
             let maps = array.as_map();
-            let offsets = maps.value_offsets();
             let all: ArrayRef = Arc::new(maps.entries().clone());
-            let pairs = with_texts(&items(&all, offsets), entries.data_type())?;
-            let (pairs, nulls) = (pairs.as_struct().clone(), maps.nulls().cloned());
-            let (entries, offsets) = (Arc::clone(entries), from_zero(offsets));
+            let pairs = items(&all, maps.value_offsets());
+            let pairs = with_texts(&pairs, entries.data_type())?.as_struct().clone();
+            let offsets = OffsetBuffer::from_lengths(maps.offsets().lengths());
+            let (entries, nulls) = (Arc::clone(entries), maps.nulls().cloned());
             Arc::new(MapArray::try_new(
                 entries, offsets, pairs, nulls, *is_sorted,
             )?)
