@@ -64,11 +64,11 @@ impl ReadAhead {
         if self.failed {
             return Err(io::Error::other("an earlier read failed"));
         }
+        let chunk = mem::take(&mut self.chunk);
+        self.used = 0;
         let Some(chunks) = &self.chunks else {
             return Ok(());
         };
-        let chunk = mem::take(&mut self.chunk);
-        self.used = 0;
         if chunk.capacity() > 0 {
             // Fails if the thread has already read everything and needs no more buffers.
             let _ = self.recycled.send(chunk);
@@ -110,12 +110,20 @@ impl<R: Read + Send + 'static> Chunks<R> {
     }
 
     /// Returns the next chunk, which is empty at the end. Reuses the buffer `recycled`.
+    ///
+    /// A read error replaces the bytes that were read before it since the last chunk, because they may be damaged: the
+    /// caller must report the read error, and not an error in these bytes.
     pub fn next(&mut self, mut recycled: Vec<u8>) -> io::Result<Vec<u8>> {
         match self {
             Chunks::Ahead(ahead) => {
                 ahead.chunk = recycled;
                 ahead.advance()?;
-                Ok(mem::take(&mut ahead.chunk))
+                let chunk = mem::take(&mut ahead.chunk);
+                // Only an error or the end follows a short chunk.
+                if !chunk.is_empty() && chunk.len() < CHUNK_BYTES {
+                    ahead.advance()?;
+                }
+                Ok(chunk)
             }
             Chunks::Inline(reader) => {
                 recycled.resize(CHUNK_BYTES, 0);
@@ -315,6 +323,20 @@ mod tests {
             ahead.read(&mut [0]).is_err(),
             "an error, not the end of the file"
         );
+    }
+
+    /// Regression test: with a thread, the bytes before the error arrived first, so an error in damaged bytes hid the
+    /// damage.
+    #[test]
+    fn an_error_replaces_the_chunk_before_it() -> io::Result<()> {
+        for threads in [Threads::new(1), Threads::new(0)] {
+            let failing = counting(CHUNK_BYTES + 7, || Err(io::Error::other("a bad block"))).0;
+            let mut chunks = Chunks::new(failing, &threads);
+            assert_eq!(chunks.next(Vec::new())?.len(), CHUNK_BYTES);
+            let error = chunks.next(Vec::new());
+            assert!(error.is_err_and(|error| error.to_string() == "a bad block"));
+        }
+        Ok(())
     }
 
     #[test]
