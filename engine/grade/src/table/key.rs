@@ -41,11 +41,10 @@ impl Hash for Bits {
 
 /// Returns the key of a cell.
 pub fn key<'a>(column: &GradedColumn<'a>, position: usize) -> Identifier<'a> {
-    let value = column.value(position);
-    if let Some(integer) = value.integer() {
-        return Identifier::Integer(integer);
-    }
-    match value {
+    match column.value(position) {
+        CellValue::Bool(value) => Identifier::Integer(i128::from(value)),
+        CellValue::Int(value) => Identifier::Integer(i128::from(value)),
+        CellValue::UInt(value) => Identifier::Integer(i128::from(value)),
         // Beyond 1e38, a double does not equal any integer of 64 bits.
         CellValue::Float(value) if value.fract() == 0.0 && value.abs() < 1e38 => {
             Identifier::Integer(value as i128)
@@ -55,7 +54,9 @@ pub fn key<'a>(column: &GradedColumn<'a>, position: usize) -> Identifier<'a> {
         CellValue::Missing if matches!(column.data(), ColumnData::Object(_)) => {
             Identifier::MissingText
         }
-        _ => Identifier::Missing(column.file_row(position) << 1 | u64::from(column.role() as u8)),
+        CellValue::Missing => {
+            Identifier::Missing(column.file_row(position) << 1 | u64::from(column.role() as u8))
+        }
     }
 }
 

@@ -162,7 +162,8 @@ impl ResultLayout {
         mut row: impl FnMut(ResultRow<'_>) -> Result<(), StepError>,
     ) -> Result<(), StepError> {
         let arrays = plain_arrays(batch, &self.sources)?;
-        let columns: Vec<_> = arrays.iter().map(TypedArray::new).collect();
+        let columns = arrays.iter().map(TypedArray::new);
+        let columns = columns.collect::<Result<Vec<_>, _>>()?;
         let copied_from = copied_from(&self.sources)?;
         let varying = self.varying_column_count(&arrays);
         let mut cells = vec![Cell::Missing; self.sources.len()];
@@ -332,17 +333,21 @@ pub(crate) enum TypedArray<'a> {
 }
 
 impl<'a> TypedArray<'a> {
-    pub(crate) fn new(array: &'a ArrayRef) -> TypedArray<'a> {
-        match array.data_type() {
+    /// All integers must have 64 bits, and all strings the type `Utf8`.
+    pub(crate) fn new(array: &'a ArrayRef) -> Result<TypedArray<'a>, StepError> {
+        Ok(match array.data_type() {
             DataType::Int64 => TypedArray::Int64(array.as_primitive()),
             DataType::UInt64 => TypedArray::UInt64(array.as_primitive()),
             DataType::Float32 => TypedArray::Float32(array.as_primitive()),
             DataType::Float64 => TypedArray::Float64(array.as_primitive()),
             DataType::Boolean => TypedArray::Boolean(array.as_boolean()),
             DataType::Utf8 => TypedArray::Text(array.as_string()),
-            // `ResultLayout::new` accepts no other types. Null arrays are null in every row.
-            _ => TypedArray::Missing,
-        }
+            DataType::Null => TypedArray::Missing,
+            other => {
+                let message = format!("cells of the type {other} cannot be written");
+                return Err(StepError::internal(message));
+            }
+        })
     }
 
     pub(crate) fn cell(&self, row: usize) -> Cell<'a> {

@@ -8,7 +8,7 @@ use thiserror::Error;
 use super::checksum::{PASSED, outcome};
 use super::function_step::FunctionStep;
 use crate::located::{Subject, error_at};
-use crate::relation::{QueryRun, query_memory, query_rows_as_text};
+use crate::relation::query_rows_as_text;
 
 /// Maximum number of rows in the message.
 const MAX_ROWS: usize = 3;
@@ -31,11 +31,8 @@ fn count(rows: usize) -> String {
 }
 
 pub(crate) fn check(name: &str, query: &Query, session: &Session) -> FunctionStep {
-    let params = serde_json::json!({ "sql": query.normal });
-    let (name, session) = (name.to_owned(), session.clone());
-    let (memory_query, query) = (query.clone(), query.clone());
-    let function = FunctionStep::new("check", 2, params, move |context, inputs| {
-        let run = QueryRun::new(&session, &query, context, inputs);
+    let (name, params) = (name.to_owned(), serde_json::json!({}));
+    let function = FunctionStep::of_query("check", query, params, session, move |run| {
         let found = query_rows_as_text(run, MAX_ROWS)?;
         if found.rows > 0 {
             let error = CheckError {
@@ -44,11 +41,10 @@ pub(crate) fn check(name: &str, query: &Query, session: &Session) -> FunctionSte
                 rows: found.rows,
                 shown: found.first_rows,
             };
-            let query = Subject::Query(Box::new(query.clone()), None);
+            let query = Subject::Query(Box::new(run.query.clone()), None);
             return Err(error_at(Failure::Check, query, error));
         }
         Ok(outcome(PASSED))
     });
-    let function = function.memory(move |inputs| query_memory(&memory_query, inputs));
-    function.unshared()
+    function.version(2).unshared()
 }

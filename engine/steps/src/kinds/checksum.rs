@@ -98,9 +98,5 @@ fn md5_of(context: &Context, opener: &Opener, content: &ContentRef) -> Result<St
         hasher.update(&buffer[..count]);
         context.progress.add_bytes(count as u64);
     }
-    Ok(hasher
-        .finalize()
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect())
+    Ok(prep_cache::hex(&hasher.finalize()))
 }

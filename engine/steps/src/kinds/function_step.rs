@@ -98,6 +98,11 @@ impl FunctionStep {
         FunctionStep { memory, ..self }
     }
 
+    /// Sets the version of the kind.
+    pub fn version(self, version: u32) -> FunctionStep {
+        FunctionStep { version, ..self }
+    }
+
     /// Makes the step run on every machine.
     pub fn unshared(self) -> FunctionStep {
         let is_shared = false;

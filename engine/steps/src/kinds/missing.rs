@@ -15,14 +15,18 @@ pub(crate) struct MissingFile {
 
 impl MissingFile {
     pub fn new(tree: &Tree, path: &str) -> MissingFile {
-        let name = |path: &str| path.rsplit('/').next().map(str::to_ascii_lowercase);
         let mut paths = tree.files().map(|file| file.path());
-        let similar = paths.find(|other| name(other) == name(path));
+        let similar = paths.find(|other| name(other).eq_ignore_ascii_case(name(path)));
         MissingFile {
             path: path.to_owned(),
             similar: similar.map(str::to_owned),
         }
     }
+}
+
+/// Returns the last part of a path.
+fn name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or_default()
 }
 
 /// Returns the content of the file at `path`.

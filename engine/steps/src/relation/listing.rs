@@ -76,20 +76,16 @@ impl ListingRelation {
 
     fn cells(&self, entries: &[TreeFile<'_>], column: usize) -> ArrayRef {
         let name = self.columns.get(column).map_or("", |column| &column.name);
-        let texts = |text: &dyn Fn(&str) -> &str| -> ArrayRef {
-            let texts = entries.iter().map(|entry| text(entry.path()));
-            Arc::new(StringArray::from_iter_values(texts))
-        };
         match name {
             "size" => {
                 let sizes = entries.iter().map(|entry| entry.bytes());
                 let sizes = sizes.map(|bytes| i64::try_from(bytes).unwrap_or(i64::MAX));
                 Arc::new(Int64Array::from_iter_values(sizes))
             }
-            "path" => texts(&|path| self.pattern.below(path)),
+            "path" => texts(entries, |path| self.pattern.below(path)),
             _ => match column.checked_sub(FILE_COLUMNS.len()) {
-                Some(number) => texts(&|path| self.parts.part(path, number)),
-                None => texts(&|path| part(path, name)),
+                Some(number) => texts(entries, |path| self.parts.part(path, number)),
+                None => texts(entries, |path| part(path, name)),
             },
         }
     }
@@ -99,6 +95,12 @@ impl ListingRelation {
         rows.filter_map(|row| self.tree.file(usize::try_from(row).ok()?))
             .collect()
     }
+}
+
+/// Returns an array with a part of each file's path.
+fn texts(entries: &[TreeFile<'_>], part: impl Fn(&str) -> &str) -> ArrayRef {
+    let texts = entries.iter().map(|entry| part(entry.path()));
+    Arc::new(StringArray::from_iter_values(texts))
 }
 
 impl Relation for ListingRelation {

@@ -87,7 +87,7 @@ fn redact(
     Ok(FileValue::stored(out.0.commit()?).into_value())
 }
 
-/// An error in a file, which may be inside archives.
+/// Returns the error of a file, which may be inside archives.
 fn member_error(path: &str, cause: impl Into<BoxError>) -> io::Error {
     io::Error::other(FileError::new(path, cause))
 }

@@ -22,7 +22,7 @@ use std::io;
 use prep_core::{BoxError, Cancel, Context, FileValue, StepError};
 use prep_formats::read_at::ReadAt;
 
-use super::file_content;
+use super::MissingFile;
 use super::function_step::FunctionStep;
 use crate::limits::undecodable_file;
 use crate::value::{ContentRef, Opener, Tree, TreeBuilder, input};
@@ -72,12 +72,10 @@ pub(crate) fn unpack(path: Option<String>) -> FunctionStep {
             }
             Some(path) => {
                 let tree = Tree::load(context, archive)?;
-                match file_content(&tree, path) {
-                    Ok(content) => members(context, &opener, &content, path)?,
-                    Err(missing) => {
-                        let files = unpacked_directory(&tree, path);
-                        files.ok_or_else(|| StepError::input(missing))?
-                    }
+                match tree.get(path) {
+                    Some(content) => members(context, &opener, &content, path)?,
+                    None => unpacked_directory(&tree, path)
+                        .ok_or_else(|| StepError::input(MissingFile::new(&tree, path)))?,
                 }
             }
         };

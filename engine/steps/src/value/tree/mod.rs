@@ -120,7 +120,8 @@ impl FileKind {
         match self {
             FileKind::Stored | FileKind::LayeredStored => Some(ZipMethod::Stored),
             FileKind::Deflated | FileKind::LayeredDeflated => Some(ZipMethod::Deflate),
-            _ => None,
+            FileKind::Directory | FileKind::Object | FileKind::Row => None,
+            FileKind::Slice | FileKind::LayeredSlice | FileKind::LayeredChecked => None,
         }
     }
 

@@ -106,7 +106,8 @@ pub(super) fn each_table(
             let arrays: Vec<ArrayRef> = arrays
                 .map(|(array, (column, common))| convert_to_written(array, column, common.as_ref()))
                 .collect::<Result<_, StepError>>()?;
-            let arrays: Vec<TypedArray<'_>> = arrays.iter().map(TypedArray::new).collect();
+            let arrays = arrays.iter().map(TypedArray::new);
+            let arrays = arrays.collect::<Result<Vec<_>, _>>()?;
             for row in 0..values.rows {
                 out.cells().text(file);
                 for array in &arrays {
