@@ -139,7 +139,10 @@ impl Address {
                 let allow_http = AmazonS3ConfigKey::Client(ClientConfigKey::AllowHttp);
                 let allowed = builder.get_config_value(&allow_http);
                 let is_allowed = allowed.is_some_and(|value| value.eq_ignore_ascii_case("true"));
-                let endpoint = builder.get_config_value(&AmazonS3ConfigKey::Endpoint);
+                // In the order in which the builder uses them.
+                let endpoint = [AmazonS3ConfigKey::S3Endpoint, AmazonS3ConfigKey::Endpoint];
+                let mut endpoint = endpoint.iter();
+                let endpoint = endpoint.find_map(|key| builder.get_config_value(key));
                 let endpoint = endpoint.and_then(|endpoint| Url::parse(&endpoint).ok());
                 let endpoint = endpoint.filter(plain);
                 if endpoint.as_ref().is_some_and(|url| !is_here(url)) && !is_allowed {
@@ -319,6 +322,27 @@ mod tests {
             let address = Address::parse("s3://bucket/team").unwrap();
             let opened = address.open(&CloudCredentials::new(variables)).map(drop);
             assert_eq!(opened.is_ok(), is_good, "{endpoint} {allow:?}: {opened:?}");
+        }
+    }
+
+    /// Regression test: the endpoint for S3 was not checked, although it is used instead of the general one.
+    #[test]
+    fn the_endpoint_that_is_used_is_the_one_that_is_checked() {
+        for (general, of_s3, is_good) in [
+            ("http://127.0.0.1:8333", "http://s3.lab.org", false),
+            ("http://s3.lab.org", "http://127.0.0.1:8333", true),
+        ] {
+            let variables = [
+                ("AWS_ENDPOINT_URL", general),
+                ("AWS_ENDPOINT_URL_S3", of_s3),
+                ("AWS_ACCESS_KEY_ID", "a"),
+                ("AWS_SECRET_ACCESS_KEY", "b"),
+            ];
+            let variables = variables.map(|(name, value)| (name.to_owned(), value.to_owned()));
+            let address = Address::parse("s3://bucket/team").unwrap();
+            let opened = address.open(&CloudCredentials::new(variables.to_vec()));
+            let opened = opened.map(drop);
+            assert_eq!(opened.is_ok(), is_good, "{of_s3}: {opened:?}");
         }
     }
 }
