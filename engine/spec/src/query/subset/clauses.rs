@@ -105,6 +105,8 @@ impl Subset<'_, '_> {
             let before = self.reads;
             self.query(query);
             let reads = std::mem::replace(&mut self.reads, before).saturating_sub(before);
+            // A part that reads no table is also inserted wherever it is used.
+            let reads = reads.max(1);
             self.defined.push((alias.name.value.clone(), reads));
             self.part_of_from(query, Some(alias));
         }
