@@ -1,6 +1,7 @@
 //! The input of the detectors that measure facts: the chosen test items, their answers as numbers, and the training
 //! rows.
 
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, HashSet};
 
 use crate::detectors::Tests;
@@ -21,6 +22,8 @@ pub(crate) struct View<'a> {
     /// Whether the baseline has features from the content of the items' files.
     pub has_content_features: bool,
     labels: Vec<(Label, Targets)>,
+    /// The baseline of each label, once a detector needs it.
+    baselines: Vec<OnceCell<Option<Prediction>>>,
 }
 
 impl<'a> View<'a> {
@@ -41,6 +44,7 @@ impl<'a> View<'a> {
             facts,
             chosen: &world.chosen,
             has_content_features: has_features,
+            baselines: labels.iter().map(|_| OnceCell::new()).collect(),
             labels,
         }
     }
@@ -88,13 +92,21 @@ impl<'a> View<'a> {
         prediction: &Prediction,
         tests: &mut Tests,
     ) -> Gain {
-        let measured = gain(targets, self.baseline(label, targets).as_ref(), prediction);
+        let measured = gain(targets, self.baseline(label, targets), prediction);
         tests.record(measured.p);
         measured
     }
 
-    /// Predicts the answers from the intended features.
-    pub(crate) fn baseline(&self, label: &Label, targets: &Targets) -> Option<Prediction> {
+    /// Predicts the answers of one of the labels from the intended features. The models are trained once.
+    pub(crate) fn baseline(&self, label: &Label, targets: &Targets) -> Option<&Prediction> {
+        let mut labels = self.labels.iter();
+        let place = labels.position(|(known, _)| std::ptr::eq(known, label))?;
+        let baseline = self.baselines.get(place)?;
+        let baseline = baseline.get_or_init(|| self.trained_baseline(label, targets));
+        baseline.as_ref()
+    }
+
+    fn trained_baseline(&self, label: &Label, targets: &Targets) -> Option<Prediction> {
         let (train, rows) = self.training(label, targets).unzip();
         let mut intended = Vec::new();
         for ((channel, name), values) in &self.facts.all {

@@ -217,11 +217,15 @@ fn decoded(bytes: &[u8]) -> Option<String> {
     (is_printable && !bytes.is_empty()).then(|| String::from_utf8_lossy(bytes).into_owned())
 }
 
+/// Decodes base64 even if the unused bits of the last digit are set.
+const BASE64: GeneralPurpose = GeneralPurpose::new(
+    &alphabet::STANDARD,
+    GeneralPurposeConfig::new().with_decode_allow_trailing_bits(true),
+);
+
 fn base64(cell: &str) -> Option<Vec<u8>> {
-    let config = GeneralPurposeConfig::new().with_decode_allow_trailing_bits(true);
-    let engine = GeneralPurpose::new(&alphabet::STANDARD, config);
     // The variant for URLs has two other digits.
-    engine.decode(cell.replace('-', "+").replace('_', "/")).ok()
+    BASE64.decode(cell.replace('-', "+").replace('_', "/")).ok()
 }
 
 fn hexadecimal(cell: &str) -> Option<Vec<u8>> {

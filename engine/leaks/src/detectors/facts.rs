@@ -61,7 +61,6 @@ pub(super) fn find(view: &View<'_>, tests: &mut Tests) -> Vec<LeakFinding> {
     let mut found = Vec::new();
     for (label, targets) in view.targets() {
         let baseline = view.baseline(label, targets);
-        let baseline = baseline.as_ref();
         found.extend(find_for_label(view, label, targets, baseline, tests));
     }
     found

@@ -7,22 +7,19 @@
 //! - Columns of the test table that share at least twenty values with train. The answers of a group in train must predict its answers
 //!   in test better than ten bins of the column do, because intended features predict something, too.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use super::Tests;
 use super::patterns::is_train;
 use crate::finding::{LeakFinding, LeakLevel};
 use crate::statistics::{bins, by_shuffling, counts, edges, majority};
 use crate::table::{is_missing, numbers};
-use crate::world::{PublicFile, World};
+use crate::world::World;
 
 const NAME: &str = "groups";
 
 /// Minimum number of groups. Columns with fewer values contain classes or sites.
 const MIN_GROUPS: usize = 20;
-
-/// Content that more files have, for example an empty picture, does not identify a file.
-const MAX_COPIES: usize = 100;
 
 pub(super) fn find(world: &World, tests: &mut Tests) -> Vec<LeakFinding> {
     let mut found: Vec<LeakFinding> = names(world).into_iter().collect();
@@ -55,36 +52,44 @@ pub(super) fn find(world: &World, tests: &mut Tests) -> Vec<LeakFinding> {
     found
 }
 
+/// The names of the public files with the same content, so that the files need not be compared with each other.
+#[derive(Default)]
+struct SameContent<'a> {
+    train: HashSet<&'a str>,
+    items: HashSet<&'a str>,
+}
+
+fn file_name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or_default()
+}
+
 /// Compares words in the bundle's names of test files with those of training files. The names in the prepared data hide
 /// these words.
 fn names(world: &World) -> Option<LeakFinding> {
-    let mut shown: HashMap<(u64, u32), Vec<&PublicFile>> = HashMap::new();
+    let mut shown: HashMap<(u64, u32), SameContent<'_>> = HashMap::new();
     for file in world.public.files.iter().filter(|file| file.bytes > 0) {
         let same = shown.entry((file.bytes, file.crc32)).or_default();
-        same.push(file);
+        if is_train(&file.path) {
+            same.train.insert(file_name(&file.path));
+        }
+        if world.item_of_path(&file.path).is_some() {
+            same.items.insert(file_name(&file.path));
+        }
     }
     let mut words: BTreeMap<(usize, usize), [Vec<String>; 2]> = BTreeMap::new();
     let mut hidden = 0_usize;
     for raw in &world.bundle {
-        let Some(same) = shown
-            .get(&(raw.bytes, raw.crc32))
-            .filter(|same| same.len() <= MAX_COPIES)
-        else {
+        let Some(same) = shown.get(&(raw.bytes, raw.crc32)) else {
             continue;
         };
-        let name = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
-        let is_same_name = |file: &&PublicFile| name(&file.path) == name(&raw.path);
-        let is_trained = |file: &&PublicFile| is_train(&file.path) && is_same_name(file);
-        // If several files have the same content, the new name of this file is ambiguous.
-        let is_renamed =
-            |file: &&PublicFile| world.item_of_path(&file.path).is_some() && !is_same_name(file);
-        let side = match same.iter().any(is_trained) {
+        let name = file_name(&raw.path);
+        let side = match same.train.contains(name) {
             true => 0,
-            false if same.iter().any(is_renamed) => 1,
+            // If several files have the same content, the new name of this file is ambiguous.
+            false if same.items.iter().any(|other| *other != name) => 1,
             false => continue,
         };
         hidden += usize::from(side == 1);
-        let name = name(&raw.path);
         let stem = name.split('.').next().unwrap_or_default();
         let parts: Vec<&str> = stem.split(['_', '-']).collect();
         for (place, part) in parts.iter().enumerate() {

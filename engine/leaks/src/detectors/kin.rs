@@ -45,8 +45,7 @@ pub(super) fn find(view: &View<'_>, tests: &mut Tests) -> Vec<LeakFinding> {
         if relations.is_empty() {
             continue;
         }
-        let baseline = view.baseline(label, targets);
-        let base = baseline.as_ref();
+        let base = view.baseline(label, targets);
         for relation in &relations {
             let near = by_number(relation, targets, &rows, base);
             let group = by_group(relation, view, targets, &rows, base);

@@ -47,11 +47,12 @@ pub(super) fn find(world: &World, tests: &mut Tests) -> Vec<LeakFinding> {
                 continue;
             };
             for (name, own, other) in test.table.shared_columns(key, &train.table) {
-                let (own, other) = (runs_of(own), runs_of(other));
+                let own = runs_of(own);
                 let texts = own.iter().flatten().count();
                 if texts < 20 || texts * 2 < own.len() {
                     continue;
                 }
+                let other = runs_of(other);
                 let near = TextComparison {
                     what: format!("`{name}`"),
                     test: "test rows",
@@ -78,17 +79,18 @@ fn in_files(world: &World, label: &Label, tests: &mut Tests) -> Option<LeakFindi
     let (mut other, mut known_answers) = (Vec::new(), Vec::new());
     for (path, text) in &world.public.texts {
         if let Some(item) = world.item_of_path(path) {
-            own.push(text.clone());
+            own.push(text);
             items.push(Some(item));
         } else if let Some(answer) = row_of.get(stem(path)).and_then(|row| answers.get(*row)) {
-            other.push(text.clone());
+            other.push(text);
             known_answers.push(answer.clone());
         }
     }
-    let (own, other) = (runs_of(&own), runs_of(&other));
+    let own = runs_of(own);
     if own.iter().flatten().count() < 20 {
         return None;
     }
+    let other = runs_of(other);
     let near = TextComparison {
         what: "the text in the files".to_owned(),
         test: "texts of test items",
@@ -165,7 +167,7 @@ impl TextComparison<'_> {
 }
 
 /// Returns the sorted hashes of each text's runs. `None` for short texts.
-fn runs_of(texts: &[String]) -> Vec<Option<Vec<u64>>> {
+fn runs_of<'a>(texts: impl IntoIterator<Item = &'a String>) -> Vec<Option<Vec<u64>>> {
     let runs = |text: &String| {
         let normal = normal(Some(text));
         let words: Vec<&str> = normal.split(' ').collect();
@@ -174,7 +176,7 @@ fn runs_of(texts: &[String]) -> Vec<Option<Vec<u64>>> {
         runs.dedup();
         (words.len() >= MIN_WORDS).then_some(runs)
     };
-    texts.iter().map(runs).collect()
+    texts.into_iter().map(runs).collect()
 }
 
 /// Returns the nearest text of the other part for each text, if one is near.

@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 
 use super::Tests;
-use super::near_rows::finding;
+use super::near_rows::NearRows;
 use super::rows::normal;
 use crate::finding::LeakFinding;
 use crate::statistics::hash_of;
@@ -28,7 +28,7 @@ const MAX_TRAIN: usize = 200_000;
 
 pub(super) fn find(view: &View<'_>, tests: &mut Tests) -> Option<LeakFinding> {
     let (label, targets) = view.targets().next()?;
-    let train = view.world.train_table(label)?;
+    let (train, rows) = view.training(label, targets)?;
     let (shown, key, items) = view.world.test_tables().next()?;
     let columns = shown.table.shared_columns(key, train);
     let columns: Vec<(&[String], &[String])> =
@@ -74,7 +74,7 @@ pub(super) fn find(view: &View<'_>, tests: &mut Tests) -> Option<LeakFinding> {
         }
     }
     let how = "equal a training row except for one or two cells";
-    finding(view, (label, targets), &near, how, tests)
+    NearRows { rows, near, how }.finding(view, label, targets, tests)
 }
 
 /// Returns a hash of each cell together with its column.

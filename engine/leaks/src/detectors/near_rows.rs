@@ -34,7 +34,7 @@ pub(super) fn find(view: &View<'_>, tests: &mut Tests) -> Option<LeakFinding> {
 /// Finds near rows. If `scaled` is set, rows may differ by a common factor, for example because of a different unit.
 fn find_near(view: &View<'_>, scaled: bool, tests: &mut Tests) -> Option<LeakFinding> {
     let (label, targets) = view.targets().next()?;
-    let train = view.world.train_table(label)?;
+    let (train, rows) = view.training(label, targets)?;
     let (shown, key, items) = view.world.test_tables().next()?;
     let (mut test, mut known): (Vec<Vec<f64>>, Vec<Vec<f64>>) = (Vec::new(), Vec::new());
     for (_, own, other) in shown.table.shared_columns(key, train) {
@@ -89,39 +89,51 @@ fn find_near(view: &View<'_>, scaled: bool, tests: &mut Tests) -> Option<LeakFin
         true => "are almost equal to a training row, apart from a common factor",
         false => "are almost equal to a training row",
     };
-    finding(view, (label, targets), &near, how, tests)
+    NearRows { rows, near, how }.finding(view, label, targets, tests)
 }
 
-/// Returns the finding that chosen test rows have the answer of a `near` training row. `how` describes the equality.
-pub(super) fn finding(
-    view: &View<'_>,
-    (label, targets): (&Label, &Targets),
-    near: &[Option<usize>],
-    how: &str,
-    tests: &mut Tests,
-) -> Option<LeakFinding> {
-    let (_, rows) = view.training(label, targets)?;
-    let count = near.iter().flatten().count();
-    if count < MIN_ROWS {
-        return None;
+/// Training rows that are near chosen test rows.
+pub(super) struct NearRows {
+    /// The answers of the training rows as numbers.
+    pub rows: Vec<Vec<f64>>,
+    /// For each chosen test item, the near training row.
+    pub near: Vec<Option<usize>>,
+    /// Describes the equality.
+    pub how: &'static str,
+}
+
+impl NearRows {
+    /// Returns the finding that chosen test rows have the answer of a near training row.
+    pub(super) fn finding(
+        &self,
+        view: &View<'_>,
+        label: &Label,
+        targets: &Targets,
+        tests: &mut Tests,
+    ) -> Option<LeakFinding> {
+        let NearRows { rows, near, how } = self;
+        let count = near.iter().flatten().count();
+        if count < MIN_ROWS {
+            return None;
+        }
+        let prediction = near.iter().map(|row| rows.get((*row)?).cloned()).collect();
+        let measured = view.measure(label, targets, &prediction, tests);
+        if measured.beyond < MIN_VARIANCE {
+            return None;
+        }
+        let what = format!(
+            "{count} of {} test rows {how}, and its answer explains {:.0} % of the variance of `{}` that the intended features leave",
+            view.chosen.len(),
+            100.0 * measured.beyond,
+            label.name
+        );
+        let name = |row: &Option<usize>| Some(format!("row {} of train", (*row)? + 1));
+        let named: Vec<Option<String>> = near.iter().map(name).collect();
+        let cells: Vec<Option<&str>> = named.iter().map(Option::as_deref).collect();
+        let finding = LeakFinding::new(LeakLevel::Risk, "near", what);
+        let finding = finding.evidence(examples(view, label, &cells));
+        Some(finding.p_value(measured.p))
     }
-    let prediction = near.iter().map(|row| rows.get((*row)?).cloned()).collect();
-    let measured = view.measure(label, targets, &prediction, tests);
-    if measured.beyond < MIN_VARIANCE {
-        return None;
-    }
-    let what = format!(
-        "{count} of {} test rows {how}, and its answer explains {:.0} % of the variance of `{}` that the intended features leave",
-        view.chosen.len(),
-        100.0 * measured.beyond,
-        label.name
-    );
-    let name = |row: &Option<usize>| Some(format!("row {} of train", (*row)? + 1));
-    let named: Vec<Option<String>> = near.iter().map(name).collect();
-    let cells: Vec<Option<&str>> = named.iter().map(Option::as_deref).collect();
-    let finding = LeakFinding::new(LeakLevel::Risk, "near", what);
-    let finding = finding.evidence(examples(view, label, &cells));
-    Some(finding.p_value(measured.p))
 }
 
 /// Returns the numbers of a column. `None` if it has too few numbers or too few different ones.

@@ -48,8 +48,9 @@ pub(crate) fn collect(world: &World, limits: &DecodingLimits, facts: &mut Facts)
             add(world, &what, order, rows, facts);
         }
     }
+    let train_tables = world.train_tables();
     for (number, shown) in world.public.tables.iter().enumerate() {
-        if shown.items.is_some() || world.is_sample(&shown.path) || world.is_train_table(number) {
+        if shown.items.is_some() || world.is_sample(&shown.path) || train_tables.contains(&number) {
             continue;
         }
         for (number, order) in orders.iter().enumerate() {
@@ -80,7 +81,8 @@ pub(crate) fn collect(world: &World, limits: &DecodingLimits, facts: &mut Facts)
         for (number, order) in orders.iter().enumerate() {
             if rows == order.len() as u64 && columns <= MAX_COLUMNS {
                 let name = |column| name(&format!("column {}", column + 1), &array.path, number);
-                collect_array(world, &file, &name, order, facts);
+                let names: Vec<String> = (0..columns).map(name).collect();
+                collect_array(world, &file, &names, order, facts);
             }
         }
     }
@@ -102,11 +104,11 @@ fn add(world: &World, what: &str, order: &[usize], rows: &[impl AsRef<str>], fac
     }
 }
 
-/// Adds the rows of an array. `name` returns the name of the fact of a column.
+/// Adds the rows of an array. `names` are the names of the facts by column.
 fn collect_array(
     world: &World,
     file: &ArrayFile,
-    name: &dyn Fn(usize) -> String,
+    names: &[String],
     order: &[usize],
     facts: &mut Facts,
 ) {
@@ -119,9 +121,9 @@ fn collect_array(
         if !world.has_facts(*item) {
             continue;
         }
-        for column in 0..file.columns().len() {
+        for (column, name) in names.iter().enumerate() {
             let cell = String::from_utf8_lossy(row.cell(column));
-            facts.add(Channel::Aligned, &name(column), *item, &cell);
+            facts.add(Channel::Aligned, name, *item, &cell);
         }
     }
 }

@@ -44,8 +44,9 @@ pub(crate) fn collect(world: &World, facts: &mut Facts) {
             joined.insert(number, first);
         }
     }
+    let train_tables = world.train_tables();
     for _ in 0..MAX_JOINS {
-        if !join(world, &mut joined, facts) {
+        if !join(world, &train_tables, &mut joined, facts) {
             break;
         }
     }
@@ -157,7 +158,12 @@ fn fields(path: &str, table: &Table, key: Option<usize>, rows: &RowOfItem, facts
 
 /// Joins tables with a column that contains the cells of a joined table's column, each of them once. Returns whether a
 /// table was joined.
-fn join(world: &World, joined: &mut BTreeMap<usize, RowOfItem>, facts: &mut Facts) -> bool {
+fn join(
+    world: &World,
+    train_tables: &HashSet<usize>,
+    joined: &mut BTreeMap<usize, RowOfItem>,
+    facts: &mut Facts,
+) -> bool {
     let mut keys: Vec<(usize, usize)> = Vec::new();
     for number in joined.keys() {
         let Some(shown) = world.public.tables.get(*number) else {
@@ -170,7 +176,7 @@ fn join(world: &World, joined: &mut BTreeMap<usize, RowOfItem>, facts: &mut Fact
         // A training table describes different items, even if it shares values with a test table.
         if joined.contains_key(&number)
             || world.is_sample(&shown.path)
-            || world.is_train_table(number)
+            || train_tables.contains(&number)
         {
             continue;
         }

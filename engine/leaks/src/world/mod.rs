@@ -307,16 +307,15 @@ impl World {
     /// not contain them.
     fn quotes(&self, facts: &mut Facts) {
         for (shown, _, items) in self.test_tables() {
-            let text = self
-                .public
-                .texts
-                .iter()
-                .find(|(path, _)| *path == shown.path);
             let delimiter = match shown.path.to_ascii_lowercase().rsplit('.').next() {
                 Some("csv") => b',',
                 Some("tsv") => b'\t',
                 _ => continue,
             };
+            // Texts are sorted by path.
+            let texts = &self.public.texts;
+            let place = texts.partition_point(|(path, _)| *path < shown.path);
+            let text = texts.get(place).filter(|(path, _)| *path == shown.path);
             let Some((_, text)) = text else { continue };
             let rows = cells::quotes(text, delimiter);
             for (row, item) in rows.iter().zip(items) {
@@ -359,20 +358,27 @@ impl World {
 
     /// Returns the largest table of training items that contains the answers of a label.
     pub(crate) fn train_table(&self, label: &Label) -> Option<&Table> {
-        let tables = self.public.tables.iter();
-        let tables = tables.filter(|shown| shown.items.is_none() && !self.is_sample(&shown.path));
-        let labelled = tables.filter(|shown| shown.table.column(&label.name).is_some());
-        let largest = labelled.max_by_key(|shown| shown.table.rows());
-        largest.map(|shown| &shown.table)
+        let shown = self.public.tables.get(self.train_table_number(label)?)?;
+        Some(&shown.table)
     }
 
-    /// Returns whether a table contains answers of training items.
-    pub(crate) fn is_train_table(&self, number: usize) -> bool {
-        let Some(shown) = self.public.tables.get(number) else {
-            return false;
-        };
-        let mut tables = self.labels.iter().map(|label| self.train_table(label));
-        tables.any(|table| table.is_some_and(|table| std::ptr::eq(table, &shown.table)))
+    fn train_table_number(&self, label: &Label) -> Option<usize> {
+        let tables = self.public.tables.iter().enumerate();
+        let labelled = tables.filter(|(_, shown)| {
+            shown.items.is_none()
+                && !self.is_sample(&shown.path)
+                && shown.table.column(&label.name).is_some()
+        });
+        let largest = labelled.max_by_key(|(_, shown)| shown.table.rows());
+        largest.map(|(number, _)| number)
+    }
+
+    /// Returns the numbers of the tables that contain answers of training items.
+    pub(crate) fn train_tables(&self) -> HashSet<usize> {
+        let labels = self.labels.iter();
+        labels
+            .filter_map(|label| self.train_table_number(label))
+            .collect()
     }
 
     /// Returns the ids of training items.

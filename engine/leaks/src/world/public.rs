@@ -28,7 +28,7 @@ use crate::table::Table;
 const MAX_ARRAYS: usize = 32;
 
 /// Maximum number of values of all series.
-const MAX_SERIES: usize = 20_000_000;
+const MAX_SERIES: u64 = 20_000_000;
 /// Every competition may have this number of them, and more for each byte of the public files on disk.
 const MIN_SERIES: u64 = 4_000_000;
 const SERIES_PER_BYTE: u64 = 4;
@@ -95,7 +95,7 @@ struct Collected<'w> {
     /// Number of files so far.
     place: usize,
     examined_bytes: u64,
-    series_left: usize,
+    series_left: u64,
     text_left: u64,
     /// Remaining memory for tables.
     room: u64,
@@ -124,9 +124,7 @@ impl World {
             counts: HashMap::new(),
             place: 0,
             examined_bytes: 0,
-            series_left: usize::try_from(MIN_SERIES.saturating_add(for_series))
-                .unwrap_or(MAX_SERIES)
-                .min(MAX_SERIES),
+            series_left: MIN_SERIES.saturating_add(for_series).min(MAX_SERIES),
             text_left: MAX_ALL_TEXT.min(memory / 4).min(for_texts),
             room: TABLE_MEMORY.saturating_add(for_tables).min(memory / 2),
         };
@@ -186,8 +184,10 @@ impl Collected<'_> {
 
     /// Adds the lists in documents.
     fn add_lists(&mut self) {
-        let named = |(path, table): &'_ (String, Table)| (path.clone(), table.names.clone());
-        let read: HashMap<String, Vec<String>> = self.tables.iter().map(named).collect();
+        let read = self.tables.iter();
+        let read = read.map(|(path, table)| (path.as_str(), table.names.as_slice()));
+        let read: HashMap<&str, &[String]> = read.collect();
+        let mut added = Vec::new();
         for (path, text) in &self.content.texts {
             if !is_document(path) || self.world.item_of_path(path).is_some() {
                 continue;
@@ -199,13 +199,14 @@ impl Collected<'_> {
             self.content.vectors.extend(vectors);
             // A document with a single list has already been read as a table.
             for (inner, table) in found.tables {
-                let is_read = read.get(path) == Some(&table.names);
+                let is_read = read.get(path.as_str()) == Some(&table.names.as_slice());
                 if !is_read && table.memory() <= self.room {
                     self.room -= table.memory();
-                    self.tables.push((named(inner), table));
+                    added.push((named(inner), table));
                 }
             }
         }
+        self.tables.extend(added);
     }
 
     fn file(&mut self, entry: Entry<'_>, content: &mut dyn Read) -> Result<()> {
@@ -431,7 +432,7 @@ impl Collected<'_> {
         if self.series_left > 0 {
             let numbers = columns.iter().flatten().map(|one| one.to_bits());
             let numbers: Vec<u64> = numbers.collect();
-            self.series_left = self.series_left.saturating_sub(numbers.len());
+            self.series_left = self.series_left.saturating_sub(numbers.len() as u64);
             self.content.series.push(Series {
                 is_item: current.is_item,
                 numbers,
