@@ -5,9 +5,7 @@
 //! to almost nothing. Dropping repeated rows of the looked-up side does not change the result. [`SkipRepeated`] remembers
 //! a limited number of rows, so it may pass some rows more than once.
 
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll, ready};
 
 use arrow::array::{BooleanArray, RecordBatch};
 use arrow::compute::filter_record_batch;
@@ -16,11 +14,12 @@ use arrow::row::{RowConverter, Rows, SortField};
 use datafusion::common::hash_utils::{RandomState, create_hashes};
 use datafusion::common::{JoinType, Statistics};
 use datafusion::error::Result;
-use datafusion::execution::{RecordBatchStream, SendableRecordBatchStream, TaskContext};
+use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_plan::PlanProperties;
 use datafusion::physical_plan::execution_plan::{ChildrenPropertiesMode, ReplaceChildrenOptions};
 use datafusion::physical_plan::joins::HashJoinExec;
-use futures::{Stream, StreamExt};
+use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
+use futures::StreamExt;
 
 use super::operator::{Node, Operator, Plan, Rule};
 
@@ -84,25 +83,21 @@ impl Operator for SkipRepeated {
         Some(SkipRepeated { input })
     }
 
-    fn details(&self) -> String {
-        String::new()
-    }
-
     fn start(
         &self,
         partition: usize,
         context: Arc<TaskContext>,
     ) -> Result<SendableRecordBatchStream> {
         let schema = self.input.schema();
-        let fields = sort_fields(&schema);
-        Ok(Box::pin(SkipRepeatedStream {
-            converter: RowConverter::new(fields)?,
-            schema,
-            input: self.input.execute(partition, context)?,
+        let mut passed = PassedRows {
+            converter: RowConverter::new(sort_fields(&schema))?,
             remembered: vec![Remembered::default(); REMEMBERED_ROWS],
             bytes: 0,
             hashes: Vec::new(),
-        }))
+        };
+        let input = self.input.execute(partition, context)?;
+        let rest = input.map(move |batch| passed.drop_repeated(batch?));
+        Ok(Box::pin(RecordBatchStreamAdapter::new(schema, rest)))
     }
 
     fn statistics(&self, inputs: &[Arc<Statistics>]) -> Arc<Statistics> {
@@ -121,9 +116,8 @@ struct Remembered {
     row: Option<Box<[u8]>>,
 }
 
-struct SkipRepeatedStream {
-    schema: SchemaRef,
-    input: SendableRecordBatchStream,
+/// The rows that were passed so far, as far as they are remembered.
+struct PassedRows {
     converter: RowConverter,
     /// Each row has one place, which depends on its hash.
     remembered: Vec<Remembered>,
@@ -133,7 +127,7 @@ struct SkipRepeatedStream {
     hashes: Vec<u64>,
 }
 
-impl SkipRepeatedStream {
+impl PassedRows {
     /// Returns the batch without rows that are remembered.
     fn drop_repeated(&mut self, batch: RecordBatch) -> Result<RecordBatch> {
         self.hashes.clear();
@@ -189,20 +183,5 @@ impl SkipRepeatedStream {
         };
         let kept = BooleanArray::from_iter(repeated.iter().map(|repeated| Some(!repeated)));
         Ok(filter_record_batch(&batch, &kept)?)
-    }
-}
-
-impl Stream for SkipRepeatedStream {
-    type Item = Result<RecordBatch>;
-
-    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        let batch = ready!(self.input.poll_next_unpin(context));
-        Poll::Ready(batch.map(|batch| batch.and_then(|batch| self.drop_repeated(batch))))
-    }
-}
-
-impl RecordBatchStream for SkipRepeatedStream {
-    fn schema(&self) -> SchemaRef {
-        self.schema.clone()
     }
 }
