@@ -120,11 +120,16 @@ pub fn compare(
         true => Err(error),
         false => Ok(ArchiveComparison::Unreadable(side, error)),
     };
-    let there = match list(kind, theirs, path, context) {
+    let archives = ArchiveReader {
+        kind,
+        path,
+        context,
+    };
+    let there = match archives.list(theirs) {
         Ok(list) => list,
         Err(error) => return unreadable(ArchiveSide::Theirs, error),
     };
-    let here = match list(kind, ours, path, context) {
+    let here = match archives.list(ours) {
         Ok(list) => list,
         Err(error) => return unreadable(ArchiveSide::Ours, error),
     };
@@ -139,7 +144,7 @@ pub fn compare(
     drop((there, here));
     match kind {
         Archive::Zip => compare_zip_members(&differ, theirs, ours, context, visit)?,
-        kind => compare_members_in_sequence((kind, path), &differ, [theirs, ours], context, visit)?,
+        _ => archives.compare_in_sequence(&differ, theirs, ours, visit)?,
     }
     Ok(ArchiveComparison::Compared(compared))
 }
@@ -148,27 +153,6 @@ pub fn compare(
 struct ArchiveMembers {
     members: List,
     order: Vec<Name>,
-}
-
-fn list(
-    kind: Archive,
-    place: &Path,
-    path: &str,
-    context: &ReadContext<'_>,
-) -> Result<ArchiveMembers> {
-    let mut listed = ArchiveMembers {
-        members: List::new(),
-        order: Vec::new(),
-    };
-    numbered(kind, place, path, context, &mut |name, content| {
-        let mut counted = CountedReader { content, size: 0 };
-        let hash = hash(&mut counted)?;
-        let size = counted.size;
-        listed.order.push(name.clone());
-        listed.members.insert(name, Content { size, hash });
-        Ok(())
-    })?;
-    Ok(listed)
 }
 
 /// Returns whether the common members have a different order.
@@ -287,28 +271,68 @@ fn compare_zip_members(
     Ok(())
 }
 
-/// Visits the differing members of other archives, in the order of `ours`.
-fn compare_members_in_sequence(
-    (kind, path): (Archive, &str),
-    differ: &BTreeSet<Name>,
-    [theirs, ours]: [&Path; 2],
-    context: &ReadContext<'_>,
-    visit: VisitDifference<'_>,
-) -> Result<()> {
-    let mut copies: HashMap<Name, TempPath> = HashMap::new();
-    numbered(kind, theirs, path, context, &mut |name, content| {
-        if differ.contains(&name) {
-            copies.insert(name, spool(content, context.resources)?);
-        }
-        Ok(())
-    })?;
-    numbered(kind, ours, path, context, &mut |name, content| {
-        let Some(theirs) = copies.remove(&name) else {
-            return Ok(());
+/// Reads two archives of the same kind from their beginning to their end.
+struct ArchiveReader<'a> {
+    kind: Archive,
+    /// The path in messages.
+    path: &'a str,
+    context: &'a ReadContext<'a>,
+}
+
+impl ArchiveReader<'_> {
+    fn list(&self, place: &Path) -> Result<ArchiveMembers> {
+        let mut listed = ArchiveMembers {
+            members: List::new(),
+            order: Vec::new(),
         };
-        let (theirs, ours) = (&theirs, &spool(content, context.resources)?);
-        visit(&name.to_string(), MemberDifference::Differ { theirs, ours })
-    })
+        self.visit(place, &mut |name, content| {
+            let mut counted = CountedReader { content, size: 0 };
+            let hash = hash(&mut counted)?;
+            let size = counted.size;
+            listed.order.push(name.clone());
+            listed.members.insert(name, Content { size, hash });
+            Ok(())
+        })?;
+        Ok(listed)
+    }
+
+    /// Visits the differing members, in the order of `ours`.
+    fn compare_in_sequence(
+        &self,
+        differ: &BTreeSet<Name>,
+        theirs: &Path,
+        ours: &Path,
+        visit: VisitDifference<'_>,
+    ) -> Result<()> {
+        let resources = self.context.resources;
+        let mut copies: HashMap<Name, TempPath> = HashMap::new();
+        self.visit(theirs, &mut |name, content| {
+            if differ.contains(&name) {
+                copies.insert(name, spool(content, resources)?);
+            }
+            Ok(())
+        })?;
+        self.visit(ours, &mut |name, content| {
+            let Some(theirs) = copies.remove(&name) else {
+                return Ok(());
+            };
+            let (theirs, ours) = (&theirs, &spool(content, resources)?);
+            visit(&name.to_string(), MemberDifference::Differ { theirs, ours })
+        })
+    }
+
+    /// Visits members with unique names.
+    fn visit(
+        &self,
+        place: &Path,
+        visit: &mut dyn FnMut(Name, &mut dyn Read) -> Result<()>,
+    ) -> Result<()> {
+        let (mut names, budget) = (Names::default(), self.context.budget);
+        self.kind
+            .visit(place, self.path, budget, &mut |path, _, content| {
+                visit(names.next(path), content)
+            })
+    }
 }
 
 /// Gives members with the same path different names.
@@ -325,20 +349,6 @@ impl Names {
         *count += 1;
         name
     }
-}
-
-/// Visits members with unique names.
-fn numbered(
-    kind: Archive,
-    place: &Path,
-    path: &str,
-    context: &ReadContext<'_>,
-    visit: &mut dyn FnMut(Name, &mut dyn Read) -> Result<()>,
-) -> Result<()> {
-    let mut names = Names::default();
-    kind.visit(place, path, context.budget, &mut |path, _, content| {
-        visit(names.next(path), content)
-    })
 }
 
 struct CountedReader<'a> {

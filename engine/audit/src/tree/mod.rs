@@ -24,7 +24,7 @@ use prep_contents::listing::Listing;
 use crate::error::AuditError;
 use crate::finding::AuditFinding;
 use names::OneSided;
-use pair::{FileComparison, PairContext};
+use pair::FileComparison;
 
 pub use roles::Roles;
 pub use split::{Hypothesis, SplitSearch};
@@ -91,10 +91,8 @@ pub fn compare(
     let pairs: Mutex<Vec<FileComparison>> = Mutex::new(Vec::new());
     let compare_pair = |our_path: &str, their_path: &str| {
         let (theirs, ours) = (theirs.join(their_path), ours.join(our_path));
-        let budget = resources.comparison_budget(&theirs, &ours);
-        let paired = budget.and_then(|budget| {
-            let context = PairContext::new(&roles, resources, &budget);
-            pair::compare(our_path, &theirs, &ours, &context)
+        let paired = pair::with_context(&roles, resources, [&theirs, &ours], |context| {
+            pair::compare(our_path, &theirs, &ours, context)
         });
         paired.map_err(AuditError::reading(&theirs))
     };
@@ -127,19 +125,16 @@ pub fn compare(
     }
     for (their_path, our_path) in left.take_inflated() {
         let (their_file, our_file) = (theirs.join(&their_path), ours.join(&our_path));
-        let budget = resources.comparison_budget(&their_file, &our_file);
-        let found = budget.and_then(|budget| {
-            let context = &PairContext::new(&roles, resources, &budget);
-            names::inflated_findings(&their_path, &our_path, [&their_file, &our_file], context)
+        let files = [their_file.as_path(), our_file.as_path()];
+        let found = pair::with_context(&roles, resources, files, |context| {
+            names::inflated_findings(&their_path, &our_path, files, context)
         });
         named.extend(found.map_err(AuditError::reading(&our_file))?);
     }
     for (archive, directory) in left.take_unpacked(ours, &resources.limits)? {
         // The files of `theirs` are as long as the members of the archive.
         let file = ours.join(&archive);
-        let budget = resources.comparison_budget(&file, &file);
-        let found = budget.and_then(|budget| {
-            let context = &PairContext::new(&roles, resources, &budget);
+        let found = pair::with_context(&roles, resources, [&file, &file], |context| {
             names::unpacked_findings(&archive, &directory, theirs, &file, context)
         });
         named.extend(found.map_err(AuditError::reading(&file))?);

@@ -8,7 +8,6 @@ use prep_contents::read::{self, Bytes};
 use prep_contents::table::is_json_lines;
 use prep_contents::{ContentsError, DecodingLimits, Format, ReadContext, Resources, Result};
 use prep_failure::QuotedValue;
-use prep_formats::limits::ArchiveBudget;
 
 use super::roles::Roles;
 use super::{archive, document, image};
@@ -24,17 +23,7 @@ pub(super) struct PairContext<'a> {
     pub read: ReadContext<'a>,
 }
 
-impl<'a> PairContext<'a> {
-    /// Creates the context for two files and the archives nested in them.
-    pub(super) fn new(
-        roles: &'a Roles,
-        resources: &'a Resources<'a>,
-        budget: &'a ArchiveBudget,
-    ) -> Self {
-        let read = ReadContext::new(resources, budget);
-        PairContext { roles, read }
-    }
-
+impl PairContext<'_> {
     /// Returns the context for members of the file.
     ///
     /// # Errors
@@ -45,6 +34,21 @@ impl<'a> PairContext<'a> {
             ..*self
         })
     }
+}
+
+/// Calls `compare` with the context for two files and the archives nested in them, which share a budget.
+///
+/// # Errors
+/// If a file cannot be accessed. Also returns errors from `compare`.
+pub(super) fn with_context<T>(
+    roles: &Roles,
+    resources: &Resources<'_>,
+    [theirs, ours]: [&Path; 2],
+    compare: impl FnOnce(&PairContext<'_>) -> Result<T>,
+) -> Result<T> {
+    let budget = resources.comparison_budget(theirs, ours)?;
+    let read = ReadContext::new(resources, &budget);
+    compare(&PairContext { roles, read })
 }
 
 /// The result of comparing two files.

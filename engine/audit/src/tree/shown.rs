@@ -36,7 +36,6 @@ pub(super) fn raise(
     roles: &Roles,
     resources: &Resources<'_>,
 ) -> Result<()> {
-    let limits = &resources.limits;
     let suspicious = [
         rows::COLUMNS_ADDED.id,
         rows::COLUMNS_RENAMED.id,
@@ -45,24 +44,24 @@ pub(super) fn raise(
         labels::LABELS_CHANGED.id,
         files::FILES_SURPLUS.id,
     ];
-    raise_item_files(findings, roots, roles, limits)?;
+    let is_suspicious =
+        |one: &AuditFinding| one.path.starts_with("public/") && suspicious.contains(&one.cause.id);
+    if !findings.iter().any(is_suspicious) {
+        return Ok(());
+    }
+    let Some(answers) = Answers::read(roots, roles, &resources.limits)? else {
+        return Ok(());
+    };
+    raise_item_files(findings, roots, &answers)?;
     let mut by_file: BTreeMap<String, Vec<&mut AuditFinding>> = BTreeMap::new();
     for finding in findings.iter_mut() {
-        let is_public = finding.path.starts_with("public/");
-        if is_public
+        if is_suspicious(finding)
             && finding.harm < Harm::Answers
-            && suspicious.contains(&finding.cause.id)
             && let Some(file) = outermost_file(&finding.path, roots.theirs)
         {
             by_file.entry(file).or_default().push(finding);
         }
     }
-    if by_file.is_empty() {
-        return Ok(());
-    }
-    let Some(answers) = Answers::read(roots, roles, limits)? else {
-        return Ok(());
-    };
     for (file, findings) in by_file {
         answers.raise_in(&file, findings, roots, resources)?;
     }
@@ -91,8 +90,7 @@ fn raise_to_answers(finding: &mut AuditFinding, shown: &str) {
 fn raise_item_files(
     findings: &mut [AuditFinding],
     roots: &TreeRoots<'_>,
-    roles: &Roles,
-    limits: &DecodingLimits,
+    answers: &Answers,
 ) -> Result<()> {
     let is_surplus = |one: &AuditFinding| {
         one.cause.id == files::FILES_SURPLUS.id && one.path.starts_with("public/")
@@ -102,9 +100,6 @@ fn raise_item_files(
     if paths.len() < MIN_ITEMS {
         return Ok(());
     }
-    let Some(answers) = Answers::read(roots, roles, limits)? else {
-        return Ok(());
-    };
     let Some(shown) = answers.shown_in_files(&paths, roots)? else {
         return Ok(());
     };
@@ -179,12 +174,13 @@ impl Answers {
             let path = finding.path.clone();
             by_path.entry(path).or_default().push(finding);
         }
+        // Ours has no file for a member.
+        let nothing = roots.ours.join("");
         let visited = entries::of_file(&theirs, file, resources, &mut |member, _, content| {
             if !by_path.contains_key(file) && !by_path.contains_key(member) {
                 return Ok(());
             }
             let copy = read::spool(content, resources)?;
-            let nothing = roots.ours.join("");
             let shown = self.shown_in_file(member, &copy, &nothing, &resources.limits)?;
             let Some(shown) = shown else { return Ok(()) };
             let about = [by_path.remove(file), by_path.remove(member)];
