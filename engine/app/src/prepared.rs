@@ -49,7 +49,7 @@ impl PreparedState {
         }
     }
 
-    /// Returns whether the data are complete and unchanged.
+    /// Returns whether the data are complete, and not known to have changed.
     pub fn is_complete(self) -> bool {
         matches!(self, PreparedState::Prepared | PreparedState::Unchecked)
     }

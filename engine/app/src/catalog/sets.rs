@@ -23,9 +23,8 @@ pub fn competition_set(name: &str) -> Result<Vec<&'static str>, Error> {
         return Ok(found);
     }
     let names: Vec<&str> = prep_splits::set_names().chain([SCORED]).collect();
+    let near = prep_spec::nearest(name, names.iter().copied());
     let error = Error::request(format!("there is no set `{name}`"));
-    Err(match prep_spec::nearest(name, names.iter().copied()) {
-        Some(near) => error.suggest(Some(near)),
-        None => error.help(format!("the sets are {}", names.join(", "))),
-    })
+    let error = error.help(format!("the sets are {}", names.join(", ")));
+    Err(error.suggest(near))
 }

@@ -24,7 +24,7 @@ use crate::error::Error;
 pub const MAX_PREVIEW_BYTES: usize = 1 << 20;
 /// Maximum bytes of a table whose values are inspected.
 const MAX_VALUE_BYTES: usize = 24 << 20;
-/// Maximum bytes of all tables whose values are kept.
+/// Maximum bytes of the values of all tables.
 const MAX_KEPT_BYTES: u64 = 96 << 20;
 /// Maximum bytes of a table that are read for its types.
 const MAX_READ_BYTES: u64 = 2 << 30;
@@ -60,6 +60,8 @@ pub struct CsvFile {
     pub rows: u64,
     /// Its first rows.
     pub frame: Frame,
+    /// Bytes of the text of these rows. 0 if the values were dropped because of their memory.
+    pub value_bytes: u64,
     /// Whether columns and rows are those of the entire file.
     pub whole: bool,
     pub delimiter: u8,
@@ -204,7 +206,7 @@ struct Walk<'a> {
     limits: &'a DecodingLimits,
     /// The members and bytes of all archives within the bundle.
     budget: ArchiveBudget,
-    /// Bytes of the tables whose values are kept.
+    /// Bytes of the values that are kept.
     kept_bytes: u64,
     found: Vec<FileList>,
 }
@@ -243,17 +245,20 @@ impl Walk<'_> {
                 true => table_of(&path, &open, whole, self.limits),
                 false => Err(NoTable::Other),
             };
-            let table = table.map(|table| self.with_values(table, entry.size));
+            let table = table.map(|table| self.with_values(table));
             self.found.push(FileList { path, table });
         }
     }
 
     /// Returns the table without its values if those of the earlier tables take all memory for values.
-    fn with_values(&mut self, table: CsvFile, bytes: u64) -> CsvFile {
-        let kept_bytes = self.kept_bytes + bytes.min(MAX_VALUE_BYTES as u64);
+    fn with_values(&mut self, table: CsvFile) -> CsvFile {
+        let kept_bytes = self.kept_bytes + table.value_bytes;
         if kept_bytes > MAX_KEPT_BYTES {
-            let frame = Frame::default();
-            return CsvFile { frame, ..table };
+            return CsvFile {
+                frame: Frame::default(),
+                value_bytes: 0,
+                ..table
+            };
         }
         self.kept_bytes = kept_bytes;
         table
@@ -382,6 +387,7 @@ pub fn csv_table(
         rows: scan.schema.rows,
         columns,
         frame,
+        value_bytes: front.len() as u64,
         whole,
         delimiter,
         is_latin1: false,

@@ -32,7 +32,7 @@ use crate::catalog::CatalogEntry;
 use crate::error::Error;
 use crate::settings::Settings;
 use crate::stages::loader::Loader;
-use bundle::BundleContent;
+use bundle::{BundleContent, CsvFile};
 use guess::SplitGuess;
 
 pub use guess::DraftChoices;
@@ -109,6 +109,14 @@ pub fn draft(
         .map(unreadable)
         .take(MAX_NOTES)
         .collect();
+    let without_values = bundle.tables.iter().filter(|table| table.value_bytes == 0);
+    let note = |table: &CsvFile| {
+        format!(
+            "{}: its values were not examined, because earlier tables take all memory for values",
+            table.path
+        )
+    };
+    notes.extend(without_values.map(note).take(MAX_NOTES));
     notes.extend(guess.notes.iter().cloned());
     let text = write::pipeline(id, &bundle, &guess, choices.metric.as_deref());
     let file_name = format!("{id}/pipeline.yaml");
@@ -121,7 +129,7 @@ pub fn draft(
     })
 }
 
-/// Maximum number of notes about files that cannot be read.
+/// Maximum number of notes about files that cannot be read, and about those whose values were not examined.
 const MAX_NOTES: usize = 4;
 
 fn unreadable((path, reason): &(String, String)) -> String {

@@ -32,15 +32,15 @@ pub fn expand(
     limits: &DecodingLimits,
     cancel: &Cancel,
 ) -> Result<(), Error> {
-    let public = found.items.iter();
-    let public = public.filter(|item| item.path.starts_with("prepared/public/"));
-    let public: Vec<Item> = public.cloned().collect();
+    let is_archive =
+        |item: &&Item| item.path.starts_with("prepared/public/") && kind(&item.path).is_some();
+    let archives: Vec<Item> = found.items.iter().filter(is_archive).cloned().collect();
     let mut sources_by_path: HashMap<String, PathBuf> = found
         .items
         .iter()
         .map(|item| (item.path.clone(), item.source.clone()))
         .collect();
-    for (number, archive) in public.iter().enumerate() {
+    for (number, archive) in archives.iter().enumerate() {
         let Some((kind, directory)) = kind(&archive.path) else {
             continue;
         };

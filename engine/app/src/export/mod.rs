@@ -282,11 +282,10 @@ impl Reading {
     }
 
     fn into_exported_file(self) -> ExportedFile {
-        let sum = self.md5.finalize();
         ExportedFile {
             path: self.path,
             bytes: self.bytes,
-            md5: sum.iter().map(|byte| format!("{byte:02x}")).collect(),
+            md5: prep_cache::hex(&self.md5.finalize()),
             // A file that pandas cannot read as a table has no schema in the metadata, but is copied anyway.
             schema: self
                 .scanner

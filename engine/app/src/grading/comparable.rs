@@ -275,10 +275,7 @@ pub(crate) fn has_published_checksum(
 ) -> Option<bool> {
     let sums = entry.published_checksums().ok()??;
     let expected = sums.private.get(path.strip_prefix("private/")?)?;
-    let found: String = Md5::digest(answers)
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect();
+    let found = prep_cache::hex(&Md5::digest(answers));
     Some(expected.eq_ignore_ascii_case(&found))
 }
 

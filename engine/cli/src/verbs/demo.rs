@@ -93,15 +93,15 @@ impl DemoArgs {
             &GradingLog::disabled(),
         )?;
         let rows = rows(&graded)?;
-        if session.printer.json {
-            session.printer.json(&json!({
-                "competitions": preparation.summaries.iter().map(summary::json_of).collect::<Vec<_>>(),
+        let json = || {
+            let competitions = preparation.summaries.iter().map(summary::json_of);
+            json!({
+                "competitions": competitions.collect::<Vec<_>>(),
                 "submissions": rows,
                 "report": graded.path,
-            }))?;
-        } else {
-            session.printer.result(&table(&graded, &rows))?;
-        }
+            })
+        };
+        session.printer.show(json, || table(&graded, &rows))?;
         session.printer.message(next_commands(dir));
         Ok(Exit::Success)
     }

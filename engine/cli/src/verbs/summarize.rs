@@ -137,11 +137,8 @@ impl SummarizeArgs {
             }
             None => {
                 let error = CliError::usage(format!("there is no set `{name}`"));
-                let near = prep_spec::nearest(name, Set::names());
-                Err(match near {
-                    Some(_) => error.suggest(near),
-                    None => error.help("name a set, or a text file with one id per line"),
-                })
+                let error = error.help("name a set, or a text file with one id per line");
+                Err(error.suggest(prep_spec::nearest(name, Set::names())))
             }
         };
         self.set.iter().map(set).collect()

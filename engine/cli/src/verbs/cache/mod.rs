@@ -84,9 +84,9 @@ impl CacheArgs {
             }
             return Ok(Exit::Success);
         };
+        // Actions that change the cache open it again, for writing.
         match &self.action {
             Action::Stat => stat(session, &store),
-            // The cache is opened for writing only to change it.
             Action::Log(log) => log.call(session),
             Action::Verify(args) => match args.rerun.rerun {
                 true => args.rerun.call(session),
