@@ -610,4 +610,29 @@ mod tests {
         assert_eq!(tables(1_000), 100);
         assert_eq!(tables(45), 40);
     }
+
+    #[test]
+    fn values_beyond_the_limit_are_dropped() {
+        let limits = DecodingLimits::default();
+        let mut walk = Walk {
+            limits: &limits,
+            budget: limits.budget(0),
+            kept_bytes: MAX_KEPT_BYTES - 30,
+            found: Vec::new(),
+        };
+        let mut bytes_of_values = |text: &str| {
+            let table = csv_table("t.csv", &mut text.as_bytes(), true, b',', &[]);
+            let Ok(table) = table else { panic!("a table") };
+            let table = walk.with_values(table);
+            assert_eq!((table.rows, table.columns.len()), (4, 1));
+            (table.value_bytes, table.frame.column("id").is_some())
+        };
+        let text = "id\n1\n2\n3\n4\n";
+        assert_eq!(bytes_of_values(text), (11, true));
+        assert_eq!(
+            bytes_of_values("id\n100000\n200000\n300000\n4\n"),
+            (0, false)
+        );
+        assert_eq!(bytes_of_values(text), (11, true));
+    }
 }
