@@ -1,14 +1,12 @@
 //! Reads the content of a member sequentially.
 
-use std::borrow::Cow;
-use std::cmp::Ordering;
-use std::io::{self, BufReader, Read};
-
-use flate2::bufread::DeflateDecoder;
-
+use super::deflate::DeflateReader;
 use super::entry::{ZipEntry, ZipMethod};
 use super::error::ZipError;
 use crate::read_at::{ByteSection, ReadAt};
+use std::borrow::Cow;
+use std::cmp::Ordering;
+use std::io::{self, BufReader, Read};
 
 /// Maximum size in bytes of the chunks in which compressed data are read. At the end of each chunk, the decoder copies
 /// its window and is slower.
@@ -40,7 +38,7 @@ impl<'a, R: ReadAt> MemberReader<'a, R> {
             ZipMethod::Stored => Content::Stored(section),
             ZipMethod::Deflate => {
                 let chunk_bytes = entry.compressed_size.clamp(1, BUFFER_BYTES) as usize;
-                Content::Deflate(DeflateDecoder::new(BufReader::with_capacity(
+                Content::Deflate(DeflateReader::new(BufReader::with_capacity(
                     chunk_bytes,
                     section,
                 )))
@@ -75,7 +73,7 @@ pub struct MemberReader<'a, R: ReadAt> {
 #[derive(Debug)]
 enum Content<R: ReadAt> {
     Stored(ByteSection<R>),
-    Deflate(DeflateDecoder<BufReader<ByteSection<R>>>),
+    Deflate(DeflateReader<BufReader<ByteSection<R>>>),
 }
 
 impl<R: ReadAt> Content<R> {

@@ -30,6 +30,7 @@
 //! ```
 
 mod check;
+mod deflate;
 mod directory;
 mod entry;
 mod error;
