@@ -1,24 +1,27 @@
 //! Tables in memory, stored by column, so that detectors can access cells in any order.
 
+use std::borrow::Cow;
 use std::path::Path;
 
 use prep_contents::table::{DetectedFile, unquoted};
 use prep_contents::{ContentsError, DecodingLimits, Format, Result, Row};
 use prep_formats::limits::Limit;
 
+use crate::cells::Cells;
+
 /// A table, or an even sample of its rows. A missing cell is an empty string.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Table {
     pub names: Vec<String>,
     /// The cells of each column.
-    pub columns: Vec<Vec<String>>,
+    pub columns: Vec<Cells>,
     /// Number of rows in the file.
     pub all_rows: u64,
     /// Row numbers in the file, if the table is a sample.
     numbers: Option<Vec<u64>>,
 }
 
-/// Memory of a cell in addition to its text: the string and the overhead of its allocation.
+/// Memory of a cell in addition to its text: its place in the column, and what detectors need to compare it with others.
 const CELL_BYTES: u64 = 48;
 
 impl Table {
@@ -33,7 +36,7 @@ impl Table {
         format: Format,
         limits: &DecodingLimits,
         room: u64,
-        wanted: &dyn Fn(&[String]) -> bool,
+        wanted: &dyn Fn(&[&str]) -> bool,
     ) -> Result<Table> {
         let limits = &DecodingLimits {
             record: limits.record.min(room),
@@ -45,26 +48,15 @@ impl Table {
         let mut kept = RowSample::new(names.len());
         let (mut rows, mut row) = (table.rows()?, Row::default());
         while rows.next(&mut row)? {
-            let text = |place: usize| {
-                let cell = row.cell(place);
-                // In CSV, quotes in a cell are part of its text.
-                let cell = match format {
-                    Format::Csv(_) | Format::Lines => String::from_utf8_lossy(cell).into_owned(),
-                    _ => String::from_utf8_lossy(&unquoted(cell)).into_owned(),
-                };
-                match cell.as_str() {
-                    "null" if format != Format::Csv(b',') => String::new(),
-                    _ => cell,
-                }
-            };
             let is_in_turn = kept.next.is_multiple_of(kept.step);
-            // Only the first cells can contain an item's id.
-            let first: Vec<String> = match is_in_turn {
-                true => Vec::new(),
-                false => (0..names.len().min(MAX_KEY_COLUMNS)).map(text).collect(),
+            let is_wanted = || {
+                let first =
+                    (0..names.len().min(MAX_KEY_COLUMNS)).map(|place| text(&row, place, format));
+                let first: Vec<Cow<'_, str>> = first.collect();
+                wanted(&first.iter().map(AsRef::as_ref).collect::<Vec<_>>())
             };
-            if is_in_turn || kept.has_room_for_wanted && wanted(&first) {
-                kept.add((0..names.len()).map(text));
+            if is_in_turn || kept.has_room_for_wanted && is_wanted() {
+                kept.add((0..names.len()).map(|place| text(&row, place, format)));
                 while kept.bytes > room && kept.thin(wanted) {}
                 let within = DecodingLimits {
                     record: room,
@@ -87,8 +79,8 @@ impl Table {
     }
 
     /// Creates a table from columns of the same length.
-    pub(crate) fn new(names: Vec<String>, columns: Vec<Vec<String>>) -> Table {
-        let all_rows = columns.first().map_or(0, Vec::len) as u64;
+    pub(crate) fn new(names: Vec<String>, columns: Vec<Cells>) -> Table {
+        let all_rows = columns.first().map_or(0, Cells::len) as u64;
         Table {
             names,
             columns,
@@ -114,19 +106,19 @@ impl Table {
     }
 
     pub(crate) fn rows(&self) -> usize {
-        self.columns.first().map_or(0, Vec::len)
+        self.columns.first().map_or(0, Cells::len)
     }
 
-    pub(crate) fn column(&self, name: &str) -> Option<&[String]> {
+    pub(crate) fn column(&self, name: &str) -> Option<&Cells> {
         let place = self.names.iter().position(|column| column == name)?;
-        self.columns.get(place).map(Vec::as_slice)
+        self.columns.get(place)
     }
 
     /// Returns the name and the cells of each column except the one with the ids.
-    pub(crate) fn columns_except(&self, key: usize) -> impl Iterator<Item = (&String, &[String])> {
+    pub(crate) fn columns_except(&self, key: usize) -> impl Iterator<Item = (&str, &Cells)> {
         let columns = self.names.iter().zip(&self.columns).enumerate();
         let columns = columns.filter(move |(place, _)| *place != key);
-        columns.map(|(_, (name, cells))| (name, cells.as_slice()))
+        columns.map(|(_, (name, cells))| (name.as_str(), cells))
     }
 
     /// Returns the columns, except the one with the ids, that another table also has: the name, the cells, and the
@@ -135,15 +127,29 @@ impl Table {
         &'a self,
         key: usize,
         other: &'a Table,
-    ) -> impl Iterator<Item = (&'a String, &'a [String], &'a [String])> {
+    ) -> impl Iterator<Item = (&'a str, &'a Cells, &'a Cells)> {
         let columns = self.columns_except(key);
         columns.filter_map(|(name, own)| Some((name, own, other.column(name)?)))
     }
 }
 
-fn memory(columns: &[Vec<String>]) -> u64 {
-    let cells = columns.iter().flatten();
-    cells.map(|cell| CELL_BYTES + cell.len() as u64).sum()
+fn memory(columns: &[Cells]) -> u64 {
+    let of_column = |cells: &Cells| CELL_BYTES * cells.len() as u64 + cells.bytes() as u64;
+    columns.iter().map(of_column).sum()
+}
+
+/// Returns a cell as text. A missing cell is an empty string.
+fn text(row: &Row, place: usize, format: Format) -> Cow<'_, str> {
+    let cell = row.cell(place);
+    let text = match format {
+        // In CSV, quotes in a cell are part of its text.
+        Format::Csv(_) | Format::Lines => String::from_utf8_lossy(cell),
+        _ => String::from_utf8_lossy(&unquoted(cell)).into_owned().into(),
+    };
+    match text.as_ref() {
+        "null" if format != Format::Csv(b',') => Cow::Borrowed(""),
+        _ => text,
+    }
 }
 
 /// Number of first columns that may contain ids of items.
@@ -151,7 +157,7 @@ const MAX_KEY_COLUMNS: usize = 8;
 
 /// The rows that are kept while a table is read.
 struct RowSample {
-    columns: Vec<Vec<String>>,
+    columns: Vec<Cells>,
     numbers: Vec<u64>,
     /// The number of the next row.
     next: u64,
@@ -164,7 +170,7 @@ struct RowSample {
 impl RowSample {
     fn new(columns: usize) -> RowSample {
         RowSample {
-            columns: vec![Vec::new(); columns],
+            columns: vec![Cells::default(); columns],
             numbers: Vec::new(),
             next: 0,
             step: 1,
@@ -173,16 +179,16 @@ impl RowSample {
         }
     }
 
-    fn add(&mut self, cells: impl Iterator<Item = String>) {
+    fn add<'a>(&mut self, cells: impl Iterator<Item = Cow<'a, str>>) {
         for (column, cell) in self.columns.iter_mut().zip(cells) {
             self.bytes += CELL_BYTES + cell.len() as u64;
-            column.push(cell);
+            column.push(&cell);
         }
         self.numbers.push(self.next);
     }
 
     /// Doubles `step` and drops rows accordingly. Returns false if no further rows can be dropped.
-    fn thin(&mut self, wanted: &dyn Fn(&[String]) -> bool) -> bool {
+    fn thin(&mut self, wanted: &dyn Fn(&[&str]) -> bool) -> bool {
         let before = self.numbers.len();
         self.step *= 2;
         let stays: Vec<bool> = self
@@ -194,15 +200,12 @@ impl RowSample {
                     return true;
                 }
                 let first = self.columns.iter().take(MAX_KEY_COLUMNS);
-                let first: Vec<String> = first
-                    .filter_map(|column| column.get(row).cloned())
-                    .collect();
+                let first: Vec<&str> = first.filter_map(|column| column.get(row)).collect();
                 self.has_room_for_wanted && wanted(&first)
             })
             .collect();
         for column in &mut self.columns {
-            let mut stay = stays.iter();
-            column.retain(|_| stay.next() == Some(&true));
+            *column = column.of_rows(&stays);
         }
         let mut stay = stays.iter();
         self.numbers.retain(|_| stay.next() == Some(&true));
@@ -224,7 +227,7 @@ pub(crate) fn is_missing(cell: &str) -> bool {
 }
 
 /// Returns the numbers of a column if at least nine of ten cells are numbers. Other cells are NaN.
-pub(crate) fn numbers(cells: &[String]) -> Option<Vec<f64>> {
+pub(crate) fn numbers(cells: &Cells) -> Option<Vec<f64>> {
     let parsed: Vec<f64> = cells
         .iter()
         .map(|cell| cell.trim().parse().unwrap_or(f64::NAN))
@@ -253,7 +256,8 @@ mod tests {
         );
         let csv = csv.unwrap();
         assert_eq!(csv.names, ["id", "text"]);
-        assert_eq!(csv.columns, [vec!["1", "2"], vec!["a \"b\", c", ""]]);
+        let columns = [["1", "2"], ["a \"b\", c", ""]];
+        assert_eq!(csv.columns, columns.map(Cells::from_iter));
         let list = r#"[{"id": 1, "text": "a \"b\", c"}, {"id": "2", "text": null}]"#;
         assert_eq!(read(list, Format::Json).unwrap(), csv);
         let inside = format!(r#"{{"info": {{}}, "rows": {list}}}"#);
@@ -292,7 +296,7 @@ mod tests {
         let file = tempfile::NamedTempFile::new().unwrap();
         let rows: String = (0..10_000).map(|n| format!("id-{n},{n}\n")).collect();
         std::fs::write(file.path(), format!("id,v\n{rows}")).unwrap();
-        let wanted = |cells: &[String]| cells.first().is_some_and(|cell| cell.ends_with("77"));
+        let wanted = |cells: &[&str]| cells.first().is_some_and(|cell| cell.ends_with("77"));
         let format = Format::Csv(b',');
         let some = Table::read(
             file.path(),
@@ -309,8 +313,8 @@ mod tests {
         );
         let at = names.iter().position(|cell| cell == "id-4577").unwrap();
         assert_eq!(
-            (some.number(at), some.columns[1][at].as_str()),
-            (4577, "4577")
+            (some.number(at), some.columns[1].get(at)),
+            (4577, Some("4577"))
         );
     }
 }

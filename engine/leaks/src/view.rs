@@ -60,11 +60,11 @@ impl<'a> View<'a> {
 
     /// Returns the answer of the chosen item with this index.
     pub(crate) fn answer<'b>(&self, label: &'b Label, place: usize) -> &'b str {
-        label.values.get(place).map_or("", String::as_str)
+        label.values.get(place).unwrap_or_default()
     }
 
     pub(crate) fn answers<'b>(&self, label: &'b Label) -> Vec<&'b str> {
-        label.values.iter().map(String::as_str).collect()
+        label.values.iter().collect()
     }
 
     pub(crate) fn id(&self, place: usize) -> &str {
@@ -122,8 +122,7 @@ impl<'a> View<'a> {
                 .nth(1)
                 .filter(|_| *channel == Channel::Column);
             let column = column.and_then(|column| train?.column(column));
-            let cells = column.unwrap_or_default().iter();
-            let train = cells.map(|cell| Some(cell.as_str())).collect();
+            let train = column.into_iter().flatten().map(Some).collect();
             intended.push(Intended { test, train });
         }
         predict_from_intended(&intended, targets, &rows.unwrap_or_default())

@@ -7,6 +7,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::Tests;
+use crate::cells::Cells;
 use crate::finding::{LeakFinding, LeakLevel};
 use crate::statistics::{by_shuffling, correlation, counts, majority, purity, ranks, separation};
 use crate::table::{is_missing, numbers};
@@ -24,10 +25,10 @@ pub(super) fn find(world: &World, tests: &mut Tests) -> Vec<LeakFinding> {
         for (name, cells) in shown.table.columns_except(key) {
             for label in &world.labels {
                 // A copy of a table is not reported again.
-                if !seen.insert((name.clone(), label.name.clone())) {
+                if !seen.insert((name, label.name.as_str())) {
                     continue;
                 }
-                let rows: Vec<(&String, &String)> = cells
+                let rows: Vec<(&str, &str)> = cells
                     .iter()
                     .zip(items)
                     .filter_map(|(cell, item)| Some((cell, label.values.get((*item)?)?)))
@@ -51,7 +52,7 @@ pub(super) fn find(world: &World, tests: &mut Tests) -> Vec<LeakFinding> {
 fn presence(
     name: &str,
     label: &Label,
-    rows: &[(&String, &String)],
+    rows: &[(&str, &str)],
     tests: &mut Tests,
 ) -> Option<LeakFinding> {
     if !label.is_class() {
@@ -60,8 +61,8 @@ fn presence(
     let values = counts(rows.iter().map(|(cell, _)| *cell));
     let (usual, most) = values
         .iter()
-        .max_by_key(|(value, count)| (**count, (**value).clone()))?;
-    let absent = |cell: &str| is_missing(cell) || cell == usual.as_str();
+        .max_by_key(|(value, count)| (**count, **value))?;
+    let absent = |cell: &str| is_missing(cell) || cell == *usual;
     // The most frequent value means that the value is absent only if it is empty, or if nearly all other values are
     // unique.
     let others = rows.len() - most;
@@ -72,12 +73,12 @@ fn presence(
     if present < MIN_ROWS || rows.len() - present < MIN_ROWS {
         return None;
     }
-    let labels: Vec<&String> = rows.iter().map(|(_, label)| *label).collect();
+    let labels: Vec<&str> = rows.iter().map(|(_, label)| *label).collect();
     let is_present: Vec<bool> = rows.iter().map(|(cell, _)| !absent(cell)).collect();
     for side in [true, false] {
         let own = labels.iter().zip(&is_present);
         let own = own.filter(|(_, present)| **present == side);
-        let own: Vec<&String> = own.map(|(label, _)| *label).collect();
+        let own: Vec<&str> = own.map(|(label, _)| *label).collect();
         let (answer, count) = counts(own.iter().copied())
             .into_iter()
             .max_by_key(|one| one.1)?;
@@ -87,7 +88,7 @@ fn presence(
         if share < 0.99 || base > 0.9 {
             continue;
         }
-        let statistic = |labels: &[&String]| {
+        let statistic = |labels: &[&str]| {
             let rows = labels.iter().zip(&is_present);
             let hits = rows.filter(|(label, present)| **present == side && **label == answer);
             hits.count() as f64
@@ -114,11 +115,11 @@ fn presence(
 fn value(
     name: &str,
     label: &Label,
-    rows: &[(&String, &String)],
+    rows: &[(&str, &str)],
     tests: &mut Tests,
 ) -> Option<LeakFinding> {
-    let cells: Vec<String> = rows.iter().map(|(cell, _)| (*cell).clone()).collect();
-    let labels: Vec<&String> = rows.iter().map(|(_, label)| *label).collect();
+    let cells: Cells = rows.iter().map(|(cell, _)| cell).collect();
+    let labels: Vec<&str> = rows.iter().map(|(_, label)| *label).collect();
     if rows.len() < MIN_ROWS {
         return None;
     }
@@ -129,7 +130,7 @@ fn value(
         Some(finding.p_value(p))
     };
     if label.is_class() {
-        let different: HashMap<&String, usize> = counts(&cells);
+        let different: HashMap<&str, usize> = counts(&cells);
         let guess = majority(&labels);
         // Many values with one answer each are groups, and different groups in the test part are legitimate.
         let classes = labels.iter().collect::<HashSet<_>>().len();
@@ -140,7 +141,7 @@ fn value(
         let is_input = is_word && (0.1..0.9).contains(&share);
         let is_code = different.len() <= 20.max(5 * classes) && !is_input;
         if is_code && different.len() * 4 <= cells.len() && different.len() > 1 {
-            let statistic = |labels: &[&String]| purity(cells.iter().zip(labels));
+            let statistic = |labels: &[&str]| purity(cells.iter().zip(labels));
             let right = statistic(&labels);
             if right >= 0.99 && guess < 0.95 {
                 let p = tests.record(by_shuffling(&labels, statistic));

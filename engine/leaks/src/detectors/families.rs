@@ -40,7 +40,7 @@ pub(super) fn find(view: &View<'_>, tests: &mut Tests) -> Option<LeakFinding> {
     let count = ids::parts(test.first()?).len();
     let is_uniform = |id: &&str| ids::parts(id).len() == count;
     let both = test.iter().copied();
-    let both = both.chain(trained.iter().map(String::as_str));
+    let both = both.chain(trained);
     if count < 2 || !both.clone().all(|id| is_uniform(&id)) {
         return None;
     }

@@ -11,6 +11,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use super::Tests;
 use super::patterns::is_train;
+use crate::cells::Cells;
 use crate::finding::{LeakFinding, LeakLevel};
 use crate::statistics::{bins, by_shuffling, counts, edges, majority};
 use crate::table::{is_missing, numbers};
@@ -35,7 +36,7 @@ pub(super) fn find(world: &World, tests: &mut Tests) -> Vec<LeakFinding> {
                     continue;
                 };
                 let truth = items.iter().map(|item| label.values.get((*item)?));
-                let truth: Vec<Option<&String>> = truth.collect();
+                let truth: Vec<Option<&str>> = truth.collect();
                 for (name, own, other) in test.table.shared_columns(key, &train.table) {
                     let column = SharedColumn {
                         name,
@@ -129,11 +130,11 @@ fn names(world: &World) -> Option<LeakFinding> {
 /// A column that both parts have.
 struct SharedColumn<'a> {
     name: &'a str,
-    own: &'a [String],
-    other: &'a [String],
-    answers: &'a [String],
+    own: &'a Cells,
+    other: &'a Cells,
+    answers: &'a Cells,
     /// Cells of the test rows.
-    truth: &'a [Option<&'a String>],
+    truth: &'a [Option<&'a str>],
 }
 
 impl SharedColumn<'_> {
@@ -150,20 +151,20 @@ impl SharedColumn<'_> {
         // Numeric answers are compared by the bins of the training answers.
         let (trained, truth) = self.classes()?;
         let guess = majority(&trained);
-        let predicted = most_frequent(self.other.iter().map(String::as_str), &trained);
-        let rows: Vec<(&String, usize)> = self
+        let predicted = most_frequent(self.other.iter(), &trained);
+        let rows: Vec<(&str, usize)> = self
             .own
             .iter()
             .zip(&truth)
             .filter_map(|(own, truth)| Some((own, (*truth)?)))
-            .filter(|(own, _)| !is_missing(own) && predicted.contains_key(own.as_str()))
+            .filter(|(own, _)| !is_missing(own) && predicted.contains_key(own))
             .collect();
         if rows.len() < 20 || rows.len() * 5 < self.own.len() {
             return None;
         }
         let right = |truth: &[usize]| {
             let rows = rows.iter().zip(truth);
-            let right = rows.filter(|((own, _), truth)| predicted.get(own.as_str()) == Some(truth));
+            let right = rows.filter(|((own, _), truth)| predicted.get(own) == Some(truth));
             right.count() as f64 / truth.len().max(1) as f64
         };
         let truth: Vec<usize> = rows.iter().map(|(_, truth)| *truth).collect();
@@ -197,7 +198,7 @@ impl SharedColumn<'_> {
             places.entry(answer).or_insert(next);
         }
         if places.len() <= 50 {
-            let class = |answer: &String| places.get(answer.as_str()).copied();
+            let class = |answer: &str| places.get(answer).copied();
             let trained = self.answers.iter().filter_map(class).collect();
             let truth = self.truth.iter().map(|truth| class((*truth)?)).collect();
             return Some((trained, truth));
@@ -213,9 +214,9 @@ impl SharedColumn<'_> {
     }
 
     /// Returns the fraction of rows whose answer is predicted by ten bins of the column.
-    fn by_bins(&self, trained: &[usize], rows: &[(&String, usize)]) -> Option<f64> {
+    fn by_bins(&self, trained: &[usize], rows: &[(&str, usize)]) -> Option<f64> {
         let other = numbers(self.other)?;
-        let own: Vec<String> = rows.iter().map(|(own, _)| (*own).clone()).collect();
+        let own: Cells = rows.iter().map(|(own, _)| own).collect();
         let own = numbers(&own)?;
         let all: Vec<f64> = other.iter().chain(&own).copied().collect();
         let binned: Vec<String> = bins(&all, 10).iter().map(usize::to_string).collect();

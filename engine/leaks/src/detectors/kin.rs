@@ -241,11 +241,11 @@ fn relations<'a>(
     for (shown, key, items) in world.test_tables() {
         let row_of = rows_of_items(items);
         for (name, own, other) in shown.table.shared_columns(key, train) {
-            let cell = |item| own.get(*row_of.get(item)?).map(String::as_str);
+            let cell = |item| own.get(*row_of.get(item)?);
             relations.push(Relation {
                 what: format!("`{name}`"),
                 test: view.chosen.iter().map(cell).collect(),
-                train: other.iter().map(String::as_str).collect(),
+                train: other.iter().collect(),
             });
         }
     }

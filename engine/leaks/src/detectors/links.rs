@@ -103,7 +103,7 @@ fn all_links(world: &World, train: &Table) -> Vec<Links> {
     let Some(ids) = world.train_ids(train) else {
         return found;
     };
-    let row_of: HashMap<&str, usize> = ids.iter().map(String::as_str).zip(0..).collect();
+    let row_of: HashMap<&str, usize> = ids.iter().zip(0..).collect();
     // If both parts are numbered separately, they have the same ids.
     if world.has_plain_ids || world.ids.iter().any(|id| row_of.contains_key(id.as_str())) {
         return found;
@@ -119,7 +119,7 @@ fn all_links(world: &World, train: &Table) -> Vec<Links> {
         for (name, cells) in of_test {
             for (other, trained) in columns().filter(|(other, _)| *other != name) {
                 let pairs = cells.iter().zip(trained).filter_map(|(cell, other)| {
-                    let row = row_of.get(other.as_str())?;
+                    let row = row_of.get(other)?;
                     Some((world.item_of_name(cell)?, *row))
                 });
                 let pairs: Vec<(usize, usize)> = pairs.collect();

@@ -12,6 +12,7 @@ use std::collections::{HashMap, HashSet};
 use super::Tests;
 use super::kin::stem;
 use super::rows::{normal, train_tables};
+use crate::cells::Cells;
 use crate::finding::{LeakFinding, LeakLevel};
 use crate::statistics::{Random, by_shuffling, hash_of, majority};
 use crate::world::{Label, World};
@@ -76,14 +77,14 @@ fn in_files(world: &World, label: &Label, tests: &mut Tests) -> Option<LeakFindi
     let ids = world.train_ids(train)?;
     let row_of: HashMap<&str, usize> = ids.iter().map(|id| stem(id)).zip(0..).collect();
     let (mut own, mut items) = (Vec::new(), Vec::new());
-    let (mut other, mut known_answers) = (Vec::new(), Vec::new());
+    let (mut other, mut known_answers) = (Vec::new(), Cells::default());
     for (path, text) in &world.public.texts {
         if let Some(item) = world.item_of_path(path) {
-            own.push(text);
+            own.push(text.as_str());
             items.push(Some(item));
         } else if let Some(answer) = row_of.get(stem(path)).and_then(|row| answers.get(*row)) {
-            other.push(text);
-            known_answers.push(answer.clone());
+            other.push(text.as_str());
+            known_answers.push(answer);
         }
     }
     let own = runs_of(own);
@@ -98,7 +99,7 @@ fn in_files(world: &World, label: &Label, tests: &mut Tests) -> Option<LeakFindi
         label,
         items: &items,
         answers: &known_answers,
-        id: &|at| world.ids.get((*items.get(at)?)?),
+        id: &|at| world.ids.get((*items.get(at)?)?).map(String::as_str),
     };
     near.finding(&own, &other, tests)
 }
@@ -112,9 +113,9 @@ struct TextComparison<'a> {
     /// The items of the test texts.
     items: &'a [Option<usize>],
     /// The answers of the training texts.
-    answers: &'a [String],
+    answers: &'a Cells,
     /// Returns the id of a test text.
-    id: &'a dyn Fn(usize) -> Option<&'a String>,
+    id: &'a dyn Fn(usize) -> Option<&'a str>,
 }
 
 impl TextComparison<'_> {
@@ -130,18 +131,18 @@ impl TextComparison<'_> {
             let item = (*self.items.get(*at)?)?;
             Some((self.label.values.get(item)?, self.answers.get(*near)?))
         });
-        let truth: Vec<(&String, &String)> = truth.collect();
+        let truth: Vec<(&str, &str)> = truth.collect();
         let share = truth.len() as f64 / own.len().max(1) as f64;
         if truth.len() < 20 || share < 0.01 {
             return None;
         }
-        let known_answers: Vec<&String> = truth.iter().map(|(_, answer)| *answer).collect();
-        let right = |truth: &[&String]| {
+        let known_answers: Vec<&str> = truth.iter().map(|(_, answer)| *answer).collect();
+        let right = |truth: &[&str]| {
             let both = truth.iter().zip(&known_answers);
             let equal = both.filter(|(own, known_answer)| own == known_answer);
             equal.count() as f64 / known_answers.len() as f64
         };
-        let own_labels: Vec<&String> = truth.iter().map(|(own, _)| *own).collect();
+        let own_labels: Vec<&str> = truth.iter().map(|(own, _)| *own).collect();
         let (agree, guess) = (right(&own_labels), majority(&self.label.values));
         let p = tests.record(by_shuffling(&own_labels, right));
         let level = LeakLevel::Risk.if_strong(share >= 0.05 && agree >= guess + 0.1);
@@ -167,8 +168,8 @@ impl TextComparison<'_> {
 }
 
 /// Returns the sorted hashes of each text's runs. `None` for short texts.
-fn runs_of<'a>(texts: impl IntoIterator<Item = &'a String>) -> Vec<Option<Vec<u64>>> {
-    let runs = |text: &String| {
+fn runs_of<'a>(texts: impl IntoIterator<Item = &'a str>) -> Vec<Option<Vec<u64>>> {
+    let runs = |text: &str| {
         let normal = normal(Some(text));
         let words: Vec<&str> = normal.split(' ').collect();
         let mut runs: Vec<u64> = words.windows(RUN_WORDS).map(hash_of).collect();

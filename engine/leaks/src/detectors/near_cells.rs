@@ -9,6 +9,7 @@ use std::collections::HashMap;
 use super::Tests;
 use super::near_rows::NearRows;
 use super::rows::normal;
+use crate::cells::Cells;
 use crate::finding::LeakFinding;
 use crate::statistics::hash_of;
 use crate::view::View;
@@ -31,8 +32,7 @@ pub(super) fn find(view: &View<'_>, tests: &mut Tests) -> Option<LeakFinding> {
     let (train, rows) = view.training(label, targets)?;
     let (shown, key, items) = view.world.test_tables().next()?;
     let columns = shown.table.shared_columns(key, train);
-    let columns: Vec<(&[String], &[String])> =
-        columns.map(|(_, own, other)| (own, other)).collect();
+    let columns: Vec<(&Cells, &Cells)> = columns.map(|(_, own, other)| (own, other)).collect();
     if columns.len() < MIN_COLUMNS {
         return None;
     }
@@ -78,7 +78,7 @@ pub(super) fn find(view: &View<'_>, tests: &mut Tests) -> Option<LeakFinding> {
 }
 
 /// Returns a hash of each cell together with its column.
-fn hashes<'a>(cells: impl Iterator<Item = Option<&'a String>>) -> Vec<u64> {
+fn hashes<'a>(cells: impl Iterator<Item = Option<&'a str>>) -> Vec<u64> {
     cells
         .enumerate()
         .map(|(column, cell)| hash_of(&(column, normal(cell))))

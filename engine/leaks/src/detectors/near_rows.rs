@@ -9,6 +9,7 @@ use std::collections::HashSet;
 
 use super::Tests;
 use super::facts::examples;
+use crate::cells::Cells;
 use crate::finding::{LeakFinding, LeakLevel};
 use crate::model::Targets;
 use crate::statistics::{deviation, finite, mean};
@@ -137,8 +138,8 @@ impl NearRows {
 }
 
 /// Returns the numbers of a column. `None` if it has too few numbers or too few different ones.
-fn varied(cells: &[String]) -> Option<Vec<f64>> {
-    let parse = |cell: &String| cell.trim().parse().unwrap_or(f64::NAN);
+fn varied(cells: &Cells) -> Option<Vec<f64>> {
+    let parse = |cell: &str| cell.trim().parse().unwrap_or(f64::NAN);
     let numbers: Vec<f64> = cells.iter().map(parse).collect();
     let different: HashSet<u64> = numbers.iter().map(|one| one.to_bits()).collect();
     let is_varied = different.len() * 3 >= numbers.len();

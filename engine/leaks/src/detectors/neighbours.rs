@@ -13,6 +13,7 @@ use prep_contents::table::npy::ArrayFile;
 use prep_contents::{ContentsError, DecodingLimits, Result, TableReader as _};
 
 use super::patterns::{is_test, is_train};
+use crate::cells::Cells;
 use crate::finding::{LeakFinding, LeakLevel};
 use crate::statistics::hash_of;
 use crate::table::Table;
@@ -120,7 +121,7 @@ fn by_item(table: &Table, key: &str) -> Vec<Vec<Vec<u64>>> {
     let Some(keys) = table.column(key) else {
         return Vec::new();
     };
-    let mut numbers: HashMap<&String, usize> = HashMap::new();
+    let mut numbers: HashMap<&str, usize> = HashMap::new();
     for key in keys {
         let next = numbers.len();
         numbers.entry(key).or_insert(next);
@@ -130,11 +131,11 @@ fn by_item(table: &Table, key: &str) -> Vec<Vec<Vec<u64>>> {
     }
     let columns = table.names.iter().zip(&table.columns);
     let varied = columns.filter(|(name, cells)| {
-        let some: HashSet<&String> = cells.iter().take(20_000).collect();
+        let some: HashSet<&str> = cells.iter().take(20_000).collect();
         // Row numbers are the same for all items, so columns with few different values are skipped.
         *name != key && some.len() * 10 > cells.len().min(20_000)
     });
-    let by_item = |(_, cells): (&String, &Vec<String>)| {
+    let by_item = |(_, cells): (&String, &Cells)| {
         let mut rows = vec![Vec::new(); numbers.len()];
         for (cell, key) in cells.iter().zip(keys) {
             if let Some(row) = numbers.get(key).and_then(|number| rows.get_mut(*number)) {
@@ -149,7 +150,7 @@ fn by_item(table: &Table, key: &str) -> Vec<Vec<Vec<u64>>> {
 /// The rows of the test part, or of the training part.
 enum Side<'a> {
     /// Columns that both tables have, in the order of the test table.
-    Columns(Vec<&'a [String]>),
+    Columns(Vec<&'a Cells>),
     Array(&'a ArrayFile),
     /// One row for each file.
     Files(Vec<&'a [u64]>),
@@ -204,8 +205,8 @@ impl Side<'_> {
 
 fn shared<'a>(test: &'a Table, train: &'a Table) -> Option<(Side<'a>, Side<'a>)> {
     let columns = test.names.iter().zip(&test.columns);
-    let both = columns.filter_map(|(name, cells)| Some((cells.as_slice(), train.column(name)?)));
-    let (own, other): (Vec<&[String]>, Vec<&[String]>) = both.unzip();
+    let both = columns.filter_map(|(name, cells)| Some((cells, train.column(name)?)));
+    let (own, other): (Vec<&Cells>, Vec<&Cells>) = both.unzip();
     (own.len() >= MIN_COLUMNS).then_some((Side::Columns(own), Side::Columns(other)))
 }
 

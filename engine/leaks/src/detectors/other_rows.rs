@@ -79,8 +79,8 @@ impl<'a> Rows<'a> {
         // Answers with few digits can result by chance.
         let values = label.values.iter();
         let finite = values.filter(|text| text.parse::<f64>().is_ok());
-        let different: HashSet<&String> = finite.clone().collect();
-        let has_many = |text: &&String| text.chars().filter(char::is_ascii_digit).count() >= 4;
+        let different: HashSet<&str> = finite.clone().collect();
+        let has_many = |text: &&str| text.chars().filter(char::is_ascii_digit).count() >= 4;
         let many = finite.clone().filter(has_many).count();
         if many * 10 < label.values.len() * 9 || different.len() * 2 < label.values.len() {
             return None;
@@ -90,17 +90,17 @@ impl<'a> Rows<'a> {
         rows.step = 10_f64.powi(-decimals);
         for (name, own, other) in shown.table.shared_columns(key, train) {
             let cells = own.iter().chain(other);
-            let parse = |cell: &String| cell.trim().parse().unwrap_or(f64::NAN);
+            let parse = |cell: &str| cell.trim().parse().unwrap_or(f64::NAN);
             let parsed: Vec<f64> = cells.clone().map(parse).collect();
             let finite = parsed.iter().filter(|one| one.is_finite()).count();
-            let different = cells.clone().collect::<HashSet<&String>>().len();
+            let different = cells.clone().collect::<HashSet<&str>>().len();
             let is_numeric = finite * 10 >= parsed.len() * 8 && different > 20;
             let is_group = different * 2 <= parsed.len() && different > 5;
             if is_numeric && rows.numbers.len() < MAX_COLUMNS {
                 rows.numbers.push((name, parsed));
             }
             if is_group && rows.groups.len() < MAX_COLUMNS {
-                let cells = cells.map(String::as_str).collect();
+                let cells = cells.collect();
                 rows.groups.push((name, cells));
             }
         }

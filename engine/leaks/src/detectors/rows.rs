@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::Tests;
+use crate::cells::Cells;
 use crate::finding::{LeakFinding, LeakLevel};
 use crate::statistics::{majority, tail_of_binomial};
 use crate::world::{PublicTableFile, World};
@@ -26,9 +27,17 @@ pub(super) fn train_tables<'a>(
     test: &'a PublicTableFile,
 ) -> impl Iterator<Item = &'a PublicTableFile> {
     world.public.tables.iter().filter(move |table| {
-        let names: HashSet<&String> = table.table.names.iter().collect();
-        let labelled = world.labels.iter().any(|label| names.contains(&label.name));
-        let shared = test.table.names.iter().filter(|name| names.contains(name));
+        let names = table.table.names.iter();
+        let names: HashSet<&str> = names.map(String::as_str).collect();
+        let labelled = world
+            .labels
+            .iter()
+            .any(|label| names.contains(label.name.as_str()));
+        let shared = test
+            .table
+            .names
+            .iter()
+            .filter(|name| names.contains(name.as_str()));
         table.items.is_none() && labelled && shared.count() * 2 >= test.table.names.len()
     })
 }
@@ -41,9 +50,9 @@ fn same_ids(
 ) -> Option<LeakFinding> {
     let column = train.table.column(test.table.names.get(key)?)?;
     let both = column.iter();
-    let both: Vec<&String> = both.filter(|id| world.item_of.contains_key(*id)).collect();
+    let both: Vec<&str> = both.filter(|id| world.item_of.contains_key(*id)).collect();
     // If all test ids are in train, both parts probably number their rows from 0.
-    let different: HashSet<&&String> = both.iter().collect();
+    let different: HashSet<&&str> = both.iter().collect();
     if both.is_empty() || different.len() == world.ids.len() {
         return None;
     }
@@ -55,7 +64,7 @@ fn same_ids(
     );
     let is_strong = different.len() >= 5 && different.len() * 50 >= world.ids.len();
     let level = LeakLevel::Leak.if_strong(is_strong);
-    Some(LeakFinding::new(level, NAME, what).evidence(both.into_iter().cloned()))
+    Some(LeakFinding::new(level, NAME, what).evidence(both.into_iter().map(str::to_owned)))
 }
 
 fn same_rows(
@@ -65,18 +74,18 @@ fn same_rows(
     tests: &mut Tests,
 ) -> Option<LeakFinding> {
     let shared = test.table.shared_columns(key, &train.table);
-    let (of_test, of_train): (Vec<&[String]>, Vec<&[String]>) =
+    let (of_test, of_train): (Vec<&Cells>, Vec<&Cells>) =
         shared.map(|(_, test, train)| (test, train)).unzip();
     let label = world.labels.first()?;
     let answers = train.table.column(&label.name)?;
     if of_test.is_empty() {
         return None;
     }
-    let row = |columns: &[&[String]], at: usize| {
+    let row = |columns: &[&Cells], at: usize| {
         let cells = columns.iter().map(|cells| normal(cells.get(at)));
         cells.collect::<Vec<String>>().join("\u{1f}")
     };
-    let mut known: HashMap<String, &String> = HashMap::new();
+    let mut known: HashMap<String, &str> = HashMap::new();
     for (at, answer) in answers.iter().enumerate() {
         known.insert(row(&of_train, at), answer);
     }
@@ -117,8 +126,8 @@ fn same_rows(
 }
 
 /// Normalizes a cell: texts are compared without case, spaces and punctuation.
-pub(super) fn normal(cell: Option<&String>) -> String {
-    let cell = cell.map(String::as_str).unwrap_or_default();
+pub(super) fn normal(cell: Option<&str>) -> String {
+    let cell = cell.unwrap_or_default();
     match cell.parse::<f64>() {
         Ok(_) => cell.to_owned(),
         Err(_) => {

@@ -96,7 +96,13 @@ fn name(what: &str, path: &str, order: usize) -> String {
     format!("{what} in {path}, which has no ids, by {by},")
 }
 
-fn add(world: &World, what: &str, order: &[usize], rows: &[impl AsRef<str>], facts: &mut Facts) {
+fn add(
+    world: &World,
+    what: &str,
+    order: &[usize],
+    rows: impl IntoIterator<Item = impl AsRef<str>>,
+    facts: &mut Facts,
+) {
     for (item, row) in order.iter().zip(rows) {
         if world.has_facts(*item) {
             facts.add(Channel::Aligned, what, *item, row.as_ref());

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::{Channel, Facts};
+use crate::cells::Cells;
 use crate::model::is_mixed;
 use crate::table::is_missing;
 
@@ -197,7 +198,7 @@ fn spelling(text: &str) -> &'static str {
 }
 
 /// Returns whether most cells of a column are texts of several words.
-pub(crate) fn is_text(cells: &[String]) -> bool {
+pub(crate) fn is_text(cells: &Cells) -> bool {
     let some = cells.iter().filter(|cell| !is_missing(cell)).take(500);
     let (mut words, mut count) = (0, 0);
     for cell in some {

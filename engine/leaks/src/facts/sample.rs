@@ -1,6 +1,7 @@
 //! Facts from the sample submission: its values, and the order of its rows.
 
 use super::{Channel, Facts};
+use crate::cells::Cells;
 use crate::world::{World, rows_of_items};
 
 pub(crate) fn collect(world: &World, facts: &mut Facts) {
@@ -25,7 +26,7 @@ pub(crate) fn collect(world: &World, facts: &mut Facts) {
 }
 
 /// Returns whether the cells equal those of a column of a test table. Such a sample submission only repeats the input.
-fn is_shown(world: &World, key: usize, cells: &[String]) -> bool {
+fn is_shown(world: &World, key: usize, cells: &Cells) -> bool {
     let own = world.items_of(&world.sample, key);
     world.test_tables().any(|(shown, _, items)| {
         let row_of = rows_of_items(items);

@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::{Channel, Facts, cells};
+use crate::cells::Cells;
 use crate::table::{Table, is_missing};
 use crate::world::{PublicTableFile, RowOfItem, World};
 
@@ -94,7 +95,7 @@ fn collect_test_table(path: &str, table: &Table, key: usize, first: &RowOfItem, 
         let is_path = is_path(column);
         for (item, row) in first {
             if let Some(cell) = column.get(*row) {
-                if let Some(count) = counts.get(cell.as_str()) {
+                if let Some(count) = counts.get(cell) {
                     let what = format!("how often the cell of `{name}` occurs");
                     facts.number(Channel::Form, &what, *item, *count as f64);
                 }
@@ -111,9 +112,9 @@ fn collect_test_table(path: &str, table: &Table, key: usize, first: &RowOfItem, 
 
 /// Returns how often each code of a column occurs. Empty if the column contains categories, measurements, or names that
 /// occur only once.
-fn counts_of_codes(column: &[String]) -> HashMap<&str, usize> {
+fn counts_of_codes(column: &Cells) -> HashMap<&str, usize> {
     let mut counts: HashMap<&str, usize> = HashMap::new();
-    let is_measured = |cell: &&String| cell.contains('.') && cell.trim().parse::<f64>().is_ok();
+    let is_measured = |cell: &&str| cell.contains('.') && cell.trim().parse::<f64>().is_ok();
     if column.iter().filter(is_measured).count() * 2 > column.len() {
         return counts;
     }
@@ -125,7 +126,7 @@ fn counts_of_codes(column: &[String]) -> HashMap<&str, usize> {
 }
 
 /// Returns whether the cells of a column are paths of files.
-fn is_path(column: &[String]) -> bool {
+fn is_path(column: &Cells) -> bool {
     let some = column.iter().take(200);
     let paths = some.filter(|cell| {
         let is_url = cell.contains("://");
@@ -213,7 +214,7 @@ fn join(
 }
 
 /// Returns the rows of another table by the cells of a column, if most items have a row and few items have the same.
-fn by_cells(cells: &[String], own: &RowOfItem, rows: &HashMap<String, usize>) -> Option<RowOfItem> {
+fn by_cells(cells: &Cells, own: &RowOfItem, rows: &HashMap<String, usize>) -> Option<RowOfItem> {
     let mut of_item = RowOfItem::new();
     for (item, row) in own {
         if let Some(there) = rows.get(&normal(cells.get(*row)?)) {
@@ -231,13 +232,13 @@ fn by_cells(cells: &[String], own: &RowOfItem, rows: &HashMap<String, usize>) ->
 fn by_columns(table: &Table, own: &RowOfItem, other: &Table) -> Option<RowOfItem> {
     let names = table.names.iter();
     let pairs = names.filter_map(|name| Some((table.column(name)?, other.column(name)?)));
-    let (here, there): (Vec<&[String]>, Vec<&[String]>) = pairs.take(MAX_KEYS).unzip();
+    let (here, there): (Vec<&Cells>, Vec<&Cells>) = pairs.take(MAX_KEYS).unzip();
     if here.len() < 2 || other.rows() < 20 {
         return None;
     }
-    let joined = |columns: &[&[String]], row: usize| {
+    let joined = |columns: &[&Cells], row: usize| {
         let cells = columns.iter().filter_map(|cells| cells.get(row));
-        cells.map(String::as_str).collect::<Vec<_>>().join("\u{1f}")
+        cells.collect::<Vec<_>>().join("\u{1f}")
     };
     let rows = (0..other.rows()).map(|row| (joined(&there, row), row));
     let rows: HashMap<String, usize> = rows.collect();
@@ -264,7 +265,7 @@ fn normal(cell: &str) -> String {
 
 /// Returns the row of each cell if nearly all cells are unique. Measurements with many digits are keys, too, so rows
 /// that were copied without their ids are found.
-fn unique(column: &[String]) -> Option<HashMap<String, usize>> {
+fn unique(column: &Cells) -> Option<HashMap<String, usize>> {
     let mut rows = HashMap::new();
     for (row, cell) in column.iter().enumerate() {
         rows.entry(normal(cell)).or_insert(row);

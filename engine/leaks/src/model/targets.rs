@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use crate::cells::Cells;
 use crate::statistics::{counts, finite, ranks};
 use crate::world::Label;
 
@@ -24,14 +25,14 @@ impl Targets {
     /// Converts the answers of test items. `None` if they are neither classes nor numbers, or all equal.
     pub(crate) fn new(label: &Label) -> Option<Targets> {
         if label.is_class() {
-            let mut frequent: Vec<(&String, usize)> = counts(&label.values).into_iter().collect();
+            let mut frequent: Vec<(&str, usize)> = counts(&label.values).into_iter().collect();
             frequent.sort_by(|one, other| other.1.cmp(&one.1).then(one.0.cmp(other.0)));
             let most = match frequent.len() {
                 2 => 1,
                 _ => MAX_CLASSES,
             };
             let classes = frequent.into_iter().take(most);
-            let classes: Vec<String> = classes.map(|(class, _)| class.clone()).collect();
+            let classes: Vec<String> = classes.map(|(class, _)| class.to_owned()).collect();
             let mut targets = Targets {
                 width: classes.len(),
                 test: Vec::new(),
@@ -59,11 +60,12 @@ impl Targets {
 
     /// Converts further answers in the same way, for example those of training items. `None` if most of them are
     /// neither known classes nor numbers.
-    pub(crate) fn encode(&self, answers: &[String]) -> Option<Vec<Vec<f64>>> {
+    pub(crate) fn encode(&self, answers: &Cells) -> Option<Vec<Vec<f64>>> {
         if let Some(classes) = &self.classes {
-            let places: HashMap<&String, usize> = classes.iter().zip(0..).collect();
+            let places: HashMap<&str, usize> =
+                classes.iter().map(String::as_str).zip(0..).collect();
             let mut known = 0_usize;
-            let encode = |answer: &String| {
+            let encode = |answer: &str| {
                 let mut row = vec![0.0; classes.len()];
                 if let Some(cell) = places.get(answer).and_then(|place| row.get_mut(*place)) {
                     *cell = 1.0;
@@ -74,7 +76,7 @@ impl Targets {
             let rows: Vec<Vec<f64>> = answers.iter().map(encode).collect();
             return (known > 0).then_some(rows);
         }
-        let place = |answer: &String| {
+        let place = |answer: &str| {
             let number: f64 = answer.trim().parse().ok()?;
             let below = self.sorted.partition_point(|one| *one < number);
             let upto = self.sorted.partition_point(|one| *one <= number);

@@ -3,6 +3,7 @@
 
 use serde_json::Value;
 
+use crate::cells::Cells;
 use crate::facts::documents::plain;
 use crate::facts::parts::{Parts, first, parts};
 use crate::table::Table;
@@ -22,7 +23,7 @@ pub(super) struct Lists {
     /// Lists of objects: the keys on the path to the list, and its table.
     pub tables: Vec<(String, Table)>,
     /// Lists of single values: the keys on the path to the list, and its values.
-    pub vectors: Vec<(String, Vec<String>)>,
+    pub vectors: Vec<(String, Cells)>,
 }
 
 /// Returns the lists of a document. Lists of single values are returned only if their length is `items`.
@@ -57,7 +58,7 @@ fn walk(text: &str, path: &str, items: usize, depth: usize, lists: &mut Lists) {
                     .tables
                     .extend(table.map(|table| (path.to_owned(), table)));
             } else if values.len() == items {
-                let cells: Option<Vec<String>> = values.iter().map(|value| cell(value)).collect();
+                let cells: Option<Cells> = values.iter().map(|value| cell(value)).collect();
                 lists
                     .vectors
                     .extend(cells.map(|cells| (path.to_owned(), cells)));
@@ -77,7 +78,7 @@ fn cell(text: &str) -> Option<String> {
 
 fn table(objects: &[&str]) -> Option<Table> {
     let mut names: Vec<String> = Vec::new();
-    let mut columns: Vec<Vec<String>> = Vec::new();
+    let mut columns: Vec<Cells> = Vec::new();
     for (row, object) in objects.iter().enumerate() {
         let Ok(Value::Object(members)) = serde_json::from_str(object) else {
             return None;
@@ -87,20 +88,20 @@ fn table(objects: &[&str]) -> Option<Table> {
             let place = names.iter().position(|own| *own == name);
             let place = place.unwrap_or_else(|| {
                 names.push(name);
-                columns.push(Vec::new());
+                columns.push(Cells::default());
                 names.len() - 1
             });
             if names.len() > MAX_COLUMNS {
                 return None;
             }
             if let Some(column) = columns.get_mut(place) {
-                column.resize(row, String::new());
-                column.push(value);
+                column.fill_up_to(row);
+                column.push(&value);
             }
         }
     }
     for column in &mut columns {
-        column.resize(objects.len(), String::new());
+        column.fill_up_to(objects.len());
     }
     (names.len() > 1).then(|| Table::new(names, columns))
 }
@@ -129,7 +130,11 @@ mod tests {
         };
         assert_eq!((path.as_str(), table.rows()), ("items", 20));
         assert_eq!(table.names, ["id", "kind"]);
-        assert_eq!(table.columns[1][2..5], ["k2", "", "k4"]);
-        assert_eq!(lists.vectors, [("info.y".to_owned(), numbers)]);
+        let cells = (2..5).map(|row| table.columns[1].get(row));
+        assert!(cells.eq(["k2", "", "k4"].map(Some)));
+        assert_eq!(
+            lists.vectors,
+            [("info.y".to_owned(), Cells::from_iter(numbers))]
+        );
     }
 }

@@ -13,6 +13,7 @@ use prep_contents::{ContentsError, DecodingLimits, Format, Resources, entries};
 use tempfile::TempPath;
 use thiserror::Error;
 
+use crate::cells::Cells;
 use crate::facts::{Channel, Facts, aligned, cells, documents, lines, markup};
 use crate::table::{Table, numbers};
 use public::PublicContent;
@@ -94,7 +95,7 @@ pub(crate) struct Series {
 pub(crate) struct Label {
     pub name: String,
     /// The answer of each item. If an item has several rows, the first one.
-    pub values: Vec<String>,
+    pub values: Cells,
     /// The answers in all rows of the chosen items, with their item.
     pub rows: Vec<(usize, String)>,
     pub numbers: Option<Vec<f64>>,
@@ -103,22 +104,22 @@ pub(crate) struct Label {
 impl Label {
     /// Returns the label of these items only, in their order.
     pub(crate) fn of_items(&self, items: &[usize]) -> Label {
-        let pick = |item: &usize| self.values.get(*item).cloned().unwrap_or_default();
-        let values: Vec<String> = items.iter().map(pick).collect();
+        let pick = |item: &usize| self.values.get(*item).unwrap_or_default();
+        let values: Cells = items.iter().map(pick).collect();
         Label {
             name: self.name.clone(),
             numbers: numbers(&values),
-            rows: values.iter().cloned().enumerate().collect(),
+            rows: values.iter().map(str::to_owned).enumerate().collect(),
             values,
         }
     }
 
     #[cfg(test)]
     pub(crate) fn of_numbers(name: &str, numbers: &[f64]) -> Label {
-        let values: Vec<String> = numbers.iter().map(f64::to_string).collect();
+        let values: Cells = numbers.iter().map(f64::to_string).collect();
         Label {
             name: name.to_owned(),
-            rows: values.iter().cloned().enumerate().collect(),
+            rows: values.iter().map(str::to_owned).enumerate().collect(),
             values,
             numbers: Some(numbers.to_vec()),
         }
@@ -126,7 +127,7 @@ impl Label {
 
     /// Returns whether the answers are classes: few different values, each of them frequent.
     pub(crate) fn is_class(&self) -> bool {
-        let different: HashSet<&String> = self.values.iter().collect();
+        let different: HashSet<&str> = self.values.iter().collect();
         different.len() > 1 && different.len() * 4 <= self.values.len()
     }
 }
@@ -167,9 +168,9 @@ impl World {
         let keys = answers.columns.get(key).ok_or_else(no_ids)?;
         let mut ids: Vec<String> = Vec::new();
         let mut item_of = HashMap::new();
-        let item = |id: &String| {
-            *item_of.entry(id.clone()).or_insert_with(|| {
-                ids.push(id.clone());
+        let item = |id: &str| {
+            *item_of.entry(id.to_owned()).or_insert_with(|| {
+                ids.push(id.to_owned());
                 ids.len() - 1
             })
         };
@@ -187,13 +188,13 @@ impl World {
         // With millions of rows, the answers need as much memory as everything else.
         drop((answers, rows));
         if sample.is_sample() {
-            let is_wanted = |cell: &String| {
+            let is_wanted = |cell: &str| {
                 item_of
                     .get(cell)
                     .and_then(|item: &usize| is_chosen.get(*item))
                     == Some(&true)
             };
-            let wanted = |cells: &[String]| cells.iter().any(is_wanted);
+            let wanted = |cells: &[&str]| cells.iter().copied().any(is_wanted);
             sample = table_in(&input.sample, &input.limits, room, &wanted)?;
         }
         let is_plain = |id: &&String| id.len() <= 5 && id.parse::<u32>().is_ok();
@@ -382,7 +383,7 @@ impl World {
     }
 
     /// Returns the ids of training items.
-    pub(crate) fn train_ids<'a>(&self, table: &'a Table) -> Option<&'a [String]> {
+    pub(crate) fn train_ids<'a>(&self, table: &'a Table) -> Option<&'a Cells> {
         table.column(&self.key_name)
     }
 
@@ -549,7 +550,7 @@ fn table_in(
     path: &Path,
     limits: &DecodingLimits,
     room: u64,
-    wanted: &dyn Fn(&[String]) -> bool,
+    wanted: &dyn Fn(&[&str]) -> bool,
 ) -> Result<Table, LeaksError> {
     let no_ids = || LeaksError::NoIds(path.to_path_buf());
     let format = Format::from_path(&path.to_string_lossy()).ok_or_else(no_ids)?;
@@ -564,8 +565,8 @@ fn table_in(
 fn key(answers: &Table, sample: &Table) -> Option<usize> {
     let names = answers.names.iter().enumerate();
     let common = names.filter_map(|(place, name)| {
-        let values: HashSet<&String> = answers.columns.get(place)?.iter().collect();
-        let sample: HashSet<&String> = sample.column(name)?.iter().collect();
+        let values: HashSet<&str> = answers.columns.get(place)?.iter().collect();
+        let sample: HashSet<&str> = sample.column(name)?.iter().collect();
         let both = values.intersection(&sample).count();
         // Only a part of a large sample submission is read.
         (2 * both > values.len().min(sample.len())).then_some((place, values.len() - both))
@@ -601,10 +602,11 @@ fn labels(
         let mut values = vec![None; items];
         for (item, value) in rows.iter().zip(column) {
             if let Some(one) = values.get_mut(*item) {
-                one.get_or_insert_with(|| value.clone());
+                one.get_or_insert(value);
             }
         }
-        let values: Vec<String> = values.into_iter().map(Option::unwrap_or_default).collect();
+        let values = values.into_iter().map(Option::unwrap_or_default);
+        let values: Cells = values.collect();
         let of_chosen = rows.iter().zip(column);
         let of_chosen = of_chosen.filter(|(item, _)| is_chosen.get(**item) == Some(&true));
         labels.push(Label {
@@ -612,7 +614,7 @@ fn labels(
             numbers: numbers(&values),
             values,
             rows: of_chosen
-                .map(|(item, cell)| (*item, cell.clone()))
+                .map(|(item, cell)| (*item, cell.to_owned()))
                 .collect(),
         });
     }

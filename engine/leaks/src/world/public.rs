@@ -15,6 +15,7 @@ use prep_formats::sniff::HumanSize;
 use super::reading::{Keep, MAX_TEXT, PublicFile, has_reader, is_text, see};
 use super::{LeaksError, PublicArray, PublicTableFile, Series, World, failed};
 use super::{lists, workbook};
+use crate::cells::Cells;
 use crate::detectors::is_train;
 use crate::facts::files::{FileProperties, ItemFile};
 use crate::facts::trained::Trained;
@@ -65,7 +66,7 @@ pub(crate) struct PublicContent {
     pub arrays: Vec<PublicArray>,
     /// Lists in documents and MATLAB files with one value per test item: a description of their position, and their
     /// values.
-    pub vectors: Vec<(String, Vec<String>)>,
+    pub vectors: Vec<(String, Cells)>,
     /// Other texts, as path and content.
     pub texts: Vec<(String, String)>,
     pub files: Vec<PublicFile>,
@@ -461,13 +462,13 @@ impl Collected<'_> {
         }
         let limits = &self.resources.limits;
         let world = self.world;
-        let is_wanted = |cell: &String| {
+        let is_wanted = |cell: &str| {
             world
                 .item_of
                 .get(cell)
                 .is_some_and(|item| world.has_facts(*item))
         };
-        let wanted = |cells: &[String]| cells.iter().any(is_wanted);
+        let wanted = |cells: &[&str]| cells.iter().copied().any(is_wanted);
         // A single table may use only half of the remaining memory.
         match Table::read(place, format, limits, self.room / 2, &wanted) {
             Err(error) if error.is_of_the_system() => return Err(error),

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::cells::Cells;
 use crate::table::Table;
 
 /// Maximum number of columns of a sheet that are read.
@@ -32,9 +33,9 @@ pub(super) fn tables(texts: &[(String, String)]) -> Vec<(String, Table)> {
             Some(name) => name.clone(),
             None => format!("column {}", column + 1),
         };
-        let cells = |column: usize| -> Vec<String> {
-            let cells = body.iter().map(|row| row.get(column).cloned());
-            cells.map(Option::unwrap_or_default).collect()
+        let cells = |column: usize| -> Cells {
+            let cells = body.iter().map(|row| row.get(column));
+            cells.map(|cell| cell.map_or("", String::as_str)).collect()
         };
         let names = (0..width).map(name).collect();
         let table = Table::new(names, (0..width).map(cells).collect());
@@ -151,7 +152,10 @@ mod tests {
         let (path, table) = &found[0];
         assert_eq!(path, "a.xlsx/sheet1.xml");
         assert_eq!(table.names, ["id", "", "n"]);
-        assert_eq!(table.columns, [vec!["a & b"], vec![""], vec!["7"]]);
+        assert_eq!(
+            table.columns,
+            ["a & b", "", "7"].map(|cell| Cells::from_iter([cell]))
+        );
         assert_eq!(column("AA1"), Some(26));
     }
 }
