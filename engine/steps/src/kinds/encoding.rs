@@ -14,7 +14,7 @@ pub(super) const ENCODING: SectionKey = SectionKey::optional(
     "latin-1",
 );
 
-static ENCODINGS: &[Word] = &[
+const ENCODINGS: &[Word] = &[
     Word {
         name: "utf-8",
         doc: "UTF-8",

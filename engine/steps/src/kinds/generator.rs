@@ -29,7 +29,7 @@ pub(super) const AFTER: SectionKey = SectionKey::optional(
     "before",
 );
 
-pub(super) static GENERATORS: &[Word] = &[
+pub(super) const GENERATORS: &[Word] = &[
     Word {
         name: "numpy",
         doc: "`numpy.random.RandomState`, which `numpy.random.seed` seeds",

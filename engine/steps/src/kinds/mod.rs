@@ -67,8 +67,12 @@ pub fn vocabulary() -> &'static Vocabulary {
 
 /// Returns the step of a declaration.
 pub(crate) fn step(declaration: &Declaration, session: &Session) -> Option<Box<dyn Step>> {
-    let mut all = tables::ALL.iter().chain(outputs::ALL);
-    let kind = all.find(|kind| std::ptr::eq(&kind.form, declaration.form))?;
+    let vocabulary = vocabulary();
+    let forms = vocabulary.tables.iter().chain(&vocabulary.outputs);
+    let kinds = tables::ALL.iter().chain(outputs::ALL);
+    let (_, kind) = forms
+        .zip(kinds)
+        .find(|(form, _)| std::ptr::eq(**form, declaration.form))?;
     (kind.step)(declaration, session)
 }
 

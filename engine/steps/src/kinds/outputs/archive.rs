@@ -25,7 +25,7 @@ use crate::value::{
 /// LZMA2 level of 7z archives. Images hardly compress, and higher levels take hours.
 const SEVEN_ZIP_LEVEL: u32 = 1;
 
-pub(crate) static ZIP: StepKind = kind(
+pub(crate) const ZIP: StepKind = kind(
     "a zip archive",
     "A zip archive of outputs with deflated members.",
     &[members("zip", "{ train.csv: SELECT * FROM train }")],
@@ -36,7 +36,7 @@ pub(crate) static ZIP: StepKind = kind(
     },
 );
 
-pub(crate) static ZIP_STORED: StepKind = kind(
+pub(crate) const ZIP_STORED: StepKind = kind(
     "a zip archive without compression",
     "A zip archive of outputs with uncompressed members.",
     &[members("zip_stored", "{ ./: { copy: images/ } }")],
@@ -47,7 +47,7 @@ pub(crate) static ZIP_STORED: StepKind = kind(
     },
 );
 
-pub(crate) static TAR: StepKind = kind(
+pub(crate) const TAR: StepKind = kind(
     "a tar archive",
     "A tar archive of outputs.",
     &[members("tar", "{ ./: { copy: images/ } }")],
@@ -58,7 +58,7 @@ pub(crate) static TAR: StepKind = kind(
     },
 );
 
-pub(crate) static SEVEN_ZIP: StepKind = kind(
+pub(crate) const SEVEN_ZIP: StepKind = kind(
     "a 7z archive",
     "A 7z archive of outputs.",
     &[members("7z", "{ train.csv: SELECT * FROM train }")],

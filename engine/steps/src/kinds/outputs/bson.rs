@@ -13,7 +13,7 @@ use crate::kinds::content_parts::ContentParts;
 use crate::kinds::function_step::FunctionStep;
 use crate::relation::QueryRun;
 
-pub(crate) static KIND: StepKind = StepKind {
+pub(crate) const KIND: StepKind = StepKind {
     form: KindSpec {
         section: Section {
             name: "a BSON file",

@@ -7,7 +7,7 @@ use crate::kinds::function_step::FunctionStep;
 use crate::kinds::{MissingFile, StepKind};
 use crate::value::{TreeBuilder, memory_of_trees, only_tree};
 
-pub(crate) static KIND: StepKind = StepKind {
+pub(crate) const KIND: StepKind = StepKind {
     form: KindSpec {
         section: Section {
             name: "a copy",

@@ -8,7 +8,7 @@ use crate::emit::write_csv;
 use crate::kinds::StepKind;
 use crate::kinds::function_step::FunctionStep;
 
-pub(crate) static KIND: StepKind = StepKind {
+pub(crate) const KIND: StepKind = StepKind {
     form: KindSpec {
         section: Section {
             name: "a CSV file",
@@ -49,7 +49,7 @@ pub(crate) static KIND: StepKind = StepKind {
     },
 };
 
-static QUOTING: &[Word] = &[
+const QUOTING: &[Word] = &[
     Word {
         name: "minimal",
         doc: "fields that need quotes",

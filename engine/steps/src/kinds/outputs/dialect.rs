@@ -25,7 +25,7 @@ pub(super) const DIALECT: SectionKey = SectionKey::optional(
     "ujson",
 );
 
-static DIALECTS: &[Word] = &[
+const DIALECTS: &[Word] = &[
     Word {
         name: "python",
         doc: "Python's `json.dump`",

@@ -22,7 +22,7 @@ use crate::limits::{limits, undecodable};
 use crate::relation::{QueryRun, query_memory};
 use crate::value::{Opener, only_tree};
 
-pub(crate) static KIND: StepKind = StepKind {
+pub(crate) const KIND: StepKind = StepKind {
     form: KindSpec {
         section: Section {
             name: "a JSON document",

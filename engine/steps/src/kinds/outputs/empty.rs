@@ -8,7 +8,7 @@ use crate::kinds::StepKind;
 use crate::kinds::function_step::FunctionStep;
 use crate::value::{Tree, TreeEntry};
 
-pub(crate) static KIND: StepKind = StepKind {
+pub(crate) const KIND: StepKind = StepKind {
     form: KindSpec {
         section: Section {
             name: "an empty directory",

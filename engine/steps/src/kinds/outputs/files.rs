@@ -39,7 +39,7 @@ enum FilesError {
     Missing { row: u64, column: &'static str },
 }
 
-pub(crate) static KIND: StepKind = StepKind {
+pub(crate) const KIND: StepKind = StepKind {
     form: KindSpec {
         section: Section {
             name: "a directory of files",

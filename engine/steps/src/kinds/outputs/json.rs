@@ -7,7 +7,7 @@ use crate::emit::write_json;
 use crate::kinds::StepKind;
 use crate::kinds::function_step::FunctionStep;
 
-pub(crate) static KIND: StepKind = StepKind {
+pub(crate) const KIND: StepKind = StepKind {
     form: KindSpec {
         section: Section {
             name: "a JSON file",

@@ -9,7 +9,7 @@ use crate::emit::write_parquet;
 use crate::kinds::StepKind;
 use crate::kinds::function_step::FunctionStep;
 
-pub(crate) static KIND: StepKind = StepKind {
+pub(crate) const KIND: StepKind = StepKind {
     form: KindSpec {
         section: Section {
             name: "a parquet file",

@@ -19,7 +19,7 @@ use crate::kinds::{FunctionStep, StepKind, file_content};
 use crate::limits::{FileError, limits, undecodable};
 use crate::value::{Opener, memory_of_trees, only_tree};
 
-pub(crate) static KIND: StepKind = StepKind {
+pub(crate) const KIND: StepKind = StepKind {
     form: KindSpec {
         section: Section {
             name: "a redacted file",

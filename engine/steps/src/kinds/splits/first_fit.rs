@@ -5,7 +5,7 @@ use prep_splits::SplitAlgorithm;
 
 use super::{ORDER, SIZE, SplitMethod, order};
 
-pub(super) static METHOD: SplitMethod = SplitMethod {
+pub(super) const METHOD: SplitMethod = SplitMethod {
     section: Section {
         name: "first_fit",
         doc: "Assigns entire groups, in order of first appearance. A group goes to the second table if it still fits into `test_size` rows, and to the first otherwise. No random numbers are used.",

@@ -17,7 +17,7 @@ pub(super) struct SplitMethod {
 }
 
 /// All methods, in the order of the reference documentation.
-pub(super) static ALL: &[&SplitMethod] = &[
+pub(super) const ALL: &[&SplitMethod] = &[
     &shuffle::METHOD,
     &sample::METHOD,
     &python_sample::METHOD,
@@ -25,7 +25,7 @@ pub(super) static ALL: &[&SplitMethod] = &[
 ];
 
 /// Keys of all methods.
-pub(super) static SECTIONS: &[&Section] = &[
+pub(super) const SECTIONS: &[&Section] = &[
     &shuffle::METHOD.section,
     &sample::METHOD.section,
     &python_sample::METHOD.section,
@@ -62,7 +62,7 @@ const ORDER: SectionKey = SectionKey::optional(
     "file",
 );
 
-static ORDERS: &[Word] = &[
+const ORDERS: &[Word] = &[
     Word {
         name: "file",
         doc: "as in the table that was split",

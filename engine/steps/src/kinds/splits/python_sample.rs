@@ -6,7 +6,7 @@ use prep_splits::SplitAlgorithm;
 use super::{ORDER, SIZE, SplitMethod, order};
 use crate::kinds::generator::{AFTER, SEED};
 
-pub(super) static METHOD: SplitMethod = SplitMethod {
+pub(super) const METHOD: SplitMethod = SplitMethod {
     section: Section {
         name: "python_sample",
         doc: "Python's `random.sample`: the sampled rows are the second table. The first keeps the order of the rows. A fraction is rounded to the nearest number of rows, with halves rounded to even.",

@@ -5,7 +5,7 @@ use prep_splits::SplitAlgorithm;
 
 use super::{ORDER, SEED, SIZE, SplitMethod, WITHIN, order};
 
-pub(super) static METHOD: SplitMethod = SplitMethod {
+pub(super) const METHOD: SplitMethod = SplitMethod {
     section: Section {
         name: "sample",
         doc: "pandas' `sample`: the sampled rows are the second table. The first keeps the order of the rows.",

@@ -5,7 +5,7 @@ use prep_splits::SplitAlgorithm;
 
 use super::{GROUPS, ORDER, SEED, STRATIFY, SplitMethod, TEST_SIZE, WITHIN, order};
 
-pub(super) static METHOD: SplitMethod = SplitMethod {
+pub(super) const METHOD: SplitMethod = SplitMethod {
     section: Section {
         name: "shuffle",
         doc: "scikit-learn's `train_test_split` of rows. With `groups`, it splits entire groups, in order of first appearance. With `stratify`, both tables keep the proportions of the classes. A split has at most one of `groups`, `stratify` and `within`.",

@@ -16,7 +16,7 @@ use crate::value::{OpenContent, TableWriter};
 /// Bytes per read.
 const READ_BYTES: usize = 1 << 18;
 
-pub(crate) static KIND: StepKind = StepKind {
+pub(crate) const KIND: StepKind = StepKind {
     form: KindSpec {
         section: Section {
             name: "a table of digests",

@@ -24,7 +24,7 @@ use crate::located::{Subject, error_at};
 use crate::relation::open_table;
 use crate::value::{TableWriter, generator, input};
 
-pub(crate) static KIND: StepKind = StepKind {
+pub(crate) const KIND: StepKind = StepKind {
     form: KindSpec {
         section: Section {
             name: "the draws",
@@ -77,7 +77,7 @@ pub(crate) static KIND: StepKind = StepKind {
     },
 };
 
-static DRAWS: &[&Section] = &[&UNIFORM, &RANDOM, &INTEGERS, &CHOICE, &SAMPLE];
+const DRAWS: &[&Section] = &[&UNIFORM, &RANDOM, &INTEGERS, &CHOICE, &SAMPLE];
 
 const WHEN: SectionKey = SectionKey::optional(
     "when",
@@ -86,7 +86,7 @@ const WHEN: SectionKey = SectionKey::optional(
     "u <= 0.01 AND words > 2",
 );
 
-static UNIFORM: Section = Section {
+const UNIFORM: Section = Section {
     name: "uniform",
     doc: "A double in low..high.",
     keys: &[
@@ -96,13 +96,13 @@ static UNIFORM: Section = Section {
     ],
 };
 
-static RANDOM: Section = Section {
+const RANDOM: Section = Section {
     name: "random",
     doc: "A double in 0..1.",
     keys: &[WHEN],
 };
 
-static INTEGERS: Section = Section {
+const INTEGERS: Section = Section {
     name: "integers",
     doc: "An integer from low up to, but not including, high: `randint`, `integers` or `randrange` of the library.",
     keys: &[
@@ -117,7 +117,7 @@ static INTEGERS: Section = Section {
     ],
 };
 
-static CHOICE: Section = Section {
+const CHOICE: Section = Section {
     name: "choice",
     doc: "The index, from 0, of one of `of` items: `choice`.",
     keys: &[
@@ -126,7 +126,7 @@ static CHOICE: Section = Section {
     ],
 };
 
-static SAMPLE: Section = Section {
+const SAMPLE: Section = Section {
     name: "sample",
     doc: "Distinct integers from low up to, but not including, high, in random order, as one text, separated by spaces: Python's `sample`, or NumPy's `choice` without replacement (not available with `numpy_generator`).",
     keys: &[

@@ -17,7 +17,7 @@ use crate::value::{
     BETWEEN_CHECKS, TableStorage, TableValue, TreeBuilder, memory_of_trees, only_tree,
 };
 
-pub(crate) static KIND: StepKind = StepKind {
+pub(crate) const KIND: StepKind = StepKind {
     form: KindSpec {
         section: Section {
             name: "a table of files",

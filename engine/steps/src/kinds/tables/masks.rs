@@ -10,7 +10,7 @@ use crate::kinds::StepKind;
 use crate::kinds::function_step::{FunctionStep, column};
 use crate::value::{OpenContent, TableWriter};
 
-pub(crate) static KIND: StepKind = StepKind {
+pub(crate) const KIND: StepKind = StepKind {
     form: KindSpec {
         section: Section {
             name: "a table of masks",

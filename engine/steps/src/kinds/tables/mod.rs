@@ -16,7 +16,7 @@ mod unpivot;
 use super::StepKind;
 
 /// All kinds, in the order of the reference documentation.
-pub(super) static ALL: &[&StepKind] = &[
+pub(super) const ALL: &[&StepKind] = &[
     &read::KIND,
     &read::EACH,
     &split::KIND,

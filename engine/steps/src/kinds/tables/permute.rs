@@ -11,7 +11,7 @@ use crate::kinds::generator::{
 use crate::kinds::{StepKind, VALUE_OUTPUT};
 use crate::value::{TableValue, generator, input};
 
-pub(crate) static KIND: StepKind = StepKind {
+pub(crate) const KIND: StepKind = StepKind {
     form: KindSpec {
         section: Section {
             name: "the permutation",

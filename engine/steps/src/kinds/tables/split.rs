@@ -23,7 +23,7 @@ use crate::value::{TableValue, generator, input};
 /// Names of the outputs with the two tables.
 pub(crate) const SPLIT_OUTPUTS: [&str; 2] = ["first", "second"];
 
-pub(crate) static KIND: StepKind = StepKind {
+pub(crate) const KIND: StepKind = StepKind {
     form: KindSpec {
         section: Section {
             name: "the split",

@@ -13,7 +13,7 @@ use crate::limits::{limits, undecodable_file};
 use crate::relation::part;
 use crate::value::{OpenContent, TableWriter};
 
-pub(crate) static KIND: StepKind = StepKind {
+pub(crate) const KIND: StepKind = StepKind {
     form: KindSpec {
         section: Section {
             name: "a table of lines",

@@ -32,7 +32,7 @@ enum RecordError {
     },
 }
 
-pub(crate) static KIND: StepKind = StepKind {
+pub(crate) const KIND: StepKind = StepKind {
     form: KindSpec {
         section: Section {
             name: "a table of TFRecords",

@@ -5,7 +5,7 @@ use prep_spec::words::{KeyType, KindSpec, Produces, Section, SectionKey};
 
 use crate::kinds::StepKind;
 
-pub(crate) static KIND: StepKind = StepKind {
+pub(crate) const KIND: StepKind = StepKind {
     form: KindSpec {
         section: Section {
             name: "an unpivoted table",

@@ -20,7 +20,7 @@ pub(super) const CHUNKSIZE: SectionKey = SectionKey::optional(
     "1000",
 );
 
-static DIALECTS: &[Word] = &[
+const DIALECTS: &[Word] = &[
     Word {
         name: "python",
         doc: "Python's `json.load`: records are unchanged",

@@ -24,7 +24,7 @@ use crate::value::{TableStorage, TableValue};
 /// Bytes per read.
 const READ_BYTES: usize = 1 << 18;
 
-pub(crate) static KIND: StepKind = StepKind {
+pub(crate) const KIND: StepKind = StepKind {
     form: KindSpec {
         section: Section {
             name: "a table that is read from several files",

@@ -42,7 +42,7 @@ use crate::value::{ContentRef, Opener, TableStorage, TableValue, only_tree};
 use dialect::{CHUNK_COLUMN, CHUNKSIZE, DIALECT, ReadDialect};
 pub(crate) use each::KIND as EACH;
 
-pub(crate) static KIND: StepKind = StepKind {
+pub(crate) const KIND: StepKind = StepKind {
     form: KindSpec {
         section: Section {
             name: "a table that is read",
@@ -139,8 +139,8 @@ pub(super) type ReadEachFn = fn(&Context, &Inputs, &ReadSpec) -> Result<TableVal
 
 macro_rules! formats {
     ($($format:path),*) => {
-        static FORMATS: &[ReadFormat] = &[$($format),*];
-        static WORDS: &[Word] = &[$($format.word),*];
+        const FORMATS: &[ReadFormat] = &[$($format),*];
+        const WORDS: &[Word] = &[$($format.word),*];
     };
 }
 
@@ -153,7 +153,7 @@ formats![
     npy::FORMAT
 ];
 
-static FLOAT_PRECISION: &[Word] = &[
+const FLOAT_PRECISION: &[Word] = &[
     Word {
         name: "round_trip",
         doc: "correctly rounded",
