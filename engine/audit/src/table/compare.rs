@@ -56,151 +56,158 @@ pub struct TableComparison {
     pub moved: Option<UnpairedKeys>,
 }
 
-pub(super) fn compare(
-    path: &str,
-    theirs: &dyn TableReader,
-    ours: &dyn TableReader,
-    role: &TableUse,
-    is_typed: bool,
-) -> Result<TableComparison> {
-    let columns = ColumnComparison::compare(theirs, ours)?;
-    let mut outcome = TableComparison {
-        findings: column_findings(path, role, &columns, theirs, ours),
-        ..TableComparison::default()
-    };
-    if columns.common.is_empty() {
-        return Ok(outcome);
-    }
-    let keys = Keys {
-        known: &|name| role.ids.contains(name),
-        never: &|name| role.is_label(name),
-        strict: false,
-        examples: crate::finding::MAX_EXAMPLES,
-    };
-    let types = ColumnTypes::new(ours, &columns.common, is_typed);
-    let new = || Tally::new(&columns.common, role, &types);
-    let paired = pair_rows(theirs, ours, &columns.common, &keys, new)?;
-    types.failed()?;
-    let [_, our_rows] = paired.rows;
-    if paired.equal {
-        outcome.rows = Some(our_rows);
-        return Ok(outcome);
-    }
-    let order = row_order_finding(path, role, &paired);
-    let alone = [
-        (&rows::ROWS_MISSING, &paired.missing, false),
-        (&rows::ROWS_REPEATED, &paired.repeated, true),
-        (&rows::ROWS_ADDED, &paired.added, true),
-    ]
-    .map(|(cause, alone, theirs)| {
-        unpaired_finding(path, role, cause, alone, theirs, &columns.common)
-    });
-    let findings = &mut outcome.findings;
-    findings.extend(paired.differences.findings(path));
-    findings.extend(alone.into_iter().flatten());
-    findings.extend(order);
-    outcome.moved = paired.moved;
-    Ok(outcome)
+/// Two tables to compare.
+#[derive(Clone, Copy)]
+pub(super) struct TablePair<'a> {
+    pub path: &'a str,
+    pub theirs: &'a dyn TableReader,
+    pub ours: &'a dyn TableReader,
+    pub role: &'a TableUse,
+    /// Whether the columns have types.
+    pub is_typed: bool,
 }
 
-/// Returns the findings for the names and the order of columns.
-fn column_findings(
-    path: &str,
-    role: &TableUse,
-    columns: &ColumnComparison,
-    theirs: &dyn TableReader,
-    ours: &dyn TableReader,
-) -> Vec<AuditFinding> {
-    let mut findings = Vec::new();
-    if let Some(index) = &columns.index {
-        let words = match index.counts {
-            true => "the column counts the rows from 0",
-            false => "the column contains the row numbers of a different table",
+impl TablePair<'_> {
+    pub(super) fn compare(&self) -> Result<TableComparison> {
+        let TablePair {
+            path,
+            theirs,
+            ours,
+            role,
+            ..
+        } = *self;
+        let columns = ColumnComparison::compare(theirs, ours)?;
+        let mut outcome = TableComparison {
+            findings: self.column_findings(&columns),
+            ..TableComparison::default()
         };
-        let finding = AuditFinding::new(&text::INDEX_COLUMN, path).proof(words);
-        findings.push(finding.example(format!("the column {}", Quoted(&index.name))));
-    }
-    if !columns.renamed.is_empty() {
-        let mut finding = AuditFinding::new(&rows::COLUMNS_RENAMED, path)
-            .cells(columns.renamed.len() as u64)
-            .proof("the columns' values are equal");
-        for (theirs, ours) in &columns.renamed {
-            finding = finding.example(format!("theirs: `{theirs}`, ours: `{ours}`"));
+        if columns.common.is_empty() {
+            return Ok(outcome);
         }
-        findings.push(finding);
+        let keys = Keys {
+            known: &|name| role.ids.contains(name),
+            never: &|name| role.is_label(name),
+            strict: false,
+            examples: crate::finding::MAX_EXAMPLES,
+        };
+        let types = ColumnTypes::new(ours, &columns.common, self.is_typed);
+        let new = || Tally::new(&columns.common, role, &types);
+        let paired = pair_rows(theirs, ours, &columns.common, &keys, new)?;
+        types.failed()?;
+        let [_, our_rows] = paired.rows;
+        if paired.equal {
+            outcome.rows = Some(our_rows);
+            return Ok(outcome);
+        }
+        let here = |row: &Row| first_cells(row, &columns.common, |column| column.here);
+        let there = |row: &Row| first_cells(row, &columns.common, |column| column.there);
+        let unpaired = [
+            self.unpaired_finding(&rows::ROWS_MISSING, &paired.missing, here),
+            self.unpaired_finding(&rows::ROWS_REPEATED, &paired.repeated, there),
+            self.unpaired_finding(&rows::ROWS_ADDED, &paired.added, there),
+        ];
+        let order = self.row_order_finding(&paired);
+        let findings = &mut outcome.findings;
+        findings.extend(paired.differences.findings(path));
+        findings.extend(unpaired.into_iter().flatten());
+        findings.extend(order);
+        outcome.moved = paired.moved;
+        Ok(outcome)
     }
-    for (cause, names) in [
-        (&rows::COLUMNS_MISSING, &columns.missing),
-        (&rows::COLUMNS_ADDED, &columns.added),
-    ] {
-        if !names.is_empty() {
-            let mut finding = AuditFinding::new(cause, path).cells(names.len() as u64);
-            for name in names {
-                finding = finding.example(format!("`{name}`"));
+
+    /// Returns the findings for the names and the order of columns.
+    fn column_findings(&self, columns: &ColumnComparison) -> Vec<AuditFinding> {
+        let path = self.path;
+        let mut findings = Vec::new();
+        if let Some(index) = &columns.index {
+            let words = match index.counts {
+                true => "the column counts the rows from 0",
+                false => "the column contains the row numbers of a different table",
+            };
+            let finding = AuditFinding::new(&text::INDEX_COLUMN, path).proof(words);
+            findings.push(finding.example(format!("the column {}", Quoted(&index.name))));
+        }
+        if !columns.renamed.is_empty() {
+            let mut finding = AuditFinding::new(&rows::COLUMNS_RENAMED, path)
+                .cells(columns.renamed.len() as u64)
+                .proof("the columns' values are equal");
+            for (theirs, ours) in &columns.renamed {
+                finding = finding.example(format!("theirs: `{theirs}`, ours: `{ours}`"));
             }
             findings.push(finding);
         }
-    }
-    if columns.reordered {
-        let mut finding = AuditFinding::new(&rows::COLUMN_ORDER, path);
-        // If grading pairs columns by position, a different order makes it compare the wrong columns.
-        if role.columns_by_position && role.is_followed {
-            finding.raise(Harm::Answers, COLUMNS_BY_PLACE);
+        for (cause, names) in [
+            (&rows::COLUMNS_MISSING, &columns.missing),
+            (&rows::COLUMNS_ADDED, &columns.added),
+        ] {
+            if !names.is_empty() {
+                let mut finding = AuditFinding::new(cause, path).cells(names.len() as u64);
+                for name in names {
+                    finding = finding.example(format!("`{name}`"));
+                }
+                findings.push(finding);
+            }
         }
-        let finding = finding.example(format!("theirs: {}", theirs.columns().join(", ")));
-        findings.push(finding.example(format!("ours: {}", ours.columns().join(", "))));
+        if columns.reordered {
+            let mut finding = AuditFinding::new(&rows::COLUMN_ORDER, path);
+            // If grading pairs columns by position, a different order makes it compare the wrong columns.
+            if self.role.columns_by_position && self.role.is_followed {
+                finding.raise(Harm::Answers, COLUMNS_BY_PLACE);
+            }
+            let finding = finding.example(format!("theirs: {}", self.theirs.columns().join(", ")));
+            findings.push(finding.example(format!("ours: {}", self.ours.columns().join(", "))));
+        }
+        findings
     }
-    findings
+
+    /// Returns the finding for rows that only one side has. `describe` returns the first cells of a row.
+    fn unpaired_finding(
+        &self,
+        cause: &'static Cause,
+        alone: &Alone,
+        describe: impl Fn(&Row) -> String,
+    ) -> Option<AuditFinding> {
+        if alone.count == 0 {
+            return None;
+        }
+        let mut finding = AuditFinding::new(cause, self.path).rows(alone.count);
+        for row in &alone.examples {
+            finding = finding.example(describe(row));
+        }
+        Some(self.role.raise_if_private(finding))
+    }
+
+    /// Returns the finding if paired rows are in a different order.
+    fn row_order_finding(&self, paired: &PairingResult<Tally<'_>>) -> Option<AuditFinding> {
+        if paired.reordered == 0 {
+            return None;
+        }
+        let [_, count] = paired.rows;
+        let mut finding = AuditFinding::new(&rows::ROW_ORDER, self.path)
+            .rows(paired.reordered)
+            .proof(format!(
+                "{} of {count} rows exist in both tables, at any position",
+                paired.pairs
+            ));
+        if self.role.rows_by_position && self.role.is_followed {
+            finding.raise(Harm::Answers, ROWS_BY_PLACE);
+        }
+        for (theirs, ours) in &paired.elsewhere {
+            let example = format!("row {} of ours is row {} of theirs", ours + 1, theirs + 1);
+            finding = finding.example(example);
+        }
+        Some(finding)
+    }
 }
 
-/// Returns the finding for rows that only one side has.
-fn unpaired_finding(
-    path: &str,
-    role: &TableUse,
-    cause: &'static Cause,
-    alone: &Alone,
-    theirs: bool,
+/// Returns names and cells of the first columns of a row. `place` returns the index of a column in the row's table.
+fn first_cells(
+    row: &Row,
     columns: &[CommonColumn],
-) -> Option<AuditFinding> {
-    if alone.count == 0 {
-        return None;
-    }
-    let name = |row: &Row| {
-        let cells = columns.iter().take(3).map(|column| {
-            let place = if theirs { column.there } else { column.here };
-            format!("{} {}", column.name, format_value(row.cell(place)))
-        });
-        cells.collect::<Vec<_>>().join(", ")
-    };
-    let mut finding = AuditFinding::new(cause, path).rows(alone.count);
-    for row in &alone.examples {
-        finding = finding.example(name(row));
-    }
-    Some(role.raise_if_private(finding))
-}
-
-/// Returns the finding if paired rows are in a different order.
-fn row_order_finding(
-    path: &str,
-    role: &TableUse,
-    paired: &PairingResult<Tally<'_>>,
-) -> Option<AuditFinding> {
-    if paired.reordered == 0 {
-        return None;
-    }
-    let [_, count] = paired.rows;
-    let mut finding = AuditFinding::new(&rows::ROW_ORDER, path)
-        .rows(paired.reordered)
-        .proof(format!(
-            "{} of {count} rows exist in both tables, at any position",
-            paired.pairs
-        ));
-    if role.rows_by_position && role.is_followed {
-        finding.raise(Harm::Answers, ROWS_BY_PLACE);
-    }
-    for (theirs, ours) in &paired.elsewhere {
-        let example = format!("row {} of ours is row {} of theirs", ours + 1, theirs + 1);
-        finding = finding.example(example);
-    }
-    Some(finding)
+    place: impl Fn(&CommonColumn) -> usize,
+) -> String {
+    let cells = columns.iter().take(3);
+    let cells =
+        cells.map(|column| format!("{} {}", column.name, format_value(row.cell(place(column)))));
+    cells.collect::<Vec<_>>().join(", ")
 }

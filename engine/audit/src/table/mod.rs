@@ -17,6 +17,7 @@ use crate::finding::AuditFinding;
 use crate::harm::{IDS, PRIVATE};
 use spelling::{Respelled, Spelling};
 
+use compare::TablePair;
 pub use compare::{TableComparison, TableUse};
 
 /// Compares two files of different bytes as tables.
@@ -25,8 +26,7 @@ pub use compare::{TableComparison, TableUse};
 /// If our file cannot be read as a table, or the system failed. If theirs is damaged, this is a finding.
 pub fn compare(
     path: &str,
-    theirs: &Path,
-    ours: &Path,
+    [theirs, ours]: [&Path; 2],
     format: Format,
     role: &TableUse,
     limits: &DecodingLimits,
@@ -48,10 +48,15 @@ pub fn compare(
         Err(error) => return Err(error),
     };
     let is_typed = !matches!(ours, DetectedFile::Csv(_));
-    let mut outcome = compare::compare(path, theirs.table(), ours.table(), role, is_typed)?;
-    if let Some(other) =
-        compare_with_respelled_ids(path, theirs.table(), ours.table(), role, is_typed, &outcome)?
-    {
+    let tables = TablePair {
+        path,
+        theirs: theirs.table(),
+        ours: ours.table(),
+        role,
+        is_typed,
+    };
+    let mut outcome = tables.compare()?;
+    if let Some(other) = compare_with_respelled_ids(&tables, &outcome)? {
         outcome = other;
     }
     let findings = &mut outcome.findings;
@@ -105,13 +110,16 @@ pub fn compare(
 /// Compares the tables with all ids in the same spelling. Returns `None` unless that explains why rows are missing and
 /// added.
 fn compare_with_respelled_ids(
-    path: &str,
-    theirs: &dyn TableReader,
-    ours: &dyn TableReader,
-    role: &TableUse,
-    is_typed: bool,
+    tables: &TablePair<'_>,
     found: &TableComparison,
 ) -> Result<Option<TableComparison>> {
+    let TablePair {
+        path,
+        theirs,
+        ours,
+        role,
+        ..
+    } = *tables;
     let count_unpaired = |outcome: &TableComparison| {
         let causes = [rows::ROWS_MISSING.id, rows::ROWS_ADDED.id];
         outcome
@@ -132,7 +140,12 @@ fn compare_with_respelled_ids(
             Respelled::new(theirs, &role.ids, spelling),
             Respelled::new(ours, &role.ids, spelling),
         );
-        let mut outcome = compare::compare(path, &theirs, &ours, role, is_typed)?;
+        let respelled = TablePair {
+            theirs: &theirs,
+            ours: &ours,
+            ..*tables
+        };
+        let mut outcome = respelled.compare()?;
         let is_repeated = |one: &AuditFinding| one.cause.id == rows::ROWS_REPEATED.id;
         if count_unpaired(&outcome) > 0 || outcome.findings.iter().any(is_repeated) {
             continue;

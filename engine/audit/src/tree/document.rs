@@ -32,7 +32,7 @@ pub(super) fn compare(
         (Err(ContentsError::Limit(exceeded)), _) | (_, Err(ContentsError::Limit(exceeded))) => {
             if is_list(theirs)? && is_list(ours)? {
                 return Ok(
-                    table::compare(path, theirs, ours, Format::Json, role, limits)?.findings,
+                    table::compare(path, [theirs, ours], Format::Json, role, limits)?.findings,
                 );
             }
             let proof =
@@ -58,7 +58,7 @@ pub(super) fn compare(
         .values()
         .any(|(cause, ..)| cause.harm >= Harm::Content);
     if content_differs && is_list_of_objects(&their_value) && is_list_of_objects(&our_value) {
-        return Ok(table::compare(path, theirs, ours, Format::Json, role, limits)?.findings);
+        return Ok(table::compare(path, [theirs, ours], Format::Json, role, limits)?.findings);
     }
     let mut findings: Vec<AuditFinding> = Vec::new();
     for (cause, count, examples) in walk.found.into_values() {

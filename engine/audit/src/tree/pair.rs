@@ -222,7 +222,7 @@ fn find_differences(
         ]);
     }
     if let Some(format) = format {
-        let outcome = table::compare(path, theirs, ours, format, &role, limits)?;
+        let outcome = table::compare(path, [theirs, ours], format, &role, limits)?;
         *moved = outcome.moved;
         return Ok(outcome.findings);
     }
@@ -389,7 +389,7 @@ fn compare_text_form(
     if is_binary(theirs)? || is_binary(ours)? {
         return Ok(None);
     }
-    let compared = table::compare(path, theirs, ours, Format::Lines, role, limits);
+    let compared = table::compare(path, [theirs, ours], Format::Lines, role, limits);
     let Some(outcome) = crate::error::unless_damaged(compared)? else {
         return Ok(None);
     };

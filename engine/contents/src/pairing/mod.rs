@@ -184,30 +184,19 @@ pub fn pair_rows<D: RowDifferences>(
         }
         // Drop the result of pairing by position, because rows were added or removed.
         paired.differences = new();
-        let (only_there, only_here) = (found.only_there, found.only_here);
-        let sides = [theirs, ours];
-        alone(
-            &mut paired,
-            sides,
-            keys.examples,
-            &there,
-            &only_there,
-            &only_here,
-        )?;
+        sides.count_alone(&mut paired, &there, keys.examples)?;
         in_order(&mut paired, &mut found.equal, &in_place);
         return Ok(paired);
     };
     paired.differences = new();
     let by_key = sides.by_key(&key, &mut paired.differences)?;
     found.equal.extend(&by_key.pairs);
-    alone(
-        &mut paired,
-        [theirs, ours],
-        keys.examples,
-        &there,
-        &by_key.only_there,
-        &by_key.only_here,
-    )?;
+    let sides = Sides {
+        only_there: &by_key.only_there,
+        only_here: &by_key.only_here,
+        ..sides
+    };
+    sides.count_alone(&mut paired, &there, keys.examples)?;
     let names = &by_key.moved;
     if !names.only_there.is_empty() || !names.only_here.is_empty() {
         paired.moved = Some(UnpairedKeys {
@@ -225,60 +214,6 @@ fn in_order<D>(paired: &mut PairingResult<D>, pairs: &mut [(u64, u64)], in_place
     paired.reordered = count_moves(pairs, in_place);
     let elsewhere = pairs.iter().filter(|(there, here)| there != here);
     paired.elsewhere = elsewhere.take(2).copied().collect();
-}
-
-/// Counts rows that only one table has, and keeps the first of them as examples.
-fn alone<D>(
-    paired: &mut PairingResult<D>,
-    [theirs, ours]: [&dyn TableReader; 2],
-    examples: usize,
-    columns: &[usize],
-    only_there: &[u64],
-    only_here: &[u64],
-) -> Result<()> {
-    paired.missing = Alone {
-        count: only_here.len() as u64,
-        examples: first(ours, only_here, examples)?,
-    };
-    if only_there.is_empty() {
-        return Ok(());
-    }
-    // A row that occurs several times in the table was repeated. Other rows were added.
-    let mut counts: HashMap<u128, (u32, bool)> = HashMap::new();
-    let mut wanted = only_there.iter().copied().peekable();
-    let mut hashes = Vec::with_capacity(only_there.len());
-    for_each_row(theirs, |place, row| {
-        if wanted.next_if_eq(&place).is_some() {
-            let hash = row.hash(columns);
-            counts.insert(hash, (0, false));
-            hashes.push(hash);
-        }
-        Ok(wanted.peek().is_some())
-    })?;
-    for_each_row(theirs, |_, row| {
-        if let Some((count, _)) = counts.get_mut(&row.hash(columns)) {
-            *count += 1;
-        }
-        Ok(true)
-    })?;
-    let is_repeated = |hash: &u128| counts.get(hash).is_some_and(|(count, _)| *count > 1);
-    let (mut repeated, mut added) = (Vec::new(), Vec::new());
-    for (place, hash) in only_there.iter().zip(&hashes) {
-        match is_repeated(hash) {
-            true => repeated.push(*place),
-            false => added.push(*place),
-        }
-    }
-    for (kind, places) in [
-        (&mut paired.repeated, &repeated),
-        (&mut paired.added, &added),
-    ] {
-        *kind = Alone {
-            count: places.len() as u64,
-            examples: first(theirs, places, examples)?,
-        };
-    }
-    Ok(())
 }
 
 /// Returns the first rows at these positions.
@@ -373,6 +308,64 @@ struct ByKey {
 }
 
 impl Sides<'_> {
+    /// Counts rows that only one table has, and keeps the first of them as examples.
+    fn count_alone<D>(
+        &self,
+        paired: &mut PairingResult<D>,
+        columns: &[usize],
+        examples: usize,
+    ) -> Result<()> {
+        let Sides {
+            theirs,
+            ours,
+            only_there,
+            only_here,
+        } = *self;
+        paired.missing = Alone {
+            count: only_here.len() as u64,
+            examples: first(ours, only_here, examples)?,
+        };
+        if only_there.is_empty() {
+            return Ok(());
+        }
+        // A row that occurs several times in the table was repeated. Other rows were added.
+        let mut counts: HashMap<u128, (u32, bool)> = HashMap::new();
+        let mut wanted = only_there.iter().copied().peekable();
+        let mut hashes = Vec::with_capacity(only_there.len());
+        for_each_row(theirs, |place, row| {
+            if wanted.next_if_eq(&place).is_some() {
+                let hash = row.hash(columns);
+                counts.insert(hash, (0, false));
+                hashes.push(hash);
+            }
+            Ok(wanted.peek().is_some())
+        })?;
+        for_each_row(theirs, |_, row| {
+            if let Some((count, _)) = counts.get_mut(&row.hash(columns)) {
+                *count += 1;
+            }
+            Ok(true)
+        })?;
+        let is_repeated = |hash: &u128| counts.get(hash).is_some_and(|(count, _)| *count > 1);
+        let (mut repeated, mut added) = (Vec::new(), Vec::new());
+        for (place, hash) in only_there.iter().zip(&hashes) {
+            match is_repeated(hash) {
+                true => repeated.push(*place),
+                false => added.push(*place),
+            }
+        }
+        for (kind, places) in [
+            (&mut paired.repeated, &repeated),
+            (&mut paired.added, &added),
+        ] {
+            *kind = Alone {
+                count: places.len() as u64,
+                examples: first(theirs, places, examples)?,
+            };
+        }
+        Ok(())
+    }
+
     /// Returns the column that identifies rows. It is the first of these that exists:
     ///
     /// 1. a known id column whose values are unique in both tables;
