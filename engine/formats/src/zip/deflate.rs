@@ -1,7 +1,7 @@
 //! Reads a deflate stream with a decoder that is reused for the next stream.
 //!
-//! A decoder has 50 KB of aligned memory. The GNU allocator seldom reuses such memory as a whole, so a new decoder for
-//! each small member leaves holes in the heap that together take more memory than the content.
+//! A decoder has 50 KB of aligned memory. The GNU allocator reuses only parts of such memory, so a new decoder for each
+//! small member leaves holes in the heap that together take more memory than the content.
 
 use std::cell::RefCell;
 use std::io::{self, BufRead, Read};

@@ -146,7 +146,7 @@ fn trained<'a>(view: &View<'a>, train: &Table) -> Vec<Relation<'a>> {
     let Some(ids) = world.train_ids(train) else {
         return Vec::new();
     };
-    let row_of: HashMap<&str, usize> = ids.iter().map(|id| stem(id)).zip(0..).collect();
+    let row_of: HashMap<&str, usize> = ids.iter().map(stem).zip(0..).collect();
     let both = world.public.trained.all().filter_map(|(key, values)| {
         let test = view.cells(view.facts.all.get(key)?);
         let mut train = vec![""; ids.len()];
@@ -167,7 +167,7 @@ fn positions(view: &View<'_>, train: &Table) -> Vec<Positions> {
     let Some(ids) = world.train_ids(train).filter(|_| !world.has_plain_ids) else {
         return Vec::new();
     };
-    let row_of: HashMap<&str, usize> = ids.iter().map(|id| stem(id)).zip(0..).collect();
+    let row_of: HashMap<&str, usize> = ids.iter().map(stem).zip(0..).collect();
     let place_of: HashMap<usize, usize> = view.chosen.iter().copied().zip(0..).collect();
     let mut found = Vec::new();
     for (path, text) in &world.public.texts {

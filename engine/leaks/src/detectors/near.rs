@@ -75,7 +75,7 @@ fn in_files(world: &World, label: &Label, tests: &mut Tests) -> Option<LeakFindi
     let train = world.train_table(label)?;
     let answers = train.column(&label.name)?;
     let ids = world.train_ids(train)?;
-    let row_of: HashMap<&str, usize> = ids.iter().map(|id| stem(id)).zip(0..).collect();
+    let row_of: HashMap<&str, usize> = ids.iter().map(stem).zip(0..).collect();
     let (mut own, mut items) = (Vec::new(), Vec::new());
     let (mut other, mut known_answers) = (Vec::new(), Cells::default());
     for (path, text) in &world.public.texts {

@@ -46,7 +46,7 @@ fn find_sharing(view: &View<'_>, medium: Medium, tests: &mut Tests) -> Option<Le
     let world = view.world;
     let (train, rows) = view.training(label, targets)?;
     let ids = world.train_ids(train)?;
-    let row_of: HashMap<&str, usize> = ids.iter().map(|id| stem(id)).zip(0..).collect();
+    let row_of: HashMap<&str, usize> = ids.iter().map(stem).zip(0..).collect();
     let known = world.public.gallery.train.of_medium(medium);
     let equal: BTreeSet<(u64, u32)> = known.iter().map(|file| file.content).collect();
     let mut files_of = FilesOfFingerprint::new();
