@@ -1,12 +1,13 @@
 //! Reads the content of a member sequentially.
 
+use std::borrow::Cow;
+use std::cmp::Ordering;
+use std::io::{self, BufReader, Read};
+
 use super::deflate::DeflateReader;
 use super::entry::{ZipEntry, ZipMethod};
 use super::error::ZipError;
 use crate::read_at::{ByteSection, ReadAt};
-use std::borrow::Cow;
-use std::cmp::Ordering;
-use std::io::{self, BufReader, Read};
 
 /// Maximum size in bytes of the chunks in which compressed data are read. At the end of each chunk, the decoder copies
 /// its window and is slower.
