@@ -97,18 +97,12 @@ impl<'a> IntoIterator for &'a Cells {
     }
 }
 
-impl<S: AsRef<str>> Extend<S> for Cells {
-    fn extend<I: IntoIterator<Item = S>>(&mut self, cells: I) {
-        for cell in cells {
-            self.push(cell.as_ref());
-        }
-    }
-}
-
 impl<S: AsRef<str>> FromIterator<S> for Cells {
     fn from_iter<I: IntoIterator<Item = S>>(cells: I) -> Cells {
         let mut all = Cells::default();
-        all.extend(cells);
+        for cell in cells {
+            all.push(cell.as_ref());
+        }
         all
     }
 }
