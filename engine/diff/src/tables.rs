@@ -134,7 +134,7 @@ fn compare(old: &dyn TableReader, new: &dyn TableReader) -> Result<TableDifferen
 }
 
 fn format_cell(cell: &[u8]) -> String {
-    String::from_utf8_lossy(&unquoted(cell)).into_owned()
+    unquoted(cell).into_owned()
 }
 
 /// Collects changed cells.

@@ -26,8 +26,8 @@ const CELL_BYTES: u64 = 48;
 
 impl Table {
     /// Reads a table into at most `room` bytes of memory. If it needs more, every second row is dropped, then every
-    /// second of the remaining rows, and so on. Rows for which `wanted` returns true are kept as long as there is
-    /// memory.
+    /// second of the remaining rows, and so on. Rows are kept as long as there is memory if `wanted` returns true for
+    /// one of their first cells.
     ///
     /// # Errors
     /// If the file cannot be read as a table of this format, or a row needs too much memory.
@@ -36,7 +36,7 @@ impl Table {
         format: Format,
         limits: &DecodingLimits,
         room: u64,
-        wanted: &dyn Fn(&[&str]) -> bool,
+        wanted: &dyn Fn(&str) -> bool,
     ) -> Result<Table> {
         let limits = &DecodingLimits {
             record: limits.record.min(room),
@@ -49,14 +49,10 @@ impl Table {
         let (mut rows, mut row) = (table.rows()?, Row::default());
         while rows.next(&mut row)? {
             let is_in_turn = kept.next.is_multiple_of(kept.step);
-            let is_wanted = || {
-                let first =
-                    (0..names.len().min(MAX_KEY_COLUMNS)).map(|place| text(&row, place, format));
-                let first: Vec<Cow<'_, str>> = first.collect();
-                wanted(&first.iter().map(AsRef::as_ref).collect::<Vec<_>>())
-            };
-            if is_in_turn || kept.has_room_for_wanted && is_wanted() {
-                kept.add((0..names.len()).map(|place| text(&row, place, format)));
+            let cells = || (0..names.len()).map(|place| text(&row, place, format));
+            let mut first = cells().take(MAX_KEY_COLUMNS);
+            if is_in_turn || kept.has_room_for_wanted && first.any(|cell| wanted(&cell)) {
+                kept.add(cells());
                 while kept.bytes > room && kept.thin(wanted) {}
                 let within = DecodingLimits {
                     record: room,
@@ -144,7 +140,7 @@ fn text(row: &Row, place: usize, format: Format) -> Cow<'_, str> {
     let text = match format {
         // In CSV, quotes in a cell are part of its text.
         Format::Csv(_) | Format::Lines => String::from_utf8_lossy(cell),
-        _ => String::from_utf8_lossy(&unquoted(cell)).into_owned().into(),
+        _ => unquoted(cell),
     };
     match text.as_ref() {
         "null" if format != Format::Csv(b',') => Cow::Borrowed(""),
@@ -188,7 +184,7 @@ impl RowSample {
     }
 
     /// Doubles `step` and drops rows accordingly. Returns false if no further rows can be dropped.
-    fn thin(&mut self, wanted: &dyn Fn(&[&str]) -> bool) -> bool {
+    fn thin(&mut self, wanted: &dyn Fn(&str) -> bool) -> bool {
         let before = self.numbers.len();
         self.step *= 2;
         let stays: Vec<bool> = self
@@ -200,8 +196,8 @@ impl RowSample {
                     return true;
                 }
                 let first = self.columns.iter().take(MAX_KEY_COLUMNS);
-                let first: Vec<&str> = first.filter_map(|column| column.get(row)).collect();
-                self.has_room_for_wanted && wanted(&first)
+                let mut first = first.filter_map(|column| column.get(row));
+                self.has_room_for_wanted && first.any(wanted)
             })
             .collect();
         for column in &mut self.columns {
@@ -296,7 +292,7 @@ mod tests {
         let file = tempfile::NamedTempFile::new().unwrap();
         let rows: String = (0..10_000).map(|n| format!("id-{n},{n}\n")).collect();
         std::fs::write(file.path(), format!("id,v\n{rows}")).unwrap();
-        let wanted = |cells: &[&str]| cells.first().is_some_and(|cell| cell.ends_with("77"));
+        let wanted = |cell: &str| cell.ends_with("77");
         let format = Format::Csv(b',');
         let some = Table::read(
             file.path(),

@@ -1,5 +1,6 @@
 //! Reads objects as a table whose columns are the keys of all objects. The objects are lines of JSON, lists in JSON documents, or BSON.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::io::{BufRead, Read};
 use std::path::{Path, PathBuf};
@@ -301,10 +302,12 @@ fn is_ambiguous(text: &[u8]) -> bool {
     }
 }
 
-/// Removes the quotes of a cell that is quoted because its text is ambiguous. Returns any other cell unchanged.
-pub fn unquoted(cell: &[u8]) -> Vec<u8> {
+/// Returns a cell as text, without the quotes of a cell that is quoted because its text is ambiguous.
+pub fn unquoted(cell: &[u8]) -> Cow<'_, str> {
     match cell.first().map(|_| parse(cell)) {
-        Some(Ok(JsonValue::String(text))) => text.as_wtf8().to_vec(),
-        _ => cell.to_vec(),
+        Some(Ok(JsonValue::String(text))) => {
+            Cow::Owned(String::from_utf8_lossy(text.as_wtf8()).into_owned())
+        }
+        _ => String::from_utf8_lossy(cell),
     }
 }

@@ -194,8 +194,7 @@ impl World {
                     .and_then(|item: &usize| is_chosen.get(*item))
                     == Some(&true)
             };
-            let wanted = |cells: &[&str]| cells.iter().copied().any(is_wanted);
-            sample = table_in(&input.sample, &input.limits, room, &wanted)?;
+            sample = table_in(&input.sample, &input.limits, room, &is_wanted)?;
         }
         let is_plain = |id: &&String| id.len() <= 5 && id.parse::<u32>().is_ok();
         let plain = ids.iter().filter(is_plain).count();
@@ -550,7 +549,7 @@ fn table_in(
     path: &Path,
     limits: &DecodingLimits,
     room: u64,
-    wanted: &dyn Fn(&[&str]) -> bool,
+    wanted: &dyn Fn(&str) -> bool,
 ) -> Result<Table, LeaksError> {
     let no_ids = || LeaksError::NoIds(path.to_path_buf());
     let format = Format::from_path(&path.to_string_lossy()).ok_or_else(no_ids)?;

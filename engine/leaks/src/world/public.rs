@@ -468,9 +468,8 @@ impl Collected<'_> {
                 .get(cell)
                 .is_some_and(|item| world.has_facts(*item))
         };
-        let wanted = |cells: &[&str]| cells.iter().copied().any(is_wanted);
         // A single table may use only half of the remaining memory.
-        match Table::read(place, format, limits, self.room / 2, &wanted) {
+        match Table::read(place, format, limits, self.room / 2, &is_wanted) {
             Err(error) if error.is_of_the_system() => return Err(error),
             // A file that is not a table, although its name has the suffix, is skipped.
             Err(error) => return Ok(!matches!(error, ContentsError::Limit(_))),
