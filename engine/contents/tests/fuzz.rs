@@ -103,7 +103,7 @@ fn table_files() -> Vec<Vec<u8>> {
         "formats/bundle/printed.csv",
         "formats/bundle/a.npy",
         "formats/bundle/flat.npy",
-        "read_each/bundle/lists",
+        "pandas_json/bundle/list.json",
     ]);
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../formats/tests/data");
     all.extend(seeds(&root, &["parquet"]));

@@ -95,7 +95,7 @@ targets! {
     archives: files(&["archives/bundle"]);
     bson: files(&["bson/bundle"]);
     image_header: files(&["headers/bundle/files", "formats/bundle/pages"]);
-    json: files(&["documents/bundle", "read_each/bundle/lists", "read_each/bundle/books"]);
+    json: files(&["documents/bundle", "pandas_json/bundle/list.json"]);
     json_elements: vec![
         br#"{"x": [1, {}], "a": [1, "b", {"c": [null]}]}"#.to_vec(),
         br#"{"a": {"x": 1, "y": {"z": -1.5e3}}, "b": "\u00e4"}"#.to_vec(),

@@ -249,9 +249,8 @@ def pandas_json():
 
 
 def arrays_of_types(bundle, out):
-    """Arrays of each type as separate tables, and integers and doubles together."""
+    """Arrays of each type as separate tables."""
     (bundle / "types").mkdir(parents=True, exist_ok=True)
-    (bundle / "mixed").mkdir(parents=True, exist_ok=True)
     numbers = np.array([0, 1, 7, 1, 100])
     values = {
         "int8": numbers.astype("int8"),
@@ -264,12 +263,6 @@ def arrays_of_types(bundle, out):
     for name, array in values.items():
         np.save(bundle / f"types/{name}.npy", array)
         pd.DataFrame({"value": array}).to_csv(out / f"type_{name}.csv", index=False)
-    mixed = [numbers, numbers + 0.5, numbers.astype("uint64") + np.uint64(2**63), np.array([0.1, 2], dtype="float32")]
-    for number, array in enumerate(mixed):
-        np.save(bundle / f"mixed/{number}.npy", array)
-    # Doubles come first, because other pairs of types are errors.
-    frames = [pd.DataFrame({"value": mixed[number]}) for number in (1, 0, 2, 3)]
-    pd.concat(frames).to_csv(out / "mixed.csv", index=False)
 
 
 def read_each():
@@ -303,35 +296,7 @@ def read_each():
         parts.append(frame)
     columns = ["file", "time", "lat", "flag", "note", "n", "word"]
     pd.concat(parts)[columns].to_csv(out / "fixes.csv", index=False)
-    (bundle / "books").mkdir()
-    rows = []
-    for i in range(5):
-        keys = [f"{r.randrange(16**8):08x}" for _ in range(r.randrange(1, 6))] + ["ü"]
-        book = {"source": {k: "te}xt" for k in keys}, "cells": {k: r.choice(["code", "markdown"]) for k in keys}}
-        (bundle / f"books/{i}.json").write_text(json.dumps(book))
-        rows.append((f"{i}.json", " ".join(keys)))
-    pd.DataFrame(rows, columns=["id", "keys"]).to_csv(out / "order.csv", index=False)
-    (bundle / "arrays").mkdir()
-    (bundle / "parts").mkdir()
-    arrays, parts = [], []
-    for i in range(4):
-        values = np.array([r.uniform(-1, 1) * 10.0 ** r.randrange(-9, 20) for _ in range(r.randrange(0, 9))], dtype=np.float32)
-        np.save(bundle / f"arrays/{i}.npy", values)
-        arrays.append(pd.DataFrame({"file": f"arrays/{i}.npy", "value": values}))
-        n = r.randrange(1, 9)
-        part = pd.DataFrame({"id": [r.randrange(-(2**62), 2**62) for _ in range(n)], "x": [r.choice([0.1, float("nan"), 1e16]) for _ in range(n)], "t": [r.choice(["", "007", None, "a,b"]) for _ in range(n)], "ok": [r.choice([True, False]) for _ in range(n)]})
-        part.to_parquet(bundle / f"parts/{i}.parquet", index=False)
-        parts.append(part)
     arrays_of_types(bundle, out)
-    pd.concat(arrays).to_csv(out / "values.csv", index=False)
-    pd.concat(parts)[["t", "ok", "id", "x"]].to_csv(out / "parts.csv", index=False)
-    (bundle / "lists").mkdir()
-    parts = []
-    for i, values in enumerate([[1, 2], [3, 4.5], [None, 6]]):
-        items = [{"x": v, "id": 10 * i + j} for j, v in enumerate(values)]
-        (bundle / f"lists/{i}.json").write_text(json.dumps(items))
-        parts.append(pd.DataFrame(items))
-    pd.concat(parts)[["id", "x"]].to_csv(out / "items.csv", index=False)
 
 
 def formats():

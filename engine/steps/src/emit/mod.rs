@@ -11,7 +11,7 @@ mod npy;
 mod parquet;
 mod table;
 
-pub(crate) use cells::{TypedArray, column_type, push_cell};
+pub(crate) use cells::column_type;
 pub(crate) use csv::write_csv;
 pub(crate) use json::{
     JsonFormat, JsonLibrary, JsonObjectWriter, for_each_record, write_json, write_json_lines,

@@ -7,12 +7,13 @@
 use std::cell::Cell;
 use std::io::BufRead;
 
+use prep_core::Context;
 use prep_formats::bson::BsonDocuments;
 use prep_formats::json::{JsonValue, NestedValues};
 use prep_spec::words::{CellContent, Word};
 
-use super::ReadFormat;
-use super::records::{Record, Records, each_record, records};
+use super::records::{Record, Records, records};
+use super::{ReadFormat, ReadSpec};
 
 pub(super) const FORMAT: ReadFormat = ReadFormat {
     word: Word {
@@ -21,19 +22,20 @@ pub(super) const FORMAT: ReadFormat = ReadFormat {
     },
     endings: &["bson"],
     record: Some(CellContent::Documents),
-    read: |context, opener, content, read| records(context, opener, content, read, &documents),
-    each: |context, inputs, read| each_record(context, inputs, read, &documents),
+    read: |context, opener, content, read| records(context, opener, content, read, documents),
     plain: Some(plain),
 };
 
 fn documents<'r>(
-    path: &'r str,
-    _: &Cell<NestedValues>,
+    _: &Context,
+    read: &'r ReadSpec,
+    _: &'r Cell<NestedValues>,
     reader: Box<dyn BufRead + 'r>,
 ) -> Records<'r> {
     let documents = BsonDocuments::new(reader);
     Box::new(
-        documents.map(move |document| Ok(Record::from(document?.to_json_with_references(path)?))),
+        documents
+            .map(move |document| Ok(Record::from(document?.to_json_with_references(&read.path)?))),
     )
 }
 

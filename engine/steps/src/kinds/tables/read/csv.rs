@@ -11,7 +11,7 @@ use prep_formats::pandas::{
 use prep_spec::model::ColumnKind;
 use prep_spec::words::Word;
 
-use super::{ReadError, ReadFormat, ReadSpec, check_columns, each, failed, fits};
+use super::{ReadError, ReadFormat, ReadSpec, check_columns, failed, fits};
 use crate::value::{
     Chunks, ContentRef, Opener, StoredText, TableStorage, TableValue, TextMetadata, TextWriter,
 };
@@ -24,7 +24,6 @@ pub(super) const FORMAT: ReadFormat = ReadFormat {
     endings: &["csv", "tsv"],
     record: None,
     read,
-    each: each::csv,
     plain: None,
 };
 

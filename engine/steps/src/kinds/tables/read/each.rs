@@ -1,4 +1,4 @@
-//! `read_each`: many files of one format as one table, in the order of the table that names them.
+//! `read_each`: many CSV files as one table, in the order of the table that names them.
 //!
 //! Each file is read with types that are inferred from it alone. Then the columns are combined like in `pandas.concat`:
 //! numbers of different types become doubles. For other combinations of types, each value keeps the type of its own
@@ -7,19 +7,21 @@
 use std::io::Read as _;
 
 use prep_core::{Context, Inputs, StepError};
-use prep_formats::pandas::{Concatenation, CsvScan, CsvScanner, Schema};
-use prep_spec::words::{
-    CellContent, KeyType, KindSpec, ProducedColumn, Produces, Section, SectionKey,
-};
+use prep_formats::pandas::{ColumnType, Concatenation, CsvScan, CsvScanner, CsvWriter, Schema};
+use prep_spec::Diagnostic;
+use prep_spec::words::{KeyType, KindSpec, ProducedColumn, Produces, Section, SectionKey};
 
-use super::{
-    AT, COLUMNS, DELIMITER, ENCODING, FILE_COLUMN, FLOAT_PRECISION_KEY, ReadSpec, WORDS, check,
-    check_columns, columns, file_column, npy,
-};
+use super::dialect::ReadDialect;
+use super::{COLUMNS, FLOAT_PRECISION_KEY, ReadSpec, check_columns, csv, float_precision};
+use crate::kinds::encoding::Encoding;
+use crate::kinds::function_step::column;
 use crate::kinds::{FunctionStep, StepKind};
 use crate::limits::undecodable_file;
 use crate::relation::for_each_file;
 use crate::value::{TableStorage, TableValue};
+
+/// Name of the column that contains the file of a row.
+const FILE_COLUMN: &str = "file";
 
 /// Bytes per read.
 const READ_BYTES: usize = 1 << 18;
@@ -28,7 +30,7 @@ pub(crate) const KIND: StepKind = StepKind {
     form: KindSpec {
         section: Section {
             name: "a table that is read from several files",
-            doc: "Files of one format, one after another, combined like in `pandas.concat`. Columns: `file` and those in `columns`. A NumPy array must have one axis, and its column is `value`. For arrays and parquet files, a column has the same type in all files, or combines doubles with integers or single-precision numbers to doubles.",
+            doc: "CSV files, one after another, combined like in `pandas.concat`. Columns: `file` and those in `columns`.",
             keys: &[
                 SectionKey::required(
                     "read_each",
@@ -38,57 +40,58 @@ pub(crate) const KIND: StepKind = StepKind {
                 ),
                 SectionKey::required(
                     "format",
-                    KeyType::Word(WORDS),
+                    KeyType::Word(&[csv::FORMAT.word]),
                     "The format of the files.",
                     "csv",
                 ),
                 COLUMNS,
-                DELIMITER,
                 FLOAT_PRECISION_KEY,
-                AT,
-                ENCODING,
             ],
         },
         methods: &[],
         makes: Produces::Table(|declaration| {
             let mut all = vec![ProducedColumn::text(FILE_COLUMN)];
-            // An entry of an array can only be copied from a table of one array.
-            let columns = columns(declaration).into_iter();
-            all.extend(columns.filter(|column| column.holds != CellContent::Entries));
+            let declared = declaration.columns("columns").iter();
+            all.extend(declared.map(|one| ProducedColumn::new(&one.name.value, one.kind)));
             all
         }),
         check: Some(|declaration| {
-            let mut found = check(declaration);
             let declared = declaration.columns("columns").iter();
-            for column in declared.filter(|column| column.name.value == FILE_COLUMN) {
-                let message = "the column `file` is reserved for the file of a row";
-                let fault =
-                    prep_spec::Diagnostic::error("duplicate-column", column.name.span, message);
-                found.push(fault.help("remove it from `columns`"));
-            }
-            found
+            declared
+                .filter(|column| column.name.value == FILE_COLUMN)
+                .map(|column| {
+                    let message = "the column `file` is reserved for the file of a row";
+                    let fault = Diagnostic::error("duplicate-column", column.name.span, message);
+                    fault.help("remove it from `columns`")
+                })
+                .collect()
         }),
     },
     step: |declaration, _| {
-        let read = ReadSpec::declared(declaration)?;
-        // Since version 4, integers and doubles of arrays become doubles.
-        let version = match read.format.word.name == npy::FORMAT.word.name {
-            true => 4,
-            false => 3,
+        let read = ReadSpec {
+            path: declaration.text("read_each")?.to_owned(),
+            format: &csv::FORMAT,
+            columns: declaration.columns("columns").to_vec(),
+            delimiter: b',',
+            float_precision: float_precision(declaration),
+            at: None,
+            encoding: Encoding::Utf8,
+            dialect: ReadDialect::Python,
+            chunksize: None,
         };
         let mut params = read.params();
         if let Some(params) = params.as_object_mut() {
             params.remove("path");
         }
-        let function = FunctionStep::new("read_each", version, params, move |context, inputs| {
-            Ok((read.format.each)(context, inputs, &read)?.into_value())
+        let function = FunctionStep::new("read_each", 3, params, move |context, inputs| {
+            Ok(read_files(context, inputs, &read)?.into_value())
         });
         function.step()
     },
 };
 
-/// Reads CSV files. Scans each file, then prints all of them with the common types of their columns.
-pub(super) fn csv(
+/// Reads the files in the input `files`: scans each of them, then prints all with the common types of their columns.
+fn read_files(
     context: &Context,
     inputs: &Inputs,
     read: &ReadSpec,
@@ -122,13 +125,13 @@ pub(super) fn csv(
         scans.push(scan);
         Ok(())
     })?;
-    let mut columns = vec![file_column()];
+    let mut columns = vec![column(FILE_COLUMN, ColumnType::Text, false)];
     columns.extend(together.columns());
     let rows = scans.iter().map(|scan| scan.schema.rows).sum();
     let mut schema = Schema { columns, rows };
     let declared = check_columns(read, &mut schema).map_err(|error| error.error_at(read))?;
     let mut out = context.store.writer()?;
-    let mut head = prep_formats::pandas::CsvWriter::new(&mut out);
+    let mut head = CsvWriter::new(&mut out);
     head.header(schema.columns.iter().map(|column| column.name.as_str()))
         .map_err(StepError::machine)?;
     head.finish().map_err(StepError::machine)?;

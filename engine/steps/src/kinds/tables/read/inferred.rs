@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::collections::BTreeMap;
 
-use prep_core::{Context, Failure, StepError};
+use prep_core::{Failure, StepError};
 use prep_formats::json::{
     FrameBuilder, FrameColumns, FrameError, FrameFunction, JsonColumnType, JsonInference,
     JsonValue, NestedValues,
@@ -12,7 +12,7 @@ use prep_formats::pandas::ColumnType;
 use prep_spec::model::{Column, ColumnKind};
 
 use super::ReadSpec;
-use super::records::{ForEachRecord, Record, RecordContent};
+use super::records::{Record, RecordContent, RecordFile};
 use crate::limits::FileError;
 use crate::located::{Subject, error_at};
 
@@ -80,20 +80,19 @@ impl MemberTypes {
 
 /// Infers the types of declared columns that are `inferred`.
 pub(super) fn infer_members(
-    read: &ReadSpec,
+    file: &RecordFile<'_>,
     declared: &[&Column],
-    walk: &ForEachRecord<'_>,
 ) -> Result<Vec<Option<JsonColumnType>>, StepError> {
     let is_inferred = |column: &&Column| column.kind == ColumnKind::Inferred;
     if !declared.iter().any(is_inferred) {
         return Ok(Vec::new());
     }
     let mut seen: Vec<JsonInference> = declared.iter().map(|_| JsonInference::default()).collect();
-    walk(&Cell::new(NestedValues::Skip), &mut |_, _, record| {
+    file.for_each(&Cell::new(NestedValues::Skip), &mut |_, record| {
         for (column, seen) in declared.iter().zip(&mut seen) {
             let member = record.content.get(&column.name.value);
             seen.add(Some(
-                match member.as_deref().map(|member| plain(read, member)) {
+                match member.as_deref().map(|member| plain(file.read, member)) {
                     None => &JsonValue::Null,
                     Some(PlainMember::Same(member)) => member,
                     Some(PlainMember::Other(ref member)) => member,
@@ -116,14 +115,12 @@ pub(super) fn infer_members(
 /// changes records or `keep` returns false. From then on, nested values are skipped, because the file has to be read
 /// again. The second part of the result is true if all records were passed to `keep` unchanged.
 pub(super) fn infer_chunks(
-    context: &Context,
-    read: &ReadSpec,
+    file: &RecordFile<'_>,
     typing: FrameFunction,
-    walk: &ForEachRecord<'_>,
-    keep: &mut dyn FnMut(&str, u64, Record) -> Result<bool, StepError>,
+    keep: &mut dyn FnMut(u64, Record) -> Result<bool, StepError>,
 ) -> Result<(BTreeMap<u64, FrameColumns>, bool), StepError> {
     let failed = |cause: FrameError| {
-        let error = FileError::new(&read.path, cause);
+        let error = FileError::new(&file.read.path, cause);
         error_at(Failure::Input, Subject::Key("dialect"), error)
     };
     let nested = Cell::new(NestedValues::Read);
@@ -138,8 +135,8 @@ pub(super) fn infer_chunks(
     };
     let mut current: Option<(u64, FrameBuilder)> = None;
     let mut seen: u64 = 0;
-    walk(&nested, &mut |path, number, record| {
-        context.check()?;
+    file.for_each(&nested, &mut |number, record| {
+        file.context.check()?;
         if let Some((chunk, frame)) = current.take_if(|(chunk, _)| *chunk != record.chunk) {
             end(chunk, frame)?;
         }
@@ -155,7 +152,7 @@ pub(super) fn infer_chunks(
         // Checked only at powers of two, because the check is slow. A chunk that changes its records at this point
         // nearly always also changes them at its end, so keeping more records would be useless.
         let is_likely = !seen.is_power_of_two() || frame.keeps_records();
-        if !is_likely || !keep(path, number, record)? {
+        if !is_likely || !keep(number, record)? {
             change();
         }
         Ok(())

@@ -8,7 +8,7 @@ use prep_formats::json::{JsonElements, JsonLine, JsonLines, JsonObject, JsonValu
 use prep_spec::model::ColumnKind;
 use prep_spec::words::{CellContent, Word};
 
-use super::records::{Record, RecordContent, Records, each_record, records};
+use super::records::{Record, RecordContent, Records, records};
 use super::{ReadFormat, ReadSpec};
 use crate::limits::limits;
 
@@ -19,16 +19,7 @@ pub(super) const LIST: ReadFormat = ReadFormat {
     },
     endings: &["json"],
     record: Some(CellContent::Values(ColumnKind::Json)),
-    read: |context, opener, content, read| {
-        records(context, opener, content, read, &|_, nested, reader| {
-            list(context, read, nested, reader)
-        })
-    },
-    each: |context, inputs, read| {
-        each_record(context, inputs, read, &|_, nested, reader| {
-            list(context, read, nested, reader)
-        })
-    },
+    read: |context, opener, content, read| records(context, opener, content, read, list),
     plain: None,
 };
 
@@ -39,23 +30,14 @@ pub(super) const LINES: ReadFormat = ReadFormat {
     },
     endings: &["jsonl", "ndjson"],
     record: Some(CellContent::Values(ColumnKind::Json)),
-    read: |context, opener, content, read| {
-        records(context, opener, content, read, &|_, nested, reader| {
-            lines(context, read, nested, reader)
-        })
-    },
-    each: |context, inputs, read| {
-        each_record(context, inputs, read, &|_, nested, reader| {
-            lines(context, read, nested, reader)
-        })
-    },
+    read: |context, opener, content, read| records(context, opener, content, read, lines),
     plain: None,
 };
 
 fn list<'r>(
     context: &Context,
-    read: &ReadSpec,
-    nested: &Cell<NestedValues>,
+    read: &'r ReadSpec,
+    nested: &'r Cell<NestedValues>,
     reader: Box<dyn BufRead + 'r>,
 ) -> Records<'r> {
     let grammar = read.dialect.grammar();
@@ -94,7 +76,7 @@ fn member(element: (Option<prep_formats::json::JsonString>, JsonValue)) -> JsonV
 
 fn lines<'r>(
     context: &Context,
-    read: &ReadSpec,
+    read: &'r ReadSpec,
     nested: &'r Cell<NestedValues>,
     reader: Box<dyn BufRead + 'r>,
 ) -> Records<'r> {

@@ -8,7 +8,6 @@ mod bson;
 mod csv;
 mod dialect;
 mod each;
-mod in_place;
 mod inferred;
 mod json;
 mod npy;
@@ -19,7 +18,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::sync::Arc;
 
-use prep_core::{BoxError, Context, Failure, Inputs, StepError};
+use prep_core::{BoxError, Context, Failure, StepError};
 use prep_formats::pandas::{
     ColumnSchema as StoredColumn, ColumnType, FloatParser, ReadOptions, Schema, TypeMismatch,
 };
@@ -117,9 +116,6 @@ const AT: SectionKey = SectionKey::optional(
     "annotations",
 );
 
-/// Name of the column that contains the file of a row.
-const FILE_COLUMN: &str = "file";
-
 /// A format of files that can be read as a table. Each is defined in a file of this directory.
 pub(super) struct ReadFormat {
     pub word: Word,
@@ -128,14 +124,9 @@ pub(super) struct ReadFormat {
     /// Content of the hidden column `record`, if there is one.
     pub record: Option<CellContent>,
     pub read: fn(&Context, &Opener, &ContentRef, &ReadSpec) -> Result<TableValue, StepError>,
-    /// Reads the files in the input `files` as one table, with the column `file`.
-    pub each: ReadEachFn,
     /// Converts a member of a record from a special encoding of the format to a plain value.
     pub plain: Option<fn(&prep_formats::json::JsonValue) -> Option<prep_formats::json::JsonValue>>,
 }
-
-/// Reads many files as one table.
-pub(super) type ReadEachFn = fn(&Context, &Inputs, &ReadSpec) -> Result<TableValue, StepError>;
 
 macro_rules! formats {
     ($($format:path),*) => {
@@ -165,7 +156,6 @@ const FLOAT_PRECISION: &[Word] = &[
 ];
 
 /// The file to read, and its options.
-#[derive(Clone)]
 pub(super) struct ReadSpec {
     pub path: String,
     pub format: &'static ReadFormat,
@@ -189,10 +179,7 @@ impl ReadSpec {
             format: format(declaration)?,
             columns: declaration.columns("columns").to_vec(),
             delimiter: delimiter.unwrap_or(if tabs { b'\t' } else { b',' }),
-            float_precision: declaration
-                .text("float_precision")
-                .unwrap_or("round_trip")
-                .to_owned(),
+            float_precision: float_precision(declaration),
             at: declaration.text("at").map(str::to_owned),
             encoding: Encoding::declared(declaration),
             dialect: ReadDialect::declared(declaration),
@@ -234,6 +221,12 @@ impl ReadSpec {
             ..ReadOptions::default()
         }
     }
+}
+
+/// Returns the declared option `float_precision`.
+fn float_precision(declaration: &Declaration) -> String {
+    let declared = declaration.text("float_precision");
+    declared.unwrap_or("round_trip").to_owned()
 }
 
 /// Returns the format that is declared, or that the file name implies.
@@ -415,11 +408,6 @@ fn stored(declared: &Column) -> StoredColumn {
         ColumnKind::Json => ColumnType::Json,
     };
     column(&declared.name.value, kind, false)
-}
-
-/// Returns the column that contains the file of a row.
-fn file_column() -> StoredColumn {
-    column(FILE_COLUMN, ColumnType::Text, false)
 }
 
 /// Properties of declared columns besides their stored types.

@@ -6,7 +6,7 @@ use prep_formats::pandas::{ColumnType, Schema};
 use prep_spec::words::{CellContent, Word};
 use prep_sql::{RECORD_COLUMN, VALUE_COLUMN};
 
-use super::{ReadFormat, ReadSpec, check_columns, extracted, failed, in_place};
+use super::{ReadFormat, ReadSpec, check_columns, extracted, failed};
 use crate::kinds::function_step::column;
 use crate::relation::element_type;
 use crate::value::{ContentRef, Opener, TableStorage, TableValue};
@@ -19,7 +19,6 @@ pub(super) const FORMAT: ReadFormat = ReadFormat {
     endings: &["npy"],
     record: Some(CellContent::Entries),
     read,
-    each: in_place::each_table,
     plain: None,
 };
 

@@ -5,7 +5,7 @@ use prep_formats::pandas::{ColumnType, Schema};
 use prep_formats::parquet::ParquetTable;
 use prep_spec::words::Word;
 
-use super::{ReadFormat, ReadSpec, check_columns, extracted, failed, in_place};
+use super::{ReadFormat, ReadSpec, check_columns, extracted, failed};
 use crate::emit::column_type;
 use crate::kinds::function_step::column;
 use crate::limits::limits;
@@ -19,7 +19,6 @@ pub(super) const FORMAT: ReadFormat = ReadFormat {
     endings: &["parquet"],
     record: None,
     read,
-    each: in_place::each_table,
     plain: None,
 };
 

@@ -14,7 +14,7 @@ use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::io::BufRead;
 
-use prep_core::{BoxError, Context, Failure, Inputs, StepError};
+use prep_core::{BoxError, Context, Failure, StepError};
 use prep_formats::json::{FormattedObject, JsonValue, NestedValues, WriteOptions, parse};
 use prep_formats::pandas::{ColumnSchema as StoredColumn, ColumnType, CsvWriter};
 use prep_spec::model::{Column, ColumnKind};
@@ -22,11 +22,10 @@ use prep_sql::RECORD_COLUMN;
 
 use super::dialect::CHUNK_COLUMN;
 use super::inferred::{MemberTypes, infer_chunks, infer_members, plain};
-use super::{ReadError, ReadSpec, failed, file_column, shortened, stored};
+use super::{ReadError, ReadSpec, failed, shortened, stored};
 use crate::kinds::function_step::column;
-use crate::limits::{undecodable, undecodable_file};
+use crate::limits::undecodable;
 use crate::located::{Subject, error_at};
-use crate::relation::for_each_file;
 use crate::value::{ContentRef, OpenContent, Opener, TableValue, TableWriter};
 
 /// A record, and the number of its chunk.
@@ -93,79 +92,69 @@ impl From<JsonValue> for Record {
 /// The records of a file, one after another.
 pub(super) type Records<'r> = Box<dyn Iterator<Item = Result<Record, BoxError>> + 'r>;
 
-/// Parses a file. The arguments are its path, and a flag for whether nested values of the next record are needed.
-type Parse<'p> =
-    dyn for<'r> Fn(&'r str, &'r Cell<NestedValues>, Box<dyn BufRead + 'r>) -> Records<'r> + 'p;
+/// Parses a file. The flag determines whether nested values of the next record are parsed.
+type Parse = for<'r> fn(
+    &Context,
+    &'r ReadSpec,
+    &'r Cell<NestedValues>,
+    Box<dyn BufRead + 'r>,
+) -> Records<'r>;
 
-/// Reads one file as a table.
+/// A file of records.
+pub(super) struct RecordFile<'a> {
+    pub context: &'a Context,
+    pub read: &'a ReadSpec,
+    opened: OpenContent<'a>,
+    parse: Parse,
+}
+
+impl RecordFile<'_> {
+    /// Calls `act` with the number of each record, from 1, and the record.
+    pub fn for_each(
+        &self,
+        nested: &Cell<NestedValues>,
+        act: &mut dyn FnMut(u64, Record) -> Result<(), StepError>,
+    ) -> Result<(), StepError> {
+        let failed = |cause| failed(self.read, cause);
+        let reader = self.opened.read_ahead().map_err(BoxError::from);
+        let reader = self.read.encoding.buffered(reader.map_err(failed)?);
+        for (number, record) in (1..).zip((self.parse)(self.context, self.read, nested, reader)) {
+            act(number, record.map_err(failed)?)?;
+        }
+        Ok(())
+    }
+}
+
+/// Reads a file as a table.
 pub(super) fn records(
     context: &Context,
     opener: &Opener,
     content: &ContentRef,
     read: &ReadSpec,
-    parse: &Parse<'_>,
+    parse: Parse,
 ) -> Result<TableValue, StepError> {
-    let opened = opener.open(content).map_err(|cause| failed(read, cause))?;
-    table(context, read, false, &|nested, act| {
-        let reader = RecordReader {
-            read,
-            parse,
-            nested,
-        };
-        reader.for_each(&opened, &read.path, act)
-    })
-}
-
-/// Reads the files in the input `files` as one table.
-pub(super) fn each_record(
-    context: &Context,
-    inputs: &Inputs,
-    read: &ReadSpec,
-    parse: &Parse<'_>,
-) -> Result<TableValue, StepError> {
-    table(context, read, true, &|nested, act| {
-        let reader = RecordReader {
-            read,
-            parse,
-            nested,
-        };
-        for_each_file(context, inputs, &mut |file, opened| {
-            reader.for_each(opened, file, act)
-        })
-    })
-}
-
-/// Called with a file's path, the number of a record in it from 1, and the record.
-pub(super) type RecordFn<'a> = dyn FnMut(&str, u64, Record) -> Result<(), StepError> + 'a;
-
-/// Calls a function for all records.
-pub(super) type ForEachRecord<'a> =
-    dyn Fn(&Cell<NestedValues>, &mut RecordFn<'_>) -> Result<(), StepError> + 'a;
-
-/// Builds a table of all records of `walk`. `with_file` adds a column with the path of the file.
-fn table(
-    context: &Context,
-    read: &ReadSpec,
-    with_file: bool,
-    walk: &ForEachRecord<'_>,
-) -> Result<TableValue, StepError> {
+    let file = RecordFile {
+        context,
+        read,
+        opened: opener.open(content).map_err(|cause| failed(read, cause))?,
+        parse,
+    };
     let declared: Vec<&Column> = read
         .columns
         .iter()
         .filter(|column| column.name.value != RECORD_COLUMN)
         .collect();
     let types = match read.dialect.typing() {
-        None => MemberTypes::Members(infer_members(read, &declared, walk)?),
+        None => MemberTypes::Members(infer_members(&file, &declared)?),
         Some(typing) => {
             let none = MemberTypes::Members(Vec::new());
-            let mut rows = RecordTable::new(context, read, with_file, &declared)?;
-            let mut keep = |path: &str, number, record| match rows.push(path, number, record, &none)
-            {
+            let mut rows = RecordTable::new(context, read, &declared)?;
+            let mut keep = |number, record| match rows.push(number, record, &none) {
                 // The record may become valid when it is converted to pandas' table.
                 Err(error) if error.failure() == Failure::Input => Ok(false),
                 pushed => pushed.map(|()| true),
             };
-            let (chunks, is_kept) = infer_chunks(context, read, typing, walk, &mut keep)?;
+            let (chunks, is_kept) = infer_chunks(&file, typing, &mut keep)?;
             let types = MemberTypes::Chunks(chunks);
             if is_kept {
                 return rows.finish(&types);
@@ -173,18 +162,16 @@ fn table(
             types
         }
     };
-    let mut rows = RecordTable::new(context, read, with_file, &declared)?;
-    walk(
-        &Cell::new(NestedValues::Read),
-        &mut |path, number, record| rows.push(path, number, record, &types),
-    )?;
+    let mut rows = RecordTable::new(context, read, &declared)?;
+    file.for_each(&Cell::new(NestedValues::Read), &mut |number, record| {
+        rows.push(number, record, &types)
+    })?;
     rows.finish(&types)
 }
 
 /// The table that is being written.
 struct RecordTable<'a> {
     read: &'a ReadSpec,
-    with_file: bool,
     declared: &'a [&'a Column],
     table: TableWriter<'a>,
     hidden: BTreeSet<usize>,
@@ -194,11 +181,9 @@ impl<'a> RecordTable<'a> {
     fn new(
         context: &'a Context,
         read: &'a ReadSpec,
-        with_file: bool,
         declared: &'a [&'a Column],
     ) -> Result<RecordTable<'a>, StepError> {
-        let mut columns: Vec<StoredColumn> = with_file.then(file_column).into_iter().collect();
-        columns.extend(declared.iter().map(|column| stored(column)));
+        let mut columns: Vec<StoredColumn> = declared.iter().map(|column| stored(column)).collect();
         let mut hidden = BTreeSet::new();
         if read.chunksize.is_some() {
             hidden.insert(columns.len());
@@ -211,25 +196,14 @@ impl<'a> RecordTable<'a> {
         columns.push(column(RECORD_COLUMN, ColumnType::Json, false));
         Ok(RecordTable {
             read,
-            with_file,
             declared,
             table: TableWriter::new(context, columns)?,
             hidden,
         })
     }
 
-    fn push(
-        &mut self,
-        path: &str,
-        number: u64,
-        record: Record,
-        types: &MemberTypes,
-    ) -> Result<(), StepError> {
+    fn push(&mut self, number: u64, record: Record, types: &MemberTypes) -> Result<(), StepError> {
         let table = &mut self.table;
-        let before = usize::from(self.with_file);
-        if self.with_file {
-            table.cells().text(path);
-        }
         let chunk = record.chunk;
         let mut record = types.record(record)?;
         if self.read.dialect.typing().is_some() {
@@ -239,7 +213,7 @@ impl<'a> RecordTable<'a> {
             let name = &column.name.value;
             let Some(member) = record.get(name) else {
                 let error = ReadError::NoMember {
-                    path: path.to_owned(),
+                    path: self.read.path.clone(),
                     record: number,
                     column: name.clone(),
                 };
@@ -248,12 +222,12 @@ impl<'a> RecordTable<'a> {
             };
             let cell = types.cell(index, plain(self.read, &member));
             let member = cell.as_ref().unwrap_or(&member);
-            if let Some(column) = table.schema.columns.get_mut(index + before) {
+            if let Some(column) = table.schema.columns.get_mut(index) {
                 column.nullable |= is_missing(member);
             }
             write_member(table.cells(), column, member).ok_or_else(|| {
                 let error = ReadError::OtherMember {
-                    path: path.to_owned(),
+                    path: self.read.path.clone(),
                     record: number,
                     column: name.clone(),
                     declared: column.kind.name(),
@@ -274,37 +248,6 @@ impl<'a> RecordTable<'a> {
         table.hidden = self.hidden;
         table.inferred = types.inferred(self.declared);
         Ok(table)
-    }
-}
-
-/// The settings for reading the records of files.
-struct RecordReader<'a> {
-    read: &'a ReadSpec,
-    parse: &'a Parse<'a>,
-    /// Whether nested values of the next record are needed.
-    nested: &'a Cell<NestedValues>,
-}
-
-impl RecordReader<'_> {
-    /// Calls `act` for every record of the file `path`.
-    fn for_each(
-        &self,
-        opened: &OpenContent<'_>,
-        path: &str,
-        act: &mut RecordFn<'_>,
-    ) -> Result<(), StepError> {
-        let reader = opened
-            .read_ahead()
-            .map_err(|cause| undecodable_file(path, cause))?;
-        let reader = self.read.encoding.buffered(reader);
-        for (number, record) in (1..).zip((self.parse)(path, self.nested, reader)) {
-            act(
-                path,
-                number,
-                record.map_err(|cause| undecodable_file(path, cause))?,
-            )?;
-        }
-        Ok(())
     }
 }
 
