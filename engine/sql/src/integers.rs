@@ -140,12 +140,11 @@ fn outer_columns(subquery: LogicalPlan, schema: &DFSchema) -> Result<Transformed
 /// Functions with integer results that are not BIGINT, under all their names. The planner checks types while it plans,
 /// so it rejects `words[2:cardinality(words)]` unless the call is cast in the query's text. Calls of all other
 /// functions are cast after planning.
-const COUNTING: [&str; 26] = [
+const COUNTING: [&str; 25] = [
     "array_length",
     "array_ndims",
     "array_position",
     "ascii",
-    "bit_length",
     "cardinality",
     "char_length",
     "character_length",

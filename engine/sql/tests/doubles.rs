@@ -29,24 +29,13 @@ async fn cells(text: &str, tables: &Tables, memory: u64) -> Vec<Option<f64>> {
 }
 
 /// The expected values were computed with Python's `fractions` and rounded once.
-const STATISTICS: [(&str, f64); 17] = [
+const STATISTICS: [(&str, f64); 6] = [
     ("sum(x)", 724999999.0),
     ("avg(x)", 90624999.875),
     ("var(x)", 2.8571428571428635e+31),
     ("var_pop(x)", 2.5000000000000055e+31),
     ("stddev(x)", 5345224838248494.0),
     ("stddev_pop(x)", 5000000000000006.0),
-    ("covar_samp(y, x)", -2498705198498035.5),
-    ("covar_pop(y, x)", -2186367048685781.2),
-    ("corr(y, x)", -1.3221683164434438e-05),
-    ("regr_slope(y, x)", -8.745468194743104e-17),
-    ("regr_intercept(y, x)", -12498.531249990825),
-    ("regr_r2(y, x)", 1.7481290570068906e-10),
-    ("regr_avgx(y, x)", 90624999.875),
-    ("regr_avgy(y, x)", -12498.53124999875),
-    ("regr_sxx(y, x)", 2.0000000000000044e+32),
-    ("regr_syy(y, x)", 8750293765.634937),
-    ("regr_sxy(y, x)", -1.749093638948625e+16),
 ];
 
 #[tokio::test]
@@ -89,7 +78,7 @@ async fn statistics_of_few_rows_and_of_non_finite_values_are_defined() {
     let tables = [none, one, flat, odd, large];
     let tables = tables.map(|columns| BTreeMap::from([("t".to_owned(), table(columns))]));
     let nan = Some(f64::NAN);
-    let cases: [(&str, [Option<f64>; 5]); 10] = [
+    let cases: [(&str, [Option<f64>; 5]); 5] = [
         (
             "sum(x)",
             [
@@ -115,14 +104,6 @@ async fn statistics_of_few_rows_and_of_non_finite_values_are_defined() {
         (
             "var_pop(x)",
             [None, Some(0.0), Some(0.25), nan, Some(f64::INFINITY)],
-        ),
-        ("covar_samp(y, x)", [None, None, Some(0.0), nan, Some(0.0)]),
-        ("corr(y, x)", [None, None, None, nan, None]),
-        ("regr_slope(y, x)", [None, None, Some(0.0), nan, Some(0.0)]),
-        ("regr_r2(y, x)", [None, None, None, nan, None]),
-        (
-            "regr_count(y, x) + 1",
-            [Some(1.0), Some(2.0), Some(3.0), Some(3.0), Some(5.0)],
         ),
     ];
     for (call, expected) in cases {

@@ -69,10 +69,9 @@ impl AggregateUDFImpl for Exact {
             return self.plain.accumulator(args);
         }
         let (statistic, is_distinct) = (self.statistic, args.is_distinct);
-        Ok(match statistic.sums() {
-            1 => Box::new(Group::<1>::new(statistic, is_distinct)),
-            2 => Box::new(Group::<2>::new(statistic, is_distinct)),
-            _ => Box::new(Group::<5>::new(statistic, is_distinct)),
+        Ok(match statistic.needs_squares() {
+            false => Box::new(Group::<1>::new(statistic, is_distinct)),
+            true => Box::new(Group::<2>::new(statistic, is_distinct)),
         })
     }
 
@@ -100,10 +99,9 @@ impl AggregateUDFImpl for Exact {
             return self.plain.create_groups_accumulator(args);
         }
         let statistic = self.statistic;
-        Ok(match statistic.sums() {
-            1 => Box::new(Groups::<1>::new(statistic)),
-            2 => Box::new(Groups::<2>::new(statistic)),
-            _ => Box::new(Groups::<5>::new(statistic)),
+        Ok(match statistic.needs_squares() {
+            false => Box::new(Groups::<1>::new(statistic)),
+            true => Box::new(Groups::<2>::new(statistic)),
         })
     }
 

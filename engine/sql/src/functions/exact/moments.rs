@@ -14,7 +14,7 @@ use std::sync::Arc;
 use super::statistic::Statistic;
 use super::sum::{Change, ExactSum, read_word};
 
-/// The number of rows, and `SUMS` sums over them.
+/// The number of values, their sum, and the sum of their squares if `SUMS` is 2.
 #[derive(Debug, Clone)]
 struct Moments<const SUMS: usize> {
     count: u64,
@@ -31,30 +31,19 @@ impl<const SUMS: usize> Default for Moments<SUMS> {
 }
 
 impl<const SUMS: usize> Moments<SUMS> {
-    fn change(&mut self, row: [f64; 2], change: Change) {
+    fn change(&mut self, value: f64, change: Change) {
         self.count = match change {
             Change::Add => self.count + 1,
             Change::Remove => self.count.saturating_sub(1),
         };
-        let [a, b] = row;
-        match self.sums.as_mut_slice() {
-            [sum] => sum.change(a, change),
-            [sum, squares] => {
-                sum.change(a, change);
-                if a.is_finite() {
-                    squares.change_product(a, a, change);
-                }
-            }
-            [first, second, squares_a, squares_b, products] => {
-                first.change(a, change);
-                second.change(b, change);
-                if a.is_finite() && b.is_finite() {
-                    squares_a.change_product(a, a, change);
-                    squares_b.change_product(b, b, change);
-                    products.change_product(a, b, change);
-                }
-            }
-            _ => {}
+        let [sum, squares @ ..] = self.sums.as_mut_slice() else {
+            return;
+        };
+        sum.change(value, change);
+        if let [squares] = squares
+            && value.is_finite()
+        {
+            squares.change_square(value, change);
         }
     }
 
@@ -79,30 +68,10 @@ impl<const SUMS: usize> Moments<SUMS> {
     }
 }
 
-/// The argument columns of a statistic, as doubles.
-fn columns(statistic: Statistic, values: &[ArrayRef]) -> Result<Vec<Float64Array>> {
-    let values = values.iter().take(statistic.columns());
-    let doubles = values.map(|values| {
-        let values = cast(values, &DataType::Float64)?;
-        Ok(values.as_primitive::<Float64Type>().clone())
-    });
-    doubles.collect()
-}
-
-/// Returns the values of a row. `None` if a value is missing.
-fn row(columns: &[Float64Array], row: usize) -> Option<[f64; 2]> {
-    let mut values = [0.0; 2];
-    for (value, column) in values.iter_mut().zip(columns) {
-        if column.is_null(row) {
-            return None;
-        }
-        *value = column.value(row);
-    }
-    Some(values)
-}
-
-fn rows(columns: &[Float64Array]) -> usize {
-    columns.first().map_or(0, Array::len)
+/// Returns the argument of a statistic as doubles.
+fn doubles(values: &[ArrayRef]) -> Result<Float64Array> {
+    let values = cast(&values[0], &DataType::Float64)?;
+    Ok(values.as_primitive::<Float64Type>().clone())
 }
 
 /// The accumulator of one group. It stores DISTINCT values with their number of occurrences, so that a sliding window
@@ -124,20 +93,17 @@ impl<const SUMS: usize> Group<SUMS> {
     }
 
     fn change(&mut self, values: &[ArrayRef], change: Change) -> Result<()> {
-        let columns = columns(self.statistic, values)?;
-        for index in 0..rows(&columns) {
-            if let Some(row) = row(&columns, index) {
-                self.change_row(row, change);
-            }
+        for value in doubles(values)?.iter().flatten() {
+            self.change_value(value, change);
         }
         Ok(())
     }
 
-    fn change_row(&mut self, row: [f64; 2], change: Change) {
+    fn change_value(&mut self, value: f64, change: Change) {
         if let Some(distinct) = &mut self.distinct {
             // 0.0 and -0.0 are the same value, as in GROUP BY.
-            let value = row[0] + 0.0;
-            let times = distinct.entry(value.to_bits()).or_default();
+            let bits = (value + 0.0).to_bits();
+            let times = distinct.entry(bits).or_default();
             match change {
                 Change::Add => *times += 1,
                 Change::Remove => *times = times.saturating_sub(1),
@@ -145,12 +111,12 @@ impl<const SUMS: usize> Group<SUMS> {
             match (change, *times) {
                 (Change::Add, 1) => {}
                 (Change::Remove, 0) => {
-                    distinct.remove(&value.to_bits());
+                    distinct.remove(&bits);
                 }
                 _ => return,
             }
         }
-        self.moments.change(row, change);
+        self.moments.change(value, change);
     }
 }
 
@@ -199,7 +165,7 @@ impl<const SUMS: usize> Accumulator for Group<SUMS> {
                 continue;
             }
             while let Some(value) = read_word(&mut state) {
-                self.change_row([f64::from_bits(value), 0.0], Change::Add);
+                self.change_value(f64::from_bits(value), Change::Add);
             }
         }
         Ok(())
@@ -255,13 +221,11 @@ impl<const SUMS: usize> GroupsAccumulator for Groups<SUMS> {
         count: usize,
     ) -> Result<()> {
         self.groups.resize_with(count, Moments::default);
-        let columns = columns(self.statistic, values)?;
-        for (index, group) in groups.iter().enumerate() {
-            let is_chosen =
-                filter.is_none_or(|filter| filter.is_valid(index) && filter.value(index));
-            if let (Some(row), true) = (row(&columns, index), is_chosen) {
+        for (row, (value, group)) in doubles(values)?.iter().zip(groups).enumerate() {
+            let is_chosen = filter.is_none_or(|filter| filter.is_valid(row) && filter.value(row));
+            if let (Some(value), true) = (value, is_chosen) {
                 self.update(*group, |moments| {
-                    moments.change(row, Change::Add);
+                    moments.change(value, Change::Add);
                     Ok(())
                 })?;
             }

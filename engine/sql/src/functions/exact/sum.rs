@@ -1,14 +1,14 @@
-//! Exact sums of doubles and of products of two doubles.
+//! Exact sums of doubles and of their squares.
 //!
-//! Every double is an integer times 2^-1074, and every product of two doubles is an integer times 2^-2148. So a sum is
+//! Every double is an integer times 2^-1074, and every square of a double is an integer times 2^-2148. So a sum is
 //! an integer, and the order of its terms does not matter. It is stored in two's complement as 64-bit limbs, from the
 //! lowest nonzero limb to the highest. Numbers of similar magnitude need two or three limbs, and the full range needs
 //! 66.
 
 use num_bigint::BigInt;
 
-/// Sums and products are multiples of two to the power of this exponent.
-pub(super) const PRODUCT_EXPONENT: i64 = -2148;
+/// Sums and squares are multiples of two to the power of this exponent.
+pub(super) const SQUARE_EXPONENT: i64 = -2148;
 /// Doubles are multiples of two to the power of this exponent.
 pub(super) const DOUBLE_EXPONENT: i64 = -1074;
 
@@ -50,7 +50,7 @@ impl ExactSum {
     pub(super) fn change(&mut self, value: f64, change: Change) {
         if value.is_finite() {
             let (mantissa, position, negative) = parts(value);
-            let position = position + (DOUBLE_EXPONENT - PRODUCT_EXPONENT) as usize;
+            let position = position + (DOUBLE_EXPONENT - SQUARE_EXPONENT) as usize;
             self.change_at(mantissa.into(), position, negative, change);
             return;
         }
@@ -66,14 +66,13 @@ impl ExactSum {
         }
     }
 
-    /// Adds or removes the product of two finite doubles.
-    pub(super) fn change_product(&mut self, a: f64, b: f64, change: Change) {
-        let (a, b) = (parts(a), parts(b));
-        let mantissa = u128::from(a.0) * u128::from(b.0);
-        self.change_at(mantissa, a.1 + b.1, a.2 != b.2, change);
+    /// Adds or removes the square of a finite double.
+    pub(super) fn change_square(&mut self, value: f64, change: Change) {
+        let (mantissa, position, _) = parts(value);
+        self.change_at(u128::from(mantissa).pow(2), 2 * position, false, change);
     }
 
-    /// Adds or removes `magnitude * 2^(position + PRODUCT_EXPONENT)`. `magnitude` has at most 106 bits.
+    /// Adds or removes `magnitude * 2^(position + SQUARE_EXPONENT)`. `magnitude` has at most 106 bits.
     fn change_at(&mut self, magnitude: u128, position: usize, negative: bool, change: Change) {
         let (first, shift) = (position / LIMB_BITS, position % LIMB_BITS);
         let low = u128::from(magnitude as u64) << shift;
@@ -158,7 +157,7 @@ impl ExactSum {
     pub(super) fn integer(&self) -> (BigInt, i64) {
         let bytes = self.limbs.iter().flat_map(|limb| limb.to_le_bytes());
         let bytes: Vec<u8> = bytes.collect();
-        let exponent = PRODUCT_EXPONENT + (self.low * LIMB_BITS) as i64;
+        let exponent = SQUARE_EXPONENT + (self.low * LIMB_BITS) as i64;
         (BigInt::from_signed_bytes_le(&bytes), exponent)
     }
 
