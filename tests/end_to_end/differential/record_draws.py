@@ -63,7 +63,7 @@ def values(kind):
             keys["high"] = keys["low"] + rng.choice([7, 22, 1000])
         while rng.random() < 0.35:
             when.append((rng.choice(known), rng.choice(["<", "<=", ">", ">="]), rng.choice([0.01, 0.5, 2, 5])))
-        drawn.append((name, draw, keys, when))
+        drawn.append((name, "uniform" if draw == "random" else draw, keys, when))
         if draw != "sample":
             known.append(name)
     return drawn
@@ -83,7 +83,7 @@ def draw_rows(kind, generator, rows, plan):
             operand = lambda key: row[keys[key]] if isinstance(keys[key], str) else keys[key]
             if not all(holds(row, one) for one in when):
                 row[name] = None
-            elif draw in ("uniform", "random"):
+            elif draw == "uniform":
                 low, high = (operand("low"), operand("high")) if keys else (0, 1)
                 u = uniform(kind, generator)
                 row[name] = low + (high - low) * u if keys else u

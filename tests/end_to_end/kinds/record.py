@@ -170,7 +170,7 @@ def masks():
     bundle, out = directories("masks")
     rng = np.random.RandomState(3)
     (bundle / "m").mkdir()
-    rows = {1: [], 2: []}
+    rows = []
     for number in range(12):
         shape = [(5, 7, 1), (6, 4), (9,), (4, 4, 1)][number % 4]
         dtype = ["int32", ">i2", "float32", "uint8", "bool", "float64"][number % 6]
@@ -178,13 +178,11 @@ def masks():
         array = np.asarray(values, dtype=dtype, order="F" if number % 5 == 0 else "C")
         name = f"m/{number:02}.npy"
         np.save(bundle / name, array)
-        for value in rows:
-            pixels = np.concatenate([[0], array.T.flatten() == value, [0]]).astype(int)
-            runs = np.where(pixels[1:] != pixels[:-1])[0] + 1
-            runs[1::2] -= runs[::2]
-            rows[value].append([name, ",".join(map(str, shape)), " ".join(map(str, runs)) or None])
-    pd.DataFrame(rows[1], columns=["file", "shape", "rle"]).to_csv(out / "ones.csv", index=False)
-    pd.DataFrame([[row[0], row[2] or "-"] for row in rows[2]], columns=["file", "rle"]).to_csv(out / "twos.csv", index=False)
+        pixels = np.concatenate([[0], array.T.flatten() == 1, [0]]).astype(int)
+        runs = np.where(pixels[1:] != pixels[:-1])[0] + 1
+        runs[1::2] -= runs[::2]
+        rows.append([name, ",".join(map(str, shape)), " ".join(map(str, runs)) or None])
+    pd.DataFrame(rows, columns=["file", "shape", "rle"]).to_csv(out / "ones.csv", index=False)
 
 
 def pandas_json():

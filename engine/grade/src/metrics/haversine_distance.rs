@@ -1,4 +1,4 @@
-//! `haversine_distance`: distances on a sphere.
+//! `haversine_distance`: distances on the earth.
 
 use prep_formats::pandas::ColumnData;
 use serde::Deserialize;
@@ -14,10 +14,10 @@ use crate::table::pair::{GradedColumn, Pair};
 pub(super) const KIND: MetricKind = MetricKind {
     definition: Definition {
         name: "haversine_distance",
-        summary: "Quantiles of the great-circle distance between true and predicted positions, averaged for each group \
-                  and then over groups.",
-        details: "2 r arcsin(sqrt(sin^2((b2 - b1) / 2) + cos b1 cos b2 sin^2((l2 - l1) / 2))), where b is the \
-                  latitude and l the longitude, in degrees of any size. Quantiles are interpolated linearly. A \
+        summary: "Quantiles of the great-circle distance in metres between true and predicted positions, averaged for \
+                  each group and then over groups.",
+        details: "2 r arcsin(sqrt(sin^2((b2 - b1) / 2) + cos b1 cos b2 sin^2((l2 - l1) / 2))), where r is 6,371,000 \
+                  metres, and b is the latitude and l the longitude, in degrees of any size. Quantiles are interpolated linearly. A \
                   missing or infinite coordinate makes the score NaN; text is invalid. Booleans are 0 and 1, \
                   converted to radians in half precision, as in NumPy.",
         source: "numpy.quantile; Kaggle's Google Smartphone Decimeter Challenge",
@@ -31,11 +31,6 @@ pub(super) const KIND: MetricKind = MetricKind {
                 "The quantiles, from 0 to 1, that are averaged.",
             ),
             Parameter::column("groups", "The answers' column that defines the groups."),
-            Parameter::optional(
-                "radius",
-                ParameterKind::Number,
-                "The radius of the sphere; default 6,371,000 (the earth's radius in metres).",
-            ),
         ],
     },
     direction: Direction::LowerIsBetter,
@@ -49,13 +44,10 @@ struct HaversineDistance {
     longitude: String,
     quantiles: Vec<f64>,
     groups: String,
-    #[serde(default = "default_radius")]
-    radius: f64,
 }
 
-fn default_radius() -> f64 {
-    6_371_000.0
-}
+/// The earth's radius in metres.
+const RADIUS: f64 = 6_371_000.0;
 
 /// One degree in radians, rounded to half precision.
 const HALF_DEGREE: f64 = 0.017_456_054_687_5;
@@ -82,9 +74,7 @@ impl Metric for HaversineDistance {
         let distances: Vec<f64> = north
             .zip(east)
             .zip(cosines)
-            .map(|((north, east), cosines)| {
-                2.0 * self.radius * (north + cosines * east).sqrt().asin()
-            })
+            .map(|((north, east), cosines)| 2.0 * RADIUS * (north + cosines * east).sqrt().asin())
             .collect();
         let of_groups: Vec<f64> = groups(pair, &self.groups)?
             .iter()

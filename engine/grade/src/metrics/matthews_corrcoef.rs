@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 use super::accuracy::equal_count;
-use super::label_pair::{COLUMN, LABELS, LabelPair};
+use super::label_pair::{COLUMN, LabelPair};
 use super::{Direction, Metric, MetricKind, Score, parse};
 use crate::refusal::Refusal;
 use crate::spec::definition::Definition;
@@ -18,10 +18,10 @@ pub(super) const KIND: MetricKind = MetricKind {
         summary: "Matthews' correlation coefficient of the labels, for any number of classes.",
         details: "(c s - sum(t p)) / sqrt((s^2 - sum(t^2)) (s^2 - sum(p^2))), where c is the number of correct rows, s \
                   is the number of rows, and t and p are the numbers of rows for which a class is true or predicted. \
-                  The score is 0 if the denominator is 0. Labels are read as in `f1`.",
+                  The score is 0 if the denominator is 0. Labels are read as in `f1` without `labels_as`.",
         source: "sklearn.metrics.matthews_corrcoef",
         shorthand: Some("column"),
-        parameters: &[COLUMN, LABELS],
+        parameters: &[COLUMN],
     },
     direction: Direction::HigherIsBetter,
     parse: parse::<MatthewsCorrcoef>,
@@ -31,13 +31,11 @@ pub(super) const KIND: MetricKind = MetricKind {
 #[serde(deny_unknown_fields)]
 struct MatthewsCorrcoef {
     column: String,
-    #[serde(default)]
-    labels_as: LabelsAs,
 }
 
 impl Metric for MatthewsCorrcoef {
     fn score(&self, pair: &Pair<'_>) -> Result<Score, Refusal> {
-        let both = LabelPair::new(pair, &self.column, self.labels_as)?;
+        let both = LabelPair::new(pair, &self.column, LabelsAs::default())?;
         match (&both.truth, &both.labels) {
             (Labels::Integers(a), Labels::Integers(b)) => Ok(Score::numpy(correlation(a, b))),
             (Labels::Text(a), Labels::Text(b)) => Ok(Score::numpy(correlation(a, b))),

@@ -26,7 +26,7 @@ pub(super) const KIND: RuleKind = RuleKind {
             ),
             Parameter::required(
                 "of",
-                ParameterKind::Choice(&["submission", "answers", "both"]),
+                ParameterKind::Choice(&["answers", "both"]),
                 "The table to change.",
             ),
         ],
@@ -37,7 +37,6 @@ pub(super) const KIND: RuleKind = RuleKind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Of {
-    Submission,
     Answers,
     Both,
 }
@@ -57,12 +56,10 @@ impl Rule for Binarize {
 
     fn apply(&self, pair: &mut Pair<'_>) -> Result<(), Refusal> {
         for name in self.columns.resolve_owned(pair) {
-            if self.of != Of::Answers {
+            if self.of == Of::Both {
                 self.binarize(&mut pair.submission, &name)?;
             }
-            if self.of != Of::Submission {
-                self.binarize(&mut pair.answers, &name)?;
-            }
+            self.binarize(&mut pair.answers, &name)?;
         }
         Ok(())
     }

@@ -22,9 +22,9 @@ pub(super) const KIND: RuleKind = RuleKind {
             Parameter::column("by", "The identifier."),
             Parameter::optional(
                 "repeated",
-                ParameterKind::Choice(&["allow", "refuse", "allow_alone"]),
-                "`refuse`: identifiers that the submission repeats are invalid; `allow_alone`: they are invalid unless \
-                 only one identifier remains, because NumPy can compare a single number with many.",
+                ParameterKind::Choice(&["allow", "allow_alone"]),
+                "`allow_alone`: identifiers that the submission repeats are invalid unless only one identifier remains, \
+                 because NumPy can compare a single number with many.",
             ),
         ],
     },
@@ -43,7 +43,6 @@ const END: u32 = u32::MAX;
 enum Repeated {
     #[default]
     Allow,
-    Refuse,
     AllowAlone,
 }
 
@@ -111,7 +110,6 @@ impl Join {
         }
         let refused = match self.repeated {
             Repeated::Allow => false,
-            Repeated::Refuse => true,
             Repeated::AllowAlone => matched > 1,
         };
         match repeated {

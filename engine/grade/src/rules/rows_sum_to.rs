@@ -15,7 +15,7 @@ pub(super) const KIND: RuleKind = RuleKind {
         name: "rows_sum_to",
         summary: "In every row, the columns sum to a given number, for example 1 for probabilities.",
         details: "The columns are added from left to right as listed; missing cells are left out, and text is \
-                  invalid. The sum must not differ from the total by more than `absolute + relative * |total|`. With \
+                  invalid. The sum must not differ from the total by more than `absolute + 1e-5 * |total|`. With \
                   `decimals`, the sum rounded to this number of decimals must equal the total instead.",
         source: "numpy.isclose, numpy.round",
         shorthand: None,
@@ -26,11 +26,6 @@ pub(super) const KIND: RuleKind = RuleKind {
                 "absolute",
                 ParameterKind::Number,
                 "Absolute tolerance; default 1e-8.",
-            ),
-            Parameter::optional(
-                "relative",
-                ParameterKind::Number,
-                "Tolerance relative to the total; default 1e-5.",
             ),
             Parameter::optional(
                 "decimals",
@@ -50,8 +45,6 @@ struct RowsSumTo {
     total: f64,
     #[serde(default = "numpy_absolute")]
     absolute: f64,
-    #[serde(default = "numpy_relative")]
-    relative: f64,
     decimals: Option<u8>,
 }
 
@@ -59,9 +52,8 @@ fn numpy_absolute() -> f64 {
     1e-8
 }
 
-fn numpy_relative() -> f64 {
-    1e-5
-}
+/// The tolerance relative to the total, as in `numpy.isclose`.
+const RELATIVE: f64 = 1e-5;
 
 impl Rule for RowsSumTo {
     fn rows(&self) -> RowPolicy {
@@ -112,7 +104,7 @@ impl RowsSumTo {
     fn holds(&self, sum: f64) -> bool {
         match self.decimals {
             Some(decimals) => round_numpy(sum, i32::from(decimals)) == self.total,
-            None => (sum - self.total).abs() <= self.absolute + self.relative * self.total.abs(),
+            None => (sum - self.total).abs() <= self.absolute + RELATIVE * self.total.abs(),
         }
     }
 }

@@ -77,7 +77,7 @@ pub(crate) const KIND: StepKind = StepKind {
     },
 };
 
-const DRAWS: &[&Section] = &[&UNIFORM, &RANDOM, &INTEGERS, &CHOICE, &SAMPLE];
+const DRAWS: &[&Section] = &[&UNIFORM, &INTEGERS, &CHOICE, &SAMPLE];
 
 const WHEN: SectionKey = SectionKey::optional(
     "when",
@@ -94,12 +94,6 @@ const UNIFORM: Section = Section {
         SectionKey::optional("high", KeyType::Operand, "Upper bound. Default: 1.", "1"),
         WHEN,
     ],
-};
-
-const RANDOM: Section = Section {
-    name: "random",
-    doc: "A double in 0..1.",
-    keys: &[WHEN],
 };
 
 const INTEGERS: Section = Section {
@@ -176,7 +170,6 @@ struct DrawnValue {
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "snake_case")]
 enum Draw {
-    Random,
     Uniform {
         low: Operand,
         high: Operand,
@@ -203,7 +196,6 @@ impl DrawnValue {
         };
         let or = |key: &str, default: f64| operand(key).unwrap_or(Operand::Number(default));
         let draw = match item.section.name {
-            "random" => Draw::Random,
             "uniform" => Draw::Uniform {
                 low: or("low", 0.0),
                 high: or("high", 1.0),
@@ -233,7 +225,6 @@ impl DrawnValue {
 
     fn operands(&self) -> impl Iterator<Item = &Operand> {
         let operands = match &self.draw {
-            Draw::Random => Vec::new(),
             Draw::Uniform { low, high } | Draw::Integers { low, high } => vec![low, high],
             Draw::Choice { of } => vec![of],
             Draw::Sample { low, high, count } => vec![low, high, count],
@@ -247,7 +238,7 @@ impl DrawnValue {
 
     fn column(&self) -> ColumnSchema {
         let kind = match self.draw {
-            Draw::Random | Draw::Uniform { .. } => ColumnType::Float64,
+            Draw::Uniform { .. } => ColumnType::Float64,
             Draw::Integers { .. } | Draw::Choice { .. } => ColumnType::Int64,
             Draw::Sample { .. } => ColumnType::Text,
         };
@@ -413,7 +404,6 @@ impl DrawRow<'_> {
             error_at(Failure::Input, Subject::At(value.span), error)
         };
         Ok(Some(match &value.draw {
-            Draw::Random => DrawnCell::Number(rng.random()),
             Draw::Uniform { low, high } => {
                 let drawn = rng.uniform(number(low)?, number(high)?);
                 DrawnCell::Number(drawn.map_err(rejected)?)

@@ -14,21 +14,13 @@ pub(crate) const KIND: StepKind = StepKind {
     form: KindSpec {
         section: Section {
             name: "a table of masks",
-            doc: "One row per NumPy array. Columns: `file`; `shape` (sizes of the axes, separated by `,`); `rle`, the run-length code of the elements with the value. The code consists of pairs of a start, from 1, and a length, in column-major order (the first axis varies fastest). It is missing if no element has the value.",
-            keys: &[
-                SectionKey::required(
-                    "masks",
-                    KeyType::Files,
-                    "Table whose column `file` names the arrays, of numbers or booleans.",
-                    "arrays",
-                ),
-                SectionKey::optional(
-                    "value",
-                    KeyType::Natural,
-                    "The value of the elements that are encoded. Default: 1.",
-                    "1",
-                ),
-            ],
+            doc: "One row per NumPy array. Columns: `file`; `shape` (sizes of the axes, separated by `,`); `rle`, the run-length code of the elements that are 1 or true. The code consists of pairs of a start, from 1, and a length, in column-major order (the first axis varies fastest). It is missing if there are no such elements.",
+            keys: &[SectionKey::required(
+                "masks",
+                KeyType::Files,
+                "Table whose column `file` names the arrays, of numbers or booleans.",
+                "arrays",
+            )],
         },
         methods: &[],
         makes: Produces::Table(|_| {
@@ -40,17 +32,17 @@ pub(crate) const KIND: StepKind = StepKind {
         }),
         check: None,
     },
-    step: |declaration, _| {
-        let value = declaration.natural("value").unwrap_or(1);
+    step: |_, _| {
         let columns = vec![
             column("file", ColumnType::Text, false),
             column("shape", ColumnType::Text, true),
             column("rle", ColumnType::Text, true),
         ];
-        let params = serde_json::json!({ "value": value });
+        // An earlier version had the key `value`. Keys of cached results contain it.
+        let params = serde_json::json!({ "value": 1 });
         let visit =
-            move |_: &mut (), table: &mut TableWriter<'_>, file: &str, opened: &OpenContent<'_>| {
-                let mask = mask_code(opened.reader()?, value as f64).map_err(|cause| {
+            |_: &mut (), table: &mut TableWriter<'_>, file: &str, opened: &OpenContent<'_>| {
+                let mask = mask_code(opened.reader()?, 1.0).map_err(|cause| {
                     StepError::input(MaskError {
                         file: file.to_owned(),
                         cause: cause.into(),
