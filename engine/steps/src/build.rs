@@ -26,11 +26,12 @@ use thiserror::Error;
 
 use crate::description::Description;
 use crate::kinds::{
-    self, ARCHIVE_INPUT, Checksum, Expand, FILES_INPUT, FunctionStep, GENERATOR_PORT, Publish,
-    SPLIT_OUTPUTS, TREE_PREFIX, VALUE_OUTPUT, is_archive,
+    self, ARCHIVE_INPUT, Checksum, Expand, FunctionStep, GENERATOR_PORT, Publish, SPLIT_OUTPUTS,
+    is_archive,
 };
 use crate::located::LocatedStep;
 use crate::preview::{PreviewRequest, PreviewSink};
+use crate::value::{FILES_INPUT, TREE_PREFIX, VALUE_OUTPUT};
 
 /// Parameters of a run that are not part of the pipeline.
 pub struct BuildOptions<'a> {

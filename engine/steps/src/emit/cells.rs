@@ -15,9 +15,8 @@ use prep_core::StepError;
 use prep_formats::pandas::{Cells, ColumnSchema, ColumnType, CsvWriter, TextTable, cell_content};
 use prep_sql::{ColumnSource, ResultColumn};
 
-use crate::kinds::column;
 use crate::relation::{CopiedCells, OpenTable};
-use crate::value::StoredText;
+use crate::value::{StoredText, column};
 
 /// One cell.
 #[derive(Debug, Clone, Copy, PartialEq)]

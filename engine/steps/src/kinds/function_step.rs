@@ -1,13 +1,12 @@
 //! Steps that are a function of their inputs and of fixed parameters.
 
 use prep_core::{Context, Inputs, Outputs, Step, StepError, Value};
-use prep_formats::pandas::{ColumnSchema, ColumnType};
+use prep_formats::pandas::ColumnSchema;
 use prep_spec::model::Query;
 use prep_sql::Session;
 
-use super::VALUE_OUTPUT;
 use crate::relation::{QueryRun, for_each_file, query_memory};
-use crate::value::{OpenContent, TableWriter};
+use crate::value::{OpenContent, TableWriter, VALUE_OUTPUT};
 
 type RunFunction = dyn Fn(&Context, &Inputs) -> Result<Outputs, StepError> + Send + Sync;
 type MemoryFunction = dyn Fn(&Inputs) -> u64 + Send + Sync;
@@ -111,15 +110,6 @@ impl FunctionStep {
 
     pub fn step(self) -> Option<Box<dyn Step>> {
         Some(Box::new(self))
-    }
-}
-
-/// A column of a table that a step writes.
-pub(crate) fn column(name: &str, kind: ColumnType, nullable: bool) -> ColumnSchema {
-    ColumnSchema {
-        name: name.to_owned(),
-        kind,
-        nullable,
     }
 }
 

@@ -3,8 +3,8 @@
 use prep_formats::pandas::ColumnType;
 use prep_sql::VALUE_COLUMN;
 
-use super::function_step::{FunctionStep, column};
-use crate::value::TableWriter;
+use super::function_step::FunctionStep;
+use crate::value::{TableWriter, column};
 
 pub(crate) fn list(texts: Vec<String>) -> FunctionStep {
     let params = serde_json::json!({ "texts": texts });

@@ -10,8 +10,8 @@ mod encoding;
 mod expand;
 mod function_step;
 mod generator;
+mod kind;
 mod list;
-mod missing;
 mod outputs;
 mod publish;
 mod query;
@@ -25,11 +25,10 @@ pub(crate) use checksum::Checksum;
 pub use checksum::is_writer_dependent;
 pub use expand::Expand;
 pub(crate) use expand::{ARCHIVE_INPUT, expand_archives};
-pub(crate) use function_step::{FunctionStep, column};
+pub(crate) use function_step::FunctionStep;
 pub(crate) use generator::GENERATOR_PORT;
+pub(crate) use kind::StepKind;
 pub(crate) use list::list;
-pub(crate) use missing::holder;
-use missing::{MissingFile, file_content};
 pub(crate) use outputs::depends_on_writer;
 pub(crate) use publish::Publish;
 pub use publish::{
@@ -46,15 +45,7 @@ use std::sync::LazyLock;
 use prep_core::Step;
 use prep_spec::Vocabulary;
 use prep_spec::model::Declaration;
-use prep_spec::words::KindSpec;
 use prep_sql::Session;
-
-/// A kind of table or output.
-pub(crate) struct StepKind {
-    pub form: KindSpec,
-    /// Returns the step of a declaration. `None` if the declaration lacks a required key.
-    pub step: fn(&Declaration, &Session) -> Option<Box<dyn Step>>,
-}
 
 /// Returns the kinds of tables and outputs that pipelines can declare.
 pub fn vocabulary() -> &'static Vocabulary {
@@ -75,12 +66,3 @@ pub(crate) fn step(declaration: &Declaration, session: &Session) -> Option<Box<d
         .find(|(form, _)| std::ptr::eq(**form, declaration.form))?;
     (kind.step)(declaration, session)
 }
-
-/// Name of the only output of most kinds.
-pub(crate) const VALUE_OUTPUT: &str = "value";
-
-/// Name of the input with the table of files, for kinds that read the files that a table names.
-pub(crate) const FILES_INPUT: &str = "files";
-
-/// Prefix of the names of inputs that are trees. Names of tables cannot contain it.
-pub(crate) const TREE_PREFIX: &str = "tree:";

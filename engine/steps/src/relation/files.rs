@@ -6,8 +6,7 @@ use arrow::datatypes::DataType;
 use prep_core::{Context, Inputs, StepError};
 
 use super::open_table;
-use crate::kinds::{FILES_INPUT, holder};
-use crate::value::{OpenContent, Opener, input, trees};
+use crate::value::{FILES_INPUT, OpenContent, Opener, holder, input, trees};
 
 /// Opens the file in column `file` of every row of the input `files`, in order, and calls `visit`.
 pub(crate) fn for_each_file(

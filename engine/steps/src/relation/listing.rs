@@ -11,8 +11,7 @@ use prep_sql::{Relation, RelationBatch, RelationColumn, ScanError};
 
 use super::named_parts::NamedParts;
 use super::selected::SelectedRows;
-use crate::kinds::column;
-use crate::value::{RowPositions, Tree, TreeFile};
+use crate::value::{RowPositions, Tree, TreeFile, column};
 
 /// The schema of a table of `rows` files that match a pattern.
 ///

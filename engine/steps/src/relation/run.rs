@@ -12,9 +12,8 @@ use prep_sql::{QueryError, QueryLimits, QueryRows, Relation, ResultColumn, Sessi
 use tokio::runtime::{Builder, Runtime};
 
 use super::{OpenTable, open, relations};
-use crate::kinds::TREE_PREFIX;
 use crate::located::{Subject, error_at_with_help};
-use crate::value::TableValue;
+use crate::value::{TREE_PREFIX, TableValue};
 
 /// The form in which a writer needs the rows of a query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

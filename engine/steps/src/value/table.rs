@@ -4,10 +4,19 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use prep_cache::Digest;
 use prep_core::{Context, StepError, Value};
-use prep_formats::pandas::{ColumnType, Schema};
+use prep_formats::pandas::{ColumnSchema, ColumnType, Schema};
 use serde::{Deserialize, Serialize};
 
 use super::positions::{RowPositions, StoredPositions};
+
+/// A column of a table that a step writes.
+pub(crate) fn column(name: &str, kind: ColumnType, nullable: bool) -> ColumnSchema {
+    ColumnSchema {
+        name: name.to_owned(),
+        kind,
+        nullable,
+    }
+}
 
 /// How the rows are stored.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

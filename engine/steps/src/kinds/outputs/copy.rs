@@ -3,9 +3,9 @@
 use prep_core::{Context, Inputs, StepError, Value};
 use prep_spec::words::{KeyType, KindSpec, Produces, Section, SectionKey};
 
+use crate::kinds::StepKind;
 use crate::kinds::function_step::FunctionStep;
-use crate::kinds::{MissingFile, StepKind};
-use crate::value::{TreeBuilder, memory_of_trees, only_tree};
+use crate::value::{MissingFile, TreeBuilder, memory_of_trees, only_tree};
 
 pub(crate) const KIND: StepKind = StepKind {
     form: KindSpec {

@@ -17,10 +17,10 @@ use thiserror::Error;
 use super::dialect::{DIALECT, INDENT, SORT_KEYS, check, dialect};
 use crate::emit::{JsonFormat, JsonObjectWriter, for_each_record};
 use crate::kinds::encoding::{ENCODING, Encoding};
-use crate::kinds::{FunctionStep, StepKind, file_content};
+use crate::kinds::{FunctionStep, StepKind};
 use crate::limits::{limits, undecodable};
 use crate::relation::{QueryRun, query_memory};
-use crate::value::{Opener, only_tree};
+use crate::value::{Opener, file_content, only_tree};
 
 pub(crate) const KIND: StepKind = StepKind {
     form: KindSpec {

@@ -15,9 +15,9 @@ use prep_formats::zip::{EntryKind, ZipDirectory, ZipMethod, ZipWriter};
 use prep_spec::words::{KeyType, KindSpec, Produces, Section, SectionKey};
 
 use crate::kinds::unpack::CancellableFile;
-use crate::kinds::{FunctionStep, StepKind, file_content};
+use crate::kinds::{FunctionStep, StepKind};
 use crate::limits::{FileError, limits, undecodable};
-use crate::value::{Opener, memory_of_trees, only_tree};
+use crate::value::{Opener, file_content, memory_of_trees, only_tree};
 
 pub(crate) const KIND: StepKind = StepKind {
     form: KindSpec {

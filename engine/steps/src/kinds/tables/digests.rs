@@ -10,8 +10,8 @@ use serde_json::Value::Null;
 use thiserror::Error;
 
 use crate::kinds::StepKind;
-use crate::kinds::function_step::{FunctionStep, column};
-use crate::value::{OpenContent, TableWriter};
+use crate::kinds::function_step::FunctionStep;
+use crate::value::{OpenContent, TableWriter, column};
 
 /// Bytes per read.
 const READ_BYTES: usize = 1 << 18;

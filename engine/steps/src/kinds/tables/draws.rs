@@ -15,14 +15,13 @@ use prep_sql::Relation;
 use serde::Serialize;
 use thiserror::Error;
 
-use crate::kinds::function_step::column;
 use crate::kinds::generator::{
     AFTER, GENERATOR_PORT, GENERATORS, SEED, SeededGenerator, check_generator,
 };
-use crate::kinds::{FunctionStep, StepKind, VALUE_OUTPUT};
+use crate::kinds::{FunctionStep, StepKind};
 use crate::located::{Subject, error_at};
 use crate::relation::open_table;
-use crate::value::{TableWriter, generator, input};
+use crate::value::{TableWriter, VALUE_OUTPUT, column, generator, input};
 
 pub(crate) const KIND: StepKind = StepKind {
     form: KindSpec {

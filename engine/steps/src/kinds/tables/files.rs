@@ -95,8 +95,7 @@ mod tests {
     use prep_core::{Cancel, RunLimits, Value};
 
     use super::*;
-    use crate::kinds::TREE_PREFIX;
-    use crate::value::{ContentRef, Tree, TreeEntry};
+    use crate::value::{ContentRef, TREE_PREFIX, Tree, TreeEntry};
 
     #[test]
     fn a_table_of_files_does_not_depend_on_their_content() -> Result<(), Box<dyn std::error::Error>>

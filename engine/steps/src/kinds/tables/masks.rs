@@ -7,8 +7,8 @@ use prep_spec::words::{KeyType, KindSpec, ProducedColumn, Produces, Section, Sec
 use thiserror::Error;
 
 use crate::kinds::StepKind;
-use crate::kinds::function_step::{FunctionStep, column};
-use crate::value::{OpenContent, TableWriter};
+use crate::kinds::function_step::FunctionStep;
+use crate::value::{OpenContent, TableWriter, column};
 
 pub(crate) const KIND: StepKind = StepKind {
     form: KindSpec {

@@ -8,10 +8,10 @@ use prep_spec::words::{KeyType, KindSpec, ProducedColumn, Produces, Section, Sec
 use serde_json::Value::Null;
 
 use crate::kinds::StepKind;
-use crate::kinds::function_step::{FunctionStep, column};
+use crate::kinds::function_step::FunctionStep;
 use crate::limits::{limits, undecodable_file};
 use crate::relation::part;
-use crate::value::{OpenContent, TableWriter};
+use crate::value::{OpenContent, TableWriter, column};
 
 pub(crate) const KIND: StepKind = StepKind {
     form: KindSpec {

@@ -9,9 +9,9 @@ use prep_spec::words::{KeyType, KindSpec, ProducedColumn, Produces, Section, Sec
 use thiserror::Error;
 
 use crate::kinds::StepKind;
-use crate::kinds::function_step::{FunctionStep, column};
+use crate::kinds::function_step::FunctionStep;
 use crate::limits::{limits, undecodable_file};
-use crate::value::{OpenContent, TableWriter};
+use crate::value::{OpenContent, TableWriter, column};
 
 #[derive(Debug, Error)]
 enum RecordError {

@@ -22,10 +22,9 @@ use std::io;
 use prep_core::{BoxError, Cancel, Context, FileValue, StepError};
 use prep_formats::read_at::ReadAt;
 
-use super::MissingFile;
 use super::function_step::FunctionStep;
 use crate::limits::undecodable_file;
-use crate::value::{ContentRef, Opener, Tree, TreeBuilder, input};
+use crate::value::{ContentRef, MissingFile, Opener, Tree, TreeBuilder, input};
 pub(crate) use extract::extract;
 
 /// Lists the members of an archive. Prepends a prefix to their paths.

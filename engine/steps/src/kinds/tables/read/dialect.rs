@@ -40,7 +40,7 @@ pub(super) const CHUNK_COLUMN: &str = "piece";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub(in crate::kinds::tables) enum ReadDialect {
+pub(super) enum ReadDialect {
     Python,
     Dataframe,
     Ujson,

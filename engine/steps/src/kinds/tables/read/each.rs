@@ -14,11 +14,10 @@ use prep_spec::words::{KeyType, KindSpec, ProducedColumn, Produces, Section, Sec
 use super::dialect::ReadDialect;
 use super::{COLUMNS, FLOAT_PRECISION_KEY, ReadSpec, check_columns, csv, float_precision};
 use crate::kinds::encoding::Encoding;
-use crate::kinds::function_step::column;
 use crate::kinds::{FunctionStep, StepKind};
 use crate::limits::undecodable_file;
 use crate::relation::for_each_file;
-use crate::value::{TableStorage, TableValue};
+use crate::value::{TableStorage, TableValue, column};
 
 /// Name of the column that contains the file of a row.
 const FILE_COLUMN: &str = "file";

@@ -31,12 +31,11 @@ use prep_sql::RECORD_COLUMN;
 use thiserror::Error;
 
 use crate::kinds::encoding::{ENCODING, Encoding};
-use crate::kinds::function_step::column;
 use crate::kinds::unpack::extract;
-use crate::kinds::{FunctionStep, StepKind, file_content};
+use crate::kinds::{FunctionStep, StepKind};
 use crate::limits::undecodable_file;
 use crate::located::{Subject, error_at};
-use crate::value::{ContentRef, Opener, TableStorage, TableValue, only_tree};
+use crate::value::{ContentRef, Opener, TableStorage, TableValue, column, file_content, only_tree};
 
 use dialect::{CHUNK_COLUMN, CHUNKSIZE, DIALECT, ReadDialect};
 pub(crate) use each::KIND as EACH;
@@ -117,7 +116,7 @@ const AT: SectionKey = SectionKey::optional(
 );
 
 /// A format of files that can be read as a table. Each is defined in a file of this directory.
-pub(super) struct ReadFormat {
+struct ReadFormat {
     pub word: Word,
     /// Extensions of file names.
     pub endings: &'static [&'static str],
@@ -156,7 +155,7 @@ const FLOAT_PRECISION: &[Word] = &[
 ];
 
 /// The file to read, and its options.
-pub(super) struct ReadSpec {
+struct ReadSpec {
     pub path: String,
     pub format: &'static ReadFormat,
     pub columns: Vec<Column>,
@@ -304,7 +303,7 @@ fn check(declaration: &Declaration) -> Vec<Diagnostic> {
 }
 
 #[derive(Debug, Error)]
-pub(super) enum ReadError {
+enum ReadError {
     #[error("`{path}` has no column `{column}`; {}", alternatives(.column, "it", .found.iter().map(String::as_str)))]
     NoColumn {
         path: String,

@@ -7,9 +7,8 @@ use prep_spec::words::{CellContent, Word};
 use prep_sql::{RECORD_COLUMN, VALUE_COLUMN};
 
 use super::{ReadFormat, ReadSpec, check_columns, extracted, failed};
-use crate::kinds::function_step::column;
 use crate::relation::element_type;
-use crate::value::{ContentRef, Opener, TableStorage, TableValue};
+use crate::value::{ContentRef, Opener, TableStorage, TableValue, column};
 
 pub(super) const FORMAT: ReadFormat = ReadFormat {
     word: Word {

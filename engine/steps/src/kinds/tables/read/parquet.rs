@@ -7,9 +7,8 @@ use prep_spec::words::Word;
 
 use super::{ReadFormat, ReadSpec, check_columns, extracted, failed};
 use crate::emit::column_type;
-use crate::kinds::function_step::column;
 use crate::limits::limits;
-use crate::value::{ContentRef, Opener, TableStorage, TableValue};
+use crate::value::{ContentRef, Opener, TableStorage, TableValue, column};
 
 pub(super) const FORMAT: ReadFormat = ReadFormat {
     word: Word {

@@ -23,10 +23,9 @@ use prep_sql::RECORD_COLUMN;
 use super::dialect::CHUNK_COLUMN;
 use super::inferred::{MemberTypes, infer_chunks, infer_members, plain};
 use super::{ReadError, ReadSpec, failed, shortened, stored};
-use crate::kinds::function_step::column;
 use crate::limits::undecodable;
 use crate::located::{Subject, error_at};
-use crate::value::{ContentRef, OpenContent, Opener, TableValue, TableWriter};
+use crate::value::{ContentRef, OpenContent, Opener, TableValue, TableWriter, column};
 
 /// A record, and the number of its chunk.
 pub(super) struct Record {

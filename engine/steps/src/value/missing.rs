@@ -3,7 +3,7 @@
 use prep_spec::split_source;
 use thiserror::Error;
 
-use crate::value::{ContentRef, Tree};
+use super::{ContentRef, Tree};
 
 #[derive(Debug, Error)]
 #[error("{} has no `{}`{}", holder(path).0, holder(path).1, .similar.as_ref().map(|name| format!("; it has `{name}`")).unwrap_or_default())]
