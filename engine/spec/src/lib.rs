@@ -5,12 +5,12 @@
 //! does the same but returns a [`ParsedFile`], to which other checks can add errors (queries that cannot be planned,
 //! unknown metrics) before it becomes a pipeline. The modules process a text in this order:
 //!
-//! - `yaml`: the YAML parser, which returns a tree of nodes with positions;
-//! - `merge`: applies the differences of a variant to the tree;
+//! - `text`: the YAML parser, which returns a tree of nodes with positions, and diagnostics with positions;
+//! - `load`: applies the differences of a variant to the tree;
 //! - `parse`: converts nodes into the [`model`], using the vocabulary in [`words`] and the kinds that the caller
-//!   passes;
-//! - `query`: parses SQL, expands its macros, and finds the tables that it reads;
-//! - `links`: checks the dependencies between tables.
+//!   passes, and checks the dependencies between tables;
+//! - `paths`: checks paths and file patterns;
+//! - `query`: parses SQL, expands its macros, and finds the tables that it reads.
 //!
 //! [`schema`] and [`mod@reference`] generate a JSON Schema and a reference page from the vocabulary.
 //!
@@ -27,39 +27,22 @@
 #![warn(missing_docs)]
 #![forbid(unsafe_code)]
 
-mod align;
-mod declaration;
-pub mod diagnostic;
-mod draft;
-mod json;
-mod links;
 mod load;
-mod merge;
 pub mod model;
 mod parse;
 mod paths;
-mod pattern;
 mod query;
-mod query_pipeline;
-pub mod reference;
-pub mod schema;
-mod state;
-mod suggest;
-mod synonyms;
+mod text;
 mod variant;
 pub mod words;
-mod yaml;
 
-pub use diagnostic::{Diagnostic, Diagnostics, SourceFile, Span};
-pub use draft::{ParsedFile, Reading};
-pub use load::{corrections, load, read, variants};
-pub use model::Pipeline;
-pub use paths::split_source;
-pub use pattern::{FILE_COLUMNS, FilePattern};
-pub use query_pipeline::query_pipeline;
-pub use suggest::{alternatives, list_names, nearest};
-pub use synonyms::construct;
+pub use load::{ParsedFile, corrections, load, query_pipeline, read, variants};
+pub use model::{Pipeline, Reading};
+pub use paths::{FILE_COLUMNS, FilePattern, split_source};
+pub use text::construct;
+pub use text::diagnostic::{self, Diagnostic, Diagnostics, SourceFile, Span};
+pub use text::suggest::{alternatives, list_names, nearest};
 pub use variant::{
     BASE_VARIANT, Corrections, known_variants, variant_directory, variant_of_directory,
 };
-pub use words::Vocabulary;
+pub use words::{Vocabulary, reference, schema};

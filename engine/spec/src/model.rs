@@ -4,22 +4,16 @@
 //! how a step is executed.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
-use crate::diagnostic::{SourceFile, Span};
-use crate::query::QueryUse;
-use crate::yaml::Style;
+use crate::text::diagnostic::{SourceFile, Span};
 
-pub use crate::declaration::{Comparison, Declaration, Item, Operand, Operator, Setting};
-
-/// A value and its position in the pipeline file.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Spanned<T> {
-    /// The value.
-    pub value: T,
-    /// The position of the value.
-    pub span: Span,
-}
+pub use crate::text::diagnostic::Spanned;
+pub use crate::words::column::{Column, ColumnKind};
+pub use crate::words::declaration::{
+    Comparison, Declaration, Item, Operand, Operator, Output, Setting,
+};
+pub use crate::words::query::Query;
 
 /// The pipeline of one competition: a bundle, tables computed from it, outputs, checks and grading.
 #[derive(Debug, Clone)]
@@ -52,6 +46,15 @@ pub struct Pipeline {
     pub variant: Variant,
     /// The pipeline file.
     pub source: Arc<SourceFile>,
+}
+
+/// A variant of a pipeline, as far as it could be parsed.
+#[derive(Debug, Clone)]
+pub struct Reading {
+    /// The pipeline. Parts with errors are empty or left out, and the errors have been reported.
+    pub pipeline: Pipeline,
+    /// Tables whose content is unknown because of an error in them.
+    pub unread: BTreeSet<String>,
 }
 
 /// A version of a pipeline.
@@ -132,55 +135,6 @@ pub enum TableOrigin {
     List(Vec<String>),
 }
 
-/// A declared column. Queries may rely on its type: a file that does not conform to it is an error.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Column {
-    /// The column's name.
-    pub name: Spanned<String>,
-    /// The column's type.
-    pub kind: ColumnKind,
-}
-
-/// The type of a column.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum ColumnKind {
-    /// Text as it is in the file.
-    Text,
-    /// A 64-bit integer.
-    Integer,
-    /// A double.
-    Number,
-    /// `True` or `False`.
-    Boolean,
-    /// A JSON value.
-    Json,
-    /// The type that pandas infers from the entire column.
-    Inferred,
-}
-
-impl ColumnKind {
-    /// Returns the name of the type in the pipeline language.
-    pub fn name(self) -> &'static str {
-        match self {
-            ColumnKind::Text => "text",
-            ColumnKind::Integer => "integer",
-            ColumnKind::Number => "number",
-            ColumnKind::Boolean => "boolean",
-            ColumnKind::Json => "json",
-            ColumnKind::Inferred => "inferred",
-        }
-    }
-}
-
-/// An entry of `public`, of `private`, or of an archive.
-#[derive(Debug, Clone)]
-pub struct Output {
-    /// The relative path. It ends with `/` if the output is a directory. `./` is the directory of the section itself.
-    pub path: Spanned<String>,
-    /// The content.
-    pub declaration: Declaration,
-}
-
 /// A query that must return no rows. Messages show the rows that it returns.
 #[derive(Debug, Clone)]
 pub struct Check {
@@ -202,29 +156,4 @@ pub struct Grade {
     pub rules: serde_json::Value,
     /// The position of each value of `rules`, by JSON pointer. `/metric/name` is a value, and `""` is the section.
     pub places: BTreeMap<String, Span>,
-}
-
-/// A parsed SELECT statement.
-#[derive(Debug, Clone)]
-pub struct Query {
-    /// The text as it is written.
-    pub text: String,
-    /// Position of the text.
-    pub span: Span,
-    /// Position for messages: `taxi.yaml:12:5`.
-    pub place: String,
-    /// The syntax tree as text. It is the same for queries that differ only in layout and comments. It is part of step
-    /// keys.
-    pub normal: String,
-    /// Tables that the query reads, without those that it defines itself in `WITH`.
-    pub tables: BTreeSet<String>,
-    /// The YAML style of the text, which is needed to find positions of the text in the file. `None` if the text is not
-    /// in the file.
-    pub(crate) style: Option<Style>,
-    /// The part of the pipeline that uses the query.
-    pub(crate) purpose: QueryUse,
-    /// The pipeline's lists, for macros.
-    pub(crate) lists: Arc<BTreeMap<String, Vec<String>>>,
-    /// The syntax tree, parsed on first use.
-    pub(crate) tree: OnceLock<Arc<sqlparser::ast::Query>>,
 }

@@ -3,7 +3,7 @@
 //! All competitions use the same names of variants. If a competition lacks one of the named corrections, it is prepared
 //! without that correction. So a single name can be used for a run of many competitions.
 
-use crate::suggest::nearest;
+use crate::text::suggest::nearest;
 
 /// The variant without corrections, which a file describes outside of `variants`.
 pub const BASE_VARIANT: &str = "v1";
@@ -124,6 +124,18 @@ fn sort_key(name: &str) -> (bool, usize, String) {
     let is_word = !name.bytes().all(|byte| byte.is_ascii_digit());
     let length = if is_word { 0 } else { name.len() };
     (is_word, length, name.to_owned())
+}
+
+/// Returns the name of the variant that has these of a pipeline's corrections.
+pub(crate) fn variant_name(names: &[String], is_chosen: impl Fn(&str) -> bool) -> String {
+    let chosen = names.iter().filter(|name| is_chosen(name));
+    let chosen: Vec<String> = chosen.cloned().collect();
+    let corrections = match chosen.len() {
+        0 => Corrections::None,
+        count if count == names.len() => Corrections::All,
+        _ => Corrections::some(chosen),
+    };
+    corrections.to_string()
 }
 
 #[cfg(test)]

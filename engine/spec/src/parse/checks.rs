@@ -2,11 +2,11 @@
 //!
 //! Named checks are translated to queries here, so no other module knows them.
 
-use crate::diagnostic::{Diagnostic, Span};
+use super::state::ParseState;
 use crate::model::{Check, Spanned};
-use crate::state::ParseState;
+use crate::text::diagnostic::{Diagnostic, Span};
+use crate::text::yaml::{Kind, MappingEntry, YamlNode};
 use crate::words;
-use crate::yaml::{Kind, MappingEntry, YamlNode};
 
 /// Columns of a table that are compared together: `labelled.id` or `labelled.(label, image_id)`.
 struct Reference<'t> {

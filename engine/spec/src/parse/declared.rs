@@ -5,15 +5,15 @@ use std::collections::BTreeMap;
 use prep_splits::SplitSize;
 use serde::Deserialize as _;
 
-use crate::declaration::{Declaration, Setting, Settings};
-use crate::diagnostic::{Diagnostic, Span};
-use crate::json;
+use super::json;
+use super::state::{ParseState, quoted, scalar_style};
 use crate::model::{Column, ColumnKind, Query, Spanned};
 use crate::query::is_row;
-use crate::state::{ParseState, quoted, scalar_style};
-use crate::suggest::nearest;
+use crate::text::diagnostic::{Diagnostic, Span};
+use crate::text::suggest::nearest;
+use crate::text::yaml::{Kind, MappingEntry, Style, YamlNode};
+use crate::words::declaration::{Declaration, Setting, Settings};
 use crate::words::{self, KeyType, KindSpec, Section, SectionKey};
-use crate::yaml::{Kind, MappingEntry, Style, YamlNode};
 
 impl ParseState {
     /// Parses a mapping that declares one of several kinds. The first key identifies the kind.

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use crate::diagnostic::{Diagnostic, Span};
-use crate::state::{ParseState, quoted};
-use crate::suggest::nearest;
-use crate::words::{KindSpec, SectionKey, Vocabulary};
-use crate::yaml::{MappingEntry, YamlNode};
+use super::state::{ParseState, quoted};
+use crate::text::diagnostic::{Diagnostic, Span};
+use crate::text::suggest::nearest;
+use crate::text::yaml::{MappingEntry, YamlNode};
+use crate::words::{KindSpec, SectionKey};
 
 /// The default values of one kind.
 pub struct KindDefaults {
@@ -15,28 +15,10 @@ pub struct KindDefaults {
     pub is_used: bool,
 }
 
-/// Returns the optional keys of a kind and its methods, without duplicates.
-pub fn optional_keys(form: &KindSpec) -> Vec<&'static SectionKey> {
-    let methods = form.methods.iter().flat_map(|method| method.keys);
-    let mut keys: Vec<&'static SectionKey> = Vec::new();
-    for key in form.keys(None).chain(methods) {
-        if !key.required && keys.iter().all(|own| own.name != key.name) {
-            keys.push(key);
-        }
-    }
-    keys
-}
-
-/// Returns the kinds that have optional keys.
-pub fn kinds_with_options(vocabulary: &Vocabulary) -> impl Iterator<Item = &'static KindSpec> {
-    let all = vocabulary.tables.iter().chain(&vocabulary.outputs);
-    all.copied().filter(|form| !optional_keys(form).is_empty())
-}
-
 impl ParseState {
     pub(super) fn defaults(&mut self, node: &YamlNode) {
         let entries = self.entries(node, "defaults by kind", "duplicate-key", "key");
-        let forms: Vec<&'static KindSpec> = kinds_with_options(&self.vocabulary).collect();
+        let forms: Vec<&'static KindSpec> = self.vocabulary.kinds_with_options().collect();
         let heads = || forms.iter().map(|form| form.head());
         for entry in entries.unwrap_or_default() {
             let Some(form) = forms.iter().find(|form| form.head() == entry.key) else {
@@ -51,7 +33,7 @@ impl ParseState {
     }
 
     fn kind_defaults(&mut self, form: &'static KindSpec, entry: &MappingEntry) {
-        let keys = optional_keys(form);
+        let keys = form.optional_keys();
         let names = || keys.iter().map(|key| key.name);
         let Some(entries) = self.keys(&entry.value, "the defaults of a kind") else {
             return;

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use crate::diagnostic::Diagnostic;
-use crate::json;
+use super::json;
+use super::state::ParseState;
 use crate::model::{Grade, Output, Spanned};
-use crate::state::ParseState;
-use crate::suggest::nearest;
+use crate::text::diagnostic::Diagnostic;
+use crate::text::suggest::nearest;
+use crate::text::yaml::{Kind, YamlNode};
 use crate::words::{self, Produces};
-use crate::yaml::{Kind, YamlNode};
 
 /// The output that contains the sample submission if `sample` is not set.
 const SAMPLE: &str = "public/sample_submission.csv";

@@ -6,13 +6,13 @@ use sqlparser::ast::{BinaryOperator, Expr, UnaryOperator, Value as Literal};
 use sqlparser::dialect::GenericDialect;
 use sqlparser::parser::Parser;
 
-use crate::declaration::{Comparison, Item, Operand, Operator};
-use crate::diagnostic::Diagnostic;
+use super::state::{ParseState, quoted, scalar_style};
 use crate::query::is_row;
-use crate::state::{ParseState, quoted, scalar_style};
-use crate::suggest::nearest;
+use crate::text::diagnostic::Diagnostic;
+use crate::text::suggest::nearest;
+use crate::text::yaml::{Style, YamlNode};
 use crate::words::Section;
-use crate::yaml::{Style, YamlNode};
+use crate::words::declaration::{Comparison, Item, Operand, Operator};
 
 impl ParseState {
     /// Parses a list of mappings. The first key of each mapping is a name that the author chooses. Its value selects

@@ -7,26 +7,26 @@ mod declared;
 mod defaults;
 mod grade;
 mod items;
+mod json;
+mod links;
 mod outputs;
+mod paths;
+mod queries;
 mod sources;
+mod state;
 mod tables;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::diagnostic::{Diagnostic, SourceFile};
-use crate::draft::Reading;
-use crate::links;
-use crate::model::{Bundle, Pipeline, Spanned, Table, Variant};
-use crate::state::{ParseState, TableUser};
+use crate::model::{Bundle, Pipeline, Reading, Spanned, Table, Variant};
+use crate::text::diagnostic::{Diagnostic, SourceFile};
+use crate::text::yaml::YamlNode;
 use crate::variant::{FIXED_VARIANT, is_correction_name};
-use crate::words::{self, Vocabulary};
-use crate::yaml::YamlNode;
+use crate::words::{self, MAX_CORRECTIONS, Vocabulary};
+use state::TableUser;
 
-/// Maximum number of corrections of a pipeline. Each combination is checked, so each further correction doubles the
-/// work.
-pub const MAX_CORRECTIONS: usize = 5;
-pub use defaults::{KindDefaults, kinds_with_options, optional_keys};
+pub use state::ParseState;
 
 /// The result of resolving one variant.
 pub struct ResolvedVariant {
@@ -77,7 +77,7 @@ fn pipeline(
     }
     let tables = fields.get("tables").map(|node| context.tables(node));
     let mut tables: Vec<Table> = tables.unwrap_or_default();
-    context.reader = TableUser::End;
+    context.reads.reader = TableUser::End;
     let mut section = |key: &str| {
         let node = fields.get(key)?;
         Some(context.outputs(node, key))
@@ -164,8 +164,8 @@ impl ParseState {
         for entry in entries.unwrap_or_default() {
             let name = self.name(&entry.key, entry.key_span, "the name of a list");
             let texts = self.texts(&entry.value);
-            Arc::make_mut(&mut self.lists).insert(entry.key.clone(), texts.clone());
-            self.list_places.insert(entry.key.clone(), entry.key_span);
+            Arc::make_mut(&mut self.lists.texts).insert(entry.key.clone(), texts.clone());
+            self.lists.places.insert(entry.key.clone(), entry.key_span);
             lists.push((name, texts));
         }
         lists

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use crate::declaration::Declaration;
-use crate::diagnostic::Diagnostic;
+use super::state::ParseState;
 use crate::model::{Output, Spanned};
 use crate::paths::split_source;
-use crate::state::ParseState;
+use crate::text::diagnostic::Diagnostic;
+use crate::text::yaml::{Kind, MappingEntry, YamlNode};
 use crate::words::Produces;
-use crate::yaml::{Kind, MappingEntry, YamlNode};
+use crate::words::declaration::Declaration;
 
 /// The output that is always added to `public`.
 const DESCRIPTION: &str = "description.md";

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use crate::diagnostic::{Diagnostic, Span};
+use super::state::ParseState;
 use crate::model::{RemoteFile, SourceLocation, SourceSpec};
-use crate::state::ParseState;
+use crate::text::diagnostic::{Diagnostic, Span};
+use crate::text::yaml::{MappingEntry, YamlNode};
 use crate::words;
-use crate::yaml::{MappingEntry, YamlNode};
 
 impl ParseState {
     pub(super) fn sources(&mut self, node: &YamlNode) -> Vec<SourceSpec> {
@@ -22,13 +22,15 @@ impl ParseState {
                 let help = "use at least two letters, because `c:path` looks like a drive";
                 self.report(found.help(help));
             }
-            self.source_places.insert(entry.key.clone(), entry.key_span);
+            self.sources
+                .places
+                .insert(entry.key.clone(), entry.key_span);
             let Some(place) = self.place(entry) else {
                 continue;
             };
             if let SourceLocation::Url(remote) = &place {
                 let file = &remote.file;
-                self.source_files.insert(entry.key.clone(), file.clone());
+                self.sources.files.insert(entry.key.clone(), file.clone());
                 if let Some(first) = files.insert(file.clone(), entry.key_span) {
                     let message = format!("two sources have the file name `{file}`");
                     let found = Diagnostic::error("duplicate-source", entry.key_span, message);

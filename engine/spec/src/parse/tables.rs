@@ -1,11 +1,11 @@
 //! Parses `tables`. Each table is a query, or one of the vocabulary's kinds.
 
-use crate::declaration::Declaration;
-use crate::diagnostic::{Diagnostic, Span};
+use super::state::{ParseState, TableUser};
 use crate::model::{Spanned, Table, TableOrigin};
-use crate::state::{ParseState, TableUser};
+use crate::text::diagnostic::{Diagnostic, Span};
+use crate::text::yaml::{Kind, MappingEntry, YamlNode};
 use crate::words::Produces;
-use crate::yaml::{Kind, MappingEntry, YamlNode};
+use crate::words::declaration::Declaration;
 
 impl ParseState {
     pub fn tables(&mut self, node: &YamlNode) -> Vec<Table> {
@@ -17,7 +17,7 @@ impl ParseState {
             let Some(first) = names.first().cloned() else {
                 continue;
             };
-            self.reader = TableUser::Table(first.value.clone());
+            self.reads.reader = TableUser::Table(first.value.clone());
             let made = match &entry.value.kind {
                 Kind::Mapping(_) => {
                     let forms = self.vocabulary.tables.clone();
@@ -117,7 +117,7 @@ impl ParseState {
                 let message = format!("the table `{}` appears twice", name.value);
                 let found = Diagnostic::error("duplicate-table", name.span, message);
                 self.report(found.label(first.span, "first here"));
-            } else if let Some(list) = self.list_places.get(&name.value).copied() {
+            } else if let Some(list) = self.lists.places.get(&name.value).copied() {
                 let message = format!("`{}` is also the name of a list", name.value);
                 let found = Diagnostic::error("duplicate-table", name.span, message);
                 let found = found.label(list, "the list");

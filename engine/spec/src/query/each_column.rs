@@ -12,7 +12,7 @@ use sqlparser::ast::{
     Expr, Function, FunctionArguments, Ident, SelectItem, Visit, VisitMut, Visitor, VisitorMut,
 };
 
-use super::Fault;
+use super::fault::Fault;
 use super::macros::{Expander, MAX_COLUMNS, place, plain_args};
 
 /// Returns whether a function is `columns` or `table.columns`.

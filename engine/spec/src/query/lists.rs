@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Token, TokenWithSpan, Whitespace, Word};
 
-use super::{Fault, Lists};
-use crate::suggest::nearest;
+use super::fault::{Fault, Lists};
+use crate::text::suggest::nearest;
 
 /// Replaces names of lists after IN with the texts of the lists.
 pub(super) fn expand(

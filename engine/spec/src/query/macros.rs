@@ -19,7 +19,7 @@ use sqlparser::ast::{
 use sqlparser::tokenizer::Location;
 
 use super::each_column::is_columns;
-use super::{Fault, Lists};
+use super::fault::{Fault, Lists};
 
 /// Maximum number of texts in a call. Planning time grows with the square of the number of computed columns.
 pub(super) const MAX_COLUMNS: usize = 2000;

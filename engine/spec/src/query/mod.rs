@@ -4,6 +4,7 @@
 //! pipeline file, and step keys depend only on the syntax tree, not on layout and comments.
 
 mod each_column;
+mod fault;
 mod lists;
 mod macros;
 mod names;
@@ -20,14 +21,13 @@ use sqlparser::dialect::GenericDialect;
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Location, Token, TokenWithSpan, Tokenizer, Whitespace};
 
-use crate::align;
-use crate::diagnostic::{Diagnostic, SourceFile, Span};
-use crate::model::{Query, Spanned};
-use crate::state::ParseState;
-use crate::suggest::nearest;
-use crate::yaml::{Kind, Style, YamlNode};
+use crate::text::align;
+use crate::text::diagnostic::{SourceFile, Span};
+use crate::words::query::{Query, QueryUse};
 
 pub use names::is_row;
+
+use fault::Fault;
 
 /// Maximum number of tokens in a query. It is limited because expression trees are processed recursively.
 const MAX_TOKENS: usize = 4000;
@@ -35,142 +35,14 @@ const MAX_TOKENS: usize = 4000;
 /// Maximum nesting of parentheses, subqueries and prefixes. It is limited for the same reason as [`MAX_TOKENS`].
 const MAX_NESTING: usize = 32;
 
-/// The part of a pipeline that uses a query.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum QueryUse {
-    /// The rows of a table, of an output or of a check.
-    Rows,
-    /// The files of a directory. If the query selects only `file`, the files keep their names.
-    Files,
-}
-
-/// An error in a query, with its position in the query's text.
-#[derive(Debug)]
-struct Fault {
-    /// Line and column, from 1. Line 0 means that the position is unknown, and the error is shown at the end of the
-    /// text.
-    at: Location,
-    code: &'static str,
-    message: String,
-    help: Option<String>,
-}
-
-impl Fault {
-    fn new(code: &'static str, at: Location, message: impl Into<String>) -> Self {
-        Self {
-            at,
-            code,
-            message: message.into(),
-            help: None,
-        }
-    }
-
-    fn help(mut self, help: impl Into<String>) -> Self {
-        self.help = Some(help.into());
-        self
-    }
-
-    /// Creates the error for a list that the pipeline does not have.
-    fn unknown_list(name: &str, at: Location, lists: &Lists) -> Self {
-        let fault = Fault::new("unknown-list", at, format!("there is no list `{name}`"));
-        match nearest(name, lists.keys().map(String::as_str)) {
-            Some(near) => fault.help(format!("did you mean `{near}`?")),
-            None => fault.help("define it in `lists`"),
-        }
-    }
-}
-
-/// The pipeline's lists by name.
-type Lists = BTreeMap<String, Vec<String>>;
-
 /// The result of parsing a query's text.
-struct ParsedQuery {
-    tree: Box<Tree>,
+pub struct ParsedQuery {
+    pub tree: Box<Tree>,
     /// Every mention of a table that the query does not define itself.
-    tables: Vec<(String, sqlparser::tokenizer::Span)>,
-    used_lists: BTreeSet<String>,
+    pub tables: Vec<(String, sqlparser::tokenizer::Span)>,
+    pub used_lists: BTreeSet<String>,
     /// Comments that extend to the end of their line.
-    comments: Vec<sqlparser::tokenizer::Span>,
-}
-
-impl ParseState {
-    /// Parses the query in a node, and records the tables and lists that it reads.
-    pub fn query(&mut self, node: &YamlNode) -> Option<Query> {
-        self.query_of(node, QueryUse::Rows)
-    }
-
-    /// Parses the query of a directory of files.
-    pub fn placed_query(&mut self, node: &YamlNode) -> Option<Query> {
-        self.query_of(node, QueryUse::Files)
-    }
-
-    fn query_of(&mut self, node: &YamlNode, purpose: QueryUse) -> Option<Query> {
-        let text = self.text(node, "a query")?.value;
-        let style = match &node.kind {
-            Kind::Scalar(scalar) => scalar.style,
-            _ => Style::Plain,
-        };
-        let mut faults = Vec::new();
-        let parsed = read(&text, &self.lists, purpose, &mut faults);
-        let source = Arc::clone(&self.source);
-        let at = |location: Location| {
-            let offset = offset(&text, location);
-            align::place(&source, node.span, style, &text, offset)
-        };
-        for fault in faults {
-            let start = at(fault.at);
-            let span = Span::new(start, start);
-            let mut diagnostic = Diagnostic::error(fault.code, span, fault.message);
-            diagnostic.help = fault.help;
-            self.report(diagnostic);
-        }
-        let parsed = parsed?;
-        for comment in &parsed.comments {
-            let span = Span::new(at(comment.start), at(comment.end));
-            self.check_comment(span);
-        }
-        let mut tables = BTreeSet::new();
-        for (name, place) in parsed.tables {
-            let span = Span::new(at(place.start), at(place.end));
-            tables.insert(name.clone());
-            self.read(Spanned { value: name, span });
-        }
-        self.used_lists.extend(parsed.used_lists);
-        let (line, column) = source.position(node.span.start);
-        Some(Query {
-            place: format!("{}:{line}:{column}", source.name),
-            normal: parsed.tree.to_string(),
-            span: node.span,
-            style: Some(style),
-            purpose,
-            text,
-            tables,
-            lists: Arc::clone(&self.lists),
-            tree: OnceLock::new(),
-        })
-    }
-
-    /// Creates the query for a short form in the file. `span` is the position of the short form.
-    pub fn generated_query(&self, text: String, span: Span) -> Result<Query, String> {
-        let (line, column) = self.source.position(span.start);
-        Ok(Query {
-            span,
-            place: format!("{}:{line}:{column}", self.source.name),
-            ..Query::parse(&text)?
-        })
-    }
-
-    /// Reports a line comment that hides the lines after it, because YAML joins the lines of most scalars.
-    fn check_comment(&mut self, span: Span) {
-        if !self.source.slice(span).trim_end().contains('\n') {
-            return;
-        }
-        let message =
-            "this comment hides the following lines, because YAML joins them into one line";
-        let found = Diagnostic::error("comment-hides", span, message);
-        let help = "write the query as a block with `|`, or the comment as `/* ... */`";
-        self.report(found.help(help));
-    }
+    pub comments: Vec<sqlparser::tokenizer::Span>,
 }
 
 impl Query {
@@ -233,7 +105,7 @@ impl Query {
 }
 
 /// Returns the byte offset of a line and column. If there is no such position, returns the end of the trimmed text.
-fn offset(text: &str, location: Location) -> usize {
+pub fn offset(text: &str, location: Location) -> usize {
     let Location { line, column } = location;
     let mut start = 0;
     for (index, row) in text.split_inclusive('\n').enumerate() {
@@ -247,7 +119,8 @@ fn offset(text: &str, location: Location) -> usize {
     text.trim_end().len()
 }
 
-fn read(
+/// Parses a query and expands its macros.
+pub fn read(
     text: &str,
     lists: &BTreeMap<String, Vec<String>>,
     purpose: QueryUse,

@@ -7,7 +7,7 @@ use sqlparser::ast::{
 };
 use sqlparser::tokenizer::{Location, Span};
 
-use super::Fault;
+use super::fault::Fault;
 
 /// The name of the hidden column that contains a row's position.
 pub const ROW: &str = "_row";

@@ -6,7 +6,7 @@ use sqlparser::ast::{
     Distinct, Expr, GroupByExpr, Query as Tree, Select, SetExpr, TableFactor, Visit, Visitor,
 };
 
-use crate::model::Query;
+use crate::words::query::Query;
 
 impl Query {
     /// Returns whether the query reads a single table and computes each row independently, so that only a few rows are

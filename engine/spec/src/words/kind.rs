@@ -1,8 +1,9 @@
 //! The kinds of tables and outputs, as part of the pipeline language.
 
+use super::column::ColumnKind;
+use super::declaration::Declaration;
 use super::{Section, SectionKey};
-use crate::diagnostic::Diagnostic;
-use crate::model::{ColumnKind, Declaration};
+use crate::text::diagnostic::Diagnostic;
 
 /// A kind of table or output, with all properties that are known before it runs.
 ///
@@ -34,6 +35,18 @@ impl KindSpec {
     ) -> impl Iterator<Item = &'static SectionKey> {
         let more = method.map_or(&[] as &'static [SectionKey], |method| method.keys);
         self.section.keys.iter().chain(more)
+    }
+
+    /// Returns the optional keys of the kind and its methods, without duplicates.
+    pub fn optional_keys(&self) -> Vec<&'static SectionKey> {
+        let methods = self.methods.iter().flat_map(|method| method.keys);
+        let mut keys: Vec<&'static SectionKey> = Vec::new();
+        for key in self.keys(None).chain(methods) {
+            if !key.required && keys.iter().all(|own| own.name != key.name) {
+                keys.push(key);
+            }
+        }
+        keys
     }
 
     /// Returns the number of tables that the kind creates.
@@ -128,6 +141,12 @@ impl Vocabulary {
             Produces::File(endings) => endings.iter().any(ends),
             _ => false,
         })
+    }
+
+    /// Returns the kinds that have optional keys.
+    pub fn kinds_with_options(&self) -> impl Iterator<Item = &'static KindSpec> {
+        let all = self.tables.iter().chain(&self.outputs);
+        all.copied().filter(|form| !form.optional_keys().is_empty())
     }
 
     /// Returns the suffixes that [`Vocabulary::by_path`] recognizes.

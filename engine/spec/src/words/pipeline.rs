@@ -2,6 +2,10 @@
 
 use super::{KeyType, Section, SectionKey};
 
+/// Maximum number of corrections of a pipeline. Each combination is checked, so each further correction doubles the
+/// work.
+pub const MAX_CORRECTIONS: usize = 5;
+
 /// The whole file.
 pub static PIPELINE: Section = Section {
     name: "the pipeline",

@@ -21,7 +21,7 @@ mod types;
 use sqlparser::ast::Query as Tree;
 use sqlparser::tokenizer::{Location, Span, Token, TokenWithSpan, Whitespace};
 
-use super::Fault;
+use super::fault::Fault;
 
 pub(super) use names::unnamed;
 

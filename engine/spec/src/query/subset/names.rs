@@ -7,7 +7,7 @@ use super::super::macros::is_macro;
 
 /// Returns the computed columns of a query that have no name (AS), each with its position and text. The column names of
 /// a set operation are those of its first SELECT.
-pub(in crate::query) fn unnamed(tree: &Tree) -> Vec<(Location, String)> {
+pub fn unnamed(tree: &Tree) -> Vec<(Location, String)> {
     let mut found = Vec::new();
     in_body(&tree.body, &mut found);
     found

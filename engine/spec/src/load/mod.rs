@@ -1,15 +1,21 @@
 //! Entry points: parse a file in all its variants.
 
+mod draft;
+mod merge;
+mod query_pipeline;
+
 use std::sync::Arc;
 
-use crate::diagnostic::{Diagnostic, Diagnostics, SourceFile, Span};
-use crate::draft::ParsedFile;
-use crate::merge::merge;
 use crate::model::{Pipeline, Variant};
-use crate::parse::{MAX_CORRECTIONS, resolve};
-use crate::variant::{Corrections, FIXED_VARIANT, is_correction_name};
-use crate::words::Vocabulary;
-use crate::yaml::{self, Kind, MappingEntry, YamlNode};
+use crate::parse::resolve;
+use crate::text::diagnostic::{Diagnostic, Diagnostics, SourceFile, Span};
+use crate::text::yaml::{self, Kind, MappingEntry, YamlNode};
+use crate::variant::{FIXED_VARIANT, is_correction_name, variant_name};
+use crate::words::{MAX_CORRECTIONS, Vocabulary};
+use merge::merge;
+
+pub use draft::ParsedFile;
+pub use query_pipeline::query_pipeline;
 
 /// Loads a pipeline in one variant. `vocabulary` contains the kinds that the pipeline may use, `id` is the
 /// competition's id, and messages refer to the file as `file_name`.
@@ -80,18 +86,6 @@ fn combinations(count: usize) -> impl Iterator<Item = CorrectionSet> {
     let full: CorrectionSet = (1 << count.min(MAX_CORRECTIONS)) - 1;
     let ends = std::iter::once(0).chain((full > 0).then_some(full));
     ends.chain(1..full)
-}
-
-/// Returns the name of the variant that has these of a pipeline's corrections.
-pub(crate) fn variant_name(names: &[String], is_chosen: impl Fn(&str) -> bool) -> String {
-    let chosen = names.iter().filter(|name| is_chosen(name));
-    let chosen: Vec<String> = chosen.cloned().collect();
-    let corrections = match chosen.len() {
-        0 => Corrections::None,
-        count if count == names.len() => Corrections::All,
-        _ => Corrections::some(chosen),
-    };
-    corrections.to_string()
 }
 
 fn all_variants(

@@ -5,10 +5,9 @@
 
 use serde_json::{Map, Value as Json, json};
 
-use crate::parse::{MAX_CORRECTIONS, kinds_with_options, optional_keys};
-use crate::words::{
-    CHECKS, COLUMN_KINDS, GRADE, KeyType, KindSpec, PIPELINE, SOURCE, Section, SectionKey,
-    VARIANTS, Vocabulary, Word,
+use super::{
+    CHECKS, COLUMN_KINDS, GRADE, KeyType, KindSpec, MAX_CORRECTIONS, PIPELINE, SOURCE, Section,
+    SectionKey, VARIANTS, Vocabulary, Word,
 };
 
 /// Returns the schema. `grade` is an object schema for the keys of `grade` other than `answers` and `sample`. Its
@@ -187,8 +186,8 @@ fn checks() -> Json {
 
 /// Returns the schema of `defaults`: the optional keys of each kind.
 fn defaults(vocabulary: &Vocabulary) -> Json {
-    let kinds = kinds_with_options(vocabulary).map(|form| {
-        let schema = object(form.section.doc, optional_keys(form).into_iter());
+    let kinds = vocabulary.kinds_with_options().map(|form| {
+        let schema = object(form.section.doc, form.optional_keys().into_iter());
         (form.head().to_owned(), schema)
     });
     let kinds: Map<String, Json> = kinds.collect();

@@ -1,6 +1,6 @@
 //! Applies the differences of a variant to a pipeline.
 
-use crate::yaml::{Kind, YamlNode};
+use crate::text::yaml::{Kind, YamlNode};
 
 /// Applies `patch` to `base`. Mappings are merged key by key, other values are replaced, and null removes a key. New
 /// keys are appended in the order of the patch.

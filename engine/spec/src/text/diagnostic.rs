@@ -70,6 +70,15 @@ impl Span {
     }
 }
 
+/// A value and its position in the pipeline file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Spanned<T> {
+    /// The value.
+    pub value: T,
+    /// The position of the value.
+    pub span: Span,
+}
+
 /// A further position that explains a diagnostic, for example the first use of a name.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Label {

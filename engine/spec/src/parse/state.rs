@@ -6,20 +6,21 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::diagnostic::{Diagnostic, SourceFile, Span};
+use super::defaults::KindDefaults;
 use crate::model::Spanned;
-use crate::parse::KindDefaults;
 use crate::paths::is_name;
-use crate::suggest::nearest;
+use crate::text::diagnostic::{Diagnostic, SourceFile, Span};
+use crate::text::suggest::nearest;
+use crate::text::yaml::{Kind, MappingEntry, Style, YamlNode};
 use crate::words::{Section, Vocabulary, Word};
-use crate::yaml::{Kind, MappingEntry, Style, YamlNode};
 
 /// A part of a pipeline that reads a table.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TableUser {
     /// The table with this name, and the tables that are created together with it.
     Table(String),
     /// An output or a check.
+    #[default]
     End,
 }
 
@@ -28,25 +29,43 @@ pub struct ParseState {
     pub vocabulary: Vocabulary,
     pub source: Arc<SourceFile>,
     pub diagnostics: Vec<Diagnostic>,
-    /// The lists, which queries that use them refer to.
-    pub lists: Arc<BTreeMap<String, Vec<String>>>,
-    pub list_places: BTreeMap<String, Span>,
-    pub used_lists: BTreeSet<String>,
+    pub lists: DeclaredLists,
+    pub sources: DeclaredSources,
+    pub reads: TableReads,
     /// Default values by the first key of a kind.
     pub defaults: BTreeMap<&'static str, KindDefaults>,
-    pub source_places: BTreeMap<String, Span>,
-    /// The file name of each source that consists of a single file.
-    pub source_files: BTreeMap<String, String>,
-    pub used_sources: BTreeSet<String>,
-    /// Every mention of a table, with the part that reads the table.
-    pub reads: Vec<(TableUser, Spanned<String>)>,
-    /// The part that is currently being parsed.
-    pub reader: TableUser,
     /// Tables with errors. Errors that are consequences of these errors are not reported.
     pub unread: BTreeSet<String>,
     /// Keys that were suggested in place of unknown keys, with the position of their mapping. They are not also
     /// reported as missing.
     suggested: BTreeSet<(usize, &'static str)>,
+}
+
+/// The section `lists`.
+#[derive(Default)]
+pub struct DeclaredLists {
+    /// The texts of each list. Queries that use lists refer to them.
+    pub texts: Arc<BTreeMap<String, Vec<String>>>,
+    pub places: BTreeMap<String, Span>,
+    pub used: BTreeSet<String>,
+}
+
+/// The section `sources`.
+#[derive(Default)]
+pub struct DeclaredSources {
+    pub places: BTreeMap<String, Span>,
+    /// The file name of each source that consists of a single file.
+    pub files: BTreeMap<String, String>,
+    pub used: BTreeSet<String>,
+}
+
+/// The tables that the parts of the pipeline read.
+#[derive(Default)]
+pub struct TableReads {
+    /// Every mention of a table, with the part that reads the table.
+    pub mentions: Vec<(TableUser, Spanned<String>)>,
+    /// The part that is currently being parsed.
+    pub reader: TableUser,
 }
 
 /// The entries of a mapping, by the keys of its section.
@@ -74,15 +93,10 @@ impl ParseState {
             vocabulary: vocabulary.clone(),
             source,
             diagnostics: Vec::new(),
-            lists: Arc::default(),
-            list_places: BTreeMap::new(),
-            used_lists: BTreeSet::new(),
+            lists: DeclaredLists::default(),
+            sources: DeclaredSources::default(),
+            reads: TableReads::default(),
             defaults: BTreeMap::new(),
-            source_places: BTreeMap::new(),
-            source_files: BTreeMap::new(),
-            used_sources: BTreeSet::new(),
-            reads: Vec::new(),
-            reader: TableUser::End,
             unread: BTreeSet::new(),
             suggested: BTreeSet::new(),
         }
@@ -103,7 +117,8 @@ impl ParseState {
 
     /// Records that the current part reads a table.
     pub fn read(&mut self, table: Spanned<String>) {
-        self.reads.push((self.reader.clone(), table));
+        let reads = &mut self.reads;
+        reads.mentions.push((reads.reader.clone(), table));
     }
 
     /// Returns the entries of a mapping. An entry whose key occurred before is reported with `code` and left out.
@@ -244,12 +259,12 @@ impl ParseState {
 
     /// Returns the texts of one of the pipeline's `lists`, which is mentioned at `span`.
     pub fn texts_of_list(&mut self, name: &str, span: Span) -> Option<Vec<String>> {
-        if let Some(texts) = self.lists.get(name) {
-            self.used_lists.insert(name.to_owned());
+        if let Some(texts) = self.lists.texts.get(name) {
+            self.lists.used.insert(name.to_owned());
             return Some(texts.clone());
         }
         let message = format!("there is no list `{name}`");
-        let near = nearest(name, self.lists.keys().map(String::as_str));
+        let near = nearest(name, self.lists.texts.keys().map(String::as_str));
         let found = Diagnostic::error("unknown-list", span, message);
         let found = found.suggest_or(near, "define it in `lists`");
         self.report(found);

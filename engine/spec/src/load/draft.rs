@@ -4,13 +4,11 @@
 //! rules of grading) examine the result and add their errors, so that all errors of a file are reported at once. Only
 //! [`ParsedFile::finish`] turns the file into a usable [`Pipeline`].
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use crate::diagnostic::{Diagnostic, Diagnostics, SourceFile, Span};
-use crate::load::variant_name;
-use crate::model::Pipeline;
-use crate::variant::Corrections;
+use crate::model::{Pipeline, Reading};
+use crate::text::diagnostic::{Diagnostic, Diagnostics, SourceFile, Span};
+use crate::variant::{Corrections, variant_name};
 
 /// A parsed file: its variants, as far as they could be parsed, and the errors found so far.
 #[derive(Debug, Clone)]
@@ -21,15 +19,6 @@ pub struct ParsedFile {
     /// The variants, the base first.
     pub(crate) readings: Vec<Reading>,
     pub(crate) findings: Vec<Diagnostic>,
-}
-
-/// A variant of a pipeline, as far as it could be parsed.
-#[derive(Debug, Clone)]
-pub struct Reading {
-    /// The pipeline. Parts with errors are empty or left out, and the errors have been reported.
-    pub pipeline: Pipeline,
-    /// Tables whose content is unknown because of an error in them.
-    pub unread: BTreeSet<String>,
 }
 
 impl ParsedFile {

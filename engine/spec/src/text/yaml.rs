@@ -6,8 +6,7 @@
 
 use saphyr_parser::{Event, Parser, ScalarStyle};
 
-use crate::diagnostic::{Diagnostic, SourceFile, Span};
-use crate::model::Spanned;
+use super::diagnostic::{Diagnostic, SourceFile, Span, Spanned};
 
 /// Maximum nesting. It limits the depth of all recursions over a tree.
 const MAX_DEPTH: usize = 32;

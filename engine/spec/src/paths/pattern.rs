@@ -3,7 +3,7 @@
 //! `train/{case}/{day}/*.png` is the glob `train/*/*/*.png` with two columns. [`FilePattern`] translates patterns into
 //! globs and columns, so other code only handles globs and regular expressions.
 
-use crate::paths::{is_name, split_source};
+use super::{is_name, split_source};
 
 /// The columns of every table of files. Names in a pattern must differ from them.
 pub const FILE_COLUMNS: [&str; 8] = [

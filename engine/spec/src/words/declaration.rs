@@ -6,9 +6,10 @@ use std::fmt;
 use prep_splits::SplitSize;
 use serde::Serialize;
 
-use crate::diagnostic::{Diagnostic, Span};
-use crate::model::{Column, Output, Query, Spanned};
-use crate::words::{KeyType, KindSpec, Section, SectionKey};
+use super::column::Column;
+use super::query::Query;
+use super::{KeyType, KindSpec, Section, SectionKey};
+use crate::text::diagnostic::{Diagnostic, Span, Spanned};
 
 /// A declared table or output. All required keys exist, and every value has the type of its key.
 #[derive(Debug, Clone)]
@@ -22,6 +23,15 @@ pub struct Declaration {
     /// The position of the mapping in the file.
     pub span: Span,
     pub(crate) settings: Settings,
+}
+
+/// An entry of `public`, of `private`, or of an archive.
+#[derive(Debug, Clone)]
+pub struct Output {
+    /// The relative path. It ends with `/` if the output is a directory. `./` is the directory of the section itself.
+    pub path: Spanned<String>,
+    /// The content.
+    pub declaration: Declaration,
 }
 
 /// The values of the keys that are set.

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Number, Value};
 
-use crate::diagnostic::Span;
-use crate::state::ParseState;
-use crate::yaml::{Kind, Scalar, Style, YamlNode};
+use super::state::ParseState;
+use crate::text::diagnostic::Span;
+use crate::text::yaml::{Kind, Scalar, Style, YamlNode};
 
 /// Converts a node to JSON. Reports duplicate keys.
 pub fn tree(context: &mut ParseState, node: &YamlNode) -> Value {
@@ -93,7 +93,7 @@ mod tests {
     use serde_json::json;
 
     use super::scalar;
-    use crate::yaml::{Scalar, Style};
+    use crate::text::yaml::{Scalar, Style};
 
     #[test]
     fn plain_scalars_are_converted_by_their_text() {

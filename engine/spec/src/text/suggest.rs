@@ -1,6 +1,6 @@
 //! "Did you mean" suggestions: finds the known word that a mistyped or foreign word probably means.
 
-use crate::synonyms::synonym;
+use super::synonyms::synonym;
 
 /// Returns the candidate that is a synonym of `word` in pandas or scikit-learn. Otherwise returns the candidate with
 /// the fewest edits from `word`, if it may be a typing error. The number of edits must be at most a third of the longer

@@ -7,8 +7,8 @@
 use std::iter::Peekable;
 use std::str::CharIndices;
 
-use crate::diagnostic::{SourceFile, Span};
-use crate::yaml::Style;
+use super::diagnostic::{SourceFile, Span};
+use super::yaml::Style;
 
 /// Returns the byte offset in the file of the character at byte `offset` of a scalar's text. If there is no such
 /// character, returns the end of the scalar.

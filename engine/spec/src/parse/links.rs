@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::diagnostic::{Diagnostic, Span};
+use super::state::{ParseState, TableUser};
 use crate::model::{Setting, SourceSpec, Spanned, Table, TableOrigin};
-use crate::state::{ParseState, TableUser};
-use crate::suggest::nearest;
+use crate::text::diagnostic::{Diagnostic, Span};
+use crate::text::suggest::nearest;
 use crate::words::KeyType;
 
 /// Creates a table for each list that a query reads as a table.
@@ -17,10 +17,10 @@ pub fn lists_as_tables(
     for (name, texts) in lists {
         let is_read = |(_, table): &(TableUser, Spanned<String>)| table.value == name.value;
         let is_table = tables.iter().any(|table| table.has(&name.value));
-        if is_table || !context.reads.iter().any(is_read) {
+        if is_table || !context.reads.mentions.iter().any(is_read) {
             continue;
         }
-        context.used_lists.insert(name.value.clone());
+        context.lists.used.insert(name.value.clone());
         tables.push(Table {
             names: vec![name.clone()],
             made: TableOrigin::List(texts.clone()),
@@ -39,7 +39,7 @@ pub fn check(context: &mut ParseState, tables: &[Table], unused: &mut Vec<Diagno
     let mut edges: BTreeMap<usize, Vec<(usize, Span)>> = BTreeMap::new();
     let mut used: BTreeSet<usize> = BTreeSet::new();
     let mut unknown = Vec::new();
-    for (reader, table) in &context.reads {
+    for (reader, table) in &context.reads.mentions {
         let Some(target) = places.get(table.value.as_str()) else {
             unknown.push(table.clone());
             continue;
@@ -90,7 +90,7 @@ pub fn unused_lists(
     unused: &mut Vec<Diagnostic>,
 ) {
     for (name, _) in lists {
-        if !context.used_lists.contains(&name.value) {
+        if !context.lists.used.contains(&name.value) {
             let message = format!("the list `{}` is not used", name.value);
             let found = Diagnostic::error("unused-list", name.span, message);
             let help = "remove it, or use it: `column IN list`, `one_hot(column, list)`, `multi_hot(column, list)`, `constants(value, list)`, `columns(list)`";
@@ -112,7 +112,7 @@ pub fn unused_defaults(context: &ParseState, unused: &mut Vec<Diagnostic>) {
 pub fn unused_sources(context: &ParseState, sources: &[SourceSpec], unused: &mut Vec<Diagnostic>) {
     for source in sources {
         let name = &source.name;
-        if !context.used_sources.contains(&name.value) {
+        if !context.sources.used.contains(&name.value) {
             let message = format!("the source `{}` is not used", name.value);
             let found = Diagnostic::error("unused-source", name.span, message);
             unused.push(found.help(format!("remove it, or read it: `{}:path`", name.value)));

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::words::{
+use super::{
     BUNDLE, CHECKS, COLUMN_KINDS, GRADE, KeyType, KindSpec, PIPELINE, Produces, SOURCE, Section,
     SectionKey, Vocabulary, Word,
 };

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use crate::diagnostic::{Diagnostics, SourceFile, Span};
 use crate::model::{Check, Pipeline, Spanned, Table, TableOrigin};
-use crate::state::ParseState;
+use crate::parse::ParseState;
+use crate::text::diagnostic::{Diagnostics, SourceFile, Span};
+use crate::text::yaml::{Kind, Scalar, Style, YamlNode};
 use crate::words::Vocabulary;
-use crate::yaml::{Kind, Scalar, Style, YamlNode};
 
 /// Returns a pipeline that has the same tables, no outputs, and the query `name` as its only check. Positions in the
 /// query refer to the text `query`, which is also the `source` of the returned pipeline.
@@ -23,7 +23,7 @@ pub fn query_pipeline(
     let mut state = ParseState::new(vocabulary, Arc::clone(&source));
     let lists = pipeline.lists.iter();
     let lists = lists.map(|(name, texts)| (name.value.clone(), texts.clone()));
-    state.lists = Arc::new(lists.collect());
+    state.lists.texts = Arc::new(lists.collect());
     let span = Span::new(0, query.len());
     let node = YamlNode {
         span,
@@ -34,7 +34,7 @@ pub fn query_pipeline(
     };
     let query = state.query(&node);
     let mut tables = pipeline.tables.clone();
-    for (_, table) in std::mem::take(&mut state.reads) {
+    for (_, table) in std::mem::take(&mut state.reads.mentions) {
         let mut lists = pipeline.lists.iter();
         if tables.iter().any(|one| one.has(&table.value)) {
             continue;

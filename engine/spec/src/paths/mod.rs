@@ -1,0 +1,115 @@
+//! Paths and file patterns in a pipeline. Paths must be relative, separated by `/`, and inside their directory.
+
+mod pattern;
+
+pub use pattern::{FILE_COLUMNS, FilePattern};
+
+/// An error about a path, and its help.
+pub type PathFault = (&'static str, &'static str);
+
+/// Checks a path. It may end with one `/`, which denotes a directory, and it may be `./`.
+pub fn fault(path: &str) -> Option<PathFault> {
+    if path == "./" {
+        return None;
+    }
+    if path.is_empty() {
+        return Some(("is empty", "name a file, or `./` for the directory itself"));
+    }
+    if path.contains('\0') {
+        return Some(("contains a NUL character", "remove it"));
+    }
+    if path.contains('\\') {
+        return Some(("contains a backslash", "separate directories with `/`"));
+    }
+    if path.starts_with('/') {
+        return Some(("is absolute", "write it relative to its directory"));
+    }
+    if path.as_bytes().get(1) == Some(&b':') && path.as_bytes()[0].is_ascii_alphabetic() {
+        return Some((
+            "begins with a drive letter",
+            "write it relative to its directory",
+        ));
+    }
+    for segment in path.strip_suffix('/').unwrap_or(path).split('/') {
+        match segment {
+            ".." => return Some(("leaves its directory through `..`", "remove `..`")),
+            "." => return Some(("contains a segment `.`", "remove it")),
+            "" => {
+                return Some((
+                    "contains an empty segment",
+                    "write one `/` between directories",
+                ));
+            }
+            _ => {}
+        }
+    }
+    None
+}
+
+/// Splits `NAME:path` into the name of a source and the path in it. A path in the bundle has no source name.
+///
+/// The name of a source must be valid as the name of a table, and have at least two characters.
+pub fn split_source(path: &str) -> (Option<&str>, &str) {
+    let Some((name, inner)) = path.split_once(':') else {
+        return (None, path);
+    };
+    match name.len() > 1 && is_name(name) {
+        true => (Some(name), inner),
+        false => (None, path),
+    }
+}
+
+/// Returns whether a text is valid as the name of a table, a list, a source or a column of a pattern. It consists of
+/// lower-case letters, digits and `_`, and does not begin with a digit.
+pub fn is_name(text: &str) -> bool {
+    let is_allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+    let begins_with_digit = text.starts_with(|c: char| c.is_ascii_digit());
+    !text.is_empty() && !begins_with_digit && text.chars().all(is_allowed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{fault, split_source};
+
+    #[test]
+    fn paths_inside_their_directory_are_accepted() {
+        for path in [
+            "a",
+            "a/b.csv",
+            "a/",
+            "./",
+            "a/..b/c..",
+            "ü/x y.csv",
+            "...",
+            "a:b",
+        ] {
+            // In the last path, `a:` is treated as a drive letter.
+            assert_eq!(fault(path).is_none(), path != "a:b", "{path}");
+        }
+    }
+
+    #[test]
+    fn paths_outside_their_directory_are_rejected() {
+        for path in [
+            "", "/", "/a", "..", "../a", "a/..", "a/../b", "a//b", "a/./b", "./a", "a\\b", "C:/a",
+            "a\0", "a//", "..",
+        ] {
+            assert!(fault(path).is_some(), "{path}");
+        }
+    }
+
+    #[test]
+    fn a_name_before_a_colon_is_a_source() {
+        for (path, source, inner) in [
+            ("labels:a/b.csv", Some("labels"), "a/b.csv"),
+            ("l_2:x:y", Some("l_2"), "x:y"),
+            ("a/b:c.csv", None, "a/b:c.csv"),
+            ("c:/x", None, "c:/x"),
+            ("Labels:x", None, "Labels:x"),
+            ("2a:x", None, "2a:x"),
+            (":x", None, ":x"),
+        ] {
+            assert_eq!(split_source(path), (source, inner));
+        }
+    }
+}

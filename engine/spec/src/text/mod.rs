@@ -1,0 +1,9 @@
+//! The text of a pipeline file: its YAML with positions, and diagnostics that refer to positions.
+
+pub mod align;
+pub mod diagnostic;
+pub mod suggest;
+mod synonyms;
+pub mod yaml;
+
+pub use synonyms::construct;

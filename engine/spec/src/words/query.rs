@@ -1,0 +1,41 @@
+//! A query as a value of a pipeline. [`query`](crate::query) parses its text.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, OnceLock};
+
+use crate::text::diagnostic::Span;
+use crate::text::yaml::Style;
+
+/// The part of a pipeline that uses a query.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum QueryUse {
+    /// The rows of a table, of an output or of a check.
+    Rows,
+    /// The files of a directory. If the query selects only `file`, the files keep their names.
+    Files,
+}
+
+/// A parsed SELECT statement.
+#[derive(Debug, Clone)]
+pub struct Query {
+    /// The text as it is written.
+    pub text: String,
+    /// Position of the text.
+    pub span: Span,
+    /// Position for messages: `taxi.yaml:12:5`.
+    pub place: String,
+    /// The syntax tree as text. It is the same for queries that differ only in layout and comments. It is part of step
+    /// keys.
+    pub normal: String,
+    /// Tables that the query reads, without those that it defines itself in `WITH`.
+    pub tables: BTreeSet<String>,
+    /// The YAML style of the text, which is needed to find positions of the text in the file. `None` if the text is not
+    /// in the file.
+    pub(crate) style: Option<Style>,
+    /// The part of the pipeline that uses the query.
+    pub(crate) purpose: QueryUse,
+    /// The pipeline's lists, for macros.
+    pub(crate) lists: Arc<BTreeMap<String, Vec<String>>>,
+    /// The syntax tree, parsed on first use.
+    pub(crate) tree: OnceLock<Arc<sqlparser::ast::Query>>,
+}
