@@ -10,9 +10,10 @@ use prep_spec::model::{
 use prep_spec::words::{CellContent, KeyType, ProducedColumn, Produces};
 use prep_spec::{Diagnostic, Reading, alternatives, list_names, nearest};
 
-use crate::plan::{RowOrder, plan_unread};
-use crate::relation::{RelationBatch, RelationColumn, ScanError};
-use crate::{QueryError, Relation, Session, VALUE_COLUMN, constants, types};
+use crate::plan::order::RowOrder;
+use crate::plan::{constants, plan_unread, types};
+use crate::table::relation::{Relation, RelationBatch, RelationColumn, ScanError};
+use crate::{QueryError, Session, VALUE_COLUMN};
 
 /// Placeholder column of a table without declared columns, so that `*` selects at least one column.
 const UNDECLARED: &str = "*";

@@ -15,8 +15,8 @@ use datafusion::error::DataFusionError;
 use prep_failure::{Failure, Remedy, is_from_system};
 use thiserror::Error;
 
-use crate::limits::QueryPool;
-use crate::relation::ScanError;
+use crate::limits::{QueryCancelled, QueryPool};
+use crate::table::relation::ScanError;
 
 /// An error of a query.
 #[derive(Debug, Error)]
@@ -82,11 +82,6 @@ impl FunctionError {
         }))
     }
 }
-
-/// The error of a cancelled query.
-#[derive(Debug, Error)]
-#[error("stopped")]
-pub(crate) struct QueryCancelled;
 
 /// The error of a relation that could not be read.
 #[derive(Debug, Error)]

@@ -2,26 +2,30 @@
 //!
 //! Two rewrites of the logical plan adapt SQL to pipelines:
 //!
-//! * `order`: SQL tables have no row order, but published files must have the row order of pandas. Therefore every
+//! * `plan/order`: SQL tables have no row order, but published files must have the row order of pandas. Therefore every
 //!   table has the hidden column `_row`, and the rows of a query are sorted by the rows of its tables in FROM, the
 //!   first table first. The rewrite carries `_row` through the plan and sorts by it where a join loses the order. A
 //!   query whose row order is not determined is an error when the pipeline is loaded, not a wrong checksum later.
-//! * `usage`: most columns of a pipeline are only copied. A column that a query passes on without computing with it is
+//! * `plan/usage`: most columns of a pipeline are only copied. A column that a query passes on without computing with it is
 //!   *opaque*. The query is planned a second time with each opaque column replaced by its *origins*, the numbers of the
 //!   stored rows. DataFusion then joins and filters integers, and the writer copies the bytes of the cells. All other
 //!   columns are read as typed values.
 //!
 //! ```text
-//! relation   a table as queries see it (trait)         session    DataFusion, configured once
-//! provider   relation -> DataFusion table              wildcard   `*` without hidden columns
-//! plan       text -> logical plan, both rewrites       run        plan -> stream of batches
-//! calls      clauses that a function does not accept   types      no implicit conversion of text and numbers
-//! constants  errors in constant expressions            collapse   columns that no query names, planned as one
-//! replace    unknown columns in `* REPLACE`            mismatch   DataFusion's type errors in SQL words
-//! integers   64-bit results of all functions           functions  one file per function
-//! check      all queries of a pipeline, when loaded    physical   operators and their memory
-//! rewrite    logical rules for values and memory       failing    the row at which a query failed
-//! limits     memory limit and cancellation             spill      temporary files
+//! check      all queries of a pipeline, when it is loaded
+//! table/     relation: a table as queries see it (trait); provider: relation -> DataFusion table
+//! plan/      text -> logical plan, with both rewrites
+//!   calls      clauses that a function does not accept   constants  errors in constant expressions
+//!   catalog    tables and functions by name              types      no implicit conversion of text and numbers
+//!   wildcard   `*` without hidden columns                mismatch   DataFusion's type errors in SQL words
+//!   replace    unknown columns in `* REPLACE`            integers   64-bit results of all functions
+//!   collapse   columns that no query names, planned as one
+//! session    DataFusion, configured once
+//! functions/ one file per function
+//! rewrite/   logical rules for values and memory
+//! physical/  operators and their memory
+//! limits/    memory limit, temporary files and cancellation
+//! run/       plan -> stream of batches; failing: the row at which a query failed
 //! ```
 //!
 //! # Examples
@@ -81,36 +85,23 @@
 
 #![warn(missing_docs)]
 
-mod calls;
 mod check;
-mod collapse;
-mod constants;
 mod error;
-mod failing;
 mod functions;
-mod integers;
 mod limits;
-mod mismatch;
-mod order;
 mod physical;
 mod plan;
-mod provider;
-mod relation;
-mod replace;
 mod rewrite;
 mod run;
 mod session;
-mod spill;
-mod types;
-mod usage;
-mod wildcard;
+mod table;
 
 pub use check::{check, check_before_files, known_columns};
 pub use error::{QueryError, RelationError};
 pub use limits::QueryLimits;
-pub use relation::{Relation, RelationBatch, RelationColumn, ScanError};
 pub use run::{ColumnSource, QueryRows, ResultColumn};
 pub use session::Session;
+pub use table::relation::{Relation, RelationBatch, RelationColumn, ScanError};
 
 /// Name of the hidden column that contains an entire row: the record of a JSON table, or the entry of an array.
 pub const RECORD_COLUMN: &str = "record";

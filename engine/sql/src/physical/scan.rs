@@ -20,8 +20,7 @@ use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 
 use super::operator::{Node, Operator, Plan};
 use crate::error::UnreadableRelation;
-use crate::provider::ROW;
-use crate::relation::{Relation, RelationBatch};
+use crate::table::relation::{ROW, Relation, RelationBatch};
 
 /// Assumed size of a text in bytes, for estimates.
 const ASSUMED_TEXT_BYTES: usize = 48;

@@ -21,10 +21,8 @@ use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::tokenizer::{Token, Tokenizer};
 use prep_spec::model::Query;
 
-use crate::Relation;
-use crate::plan::Tables;
-use crate::relation::{RelationBatch, RelationColumn, ScanError};
-use crate::usage::UsedColumns;
+use super::usage::UsedColumns;
+use crate::table::relation::{Relation, RelationBatch, RelationColumn, ScanError, Tables};
 
 /// For each table and each of its planned columns, the range of original columns that the planned column represents.
 pub(crate) type ColumnGroups = BTreeMap<String, Vec<Range<usize>>>;

@@ -1,4 +1,6 @@
-//! Limits of a running query: its memory, and its cancellation.
+//! Limits of a running query: its memory, its temporary files, and its cancellation.
+
+pub(crate) mod spill;
 
 use std::any::Any;
 use std::fmt;
@@ -12,7 +14,12 @@ use datafusion::execution::memory_pool::{
     FairSpillPool, MemoryConsumer, MemoryLimit, MemoryPool, MemoryReservation,
 };
 
-use crate::error::QueryCancelled;
+use thiserror::Error;
+
+/// The error of a cancelled query.
+#[derive(Debug, Error)]
+#[error("stopped")]
+pub(crate) struct QueryCancelled;
 
 /// Limits of a running query.
 #[derive(Clone)]

@@ -18,7 +18,7 @@ use datafusion::logical_expr::{
 use super::inside::depends_on_order;
 use super::{OrderColumnNames, PlanOrder, ascending, build, carry_order, names_column};
 use crate::QueryError;
-use crate::calls::ORDER_SENSITIVE;
+use crate::plan::calls::ORDER_SENSITIVE;
 
 /// Window functions whose result depends on the position of each row.
 const POSITIONAL: [&str; 5] = ["row_number", "lag", "lead", "ntile", "first_seen"];

@@ -11,7 +11,7 @@ use datafusion::common::{Column, DFSchemaRef};
 use datafusion::logical_expr::logical_plan::{Distinct, Subquery};
 use datafusion::logical_expr::{Expr, JoinType, LogicalPlan};
 
-use crate::order::passed_column;
+use super::order::passed_column;
 
 /// The used columns of each table, as positions in the scan's schema.
 pub(crate) type UsedColumns = BTreeMap<String, BTreeSet<usize>>;

@@ -7,7 +7,7 @@ use datafusion::error::Result;
 use datafusion::logical_expr::logical_plan::{Projection, SubqueryAlias, TableScan};
 use datafusion::logical_expr::{Expr, JoinType, LogicalPlan, TableScanBuilder};
 
-use crate::provider::ROW;
+use crate::table::relation::ROW;
 
 /// A plan with additional columns.
 pub(super) struct TracedPlan {

@@ -13,11 +13,8 @@ use datafusion::error::Result;
 use datafusion::logical_expr::{Expr, TableType};
 use datafusion::physical_plan::ExecutionPlan;
 
+use super::relation::{ROW, Relation};
 use crate::physical::{Scan, ScanColumn};
-use crate::relation::Relation;
-
-/// Name of the hidden column with a row's position, from 0.
-pub(crate) const ROW: &str = "_row";
 
 /// A relation, and the set of its columns that are opaque to a query.
 #[derive(Debug)]

@@ -1,5 +1,17 @@
 //! Converts a parsed query into a logical plan with a determined row order.
 
+mod calls;
+mod catalog;
+mod collapse;
+pub(crate) mod constants;
+mod integers;
+mod mismatch;
+pub(crate) mod order;
+mod replace;
+pub(crate) mod types;
+mod usage;
+mod wildcard;
+
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
@@ -10,26 +22,17 @@ use datafusion::sql::planner::{ParserOptions, SqlToRel};
 use datafusion::sql::sqlparser::ast::{Query as Ast, Statement};
 use prep_spec::model::Query;
 
-use crate::collapse::{ColumnGroups, collapse, expand_used, uses_collapsed};
-use crate::integers::{widen, widen_text};
-use crate::mismatch::explain_mismatch;
-use crate::order::{check_functions, determine};
-use crate::provider::{ROW, RelationProvider};
-use crate::replace::replaced_columns;
-use crate::session::QueryCatalog;
-use crate::usage::{UsedColumns, origin, used};
-use crate::wildcard::{HiddenColumns, hide_columns};
-use crate::{QueryError, Relation, Session, calls};
-
-/// Tables by the name that the query uses for them.
-pub(crate) type Tables = BTreeMap<String, Arc<dyn Relation>>;
-
-/// Whether the caller needs the rows of a query in order.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum RowOrder {
-    Ordered,
-    AnyOrder,
-}
+use crate::table::provider::RelationProvider;
+use crate::table::relation::{ROW, Tables};
+use crate::{QueryError, Session};
+use catalog::QueryCatalog;
+use collapse::{ColumnGroups, collapse, expand_used, uses_collapsed};
+use integers::{widen, widen_text};
+use mismatch::explain_mismatch;
+use order::{RowOrder, check_functions, determine};
+use replace::replaced_columns;
+use usage::{UsedColumns, origin, used};
+use wildcard::{HiddenColumns, hide_columns};
 
 /// A plan, the used columns of the tables that it reads, and its result columns.
 pub(crate) struct PlannedQuery {

@@ -32,10 +32,16 @@ use datafusion::logical_expr::{
 };
 
 use crate::QueryError;
-use crate::plan::RowOrder;
-use crate::provider::ROW;
+use crate::table::relation::ROW;
 use functions::{needs_order_by, order_aggregate, order_window, unordered_call};
 use inside::{determine_inside, determine_subqueries, without_carried};
+
+/// Whether the caller needs the rows of a query in order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum RowOrder {
+    Ordered,
+    AnyOrder,
+}
 
 /// The order of a node's rows.
 #[derive(Debug, Clone)]

@@ -1,10 +1,17 @@
 //! The interface of tables that queries read.
 
+use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::sync::Arc;
 
 use arrow::array::ArrayRef;
 use arrow::datatypes::DataType;
+
+/// Name of the hidden column with a row's position, from 0.
+pub(crate) const ROW: &str = "_row";
+
+/// Tables by the name that the query uses for them.
+pub(crate) type Tables = BTreeMap<String, Arc<dyn Relation>>;
 
 /// The error from a relation that could not be read while a query ran.
 pub type ScanError = Box<dyn std::error::Error + Send + Sync + 'static>;

@@ -4,6 +4,8 @@
 //! small enough, and sorts both sides otherwise. The estimate may be too low. If memory runs out before the first batch
 //! was returned, the query starts again and sorts the sides of all joins.
 
+mod failing;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -19,11 +21,11 @@ use futures::StreamExt;
 use prep_failure::Failure;
 use prep_spec::model::Query;
 
-use crate::failing;
 use crate::functions::rows_per_batch;
 use crate::limits::{QueryLimits, QueryPool};
-use crate::plan::{PlannedQuery, RowOrder, plan_opaque, plan_typed};
-use crate::{QueryError, Relation, Session, constants, physical, types};
+use crate::plan::order::RowOrder;
+use crate::plan::{PlannedQuery, constants, plan_opaque, plan_typed, types};
+use crate::{QueryError, Relation, Session, physical};
 
 /// Memory that a sort reserves for merging its temporary files, in bytes.
 const MERGE_BYTES: usize = 10 << 20;

@@ -15,8 +15,8 @@ use datafusion::logical_expr::{
     BinaryExpr, ColumnarValue, Expr, ExprSchemable, LogicalPlan, Operator, lit,
 };
 
+use super::types::{input_schema, span};
 use crate::rewrite::checked_form;
-use crate::types::{input_schema, span};
 use crate::{QueryError, Session};
 
 /// Returns an error if an expression of the plan has a constant that fails.
