@@ -9,11 +9,10 @@ use std::sync::Arc;
 use arrow::datatypes::{DataType, FieldRef, Float32Type, Float64Type};
 use datafusion::error::Result;
 use datafusion::logical_expr::function::{AccumulatorArgs, StateFieldsArgs};
-use datafusion::logical_expr::utils::AggregateOrderSensitivity;
-use datafusion::logical_expr::{
-    Accumulator, AggregateUDF, AggregateUDFImpl, GroupsAccumulator, ReversedUDAF, Signature,
-};
+use datafusion::logical_expr::{Accumulator, AggregateUDF, AggregateUDFImpl, GroupsAccumulator};
 use datafusion_functions_aggregate_common::aggregate::groups_accumulator::prim_op::PrimitiveGroupsAccumulator;
+
+use super::describe_like_plain;
 
 /// Returns the version of `min` or `max` that uses the total order. `None` for other functions.
 pub(super) fn ordered(plain: &Arc<AggregateUDF>) -> Option<Arc<AggregateUDF>> {
@@ -50,21 +49,7 @@ macro_rules! groups {
 }
 
 impl AggregateUDFImpl for Extreme {
-    fn name(&self) -> &str {
-        self.plain.name()
-    }
-
-    fn signature(&self) -> &Signature {
-        self.plain.signature()
-    }
-
-    fn return_type(&self, arguments: &[DataType]) -> Result<DataType> {
-        self.plain.return_type(arguments)
-    }
-
-    fn coerce_types(&self, types: &[DataType]) -> Result<Vec<DataType>> {
-        self.plain.coerce_types(types)
-    }
+    describe_like_plain!();
 
     fn accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn Accumulator>> {
         self.plain.accumulator(args)
@@ -91,13 +76,5 @@ impl AggregateUDFImpl for Extreme {
 
     fn create_sliding_accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn Accumulator>> {
         self.plain.create_sliding_accumulator(args)
-    }
-
-    fn reverse_expr(&self) -> ReversedUDAF {
-        ReversedUDAF::Identical
-    }
-
-    fn order_sensitivity(&self) -> AggregateOrderSensitivity {
-        AggregateOrderSensitivity::Insensitive
     }
 }

@@ -26,6 +26,41 @@ pub(crate) use allowed::{AGGREGATE, NON_DETERMINISTIC, SCALAR, WINDOW};
 pub(crate) use arithmetic::{Arithmetic, checked_function};
 pub(crate) use bounded::{bounded, rows_per_batch};
 
+/// Implements the methods that are the same for all replacements of an aggregate: those that describe the original
+/// aggregate in the field `plain`, and those that state that the result does not depend on the order of the rows.
+macro_rules! describe_like_plain {
+    () => {
+        fn name(&self) -> &str {
+            self.plain.name()
+        }
+
+        fn aliases(&self) -> &[String] {
+            self.plain.aliases()
+        }
+
+        fn signature(&self) -> &datafusion::logical_expr::Signature {
+            self.plain.signature()
+        }
+
+        fn return_type(&self, arguments: &[DataType]) -> Result<DataType> {
+            self.plain.return_type(arguments)
+        }
+
+        fn coerce_types(&self, types: &[DataType]) -> Result<Vec<DataType>> {
+            self.plain.coerce_types(types)
+        }
+
+        fn reverse_expr(&self) -> datafusion::logical_expr::ReversedUDAF {
+            datafusion::logical_expr::ReversedUDAF::Identical
+        }
+
+        fn order_sensitivity(&self) -> datafusion::logical_expr::utils::AggregateOrderSensitivity {
+            datafusion::logical_expr::utils::AggregateOrderSensitivity::Insensitive
+        }
+    };
+}
+use describe_like_plain;
+
 /// Returns all scalar functions.
 pub(crate) fn scalar() -> Vec<Arc<ScalarUDF>> {
     let mut functions = SessionStateDefaults::default_scalar_functions();

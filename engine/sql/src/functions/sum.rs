@@ -15,13 +15,12 @@ use arrow::datatypes::{DataType, Decimal128Type, Field, FieldRef, Int64Type, UIn
 use datafusion::error::Result;
 use datafusion::functions_aggregate::sum::Sum as Plain;
 use datafusion::logical_expr::function::{AccumulatorArgs, StateFieldsArgs};
-use datafusion::logical_expr::utils::{AggregateOrderSensitivity, format_state_name};
-use datafusion::logical_expr::{
-    Accumulator, AggregateUDFImpl, EmitTo, GroupsAccumulator, ReversedUDAF, Signature,
-};
+use datafusion::logical_expr::utils::format_state_name;
+use datafusion::logical_expr::{Accumulator, AggregateUDFImpl, EmitTo, GroupsAccumulator};
 use datafusion::scalar::ScalarValue;
 use prep_failure::Failure;
 
+use super::describe_like_plain;
 use crate::error::FunctionError;
 
 /// The aggregate `sum`: DataFusion's implementation for floats, and the checked sum for integers.
@@ -38,17 +37,7 @@ fn is_64_bit_integer(data_type: &DataType) -> bool {
 }
 
 impl AggregateUDFImpl for Sum {
-    fn name(&self) -> &str {
-        "sum"
-    }
-
-    fn signature(&self) -> &Signature {
-        self.plain.signature()
-    }
-
-    fn return_type(&self, arguments: &[DataType]) -> Result<DataType> {
-        self.plain.return_type(arguments)
-    }
+    describe_like_plain!();
 
     fn accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn Accumulator>> {
         match args.return_field.data_type() {
@@ -89,14 +78,6 @@ impl AggregateUDFImpl for Sum {
         } else {
             self.plain.create_sliding_accumulator(args)
         }
-    }
-
-    fn reverse_expr(&self) -> ReversedUDAF {
-        ReversedUDAF::Identical
-    }
-
-    fn order_sensitivity(&self) -> AggregateOrderSensitivity {
-        AggregateOrderSensitivity::Insensitive
     }
 }
 

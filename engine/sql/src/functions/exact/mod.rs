@@ -17,11 +17,10 @@ use std::sync::Arc;
 use arrow::datatypes::{DataType, Field, FieldRef};
 use datafusion::error::Result;
 use datafusion::logical_expr::function::{AccumulatorArgs, StateFieldsArgs};
-use datafusion::logical_expr::utils::{AggregateOrderSensitivity, format_state_name};
-use datafusion::logical_expr::{
-    Accumulator, AggregateUDF, AggregateUDFImpl, GroupsAccumulator, ReversedUDAF, Signature,
-};
+use datafusion::logical_expr::utils::format_state_name;
+use datafusion::logical_expr::{Accumulator, AggregateUDF, AggregateUDFImpl, GroupsAccumulator};
 
+use super::describe_like_plain;
 use moments::{Group, Groups};
 use statistic::Statistic;
 
@@ -44,25 +43,7 @@ fn is_double(result: &FieldRef) -> bool {
 }
 
 impl AggregateUDFImpl for Exact {
-    fn name(&self) -> &str {
-        self.plain.name()
-    }
-
-    fn aliases(&self) -> &[String] {
-        self.plain.aliases()
-    }
-
-    fn signature(&self) -> &Signature {
-        self.plain.signature()
-    }
-
-    fn return_type(&self, arguments: &[DataType]) -> Result<DataType> {
-        self.plain.return_type(arguments)
-    }
-
-    fn coerce_types(&self, types: &[DataType]) -> Result<Vec<DataType>> {
-        self.plain.coerce_types(types)
-    }
+    describe_like_plain!();
 
     fn accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn Accumulator>> {
         if !is_double(&args.return_field) {
@@ -111,13 +92,5 @@ impl AggregateUDFImpl for Exact {
         } else {
             self.plain.create_sliding_accumulator(args)
         }
-    }
-
-    fn reverse_expr(&self) -> ReversedUDAF {
-        ReversedUDAF::Identical
-    }
-
-    fn order_sensitivity(&self) -> AggregateOrderSensitivity {
-        AggregateOrderSensitivity::Insensitive
     }
 }

@@ -120,7 +120,9 @@ pub(super) fn order_window(
         let ties = TieHandling::from_function(function);
         let missing = match ties {
             TieHandling::Free => Vec::new(),
-            _ => tie_breakers(&order, &function.params.order_by)?,
+            TieHandling::Broken | TieHandling::Together => {
+                tie_breakers(&order, &function.params.order_by)?
+            }
         };
         if missing.is_empty() {
             unchanged.push(expr.clone());
