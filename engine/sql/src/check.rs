@@ -94,7 +94,7 @@ pub fn known_columns(
 }
 
 /// Returns the name that the pipeline language uses for a type.
-fn type_name(data_type: &DataType) -> &'static str {
+pub fn type_name(data_type: &DataType) -> &'static str {
     match data_type {
         DataType::Boolean => ColumnKind::Boolean.name(),
         other if other.is_integer() => ColumnKind::Integer.name(),

@@ -96,7 +96,7 @@ mod run;
 mod session;
 mod table;
 
-pub use check::{check, check_before_files, known_columns};
+pub use check::{check, check_before_files, known_columns, type_name};
 pub use error::{QueryError, RelationError};
 pub use limits::QueryLimits;
 pub use run::{ColumnSource, QueryRows, ResultColumn};

@@ -1,7 +1,7 @@
 //! Parses paths and file patterns.
 
 use super::state::ParseState;
-use crate::paths::{FilePattern, fault, split_source};
+use crate::paths::{FilePattern, fault, path_glob, split_source};
 use crate::text::diagnostic::{Diagnostic, Span, Spanned};
 use crate::text::suggest::nearest;
 use crate::text::yaml::YamlNode;
@@ -75,10 +75,7 @@ impl ParseState {
                 return None;
             }
         };
-        let built = globset::GlobBuilder::new(&pattern.glob)
-            .literal_separator(true)
-            .build();
-        if let Err(error) = built {
+        if let Err(error) = path_glob(&pattern.glob) {
             let message = format!("`{}` is not a valid pattern: {}", glob.value, error.kind());
             let help = "`*`, `?`, `[...]` and `{a,b}` are wildcards, and `{name}` is a column; write `[*]` for a plain `*`";
             self.report(Diagnostic::error("bad-glob", node.span, message).help(help));

@@ -2,7 +2,7 @@
 
 mod pattern;
 
-pub use pattern::{FILE_COLUMNS, FilePattern};
+pub use pattern::{FILE_COLUMNS, FilePattern, path_glob};
 
 /// An error about a path, and its help.
 pub type PathFault = (&'static str, &'static str);

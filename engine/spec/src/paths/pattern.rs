@@ -3,6 +3,8 @@
 //! `train/{case}/{day}/*.png` is the glob `train/*/*/*.png` with two columns. [`FilePattern`] translates patterns into
 //! globs and columns, so other code only handles globs and regular expressions.
 
+use globset::{Glob, GlobBuilder};
+
 use super::{is_name, split_source};
 
 /// The columns of every table of files. Names in a pattern must differ from them.
@@ -21,6 +23,17 @@ pub struct FilePattern {
     pieces: Vec<String>,
     /// Length of the source's name and of the leading directories without wildcards.
     fixed: usize,
+}
+
+/// Parses a glob. `*` and `?` do not match `/`, and a backslash has no special meaning.
+///
+/// # Errors
+/// If the glob is not valid.
+pub fn path_glob(glob: &str) -> Result<Glob, globset::Error> {
+    GlobBuilder::new(glob)
+        .literal_separator(true)
+        .backslash_escape(false)
+        .build()
 }
 
 /// An error about a pattern, and its help.

@@ -1,5 +1,7 @@
 //! "Did you mean" suggestions: finds the known word that a mistyped or foreign word probably means.
 
+use strsim::osa_distance;
+
 use super::synonyms::synonym;
 
 /// Returns the candidate that is a synonym of `word` in pandas or scikit-learn. Otherwise returns the candidate with
@@ -14,7 +16,7 @@ pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
     let mut best: Option<(usize, &str)> = None;
     for candidate in candidates {
         let limit = (word.chars().count().max(candidate.chars().count())).div_ceil(3);
-        let edits = distance(&word.to_lowercase(), &candidate.to_lowercase());
+        let edits = osa_distance(&word.to_lowercase(), &candidate.to_lowercase());
         let shorter = word.chars().count().min(candidate.chars().count());
         if edits <= limit && edits < shorter && best.is_none_or(|(least, _)| edits < least) {
             best = Some((edits, candidate));
@@ -41,6 +43,14 @@ pub fn alternatives<'a>(
     }
 }
 
+/// Returns the first `max` characters of a text for a message, followed by `...` if the text is longer.
+pub fn shortened(text: &str, max: usize) -> String {
+    match text.char_indices().nth(max) {
+        Some((end, _)) => format!("{}...", text.get(..end).unwrap_or_default()),
+        None => text.to_owned(),
+    }
+}
+
 /// Lists the names that `owner` has. Long lists are shortened.
 pub fn list_names(owner: &str, names: &[&str]) -> String {
     let first = names.get(..MAX_LISTED_NAMES).unwrap_or(names).join(", ");
@@ -51,30 +61,9 @@ pub fn list_names(owner: &str, names: &[&str]) -> String {
     }
 }
 
-/// Returns the edit distance with transpositions of adjacent characters (optimal string alignment).
-fn distance(a: &str, b: &str) -> usize {
-    let a: Vec<char> = a.chars().collect();
-    let b: Vec<char> = b.chars().collect();
-    let width = b.len() + 1;
-    let mut before: Vec<usize> = vec![0; width];
-    let mut last: Vec<usize> = (0..width).collect();
-    for (i, x) in a.iter().enumerate() {
-        let mut row = vec![i + 1; width];
-        for (j, y) in b.iter().enumerate() {
-            let replaced = last[j] + usize::from(x != y);
-            row[j + 1] = replaced.min(last[j + 1] + 1).min(row[j] + 1);
-            if i > 0 && j > 0 && *x == b[j - 1] && a[i - 1] == *y {
-                row[j + 1] = row[j + 1].min(before[j - 1] + 1);
-            }
-        }
-        before = std::mem::replace(&mut last, row);
-    }
-    last[b.len()]
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{MAX_LISTED_NAMES, alternatives, distance, nearest};
+    use super::{MAX_LISTED_NAMES, alternatives, nearest};
 
     #[test]
     fn alternatives_lists_the_known_names() {
@@ -99,24 +88,10 @@ mod tests {
     }
 
     #[test]
-    fn the_distance_is_the_number_of_edits() {
-        for (a, b, edits) in [
-            ("", "", 0),
-            ("", "abc", 3),
-            ("train", "train", 0),
-            ("train", "trian", 1),
-            ("kitten", "sitting", 3),
-            ("ä", "a", 1),
-        ] {
-            assert_eq!(distance(a, b), edits, "{a} {b}");
-            assert_eq!(distance(b, a), edits, "{b} {a}");
-        }
-    }
-
-    #[test]
     fn only_similar_words_are_suggested() {
         let words = ["tables", "split", "public", "private"];
         assert_eq!(nearest("tabels", words), Some("tables"));
+        assert_eq!(nearest("spilt", words), Some("split"));
         assert_eq!(nearest("Public", words), Some("public"));
         assert_eq!(nearest("answers", words), None);
         assert_eq!(nearest("", words), None);

@@ -15,6 +15,8 @@ use datafusion::logical_expr::expr::WindowFunctionDefinition;
 use datafusion::logical_expr::type_coercion::functions::{UDFCoercionExt, fields_with_udf};
 use datafusion::logical_expr::{BinaryExpr, Expr, ExprSchemable, LogicalPlan, Operator};
 
+use prep_spec::shortened;
+
 use crate::QueryError;
 
 /// Functions that accept arguments of any type and convert them to text.
@@ -423,13 +425,7 @@ fn expression_text(expr: &Expr) -> String {
             Some(text) => format!("'{}'", text.replace('\'', "''")),
             None => value.to_string(),
         },
-        other => {
-            let text = other.human_display().to_string();
-            match text.char_indices().nth(60) {
-                Some((end, _)) => format!("{}...", text.get(..end).unwrap_or_default()),
-                None => text,
-            }
-        }
+        other => shortened(&other.human_display().to_string(), 60),
     }
 }
 

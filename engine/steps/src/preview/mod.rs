@@ -17,7 +17,7 @@ use prep_cache::Digest;
 use prep_core::{Context, Inputs, Sink, StepError};
 use prep_spec::SourceFile;
 use prep_spec::model::{ColumnKind, Query};
-use prep_sql::{ColumnSource, Session};
+use prep_sql::{ColumnSource, Session, type_name};
 
 use self::distinct::DistinctCounts;
 use crate::located::locate_in_query;
@@ -133,18 +133,6 @@ fn preview(run: QueryRun<'_>, limit: usize) -> Result<Preview, StepError> {
         column.distinct = count;
     }
     Ok(preview)
-}
-
-/// Returns the name that the pipeline language has for a type.
-fn type_name(data_type: &DataType) -> &'static str {
-    match data_type {
-        DataType::Boolean => ColumnKind::Boolean.name(),
-        other if other.is_integer() => ColumnKind::Integer.name(),
-        other if other.is_numeric() => ColumnKind::Number.name(),
-        other if other.is_string() => ColumnKind::Text.name(),
-        other if other.is_temporal() => "time",
-        _ => "list",
-    }
 }
 
 /// Returns the first rows of a batch as texts.

@@ -1,8 +1,7 @@
 //! The parts of a path that the names of a file pattern match.
 
-use globset::GlobBuilder;
 use prep_core::StepError;
-use prep_spec::{FilePattern, split_source};
+use prep_spec::{FilePattern, path_glob, split_source};
 use regex::bytes::{Regex, RegexBuilder};
 
 /// Finds the named parts of paths.
@@ -23,11 +22,7 @@ impl NamedParts {
             if glob_pattern.is_empty() {
                 continue;
             }
-            let glob = GlobBuilder::new(glob_pattern)
-                .literal_separator(true)
-                .backslash_escape(false)
-                .build()
-                .map_err(StepError::internal)?;
+            let glob = path_glob(glob_pattern).map_err(StepError::internal)?;
             let regex = glob.regex();
             let regex = regex.strip_prefix("(?-u)").unwrap_or(regex);
             let regex = regex.strip_prefix('^').unwrap_or(regex);

@@ -6,6 +6,7 @@ use sqlparser::ast::{
 };
 
 use super::Subset;
+use crate::text::suggest::shortened;
 
 const BOOLEANS: &str = "write AND, OR, NOT";
 
@@ -228,11 +229,15 @@ impl Subset<'_, '_> {
             }
             Expr::Struct { .. } | Expr::Named { .. } | Expr::Dictionary(_) | Expr::Map(_) => {
                 let at = self.start(expr.span());
-                self.reject(at, &shortened(expr), "write `named_struct('a', 1, 'b', 2)`");
+                self.reject(
+                    at,
+                    &shortened(&expr.to_string(), 30),
+                    "write `named_struct('a', 1, 'b', 2)`",
+                );
             }
             other => {
                 let at = self.start(other.span());
-                self.reject(at, &shortened(other), "");
+                self.reject(at, &shortened(&other.to_string(), 30), "");
             }
         }
     }
@@ -378,16 +383,6 @@ impl Subset<'_, '_> {
 /// Returns whether this is 2^63, which is a valid integer only after a minus sign.
 fn is_least_integer(value: &ValueWithSpan) -> bool {
     matches!(&value.value, Value::Number(digits, false) if digits == "9223372036854775808")
-}
-
-/// Returns the beginning of an expression, for messages.
-fn shortened(expr: &Expr) -> String {
-    let text = expr.to_string();
-    let mut start: String = text.chars().take(30).collect();
-    if start.len() < text.len() {
-        start.push_str("...");
-    }
-    start
 }
 
 /// Returns whether the expression consists only of literals. Such an expression has no effect as a sort or group key.

@@ -29,6 +29,8 @@ use datafusion::physical_expr::{PhysicalExpr, create_physical_expr};
 use datafusion::physical_plan::execute_stream;
 use futures::StreamExt;
 
+use prep_spec::shortened;
+
 use crate::error::message_of;
 use crate::limits::{QueryLimits, QueryPool};
 use crate::{QueryError, Session};
@@ -285,10 +287,7 @@ fn value_text(array: &Arc<dyn Array>) -> String {
         return "missing".to_owned();
     }
     let text = array_value_to_string(array, 0).unwrap_or_default();
-    let mut short: String = text.chars().take(MAX_SHOWN_CHARACTERS).collect();
-    if short.len() < text.len() {
-        short.push_str("...");
-    }
+    let short = shortened(&text, MAX_SHOWN_CHARACTERS);
     match array.data_type() {
         DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => format!("'{short}'"),
         _ => short,

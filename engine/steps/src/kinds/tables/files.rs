@@ -5,10 +5,9 @@
 //!
 //! A table of files contains their paths and sizes only. Steps that read the content also have the tree as an input.
 
-use globset::GlobBuilder;
 use prep_core::{Context, Inputs, StepError};
 use prep_spec::words::{KeyType, KindSpec, ProducedColumn, Produces, Section, SectionKey};
-use prep_spec::{FILE_COLUMNS, FilePattern, split_source};
+use prep_spec::{FILE_COLUMNS, FilePattern, path_glob, split_source};
 
 use crate::kinds::StepKind;
 use crate::kinds::function_step::FunctionStep;
@@ -62,11 +61,8 @@ pub(crate) const KIND: StepKind = StepKind {
 fn table(context: &Context, inputs: &Inputs, pattern: &str) -> Result<TableValue, StepError> {
     let parsed = FilePattern::parse(pattern);
     let parsed = parsed.map_err(|(message, _)| StepError::pipeline(message))?;
-    let glob = GlobBuilder::new(&parsed.glob)
-        .literal_separator(true)
-        .backslash_escape(false)
-        .build();
-    let matcher = glob.map_err(StepError::pipeline)?.compile_matcher();
+    let glob = path_glob(&parsed.glob).map_err(StepError::pipeline)?;
+    let matcher = glob.compile_matcher();
     let tree = only_tree(context, inputs)?;
     let mut chosen = TreeBuilder::default();
     for file in tree.files() {

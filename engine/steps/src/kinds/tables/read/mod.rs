@@ -26,7 +26,7 @@ use prep_spec::model::{Column, ColumnKind, Declaration};
 use prep_spec::words::{
     CellContent, KeyType, KindSpec, ProducedColumn, Produces, Section, SectionKey, Word,
 };
-use prep_spec::{Diagnostic, alternatives};
+use prep_spec::{Diagnostic, alternatives, shortened};
 use prep_sql::RECORD_COLUMN;
 use thiserror::Error;
 
@@ -114,6 +114,9 @@ const AT: SectionKey = SectionKey::optional(
     "Path of the rows in a JSON value: keys of objects and indices of lists (from 0), separated by dots. `.` is the entire value. The rows of a list are its elements. The rows of an object are its members, each as `{ key: ..., value: ... }`.",
     "annotations",
 );
+
+/// Characters of a cell or member that a message shows.
+const MAX_SHOWN_CHARACTERS: usize = 40;
 
 /// A format of files that can be read as a table. Each is defined in a file of this directory.
 struct ReadFormat {
@@ -385,15 +388,7 @@ fn failed(read: &ReadSpec, cause: impl Into<BoxError>) -> StepError {
 fn describe_cell(mismatch: &TypeMismatch) -> String {
     match mismatch.cell.as_str() {
         "" => "is empty".to_owned(),
-        cell => format!("contains `{}`", shortened(cell)),
-    }
-}
-
-/// The beginning of a text, for messages.
-fn shortened(text: &str) -> String {
-    match text.char_indices().nth(40) {
-        Some((end, _)) => format!("{}...", &text[..end]),
-        None => text.to_owned(),
+        cell => format!("contains `{}`", shortened(cell, MAX_SHOWN_CHARACTERS)),
     }
 }
 

@@ -18,11 +18,12 @@ use prep_core::{BoxError, Context, Failure, StepError};
 use prep_formats::json::{FormattedObject, JsonValue, NestedValues, WriteOptions, parse};
 use prep_formats::pandas::{ColumnSchema as StoredColumn, ColumnType, CsvWriter};
 use prep_spec::model::{Column, ColumnKind};
+use prep_spec::shortened;
 use prep_sql::RECORD_COLUMN;
 
 use super::dialect::CHUNK_COLUMN;
 use super::inferred::{MemberTypes, infer_chunks, infer_members, plain};
-use super::{ReadError, ReadSpec, failed, shortened, stored};
+use super::{MAX_SHOWN_CHARACTERS, ReadError, ReadSpec, failed, stored};
 use crate::limits::undecodable;
 use crate::located::{Subject, error_at};
 use crate::value::{ContentRef, OpenContent, Opener, TableValue, TableWriter, column};
@@ -312,5 +313,5 @@ fn compact(value: &JsonValue) -> Result<String, StepError> {
 
 /// Returns the beginning of a value, for messages.
 fn value_start(value: &JsonValue) -> String {
-    shortened(&compact(value).unwrap_or_default())
+    shortened(&compact(value).unwrap_or_default(), MAX_SHOWN_CHARACTERS)
 }
