@@ -385,7 +385,7 @@ fn all() -> Vec<Hostile> {
             "structures in structures",
             |bytes| Member::deflated("x.mat", matlab(&structures(bytes * 4))),
             "",
-            "x.mat: { redact: x.mat, variables: [v.f.v.f.labels] }",
+            "x.mat: { redact_matlab: x.mat, variables: [v.f.v.f.labels] }",
         ),
         case(
             "a packed variable",
@@ -395,7 +395,7 @@ fn all() -> Vec<Hostile> {
                 Member::stored("x.mat", matlab(&[tag, packed].concat()))
             },
             "",
-            "x.mat: { redact: x.mat, variables: [labels] }",
+            "x.mat: { redact_matlab: x.mat, variables: [labels] }",
         ),
         case(
             "a long line",
@@ -413,7 +413,7 @@ fn all() -> Vec<Hostile> {
             "zips in zips, rewritten",
             |bytes| Member::stored("x.zip", nested(bytes)),
             "",
-            "x.zip: { redact: x.zip, variables: [labels] }",
+            "x.zip: { redact_matlab: x.zip, variables: [labels] }",
         ),
         case(
             "members under deep paths",

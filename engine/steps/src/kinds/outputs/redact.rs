@@ -1,4 +1,4 @@
-//! `redact`: a file of the bundle without some variables of the MATLAB files in it. Archives inside archives are
+//! `redact_matlab`: a file of the bundle without some variables of the MATLAB files in it. Archives inside archives are
 //! processed at any depth.
 
 use std::fs::File;
@@ -26,7 +26,7 @@ pub(crate) const KIND: StepKind = StepKind {
             doc: "A file of the bundle without some variables of the MATLAB files (version 5) in it. Zip and tar archives are rewritten, including archives inside them. All other members are copied. 7z archives are copied unchanged. MATLAB files of version 7.3 (HDF5) are an error.",
             keys: &[
                 SectionKey::required(
-                    "redact",
+                    "redact_matlab",
                     KeyType::Source,
                     "Path in the bundle.",
                     "test.tar.gz",
@@ -44,9 +44,10 @@ pub(crate) const KIND: StepKind = StepKind {
         check: None,
     },
     step: |declaration, _| {
-        let from = declaration.text("redact")?.to_owned();
+        let from = declaration.text("redact_matlab")?.to_owned();
         let variables = declaration.texts("variables").to_vec();
         let params = serde_json::json!({ "from": from, "variables": variables });
+        // An earlier version had this name. Keys of cached results contain it.
         let function = FunctionStep::new("redact", 1, params, move |context, inputs| {
             redact(context, inputs, &from, &variables)
         });
