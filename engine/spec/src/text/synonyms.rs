@@ -44,7 +44,7 @@ const SYNONYMS: &[(&str, &[&str])] = &[
     ("outputs", &["public"]),
     // Methods of splits and generators.
     ("train_test_split", &["shuffle"]),
-    ("random", &["shuffle", "python"]),
+    ("random", &["shuffle", "python", "uniform"]),
     ("stratifiedshufflesplit", &["shuffle"]),
     ("groupshufflesplit", &["shuffle"]),
     ("groupkfold", &["shuffle"]),
