@@ -8,7 +8,8 @@ use serde_json::Value;
 
 use crate::metrics::{Direction, MetricKind};
 use crate::refusal::{Refusal, RefusalKind};
-use crate::rules::{RowPolicy, same_rows};
+use crate::row_policy::RowPolicy;
+use crate::rules::same_rows;
 use crate::spec::error::GradeSpecErrors;
 use crate::spec::{self, GradeSpec, SpecRule};
 use crate::table::answers::{self, AnswersError};
@@ -63,7 +64,7 @@ impl Grader {
 
     /// Returns the description of the metric: its name, documentation and usual direction.
     pub fn metric(&self) -> &'static MetricKind {
-        self.spec.kind
+        self.spec.metric.kind
     }
 
     /// Returns whether higher or lower scores are better.
@@ -126,15 +127,10 @@ impl Grader {
         outcome.unwrap_or_else(GradeOutcome::Invalid)
     }
 
-    /// Returns the columns that the rules and the metric name, in their order and as often as they name them.
-    pub fn columns(&self) -> impl Iterator<Item = &str> {
-        self.named_columns(&self.spec.rules)
-    }
-
     /// Returns the columns that these rules and the metric name.
     fn named_columns<'s>(&'s self, rules: &'s [SpecRule]) -> impl Iterator<Item = &'s str> {
         let of_rules = rules.iter().flat_map(|rule| &rule.columns);
-        let names = of_rules.chain(&self.spec.metric_columns);
+        let names = of_rules.chain(&self.spec.metric.columns);
         names.map(String::as_str)
     }
 
@@ -156,7 +152,7 @@ impl Grader {
         if !knows_rows {
             self.check_rows(&mut pair, rules)?;
         }
-        let score = self.spec.metric.score(&pair)?;
+        let score = self.spec.metric.metric.score(&pair)?;
         Ok(GradeOutcome::Score {
             value: score.value,
             rounded: score.rounded(),
@@ -177,7 +173,7 @@ impl Grader {
             Some(_) => return Ok(()),
             None => {}
         }
-        match self.spec.metric.rows() {
+        match self.spec.metric.metric.rows() {
             RowPolicy::Times(1) if many => pair.check_same_rows()?,
             RowPolicy::First if said.all(|rows| rows == RowPolicy::CellByCell) => {
                 pair.submission.truncate(pair.answers.len());
@@ -185,5 +181,33 @@ impl Grader {
             _ => {}
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn columns_of_rules_and_metric_are_listed() {
+        let columns = |section: Value| {
+            let grader = Grader::parse(&section).unwrap();
+            grader
+                .named_columns(&grader.spec.rules)
+                .collect::<Vec<_>>()
+                .join(" ")
+        };
+        let plain = json!({ "rules": [{ "columns": ["id", "y"] }, { "align": "id" }], "metric": { "roc_auc": "y" } });
+        assert_eq!(columns(plain), "id y id y");
+        let others = json!({
+            "rules": [{ "numeric": { "all_except": ["id"], "of": "submission" } }, { "rename": { "column": "a", "to": "b" } }],
+            "metric": { "weighted_sum": [
+                { "metric": { "roc_auc": { "all_except": "id" } }, "weight": 0.5 },
+                { "metric": { "f_beta_of_masks": { "column": "m", "width": "w", "height": 9, "beta": 1 } }, "weight": 0.5 },
+            ] },
+        });
+        assert_eq!(columns(others), "id a b id m w");
     }
 }

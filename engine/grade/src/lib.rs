@@ -40,12 +40,16 @@ pub mod rules;
 pub mod spec;
 pub mod table;
 
+mod edit_distance;
 mod grader;
 mod refusal;
+mod row_policy;
 mod shapes;
+mod suggest;
 
 pub use grader::{GradeOutcome, Grader};
 pub use refusal::{Refusal, RefusalKind};
+pub use row_policy::RowPolicy;
 pub use spec::error::{GradeSpecError, GradeSpecErrors, KeyPath, PathSegment, Problem};
 pub use table::answers::AnswersError;
 pub use table::pair::{CellValue, GradedColumn, Pair, Role, Side};

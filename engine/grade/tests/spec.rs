@@ -136,21 +136,3 @@ fn every_rule_and_metric_is_documented_once() {
         );
     }
 }
-
-#[test]
-fn columns_of_rules_and_metric_are_listed() {
-    let columns = |section: Value| {
-        let grader = Grader::parse(&section).unwrap();
-        grader.columns().collect::<Vec<_>>().join(" ")
-    };
-    let plain = json!({ "rules": [{ "columns": ["id", "y"] }, { "align": "id" }], "metric": { "roc_auc": "y" } });
-    assert_eq!(columns(plain), "id y id y");
-    let others = json!({
-        "rules": [{ "numeric": { "all_except": ["id"], "of": "submission" } }, { "rename": { "column": "a", "to": "b" } }],
-        "metric": { "weighted_sum": [
-            { "metric": { "roc_auc": { "all_except": "id" } }, "weight": 0.5 },
-            { "metric": { "f_beta_of_masks": { "column": "m", "width": "w", "height": 9, "beta": 1 } }, "weight": 0.5 },
-        ] },
-    });
-    assert_eq!(columns(others), "id a b id m w");
-}

@@ -2,8 +2,8 @@
 
 use serde::Deserialize;
 
+use super::kind::{Direction, Metric, MetricKind, Score, parse};
 use super::label_pair::{COLUMN, LabelPair};
-use super::{Direction, Metric, MetricKind, Score, parse};
 use crate::refusal::Refusal;
 use crate::spec::definition::{Definition, Parameter, ParameterKind};
 use crate::table::pair::Pair;

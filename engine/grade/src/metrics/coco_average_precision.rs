@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};
 
-use super::{Direction, Metric, MetricKind, Score, parse};
+use super::kind::{Direction, Metric, MetricKind, Score, parse};
 use crate::python::numeric::{mean, python_float};
 use crate::refusal::{Refusal, RefusalKind};
 use crate::shapes::boxes::{FIELDS, Layout, SEPARATED_BY, SeparatedBy};

@@ -5,8 +5,8 @@ use std::collections::HashSet;
 use prep_formats::pandas::ColumnData;
 use serde::Deserialize;
 
+use super::kind::{Direction, Metric, MetricKind, Score, parse};
 use super::label_pair::{COLUMN, LabelPair};
-use super::{Direction, Metric, MetricKind, Score, parse};
 use crate::python::numeric::sum_of;
 use crate::refusal::{Refusal, RefusalKind};
 use crate::spec::definition::{Definition, Parameter, ParameterKind};

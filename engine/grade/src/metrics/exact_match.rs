@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde::Deserialize;
 
-use super::{Direction, Metric, MetricKind, Score, parse};
+use super::kind::{Direction, Metric, MetricKind, Score, parse};
 use crate::python::integer::BigInteger;
 use crate::python::numeric::{is_python_space, words};
 use crate::refusal::{Refusal, RefusalKind};

@@ -6,8 +6,8 @@ use std::hash::Hash;
 use serde::Deserialize;
 
 use super::accuracy::equal_count;
+use super::kind::{Direction, Metric, MetricKind, Score, parse};
 use super::label_pair::{COLUMN, LABELS, LabelPair};
-use super::{Direction, Metric, MetricKind, Score, parse};
 use crate::python::numeric::mean;
 use crate::refusal::Refusal;
 use crate::spec::definition::{Definition, Parameter, ParameterKind};

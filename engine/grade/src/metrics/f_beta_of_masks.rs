@@ -2,10 +2,10 @@
 
 use serde::Deserialize;
 
-use super::{Direction, Metric, MetricKind, Score, parse};
+use super::kind::{Direction, Metric, MetricKind, Score, parse};
 use crate::python::numeric::mean_of_present;
 use crate::refusal::{Refusal, RefusalKind};
-use crate::rules::RowPolicy;
+use crate::row_policy::RowPolicy;
 use crate::shapes::mask_columns::{
     COLUMN, EMPTY, HEIGHT, MaskColumns, MaskSize, Masks, SURPLUS_ROWS, TRUTH, WIDTH,
 };

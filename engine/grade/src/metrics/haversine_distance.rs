@@ -4,7 +4,7 @@ use prep_formats::pandas::ColumnData;
 use serde::Deserialize;
 
 use super::groups::{groups, select};
-use super::{Direction, Metric, MetricKind, Score, parse};
+use super::kind::{Direction, Metric, MetricKind, Score, parse};
 use crate::python::numeric::mean;
 use crate::refusal::Refusal;
 use crate::spec::definition::{Definition, Parameter, ParameterKind};

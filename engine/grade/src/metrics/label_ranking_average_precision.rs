@@ -3,8 +3,8 @@
 use prep_formats::pandas::ColumnData;
 use serde::Deserialize;
 
+use super::kind::{Direction, Metric, MetricKind, Score, parse};
 use super::per_column::COLUMNS;
-use super::{Direction, Metric, MetricKind, Score, parse};
 use crate::refusal::{Refusal, RefusalKind};
 use crate::spec::definition::{Definition, Parameter, ParameterKind};
 use crate::table::columns::ColumnSelection;

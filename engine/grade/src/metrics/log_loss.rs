@@ -3,10 +3,10 @@
 use prep_formats::pandas::ColumnData;
 use serde::Deserialize;
 
-use super::{Direction, Metric, MetricKind, Score, parse};
+use super::kind::{Direction, Metric, MetricKind, Score, parse};
 use crate::python::numeric::mean;
 use crate::refusal::{Refusal, RefusalKind};
-use crate::rules::RowPolicy;
+use crate::row_policy::RowPolicy;
 use crate::spec::definition::{Definition, Parameter};
 use crate::table::columns::ColumnSelection;
 use crate::table::numbers::floats;

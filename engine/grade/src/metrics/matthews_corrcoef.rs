@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 use super::accuracy::equal_count;
+use super::kind::{Direction, Metric, MetricKind, Score, parse};
 use super::label_pair::{COLUMN, LabelPair};
-use super::{Direction, Metric, MetricKind, Score, parse};
 use crate::refusal::Refusal;
 use crate::spec::definition::Definition;
 use crate::table::pair::Pair;

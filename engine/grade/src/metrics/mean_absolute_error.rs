@@ -3,11 +3,11 @@
 use serde::Deserialize;
 
 use super::groups::{groups, select};
+use super::kind::{Direction, Metric, MetricKind, Score, parse};
 use super::per_column::{COLUMNS, mean_over};
-use super::{Direction, Metric, MetricKind, Score, parse};
 use crate::python::numeric::mean;
 use crate::refusal::{Refusal, RefusalKind};
-use crate::rules::RowPolicy;
+use crate::row_policy::RowPolicy;
 use crate::spec::definition::{Definition, Parameter, ParameterKind};
 use crate::table::columns::ColumnSelection;
 use crate::table::numbers::differences;

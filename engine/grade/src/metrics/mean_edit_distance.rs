@@ -2,11 +2,11 @@
 
 use serde::Deserialize;
 
-use super::{Direction, Metric, MetricKind, Score, parse};
+use super::kind::{Direction, Metric, MetricKind, Score, parse};
+use crate::edit_distance::edit_distance;
 use crate::python::numeric::mean;
 use crate::refusal::Refusal;
 use crate::spec::definition::{Definition, Parameter, ParameterKind};
-use crate::spec::edit_distance::edit_distance;
 use crate::table::pair::Pair;
 use crate::table::target::{OtherCells, text};
 

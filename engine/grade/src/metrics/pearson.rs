@@ -2,8 +2,8 @@
 
 use serde::Deserialize;
 
+use super::kind::{Direction, Metric, MetricKind, Score, parse};
 use super::per_column::{COLUMNS, mean_over};
-use super::{Direction, Metric, MetricKind, Score, parse};
 use crate::python::numeric::{mean, sum};
 use crate::refusal::{Refusal, RefusalKind};
 use crate::spec::definition::Definition;

@@ -1,6 +1,6 @@
 //! Extends metrics that compare one column to several columns: the score is the mean over the columns.
 
-use super::Score;
+use super::kind::Score;
 use crate::python::numeric::mean;
 use crate::refusal::Refusal;
 use crate::spec::definition::Parameter;

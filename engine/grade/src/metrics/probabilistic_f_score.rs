@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::{Direction, Metric, MetricKind, Score, parse};
+use super::kind::{Direction, Metric, MetricKind, Score, parse};
 use crate::refusal::{Refusal, RefusalKind};
 use crate::spec::definition::{Definition, Parameter, ParameterKind, one};
 use crate::table::numbers::{number, number_or_nan};

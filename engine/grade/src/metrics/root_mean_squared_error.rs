@@ -2,11 +2,11 @@
 
 use serde::Deserialize;
 
+use super::kind::{Direction, Metric, MetricKind, Score, parse};
 use super::per_column::{COLUMNS, mean_over};
-use super::{Direction, Metric, MetricKind, Score, parse};
 use crate::python::numeric::mean;
 use crate::refusal::Refusal;
-use crate::rules::RowPolicy;
+use crate::row_policy::RowPolicy;
 use crate::spec::definition::Definition;
 use crate::table::columns::ColumnSelection;
 use crate::table::numbers::differences;

@@ -3,9 +3,9 @@
 use prep_formats::pandas::ColumnData;
 use serde::Deserialize;
 
+use super::kind::{Direction, Metric, MetricKind, Score, parse};
 use super::per_column::{COLUMNS, mean_over};
 use super::root_mean_squared_error::root_mean_square;
-use super::{Direction, Metric, MetricKind, Score, parse};
 use crate::refusal::{Refusal, RefusalKind};
 use crate::spec::definition::Definition;
 use crate::table::columns::ColumnSelection;

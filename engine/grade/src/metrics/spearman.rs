@@ -5,8 +5,8 @@ use std::cmp::Ordering;
 use prep_formats::pandas::ColumnData;
 use serde::Deserialize;
 
+use super::kind::{Direction, Metric, MetricKind, Score, parse};
 use super::per_column::{COLUMNS, mean_over};
-use super::{Direction, Metric, MetricKind, Score, parse};
 use crate::python::numeric::mean;
 use crate::refusal::{Refusal, RefusalKind};
 use crate::spec::definition::Definition;

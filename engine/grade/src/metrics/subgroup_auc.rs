@@ -2,8 +2,8 @@
 
 use serde::Deserialize;
 
+use super::kind::{Direction, Metric, MetricKind, Score, parse};
 use super::roc_auc::{labels_and_scores, roc_auc};
-use super::{Direction, Metric, MetricKind, Score, parse};
 use crate::refusal::{Refusal, RefusalKind};
 use crate::spec::definition::{Definition, Parameter, ParameterKind};
 use crate::table::columns::ColumnSelection;

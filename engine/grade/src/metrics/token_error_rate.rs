@@ -2,12 +2,12 @@
 
 use serde::Deserialize;
 
-use super::{Direction, Metric, MetricKind, Score, parse};
+use super::kind::{Direction, Metric, MetricKind, Score, parse};
+use crate::edit_distance::sequence_distance;
 use crate::python::integer::BigInteger;
 use crate::python::numeric::words;
 use crate::refusal::{Refusal, RefusalKind};
 use crate::spec::definition::{Definition, Parameter, ParameterKind};
-use crate::spec::edit_distance::sequence_distance;
 use crate::table::pair::{GradedColumn, Pair};
 use crate::table::target::text;
 

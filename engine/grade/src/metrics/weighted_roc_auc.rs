@@ -2,8 +2,8 @@
 
 use serde::Deserialize;
 
+use super::kind::{Direction, Metric, MetricKind, Score};
 use super::roc_auc::{area_below, labels_and_scores, roc_curve};
-use super::{Direction, Metric, MetricKind, Score};
 use crate::refusal::{Refusal, RefusalKind};
 use crate::spec::definition::{Definition, Parameter, ParameterKind};
 use crate::table::pair::Pair;

@@ -2,12 +2,12 @@
 
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use super::{Direction, Metric, MetricKind, Score, parse};
+use super::kind::{Direction, Metric, MetricKind, Score, parse};
+use super::read::read_part;
 use crate::refusal::Refusal;
-use crate::rules::RowPolicy;
-use crate::spec;
+use crate::row_policy::RowPolicy;
 use crate::spec::definition::{Definition, Parameter, ParameterKind};
 use crate::table::pair::Pair;
 
@@ -46,9 +46,8 @@ struct Part {
 }
 
 fn parse_metric<'de, D: Deserializer<'de>>(metric: D) -> Result<Box<dyn Metric>, D::Error> {
-    let section = json!({ "metric": Value::deserialize(metric)? });
-    let spec = spec::parse(&section).map_err(D::Error::custom)?;
-    Ok(spec.metric)
+    let part = read_part(&Value::deserialize(metric)?).map_err(D::Error::custom)?;
+    Ok(part.metric)
 }
 
 impl Metric for WeightedSum {

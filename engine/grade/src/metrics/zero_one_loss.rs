@@ -3,8 +3,8 @@
 use serde::Deserialize;
 
 use super::accuracy::fraction_correct;
+use super::kind::{Direction, Metric, MetricKind, Score, parse};
 use super::label_pair::{COLUMN, LABELS};
-use super::{Direction, Metric, MetricKind, Score, parse};
 use crate::refusal::Refusal;
 use crate::spec::definition::Definition;
 use crate::table::pair::Pair;

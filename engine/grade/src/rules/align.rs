@@ -2,8 +2,9 @@
 
 use serde::Deserialize;
 
-use super::{RowPolicy, Rule, RuleKind, parse};
+use super::kind::{Rule, RuleKind, parse};
 use crate::refusal::Refusal;
+use crate::row_policy::RowPolicy;
 use crate::spec::definition::{Definition, Parameter, ParameterKind};
 use crate::table::ids;
 use crate::table::key::first_difference;

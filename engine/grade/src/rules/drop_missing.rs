@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::{Rule, RuleKind, parse};
+use super::kind::{Rule, RuleKind, parse};
 use crate::refusal::Refusal;
 use crate::spec::definition::{Definition, Parameter};
 use crate::table::columns::ColumnSelection;

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::{Rule, RuleKind, parse};
+use super::kind::{Rule, RuleKind, parse};
 use crate::refusal::{Refusal, RefusalKind};
 use crate::spec::definition::Definition;
 use crate::table::pair::Pair;

@@ -2,9 +2,10 @@
 
 use serde::Deserialize;
 
-use super::{RowPolicy, Rule, RuleKind, parse};
+use super::kind::{Rule, RuleKind, parse};
 use crate::python::numeric::python_repr;
 use crate::refusal::{Refusal, RefusalKind};
+use crate::row_policy::RowPolicy;
 use crate::spec::definition::{Definition, Parameter, ParameterKind};
 use crate::table::columns::ColumnSelection;
 use crate::table::numbers::number;

@@ -2,9 +2,10 @@
 
 use serde::Deserialize;
 
-use super::{RowPolicy, Rule, RuleKind, parse};
+use super::kind::{Rule, RuleKind, parse};
 use crate::python::numeric::{python_repr, round_numpy};
 use crate::refusal::{Refusal, RefusalKind};
+use crate::row_policy::RowPolicy;
 use crate::spec::definition::{Definition, Parameter, ParameterKind, one};
 use crate::table::columns::ColumnSelection;
 use crate::table::numbers::{check_numeric_type, number};

@@ -4,8 +4,9 @@ use std::collections::HashMap;
 
 use serde::Deserialize;
 
-use super::{RowPolicy, Rule, RuleKind, parse};
+use super::kind::{Rule, RuleKind, parse};
 use crate::refusal::{Refusal, RefusalKind};
+use crate::row_policy::RowPolicy;
 use crate::spec::definition::{Definition, Parameter, ParameterKind};
 use crate::table::key::key;
 use crate::table::pair::{GradedColumn, Pair};

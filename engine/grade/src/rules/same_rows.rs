@@ -2,8 +2,9 @@
 
 use serde::Deserialize;
 
-use super::{RowPolicy, Rule, RuleKind, parse};
+use super::kind::{Rule, RuleKind, parse};
 use crate::refusal::{Refusal, RefusalKind, count};
+use crate::row_policy::RowPolicy;
 use crate::spec::definition::{Definition, Parameter, ParameterKind, one};
 use crate::table::pair::Pair;
 

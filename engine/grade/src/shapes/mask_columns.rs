@@ -3,7 +3,7 @@
 use serde::Deserialize;
 
 use crate::refusal::{Refusal, RefusalKind};
-use crate::rules::RowPolicy;
+use crate::row_policy::RowPolicy;
 use crate::shapes::mask::Mask;
 use crate::spec::definition::{Parameter, ParameterKind};
 use crate::table::numbers::number;

@@ -1,7 +1,7 @@
 //! A submission whose column names and number of rows were read. Its cells are read only when they are needed.
 
 use std::io;
-use std::sync::{Mutex, PoisonError};
+use std::sync::OnceLock;
 
 use prep_formats::pandas::{ColumnData, CsvError, ScannedFrame};
 
@@ -13,14 +13,14 @@ use crate::table::submission::invalid;
 pub(crate) struct LazySubmission<'a> {
     scanned: ScannedFrame<'a>,
     /// The error from reading the file, if any. It does not mean that the submission is invalid.
-    failed: Mutex<Option<io::Error>>,
+    failed: OnceLock<io::Error>,
 }
 
 impl<'a> LazySubmission<'a> {
     pub fn new(scanned: ScannedFrame<'a>) -> Self {
         LazySubmission {
             scanned,
-            failed: Mutex::new(None),
+            failed: OnceLock::new(),
         }
     }
 
@@ -36,8 +36,7 @@ impl<'a> LazySubmission<'a> {
     pub fn read(&self, columns: &[usize], rows: usize) -> Result<Vec<ColumnData>, Refusal> {
         self.scanned.read(columns, rows).map_err(|error| {
             if let CsvError::Io(error) = error {
-                let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
-                *failed = Some(error);
+                self.failed.get_or_init(|| error);
                 return unreadable();
             }
             invalid(&error)
@@ -46,9 +45,7 @@ impl<'a> LazySubmission<'a> {
 
     /// Returns the error from reading the file, if there was one.
     pub fn failure(self) -> Option<io::Error> {
-        self.failed
-            .into_inner()
-            .unwrap_or_else(PoisonError::into_inner)
+        self.failed.into_inner()
     }
 }
 

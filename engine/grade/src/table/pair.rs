@@ -10,7 +10,7 @@ use std::sync::OnceLock;
 use prep_formats::pandas::{ColumnData, Frame, ObjectValue, PREFETCH_ROWS};
 
 use crate::refusal::{Refusal, RefusalKind, count};
-use crate::spec::suggest::closest;
+use crate::suggest::closest;
 use crate::table::lazy::{LazySubmission, unreadable};
 use crate::table::positions::Positions;
 use crate::table::target::text;

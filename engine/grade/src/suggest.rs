@@ -1,6 +1,6 @@
 //! Suggestions for misspelled names.
 
-use crate::spec::edit_distance::edit_distance;
+use crate::edit_distance::edit_distance;
 
 /// Returns the candidate with the most similar spelling, if one is similar enough.
 pub fn closest<'a>(name: &str, candidates: &[&'a str]) -> Option<&'a str> {

@@ -1,0 +1,47 @@
+//! The trait that rules implement, and the description of a kind of rule.
+
+use std::fmt;
+
+use serde_json::Value;
+
+use crate::refusal::Refusal;
+use crate::row_policy::RowPolicy;
+use crate::spec::definition::Definition;
+use crate::table::pair::Pair;
+
+/// A rule with its parameters.
+pub trait Rule: fmt::Debug + Send + Sync {
+    /// Checks the submission, and prepares both tables for the following rules.
+    ///
+    /// # Errors
+    /// Returns the mistake that the submission's author has to correct.
+    fn apply(&self, pair: &mut Pair<'_>) -> Result<(), Refusal>;
+
+    /// Whether the rule only uses column names and numbers of rows, and changes neither table.
+    fn is_about_shape(&self) -> bool {
+        false
+    }
+
+    /// Returns how the rule checks or changes the number of rows, regardless of their content.
+    fn rows(&self) -> RowPolicy {
+        match self.is_about_shape() {
+            true => RowPolicy::Kept,
+            false => RowPolicy::Any,
+        }
+    }
+}
+
+/// A kind of rule: its description and parser.
+#[derive(Debug)]
+pub struct RuleKind {
+    /// Name, documentation and parameters.
+    pub definition: Definition,
+    pub(crate) parse: fn(Value) -> Result<Box<dyn Rule>, serde_json::Error>,
+}
+
+/// Parses the parameters of a rule of type `R`.
+pub(super) fn parse<R: Rule + serde::de::DeserializeOwned + 'static>(
+    value: Value,
+) -> Result<Box<dyn Rule>, serde_json::Error> {
+    Ok(Box::new(serde_json::from_value::<R>(value)?))
+}
