@@ -1,7 +1,8 @@
 //! Searches prepared data for leaks of the answers, as an attacker would.
 //!
 //! The search knows only the paths of the public files, of the answers, of the sample submission and, if available, of
-//! the bundle. Each file in `detectors/` contains one detector. The fastest ones run first:
+//! the bundle. Each file in `detectors/` contains one detector, except for the parts that several share. The fastest ones
+//! run first:
 //!
 //! ```text
 //! shown-before       kinds of files, columns and keys that are not in the bundle's original test part
@@ -25,10 +26,13 @@
 
 mod cells;
 mod detectors;
+mod error;
 mod facts;
 mod fields;
 mod finding;
 mod model;
+mod number;
+mod paths;
 mod series;
 mod sketch;
 mod statistics;
@@ -39,10 +43,12 @@ mod world;
 use std::collections::BTreeMap;
 
 pub use detectors::NAMES;
+pub use error::LeaksError;
 pub use finding::{LeakFinding, LeakLevel};
-pub use world::{LeakInput, LeaksError};
+pub use world::LeakInput;
 
-use world::{World, failed};
+use error::failed;
+use world::World;
 
 /// The result of a search.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
@@ -74,7 +80,7 @@ pub fn find(
 ) -> Result<LeakReport, LeaksError> {
     let mut world = World::read(input)?;
     let seen = std::mem::take(&mut world.public.facts);
-    let mut tests = detectors::Tests::default();
+    let mut tests = statistics::Tests::default();
     let found = detectors::all(&world, seen, &mut tests, &input.limits);
     let mut findings = found.map_err(|cause| failed(&input.public, cause))?;
     let items = world.ids.len();

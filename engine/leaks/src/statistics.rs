@@ -95,6 +95,20 @@ pub(crate) fn tail_of_binomial(count: usize, hits: usize, rate: f64) -> f64 {
     tail.clamp(1e-300, 1.0)
 }
 
+/// The p-values of all statistical tests of the run, including those without a finding.
+#[derive(Debug, Default)]
+pub(crate) struct Tests {
+    pub p_values: Vec<f64>,
+}
+
+impl Tests {
+    /// Adds the p-value of a test, and returns it.
+    pub(crate) fn record(&mut self, p: f64) -> f64 {
+        self.p_values.push(p);
+        p
+    }
+}
+
 /// Returns the largest p-value among these tests that is significant by Benjamini and Yekutieli's procedure, or 0.
 pub(crate) fn threshold(tests: &[f64]) -> f64 {
     let mut sorted = tests.to_vec();

@@ -222,6 +222,12 @@ pub(crate) fn is_missing(cell: &str) -> bool {
     )
 }
 
+/// Returns whether a word has letters of two alphabets. This is a property of its spelling, not of its meaning.
+pub(crate) fn is_mixed(word: &str) -> bool {
+    let other = |c: char| matches!(u32::from(c), 0x0370..=0x052f);
+    word.chars().any(|c| c.is_ascii_alphabetic()) && word.chars().any(other)
+}
+
 /// Returns the numbers of a column if at least nine of ten cells are numbers. Other cells are NaN.
 pub(crate) fn numbers(cells: &Cells) -> Option<Vec<f64>> {
     let parsed: Vec<f64> = cells

@@ -4,9 +4,11 @@
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, HashSet};
 
-use crate::detectors::Tests;
+use prep_failure::QuotedValue;
+
 use crate::facts::{Channel, Facts, Values};
 use crate::model::{Gain, Intended, Prediction, Targets, gain, predict_from_intended};
+use crate::statistics::Tests;
 use crate::table::Table;
 use crate::world::{Label, World};
 
@@ -71,6 +73,22 @@ impl<'a> View<'a> {
         let item = self.chosen.get(place);
         item.and_then(|item| self.world.ids.get(*item))
             .map_or("", String::as_str)
+    }
+
+    /// Returns examples of items with different answers.
+    pub(crate) fn examples(&self, label: &Label, cells: &[Option<&str>]) -> Vec<String> {
+        let mut seen = HashSet::new();
+        let mut examples = Vec::new();
+        for (place, cell) in cells.iter().enumerate() {
+            let answer = self.answer(label, place);
+            if examples.len() < 3 && seen.insert(answer) {
+                let cell = cell.map_or("none".to_owned(), |cell| {
+                    QuotedValue(&cell.chars().take(60).collect::<String>()).to_string()
+                });
+                examples.push(format!("{}: {cell}, answer {answer}", self.id(place)));
+            }
+        }
+        examples
     }
 
     /// Returns the training table and its answers as numbers.

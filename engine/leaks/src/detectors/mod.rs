@@ -1,33 +1,15 @@
 //! All detectors, one file each.
 
-mod answers_elsewhere;
-mod column;
-mod equal_files;
-mod exact;
-mod facts;
-mod families;
-mod formula;
-mod groups;
-mod kin;
-mod links;
-mod near;
-mod near_cells;
-mod near_files;
-mod near_rows;
-mod near_shifted;
-mod neighbours;
-mod other_rows;
-mod patterns;
-mod rows;
+mod answers;
+mod copies;
+mod relations;
 mod shown_before;
-
-pub(crate) use kin::stem;
-pub(crate) use patterns::{is_train, pattern};
 
 use prep_contents::{DecodingLimits, Result};
 
 use crate::facts::Facts;
 use crate::finding::{LeakFinding, LeakLevel};
+use crate::statistics::Tests;
 use crate::view::View;
 use crate::world::World;
 
@@ -54,20 +36,6 @@ pub const NAMES: &[&str] = &[
     "combined",
 ];
 
-/// The p-values of all statistical tests of the run, including those without a finding.
-#[derive(Debug, Default)]
-pub(crate) struct Tests {
-    pub p_values: Vec<f64>,
-}
-
-impl Tests {
-    /// Adds the p-value of a test, and returns it.
-    pub(crate) fn record(&mut self, p: f64) -> f64 {
-        self.p_values.push(p);
-        p
-    }
-}
-
 /// Runs all detectors, the fastest ones first, and returns their findings. `seen` contains the facts that were
 /// collected while the files were read.
 ///
@@ -79,30 +47,30 @@ pub(crate) fn all(
     tests: &mut Tests,
     limits: &DecodingLimits,
 ) -> Result<Vec<LeakFinding>> {
-    let mut found = answers_elsewhere::find(world);
-    found.extend(rows::find(world, tests));
-    found.extend(near::find(world, tests));
-    found.extend(neighbours::find(world, limits)?);
-    let facts = world.all_facts(seen, limits);
+    let mut found = answers::answers_elsewhere::find(world);
+    found.extend(copies::rows::find(world, tests));
+    found.extend(copies::near::find(world, tests));
+    found.extend(relations::neighbours::find(world, limits)?);
+    let facts = crate::facts::collect::collect(world, seen, limits);
     let view = View::new(world, &facts);
     found.extend(shown_before::find(&view, tests));
-    found.extend(facts::find(&view, tests));
-    found.extend(kin::find(&view, tests));
-    found.extend(links::find(&view, tests));
-    found.extend(other_rows::find(&view, tests));
+    found.extend(answers::facts::find(&view, tests));
+    found.extend(relations::kin::find(&view, tests));
+    found.extend(relations::links::find(&view, tests));
+    found.extend(relations::other_rows::find(&view, tests));
     if !found.iter().any(|one| one.detector == "groups") {
-        found.extend(families::find(&view, tests));
+        found.extend(relations::families::find(&view, tests));
     }
-    found.extend(near_rows::find(&view, tests));
-    found.extend(near_cells::find(&view, tests));
-    found.extend(equal_files::find(world));
-    let copies = near_files::find(world, tests);
+    found.extend(copies::near_rows::find(&view, tests));
+    found.extend(copies::near_cells::find(&view, tests));
+    found.extend(copies::equal_files::find(world));
+    let copies = copies::near_files::find(world, tests);
     if !copies.iter().any(|one| one.level > LeakLevel::Note) {
-        found.extend(near_shifted::find(&view, tests));
+        found.extend(copies::near_shifted::find(&view, tests));
     }
     found.extend(copies);
-    found.extend(groups::find(world, tests));
-    let columns = column::find(world, tests);
+    found.extend(relations::groups::find(world, tests));
+    let columns = answers::column::find(world, tests);
     found.retain(|one| !columns.iter().any(|column| is_of_column(one, column)));
     found.extend(columns);
     Ok(found)

@@ -8,10 +8,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Tests;
-use super::patterns::{ending, is_test, is_train, pattern};
+use super::answers::facts;
 use crate::facts::Channel;
 use crate::fields;
 use crate::finding::{LeakFinding, LeakLevel};
+use crate::paths::{ending, is_test, is_train, pattern};
 use crate::view::View;
 use crate::world::{PublicFile, World};
 
@@ -61,7 +62,7 @@ fn predicts(view: &View<'_>, tests: &mut Tests, names: &[String]) -> bool {
             if !is_value || !quoted.iter().any(|name| what.contains(name)) {
                 continue;
             }
-            let best = super::facts::best(*channel, &view.cells(values), targets, None);
+            let best = facts::best(*channel, &view.cells(values), targets, None);
             if let Some((_, gain)) = best {
                 let p = tests.record(gain.p);
                 if gain.alone >= MIN_VARIANCE && p < 1e-4 {

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use super::{Channel, Facts};
 use crate::cells::Cells;
-use crate::model::is_mixed;
-use crate::table::is_missing;
+use crate::number::{number, time_of};
+use crate::table::{is_missing, is_mixed};
 
 /// Adds facts about the spelling of a cell in the column `name`.
 pub(crate) fn collect(name: &str, is_text: bool, item: usize, cell: &str, facts: &mut Facts) {
@@ -35,7 +35,7 @@ pub(crate) fn collect(name: &str, is_text: bool, item: usize, cell: &str, facts:
         if let Some(shape) = shape(text) {
             form("the shape", &shape);
         }
-        if text.parse::<f64>().is_err() && crate::facts::time_of(text).is_some() {
+        if text.parse::<f64>().is_err() && time_of(text).is_some() {
             let end = text.len().saturating_sub(2);
             form("the last two digits", text.get(end..).unwrap_or_default());
         }
@@ -51,7 +51,7 @@ pub(crate) fn collect(name: &str, is_text: bool, item: usize, cell: &str, facts:
             if decimals >= 2 {
                 form("the last two decimals", last_two(text));
             }
-        } else if crate::model::number(text).is_none() {
+        } else if number(text).is_none() {
             form("the separators", &signs(text));
             if let Some(order) = order_of_elements(text) {
                 form("the order of the elements", order);
@@ -136,7 +136,7 @@ fn typographic(cell: &str) -> String {
 /// Returns the pattern of a number or date: each digit is replaced with `9`, and a leading sign is removed. `None` for
 /// words.
 fn shape(text: &str) -> Option<String> {
-    crate::model::number(text)?;
+    number(text)?;
     let mut shape = String::new();
     for letter in text.trim_start_matches(['-', '+']).chars() {
         let letter = match letter {

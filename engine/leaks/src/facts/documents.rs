@@ -15,6 +15,13 @@ const MAX_MEMBERS: usize = 200;
 /// need up to 25 times as much memory as their text.
 const MAX_PARSED: usize = 1 << 20;
 
+/// Returns whether a file is a JSON document, by its name.
+pub(crate) fn is_document(path: &str) -> bool {
+    let name = path.to_ascii_lowercase();
+    let ends = [".json", ".jsonl", ".ndjson", ".geojson"];
+    ends.iter().any(|end| name.ends_with(end))
+}
+
 /// Adds the facts of one or more consecutive documents.
 pub(crate) fn collect(path: &str, text: &str, item_of: ItemOf<'_>, facts: &mut Facts) {
     let mut walk = Walk {

@@ -6,7 +6,7 @@ use flate2::Compression;
 use flate2::write::DeflateEncoder;
 
 use super::{Channel, Facts, ids, look, matlab, metadata, strings};
-use crate::detectors::pattern;
+use crate::paths::pattern;
 
 /// Number of seconds in a day.
 const DAY_SECONDS: f64 = 86_400.0;

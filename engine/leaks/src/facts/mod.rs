@@ -5,6 +5,7 @@
 
 pub(crate) mod aligned;
 pub(crate) mod cells;
+pub(crate) mod collect;
 pub(crate) mod documents;
 pub(crate) mod examples;
 pub(crate) mod files;
@@ -159,32 +160,4 @@ impl Facts {
     pub(crate) fn number(&mut self, channel: Channel, name: &str, item: usize, value: f64) {
         self.add(channel, name, item, &value.to_string());
     }
-}
-
-/// Converts a date, with or without a time of day, to seconds. Supports `2019-05-01`, `2019:05:01 10:20:30` and
-/// `01/05/2019`. `None` for other texts. The epoch is arbitrary.
-pub(crate) fn time_of(text: &str) -> Option<f64> {
-    if text.len() < 8 || text.len() > 40 || !text.starts_with(|c: char| c.is_ascii_digit()) {
-        return None;
-    }
-    let parts = text.split(|c: char| !c.is_ascii_digit());
-    let parts: Vec<&str> = parts.filter(|part| !part.is_empty()).collect();
-    let is_letter = |c: char| c.is_alphabetic() && !matches!(c, 'T' | 'Z');
-    let has_letters = text.contains(is_letter);
-    if has_letters || parts.len() < 3 || !text.contains(['-', ':', '/']) {
-        return None;
-    }
-    let number = |at: usize| parts.get(at).and_then(|part| part.parse::<f64>().ok());
-    let (year, month, day) = match (parts.first()?.len(), parts.get(2)?.len()) {
-        (4, _) => (number(0)?, number(1)?, number(2)?),
-        (_, 4) => (number(2)?, number(1)?, number(0)?),
-        _ => return None,
-    };
-    if !(1.0..=31.0).contains(&month) || !(1.0..=31.0).contains(&day) {
-        return None;
-    }
-    let days = year * 372.0 + month * 31.0 + day;
-    let clock = [3600.0, 60.0, 1.0].iter().zip(3..);
-    let clock = clock.filter_map(|(unit, at)| Some(unit * number(at)?));
-    Some(days * 86_400.0 + clock.sum::<f64>())
 }

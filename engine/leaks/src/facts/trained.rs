@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::files::kind;
 use super::{Channel, metadata};
-use crate::detectors::stem;
+use crate::paths::stem;
 
 /// Maximum number of files.
 const MAX_FILES: usize = 60_000;

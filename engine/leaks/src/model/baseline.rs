@@ -5,8 +5,9 @@ use std::collections::{HashMap, HashSet};
 
 use super::trees::{BINS, Feature, fit_and_predict};
 use super::{FOLDS, Prediction, Targets, by_value, fold, value_from_train};
+use crate::number::number;
 use crate::statistics::{Random, edges, finite};
-use crate::table::is_missing;
+use crate::table::{is_missing, is_mixed};
 
 /// Maximum number of features of a model. If there are more, an even selection is used.
 const MAX_FEATURES: usize = 120;
@@ -160,12 +161,6 @@ fn features_of(predicted: &Prediction, width: usize) -> Vec<Feature> {
     (0..width).map(column).collect()
 }
 
-/// Returns whether a word has letters of two alphabets. This is a property of its spelling, not of its meaning.
-pub(crate) fn is_mixed(word: &str) -> bool {
-    let other = |c: char| matches!(u32::from(c), 0x0370..=0x052f);
-    word.chars().any(|c| c.is_ascii_alphabetic()) && word.chars().any(other)
-}
-
 /// Returns the mean answers of categories among the training items. For a training item, its own answer is excluded.
 fn meanings(
     cells: &[Option<&str>],
@@ -238,38 +233,6 @@ fn words(texts: &[Option<&str>]) -> Vec<Feature> {
     columns.iter().map(|column| binned(column)).collect()
 }
 
-/// Parses a number, or a date as days. Numbers may have digit groups (`1,234`), a decimal comma, and a unit after them.
-pub(crate) fn number(cell: &str) -> Option<f64> {
-    let cell = cell.trim();
-    let parse =
-        |text: &str| -> Option<f64> { text.parse().ok().filter(|one: &f64| one.is_finite()) };
-    parse(cell)
-        .or_else(|| crate::facts::time_of(cell))
-        .or_else(|| {
-            let end = cell.find(|c: char| !c.is_ascii_digit() && !"+-.,eE".contains(c));
-            let (digits, unit) = cell.split_at(end.unwrap_or(cell.len()));
-            let unit = unit.trim_start();
-            let is_unit = unit.chars().count() <= 6
-                && unit.chars().all(|c| c.is_alphabetic() || "%°/".contains(c));
-            let digits = digits.trim_end_matches(['e', 'E']);
-            if !is_unit || !digits.ends_with(|c: char| c.is_ascii_digit()) {
-                return None;
-            }
-            let groups: Vec<&str> = digits.split(',').collect();
-            let is_of_three =
-                |group: &&str| group.split('.').next().is_some_and(|one| one.len() == 3);
-            let is_grouped = groups.split_first().is_some_and(|(first, rest)| {
-                !rest.is_empty() && (1..=4).contains(&first.len()) && rest.iter().all(is_of_three)
-            });
-            match (is_grouped, groups.len()) {
-                (true, _) => parse(&groups.concat()),
-                (false, 2) if !digits.contains('.') => parse(&groups.join(".")),
-                (false, 1) => parse(digits),
-                _ => None,
-            }
-        })
-}
-
 /// Returns the bin of each value. A missing value is in the middle bin, so that being missing has no effect.
 fn binned(values: &[f64]) -> Feature {
     let mut sorted = finite(values);
@@ -283,27 +246,4 @@ fn binned(values: &[f64]) -> Feature {
         false => middle,
     };
     values.iter().map(of).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::number;
-
-    #[test]
-    fn numbers_are_parsed_in_several_spellings() {
-        for (text, expected) in [
-            ("52.3 kg", Some(52.3)),
-            ("52,31", Some(52.31)),
-            ("12,345", Some(12_345.0)),
-            ("1,234.5", Some(1234.5)),
-            ("40%", Some(40.0)),
-            ("-3e2", Some(-300.0)),
-            ("12 Main Street", None),
-            ("a1", None),
-            ("1,2,3", None),
-            ("", None),
-        ] {
-            assert_eq!(number(text), expected, "{text}");
-        }
-    }
 }

@@ -10,7 +10,7 @@ mod single;
 mod targets;
 mod trees;
 
-pub(crate) use baseline::{Intended, is_mixed, number, predict_from_intended};
+pub(crate) use baseline::{Intended, predict_from_intended};
 pub(crate) use gain::{Gain, gain, least_squares};
 pub(crate) use single::{
     by_nearest, by_nearest_of_others, by_value, nearest_from_train, value_from_train,

@@ -7,11 +7,10 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use super::Tests;
-use super::facts::examples;
-use super::kin::stem;
 use crate::finding::{LeakFinding, LeakLevel};
+use crate::paths::stem;
 use crate::sketch::{Medium, Sketched};
+use crate::statistics::Tests;
 use crate::view::View;
 
 /// Minimum number of test files that share a section with a training file.
@@ -32,7 +31,7 @@ const MIN_VARIANCE: f64 = 0.05;
 /// For each fingerprint, the training files that have it, by their index, and its position in them.
 type FilesOfFingerprint = HashMap<u32, Vec<(usize, (u32, u16))>>;
 
-pub(super) fn find(view: &View<'_>, tests: &mut Tests) -> Vec<LeakFinding> {
+pub(crate) fn find(view: &View<'_>, tests: &mut Tests) -> Vec<LeakFinding> {
     let media = [Medium::Picture, Medium::Sound];
     media
         .into_iter()
@@ -97,7 +96,7 @@ fn find_sharing(view: &View<'_>, medium: Medium, tests: &mut Tests) -> Option<Le
     let cells = files.map(|file| Some(file?.path.as_str()));
     let cells: Vec<Option<&str>> = cells.collect();
     let finding = LeakFinding::new(LeakLevel::Risk, "near-files", what);
-    let finding = finding.evidence(examples(view, label, &cells));
+    let finding = finding.evidence(view.examples(label, &cells));
     Some(finding.p_value(measured.p))
 }
 

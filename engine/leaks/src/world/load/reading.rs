@@ -1,27 +1,15 @@
 //! Reads one public file: its length, checksum and names, and as much of its content as is needed.
 
-use std::collections::BTreeSet;
 use std::io::{self, Read};
 
 use prep_contents::read;
 use prep_formats::image::ImageHeader;
 
 use crate::fields;
+use crate::world::PublicFile;
 
 /// Maximum length of a text file, or of a file in a format without a reader, that is searched.
 pub(super) const MAX_TEXT: u64 = 64 << 20;
-
-/// A public file, or a member of an archive.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct PublicFile {
-    pub path: String,
-    pub bytes: u64,
-    pub crc32: u32,
-    /// Names of columns, keys, features or variables in the file.
-    pub names: BTreeSet<String>,
-    /// Width and height of an image.
-    pub pixels: Option<(u64, u64)>,
-}
 
 /// How much of a file's content is kept in memory while it is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,11 +3,10 @@
 //! A model of real data always has an error. If a linear combination of columns, or of their logarithms, has no error
 //! for items that it was not fitted to, the answer was computed from these columns, or the columns from the answer.
 
-use super::Tests;
 use crate::facts::Channel;
 use crate::finding::{LeakFinding, LeakLevel};
 use crate::model::least_squares;
-use crate::statistics::{deviation, mean};
+use crate::statistics::{Tests, deviation, mean};
 use crate::view::View;
 use crate::world::Label;
 

@@ -6,10 +6,9 @@
 
 use std::collections::HashMap;
 
-use super::Tests;
-use super::facts::examples;
 use crate::finding::{LeakFinding, LeakLevel};
 use crate::model::{Prediction, Targets};
+use crate::statistics::Tests;
 use crate::table::Table;
 use crate::view::View;
 use crate::world::{Label, World};
@@ -29,7 +28,7 @@ struct Links {
     pairs: Vec<(usize, usize)>,
 }
 
-pub(super) fn find(view: &View<'_>, tests: &mut Tests) -> Vec<LeakFinding> {
+pub(crate) fn find(view: &View<'_>, tests: &mut Tests) -> Vec<LeakFinding> {
     let mut found = Vec::new();
     for (label, targets) in view.targets() {
         let Some((train, rows)) = view.training(label, targets) else {
@@ -91,7 +90,7 @@ impl Links {
         let cells = view.chosen.iter().map(|item| named.get(item));
         let cells: Vec<Option<&str>> = cells.map(|cell| cell.map(String::as_str)).collect();
         let finding = LeakFinding::new(LeakLevel::Risk, "neighbours", what);
-        let finding = finding.evidence(examples(view, label, &cells));
+        let finding = finding.evidence(view.examples(label, &cells));
         Some(finding.p_value(measured.p))
     }
 }

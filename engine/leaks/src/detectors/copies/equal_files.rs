@@ -5,8 +5,8 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use super::patterns::is_train;
 use crate::finding::{LeakFinding, LeakLevel};
+use crate::paths::is_train;
 use crate::world::World;
 
 const NAME: &str = "equal-files";
@@ -14,7 +14,7 @@ const NAME: &str = "equal-files";
 /// Minimum length in bytes. Shorter files are often equal by chance.
 const MIN_FILE_BYTES: u64 = 64;
 
-pub(super) fn find(world: &World) -> Option<LeakFinding> {
+pub(crate) fn find(world: &World) -> Option<LeakFinding> {
     let mut trained: HashMap<(u64, u32), &str> = HashMap::new();
     for file in &world.public.files {
         let is_item = world.item_of_path(&file.path).is_some();

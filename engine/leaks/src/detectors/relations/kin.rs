@@ -8,12 +8,13 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::Tests;
-use super::facts::{examples, numbers};
 use crate::facts::ids;
 use crate::facts::lines::words;
 use crate::finding::{LeakFinding, LeakLevel};
-use crate::model::{Gain, Prediction, Targets, gain, nearest_from_train, number, value_from_train};
+use crate::model::{Gain, Prediction, Targets, gain, nearest_from_train, value_from_train};
+use crate::number::{number, numbers_or_nan};
+use crate::paths::stem;
+use crate::statistics::Tests;
 use crate::table::{Table, is_missing};
 use crate::view::View;
 use crate::world::rows_of_items;
@@ -34,7 +35,7 @@ struct Relation<'a> {
     train: Vec<&'a str>,
 }
 
-pub(super) fn find(view: &View<'_>, tests: &mut Tests) -> Vec<LeakFinding> {
+pub(crate) fn find(view: &View<'_>, tests: &mut Tests) -> Vec<LeakFinding> {
     let mut found = Vec::new();
     for (label, targets) in view.targets() {
         let Some((train, rows)) = view.training(label, targets) else {
@@ -68,7 +69,7 @@ pub(super) fn find(view: &View<'_>, tests: &mut Tests) -> Vec<LeakFinding> {
                     view.chosen.len()
                 );
                 let finding = LeakFinding::new(LeakLevel::Risk, detector, what)
-                    .evidence(examples(view, label, &relation.test))
+                    .evidence(view.examples(label, &relation.test))
                     .p_value(measured.p);
                 found.push((measured.beyond, finding));
             }
@@ -85,7 +86,7 @@ fn by_number(
     rows: &[Vec<f64>],
     base: Option<&Prediction>,
 ) -> Option<(Gain, usize)> {
-    let test = numbers(&relation.test);
+    let test = numbers_or_nan(&relation.test);
     let train = relation.train.iter();
     let train = train.map(|cell| number(cell).unwrap_or(f64::NAN));
     let train: Vec<f64> = train.collect();
@@ -132,12 +133,6 @@ struct Positions {
     what: String,
     test: Vec<Option<String>>,
     train: Vec<String>,
-}
-
-/// Returns an id without directories and suffix.
-pub(crate) fn stem(id: &str) -> &str {
-    let name = id.rsplit('/').next().unwrap_or(id);
-    name.split('.').next().unwrap_or(name)
 }
 
 /// Returns the times and metadata of files in both parts.

@@ -6,9 +6,8 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::Tests;
 use crate::finding::{LeakFinding, LeakLevel};
-use crate::statistics::tail_of_binomial;
+use crate::statistics::{Tests, tail_of_binomial};
 use crate::table::numbers;
 use crate::view::View;
 use crate::world::Label;
@@ -37,7 +36,7 @@ struct Rows<'a> {
     step: f64,
 }
 
-pub(super) fn find(view: &View<'_>, tests: &mut Tests) -> Option<LeakFinding> {
+pub(crate) fn find(view: &View<'_>, tests: &mut Tests) -> Option<LeakFinding> {
     let (label, _) = view.targets().next()?;
     if label.is_class() {
         return None;

@@ -12,9 +12,9 @@ use std::collections::{HashMap, HashSet};
 use prep_contents::table::npy::ArrayFile;
 use prep_contents::{ContentsError, DecodingLimits, Result, TableReader as _};
 
-use super::patterns::{is_test, is_train};
 use crate::cells::Cells;
 use crate::finding::{LeakFinding, LeakLevel};
+use crate::paths::{is_test, is_train};
 use crate::statistics::hash_of;
 use crate::table::Table;
 use crate::world::World;
@@ -36,7 +36,7 @@ const MAX_RUN_ROWS: usize = 20;
 
 /// # Errors
 /// If an array cannot be read.
-pub(super) fn find(world: &World, limits: &DecodingLimits) -> Result<Vec<LeakFinding>> {
+pub(crate) fn find(world: &World, limits: &DecodingLimits) -> Result<Vec<LeakFinding>> {
     let mut found = Vec::new();
     let wide = || {
         let tables = world.public.tables.iter();

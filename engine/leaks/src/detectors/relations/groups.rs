@@ -9,11 +9,10 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-use super::Tests;
-use super::patterns::is_train;
 use crate::cells::Cells;
 use crate::finding::{LeakFinding, LeakLevel};
-use crate::statistics::{bins, by_shuffling, counts, edges, majority};
+use crate::paths::is_train;
+use crate::statistics::{Tests, bins, by_shuffling, counts, edges, majority};
 use crate::table::{is_missing, numbers};
 use crate::world::World;
 
@@ -22,7 +21,7 @@ const NAME: &str = "groups";
 /// Minimum number of groups. Columns with fewer values contain classes or sites.
 const MIN_GROUPS: usize = 20;
 
-pub(super) fn find(world: &World, tests: &mut Tests) -> Vec<LeakFinding> {
+pub(crate) fn find(world: &World, tests: &mut Tests) -> Vec<LeakFinding> {
     let mut found: Vec<LeakFinding> = names(world).into_iter().collect();
     for (test, key, items) in world.test_tables() {
         for train in world

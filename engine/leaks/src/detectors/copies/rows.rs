@@ -2,15 +2,14 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::Tests;
 use crate::cells::Cells;
 use crate::finding::{LeakFinding, LeakLevel};
-use crate::statistics::{majority, tail_of_binomial};
+use crate::statistics::{Tests, majority, tail_of_binomial};
 use crate::world::{PublicTableFile, World};
 
 const NAME: &str = "rows";
 
-pub(super) fn find(world: &World, tests: &mut Tests) -> Vec<LeakFinding> {
+pub(crate) fn find(world: &World, tests: &mut Tests) -> Vec<LeakFinding> {
     let mut found = Vec::new();
     for (test, key, items) in world.test_tables() {
         for train in train_tables(world, test) {

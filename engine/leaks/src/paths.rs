@@ -1,4 +1,4 @@
-//! Patterns of file names, without the parts that differ between files.
+//! Patterns of file names without the parts that differ between files, and the part of the data to which a path belongs.
 
 /// Returns the file name with every word that contains a digit replaced by `#`: `#-anatomical-structure.json`. Adjacent
 /// replaced words become one `#`.
@@ -37,7 +37,7 @@ pub(crate) fn pattern(path: &str) -> String {
 }
 
 /// Returns whether a path belongs to a test part: a directory, or the file itself, is named `test...` or `valid...`.
-pub(super) fn is_test(path: &str) -> bool {
+pub(crate) fn is_test(path: &str) -> bool {
     path.split('/').any(|part| {
         let part = part.to_ascii_lowercase();
         part.starts_with("test") || part.starts_with("valid") || part.contains("_test")
@@ -49,8 +49,14 @@ pub(crate) fn is_train(path: &str) -> bool {
     path.to_ascii_lowercase().contains("train")
 }
 
+/// Returns an id without directories and suffix.
+pub(crate) fn stem(id: &str) -> &str {
+    let name = id.rsplit('/').next().unwrap_or(id);
+    name.split('.').next().unwrap_or(name)
+}
+
 /// Returns the suffix of a name: `.json`.
-pub(super) fn ending(pattern: &str) -> &str {
+pub(crate) fn ending(pattern: &str) -> &str {
     let at = pattern.rfind('.').unwrap_or(pattern.len());
     pattern.get(at..).unwrap_or_default()
 }

@@ -6,12 +6,11 @@
 
 use std::collections::HashMap;
 
-use super::Tests;
 use super::near_rows::NearRows;
 use super::rows::normal;
 use crate::cells::Cells;
 use crate::finding::LeakFinding;
-use crate::statistics::hash_of;
+use crate::statistics::{Tests, hash_of};
 use crate::view::View;
 use crate::world::rows_of_items;
 
@@ -27,7 +26,7 @@ const MAX_SAME: usize = 3;
 /// Maximum number of training rows that are compared.
 const MAX_TRAIN: usize = 200_000;
 
-pub(super) fn find(view: &View<'_>, tests: &mut Tests) -> Option<LeakFinding> {
+pub(crate) fn find(view: &View<'_>, tests: &mut Tests) -> Option<LeakFinding> {
     let (label, targets) = view.targets().next()?;
     let (train, rows) = view.training(label, targets)?;
     let (shown, key, items) = view.world.test_tables().next()?;

@@ -6,10 +6,11 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::Tests;
 use crate::cells::Cells;
 use crate::finding::{LeakFinding, LeakLevel};
-use crate::statistics::{by_shuffling, correlation, counts, majority, purity, ranks, separation};
+use crate::statistics::{
+    Tests, by_shuffling, correlation, counts, majority, purity, ranks, separation,
+};
 use crate::table::{is_missing, numbers};
 use crate::world::{Label, World};
 use prep_failure::QuotedValue;
@@ -19,7 +20,7 @@ const NAME: &str = "column";
 /// Minimum number of rows that must agree.
 const MIN_ROWS: usize = 20;
 
-pub(super) fn find(world: &World, tests: &mut Tests) -> Vec<LeakFinding> {
+pub(crate) fn find(world: &World, tests: &mut Tests) -> Vec<LeakFinding> {
     let (mut found, mut seen) = (Vec::new(), HashSet::new());
     for (shown, key, items) in world.test_tables() {
         for (name, cells) in shown.table.columns_except(key) {

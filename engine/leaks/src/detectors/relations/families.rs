@@ -9,11 +9,10 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use super::Tests;
 use crate::facts::ids;
 use crate::finding::{LeakFinding, LeakLevel};
 use crate::model::Targets;
-use crate::statistics::{deviation, mean, normal_tail};
+use crate::statistics::{Tests, deviation, mean, normal_tail};
 use crate::view::View;
 
 /// Maximum number of members of a family. Larger ones are classes or sites.
@@ -31,7 +30,7 @@ const MIN_DIVIDED: f64 = 0.1;
 /// Minimum correlation of companions' answers.
 const MIN_AGREEMENT: f64 = 0.02;
 
-pub(super) fn find(view: &View<'_>, tests: &mut Tests) -> Option<LeakFinding> {
+pub(crate) fn find(view: &View<'_>, tests: &mut Tests) -> Option<LeakFinding> {
     let (label, targets) = view.targets().next()?;
     let world = view.world;
     let (train, rows) = view.training(label, targets)?;

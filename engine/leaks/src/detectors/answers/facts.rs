@@ -10,13 +10,12 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use super::{Tests, exact, formula};
+use super::{exact, formula};
 use crate::facts::{Channel, ids};
 use crate::finding::{LeakFinding, LeakLevel};
-use crate::model::{
-    Gain, Prediction, Targets, by_nearest, by_nearest_of_others, by_value, gain, number,
-};
-use crate::statistics::{counts, majority, tail_of_binomial};
+use crate::model::{Gain, Prediction, Targets, by_nearest, by_nearest_of_others, by_value, gain};
+use crate::number::numbers_or_nan;
+use crate::statistics::{Tests, counts, majority, tail_of_binomial};
 use crate::view::View;
 use crate::world::Label;
 use prep_failure::QuotedValue;
@@ -57,7 +56,7 @@ struct FactVerdict {
     gain: f64,
 }
 
-pub(super) fn find(view: &View<'_>, tests: &mut Tests) -> Vec<LeakFinding> {
+pub(crate) fn find(view: &View<'_>, tests: &mut Tests) -> Vec<LeakFinding> {
     let mut found = Vec::new();
     for (label, targets) in view.targets() {
         let baseline = view.baseline(label, targets);
@@ -147,7 +146,7 @@ fn beyond_groups(
     targets: &Targets,
     base: Option<&Prediction>,
 ) -> Gain {
-    let numbers = numbers(cells);
+    let numbers = numbers_or_nan(cells);
     let others = groups.iter().map(|groups| {
         let prediction = by_nearest_of_others(&numbers, &targets.test, groups);
         gain(targets, base, &prediction)
@@ -162,7 +161,7 @@ fn beyond_groups(
 }
 
 /// Returns the best of the predictions that a fact makes.
-pub(super) fn best(
+pub(crate) fn best(
     channel: Channel,
     cells: &[Option<&str>],
     targets: &Targets,
@@ -182,7 +181,7 @@ pub(super) fn best(
         predictions.push(by_value(cells, &targets.test));
     }
     if different.len() >= 10 {
-        let numbers = numbers(cells);
+        let numbers = numbers_or_nan(cells);
         let finite = numbers.iter().filter(|one| one.is_finite()).count();
         if finite * 10 >= present * 9 {
             predictions.push(by_nearest(&numbers, &targets.test));
@@ -210,11 +209,6 @@ pub(super) fn best(
         (prediction, gain)
     });
     measured.min_by(|one, other| one.1.p.total_cmp(&other.1.p))
-}
-
-pub(super) fn numbers(cells: &[Option<&str>]) -> Vec<f64> {
-    let number = |cell: &Option<&str>| cell.and_then(number).unwrap_or(f64::NAN);
-    cells.iter().map(number).collect()
 }
 
 /// Beginnings of the names of facts that are often similar for items of the same class.
@@ -301,29 +295,13 @@ impl MeasuredFact<'_> {
             }
         };
         let finding = LeakFinding::new(level, channel.detector(), what)
-            .evidence(examples(view, label, cells))
+            .evidence(view.examples(label, cells))
             .p_value(p);
         Some(FactVerdict {
             finding,
             gain: gain.beyond,
         })
     }
-}
-
-/// Returns examples of items with different answers.
-pub(super) fn examples(view: &View<'_>, label: &Label, cells: &[Option<&str>]) -> Vec<String> {
-    let mut seen = HashSet::new();
-    let mut examples = Vec::new();
-    for (place, cell) in cells.iter().enumerate() {
-        let answer = view.answer(label, place);
-        if examples.len() < 3 && seen.insert(answer) {
-            let cell = cell.map_or("none".to_owned(), |cell| {
-                QuotedValue(&cell.chars().take(60).collect::<String>()).to_string()
-            });
-            examples.push(format!("{}: {cell}, answer {answer}", view.id(place)));
-        }
-    }
-    examples
 }
 
 /// A value whose items nearly all have the same answer.

@@ -9,12 +9,11 @@
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 
-use super::Tests;
-use super::kin::stem;
 use super::rows::{normal, train_tables};
 use crate::cells::Cells;
 use crate::finding::{LeakFinding, LeakLevel};
-use crate::statistics::{Random, by_shuffling, hash_of, majority};
+use crate::paths::stem;
+use crate::statistics::{Random, Tests, by_shuffling, hash_of, majority};
 use crate::world::{Label, World};
 
 const NAME: &str = "near";
@@ -36,7 +35,7 @@ const MAX_RUN_TEXTS: usize = 20;
 /// Maximum number of texts in a band that are compared. Larger bands are templates.
 const MAX_BAND_ROWS: usize = 50;
 
-pub(super) fn find(world: &World, tests: &mut Tests) -> Vec<LeakFinding> {
+pub(crate) fn find(world: &World, tests: &mut Tests) -> Vec<LeakFinding> {
     let mut found = Vec::new();
     let Some(label) = world.labels.first() else {
         return found;

@@ -7,12 +7,10 @@
 
 use std::collections::HashSet;
 
-use super::Tests;
-use super::facts::examples;
 use crate::cells::Cells;
 use crate::finding::{LeakFinding, LeakLevel};
 use crate::model::Targets;
-use crate::statistics::{deviation, finite, mean};
+use crate::statistics::{Tests, deviation, finite, mean};
 use crate::view::View;
 use crate::world::{Label, rows_of_items};
 
@@ -28,7 +26,7 @@ const MIN_VARIANCE: f64 = 0.03;
 /// Maximum number of training rows that are compared.
 const MAX_TRAIN: usize = 40_000;
 
-pub(super) fn find(view: &View<'_>, tests: &mut Tests) -> Option<LeakFinding> {
+pub(crate) fn find(view: &View<'_>, tests: &mut Tests) -> Option<LeakFinding> {
     find_near(view, false, tests).or_else(|| find_near(view, true, tests))
 }
 
@@ -105,7 +103,7 @@ pub(super) struct NearRows {
 
 impl NearRows {
     /// Returns the finding that chosen test rows have the answer of a near training row.
-    pub(super) fn finding(
+    pub(crate) fn finding(
         &self,
         view: &View<'_>,
         label: &Label,
@@ -132,7 +130,7 @@ impl NearRows {
         let named: Vec<Option<String>> = near.iter().map(name).collect();
         let cells: Vec<Option<&str>> = named.iter().map(Option::as_deref).collect();
         let finding = LeakFinding::new(LeakLevel::Risk, "near", what);
-        let finding = finding.evidence(examples(view, label, &cells));
+        let finding = finding.evidence(view.examples(label, &cells));
         Some(finding.p_value(measured.p))
     }
 }

@@ -12,18 +12,16 @@ use prep_contents::listing::Listing;
 use prep_contents::{ContentsError, Format, Resources, Result, read};
 use prep_formats::sniff::HumanSize;
 
-use super::reading::{Keep, MAX_TEXT, PublicFile, has_reader, is_text, see};
-use super::{LeaksError, PublicArray, PublicTableFile, Series, World, failed};
+use super::reading::{Keep, MAX_TEXT, has_reader, is_text, see};
 use super::{lists, workbook};
-use crate::cells::Cells;
-use crate::detectors::is_train;
+use crate::error::{LeaksError, failed};
 use crate::facts::files::{FileProperties, ItemFile};
-use crate::facts::trained::Trained;
-use crate::facts::{Channel, Facts, documents, examples, lines, markup, matlab, strings};
+use crate::facts::{Channel, documents, examples, lines, markup, matlab, strings};
 use crate::fields;
+use crate::paths::is_train;
 use crate::series;
-use crate::sketch::Gallery;
 use crate::table::Table;
+use crate::world::{PublicArray, PublicContent, PublicFile, PublicTableFile, Series, World};
 
 /// Maximum number of arrays that are compared. If there are more, each of them is the file of an item.
 const MAX_ARRAYS: usize = 32;
@@ -58,29 +56,6 @@ const TABLE_MEMORY_PER_BYTE: u64 = 24;
 /// Memory for texts, in the same way.
 const TEXT_MEMORY: u64 = 1 << 27;
 const TEXT_MEMORY_PER_BYTE: u64 = 12;
-
-/// The contents of the public files.
-#[derive(Default)]
-pub(crate) struct PublicContent {
-    pub tables: Vec<PublicTableFile>,
-    pub arrays: Vec<PublicArray>,
-    /// Lists in documents and MATLAB files with one value per test item: a description of their position, and their
-    /// values.
-    pub vectors: Vec<(String, Cells)>,
-    /// Other texts, as path and content.
-    pub texts: Vec<(String, String)>,
-    pub files: Vec<PublicFile>,
-    /// Files that were not read entirely, with the reason.
-    pub unread: Vec<String>,
-    /// Times and metadata of training files.
-    pub trained: Trained,
-    /// Sketches of pictures, sounds and series.
-    pub gallery: Gallery,
-    /// Facts from items' own files.
-    pub facts: Facts,
-    /// Series in files of test and training items.
-    pub series: Vec<Series>,
-}
 
 /// Everything that is collected while the files are read.
 struct Collected<'w> {
@@ -190,7 +165,7 @@ impl Collected<'_> {
         let read: HashMap<&str, &[String]> = read.collect();
         let mut added = Vec::new();
         for (path, text) in &self.content.texts {
-            if !is_document(path) || self.world.item_of_path(path).is_some() {
+            if !documents::is_document(path) || self.world.item_of_path(path).is_some() {
                 continue;
             }
             let found = lists::of_document(text, self.world.ids.len());
@@ -493,13 +468,6 @@ fn plain_text(content: &[u8]) -> Option<&str> {
     let text = std::str::from_utf8(content).ok()?;
     let is_plain = |c: char| !c.is_control() || matches!(c, '\n' | '\r' | '\t');
     text.chars().all(is_plain).then_some(text)
-}
-
-/// Returns whether a file is a JSON document, by its name.
-pub(super) fn is_document(path: &str) -> bool {
-    let name = path.to_ascii_lowercase();
-    let ends = [".json", ".jsonl", ".ndjson", ".geojson"];
-    ends.iter().any(|end| name.ends_with(end))
 }
 
 /// Returns whether a table is small enough to be read.

@@ -16,10 +16,9 @@
 
 use std::collections::BTreeSet;
 
-use super::Tests;
 use crate::finding::{LeakFinding, LeakLevel};
 use crate::sketch::{Medium, Sketch, Sketched};
-use crate::statistics::{Random, tail_of_binomial};
+use crate::statistics::{Random, Tests, tail_of_binomial};
 use crate::world::World;
 
 const NAME: &str = "near-files";
@@ -49,7 +48,7 @@ struct Neighbour<'a> {
     transformation: &'static str,
 }
 
-pub(super) fn find(world: &World, tests: &mut Tests) -> Vec<LeakFinding> {
+pub(crate) fn find(world: &World, tests: &mut Tests) -> Vec<LeakFinding> {
     let media = [Medium::Picture, Medium::Sound, Medium::Series];
     let mut found: Vec<LeakFinding> = Vec::new();
     for medium in media {

@@ -10,12 +10,11 @@ use base64::Engine as _;
 use base64::alphabet;
 use base64::engine::{GeneralPurpose, GeneralPurposeConfig};
 
-use super::{Tests, facts};
 use crate::facts::Channel;
 use crate::finding::{LeakFinding, LeakLevel};
-use crate::model::number;
+use crate::number::{number, numbers_or_nan};
 use crate::statistics::{
-    Random, correlation, majority, purity, ranks, separation, tail_of_binomial,
+    Random, Tests, correlation, majority, purity, ranks, separation, tail_of_binomial,
 };
 use crate::view::View;
 use crate::world::Label;
@@ -66,7 +65,7 @@ pub(super) fn find(view: &View<'_>, label: &Label, tests: &mut Tests) -> Vec<Lea
         let p = tests.record(p);
         let what = format!("{name}{form} {how} `{}`", label.name);
         let finding = LeakFinding::new(LeakLevel::Leak, channel.detector(), what)
-            .evidence(facts::examples(view, label, &cells));
+            .evidence(view.examples(label, &cells));
         found.push(finding.p_value(p));
         if found.len() >= 3 {
             break;
@@ -95,7 +94,7 @@ pub(super) fn separating_feature(
     let all_facts = view.facts.all.iter();
     for ((_, name), values) in all_facts.filter(|((channel, _), _)| *channel == Channel::Look) {
         let cells = view.cells(values);
-        let mut numbered: Vec<(f64, &str)> = facts::numbers(&cells)
+        let mut numbered: Vec<(f64, &str)> = numbers_or_nan(&cells)
             .into_iter()
             .enumerate()
             .map(|(place, number)| (number, view.answer(label, place)))
@@ -119,7 +118,7 @@ pub(super) fn separating_feature(
         let p = tests.record(1e-9);
         let what = format!("{name} separates the items by `{}`", label.name);
         let finding = LeakFinding::new(LeakLevel::Risk, "answers-elsewhere", what)
-            .evidence(facts::examples(view, label, &cells));
+            .evidence(view.examples(label, &cells));
         return Some(finding.p_value(p));
     }
     None

@@ -12,9 +12,9 @@
 use std::collections::{BTreeMap, HashSet};
 
 use super::exact::same;
-use super::patterns::pattern;
 use crate::facts::lines::words;
 use crate::finding::{LeakFinding, LeakLevel};
+use crate::paths::pattern;
 use crate::statistics::majority;
 use crate::world::{Label, World};
 
@@ -28,7 +28,7 @@ const MAX_FILES: usize = 200;
 /// Maximum number of answers that are searched for in a file.
 const MAX_ANSWERS: usize = 100;
 
-pub(super) fn find(world: &World) -> Vec<LeakFinding> {
+pub(crate) fn find(world: &World) -> Vec<LeakFinding> {
     let mut found = Vec::new();
     // The detector `column` searches the tables of test items.
     let tables = world.test_tables().map(|(shown, ..)| &*shown.path);

@@ -1,0 +1,8 @@
+//! Finds test items that are related to training items or to each other, so that the answers of one reveal those of another.
+
+pub(super) mod families;
+pub(super) mod groups;
+pub(super) mod kin;
+pub(super) mod links;
+pub(super) mod neighbours;
+pub(super) mod other_rows;

@@ -1,0 +1,223 @@
+//! Reads the answers, the sample submission, the public files and the bundle.
+
+mod lists;
+mod public;
+mod reading;
+mod workbook;
+
+use std::collections::{HashMap, HashSet};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use prep_contents::{ContentsError, DecodingLimits, Format, Resources, entries};
+
+use crate::cells::Cells;
+use crate::error::{LeaksError, failed};
+use crate::table::{Table, numbers};
+use crate::world::{Label, PublicContent, PublicFile, World};
+use reading::{Keep, see};
+
+/// The sample submission may use one part in this number of the memory.
+const SAMPLE_FRACTION: u64 = 8;
+
+/// Maximum number of test items whose facts are collected.
+const MAX_CHOSEN: usize = 2_000;
+
+/// The files to search.
+#[derive(Debug, Clone)]
+pub struct LeakInput {
+    /// The directory `prepared/public`.
+    pub public: PathBuf,
+    /// The table with the answers.
+    pub answers: PathBuf,
+    /// The table with the sample submission.
+    pub sample: PathBuf,
+    /// The bundle, if available: the archive or a directory.
+    pub bundle: Option<PathBuf>,
+    /// A directory for temporary copies of archive members.
+    pub temp: PathBuf,
+    pub limits: DecodingLimits,
+    /// Memory for tables and texts, in bytes. Only an even sample of rows is read from larger tables, and larger texts
+    /// are skipped.
+    pub memory: u64,
+}
+
+impl World {
+    /// Reads the answers, the sample submission, the public files and the bundle.
+    pub(crate) fn read(input: &LeakInput) -> Result<World, LeaksError> {
+        let answers = table_in(&input.answers, &input.limits, u64::MAX, &|_| true)?;
+        let room = input.memory / SAMPLE_FRACTION;
+        let mut sample = table_in(&input.sample, &input.limits, room, &|_| false)?;
+        let no_ids = || LeaksError::NoIds(input.answers.clone());
+        let key = key(&answers, &sample).ok_or_else(no_ids)?;
+        let keys = answers.columns.get(key).ok_or_else(no_ids)?;
+        let mut ids: Vec<String> = Vec::new();
+        let mut item_of = HashMap::new();
+        let item = |id: &str| {
+            *item_of.entry(id.to_owned()).or_insert_with(|| {
+                ids.push(id.to_owned());
+                ids.len() - 1
+            })
+        };
+        let rows: Vec<usize> = keys.iter().map(item).collect();
+        let step = ids.len().div_ceil(MAX_CHOSEN).max(1);
+        let chosen: Vec<usize> = (0..ids.len()).step_by(step).collect();
+        let mut is_chosen = vec![false; ids.len()];
+        for item in &chosen {
+            if let Some(one) = is_chosen.get_mut(*item) {
+                *one = true;
+            }
+        }
+        let labels = labels(&answers, &sample, key, &rows, &is_chosen);
+        let key_name = answers.names.get(key).cloned().unwrap_or_default();
+        // With millions of rows, the answers need as much memory as everything else.
+        drop((answers, rows));
+        if sample.is_sample() {
+            let is_wanted = |cell: &str| {
+                item_of
+                    .get(cell)
+                    .and_then(|item: &usize| is_chosen.get(*item))
+                    == Some(&true)
+            };
+            sample = table_in(&input.sample, &input.limits, room, &is_wanted)?;
+        }
+        let is_plain = |id: &&String| id.len() <= 5 && id.parse::<u32>().is_ok();
+        let plain = ids.iter().filter(is_plain).count();
+        let lower = |item: &usize| Some((ids.get(*item)?.to_lowercase(), *item));
+        let lower = chosen.iter().filter_map(lower).collect();
+        let has_digit = |text: &String| text.contains(|c: char| c.is_ascii_digit());
+        let mut world = World {
+            has_digits: ids.iter().all(has_digit),
+            lower,
+            chosen,
+            is_chosen,
+            key_name,
+            has_plain_ids: plain * 2 > ids.len(),
+            shortest: ids.iter().map(String::len).min().unwrap_or(0),
+            ids,
+            item_of,
+            labels,
+            sample_path: relative(&input.public, &input.sample),
+            sample,
+            public: PublicContent::default(),
+            bundle: Vec::new(),
+        };
+        let resources = &Resources {
+            limits: input.limits,
+            temp: &input.temp,
+        };
+        world.public = world.read_public(&input.public, resources, input.memory)?;
+        if let Some(bundle) = &input.bundle {
+            world.bundle = files_of_bundle(bundle, resources)?;
+        }
+        Ok(world)
+    }
+}
+
+/// Returns the files of a bundle.
+fn files_of_bundle(
+    bundle: &Path,
+    resources: &Resources<'_>,
+) -> Result<Vec<PublicFile>, LeaksError> {
+    let mut files = Vec::new();
+    let mut visit = |path: &str, _: u64, content: &mut dyn Read| {
+        let (mut seen, _) = see(path, content, Keep::Head)?;
+        if let Some(inner) = path.strip_prefix("bundle.zip/") {
+            seen.path = inner.to_owned();
+        }
+        files.push(seen);
+        Ok(())
+    };
+    let seen = match bundle.is_dir() {
+        true => entries::of_directory(bundle, resources, &mut visit),
+        // The bundle is an archive. The paths of its members have no common directory.
+        false => entries::of_file(bundle, "bundle.zip", resources, &mut visit),
+    };
+    seen.map_err(|cause| failed(bundle, cause))?;
+    Ok(files)
+}
+
+fn relative(public: &Path, path: &Path) -> String {
+    let inner = path.strip_prefix(public).unwrap_or(path);
+    inner.to_string_lossy().into_owned()
+}
+
+fn table_in(
+    path: &Path,
+    limits: &DecodingLimits,
+    room: u64,
+    wanted: &dyn Fn(&str) -> bool,
+) -> Result<Table, LeaksError> {
+    let no_ids = || LeaksError::NoIds(path.to_path_buf());
+    let format = Format::from_path(&path.to_string_lossy()).ok_or_else(no_ids)?;
+    Table::read(path, format, limits, room, wanted).map_err(|cause| match cause {
+        ContentsError::Damaged(_) => no_ids(),
+        cause => failed(path, cause),
+    })
+}
+
+/// Returns the id column of the answers: the first column whose values are also in the sample submission, all or most
+/// of them.
+fn key(answers: &Table, sample: &Table) -> Option<usize> {
+    let names = answers.names.iter().enumerate();
+    let common = names.filter_map(|(place, name)| {
+        let values: HashSet<&str> = answers.columns.get(place)?.iter().collect();
+        let sample: HashSet<&str> = sample.column(name)?.iter().collect();
+        let both = values.intersection(&sample).count();
+        // Only a part of a large sample submission is read.
+        (2 * both > values.len().min(sample.len())).then_some((place, values.len() - both))
+    });
+    let least = common.min_by_key(|(_, missing)| *missing);
+    least.map(|(place, _)| place)
+}
+
+fn labels(
+    answers: &Table,
+    sample: &Table,
+    key: usize,
+    rows: &[usize],
+    is_chosen: &[bool],
+) -> Vec<Label> {
+    let items = is_chosen.len();
+    let mut labels = Vec::new();
+    for (place, (name, column)) in answers.names.iter().zip(&answers.columns).enumerate() {
+        // Columns with the same values in the sample submission are not answers. If the sample submission has other
+        // columns, columns that it does not have are not answers.
+        let sample_cells = sample.column(name);
+        let is_shown = sample_cells.is_some_and(|cells| {
+            let all = sample.is_sample() || cells.len() == column.len();
+            let mut numbered = cells.iter().enumerate();
+            all && numbered.all(|(row, cell)| {
+                let number = usize::try_from(sample.number(row)).ok();
+                number.and_then(|number| column.get(number)) == Some(cell)
+            })
+        });
+        if place == key || is_shown {
+            continue;
+        }
+        let mut values = vec![None; items];
+        for (item, value) in rows.iter().zip(column) {
+            if let Some(one) = values.get_mut(*item) {
+                one.get_or_insert(value);
+            }
+        }
+        let values = values.into_iter().map(Option::unwrap_or_default);
+        let values: Cells = values.collect();
+        let of_chosen = rows.iter().zip(column);
+        let of_chosen = of_chosen.filter(|(item, _)| is_chosen.get(**item) == Some(&true));
+        labels.push(Label {
+            name: name.clone(),
+            numbers: numbers(&values),
+            values,
+            rows: of_chosen
+                .map(|(item, cell)| (*item, cell.to_owned()))
+                .collect(),
+        });
+    }
+    let sample_columns: HashSet<&String> = sample.names.iter().collect();
+    let is_in_sample = |label: &Label| sample_columns.contains(&label.name);
+    if labels.iter().any(is_in_sample) {
+        labels.retain(is_in_sample);
+    }
+    labels
+}
