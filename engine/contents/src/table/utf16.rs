@@ -2,31 +2,33 @@
 
 use std::io::{self, Read};
 
-/// Reads UTF-16 text as UTF-8. Unpaired surrogates, and an incomplete unit at the end, become U+FFFD.
+use encoding_rs::{Decoder, UTF_16BE, UTF_16LE};
+
+/// Reads UTF-16 text as UTF-8. Unpaired surrogates, and an incomplete character at the end, become U+FFFD.
 pub(super) struct Utf16Reader<R> {
     input: R,
-    is_little: bool,
-    /// A high surrogate whose low surrogate was not read yet.
-    high: Option<u16>,
+    decoder: Decoder,
     /// Converted text. The next field is the offset of the part that was not returned yet.
     text: String,
     given: usize,
     bytes: Vec<u8>,
+    is_finished: bool,
 }
 
 /// Number of bytes that are read at once.
-const CHUNK_BYTES: usize = 1 << 16;
+const CHUNK_BYTES: u64 = 1 << 16;
 
 impl<R: Read> Utf16Reader<R> {
     /// Creates a reader. `input` must be positioned after the byte order mark.
     pub(super) fn new(input: R, is_little: bool) -> Self {
+        let encoding = if is_little { UTF_16LE } else { UTF_16BE };
         Utf16Reader {
             input,
-            is_little,
-            high: None,
+            decoder: encoding.new_decoder_without_bom_handling(),
             text: String::new(),
             given: 0,
             bytes: Vec::new(),
+            is_finished: false,
         }
     }
 
@@ -34,42 +36,12 @@ impl<R: Read> Utf16Reader<R> {
         self.text.clear();
         self.given = 0;
         self.bytes.clear();
-        let piece = CHUNK_BYTES as u64;
-        let count = Read::by_ref(&mut self.input)
-            .take(piece)
-            .read_to_end(&mut self.bytes)?;
-        for pair in self.bytes.chunks(2) {
-            let unit = match (pair, self.is_little) {
-                ([low, high], true) => u16::from_le_bytes([*low, *high]),
-                ([high, low], false) => u16::from_be_bytes([*high, *low]),
-                _ => {
-                    self.text
-                        .extend(self.high.take().map(|_| char::REPLACEMENT_CHARACTER));
-                    self.text.push(char::REPLACEMENT_CHARACTER);
-                    continue;
-                }
-            };
-            let first = self.high.take();
-            let pair = first.map(|first| char::decode_utf16([first, unit]).next());
-            match pair {
-                Some(Some(Ok(character))) => self.text.push(character),
-                alone => {
-                    self.text.extend(alone.map(|_| char::REPLACEMENT_CHARACTER));
-                    match unit {
-                        0xd800..0xdc00 => self.high = Some(unit),
-                        unit => {
-                            let character = char::from_u32(u32::from(unit));
-                            self.text
-                                .push(character.unwrap_or(char::REPLACEMENT_CHARACTER));
-                        }
-                    }
-                }
-            }
-        }
-        if count == 0 {
-            self.text
-                .extend(self.high.take().map(|_| char::REPLACEMENT_CHARACTER));
-        }
+        let mut chunk = Read::by_ref(&mut self.input).take(CHUNK_BYTES);
+        self.is_finished = chunk.read_to_end(&mut self.bytes)? == 0;
+        let room = self.decoder.max_utf8_buffer_length(self.bytes.len());
+        self.text.reserve(room.unwrap_or_default());
+        let (bytes, text) = (&self.bytes, &mut self.text);
+        let _ = self.decoder.decode_to_string(bytes, text, self.is_finished);
         Ok(())
     }
 }
@@ -78,10 +50,11 @@ impl<R: Read> Read for Utf16Reader<R> {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         // Repeat, because a chunk may contain only half a character.
         while self.given == self.text.len() {
-            self.fill()?;
-            if self.text.is_empty() && self.bytes.is_empty() {
+            // A decoder must not be used after its last chunk.
+            if self.is_finished {
                 return Ok(0);
             }
+            self.fill()?;
         }
         let left = self.text.as_bytes().get(self.given..).unwrap_or_default();
         let count = left.len().min(out.len());
@@ -143,13 +116,16 @@ mod tests {
                 let mut reader = Utf16Reader::new(Slow(&bytes, 3 + round % 5), is_little);
                 reader.read_to_string(&mut text).unwrap();
                 assert!(text == whole, "{units:x?}");
-                // An incomplete unit at the end of a chunk is kept for the next chunk.
+                assert_eq!(reader.read(&mut [0; 9]).unwrap(), 0);
+                // An incomplete unit at the end becomes U+FFFD, together with an unpaired surrogate before it.
                 let odd = [&bytes, b"x".as_slice()].concat();
                 let mut text = String::new();
-                Utf16Reader::new(odd.as_slice(), is_little)
+                Utf16Reader::new(Slow(&odd, 3 + round % 5), is_little)
                     .read_to_string(&mut text)
                     .unwrap();
-                assert!(text.starts_with(&whole) && text.len() > whole.len());
+                let is_alone = matches!(units.last(), Some(0xd800..0xdc00));
+                let end = if is_alone { "" } else { "\u{fffd}" };
+                assert_eq!(text, format!("{whole}{end}"), "{units:x?}");
             }
         }
     }
