@@ -2,8 +2,6 @@
 
 use std::path::PathBuf;
 
-use crate::groups::Group;
-
 /// An error when reading a file.
 #[derive(Debug, thiserror::Error)]
 pub enum ExperimentsError {
@@ -35,15 +33,14 @@ pub enum ExperimentsError {
     #[error("{} names no run group; expected lines `experiment_id,run_group`", path.display())]
     EmptyTable { path: PathBuf },
     #[error(
-        "{}:{line}: the run group `{}` of `{}` is listed twice, but a run group is only one seed",
-        path.display(),
-        group.run_group,
-        group.experiment
+        "{}:{line}: the run group `{run_group}` of `{experiment}` is listed twice, but a run group is only one seed",
+        path.display()
     )]
     Repeated {
         path: PathBuf,
         line: usize,
-        group: Group,
+        experiment: String,
+        run_group: String,
     },
     #[error(
         "the run group `{group}` has {count} grading reports, expected one: {names}; remove or rename the others"

@@ -55,7 +55,8 @@ pub fn experiments(path: &Path) -> Result<Vec<Group>, ExperimentsError> {
             return Err(ExperimentsError::Repeated {
                 path: path.to_owned(),
                 line,
-                group,
+                experiment: group.experiment,
+                run_group: group.run_group,
             });
         }
         groups.push(group);

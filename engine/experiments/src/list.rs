@@ -6,6 +6,7 @@
 
 use std::path::{Component, Path, PathBuf};
 
+use prep_formats::json::{JsonValue, WriteOptions};
 use serde_json::Value;
 
 use crate::error::ExperimentsError;
@@ -24,31 +25,17 @@ pub struct Submission {
 impl Submission {
     /// Formats the line as Python's `json.dumps` does.
     pub fn line(&self) -> String {
-        let text = |text: &str| ascii(&serde_json::Value::from(text).to_string());
-        let path = |path: &Option<String>| path.as_deref().map_or_else(|| "null".to_owned(), text);
-        format!(
-            r#"{{"competition_id": {}, "submission_path": {}, "logs_path": {}, "code_path": {}}}"#,
-            text(&self.competition_id),
-            path(&self.submission_path),
-            path(&self.logs_path),
-            path(&self.code_path)
-        )
+        let path = |path: &Option<String>| JsonValue::from(path.as_deref());
+        let line = JsonValue::from([
+            ("competition_id", self.competition_id.as_str().into()),
+            ("submission_path", path(&self.submission_path)),
+            ("logs_path", path(&self.logs_path)),
+            ("code_path", path(&self.code_path)),
+        ]);
+        // ASCII can represent every string, so writing does not fail.
+        let line = line.to_json(&WriteOptions::default()).unwrap_or_default();
+        String::from_utf8_lossy(&line).into_owned()
     }
-}
-
-/// Escapes all non-ASCII characters of a JSON text.
-fn ascii(json: &str) -> String {
-    let mut out = String::with_capacity(json.len());
-    for c in json.chars() {
-        if c.is_ascii() {
-            out.push(c);
-        } else {
-            let mut units = [0; 2];
-            let units = c.encode_utf16(&mut units).iter();
-            out.extend(units.map(|unit| format!("\\u{unit:04x}")));
-        }
-    }
-    out
 }
 
 /// The paths of a run's files, relative to its directory.
@@ -197,12 +184,12 @@ mod tests {
     fn lines_equal_those_of_python() {
         let line = Submission {
             competition_id: "a".into(),
-            submission_path: Some("é\"\u{1f600}".into()),
+            submission_path: Some("é\"\u{1f600}\u{7f}\u{1f}\n/".into()),
             logs_path: None,
             code_path: Some("c".into()),
         }
         .line();
-        let expected = r#"{"competition_id": "a", "submission_path": "\u00e9\"\ud83d\ude00", "logs_path": null, "code_path": "c"}"#;
+        let expected = r#"{"competition_id": "a", "submission_path": "\u00e9\"\ud83d\ude00\u007f\u001f\n/", "logs_path": null, "code_path": "c"}"#;
         assert_eq!(line, expected);
     }
 
