@@ -7,7 +7,7 @@
 //! listing    the files of a directory                  entries   each file of a directory, and members of its archives
 //! packing    how zip, tar and gzip archives store their members
 //! archive    the members of zip, tar, 7z and gzip      members   differences between the members of two archives
-//! pixels     decoded images
+//! pixels     decoded images                            parallel  many items on several threads
 //! table/     a file as rows of cells: CSV, lines, JSON, BSON, Parquet, arrays
 //! pairing/   two tables: common columns, and pairs of rows
 //! ```
@@ -24,6 +24,7 @@ pub mod listing;
 pub mod members;
 pub mod packing;
 pub mod pairing;
+pub mod parallel;
 pub mod pixels;
 pub mod read;
 pub mod table;

@@ -2,14 +2,12 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
-use parking_lot::Mutex;
 use prep_contents::archive::Archive;
 use prep_contents::listing::Listing;
 use prep_contents::members::{self, ArchiveComparison, MemberDifference};
 use prep_contents::read::{self, Bytes};
-use prep_contents::{ContentsError, Format, ReadContext, Resources, Result};
+use prep_contents::{ContentsError, Format, ReadContext, Resources, Result, parallel};
 use serde::Serialize;
 
 use crate::tables::{TableDifference, tables};
@@ -60,35 +58,10 @@ pub fn directories(
 ) -> Result<Vec<FileDifference>> {
     let (before, after) = (listing(old)?, listing(new)?);
     let common = before.common(&after);
-    let next = AtomicUsize::new(0);
-    let outcome: Mutex<Result<Vec<FileDifference>>> = Mutex::new(Ok(Vec::new()));
-    let run = || {
-        while let Some(path) = common.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let compared = two_files(path, &old.join(path), &new.join(path), options);
-            if compared.as_ref().is_ok_and(Vec::is_empty) {
-                continue;
-            }
-            let mut outcome = outcome.lock();
-            match (outcome.as_mut(), compared) {
-                (Ok(found), Ok(more)) => found.extend(more),
-                (Ok(_), Err(error)) => *outcome = Err(error),
-                (Err(_), _) => return,
-            }
-        }
-    };
-    // This thread compares files, too, so the comparison works even if no other thread can be started.
-    std::thread::scope(|scope| {
-        for _ in 1..options.threads {
-            if std::thread::Builder::new()
-                .spawn_scoped(scope, run)
-                .is_err()
-            {
-                break;
-            }
-        }
-        run();
-    });
-    let mut found = outcome.into_inner()?;
+    let compared = parallel::try_map(&common, options.threads, |path| {
+        two_files(path, &old.join(path), &new.join(path), options)
+    })?;
+    let mut found: Vec<FileDifference> = compared.into_iter().flatten().collect();
     found.extend(one_sided(old, &before, new, &after)?);
     found.sort_by(|one, other| one.path.cmp(&other.path));
     Ok(found)

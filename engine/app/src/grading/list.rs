@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use jiff::Timestamp;
+use prep_contents::parallel;
 use prep_core::Failure;
 use prep_formats::json::JsonValue;
 use prep_grade::report::list::{self, ListedSubmission};
@@ -14,7 +15,6 @@ use prep_grade::report::{CompetitionReport, JsonObject, aggregate, file_name, pr
 use tempfile::NamedTempFile;
 
 use super::{Grading, GradingLog};
-use crate::ask::in_parallel;
 use crate::catalog::Catalog;
 use crate::error::Error;
 use crate::settings::Settings;
@@ -80,7 +80,7 @@ fn grade_all(
         .iter()
         .map(|entry| (entry.competition_id.as_str(), OnceLock::new()))
         .collect();
-    in_parallel(entries, settings.jobs, |entry| {
+    parallel::map(entries, settings.jobs, |entry| {
         let id = entry.competition_id.as_str();
         let missing = || Error::new(Failure::Internal, "a competition of the list is missing");
         let grading = gradings.get(id).ok_or_else(missing)?;

@@ -15,11 +15,9 @@ pub(crate) mod split;
 mod swapped;
 
 use std::path::Path;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
-use parking_lot::Mutex;
-use prep_contents::Resources;
 use prep_contents::listing::Listing;
+use prep_contents::{Resources, parallel};
 
 use crate::error::AuditError;
 use crate::finding::AuditFinding;
@@ -87,8 +85,6 @@ pub fn compare(
     let roles = options.roles.completed(ours, &our_list, &resources.limits);
     let roles = roles.map_err(AuditError::reading(ours))?;
     let common = our_list.common(&their_list);
-    let equal = AtomicUsize::new(0);
-    let pairs: Mutex<Vec<FileComparison>> = Mutex::new(Vec::new());
     let compare_pair = |our_path: &str, their_path: &str| {
         let (theirs, ours) = (theirs.join(their_path), ours.join(our_path));
         let paired = pair::with_context(&roles, resources, [&theirs, &ours], |context| {
@@ -96,17 +92,12 @@ pub fn compare(
         });
         paired.map_err(AuditError::reading(&theirs))
     };
-    for_each_path(&common, options.threads, |path| {
+    let compared = parallel::try_map(&common, options.threads, |path| {
         let paired = compare_pair(path, path)?;
-        match paired.is_equal() {
-            true => {
-                equal.fetch_add(1, Ordering::Relaxed);
-            }
-            false => pairs.lock().push(paired),
-        }
-        Ok(())
+        Ok((!paired.is_equal()).then_some(Box::new(paired)))
     })?;
-    let mut pairs = pairs.into_inner();
+    let mut pairs: Vec<FileComparison> = compared.into_iter().flatten().map(|pair| *pair).collect();
+    let equal = common.len() - pairs.len();
     // Files whose names differ only in case or by a compression suffix are compared, too.
     let mut left = OneSided::new(&their_list, &our_list);
     let mut named = Vec::new();
@@ -157,42 +148,7 @@ pub fn compare(
     raised.map_err(AuditError::reading(theirs))?;
     Ok(TreeComparison {
         findings,
-        equal: equal.into_inner() as u64,
+        equal: equal as u64,
         common: common.len() as u64,
     })
-}
-
-/// Calls `work` for each path, on several threads. The calling thread takes part, so the work is also done if no thread
-/// can be started.
-///
-/// # Errors
-/// The first error of `work`. After an error, no further path is started.
-fn for_each_path(
-    paths: &[String],
-    threads: usize,
-    work: impl Fn(&str) -> Result<(), AuditError> + Sync,
-) -> Result<(), AuditError> {
-    let next = AtomicUsize::new(0);
-    let failed: Mutex<Option<AuditError>> = Mutex::new(None);
-    let run = || {
-        while let Some(path) = paths.get(next.fetch_add(1, Ordering::Relaxed)) {
-            if let Err(error) = work(path) {
-                next.store(paths.len(), Ordering::Relaxed);
-                failed.lock().get_or_insert(error);
-            }
-        }
-    };
-    std::thread::scope(|scope| {
-        for _ in 1..threads {
-            if std::thread::Builder::new()
-                .spawn_scoped(scope, run)
-                .is_err()
-            {
-                break;
-            }
-        }
-        run();
-    });
-    let failed = failed.into_inner();
-    failed.map_or(Ok(()), Err)
 }
