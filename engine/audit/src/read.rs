@@ -20,9 +20,5 @@ pub(crate) fn hasher(input: &mut impl Read) -> io::Result<Md5> {
 }
 
 pub(crate) fn hex(hasher: Md5) -> String {
-    hasher
-        .finalize()
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
+    prep_formats::hex::encode(&hasher.finalize())
 }

@@ -10,7 +10,7 @@
 //! | tables | [`pandas`] (CSV), [`parquet`], [`json`], [`bson`], [`lines`] |
 //! | arrays and records | [`npy`], [`matlab`], [`tfrecord`] |
 //! | images | [`png`], [`image`] (sizes of many formats), [`rle`] (masks) |
-//! | text | [`latin1`], [`printf`], [`python`] (numbers) |
+//! | text | [`hex`], [`latin1`], [`printf`], [`python`] (numbers) |
 //! | shared | [`archive`], [`checked`], [`paths`], [`read_at`], [`sniff`] |
 //!
 //! ```
@@ -25,6 +25,7 @@ pub mod archive;
 pub mod bson;
 pub mod checked;
 pub mod gzip;
+pub mod hex;
 pub mod image;
 pub mod inflated;
 pub mod json;

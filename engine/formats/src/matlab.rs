@@ -238,8 +238,11 @@ fn push_matrix(content: &[u8], out: &mut Vec<u8>) {
     out.extend(std::iter::repeat_n(0, padded));
 }
 
-/// Parses the first element; its content must not be truncated.
-fn complete_element(bytes: &[u8]) -> Result<(u32, &[u8], &[u8]), MatlabError> {
+/// Parses the first element. Returns its type, its content, and the bytes that follow.
+///
+/// # Errors
+/// [`MatlabError::Damaged`] if the element is truncated.
+pub fn complete_element(bytes: &[u8]) -> Result<(u32, &[u8], &[u8]), MatlabError> {
     let found = element(bytes).ok_or(MatlabError::Damaged)?;
     let tag = number(bytes, 0).unwrap_or_default();
     let declared = number(bytes, 4).unwrap_or_default() as usize;

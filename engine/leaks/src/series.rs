@@ -72,27 +72,14 @@ fn array_columns(file: &[u8]) -> Option<Vec<Vec<f64>>> {
         [_, width] => usize::try_from(*width).ok()?.max(1),
         _ => return None,
     };
-    macro_rules! all {
-        ($type:ty) => {
-            data.chunks_exact(size_of::<$type>())
-                .take(MAX_NUMBERS)
-                .filter_map(|bytes| bytes.try_into().ok().map(<$type>::from_le_bytes))
-                .map(|one| one as f64)
-                .collect::<Vec<f64>>()
-        };
-    }
-    let numbers = match header.descr.as_str() {
-        "<f8" => all!(f64),
-        "<f4" => all!(f32),
-        "<i8" => all!(i64),
-        "<i4" => all!(i32),
-        "<i2" => all!(i16),
-        "|u1" => all!(u8),
-        _ => return None,
-    };
-    if width > 64 {
+    let is_number = ["<f8", "<f4", "<i8", "<i4", "<i2", "|u1"].contains(&header.descr.as_str());
+    if !is_number || width > 64 {
         return None;
     }
+    let items = data.chunks_exact(usize::try_from(header.item_size).ok()?);
+    let numbers = items.take(MAX_NUMBERS);
+    let numbers = numbers.filter_map(|item| header.value(item)?.to_f64());
+    let numbers: Vec<f64> = numbers.collect();
     let rows = numbers.len() / width;
     let column = |place: usize| {
         let numbers = numbers.iter().copied();

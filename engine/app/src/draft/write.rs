@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use prep_core::units;
+use prep_formats::image::is_image_name;
 use prep_formats::pandas::ColumnType;
 
 use super::bundle::{self, BundleContent, CsvFile, FileGroup};
@@ -33,7 +34,10 @@ struct Join {
 pub fn pipeline(id: &str, bundle: &BundleContent, guess: &Guess, metric: Option<&str>) -> String {
     let category = match (
         &guess.split,
-        bundle.files.iter().any(|files| is_image(&files.pattern)),
+        bundle
+            .files
+            .iter()
+            .any(|files| is_image_name(&files.pattern)),
     ) {
         (_, true) => "Image Classification",
         (SplitGuess::Rows(_), false) => "Tabular",
@@ -79,13 +83,6 @@ fn title(id: &str) -> String {
         first.into_iter().chain(letters).collect::<String>()
     });
     words.collect::<Vec<_>>().join(" ")
-}
-
-fn is_image(pattern: &str) -> bool {
-    let pattern = pattern.to_ascii_lowercase();
-    [".png", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp", ".gif"]
-        .iter()
-        .any(|suffix| pattern.ends_with(suffix))
 }
 
 /// The type of a column in the language, as pandas reads it. If the table was not read to its end, a later row may have

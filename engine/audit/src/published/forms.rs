@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use md5::{Digest as _, Md5};
-use prep_formats::pandas::{FloatParser, parse_f64, push_f64};
+use prep_formats::pandas::{FloatParser, parse_f64, push_f64, push_quoted};
 
 use crate::causes::{Cause, rows, text};
 use crate::read::hex;
@@ -187,18 +187,10 @@ impl Rendering {
             Quotes::NonNumeric => !is_number || cell.is_empty(),
             Quotes::Minimal => false,
         };
-        if !quoted && !cell.iter().any(special) {
-            line.extend_from_slice(cell);
-            return;
+        match quoted || cell.iter().any(special) {
+            true => push_quoted(line, cell),
+            false => line.extend_from_slice(cell),
         }
-        line.push(b'"');
-        for byte in cell {
-            line.push(*byte);
-            if *byte == b'"' {
-                line.push(b'"');
-            }
-        }
-        line.push(b'"');
     }
 }
 

@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::path::Path;
 
+use prep_formats::hex;
 use prep_formats::limits::{DecodingLimits, Limit};
 use prep_formats::npy::{Element, NpyArray, NpyHeader};
 use prep_formats::pandas::{push_f32, push_f64};
@@ -265,8 +266,7 @@ fn print(header: &NpyHeader, element: &[u8], out: &mut Vec<u8>) {
             if header.descr.starts_with('>') {
                 bytes.reverse();
             }
-            let digits = bytes.iter().map(|byte| format!("{byte:02x}"));
-            out.extend_from_slice(digits.collect::<String>().as_bytes());
+            out.extend_from_slice(hex::encode(&bytes).as_bytes());
         }
     }
 }

@@ -14,6 +14,7 @@ use base64::engine::general_purpose::STANDARD;
 use super::binary::{BinaryReader, BinaryReference, DocumentOrigin};
 use super::write::{MAX_DEPTH, Writer};
 use super::{BsonDocument, BsonError, BsonValue, RawDocument, kind};
+use crate::hex;
 use crate::json::{JsonObject, JsonValue};
 
 /// Keys of the objects that represent values. Such an object has no other key.
@@ -92,10 +93,6 @@ fn tagged(name: &str, value: impl Into<JsonValue>) -> JsonValue {
     JsonValue::from([(name, value.into())])
 }
 
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
 /// Converts the value of an element. `depth` is the number of documents around the element, including the outermost
 /// one.
 fn json(
@@ -150,7 +147,7 @@ fn json(
             tagged("$binary", JsonValue::Object(binary))
         }
         BsonValue::Undefined => tagged("$undefined", true),
-        BsonValue::ObjectId(id) => tagged("$oid", JsonValue::from(hex(&id))),
+        BsonValue::ObjectId(id) => tagged("$oid", JsonValue::from(hex::encode(&id))),
         BsonValue::Bool(value) => value.into(),
         BsonValue::Date(milliseconds) => tagged(
             "$date",

@@ -25,6 +25,14 @@ pub enum ImageFormat {
     Tiff,
 }
 
+/// Returns whether a path or pattern ends with the suffix of an image file, in any case.
+pub fn is_image_name(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    [".png", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp", ".gif"]
+        .iter()
+        .any(|suffix| name.ends_with(suffix))
+}
+
 /// Format and size of an image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ImageHeader {

@@ -41,6 +41,20 @@ pub enum Element {
     Text(String),
 }
 
+impl Element {
+    /// Returns the value as a number; `true` is 1. `None` for texts.
+    pub fn to_f64(&self) -> Option<f64> {
+        Some(match self {
+            Element::Bool(value) => f64::from(u8::from(*value)),
+            Element::Integer(value) => *value as f64,
+            Element::Unsigned(value) => *value as f64,
+            Element::Half(value) | Element::Single(value) => f64::from(*value),
+            Element::Double(value) => *value,
+            Element::Text(_) => return None,
+        })
+    }
+}
+
 /// The element types that have a plain value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ElementKind {

@@ -2,7 +2,7 @@
 
 use std::io::Read;
 
-use super::{Element, ElementKind, NpyError, NpyHeader};
+use super::{ElementKind, NpyError, NpyHeader};
 use crate::rle;
 
 /// Maximum size of an array in bytes.
@@ -41,16 +41,7 @@ pub fn mask_code(mut input: impl Read, value: f64) -> Result<MaskCode, NpyError>
         descr: header.descr.clone(),
     };
     let size = usize::try_from(header.item_size).map_err(|_| unsupported())?;
-    let number = |item: &[u8]| {
-        Some(match header.value(item)? {
-            Element::Bool(value) => f64::from(u8::from(value)),
-            Element::Integer(value) => value as f64,
-            Element::Unsigned(value) => value as f64,
-            Element::Half(value) | Element::Single(value) => f64::from(value),
-            Element::Double(value) => value,
-            Element::Text(_) => return None,
-        })
-    };
+    let number = |item: &[u8]| header.value(item)?.to_f64();
     let is_half = header.descr.get(1..) == Some("f2");
     if matches!(header.element_kind(), None | Some(ElementKind::Text)) && !is_half || size == 0 {
         return Err(unsupported());

@@ -61,4 +61,5 @@ pub use stored::index::RowIndex;
 pub use stored::projection::Projection;
 pub use stored::table::{Cells, MappedText, PREFETCH_ROWS, TextTable, cell_content};
 pub use types::schema::{ColumnSchema, ColumnType, FloatParser, ReadOptions, Schema};
+pub use write::quote::push_quoted;
 pub use write::writer::{CsvWriter, Quoting};

@@ -4,6 +4,7 @@
 use std::io::Read;
 
 use flate2::read::ZlibDecoder;
+use prep_formats::matlab::complete_element;
 
 use crate::statistics::{deviation, mean};
 
@@ -63,25 +64,9 @@ fn variables(file: &[u8]) -> Vec<(String, Variable)> {
     found
 }
 
-fn le32(bytes: &[u8], at: usize) -> Option<u32> {
-    Some(u32::from_le_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
-}
-
 /// Returns the type and the content of the first element, and the rest of the input.
 fn element(bytes: &[u8]) -> Option<(u32, &[u8], &[u8])> {
-    let tag = le32(bytes, 0)?;
-    if tag >> 16 != 0 {
-        let length = usize::try_from(tag >> 16).ok();
-        let length = length.filter(|length| *length <= 4)?;
-        return Some((tag & 0xffff, bytes.get(4..4 + length)?, bytes.get(8..)?));
-    }
-    let length = usize::try_from(le32(bytes, 4)?).ok()?;
-    let end = length.saturating_add(8);
-    let padded = match tag {
-        15 => end,
-        _ => end.next_multiple_of(8).min(bytes.len()),
-    };
-    Some((tag, bytes.get(8..end)?, bytes.get(padded..)?))
+    complete_element(bytes).ok()
 }
 
 fn matrix(content: &[u8], path: &str, nesting: usize, found: &mut Vec<(String, Variable)>) {
@@ -105,12 +90,14 @@ fn matrix(content: &[u8], path: &str, nesting: usize, found: &mut Vec<(String, V
         let Some((_, length, behind)) = element(rest) else {
             return;
         };
-        let length = le32(length, 0).map_or(32, |length| length as usize).max(1);
+        let length = length
+            .first_chunk()
+            .map_or(32, |four| u32::from_le_bytes(*four));
         let Some((_, names, behind)) = element(behind) else {
             return;
         };
         rest = behind;
-        for name in names.chunks(length) {
+        for name in names.chunks(length.max(1) as usize) {
             let Some((_, content, behind)) = element(rest) else {
                 return;
             };

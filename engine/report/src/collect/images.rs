@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
 
-use prep_formats::image::ImageHeader;
+use prep_formats::image::{ImageHeader, is_image_name};
 use prep_formats::limits::DecodingLimits;
 use prep_formats::zip::{EntryKind, ZipEntry, ZipListing};
 
@@ -93,7 +93,7 @@ fn groups(public: &Path) -> Vec<(String, Vec<Image>)> {
             groups.push((format!("{name}/"), images));
         } else if name.ends_with(".zip") {
             groups.push((name, members(&path)));
-        } else if is_image(&name) {
+        } else if is_image_name(&name) {
             top_level_images.push(Image::File(path));
         }
     }
@@ -117,7 +117,7 @@ fn walk(directory: &Path, images: &mut Vec<Image>) {
             return;
         }
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        if is_image(&name) {
+        if is_image_name(&name) {
             images.push(Image::File(path));
         } else if !name.contains('.') && path.is_dir() {
             walk(&path, images);
@@ -134,17 +134,10 @@ fn members(archive: &Path) -> Vec<Image> {
     let entries = list().map_or_else(Vec::new, |listing| listing.entries);
     let entries = entries
         .into_iter()
-        .filter(|entry| entry.kind == EntryKind::File && is_image(&entry.path));
+        .filter(|entry| entry.kind == EntryKind::File && is_image_name(&entry.path));
     entries
         .map(|entry| Image::Member(archive.to_owned(), entry))
         .collect()
-}
-
-fn is_image(name: &str) -> bool {
-    let name = name.to_ascii_lowercase();
-    [".png", ".jpg", ".jpeg", ".gif", ".bmp", ".tif", ".tiff"]
-        .iter()
-        .any(|suffix| name.ends_with(suffix))
 }
 
 fn size(image: &Image) -> Option<ImageSize> {

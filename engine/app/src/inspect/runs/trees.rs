@@ -9,6 +9,7 @@
 use std::cmp::Ordering;
 use std::io;
 
+use prep_contents::read::each_chunk;
 use prep_contents::{ContentsError, Result};
 use prep_core::Context;
 use prep_diff::{DiffOptions, FileDifference, two_files};
@@ -109,13 +110,7 @@ fn crc32(opener: &Opener, content: &ContentRef) -> io::Result<u32> {
     }
     let opened = opener.open(content).map_err(io::Error::other)?;
     let mut reader = opened.reader().map_err(io::Error::other)?;
-    let (mut hasher, mut buffer) = (crc32fast::Hasher::new(), vec![0; 1 << 17]);
-    loop {
-        match reader.read(&mut buffer) {
-            Ok(0) => return Ok(hasher.finalize()),
-            Ok(count) => hasher.update(buffer.get(..count).unwrap_or_default()),
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
+    let mut hasher = crc32fast::Hasher::new();
+    each_chunk(&mut reader, |bytes| hasher.update(bytes))?;
+    Ok(hasher.finalize())
 }

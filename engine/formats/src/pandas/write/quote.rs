@@ -42,7 +42,7 @@ pub(crate) fn end_line(out: &mut Vec<u8>, start: usize, count: usize) {
 }
 
 /// Appends a field in quotes and doubles the quotes in it.
-pub(crate) fn push_quoted(out: &mut Vec<u8>, content: &[u8]) {
+pub fn push_quoted(out: &mut Vec<u8>, content: &[u8]) {
     out.push(b'"');
     let mut rest = content;
     while let Some(at) = memchr(b'"', rest) {

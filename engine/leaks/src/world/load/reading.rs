@@ -3,7 +3,7 @@
 use std::io::{self, Read};
 
 use prep_contents::read;
-use prep_formats::image::ImageHeader;
+use prep_formats::image::{ImageHeader, is_image_name};
 
 use crate::fields;
 use crate::world::PublicFile;
@@ -53,8 +53,7 @@ pub(super) fn see(
     keep: Keep,
 ) -> io::Result<(PublicFile, Vec<u8>)> {
     let format = fields::format(path);
-    let images = [".png", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp", ".gif"];
-    let is_image = ends_with(path, &images);
+    let is_image = is_image_name(path);
     let mut hasher = crc32fast::Hasher::new();
     let mut head = Vec::new();
     let most = match (keep, format, is_image) {
