@@ -30,14 +30,22 @@ pub fn remember(directory: &Path, md5: &str, path: &Path) -> Result<(), Contents
     let list = members::of_file(path, &DecodingLimits::default())?;
     std::fs::create_dir_all(directory)?;
     let part = directory.join(format!("{md5}.{}.part", std::process::id()));
-    let mut out = GzEncoder::new(File::create(&part)?, Compression::fast());
-    for member in &list {
+    let written = write_list(&part, &list).and_then(|()| std::fs::rename(&part, list_path));
+    if written.is_err() {
+        let _ = std::fs::remove_file(&part);
+    }
+    Ok(written?)
+}
+
+fn write_list(path: &Path, list: &[BundleMember]) -> io::Result<()> {
+    let mut out = GzEncoder::new(File::create(path)?, Compression::fast());
+    for member in list {
         // A name can contain a line break, which JSON escapes.
         let name = serde_json::Value::from(member.name.as_str());
         writeln!(out, "{:08x} {} {name}", member.crc, member.size)?;
     }
     out.finish()?;
-    Ok(std::fs::rename(part, list_path)?)
+    Ok(())
 }
 
 /// Returns the members of the bundle with this MD5. `None` if they are not recorded.
