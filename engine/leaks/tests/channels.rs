@@ -1,8 +1,6 @@
 //! Tests one planted leak for each channel in a small competition, and its clean twin: the same file with the answers
 //! of different items.
 
-#![allow(clippy::unwrap_used, reason = "a test that panics has failed")]
-
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::path::Path;

@@ -1,8 +1,6 @@
 //! Tests that data without a leak have no finding above a note, and that leaks which are planted in the same data are
 //! found.
 
-#![allow(clippy::unwrap_used, reason = "a test that panics has failed")]
-
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;

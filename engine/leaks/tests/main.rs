@@ -1,0 +1,6 @@
+//! Searches for leaks in small generated competitions.
+
+#![allow(clippy::unwrap_used, reason = "a test that panics has failed")]
+
+mod channels;
+mod silent;
