@@ -1,7 +1,8 @@
 //! Reads how archives store their members: order, methods, times and owners, from headers and directories.
 //!
 //! Reading the content of members does not need this information. It is what a person can see about an archive without
-//! opening its members, so it can be a leak.
+//! opening its members, so it can be a leak. Therefore this module does not use the reader of zip directories in
+//! `prep_formats::zip`, which drops these fields and rejects archives that are unsafe to unpack.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read};

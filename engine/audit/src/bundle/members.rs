@@ -1,5 +1,5 @@
-//! Reads the list of members from the central directory of a zip archive. Unlike the reader that preparation uses, it
-//! accepts duplicate names, backslashes, and contradicting records, because an audit must report them.
+//! Reads the list of members from the central directory of a zip archive. Unlike `prep_formats::zip`, which preparation
+//! uses, it accepts duplicate names, backslashes, and contradicting records, because an audit must report them.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};

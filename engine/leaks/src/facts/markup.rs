@@ -1,5 +1,8 @@
 //! Facts from XML and HTML. For elements with the id of an item in an attribute or text: their other attributes and
 //! texts. For documents that belong to an item: all attributes and texts.
+//!
+//! An XML parser stops at the first error. HTML is rarely well-formed, and a leak in a damaged document is still a leak,
+//! so this module only looks for tags.
 
 use super::{Channel, Facts, ItemOf};
 

@@ -1,4 +1,5 @@
-//! Finds test items that are related to training items or to each other, so that the answers of one reveal those of another.
+//! Finds test items that are related to training items or to each other, so that answers of one reveal those of
+//! another.
 
 pub(super) mod families;
 pub(super) mod groups;

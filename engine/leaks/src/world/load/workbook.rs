@@ -1,5 +1,8 @@
 //! Reads the sheets of spreadsheets as tables. A spreadsheet is a zip archive: `xl/worksheets/sheet1.xml` contains the
 //! cells of a sheet, and `xl/sharedStrings.xml` the texts to which cells refer by number.
+//!
+//! A library for spreadsheets reads the archive itself. Here its members have already been read, within the limits for
+//! texts, and their names, texts and cells are all that is needed.
 
 use std::collections::BTreeMap;
 
