@@ -1,6 +1,7 @@
 //! Tables in memory, stored by column, so that detectors can access cells in any order.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::path::Path;
 
 use prep_contents::table::{DetectedFile, unquoted};
@@ -124,8 +125,12 @@ impl Table {
         key: usize,
         other: &'a Table,
     ) -> impl Iterator<Item = (&'a str, &'a Cells, &'a Cells)> {
+        let columns = other.names.iter().zip(&other.columns).rev();
+        let others: HashMap<&str, &Cells> = columns
+            .map(|(name, cells)| (name.as_str(), cells))
+            .collect();
         let columns = self.columns_except(key);
-        columns.filter_map(|(name, own)| Some((name, own, other.column(name)?)))
+        columns.filter_map(move |(name, own)| Some((name, own, *others.get(name)?)))
     }
 }
 

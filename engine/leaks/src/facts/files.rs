@@ -1,6 +1,7 @@
 //! Facts from the names, positions, times, compression and content of items' files.
 
 use std::io::Write as _;
+use std::rc::Rc;
 
 use flate2::Compression;
 use flate2::write::DeflateEncoder;
@@ -30,14 +31,25 @@ const MAX_RECOMPRESSED: usize = 1 << 20;
 
 /// A file of an item, whose facts are added.
 pub(crate) struct ItemFile<'a> {
-    pub path: &'a str,
-    /// The part of the path that is the item's id, or a part of it.
-    pub id: &'a str,
-    pub item: usize,
+    path: &'a str,
+    id: &'a str,
+    item: usize,
+    kind: Rc<str>,
     pub facts: &'a mut Facts,
 }
 
-impl ItemFile<'_> {
+impl<'a> ItemFile<'a> {
+    /// Creates the file of an item. `id` is the part of the path that is the item's id, or a part of it.
+    pub(crate) fn new(path: &'a str, id: &'a str, item: usize, facts: &'a mut Facts) -> Self {
+        ItemFile {
+            path,
+            id,
+            item,
+            kind: kind(path, id).into(),
+            facts,
+        }
+    }
+
     fn add(&mut self, channel: Channel, what: &str, value: &str) {
         self.facts.add(channel, what, self.item, value);
     }
@@ -47,8 +59,8 @@ impl ItemFile<'_> {
     }
 
     /// Returns the pattern of the path, with `ID` in place of the item's id.
-    pub(crate) fn kind(&self) -> String {
-        kind(self.path, self.id)
+    pub(crate) fn kind(&self) -> Rc<str> {
+        Rc::clone(&self.kind)
     }
 
     /// Adds the parts of the path other than the id.

@@ -193,10 +193,11 @@ pub(crate) fn best(
         Channel::Metadata | Channel::Name | Channel::Packing
     );
     if has_words && different.len() * 2 > present {
+        let split = cells.iter();
+        let split = split.map(|cell| cell.map(ids::words).unwrap_or_default());
+        let split: Vec<Vec<&str>> = split.collect();
         for place in 0..MAX_WORDS {
-            let words = cells
-                .iter()
-                .map(|cell| ids::words((*cell)?).get(place).copied());
+            let words = split.iter().map(|words| words.get(place).copied());
             let words: Vec<Option<&str>> = words.collect();
             let different: HashSet<&str> = words.iter().flatten().copied().collect();
             if different.len() > 1 && different.len() * 2 <= present {

@@ -28,7 +28,7 @@ const MAX_TRAIN: usize = 200_000;
 
 pub(crate) fn find(view: &View<'_>, tests: &mut Tests) -> Option<LeakFinding> {
     let (label, targets) = view.targets().next()?;
-    let (train, rows) = view.training(label, targets)?;
+    let train = view.world.train_table(label)?;
     let (shown, key, items) = view.world.test_tables().next()?;
     let columns = shown.table.shared_columns(key, train);
     let columns: Vec<(&Cells, &Cells)> = columns.map(|(_, own, other)| (own, other)).collect();
@@ -73,7 +73,7 @@ pub(crate) fn find(view: &View<'_>, tests: &mut Tests) -> Option<LeakFinding> {
         }
     }
     let how = "equal a training row except for one or two cells";
-    NearRows { rows, near, how }.finding(view, label, targets, tests)
+    NearRows { near, how }.finding(view, label, targets, tests)
 }
 
 /// Returns a hash of each cell together with its column.

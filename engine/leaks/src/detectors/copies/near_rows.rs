@@ -33,7 +33,7 @@ pub(crate) fn find(view: &View<'_>, tests: &mut Tests) -> Option<LeakFinding> {
 /// Finds near rows. If `scaled` is set, rows may differ by a common factor, for example because of a different unit.
 fn find_near(view: &View<'_>, scaled: bool, tests: &mut Tests) -> Option<LeakFinding> {
     let (label, targets) = view.targets().next()?;
-    let (train, rows) = view.training(label, targets)?;
+    let train = view.world.train_table(label)?;
     let (shown, key, items) = view.world.test_tables().next()?;
     let (mut test, mut known): (Vec<Vec<f64>>, Vec<Vec<f64>>) = (Vec::new(), Vec::new());
     for (_, own, other) in shown.table.shared_columns(key, train) {
@@ -88,13 +88,11 @@ fn find_near(view: &View<'_>, scaled: bool, tests: &mut Tests) -> Option<LeakFin
         true => "are almost equal to a training row, apart from a common factor",
         false => "are almost equal to a training row",
     };
-    NearRows { rows, near, how }.finding(view, label, targets, tests)
+    NearRows { near, how }.finding(view, label, targets, tests)
 }
 
 /// Training rows that are near chosen test rows.
 pub(super) struct NearRows {
-    /// The answers of the training rows as numbers.
-    pub rows: Vec<Vec<f64>>,
     /// For each chosen test item, the near training row.
     pub near: Vec<Option<usize>>,
     /// Describes the equality.
@@ -110,11 +108,12 @@ impl NearRows {
         targets: &Targets,
         tests: &mut Tests,
     ) -> Option<LeakFinding> {
-        let NearRows { rows, near, how } = self;
+        let NearRows { near, how } = self;
         let count = near.iter().flatten().count();
         if count < MIN_ROWS {
             return None;
         }
+        let (_, rows) = view.training(label, targets)?;
         let prediction = near.iter().map(|row| rows.get((*row)?).cloned()).collect();
         let measured = view.measure(label, targets, &prediction, tests);
         if measured.beyond < MIN_VARIANCE {

@@ -288,12 +288,8 @@ impl Collected<'_> {
         let (path, seen, head) = (current.path, current.seen, current.head);
         let Some(item) = current.own else { return };
         let id = self.world.ids.get(item).map_or("", String::as_str);
-        let mut file = ItemFile {
-            path,
-            id: named_in(path, id),
-            item,
-            facts: &mut self.content.facts,
-        };
+        let facts = &mut self.content.facts;
+        let mut file = ItemFile::new(path, named_in(path, id), item, facts);
         file.add_path();
         file.add_properties(seen.bytes, known);
         if let Some(pixels) = seen.pixels {
