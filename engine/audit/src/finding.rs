@@ -54,6 +54,13 @@ impl AuditFinding {
     }
 
     #[must_use]
+    pub fn examples(mut self, examples: impl IntoIterator<Item = String>) -> AuditFinding {
+        let left = MAX_EXAMPLES.saturating_sub(self.examples.len());
+        self.examples.extend(examples.into_iter().take(left));
+        self
+    }
+
+    #[must_use]
     pub fn rows(mut self, rows: u64) -> AuditFinding {
         self.rows = rows;
         self

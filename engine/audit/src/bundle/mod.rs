@@ -369,23 +369,21 @@ impl Bundle<'_> {
             .collect();
         let mut found = Vec::new();
         let mut names = BTreeSet::new();
-        let mut twice = self.finding(&cause::BUNDLE_NAME_TWICE);
-        for member in &files {
-            if !names.insert(member.name.as_str()) {
-                twice.cells += 1;
-                twice = twice.example(member.name.clone());
+        let mut all: Vec<&String> = files.iter().map(|member| &member.name).collect();
+        let backslashes: Vec<&String> = all
+            .iter()
+            .filter(|name| name.contains('\\'))
+            .copied()
+            .collect();
+        all.retain(|name| !names.insert(*name));
+        for (cause, names) in [
+            (&cause::BUNDLE_NAME_TWICE, all),
+            (&cause::BUNDLE_BACKSLASHES, backslashes),
+        ] {
+            if !names.is_empty() {
+                let finding = self.finding(cause).cells(names.len() as u64);
+                found.push(finding.examples(names.into_iter().cloned()));
             }
-        }
-        if twice.cells > 0 {
-            found.push(twice);
-        }
-        let mut backslashes = self.finding(&cause::BUNDLE_BACKSLASHES);
-        for member in files.iter().filter(|member| member.name.contains('\\')) {
-            backslashes.cells += 1;
-            backslashes = backslashes.example(member.name.clone());
-        }
-        if backslashes.cells > 0 {
-            found.push(backslashes);
         }
         if let [only] = files.as_slice()
             && only.name.to_ascii_lowercase().ends_with(".zip")
@@ -563,17 +561,12 @@ impl Bundle<'_> {
             };
             return self.finding(&cause::BUNDLE_REPACKED).proof(proof);
         }
-        let mut finding = self
-            .finding(&cause::BUNDLE_CHANGED)
-            .cells(changes.len() as u64);
-        finding = finding.proof(format!(
+        let finding = self.finding(&cause::BUNDLE_CHANGED);
+        let finding = finding.cells(changes.len() as u64).proof(format!(
             "of {} members, {changed} changed and {missing} are missing; {new} are new",
             good.len()
         ));
-        for change in changes {
-            finding = finding.example(change);
-        }
-        finding
+        finding.examples(changes)
     }
 }
 

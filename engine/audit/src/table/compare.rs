@@ -128,24 +128,21 @@ impl TablePair<'_> {
             findings.push(finding.example(format!("the column {}", Quoted(&index.name))));
         }
         if !columns.renamed.is_empty() {
-            let mut finding = AuditFinding::new(&rows::COLUMNS_RENAMED, path)
+            let finding = AuditFinding::new(&rows::COLUMNS_RENAMED, path)
                 .cells(columns.renamed.len() as u64)
                 .proof("the columns' values are equal");
-            for (theirs, ours) in &columns.renamed {
-                finding = finding.example(format!("theirs: `{theirs}`, ours: `{ours}`"));
-            }
-            findings.push(finding);
+            let renamed = columns.renamed.iter();
+            findings.push(finding.examples(
+                renamed.map(|(theirs, ours)| format!("theirs: `{theirs}`, ours: `{ours}`")),
+            ));
         }
         for (cause, names) in [
             (&rows::COLUMNS_MISSING, &columns.missing),
             (&rows::COLUMNS_ADDED, &columns.added),
         ] {
             if !names.is_empty() {
-                let mut finding = AuditFinding::new(cause, path).cells(names.len() as u64);
-                for name in names {
-                    finding = finding.example(format!("`{name}`"));
-                }
-                findings.push(finding);
+                let finding = AuditFinding::new(cause, path).cells(names.len() as u64);
+                findings.push(finding.examples(names.iter().map(|name| format!("`{name}`"))));
             }
         }
         if columns.reordered {
@@ -170,10 +167,8 @@ impl TablePair<'_> {
         if alone.count == 0 {
             return None;
         }
-        let mut finding = AuditFinding::new(cause, self.path).rows(alone.count);
-        for row in &alone.examples {
-            finding = finding.example(describe(row));
-        }
+        let finding = AuditFinding::new(cause, self.path).rows(alone.count);
+        let finding = finding.examples(alone.examples.iter().map(describe));
         Some(self.role.raise_if_private(finding))
     }
 
@@ -192,11 +187,10 @@ impl TablePair<'_> {
         if self.role.rows_by_position && self.role.is_followed {
             finding.raise(Harm::Answers, ROWS_BY_PLACE);
         }
-        for (theirs, ours) in &paired.elsewhere {
-            let example = format!("row {} of ours is row {} of theirs", ours + 1, theirs + 1);
-            finding = finding.example(example);
-        }
-        Some(finding)
+        let elsewhere = paired.elsewhere.iter();
+        Some(finding.examples(elsewhere.map(|(theirs, ours)| {
+            format!("row {} of ours is row {} of theirs", ours + 1, theirs + 1)
+        })))
     }
 }
 

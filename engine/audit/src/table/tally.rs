@@ -254,11 +254,7 @@ fn finding(path: &str, cause: &'static Cause, count: Count, role: &TableUse) -> 
     if finding.harm >= Harm::Content && role.is_private {
         finding.raise(Harm::Answers, PRIVATE);
     }
-    finding = finding.proof(proof);
-    for example in count.examples {
-        finding = finding.example(example);
-    }
-    finding
+    finding.proof(proof).examples(count.examples)
 }
 
 /// Formats a value for a message, in quotes. Long values are shortened.

@@ -60,14 +60,11 @@ pub(super) fn compare(
     if content_differs && is_list_of_objects(&their_value) && is_list_of_objects(&our_value) {
         return Ok(table::compare(path, [theirs, ours], Format::Json, role, limits)?.findings);
     }
-    let mut findings: Vec<AuditFinding> = Vec::new();
-    for (cause, count, examples) in walk.found.into_values() {
-        let mut finding = AuditFinding::new(cause, path).cells(count);
-        for example in examples {
-            finding = finding.example(example);
-        }
-        findings.push(finding);
-    }
+    let found = walk.found.into_values().map(|(cause, count, examples)| {
+        let finding = AuditFinding::new(cause, path).cells(count);
+        finding.examples(examples)
+    });
+    let mut findings: Vec<AuditFinding> = found.collect();
     // If only the order of items differs, the files have the same length. Otherwise, the layout differs, too.
     let length = |file: &Path| file.metadata().map_err(ContentsError::system_error(file));
     let is_order = |finding: &AuditFinding| finding.cause.id == rows::ROW_ORDER.id;

@@ -30,10 +30,11 @@ pub use split::{Hypothesis, SplitSearch};
 /// Files that are not compared, because `prep` writes parts of them itself.
 pub const IGNORED: [&str; 1] = ["public/description.md"];
 
-/// The directories of both trees.
+/// The directories of both trees, and the limits for reading them.
 pub(crate) struct TreeRoots<'a> {
     pub theirs: &'a Path,
     pub ours: &'a Path,
+    pub resources: &'a Resources<'a>,
 }
 
 /// Lists the files of a tree, except ignored ones.
@@ -131,20 +132,19 @@ pub fn compare(
         named.extend(found.map_err(AuditError::reading(&file))?);
     }
     pairs.sort_by(|one, other| one.path.cmp(&other.path));
-    let trees = split::Trees {
+    let roots = TreeRoots {
         theirs,
         ours,
-        limits: &resources.limits,
+        resources,
     };
-    let explained = split::explain(&mut pairs, &trees, options.split, roles.only_id());
+    let explained = split::explain(&mut pairs, &roots, options.split, roles.only_id());
     let mut findings = explained.map_err(AuditError::reading(ours))?;
     let explained = !findings.is_empty();
-    let roots = TreeRoots { theirs, ours };
     swapped::explain(&mut pairs, &roots, &our_list)?;
     findings.extend(pairs.into_iter().flat_map(|pair| pair.findings));
     findings.extend(named);
     findings.extend(names::compare(theirs, ours, left, explained)?);
-    let raised = shown::raise(&mut findings, &roots, &roles, resources);
+    let raised = shown::raise(&mut findings, &roots, &roles);
     raised.map_err(AuditError::reading(theirs))?;
     Ok(TreeComparison {
         findings,

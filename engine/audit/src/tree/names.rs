@@ -34,22 +34,37 @@ impl OneSided {
     /// Removes files whose paths differ only in case, accents or Unicode normalization. Returns pairs of their path and
     /// ours.
     pub(super) fn take_renamed_by_case(&mut self) -> Vec<(String, String)> {
-        let folded: HashMap<String, String> = self
-            .surplus
-            .keys()
-            .map(|path| (fold(path), path.clone()))
-            .collect();
+        let paths = self.surplus.keys();
+        let folded: HashMap<String, String> =
+            paths.map(|path| (fold(path), path.clone())).collect();
+        self.take_pairs(|our_path| folded.get(&fold(our_path)).cloned())
+    }
+
+    /// Removes files that are compressed in `theirs`, with the suffix `.gz`, `.zip` or `.7z`. Returns pairs of their
+    /// path and ours.
+    pub(super) fn take_packed(&mut self) -> Vec<(String, String)> {
+        self.take_pairs(|our_path| [".gz", ".zip", ".7z"].map(|end| format!("{our_path}{end}")))
+    }
+
+    /// Removes our gzip files that are not compressed in `theirs`. Returns pairs of their path and ours.
+    pub(super) fn take_inflated(&mut self) -> Vec<(String, String)> {
+        self.take_pairs(|our_path| our_path.strip_suffix(".gz").map(str::to_owned))
+    }
+
+    /// Removes our files that `theirs` has under a different path. `names` returns the paths that a file of ours may
+    /// have there. Returns pairs of their path and ours.
+    fn take_pairs<N: IntoIterator<Item = String>>(
+        &mut self,
+        names: impl Fn(&str) -> N,
+    ) -> Vec<(String, String)> {
         let mut found = Vec::new();
         let surplus = &mut self.surplus;
         self.missing.retain(|our_path, _| {
-            let their_path = folded.get(&fold(our_path));
-            let Some(their_path) =
-                their_path.filter(|their_path| surplus.remove(*their_path).is_some())
-            else {
-                return true;
-            };
-            found.push((their_path.clone(), our_path.clone()));
-            false
+            let mut names = names(our_path).into_iter();
+            let their_path = names.find(|their_path| surplus.remove(their_path).is_some());
+            let is_missing = their_path.is_none();
+            found.extend(their_path.map(|their_path| (their_path, our_path.clone())));
+            is_missing
         });
         found
     }
@@ -102,43 +117,6 @@ impl OneSided {
             true
         });
         failed.map_or(Ok(found), Err)
-    }
-
-    /// Removes files that are compressed in `theirs`, with the suffix `.gz`, `.zip` or `.7z`. Returns pairs of their
-    /// path and ours.
-    pub(super) fn take_packed(&mut self) -> Vec<(String, String)> {
-        let mut found = Vec::new();
-        let surplus = &mut self.surplus;
-        self.missing.retain(|our_path, _| {
-            let names = [".gz", ".zip", ".7z"].map(|end| format!("{our_path}{end}"));
-            let their_path = names
-                .into_iter()
-                .find(|their_path| surplus.remove(their_path).is_some());
-            found.extend(
-                their_path
-                    .clone()
-                    .map(|their_path| (their_path, our_path.clone())),
-            );
-            their_path.is_none()
-        });
-        found
-    }
-
-    /// Removes our gzip files that are not compressed in `theirs`. Returns pairs of their path and ours.
-    pub(super) fn take_inflated(&mut self) -> Vec<(String, String)> {
-        let mut found = Vec::new();
-        let surplus = &mut self.surplus;
-        self.missing.retain(|our_path, _| {
-            let their_path = our_path.strip_suffix(".gz");
-            let Some(their_path) =
-                their_path.filter(|their_path| surplus.remove(*their_path).is_some())
-            else {
-                return true;
-            };
-            found.push((their_path.to_owned(), our_path.clone()));
-            false
-        });
-        found
     }
 }
 

@@ -148,11 +148,12 @@ fn find_differences(
     if let Some(findings) = compare_unexpectedly_packed(path, theirs, ours, context, moved)? {
         return Ok(findings);
     }
+    let damaged = |what: &str| {
+        let finding = AuditFinding::new(&files::FILES_DAMAGED, path);
+        Ok(vec![finding.example(format!("theirs is {what}; {sizes}"))])
+    };
     if is_error_page(theirs)? && !is_error_page(ours)? {
-        let example = format!("theirs is an error page of a server; {sizes}");
-        return Ok(vec![
-            AuditFinding::new(&files::FILES_DAMAGED, path).example(example),
-        ]);
+        return damaged("an error page of a server");
     }
     let limits = &context.read.resources.limits;
     let is_json = matches!(extension(path).as_str(), "json" | "geojson");
@@ -165,30 +166,17 @@ fn find_differences(
     };
     let role = context.roles.role(path);
     // Text files are compared further: they may end after any row, or lack only the line break at the end.
-    if at.is_none()
-        && !matches!(
-            format,
-            Some(Format::Csv(_) | Format::Lines | Format::JsonLines)
-        )
-    {
+    let is_csv = matches!(format, Some(Format::Csv(_)));
+    let is_in_lines = is_csv || matches!(format, Some(Format::Lines | Format::JsonLines));
+    if at.is_none() && !is_in_lines {
         return with_sizes(&files::FILES_CUT_OFF);
     }
-    let is_text = is_json
-        || matches!(
-            format,
-            Some(Format::Csv(_) | Format::Lines | Format::JsonLines)
-        );
+    let is_text = is_json || is_in_lines;
     if is_text && is_binary(theirs)? && !is_binary(ours)? {
-        let example = format!("theirs is not text; {sizes}");
-        return Ok(vec![
-            AuditFinding::new(&files::FILES_DAMAGED, path).example(example),
-        ]);
+        return damaged("not text");
     }
-    if matches!(format, Some(Format::Csv(_))) && is_json_text(theirs)? && !is_json_text(ours)? {
-        let example = format!("theirs is a JSON document; {sizes}");
-        return Ok(vec![
-            AuditFinding::new(&files::FILES_DAMAGED, path).example(example),
-        ]);
+    if is_csv && is_json_text(theirs)? && !is_json_text(ours)? {
+        return damaged("a JSON document");
     }
     let has_mark = is_document && their_size == our_size + 3 && our_size <= MAX_BYTES_WITH_MARK;
     if has_mark && read::head(theirs, 3)? == BYTE_ORDER_MARK {
@@ -260,14 +248,14 @@ fn compare_unexpectedly_packed(
     let Some(wrapping) = their_wrapping.filter(|wrapping| Some(*wrapping) != our_wrapping) else {
         return Ok(None);
     };
-    if Archive::from_path(path) == wrapping.archive() && wrapping.archive().is_some() {
+    if Archive::from_path(path) == wrapping.archive && wrapping.archive.is_some() {
         return Ok(None);
     }
     let finding = AuditFinding::new(&files::FILES_DAMAGED, path);
-    let Some(archive) = wrapping.archive() else {
+    let Some(archive) = wrapping.archive else {
         let example = format!(
             "theirs begins like {} data, which the audit does not unpack",
-            wrapping.name()
+            wrapping.name
         );
         return Ok(Some(vec![finding.example(example)]));
     };
@@ -284,7 +272,7 @@ fn compare_unexpectedly_packed(
         (Ok(()), Some(inner)) if members == 1 => inner,
         (Err(error), _) if error.is_of_the_system() => return Err(error),
         _ => {
-            let example = format!("theirs begins like {} data", wrapping.name());
+            let example = format!("theirs begins like {} data", wrapping.name);
             return Ok(Some(vec![finding.example(example)]));
         }
     };
@@ -295,60 +283,35 @@ fn compare_unexpectedly_packed(
     };
     findings.push(finding.proof(format!(
         "theirs is compressed with {}; after unpacking, {result}",
-        wrapping.name()
+        wrapping.name
     )));
     Ok(Some(findings))
 }
 
 /// The compression or archive format of a file, detected by its first bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Wrapping {
-    Gzip,
-    Zip,
-    SevenZ,
-    Tar,
-    Bzip2,
-    Xz,
-    Zstandard,
+struct Wrapping {
+    name: &'static str,
+    /// `None` if the audit does not unpack this format.
+    archive: Option<Archive>,
 }
 
 impl Wrapping {
     fn detect(path: &Path) -> Result<Option<Wrapping>> {
         let head = read::head(path, 262)?;
-        Ok(Some(match head.as_slice() {
-            head if prep_formats::gzip::is_gzip(head) => Wrapping::Gzip,
-            head if head.starts_with(b"PK\x03\x04") => Wrapping::Zip,
-            head if head.starts_with(b"7z\xbc\xaf\x27\x1c") => Wrapping::SevenZ,
-            head if head.get(257..262) == Some(b"ustar") => Wrapping::Tar,
+        let (name, archive) = match head.as_slice() {
+            head if prep_formats::gzip::is_gzip(head) => ("gzip", Some(Archive::Gzip)),
+            head if head.starts_with(b"PK\x03\x04") => ("zip", Some(Archive::Zip)),
+            head if head.starts_with(b"7z\xbc\xaf\x27\x1c") => ("7z", Some(Archive::SevenZ)),
+            head if head.get(257..262) == Some(b"ustar") => ("tar", Some(Archive::Tar)),
             head if head.starts_with(b"BZh") && head.get(4..10) == Some(b"1AY&SY") => {
-                Wrapping::Bzip2
+                ("bzip2", None)
             }
-            head if head.starts_with(b"\xfd7zXZ\0") => Wrapping::Xz,
-            head if head.starts_with(b"\x28\xb5\x2f\xfd") => Wrapping::Zstandard,
+            head if head.starts_with(b"\xfd7zXZ\0") => ("xz", None),
+            head if head.starts_with(b"\x28\xb5\x2f\xfd") => ("zstd", None),
             _ => return Ok(None),
-        }))
-    }
-
-    fn archive(self) -> Option<Archive> {
-        match self {
-            Wrapping::Gzip => Some(Archive::Gzip),
-            Wrapping::Zip => Some(Archive::Zip),
-            Wrapping::SevenZ => Some(Archive::SevenZ),
-            Wrapping::Tar => Some(Archive::Tar),
-            Wrapping::Bzip2 | Wrapping::Xz | Wrapping::Zstandard => None,
-        }
-    }
-
-    fn name(self) -> &'static str {
-        match self {
-            Wrapping::Gzip => "gzip",
-            Wrapping::Zip => "zip",
-            Wrapping::SevenZ => "7z",
-            Wrapping::Tar => "tar",
-            Wrapping::Bzip2 => "bzip2",
-            Wrapping::Xz => "xz",
-            Wrapping::Zstandard => "zstd",
-        }
+        };
+        Ok(Some(Wrapping { name, archive }))
     }
 }
 

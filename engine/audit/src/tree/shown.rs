@@ -1,12 +1,12 @@
 //! Finds answers that became public: in an additional column, row, file or archive member, or in the sample submission.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
 
 use prep_contents::archive::Archive;
 use prep_contents::table::{DetectedFile, column};
 use prep_contents::{
-    ContentsError, DecodingLimits, Format, Resources, Result, Row, TableReader, entries, read,
+    ContentsError, DecodingLimits, Format, Result, Row, TableReader, entries, read,
 };
 
 use super::TreeRoots;
@@ -34,7 +34,6 @@ pub(super) fn raise(
     findings: &mut [AuditFinding],
     roots: &TreeRoots<'_>,
     roles: &Roles,
-    resources: &Resources<'_>,
 ) -> Result<()> {
     let suspicious = [
         rows::COLUMNS_ADDED.id,
@@ -49,7 +48,7 @@ pub(super) fn raise(
     if !findings.iter().any(is_suspicious) {
         return Ok(());
     }
-    let Some(answers) = Answers::read(roots, roles, &resources.limits)? else {
+    let Some(answers) = Answers::read(roots, roles)? else {
         return Ok(());
     };
     raise_item_files(findings, roots, &answers)?;
@@ -63,7 +62,7 @@ pub(super) fn raise(
         }
     }
     for (file, findings) in by_file {
-        answers.raise_in(&file, findings, roots, resources)?;
+        answers.raise_in(&file, findings, roots)?;
     }
     Ok(())
 }
@@ -122,14 +121,11 @@ struct Answers {
 
 impl Answers {
     /// Reads our answers. Columns with the same label in all rows are omitted.
-    fn read(
-        roots: &TreeRoots<'_>,
-        roles: &Roles,
-        limits: &DecodingLimits,
-    ) -> Result<Option<Answers>> {
+    fn read(roots: &TreeRoots<'_>, roles: &Roles) -> Result<Option<Answers>> {
         let (Some(path), Some(id)) = (roles.answers.as_deref(), roles.only_id()) else {
             return Ok(None);
         };
+        let limits = &roots.resources.limits;
         let read = |name: &str| texts(&roots.ours.join(path), path, name, limits);
         let Some(ids) = read(id)? else {
             return Ok(None);
@@ -157,8 +153,8 @@ impl Answers {
         file: &str,
         findings: Vec<&mut AuditFinding>,
         roots: &TreeRoots<'_>,
-        resources: &Resources<'_>,
     ) -> Result<()> {
+        let resources = roots.resources;
         let (theirs, ours) = (roots.theirs.join(file), roots.ours.join(file));
         if Archive::from_path(file).is_none() {
             let shown = self.shown_in_file(file, &theirs, &ours, &resources.limits)?;
@@ -228,25 +224,10 @@ impl Answers {
         let Some(key) = self.key(table, &names)? else {
             return self.shown_by_position(table, ours);
         };
-        // Agreement of each column with each label.
-        let mut all: Vec<Vec<Agreement>> =
-            vec![vec![Agreement::default(); self.labels.len()]; names.len()];
-        let mut rows = table.rows()?;
-        let mut row = Row::default();
+        let mut all = self.agreements(names.len());
+        let (mut rows, mut row) = (table.rows()?, Row::default());
         while rows.next(&mut row)? {
-            let id = text(row.cell(key));
-            for (position, columns) in all
-                .iter_mut()
-                .enumerate()
-                .filter(|(position, _)| *position != key)
-            {
-                let cell = text(row.cell(position));
-                for ((_, answers), agreement) in self.labels.iter().zip(columns) {
-                    if let Some(answer) = answers.get(&id) {
-                        agreement.add(&cell, answer);
-                    }
-                }
-            }
+            self.add_row(&mut all, &row, &text(row.cell(key)), Some(key));
         }
         for (name, columns) in names.iter().zip(&all) {
             for ((label, answers), agreement) in self.labels.iter().zip(columns) {
@@ -254,10 +235,10 @@ impl Answers {
                 if agreement.count * 2 < answers.len() {
                     continue;
                 }
-                let our_column = texts(ours, path, name, limits)?;
-                let our_fraction = match our_column {
-                    Some(_) => self.hit_fraction(ours, path, name, answers, limits)?,
-                    None => 0.0,
+                let is_new = texts(ours, path, name, limits)?.is_none();
+                let our_fraction = match is_new {
+                    true => 0.0,
+                    false => self.hit_fraction(ours, path, name, answers, limits)?,
                 };
                 let (hits, count) = (agreement.hits, agreement.count);
                 if is_conclusive(hits, count, most)
@@ -267,17 +248,14 @@ impl Answers {
                         "their column `{name}` equals the answer in `{label}` for {hits} of {count} test items"
                     )));
                 }
-                if texts(ours, path, name, limits)?.is_none() && agreement.is_linear() {
+                if is_new && agreement.is_linear() {
                     return Ok(Some(format!(
                         "their column `{name}` is the answer in `{label}` in a different unit"
                     )));
                 }
-                let classes: std::collections::HashSet<&String> = answers.values().collect();
+                let classes: HashSet<&String> = answers.values().collect();
                 let right = agreement.right_by_code(classes.len());
-                if texts(ours, path, name, limits)?.is_none()
-                    && right * 10 >= count * 9
-                    && is_conclusive(right, count, most)
-                {
+                if is_new && right * 10 >= count * 9 && is_conclusive(right, count, most) {
                     return Ok(Some(format!(
                         "their column `{name}` is a code of the answer in `{label}` for {right} of {count} test items"
                     )));
@@ -287,6 +265,24 @@ impl Answers {
         Ok(None)
     }
 
+    /// Returns the agreement of each of the columns with each label, before the first row.
+    fn agreements(&self, columns: usize) -> Vec<Vec<Agreement>> {
+        vec![vec![Agreement::default(); self.labels.len()]; columns]
+    }
+
+    /// Compares the cells of a row with the answers of the item `id`. `key` is the column of ids, which is skipped.
+    fn add_row(&self, all: &mut [Vec<Agreement>], row: &Row, id: &str, key: Option<usize>) {
+        let columns = all.iter_mut().enumerate();
+        for (position, agreements) in columns.filter(|(position, _)| Some(*position) != key) {
+            let cell = text(row.cell(position));
+            for ((_, answers), agreement) in self.labels.iter().zip(agreements) {
+                if let Some(answer) = answers.get(id) {
+                    agreement.add(&cell, answer);
+                }
+            }
+        }
+    }
+
     /// Searches a table without ids for a column with the answers in their order. Returns a description of the column.
     /// If our file exists, nothing is searched.
     fn shown_by_position(&self, table: &dyn TableReader, ours: &Path) -> Result<Option<String>> {
@@ -294,21 +290,14 @@ impl Answers {
         if ours.is_file() {
             return Ok(None);
         }
-        let mut all = vec![vec![Agreement::default(); self.labels.len()]; names.len()];
+        let mut all = self.agreements(names.len());
         let (mut rows, mut row, mut count) = (table.rows()?, Row::default(), 0);
         while rows.next(&mut row)? {
             let Some(id) = self.order.get(count) else {
                 return Ok(None);
             };
             count += 1;
-            for (position, columns) in all.iter_mut().enumerate() {
-                let cell = text(row.cell(position));
-                for ((_, answers), agreement) in self.labels.iter().zip(columns) {
-                    if let Some(answer) = answers.get(id) {
-                        agreement.add(&cell, answer);
-                    }
-                }
-            }
+            self.add_row(&mut all, &row, id, None);
         }
         if count != self.order.len() {
             return Ok(None);
@@ -329,31 +318,32 @@ impl Answers {
     /// Searches files that belong to one test item each for its answer, in their names and texts. Returns a description
     /// of them.
     fn shown_in_files(&self, paths: &[&str], roots: &TreeRoots<'_>) -> Result<Option<String>> {
-        let ids: std::collections::HashSet<&String> = self.order.iter().collect();
-        let mut found: Vec<(&String, Vec<String>)> = Vec::new();
+        let ids: HashSet<&String> = self.order.iter().collect();
+        let mut found: Vec<(&String, String)> = Vec::new();
         for path in paths {
             let name = path.rsplit('/').next().unwrap_or(path);
             let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
             let Some(id) = id_in(stem, &ids) else {
                 continue;
             };
-            let mut words = words_of(&stem.replace('_', " "));
+            let mut texts = stem.replace('_', " ");
             let file = roots.theirs.join(path);
             let length = file.metadata().map_or(u64::MAX, |metadata| metadata.len());
             if length <= MAX_ITEM_FILE_BYTES {
                 let length = usize::try_from(length).unwrap_or(0);
                 let bytes = read::head(&file, length)?;
-                words.extend(words_of(&String::from_utf8_lossy(&bytes)));
+                texts.push(' ');
+                texts.push_str(&String::from_utf8_lossy(&bytes));
             }
-            found.push((id, words));
+            found.push((id, texts));
         }
         for (label, answers) in &self.labels {
             let named = found
                 .iter()
-                .filter_map(|(id, words)| Some((answers.get(*id)?, words)));
+                .filter_map(|(id, texts)| Some((answers.get(*id)?, texts)));
             let count = named.clone().count();
             let hits = named
-                .filter(|(answer, words)| words.iter().any(|word| is_same_value(answer, word)))
+                .filter(|(answer, texts)| words_of(texts).any(|word| is_same_value(answer, word)))
                 .count();
             if count * 2 >= answers.len() && is_conclusive(hits, count, most_frequent(answers)) {
                 return Ok(Some(format!(
@@ -400,10 +390,7 @@ impl Answers {
         }
         let bytes = read::tail(file, 0, usize::try_from(length).unwrap_or(usize::MAX))?;
         let content = String::from_utf8_lossy(&bytes);
-        let words: Vec<&str> = content
-            .split(|c: char| c.is_whitespace() || ",;:\"'()[]{}|<>=".contains(c))
-            .filter(|word| !word.is_empty())
-            .collect();
+        let words: Vec<&str> = words_of(&content).collect();
         for (label, answers) in &self.labels {
             let mut agreements = vec![Agreement::default(); MAX_WORDS];
             for (at, word) in words.iter().enumerate() {
@@ -458,15 +445,13 @@ impl Answers {
 const MAX_ITEM_FILE_BYTES: u64 = 4096;
 
 /// Splits a text into words.
-fn words_of(text: &str) -> Vec<String> {
+fn words_of(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| c.is_whitespace() || ",;:\"'()[]{}|<>=".contains(c))
         .filter(|word| !word.is_empty())
-        .map(str::to_owned)
-        .collect()
 }
 
 /// Returns the id that a file name is, or that it contains between separators.
-fn id_in<'a>(stem: &str, ids: &std::collections::HashSet<&'a String>) -> Option<&'a String> {
+fn id_in<'a>(stem: &str, ids: &HashSet<&'a String>) -> Option<&'a String> {
     let stem = stem.to_owned();
     ids.get(&stem).copied().or_else(|| {
         let parts = stem.split(['_', '-', ' ']).map(str::to_owned);
@@ -514,7 +499,7 @@ impl Agreement {
         let (Some((x0, y0)), Some((x1, y1))) = (low, high) else {
             return false;
         };
-        let different: std::collections::HashSet<u64> = self
+        let different: HashSet<u64> = self
             .pairs
             .iter()
             .map(|(_, answer)| answer.to_bits())

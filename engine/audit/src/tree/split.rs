@@ -8,9 +8,10 @@ use std::path::Path;
 
 use prep_contents::pairing::UnpairedKeys;
 use prep_contents::table::{column, columns_of};
-use prep_contents::{DecodingLimits, Format, Result, Row};
+use prep_contents::{Format, Result, Row};
 use prep_splits::{KeyRole, SplitAlgorithm, SplitKeys, SplitSize, split};
 
+use super::TreeRoots;
 use super::pair::FileComparison;
 use crate::causes::{rows, split as cause};
 use crate::error::unless_damaged;
@@ -61,14 +62,7 @@ impl Hypothesis {
     }
 }
 
-/// The directories of both trees.
-pub(super) struct Trees<'a> {
-    pub theirs: &'a Path,
-    pub ours: &'a Path,
-    pub limits: &'a DecodingLimits,
-}
-
-impl Trees<'_> {
+impl TreeRoots<'_> {
     /// Calls `each` for every row of a table below `root`, with the position of the column `name`. Returns `None` if
     /// there is no such table or column.
     fn column<T>(
@@ -82,7 +76,7 @@ impl Trees<'_> {
         let Some(format) = Format::from_path(path).filter(|_| place.is_file()) else {
             return Ok(None);
         };
-        let read = column(&place, format, name, self.limits, each);
+        let read = column(&place, format, name, &self.resources.limits, each);
         Ok(unless_damaged(read)?.flatten())
     }
 
@@ -98,7 +92,7 @@ impl Trees<'_> {
 /// If a table cannot be read.
 pub(super) fn explain(
     pairs: &mut [FileComparison],
-    trees: &Trees<'_>,
+    trees: &TreeRoots<'_>,
     search: Option<&SplitSearch>,
     id: Option<&str>,
 ) -> Result<Vec<AuditFinding>> {
@@ -197,7 +191,7 @@ pub(crate) fn seeds() -> impl Iterator<Item = u32> {
 }
 
 /// Tries splits. The original order of the items follows from our parts, because our split is known.
-fn find(trees: &Trees<'_>, search: &SplitSearch, id: &str) -> Result<Search> {
+fn find(trees: &TreeRoots<'_>, search: &SplitSearch, id: &str) -> Result<Search> {
     let train = trees.keys(trees.ours, &search.train, id)?;
     let test = trees.keys(trees.ours, &search.test, id)?;
     let their_test = trees.keys(trees.theirs, &search.test, id)?;
@@ -293,7 +287,7 @@ pub(crate) fn merged<T: Clone + Default>(
 /// Reads a column of the train table and of the test table. If the test table does not have it, reads it from the
 /// answers.
 fn read_values(
-    trees: &Trees<'_>,
+    trees: &TreeRoots<'_>,
     search: &SplitSearch,
     name: &str,
 ) -> Result<Option<(Vec<String>, Vec<String>)>> {
@@ -317,11 +311,15 @@ const MAX_CELLS: usize = 8_000_000;
 
 /// Returns the columns of train that the split may be stratified by. The last columns come first, because labels are
 /// usually the last columns.
-fn columns_to_try(trees: &Trees<'_>, search: &SplitSearch, rows: usize) -> Result<Vec<String>> {
+fn columns_to_try(trees: &TreeRoots<'_>, search: &SplitSearch, rows: usize) -> Result<Vec<String>> {
     let Some(format) = Format::from_path(&search.train) else {
         return Ok(Vec::new());
     };
-    let read = columns_of(&trees.ours.join(&search.train), format, trees.limits);
+    let read = columns_of(
+        &trees.ours.join(&search.train),
+        format,
+        &trees.resources.limits,
+    );
     let columns = unless_damaged(read)?.unwrap_or_default();
     let last = columns.into_iter().rev().take(MAX_CELLS / rows.max(1));
     Ok(last.collect())

@@ -1,7 +1,8 @@
 //! Finds files that have the content of different files, for example because two images were swapped, or because ids
 //! were assigned in a different order.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::path::Path;
 
 use super::TreeRoots;
 use super::pair::FileComparison;
@@ -47,6 +48,10 @@ pub(super) fn explain(
     find_copied(pairs, roots, our_list)
 }
 
+fn length(file: &Path) -> u64 {
+    file.metadata().map_or(0, |metadata| metadata.len())
+}
+
 /// Minimum length of a file that is treated as a copy. Shorter files can be equal by chance.
 const MIN_COPIED_BYTES: u64 = 256;
 
@@ -56,14 +61,13 @@ fn find_copied(
     roots: &TreeRoots<'_>,
     our_list: &Listing,
 ) -> Result<(), AuditError> {
-    let length = |file: &std::path::Path| file.metadata().map_or(0, |metadata| metadata.len());
     let is_unexplained = |pair: &FileComparison| {
         let is_swap = |one: &AuditFinding| one.cause.id == files::FILES_SWAPPED.id;
         // Differences between tables are reported cell by cell instead.
         let is_table = Format::from_path(&pair.path).is_some();
         !pair.findings.is_empty() && !pair.findings.iter().any(is_swap) && !is_table
     };
-    let lengths: std::collections::HashSet<u64> = pairs
+    let lengths: HashSet<u64> = pairs
         .iter()
         .filter(|pair| is_unexplained(pair))
         .map(|pair| length(&roots.theirs.join(&pair.path)))
@@ -95,7 +99,6 @@ fn find_copied(
 
 /// Finds files that differ on both sides and swapped their contents.
 fn find_exchanged(pairs: &mut [FileComparison], roots: &TreeRoots<'_>) -> Result<(), AuditError> {
-    let length = |file: &std::path::Path| file.metadata().map_or(0, |metadata| metadata.len());
     let wanted = |pair: &&FileComparison| !pair.findings.is_empty() && pair.moved.is_none();
     let ours: Vec<(String, u64)> = pairs
         .iter()
@@ -105,9 +108,9 @@ fn find_exchanged(pairs: &mut [FileComparison], roots: &TreeRoots<'_>) -> Result
     if ours.len() < 2 {
         return Ok(());
     }
-    let lengths: std::collections::HashSet<u64> = ours.iter().map(|(_, length)| *length).collect();
+    let lengths: HashSet<u64> = ours.iter().map(|(_, length)| *length).collect();
     let mut their_paths: HashMap<blake3::Hash, String> = HashMap::new();
-    let mut found_lengths = std::collections::HashSet::new();
+    let mut found_lengths = HashSet::new();
     for (path, _) in &ours {
         let file = roots.theirs.join(path);
         let file_length = length(&file);
