@@ -33,12 +33,12 @@ impl Cells {
         self.text.get(begin..end)
     }
 
-    pub(crate) fn iter(&self) -> CellIter<'_> {
-        CellIter {
-            text: &self.text,
-            begin: 0,
-            ends: self.ends.iter(),
-        }
+    pub(crate) fn iter(&self) -> impl ExactSizeIterator<Item = &str> + Clone {
+        let mut begin = 0;
+        self.ends.iter().map(move |end| {
+            let begin = std::mem::replace(&mut begin, *end);
+            self.text.get(begin..*end).unwrap_or_default()
+        })
     }
 
     /// Returns the length of all texts, in bytes.
@@ -60,40 +60,6 @@ impl Cells {
     pub(crate) fn shrink_to_fit(&mut self) {
         self.text.shrink_to_fit();
         self.ends.shrink_to_fit();
-    }
-}
-
-/// Iterates over cells.
-#[derive(Debug, Clone)]
-pub(crate) struct CellIter<'a> {
-    text: &'a str,
-    begin: usize,
-    ends: std::slice::Iter<'a, usize>,
-}
-
-impl<'a> Iterator for CellIter<'a> {
-    type Item = &'a str;
-
-    fn next(&mut self) -> Option<&'a str> {
-        let end = *self.ends.next()?;
-        let cell = self.text.get(self.begin..end)?;
-        self.begin = end;
-        Some(cell)
-    }
-
-    fn size_hint(&self) -> (usize, Option<usize>) {
-        self.ends.size_hint()
-    }
-}
-
-impl ExactSizeIterator for CellIter<'_> {}
-
-impl<'a> IntoIterator for &'a Cells {
-    type Item = &'a str;
-    type IntoIter = CellIter<'a>;
-
-    fn into_iter(self) -> CellIter<'a> {
-        self.iter()
     }
 }
 

@@ -24,6 +24,7 @@
 //! read directly, or they are predicted at least ten percentage points better than in data without a leak. A
 //! significant but small effect is a note. With fewer than 50 test items, a statistical finding is also only a note.
 
+mod bytes;
 mod cells;
 mod detectors;
 mod error;

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use prep_failure::QuotedValue;
 
+use crate::cells::Cells;
 use crate::facts::{Channel, Facts, Values};
 use crate::model::{Gain, Intended, Prediction, Targets, gain, predict_from_intended};
 use crate::statistics::Tests;
@@ -140,7 +141,7 @@ impl<'a> View<'a> {
                 .nth(1)
                 .filter(|_| *channel == Channel::Column);
             let column = column.and_then(|column| train?.column(column));
-            let train = column.into_iter().flatten().map(Some).collect();
+            let train = column.into_iter().flat_map(Cells::iter).map(Some).collect();
             intended.push(Intended { test, train });
         }
         predict_from_intended(&intended, targets, &rows.unwrap_or_default())

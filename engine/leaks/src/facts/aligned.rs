@@ -29,13 +29,8 @@ pub(crate) fn collect(world: &World, limits: &DecodingLimits, facts: &mut Facts)
         .iter()
         .map(|shown| shown.path.as_str())
         .collect();
-    for (path, text) in &world.public.texts {
-        if tables.contains(path.as_str())
-            || world.is_sample(path)
-            || world.item_of_path(path).is_some()
-        {
-            continue;
-        }
+    let texts = world.common_texts();
+    for (path, text) in texts.filter(|(path, _)| !tables.contains(path)) {
         let lines: Vec<&str> = text.lines().collect();
         for (number, order) in orders.iter().enumerate() {
             // The first line may be a header.
@@ -59,7 +54,7 @@ pub(crate) fn collect(world: &World, limits: &DecodingLimits, facts: &mut Facts)
             }
             for (column, cells) in shown.table.names.iter().zip(&shown.table.columns) {
                 let what = name(&format!("`{column}`"), &shown.path, number);
-                add(world, &what, order, cells, facts);
+                add(world, &what, order, cells.iter(), facts);
             }
         }
     }
@@ -67,7 +62,7 @@ pub(crate) fn collect(world: &World, limits: &DecodingLimits, facts: &mut Facts)
         for (number, order) in orders.iter().enumerate() {
             if cells.len() == order.len() {
                 let what = name("the list", path, number);
-                add(world, &what, order, cells, facts);
+                add(world, &what, order, cells.iter(), facts);
             }
         }
     }

@@ -14,15 +14,12 @@ pub(crate) fn collect(world: &World, seen: Facts, limits: &DecodingLimits) -> Fa
     let item_of = |text: &str| world.item_in_text(text);
     let paths = world.public.tables.iter();
     let paths: HashSet<&str> = paths.map(|shown| shown.path.as_str()).collect();
-    for (path, text) in &world.public.texts {
-        if world.is_sample(path) || world.item_of_path(path).is_some() {
-            continue;
-        }
+    for (path, text) in world.common_texts() {
         if markup::is_markup(path) {
             markup::collect(path, text, &item_of, &mut facts);
         } else if documents::is_document(path) {
             documents::collect(path, text, &item_of, &mut facts);
-        } else if !paths.contains(path.as_str()) {
+        } else if !paths.contains(path) {
             lines::collect(path, text, &item_of, &mut facts);
         }
     }

@@ -4,6 +4,8 @@ use std::io::Read;
 
 use flate2::read::ZlibDecoder;
 
+use crate::bytes::integer;
+
 /// Maximum length of a text in a chunk, in bytes. Longer texts are truncated.
 const MAX_TEXT: usize = 300;
 
@@ -26,25 +28,10 @@ fn text(bytes: &[u8]) -> String {
         .to_owned()
 }
 
-fn be32(bytes: &[u8], at: usize) -> Option<usize> {
-    let four = bytes.get(at..at + 4)?;
-    usize::try_from(u32::from_be_bytes(four.try_into().ok()?)).ok()
-}
-
-fn le32(bytes: &[u8], at: usize) -> Option<usize> {
-    let four = bytes.get(at..at + 4)?;
-    usize::try_from(u32::from_le_bytes(four.try_into().ok()?)).ok()
-}
-
-fn be16(bytes: &[u8], at: usize) -> Option<usize> {
-    let two = bytes.get(at..at + 2)?;
-    Some(usize::from(u16::from_be_bytes(two.try_into().ok()?)))
-}
-
 fn png(file: &[u8]) -> Vec<(String, String)> {
     let mut found = Vec::new();
     let (mut at, mut pieces, mut kinds) = (8, 0_usize, Vec::new());
-    while let (Some(length), Some(kind)) = (be32(file, at), file.get(at + 4..at + 8)) {
+    while let (Some(length), Some(kind)) = (integer(file, at, 4, true), file.get(at + 4..at + 8)) {
         let Some(data) = file.get(at + 8..at + 8 + length) else {
             break;
         };
@@ -127,7 +114,9 @@ fn inflated(bytes: &[u8]) -> String {
 fn jpeg(file: &[u8]) -> Vec<(String, String)> {
     let mut found = Vec::new();
     let (mut at, mut kinds, mut tables) = (2, Vec::new(), crc32fast::Hasher::new());
-    while let (Some([0xff, marker]), Some(length)) = (file.get(at..at + 2), be16(file, at + 2)) {
+    while let (Some([0xff, marker]), Some(length)) =
+        (file.get(at..at + 2), integer(file, at + 2, 2, true))
+    {
         let Some(data) = file.get(at + 4..at + 2 + length) else {
             break;
         };
@@ -166,17 +155,8 @@ fn jpeg(file: &[u8]) -> Vec<(String, String)> {
 /// Returns the tags of EXIF data, from the main directory and the directory with the camera's settings.
 fn exif(data: &[u8]) -> Vec<(String, String)> {
     let is_big = data.starts_with(b"MM");
-    let two = |at: usize| -> Option<usize> {
-        let two: [u8; 2] = data.get(at..at + 2)?.try_into().ok()?;
-        Some(usize::from(match is_big {
-            true => u16::from_be_bytes(two),
-            false => u16::from_le_bytes(two),
-        }))
-    };
-    let four = |at: usize| match is_big {
-        true => be32(data, at),
-        false => le32(data, at),
-    };
+    let two = |at| integer(data, at, 2, is_big);
+    let four = |at| integer(data, at, 4, is_big);
     let mut found = Vec::new();
     let mut left: Vec<usize> = four(4).into_iter().collect();
     let mut directories = 0;
@@ -241,8 +221,8 @@ fn numpy(file: &[u8]) -> Vec<(String, String)> {
 fn riff(file: &[u8]) -> Vec<(String, String)> {
     let mut found = Vec::new();
     let (mut at, mut kinds) = (12, Vec::new());
-    let declared = le32(file, 4).unwrap_or(0) + 8;
-    while let (Some(kind), Some(length)) = (file.get(at..at + 4), le32(file, at + 4)) {
+    let declared = integer(file, 4, 4, false).unwrap_or(0) + 8;
+    while let (Some(kind), Some(length)) = (file.get(at..at + 4), integer(file, at + 4, 4, false)) {
         let kind = text(kind);
         let end = (at + 8).saturating_add(length).min(file.len());
         let data = file.get(at + 8..end).unwrap_or_default();

@@ -89,14 +89,8 @@ fn residuals(truth: &[f64], features: impl Fn(usize) -> Vec<f64>) -> Vec<f64> {
     // Sums of products by fold. The last column contains the products with the truth.
     let mut products = vec![vec![vec![0.0; width + 1]; width]; FOLDS];
     for (item, (row, truth)) in rows.iter().zip(truth).enumerate() {
-        let Some(own) = products.get_mut(fold(item)) else {
-            continue;
-        };
-        for (line, x) in own.iter_mut().zip(row) {
-            let factors = row.iter().chain(std::iter::once(truth));
-            for (sum, y) in line.iter_mut().zip(factors) {
-                *sum += x * y;
-            }
+        if let Some(own) = products.get_mut(fold(item)) {
+            add_products(own, row, *truth);
         }
     }
     let weights: Vec<Vec<f64>> = (0..FOLDS)
@@ -132,16 +126,18 @@ pub(crate) fn least_squares(rows: &[(Vec<f64>, f64)]) -> Vec<f64> {
     let width = rows.first().map_or(0, |(row, _)| row.len());
     let mut system = vec![vec![0.0; width + 1]; width];
     for (row, truth) in rows {
-        for (line, x) in system.iter_mut().zip(row) {
-            for (sum, y) in line
-                .iter_mut()
-                .zip(row.iter().chain(std::iter::once(truth)))
-            {
-                *sum += x * y;
-            }
-        }
+        add_products(&mut system, row, *truth);
     }
     solved(system)
+}
+
+/// Adds the products of an item's features with each other, and with the truth, to a linear system.
+fn add_products(system: &mut [Vec<f64>], row: &[f64], truth: f64) {
+    for (line, x) in system.iter_mut().zip(row) {
+        for (sum, y) in line.iter_mut().zip(row.iter().chain([&truth])) {
+            *sum += x * y;
+        }
+    }
 }
 
 /// Solves a linear system by Gaussian elimination with pivoting. The weight of a column without a pivot is 0.

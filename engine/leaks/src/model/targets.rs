@@ -25,7 +25,8 @@ impl Targets {
     /// Converts the answers of test items. `None` if they are neither classes nor numbers, or all equal.
     pub(crate) fn new(label: &Label) -> Option<Targets> {
         if label.is_class() {
-            let mut frequent: Vec<(&str, usize)> = counts(&label.values).into_iter().collect();
+            let mut frequent: Vec<(&str, usize)> =
+                counts(label.values.iter()).into_iter().collect();
             frequent.sort_by(|one, other| other.1.cmp(&one.1).then(one.0.cmp(other.0)));
             let most = match frequent.len() {
                 2 => 1,

@@ -3,6 +3,7 @@
 
 use super::Sketch;
 use super::prints::{self, Print};
+use crate::bytes::integer;
 
 /// Number of sections.
 const SECTIONS: usize = 256;
@@ -99,21 +100,12 @@ fn value(form: Form, bytes: &[u8]) -> f64 {
     }
 }
 
-fn number(bytes: &[u8], at: usize, length: usize, is_big: bool) -> Option<usize> {
-    let bytes = bytes.get(at..at.checked_add(length)?)?;
-    let add = |sum: usize, byte: &u8| sum << 8 | usize::from(*byte);
-    Some(match is_big {
-        true => bytes.iter().fold(0, add),
-        false => bytes.iter().rev().fold(0, add),
-    })
-}
-
 /// Returns the chunks of a RIFF or IFF file: name and content. The content of the last one may be truncated.
 fn chunks(file: &[u8], is_big: bool) -> impl Iterator<Item = (&[u8], &[u8])> {
     let mut at = 12_usize;
     std::iter::from_fn(move || {
         let name = file.get(at..at.checked_add(4)?)?;
-        let length = number(file, at + 4, 4, is_big)?;
+        let length = integer(file, at + 4, 4, is_big)?;
         let begin = at.checked_add(8)?;
         let end = begin.saturating_add(length).min(file.len());
         at = begin.checked_add(length)?.checked_add(length % 2)?;
@@ -126,7 +118,7 @@ fn wav(file: &[u8]) -> Option<(Form, &[u8])> {
     for (name, content) in chunks(file, false) {
         match name {
             b"fmt " => {
-                let field = |at| number(content, at, 2, false);
+                let field = |at| integer(content, at, 2, false);
                 let tag = match field(0)? {
                     0xfffe => field(24)?,
                     tag => tag,
@@ -155,7 +147,7 @@ fn aiff(file: &[u8]) -> Option<(Form, &[u8])> {
     for (name, content) in chunks(file, true) {
         match name {
             b"COMM" => {
-                let field = |at| number(content, at, 2, true);
+                let field = |at| integer(content, at, 2, true);
                 // AIFC has a field for the encoding of samples, but AIFF does not.
                 let (is_float, is_big) = match content.get(18..22) {
                     None | Some(b"NONE" | b"twos") => (false, true),

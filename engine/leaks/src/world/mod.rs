@@ -109,7 +109,12 @@ impl World {
 
     /// Returns the rows of items whose facts are collected, as row and item.
     pub(crate) fn items_of(&self, table: &Table, key: usize) -> Vec<(usize, usize)> {
-        let cells = table.columns.get(key).into_iter().flatten().enumerate();
+        let cells = table
+            .columns
+            .get(key)
+            .into_iter()
+            .flat_map(Cells::iter)
+            .enumerate();
         cells
             .filter_map(|(row, cell)| Some((row, self.item_of_name(cell)?)))
             .collect()
@@ -152,16 +157,14 @@ impl World {
         for (place, column) in table.columns.iter().enumerate() {
             let items = column.iter().map(|cell| self.item_of.get(cell).copied());
             let items: Vec<Option<usize>> = items.collect();
-            let hits: HashSet<usize> = items.iter().flatten().copied().collect();
-            let known = items.iter().flatten().count();
             // A sample of rows contains at least the chosen items.
             let all = match table.is_sample() {
                 true => self.chosen.len(),
                 false => self.ids.len(),
             };
-            let enough = 2 * hits.len() >= all && 10 * known >= 9 * items.len();
-            if enough && best.as_ref().is_none_or(|(_, most, _)| hits.len() > *most) {
-                best = Some((place, hits.len(), items));
+            let is_best = |hits: &usize| best.as_ref().is_none_or(|(_, most, _)| hits > most);
+            if let Some(hits) = hits(&items, all).filter(is_best) {
+                best = Some((place, hits, items));
             }
         }
         best.map(|(place, _, items)| (place, items))
@@ -184,9 +187,7 @@ impl World {
                         continue;
                     }
                     let items: Vec<Option<usize>> = (0..table.rows()).map(item).collect();
-                    let hits: HashSet<usize> = items.iter().flatten().copied().collect();
-                    let known = items.iter().flatten().count();
-                    if 2 * hits.len() >= self.ids.len() && 10 * known >= 9 * items.len() {
+                    if hits(&items, self.ids.len()).is_some() {
                         return Some((place, items));
                     }
                 }
@@ -205,6 +206,13 @@ impl World {
             let (column, items) = shown.items.as_ref()?;
             Some((shown, *column, items))
         })
+    }
+
+    /// Returns the path and content of each text that neither belongs to an item nor is the sample submission.
+    pub(crate) fn common_texts(&self) -> impl Iterator<Item = (&str, &str)> {
+        let texts = self.public.texts.iter();
+        let texts = texts.map(|(path, text)| (path.as_str(), text.as_str()));
+        texts.filter(|(path, _)| !self.is_sample(path) && self.item_of_path(path).is_none())
     }
 
     /// Returns whether this is the sample submission, or a copy of it.
@@ -259,6 +267,14 @@ impl World {
             })
         })
     }
+}
+
+/// Returns the number of different items in the rows of a table. `None` unless it is at least half of `all`, and hardly
+/// any row has no item.
+fn hits(items: &[Option<usize>], all: usize) -> Option<usize> {
+    let known = items.iter().flatten();
+    let hits = known.clone().collect::<HashSet<_>>().len();
+    (2 * hits >= all && 10 * known.count() >= 9 * items.len()).then_some(hits)
 }
 
 /// The row of each item.

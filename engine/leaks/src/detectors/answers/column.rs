@@ -6,6 +6,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use super::exact::is_code;
 use crate::cells::Cells;
 use crate::finding::{LeakFinding, LeakLevel};
 use crate::statistics::{
@@ -131,17 +132,11 @@ fn value(
         Some(finding.p_value(p))
     };
     if label.is_class() {
-        let different: HashMap<&str, usize> = counts(&cells);
+        let different: HashMap<&str, usize> = counts(cells.iter());
         let guess = majority(&labels);
-        // Many values with one answer each are groups, and different groups in the test part are legitimate.
-        let classes = labels.iter().collect::<HashSet<_>>().len();
-        // If some cells are the answer, the task is to rewrite texts, and equal texts have equal answers.
         let equal = rows.iter().filter(|(cell, label)| cell == label);
-        let share = equal.count() as f64 / cells.len() as f64;
-        let is_word = labels.iter().all(|label| label.parse::<f64>().is_err());
-        let is_input = is_word && (0.1..0.9).contains(&share);
-        let is_code = different.len() <= 20.max(5 * classes) && !is_input;
-        if is_code && different.len() * 4 <= cells.len() && different.len() > 1 {
+        let equal = equal.count() as f64 / cells.len() as f64;
+        if different.len() > 1 && is_code(different.len(), &labels, equal) {
             let statistic = |labels: &[&str]| purity(cells.iter().zip(labels));
             let right = statistic(&labels);
             if right >= 0.99 && guess < 0.95 {

@@ -88,7 +88,7 @@ pub(super) fn separating_feature(
         let several = files.iter().flatten().filter(|count| **count != "1");
         several.count() * 10 >= view.chosen.len() * 9
     });
-    if !label.is_class() || majority(&label.values) > 0.9 || !has_several {
+    if !label.is_class() || majority(label.values.iter()) > 0.9 || !has_several {
         return None;
     }
     let all_facts = view.facts.all.iter();
@@ -156,11 +156,7 @@ fn exact_relation(
     }
     if label.is_class() {
         let classes = answers.iter().collect::<HashSet<_>>().len();
-        // Many values with one answer each are groups, and different groups in the test part are legitimate.
-        // If some cells are the answer, the task is to rewrite texts, and equal texts have equal answers.
-        let is_input = is_word && (0.1..0.9).contains(&share);
-        let is_code = cells.len() <= 20.max(5 * classes) && !is_input && may_be_code;
-        if is_code && cells.len() * 4 <= pairs.len() && guess < 0.95 {
+        if may_be_code && is_code(cells.len(), &answers, share) && guess < 0.95 {
             let right = purity(pairs.iter().copied());
             // A file without ids that contains as many codes as there are classes was probably made from the answers.
             let is_made = channel == Channel::Aligned && cells.len() == classes;
@@ -189,6 +185,17 @@ fn exact_relation(
     }
     let agreement = correlation(&ranks(&numbers), &ranks(&truth)).abs();
     (agreement >= 0.999).then(|| (format!("follows (rank correlation {agreement:.4})"), 1e-9))
+}
+
+/// Returns whether this number of different cells may be a code of the answers. `equal` is the fraction of cells that
+/// are the answer.
+pub(super) fn is_code(different: usize, answers: &[&str], equal: f64) -> bool {
+    let classes = answers.iter().collect::<HashSet<_>>().len();
+    let is_word = answers.iter().all(|answer| answer.parse::<f64>().is_err());
+    // If some cells are the answer, the task is to rewrite texts, and equal texts have equal answers.
+    let is_input = is_word && (0.1..0.9).contains(&equal);
+    // Many values with one answer each are groups, and different groups in the test part are legitimate.
+    different <= 20.max(5 * classes) && different * 4 <= answers.len() && !is_input
 }
 
 /// Decodes a text. `None` if it does not have this encoding.

@@ -47,12 +47,12 @@ pub(crate) fn find(world: &World, tests: &mut Tests) -> Vec<LeakFinding> {
                 continue;
             };
             for (name, own, other) in test.table.shared_columns(key, &train.table) {
-                let own = runs_of(own);
+                let own = runs_of(own.iter());
                 let texts = own.iter().flatten().count();
                 if texts < 20 || texts * 2 < own.len() {
                     continue;
                 }
-                let other = runs_of(other);
+                let other = runs_of(other.iter());
                 let near = TextComparison {
                     what: format!("`{name}`"),
                     test: "test rows",
@@ -142,7 +142,7 @@ impl TextComparison<'_> {
             equal.count() as f64 / known_answers.len() as f64
         };
         let own_labels: Vec<&str> = truth.iter().map(|(own, _)| *own).collect();
-        let (agree, guess) = (right(&own_labels), majority(&self.label.values));
+        let (agree, guess) = (right(&own_labels), majority(self.label.values.iter()));
         let p = tests.record(by_shuffling(&own_labels, right));
         let level = LeakLevel::Risk.if_strong(share >= 0.05 && agree >= guess + 0.1);
         let what = format!(

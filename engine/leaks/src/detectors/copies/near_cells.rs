@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 
-use super::near_rows::NearRows;
+use super::near_rows;
 use super::rows::normal;
 use crate::cells::Cells;
 use crate::finding::LeakFinding;
@@ -73,7 +73,7 @@ pub(crate) fn find(view: &View<'_>, tests: &mut Tests) -> Option<LeakFinding> {
         }
     }
     let how = "equal a training row except for one or two cells";
-    NearRows { near, how }.finding(view, label, targets, tests)
+    near_rows::finding(view, (label, targets), &near, how, tests)
 }
 
 /// Returns a hash of each cell together with its column.

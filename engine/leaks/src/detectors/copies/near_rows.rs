@@ -88,50 +88,40 @@ fn find_near(view: &View<'_>, scaled: bool, tests: &mut Tests) -> Option<LeakFin
         true => "are almost equal to a training row, apart from a common factor",
         false => "are almost equal to a training row",
     };
-    NearRows { near, how }.finding(view, label, targets, tests)
+    finding(view, (label, targets), &near, how, tests)
 }
 
-/// Training rows that are near chosen test rows.
-pub(super) struct NearRows {
-    /// For each chosen test item, the near training row.
-    pub near: Vec<Option<usize>>,
-    /// Describes the equality.
-    pub how: &'static str,
-}
-
-impl NearRows {
-    /// Returns the finding that chosen test rows have the answer of a near training row.
-    pub(crate) fn finding(
-        &self,
-        view: &View<'_>,
-        label: &Label,
-        targets: &Targets,
-        tests: &mut Tests,
-    ) -> Option<LeakFinding> {
-        let NearRows { near, how } = self;
-        let count = near.iter().flatten().count();
-        if count < MIN_ROWS {
-            return None;
-        }
-        let (_, rows) = view.training(label, targets)?;
-        let prediction = near.iter().map(|row| rows.get((*row)?).cloned()).collect();
-        let measured = view.measure(label, targets, &prediction, tests);
-        if measured.beyond < MIN_VARIANCE {
-            return None;
-        }
-        let what = format!(
-            "{count} of {} test rows {how}, and its answer explains {:.0} % of the variance of `{}` that the intended features leave",
-            view.chosen.len(),
-            100.0 * measured.beyond,
-            label.name
-        );
-        let name = |row: &Option<usize>| Some(format!("row {} of train", (*row)? + 1));
-        let named: Vec<Option<String>> = near.iter().map(name).collect();
-        let cells: Vec<Option<&str>> = named.iter().map(Option::as_deref).collect();
-        let finding = LeakFinding::new(LeakLevel::Risk, "near", what);
-        let finding = finding.evidence(view.examples(label, &cells));
-        Some(finding.p_value(measured.p))
+/// Returns the finding that chosen test rows have the answer of a near training row. `near` is the training row of each
+/// chosen test item, and `how` describes the equality.
+pub(super) fn finding(
+    view: &View<'_>,
+    (label, targets): (&Label, &Targets),
+    near: &[Option<usize>],
+    how: &str,
+    tests: &mut Tests,
+) -> Option<LeakFinding> {
+    let count = near.iter().flatten().count();
+    if count < MIN_ROWS {
+        return None;
     }
+    let (_, rows) = view.training(label, targets)?;
+    let prediction = near.iter().map(|row| rows.get((*row)?).cloned()).collect();
+    let measured = view.measure(label, targets, &prediction, tests);
+    if measured.beyond < MIN_VARIANCE {
+        return None;
+    }
+    let what = format!(
+        "{count} of {} test rows {how}, and its answer explains {:.0} % of the variance of `{}` that the intended features leave",
+        view.chosen.len(),
+        100.0 * measured.beyond,
+        label.name
+    );
+    let name = |row: &Option<usize>| Some(format!("row {} of train", (*row)? + 1));
+    let named: Vec<Option<String>> = near.iter().map(name).collect();
+    let cells: Vec<Option<&str>> = named.iter().map(Option::as_deref).collect();
+    let finding = LeakFinding::new(LeakLevel::Risk, "near", what);
+    let finding = finding.evidence(view.examples(label, &cells));
+    Some(finding.p_value(measured.p))
 }
 
 /// Returns the numbers of a column. `None` if it has too few numbers or too few different ones.

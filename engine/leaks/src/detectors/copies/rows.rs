@@ -103,7 +103,7 @@ fn same_rows(
     // Rows with few columns and few different values are equal by chance.
     let is_coarse = known.len() * 2 < answers.len();
     let share = equal as f64 / world.ids.len().max(1) as f64;
-    let guess = majority(&label.values);
+    let guess = majority(label.values.iter());
     let right = agree as f64 / equal.max(1) as f64;
     if equal == 0 || share < 0.01 {
         return None;

@@ -39,7 +39,7 @@ pub(crate) fn find(view: &View<'_>, tests: &mut Tests) -> Option<LeakFinding> {
     let count = ids::parts(test.first()?).len();
     let is_uniform = |id: &&str| ids::parts(id).len() == count;
     let both = test.iter().copied();
-    let both = both.chain(trained);
+    let both = both.chain(trained.iter());
     if count < 2 || !both.clone().all(|id| is_uniform(&id)) {
         return None;
     }

@@ -138,7 +138,7 @@ struct SharedColumn<'a> {
 
 impl SharedColumn<'_> {
     fn straddles(&self, train: &str, label: &str, tests: &mut Tests) -> Option<LeakFinding> {
-        let groups = counts(self.other);
+        let groups = counts(self.other.iter());
         let is_measured = self.other.iter().filter(|cell| is_decimal(cell)).count();
         // Measurements name no groups. `kin` compares them with the other features.
         if groups.len() < MIN_GROUPS
@@ -192,7 +192,7 @@ impl SharedColumn<'_> {
 
     fn classes(&self) -> Option<(Vec<usize>, Vec<Option<usize>>)> {
         let mut places: HashMap<&str, usize> = HashMap::new();
-        for answer in self.answers {
+        for answer in self.answers.iter() {
             let next = places.len();
             places.entry(answer).or_insert(next);
         }

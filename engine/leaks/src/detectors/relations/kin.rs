@@ -165,10 +165,7 @@ fn positions(view: &View<'_>, train: &Table) -> Vec<Positions> {
     let row_of: HashMap<&str, usize> = ids.iter().map(stem).zip(0..).collect();
     let place_of: HashMap<usize, usize> = view.chosen.iter().copied().zip(0..).collect();
     let mut found = Vec::new();
-    for (path, text) in &world.public.texts {
-        if world.is_sample(path) || world.item_of_path(path).is_some() {
-            continue;
-        }
+    for (path, text) in world.common_texts() {
         let mut test = vec![None; view.chosen.len()];
         let mut train = vec![String::new(); ids.len()];
         let mut hits = (0_usize, 0_usize);

@@ -117,10 +117,13 @@ fn all_links(world: &World, train: &Table) -> Vec<Links> {
         });
         for (name, cells) in of_test {
             for (other, trained) in columns().filter(|(other, _)| *other != name) {
-                let pairs = cells.iter().zip(trained).filter_map(|(cell, other)| {
-                    let row = row_of.get(other)?;
-                    Some((world.item_of_name(cell)?, *row))
-                });
+                let pairs = cells
+                    .iter()
+                    .zip(trained.iter())
+                    .filter_map(|(cell, other)| {
+                        let row = row_of.get(other)?;
+                        Some((world.item_of_name(cell)?, *row))
+                    });
                 let pairs: Vec<(usize, usize)> = pairs.collect();
                 if pairs.len() >= MIN_ITEMS {
                     let what = format!("{} pairs `{name}` and `{other}`", shown.path);

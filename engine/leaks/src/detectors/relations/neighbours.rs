@@ -122,7 +122,7 @@ fn by_item(table: &Table, key: &str) -> Vec<Vec<Vec<u64>>> {
         return Vec::new();
     };
     let mut numbers: HashMap<&str, usize> = HashMap::new();
-    for key in keys {
+    for key in keys.iter() {
         let next = numbers.len();
         numbers.entry(key).or_insert(next);
     }
@@ -137,7 +137,7 @@ fn by_item(table: &Table, key: &str) -> Vec<Vec<Vec<u64>>> {
     });
     let by_item = |(_, cells): (&String, &Cells)| {
         let mut rows = vec![Vec::new(); numbers.len()];
-        for (cell, key) in cells.iter().zip(keys) {
+        for (cell, key) in cells.iter().zip(keys.iter()) {
             if let Some(row) = numbers.get(key).and_then(|number| rows.get_mut(*number)) {
                 row.push(hash_of(cell));
             }

@@ -88,7 +88,7 @@ impl<'a> Rows<'a> {
         let decimals = i32::try_from(decimals.max()?).unwrap_or(0);
         rows.step = 10_f64.powi(-decimals);
         for (name, own, other) in shown.table.shared_columns(key, train) {
-            let cells = own.iter().chain(other);
+            let cells = own.iter().chain(other.iter());
             let parse = |cell: &str| cell.trim().parse().unwrap_or(f64::NAN);
             let parsed: Vec<f64> = cells.clone().map(parse).collect();
             let finite = parsed.iter().filter(|one| one.is_finite()).count();

@@ -196,14 +196,14 @@ fn labels(
             continue;
         }
         let mut values = vec![None; items];
-        for (item, value) in rows.iter().zip(column) {
+        for (item, value) in rows.iter().zip(column.iter()) {
             if let Some(one) = values.get_mut(*item) {
                 one.get_or_insert(value);
             }
         }
         let values = values.into_iter().map(Option::unwrap_or_default);
         let values: Cells = values.collect();
-        let of_chosen = rows.iter().zip(column);
+        let of_chosen = rows.iter().zip(column.iter());
         let of_chosen = of_chosen.filter(|(item, _)| is_chosen.get(**item) == Some(&true));
         labels.push(Label {
             name: name.clone(),
