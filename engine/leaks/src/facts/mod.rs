@@ -1,7 +1,7 @@
 //! Facts: everything that the public files show about single items.
 //!
 //! A fact has a channel, a name, and a value for each item. The collectors in this directory find facts in the files,
-//! with one source file per channel or format. `detectors::facts` measures which facts predict the answers.
+//! with one source file per channel or format. `detectors::answers::facts` measures which facts predict the answers.
 
 pub(crate) mod aligned;
 pub(crate) mod cells;
