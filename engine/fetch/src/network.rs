@@ -2,9 +2,10 @@
 
 use std::fmt;
 use std::future::Future;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use prep_core::Cancel;
 use tokio::time::sleep;
 
@@ -218,7 +219,7 @@ impl LazyNetwork {
     /// If the network cannot be created, for example because downloads are not allowed or the system has no
     /// certificates.
     pub fn any(&self) -> Result<Network, FetchError> {
-        let mut created = self.created.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut created = self.created.lock();
         match &*created {
             Some(network) => Ok(network.clone()),
             None => Ok(created.insert((self.create)()?).clone()),

@@ -6,7 +6,9 @@
 
 use std::io;
 use std::ops::Range;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
 
 use crate::read_at::ReadAt;
 
@@ -112,16 +114,12 @@ impl<S: Spans> SpanReader<S> {
     /// The number of bytes that were decoded repeatedly or discarded because of random access. A second sequential pass
     /// over the content is not counted.
     pub fn repeated_bytes(&self) -> u64 {
-        self.cache().repeated
-    }
-
-    fn cache(&self) -> MutexGuard<'_, Cache> {
-        self.cache.lock().unwrap_or_else(PoisonError::into_inner)
+        self.cache.lock().repeated
     }
 
     /// The memory for a span of `bytes` bytes; marks it as most recently used.
     fn buffer(&self, number: usize, bytes: u64) -> SpanBuffer {
-        let mut cache = self.cache();
+        let mut cache = self.cache.lock();
         let found = cache.buffers.iter().position(|(span, _)| *span == number);
         let buffer = match found {
             Some(index) => cache.buffers.remove(index).1,
@@ -151,11 +149,11 @@ impl<S: Spans> SpanReader<S> {
         let Some((next, range)) = self.spans.find(end) else {
             return;
         };
-        if self.spans.is_plain(next) || self.cache().contains(next) {
+        if self.spans.is_plain(next) || self.cache.lock().contains(next) {
             return;
         }
         let buffer = self.buffer(next, range.end - range.start);
-        if let Ok(mut bytes) = buffer.try_lock() {
+        if let Some(mut bytes) = buffer.try_lock() {
             let _ = self.fill(&mut bytes, next);
         }
     }
@@ -167,7 +165,7 @@ impl<S: Spans> SpanReader<S> {
         }
         match self.spans.unpack(number, bytes) {
             Ok(lost) => {
-                self.cache().repeated += lost;
+                self.cache.lock().repeated += lost;
                 Ok(())
             }
             Err(error) => {
@@ -182,7 +180,7 @@ impl<S: Spans> SpanReader<S> {
 fn reuse(old: SpanBuffer) -> SpanBuffer {
     match Arc::try_unwrap(old) {
         Ok(old) => {
-            let mut bytes = old.into_inner().unwrap_or_else(PoisonError::into_inner);
+            let mut bytes = old.into_inner();
             bytes.clear();
             Arc::new(Mutex::new(bytes))
         }
@@ -204,10 +202,10 @@ impl<S: Spans> ReadAt for SpanReader<S> {
         }
         let buffer = self.buffer(number, range.end - range.start);
         let mut bytes = match buffer.try_lock() {
-            Ok(bytes) => bytes,
-            Err(_) => {
+            Some(bytes) => bytes,
+            None => {
                 self.decode_next(range.end);
-                buffer.lock().unwrap_or_else(PoisonError::into_inner)
+                buffer.lock()
             }
         };
         self.fill(&mut bytes, number)?;

@@ -10,9 +10,10 @@ use std::future::Future;
 use std::hash::Hash;
 use std::mem::Discriminant;
 use std::sync::mpsc::sync_channel;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
 use prep_cache::{Content, Digest, Store, unix_seconds};
 use tokio::runtime::{Builder, Runtime};
 
@@ -238,10 +239,6 @@ impl Link {
     }
 }
 
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 impl Inner {
     pub(crate) fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) {
         if let Some(runtime) = &self.runtime {
@@ -286,11 +283,11 @@ impl Inner {
     }
 
     pub(crate) fn is_read(&self) -> bool {
-        is_usable(&mut lock(&self.reads))
+        is_usable(&mut self.reads.lock())
     }
 
     pub(crate) fn is_written(&self) -> bool {
-        is_usable(&mut lock(&self.writes))
+        is_usable(&mut self.writes.lock())
     }
 
     /// Reports an error, unless its kind was reported before, and skips the remote from now on.
@@ -300,10 +297,10 @@ impl Inner {
             false => Availability::Unusable,
         };
         if writing || !error.is_about_writing() {
-            *lock(&self.writes) = next;
+            *self.writes.lock() = next;
         }
         if !error.is_about_writing() {
-            *lock(&self.reads) = next;
+            *self.reads.lock() = next;
         }
         let consequence = match (writing, error.is_temporary()) {
             (true, _) => "results stay on this machine; `prep remote push` sends them later",
@@ -360,7 +357,7 @@ impl Inner {
     }
 
     fn report_once(&self, topic: Topic, message: impl FnOnce() -> String) {
-        if lock(&self.reported).insert(topic) {
+        if self.reported.lock().insert(topic) {
             (self.sink)(&message());
         }
     }
@@ -431,7 +428,7 @@ impl Inner {
 
     /// Returns whether the remote may have an object, as far as this machine knows.
     pub(crate) fn may_have(&self, object: &Digest) -> bool {
-        !lock(&self.absent).contains(object) && self.is_read()
+        !self.absent.lock().contains(object) && self.is_read()
     }
 
     /// Records that the remote does not have an object. Also reports if the credentials cannot read the private area.
@@ -448,18 +445,18 @@ impl Inner {
     }
 
     pub(crate) fn mark_absent(&self, object: Digest) {
-        let mut present = lock(&self.present);
+        let mut present = self.present.lock();
         for area in Area::ALL {
             present.remove(&(area, object));
         }
         drop(present);
-        lock(&self.absent).insert(object);
+        self.absent.lock().insert(object);
     }
 
     /// Records that an object is damaged in the remote, and reports it.
     pub(crate) fn mark_damaged(&self, object: Digest) {
         self.mark_absent(object);
-        lock(&self.damaged).insert(object);
+        self.damaged.lock().insert(object);
         self.report_once(Topic::Damaged, || {
             format!(
                 "the object {} in the remote {} is damaged; it is computed on this machine and sent again (further damaged objects are not reported)",
@@ -471,22 +468,22 @@ impl Inner {
 
     /// Records that a bundle is damaged in the mirror. The caller reports it.
     pub(crate) fn mark_bundle_damaged(&self, bundle: Digest) {
-        lock(&self.damaged).insert(bundle);
+        self.damaged.lock().insert(bundle);
     }
 
     pub(crate) fn is_damaged(&self, object: &Digest) -> bool {
-        lock(&self.damaged).contains(object)
+        self.damaged.lock().contains(object)
     }
 
     /// Records that an object is in this area.
     pub(crate) fn mark_present(&self, area: Area, object: Digest) {
-        lock(&self.present).insert((area, object));
+        self.present.lock().insert((area, object));
     }
 
     /// Records that an object or bundle was sent. This repairs a damaged copy.
     pub(crate) fn mark_sent(&self, object: Digest) {
-        lock(&self.absent).remove(&object);
-        lock(&self.damaged).remove(&object);
+        self.absent.lock().remove(&object);
+        self.damaged.lock().remove(&object);
     }
 }
 
@@ -527,7 +524,7 @@ mod tests {
         let link = |key| {
             let reported = reported.clone();
             let sink: MessageSink =
-                Arc::new(move |text: &str| lock(&reported).push(text.to_owned()));
+                Arc::new(move |text: &str| reported.lock().push(text.to_owned()));
             let link = Link::with_remote(
                 Remote::with_store(store.clone(), "r", key, &[public]),
                 false,
@@ -556,7 +553,7 @@ mod tests {
         assert_eq!(known.remote, "r");
         put();
         assert!(reader.source("c").unwrap().is_none());
-        let reported = lock(&reported).join(" ");
+        let reported = reported.lock().join(" ");
         assert!(reported.contains("it has serial number 0"), "{reported}");
     }
 

@@ -11,17 +11,18 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use std::ops::Range;
-use std::sync::{Arc, Condvar, Mutex};
+use std::sync::Arc;
 
 use bytes::Bytes;
 use futures::future::{try_join, try_join_all};
+use parking_lot::{Condvar, Mutex};
 use prep_cache::{Digest, StoreError};
 use prep_core::Ranges;
 use tokio::sync::OnceCell;
 
 use crate::error::RemoteError;
 use crate::hashes::{self, BLOCK_BYTES, BlockHashes, REGION_BYTES, RegionHashes};
-use crate::link::{Inner, Link, lock};
+use crate::link::{Inner, Link};
 use crate::requests::{REQUEST_BYTES, combine};
 
 /// Maximum number of requests ahead of the reader, and maximum number of their bytes.
@@ -185,7 +186,7 @@ impl BundleReader {
     /// Returns the hashes of a region's blocks.
     async fn blocks(&self, region: u64) -> Result<Arc<OnceCell<BlockHashes>>, ReadError> {
         let cell = {
-            let mut kept = lock(&self.blocks);
+            let mut kept = self.blocks.lock();
             let cell = kept.entry(region).or_default().clone();
             // Readers move from the beginning to the end, so the regions before the current one are dropped first.
             if kept.len() > MAX_KEPT_REGIONS {
@@ -263,7 +264,7 @@ impl BundleReader {
                     None
                 }
             };
-            let mut state = lock(&shared.state);
+            let mut state = shared.state.lock();
             state.broken |= bytes.is_none();
             for one in &mut state.requests {
                 if one.range == range {
@@ -303,7 +304,7 @@ impl BundleReader {
         if offset >= self.bytes || buffer.is_empty() {
             return Ok(0);
         }
-        let mut state = lock(&self.state);
+        let mut state = self.state.lock();
         let requested = self.request_range(&mut state, offset, buffer.len() as u64);
         loop {
             if state.broken {
@@ -336,10 +337,7 @@ impl BundleReader {
                 return Ok(count);
             }
             self.read_ahead(&mut state, &requested);
-            state = self
-                .arrived
-                .wait(state)
-                .unwrap_or_else(std::sync::PoisonError::into_inner);
+            self.arrived.wait(&mut state);
         }
     }
 
@@ -392,7 +390,7 @@ impl Ranges for MirroredBundle {
                 *bytes += common.end - common.start;
             }
         }
-        let mut state = lock(&self.shared.state);
+        let mut state = self.shared.state.lock();
         state.front = 0;
         state.expected = expected;
     }

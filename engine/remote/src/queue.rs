@@ -18,7 +18,7 @@ use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 
 use crate::error::RemoteError;
 use crate::layout::Area;
-use crate::link::{Inner, Link, lock};
+use crate::link::{Inner, Link};
 use crate::remote::PutOutcome;
 
 /// Maximum memory of waiting jobs in bytes. A single job that is larger is accepted if the queue is empty.
@@ -311,7 +311,7 @@ async fn object(
     store: &Store,
     replace: bool,
 ) -> Result<ObjectLocation, RemoteError> {
-    if !replace && lock(&inner.present).contains(&(area, digest)) {
+    if !replace && inner.present.lock().contains(&(area, digest)) {
         return Ok(store
             .len_of(&digest)
             .map_or(ObjectLocation::Remote, ObjectLocation::Local));

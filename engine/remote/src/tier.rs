@@ -3,14 +3,15 @@
 use std::collections::HashMap;
 use std::fmt;
 use std::io::{self, Write};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use futures::StreamExt;
+use parking_lot::Mutex;
 use prep_cache::{Digest, LedgerEntry, Offer, Store, Tier};
 use tokio::sync::mpsc::Sender;
 
 use crate::error::RemoteError;
-use crate::link::{Link, lock};
+use crate::link::Link;
 use crate::queue::Job;
 use crate::remote::Remote;
 
@@ -32,7 +33,7 @@ struct LinkTier {
 
 impl LinkTier {
     fn limit(&self, object: &Digest) -> LengthLimit {
-        match lock(&self.expected).get(object) {
+        match self.expected.lock().get(object) {
             Some(length) => LengthLimit::Exactly(*length),
             None => LengthLimit::FreeSpace(self.store.free_space()),
         }
@@ -79,7 +80,7 @@ impl Tier for LinkTier {
     }
 
     fn expect(&self, object: &Digest, length: u64) {
-        let mut expected = lock(&self.expected);
+        let mut expected = self.expected.lock();
         if expected.len() >= MAX_LENGTHS {
             expected.clear();
         }

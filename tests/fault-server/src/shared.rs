@@ -2,10 +2,10 @@
 
 use std::collections::HashSet;
 use std::net::SocketAddr;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use base64::Engine as _;
+use parking_lot::{Mutex, MutexGuard};
 
 use crate::bundle::Bundle;
 use crate::fault::{At, Fault, Kind};
@@ -70,7 +70,7 @@ impl Shared {
     }
 
     pub(crate) fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 }
 

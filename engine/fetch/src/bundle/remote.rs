@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::io::{self, Read as _};
 use std::ops::Range;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use parking_lot::Mutex;
 use prep_core::Cancel;
 use prep_formats::limits::DecodingLimits;
 use prep_formats::read_at::ReadAt;
@@ -67,7 +67,7 @@ impl Network {
             let read = entry
                 .open(&remote)
                 .map(|member| member.take(max_bytes as u64).read_to_end(&mut front));
-            if let Some(error) = remote.state().failed.take() {
+            if let Some(error) = remote.state.lock().failed.take() {
                 return Err(error);
             }
             if let Ok(Ok(_)) = read {
@@ -88,7 +88,7 @@ impl Network {
         let total = remote.object()?.total;
         let listing = ZipListing::read(&remote, 0..total, &DecodingLimits::default().budget(total));
         // A failed request is reported with its own error, not as a defect of the archive.
-        if let Some(error) = remote.state().failed.take() {
+        if let Some(error) = remote.state.lock().failed.take() {
             return Err(error);
         }
         let listing = listing.map_err(|cause: ZipError| FetchError::Listing {
@@ -100,7 +100,7 @@ impl Network {
             entries: listing.entries,
             bytes: object.total,
             md5: object.md5,
-            moved: remote.state().moved,
+            moved: remote.state.lock().moved,
         })
     }
 }
@@ -140,16 +140,16 @@ impl<'a> Remote<'a> {
             state: Mutex::default(),
         };
         let piece = network.shared().options.piece;
-        remote.fetch(&mut remote.state(), 0..piece)?;
+        remote.fetch(&mut remote.state.lock(), 0..piece)?;
         Ok(remote)
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn object(&self) -> Result<Identity, FetchError> {
-        self.state().object.clone().ok_or(FetchError::Cancelled)
+        self.state
+            .lock()
+            .object
+            .clone()
+            .ok_or(FetchError::Cancelled)
     }
 
     fn fetch(&self, state: &mut State, range: Range<u64>) -> Result<(), FetchError> {
@@ -179,7 +179,7 @@ impl State {
 
 impl ReadAt for Remote<'_> {
     fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize> {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         let total = state.object.as_ref().map_or(0, |object| object.total);
         if offset >= total || buf.is_empty() {
             return Ok(0);

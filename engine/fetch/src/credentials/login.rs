@@ -7,10 +7,11 @@
 use std::fmt;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use jiff::Timestamp;
+use parking_lot::{Mutex, MutexGuard};
 use serde::{Deserialize, Serialize};
 use tokio::sync::{Mutex as AsyncMutex, MutexGuard as AsyncMutexGuard};
 
@@ -59,7 +60,7 @@ impl Login {
     }
 
     fn tokens(&self) -> MutexGuard<'_, Tokens> {
-        self.0.tokens.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.tokens.lock()
     }
 
     /// Returns the path of the file.

@@ -4,8 +4,9 @@ use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use prep_cache::{LockGuard, is_file_at};
 
 use crate::error::FetchError;
@@ -93,7 +94,7 @@ impl Partial {
 
     /// Returns an error if another process took over the lock because it saw no heartbeat of this process.
     pub(crate) fn check_lock(&self) -> Result<(), FetchError> {
-        match &*self.lock.lock().unwrap_or_else(PoisonError::into_inner) {
+        match &*self.lock.lock() {
             Some(lock) => Ok(lock.check()?),
             None => Ok(()),
         }
@@ -109,7 +110,7 @@ impl Partial {
     }
 
     fn unlock(&self) {
-        *self.lock.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        *self.lock.lock() = None;
     }
 
     /// Discards the content. The file remains and stays locked.

@@ -1,8 +1,8 @@
 //! A limit in bytes per second for all downloads together.
 
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tokio::time::{Instant, sleep_until};
 
 /// Maximum unused time that is saved for later.
@@ -28,10 +28,7 @@ impl RateLimit {
     pub(crate) async fn take(&self, bytes: u64) {
         let Some(rate) = self.rate else { return };
         let until = {
-            let mut used_until = self
-                .used_until
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner);
+            let mut used_until = self.used_until.lock();
             let now = Instant::now();
             let earliest = now.checked_sub(BURST).unwrap_or(now);
             let from = used_until.unwrap_or(now).max(earliest);

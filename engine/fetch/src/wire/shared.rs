@@ -1,8 +1,9 @@
 //! State that all downloads of a process have in common: HTTP client, runtime, and limits on connections and rate.
 
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use reqwest::Client;
 use reqwest::redirect::Policy;
 use rustls_platform_verifier::BuilderVerifierExt;
@@ -89,7 +90,7 @@ impl Shared {
         if let Some(found) = self.credentials.get() {
             return Ok(found);
         }
-        let _one_at_a_time = self.finding.lock().unwrap_or_else(PoisonError::into_inner);
+        let _one_at_a_time = self.finding.lock();
         if let Some(found) = self.credentials.get() {
             return Ok(found);
         }

@@ -6,7 +6,9 @@
 
 use std::io;
 use std::ops::Range;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
 
 use crate::limits::{ArchiveBudget, DecodingLimits, LimitExceeded};
 
@@ -61,7 +63,7 @@ impl Pages {
 
     /// Records bytes that were read sequentially, beginning at the offset `start`.
     pub(super) fn add(&self, start: u64, bytes: &[u8]) {
-        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.0.lock();
         match state.headers.iter_mut().find(|(begin, _)| *begin == start) {
             Some((_, header)) => header.extend_from_slice(bytes),
             None => state.headers.push((start, bytes.to_vec())),
@@ -74,7 +76,7 @@ impl Pages {
     /// An error that contains [`LimitExceeded`]; [`io::ErrorKind::InvalidData`] if the page has no header, or if a
     /// header field has an unexpected type.
     pub(super) fn check(&self, start: u64, length: u64) -> io::Result<()> {
-        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.0.lock();
         let ends = |(begin, header): &(u64, Vec<u8>)| begin + header.len() as u64 == start;
         let index = state.headers.iter().position(ends);
         let header = index.map(|index| state.headers.swap_remove(index).1);

@@ -3,11 +3,12 @@
 use std::io::{self, Read};
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 use bytes::Bytes;
+use parking_lot::Mutex;
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{
     ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader,
@@ -271,19 +272,15 @@ impl LastError {
     fn keep(&self, error: io::Error) -> io::Error {
         let copy = io::Error::new(error.kind(), prep_failure::chain(&error));
         if error.kind() != io::ErrorKind::Interrupted {
-            *self.slot() = Some(error);
+            *self.0.lock() = Some(error);
         }
         copy
     }
 
     /// Returns the stored error if there is one, otherwise `error`.
     fn cause_of(&self, error: impl Into<ParquetError>) -> ParquetError {
-        let stored = self.slot().take();
+        let stored = self.0.lock().take();
         stored.map_or_else(|| error.into(), ParquetError::Io)
-    }
-
-    fn slot(&self) -> MutexGuard<'_, Option<io::Error>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

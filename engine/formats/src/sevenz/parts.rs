@@ -9,9 +9,10 @@
 
 use std::io::{self, Read, Write};
 use std::ops::Range;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use lzma_rust2::{Lzma2Reader, LzmaReader};
+use parking_lot::Mutex;
 use sevenz_rust2::{Archive, EncoderMethod};
 
 use super::damaged;
@@ -307,10 +308,7 @@ impl<P: ReadAt + Send + Sync + 'static> Spans for PartSpans<P> {
             .map_err(io::Error::other)?;
         // Complete parts are decoded in parallel. The sections of a part are decoded by one thread at a time.
         let is_entire_part = length == part.unpacked;
-        let mut guard = (!is_entire_part).then(|| {
-            let current = self.current.lock();
-            current.unwrap_or_else(PoisonError::into_inner)
-        });
+        let mut guard = (!is_entire_part).then(|| self.current.lock());
         let before = guard.as_mut().and_then(|guard| guard.take());
         let mut decoder =
             match before.filter(|decoder| decoder.part == part_index && decoder.done <= start) {
