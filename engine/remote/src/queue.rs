@@ -7,11 +7,11 @@
 
 use std::collections::HashMap;
 use std::fs::File;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use futures::{StreamExt, TryStreamExt, stream};
+use parking_lot::{Condvar, Mutex};
 use prep_cache::{Content, Digest, Offer, Store, StoreError};
 use serde_json::Value;
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
@@ -27,8 +27,8 @@ const MAX_QUEUED_BYTES: u64 = 128 << 20;
 const ENTRY_BYTES: u64 = 64;
 /// Number of objects of a result that are sent concurrently.
 const CONCURRENT_OBJECTS: usize = 4;
-/// Pause between two checks of whether all jobs were sent.
-const CHECK_INTERVAL: Duration = Duration::from_millis(20);
+/// Interval at which a thread that waits for the queue checks whether it should stop.
+const STOP_CHECK_INTERVAL: Duration = Duration::from_millis(20);
 
 /// Name prefix of steps whose outputs everybody may read.
 const PUBLIC_PREFIX: &str = "public/";
@@ -36,33 +36,36 @@ const PUBLIC_PREFIX: &str = "public/";
 #[derive(Default)]
 pub(crate) struct Queue {
     sender: OnceLock<UnboundedSender<(Job, u64)>>,
-    pending: AtomicUsize,
-    /// Memory of all jobs in bytes, including the job that is being sent.
-    bytes: AtomicU64,
+    pending: Mutex<Pending>,
+    released: Condvar,
+}
+
+/// The jobs in the queue, including the job that is being sent.
+#[derive(Default)]
+struct Pending {
+    jobs: usize,
+    /// Memory of all jobs in bytes.
+    bytes: u64,
 }
 
 impl Queue {
     /// Reserves `bytes` bytes. Returns `false` if the queue is full.
     fn reserve(&self, bytes: u64) -> bool {
-        let fits = |used: u64| match used {
-            0 => Some(bytes),
-            _ => used
-                .checked_add(bytes)
-                .filter(|sum| *sum <= MAX_QUEUED_BYTES),
-        };
-        let entered = self
-            .bytes
-            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits)
-            .is_ok();
-        if entered {
-            self.pending.fetch_add(1, Ordering::Relaxed);
+        let mut pending = self.pending.lock();
+        let sum = pending.bytes.saturating_add(bytes);
+        if pending.bytes > 0 && sum > MAX_QUEUED_BYTES {
+            return false;
         }
-        entered
+        pending.bytes = sum;
+        pending.jobs += 1;
+        true
     }
 
     fn release(&self, bytes: u64) {
-        self.bytes.fetch_sub(bytes, Ordering::Relaxed);
-        self.pending.fetch_sub(1, Ordering::Relaxed);
+        let mut pending = self.pending.lock();
+        pending.bytes -= bytes;
+        pending.jobs -= 1;
+        self.released.notify_all();
     }
 }
 
@@ -160,13 +163,15 @@ impl Link {
 
     /// Returns the number of jobs in the queue, including the current one.
     pub fn pending(&self) -> usize {
-        self.inner().queue.pending.load(Ordering::Relaxed)
+        self.inner().queue.pending.lock().jobs
     }
 
     /// Waits until all jobs were sent or have failed, or until `stop` returns true.
     pub fn finish(&self, stop: impl Fn() -> bool) {
-        while self.pending() > 0 && !stop() {
-            std::thread::sleep(CHECK_INTERVAL);
+        let queue = &self.inner().queue;
+        let mut pending = queue.pending.lock();
+        while pending.jobs > 0 && !stop() {
+            queue.released.wait_for(&mut pending, STOP_CHECK_INTERVAL);
         }
     }
 
@@ -463,7 +468,7 @@ mod tests {
                 count += 1;
             }
             assert!((at_least..=at_most).contains(&count), "{files}: {count}");
-            assert_eq!(queue.pending.load(Ordering::Relaxed), count);
+            assert_eq!(queue.pending.lock().jobs, count);
             // Jobs that were sent free their space in the queue.
             queue.release(bytes);
             assert!(queue.reserve(bytes), "{files}");
