@@ -10,7 +10,6 @@
 //! objects   opened objects in memory, and results that stay in memory instead of being stored
 //! outside   content that is not in the cache
 //!   progress  counters for a progress bar
-//! units     sizes and durations in messages
 //! event     events of a run, as data for progress bars, logs and JSON
 //! ```
 //!
@@ -91,7 +90,6 @@ mod reason;
 mod resolve;
 mod run;
 mod timings;
-pub mod units;
 mod value;
 mod work;
 
@@ -110,7 +108,7 @@ pub use memory::Claim;
 pub use objects::OpenObjects;
 pub use outside::{Location, OutsideContent, Ranges};
 pub use prep_failure::{
-    BoxError, Failure, Quoted, QuotedValue, Remedy, WithRemedy, causes, chain, remedy,
+    BoxError, Failure, Quoted, QuotedValue, Remedy, WithRemedy, causes, chain, remedy, units,
 };
 pub use progress::Progress;
 pub use reason::{Change, Reason};

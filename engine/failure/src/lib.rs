@@ -1,4 +1,4 @@
-//! Classifies errors by meaning, and iterates over the causes of an error.
+//! Classifies errors by meaning, iterates over the causes of an error, and formats values in messages.
 //!
 //! All crates classify errors with the same enum, [`Failure`], so that no crate converts between enums. Wrapping an
 //! error does not change its classification: [`causes`] visits every cause of an error, including the error inside an
@@ -16,6 +16,7 @@
 
 mod quoted;
 mod remedy;
+pub mod units;
 
 use std::error::Error;
 use std::io::{self, ErrorKind};

@@ -6,9 +6,10 @@
 use std::io::Cursor;
 
 use png::{BitDepth, ColorType, Decoder, DecodingError, Transformations};
+use prep_failure::units;
 
 use crate::limits::{DecodingLimits, Limit, LimitExceeded};
-use crate::sniff::{FileType, HumanSize, SNIFF_BYTES};
+use crate::sniff::{FileType, SNIFF_BYTES};
 
 /// An image with one byte per pixel.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,7 +26,7 @@ pub struct GreyImage {
 #[derive(Debug, thiserror::Error)]
 pub enum PngError {
     /// The file is not a PNG image.
-    #[error("got {found}, {}, expected a PNG image", HumanSize(*.size))]
+    #[error("got {found}, {}, expected a PNG image", units::bytes(*.size))]
     NotAPng {
         /// The type that its first bytes indicate.
         found: FileType,

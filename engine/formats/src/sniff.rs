@@ -147,30 +147,3 @@ impl fmt::Display for FileType {
         })
     }
 }
-
-/// A size in bytes with three digits in decimal units, for people: `512 B`, `2.40 kB`, `1.30 GB`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct HumanSize(pub u64);
-
-impl fmt::Display for HumanSize {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.0 < 1000 {
-            return write!(out, "{} B", self.0);
-        }
-        let mut size = self.0 as f64 / 1e3;
-        let mut units = ["kB", "MB", "GB", "TB"].into_iter().peekable();
-        while let Some(unit) = units.next() {
-            // Sizes of at least 999.5 would be printed as 1000.
-            if size < 999.5 || units.peek().is_none() {
-                let digits = match size {
-                    size if size < 9.995 => 2,
-                    size if size < 99.95 => 1,
-                    _ => 0,
-                };
-                return write!(out, "{size:.digits$} {unit}");
-            }
-            size /= 1e3;
-        }
-        Ok(())
-    }
-}

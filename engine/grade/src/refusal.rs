@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+pub(crate) use prep_failure::units::count;
+
 /// The kind of a [`Refusal`], for programs; the message is for people.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RefusalKind {
@@ -107,12 +109,4 @@ fn shortened(mut text: String) -> String {
         text.push_str(" ...");
     }
     text
-}
-
-/// Formats a count with a noun: `1 row`, `2 rows`.
-pub(crate) fn count(number: usize, noun: &str) -> String {
-    match number {
-        1 => format!("1 {noun}"),
-        _ => format!("{number} {noun}s"),
-    }
 }

@@ -275,20 +275,3 @@ fn need(task: &Task, input: &MissingInput<'_>, download: u64) -> Result<Need, Er
         prepared,
     })
 }
-
-#[cfg(test)]
-mod tests {
-    use prep_core::units;
-
-    #[test]
-    fn sizes_have_the_same_format_in_all_crates() {
-        let mut size = 1_u64;
-        while size < 1 << 60 {
-            for size in [size - 1, size, size + size / 3, size / 1000 * 999] {
-                let other = prep_formats::sniff::HumanSize(size).to_string();
-                assert_eq!(units::bytes(size), other, "{size}");
-            }
-            size = size * 10 / 7 + 1;
-        }
-    }
-}

@@ -13,8 +13,8 @@ use std::io;
 use std::path::Path;
 
 use md5::{Digest as _, Md5};
-use prep_failure::QuotedValue;
-use prep_formats::sniff::{FileType, HumanSize, SNIFF_BYTES};
+use prep_failure::{QuotedValue, units};
+use prep_formats::sniff::{FileType, SNIFF_BYTES};
 
 use crate::causes::{Cause, Harm, bundle as cause};
 use crate::error::AuditError;
@@ -172,7 +172,7 @@ impl Bundle<'_> {
     /// Returns the findings for a bundle that does not have its published MD5, or has none.
     fn inspect(&self) -> Result<Vec<AuditFinding>, ContentsError> {
         let one = |finding| Ok(vec![finding]);
-        let size = HumanSize(self.raw.bytes);
+        let size = units::bytes(self.raw.bytes);
         match FileType::detect(&self.raw.head) {
             FileType::Empty => {
                 return one(self

@@ -2,14 +2,14 @@
 
 use arrow::datatypes::DataType;
 
-use crate::sniff::{FileType, HumanSize};
-use prep_failure::Quoted;
+use crate::sniff::FileType;
+use prep_failure::{Quoted, units};
 
 /// A Parquet file that cannot be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum ParquetError {
     /// The file is not a Parquet file, or is truncated.
-    #[error("got {found}, {}, expected a complete Parquet file", HumanSize(*.size))]
+    #[error("got {found}, {}, expected a complete Parquet file", units::bytes(*.size))]
     NotParquet {
         /// The type that its first bytes indicate.
         found: FileType,
@@ -17,7 +17,7 @@ pub enum ParquetError {
         size: u64,
     },
     /// The file declares more rows than a file of its size may contain.
-    #[error("the Parquet file has {rows} rows in {}, more than {limit}", HumanSize(*.size))]
+    #[error("the Parquet file has {rows} rows in {}, more than {limit}", units::bytes(*.size))]
     TooManyRows {
         /// Number of rows according to the footer.
         rows: u64,

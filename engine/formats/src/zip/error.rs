@@ -4,14 +4,14 @@ use std::io;
 
 use crate::limits::LimitExceeded;
 use crate::paths::PathError;
-use crate::sniff::{FileType, HumanSize};
-use prep_failure::Quoted;
+use crate::sniff::FileType;
+use prep_failure::{Quoted, units};
 
 /// An archive or member that cannot be read. Offsets are positions in the base file.
 #[derive(Debug, thiserror::Error)]
 pub enum ZipError {
     /// The file is not a zip archive.
-    #[error("got {found}, {}, expected a zip archive; fetch the file again, and log in if it is a web page", HumanSize(*.size))]
+    #[error("got {found}, {}, expected a zip archive; fetch the file again, and log in if it is a web page", units::bytes(*.size))]
     NotAZip {
         /// The type that its first bytes indicate.
         found: FileType,
@@ -19,7 +19,7 @@ pub enum ZipError {
         size: u64,
     },
     /// The file begins like a zip archive, but its end is missing.
-    #[error("the zip archive is truncated after {}: the end of central directory is missing; fetch it again", HumanSize(*.size))]
+    #[error("the zip archive is truncated after {}: the end of central directory is missing; fetch it again", units::bytes(*.size))]
     Truncated {
         /// Size of the file in bytes.
         size: u64,

@@ -10,7 +10,7 @@ use std::path::Path;
 use prep_contents::entries::{self, Entry};
 use prep_contents::listing::Listing;
 use prep_contents::{ContentsError, Format, Resources, Result, read};
-use prep_formats::sniff::HumanSize;
+use prep_failure::units;
 
 use super::reading::{Keep, MAX_TEXT, has_reader, is_text, see};
 use super::{lists, workbook};
@@ -142,7 +142,7 @@ impl Collected<'_> {
         }
         content.unread.sort();
         if self.unexamined > 0 {
-            let (files, most) = (self.unexamined, HumanSize(MAX_EXAMINED));
+            let (files, most) = (self.unexamined, units::bytes(MAX_EXAMINED));
             content.unread.push(format!(
                 "{files} files of items: only names, lengths and checksums were compared, because the content of {most} of other files was already examined"
             ));
@@ -258,7 +258,7 @@ impl Collected<'_> {
         if is_text_lost || is_table_lost {
             self.content
                 .unread
-                .push(format!("{path}: {}", HumanSize(bytes)));
+                .push(format!("{path}: {}", units::bytes(bytes)));
         }
         Ok(())
     }
@@ -336,8 +336,8 @@ impl Collected<'_> {
         let item_of = |text: &str| world.item_of_name(text);
         examples::collect(current.path, head, &item_of, &mut self.content.facts);
         if current.seen.bytes > MAX_RECORDS {
-            let (path, bytes) = (current.path, HumanSize(current.seen.bytes));
-            let read = HumanSize(MAX_RECORDS);
+            let (path, bytes) = (current.path, units::bytes(current.seen.bytes));
+            let read = units::bytes(MAX_RECORDS);
             let what = format!("{path}: {bytes}, of which the first {read} were read");
             self.content.unread.push(what);
         }
@@ -360,7 +360,7 @@ impl Collected<'_> {
                 }
             }
             _ => {
-                let bytes = HumanSize(seen.bytes);
+                let bytes = units::bytes(seen.bytes);
                 self.content.unread.push(format!("{path}: {bytes}"));
             }
         }

@@ -1,5 +1,6 @@
 //! Formats and parses sizes, durations and counts in the same way for all messages.
 
+use std::fmt::Display;
 use std::time::Duration;
 
 /// Formats bytes in decimal units with three digits: `512 B`, `1.23 MB`, `45.6 GB`.
@@ -79,8 +80,8 @@ pub fn approximate_duration(duration: Duration) -> String {
 }
 
 /// Formats a count: `1 file`, `2 files`.
-pub fn count(number: u64, noun: &str) -> String {
-    if number == 1 {
+pub fn count<N: Display + PartialEq + From<u8>>(number: N, noun: &str) -> String {
+    if number == N::from(1) {
         format!("1 {noun}")
     } else {
         format!("{number} {noun}s")
