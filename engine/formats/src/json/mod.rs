@@ -31,6 +31,7 @@ mod parse;
 mod reformat;
 mod scan;
 mod string;
+mod text;
 mod value;
 mod write;
 

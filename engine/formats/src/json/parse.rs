@@ -1,6 +1,7 @@
 //! Parses a JSON text in memory.
 
 use super::scan::Scan;
+use super::text::TextCursor;
 use super::{
     JsonError, JsonErrorKind, JsonObject, JsonString, JsonValue, Position, escape, number, pandas,
 };
@@ -100,8 +101,7 @@ pub(super) fn parse_at(
         return Err(syntax(JsonErrorKind::NotUtf8, error.valid_up_to()));
     }
     let mut parser = Parser {
-        text,
-        offset: 0,
+        cursor: TextCursor { text, offset: 0 },
         grammar: options.grammar,
         number: options.grammar.number_reader(),
         deepest: match options.nested {
@@ -112,20 +112,19 @@ pub(super) fn parse_at(
         used: 0,
     };
     let result = parser.value(depth).and_then(|value| {
-        parser.skip_spaces();
-        if parser.offset < text.len() {
+        parser.cursor.skip_spaces();
+        if parser.cursor.offset < text.len() {
             Err(JsonErrorKind::ExtraData)
         } else {
             Ok(value)
         }
     });
-    result.map_err(|kind| syntax(kind, parser.offset))
+    result.map_err(|kind| syntax(kind, parser.cursor.offset))
 }
 
-/// The state of parsing. If a method fails, `offset` is the position of the error.
+/// The state of parsing. If a method fails, the cursor is at the position of the error.
 struct Parser<'a> {
-    text: &'a [u8],
-    offset: usize,
+    cursor: TextCursor<'a>,
     grammar: JsonGrammar,
     number: NumberReader,
     /// Lists and objects at a greater depth are skipped.
@@ -136,20 +135,6 @@ struct Parser<'a> {
 }
 
 impl Parser<'_> {
-    fn peek(&self) -> Option<u8> {
-        self.text.get(self.offset).copied()
-    }
-
-    fn rest(&self) -> &[u8] {
-        self.text.get(self.offset..).unwrap_or_default()
-    }
-
-    fn skip_spaces(&mut self) {
-        while let Some(b' ' | b'\t' | b'\n' | b'\r') = self.peek() {
-            self.offset += 1;
-        }
-    }
-
     /// Counts the memory of one value in a list or object. It may be ten times as large as the value's text.
     fn count<T>(&mut self) -> Result<(), JsonErrorKind> {
         self.used += size_of::<T>() as u64;
@@ -157,8 +142,8 @@ impl Parser<'_> {
     }
 
     fn value(&mut self, depth: usize) -> Result<JsonValue, JsonErrorKind> {
-        self.skip_spaces();
-        let rest = self.rest();
+        self.cursor.skip_spaces();
+        let rest = self.cursor.rest();
         let (literal, value) = match rest {
             [b'"', ..] => return self.string().map(JsonValue::String),
             [b'{' | b'[', ..] if depth >= MAX_DEPTH => return Err(JsonErrorKind::TooDeep),
@@ -174,31 +159,31 @@ impl Parser<'_> {
             [b'-', b'I', ..] => ("-Infinity", JsonValue::Float(f64::NEG_INFINITY)),
             number => {
                 let (value, length) = (self.number)(number)?;
-                self.offset += length;
+                self.cursor.offset += length;
                 return Ok(value);
             }
         };
         if !rest.starts_with(literal.as_bytes()) {
             return Err(JsonErrorKind::ExpectedValue);
         }
-        self.offset += literal.len();
+        self.cursor.offset += literal.len();
         Ok(value)
     }
 
-    /// Parses a string. `offset` is at its opening quote.
+    /// Parses a string. The cursor is at its opening quote.
     fn string(&mut self) -> Result<JsonString, JsonErrorKind> {
-        let content = self.text.get(self.offset + 1..).unwrap_or_default();
+        let content = self.cursor.rest().get(1..).unwrap_or_default();
         let read = match self.grammar {
             JsonGrammar::Python => escape::read(content),
             JsonGrammar::Ujson => escape::read_ujson(content),
         };
         match read {
             Ok((text, length)) => {
-                self.offset += 1 + length;
+                self.cursor.offset += 1 + length;
                 Ok(text)
             }
             Err((kind, offset)) => {
-                self.offset += offset.map_or(0, |offset| offset + 1);
+                self.cursor.offset += offset.map_or(0, |offset| offset + 1);
                 Err(kind)
             }
         }
@@ -206,9 +191,9 @@ impl Parser<'_> {
 
     /// Skips the list or object at the current position and returns an empty one.
     fn skipped_value(&mut self, depth: usize) -> Result<JsonValue, JsonErrorKind> {
-        let is_list = self.peek() == Some(b'[');
-        match Scan::default().end(self.rest()) {
-            Some(length) => self.offset += length,
+        let is_list = self.cursor.peek() == Some(b'[');
+        match Scan::default().end(self.cursor.rest()) {
+            Some(length) => self.cursor.offset += length,
             // The value does not end. Parsing it reports the error with its position.
             None if is_list => return self.list(depth + 1),
             None => return self.object(depth + 1),
@@ -220,11 +205,9 @@ impl Parser<'_> {
     }
 
     fn list(&mut self, depth: usize) -> Result<JsonValue, JsonErrorKind> {
-        self.offset += 1;
+        self.cursor.offset += 1;
         let mut list = Vec::new();
-        self.skip_spaces();
-        if self.peek() == Some(b']') {
-            self.offset += 1;
+        if self.cursor.accept(b']') {
             return Ok(JsonValue::List(list));
         }
         loop {
@@ -237,29 +220,24 @@ impl Parser<'_> {
     }
 
     fn object(&mut self, depth: usize) -> Result<JsonValue, JsonErrorKind> {
-        self.offset += 1;
+        self.cursor.offset += 1;
         let mut object = JsonObject::new();
-        self.skip_spaces();
-        if self.peek() == Some(b'}') {
-            self.offset += 1;
+        if self.cursor.accept(b'}') {
             return Ok(JsonValue::Object(object));
         }
         loop {
-            self.skip_spaces();
-            if self.grammar == JsonGrammar::Ujson && self.peek() == Some(b'}') && !object.is_empty()
-            {
-                self.offset += 1;
+            self.cursor.skip_spaces();
+            let may_end = self.grammar == JsonGrammar::Ujson && !object.is_empty();
+            if may_end && self.cursor.accept(b'}') {
                 return Ok(JsonValue::Object(object));
             }
-            if self.peek() != Some(b'"') {
+            if self.cursor.peek() != Some(b'"') {
                 return Err(JsonErrorKind::ExpectedKey);
             }
             let key = self.string()?;
-            self.skip_spaces();
-            if self.peek() != Some(b':') {
+            if !self.cursor.accept(b':') {
                 return Err(JsonErrorKind::ExpectedColon);
             }
-            self.offset += 1;
             let value = self.value(depth)?;
             object.insert(key, value);
             self.count::<(JsonString, JsonValue)>()?;
@@ -271,13 +249,7 @@ impl Parser<'_> {
 
     /// Parses a comma or the closing bracket `end` after an element. Returns `true` for the bracket.
     fn comma_or(&mut self, end: u8) -> Result<bool, JsonErrorKind> {
-        self.skip_spaces();
-        let ended = match self.peek() {
-            Some(byte) if byte == end => true,
-            Some(b',') => false,
-            _ => return Err(JsonErrorKind::ExpectedComma),
-        };
-        self.offset += 1;
-        Ok(ended)
+        let ended = self.cursor.comma_or(end);
+        ended.ok_or(JsonErrorKind::ExpectedComma)
     }
 }

@@ -7,6 +7,7 @@ use std::ops::Range;
 
 use super::escape::{code_point, run};
 use super::parse::NumberReader;
+use super::text::TextCursor;
 use super::write::{first_code_point, push_escape};
 use super::{JsonGrammar, JsonValue, MAX_DEPTH, pandas, write};
 
@@ -122,16 +123,15 @@ fn matches_key(text: &str, key: &str) -> bool {
 fn members<S: Style>(text: &[u8], grammar: JsonGrammar, out: &mut Vec<u8>) -> Option<Vec<Member>> {
     std::str::from_utf8(text).ok()?;
     let mut reformatter = Reformatter {
-        text,
-        offset: 0,
+        cursor: TextCursor { text, offset: 0 },
         grammar,
         number: grammar.number_reader(),
         out,
         members: Vec::new(),
     };
     reformatter.value::<S>(0)?;
-    reformatter.skip_spaces();
-    (reformatter.offset == text.len()).then_some(reformatter.members)
+    reformatter.cursor.skip_spaces();
+    (reformatter.cursor.offset == text.len()).then_some(reformatter.members)
 }
 
 /// A style of formatting.
@@ -183,8 +183,7 @@ impl Style for Pandas {
 
 /// Traverses valid UTF-8 and formats it. A method returns `None` if the text must be parsed instead.
 struct Reformatter<'t, 'o> {
-    text: &'t [u8],
-    offset: usize,
+    cursor: TextCursor<'t>,
     grammar: JsonGrammar,
     number: NumberReader,
     out: &'o mut Vec<u8>,
@@ -192,25 +191,11 @@ struct Reformatter<'t, 'o> {
     members: Vec<Member>,
 }
 
-impl<'t> Reformatter<'t, '_> {
-    fn peek(&self) -> Option<u8> {
-        self.text.get(self.offset).copied()
-    }
-
-    fn rest(&self) -> &'t [u8] {
-        self.text.get(self.offset..).unwrap_or_default()
-    }
-
-    fn skip_spaces(&mut self) {
-        while let Some(b' ' | b'\t' | b'\n' | b'\r') = self.peek() {
-            self.offset += 1;
-        }
-    }
-
+impl Reformatter<'_, '_> {
     /// Formats the value at the current position, which is inside `depth` lists and objects.
     fn value<S: Style>(&mut self, depth: usize) -> Option<()> {
-        self.skip_spaces();
-        match self.rest() {
+        self.cursor.skip_spaces();
+        match self.cursor.rest() {
             [b'"', ..] => self.string::<S>(),
             [b'{' | b'[', ..] if depth >= MAX_DEPTH => None,
             [b'{', ..] => self.object::<S>(depth),
@@ -231,8 +216,8 @@ impl<'t> Reformatter<'t, '_> {
     }
 
     fn skip_literal(&mut self, literal: &str) -> Option<()> {
-        self.rest().strip_prefix(literal.as_bytes())?;
-        self.offset += literal.len();
+        self.cursor.rest().strip_prefix(literal.as_bytes())?;
+        self.cursor.offset += literal.len();
         Some(())
     }
 
@@ -249,14 +234,14 @@ impl<'t> Reformatter<'t, '_> {
     }
 
     fn number<S: Style>(&mut self) -> Option<()> {
-        let rest = self.rest();
+        let rest = self.cursor.rest();
         if let Some(length) = plain_integer(rest) {
             self.out.extend_from_slice(rest.get(..length)?);
-            self.offset += length;
+            self.cursor.offset += length;
             return Some(());
         }
         let (value, length) = (self.number)(rest).ok()?;
-        self.offset += length;
+        self.cursor.offset += length;
         match value {
             JsonValue::Int(int) => {
                 let mut digits = itoa::Buffer::new();
@@ -269,17 +254,20 @@ impl<'t> Reformatter<'t, '_> {
         Some(())
     }
 
-    /// Formats a string. `offset` is at its opening quote.
+    /// Formats a string. The cursor is at its opening quote.
     fn string<S: Style>(&mut self) -> Option<()> {
-        self.offset += 1;
+        self.cursor.offset += 1;
         self.out.push(b'"');
         loop {
-            let (plain, special) = self.rest().split_at_checked(run(self.rest(), S::special))?;
+            let (plain, special) = self
+                .cursor
+                .rest()
+                .split_at_checked(run(self.cursor.rest(), S::special))?;
             self.out.extend_from_slice(plain);
-            self.offset += plain.len();
+            self.cursor.offset += plain.len();
             let (character, length) = match special.first()? {
                 b'"' => {
-                    self.offset += 1;
+                    self.cursor.offset += 1;
                     self.out.push(b'"');
                     return Some(());
                 }
@@ -287,7 +275,7 @@ impl<'t> Reformatter<'t, '_> {
                 0..0x20 => return None,
                 _ => first_code_point(special)?,
             };
-            self.offset += length;
+            self.cursor.offset += length;
             match u8::try_from(character) {
                 Ok(byte) if byte < 0x80 && S::special(byte) == 0 => self.out.push(byte),
                 // ujson drops some unpaired surrogates, and `to_json` cannot write them.
@@ -302,15 +290,12 @@ impl<'t> Reformatter<'t, '_> {
     }
 
     fn list<S: Style>(&mut self, depth: usize) -> Option<()> {
-        self.offset += 1;
+        self.cursor.offset += 1;
         self.out.push(b'[');
-        self.skip_spaces();
-        if self.peek()? == b']' {
-            self.offset += 1;
-        } else {
+        if !self.cursor.accept(b']') {
             loop {
                 self.value::<S>(depth + 1)?;
-                if self.comma_or(b']')? {
+                if self.cursor.comma_or(b']')? {
                     break;
                 }
                 self.out.extend_from_slice(S::COMMA);
@@ -321,16 +306,13 @@ impl<'t> Reformatter<'t, '_> {
     }
 
     fn object<S: Style>(&mut self, depth: usize) -> Option<()> {
-        self.offset += 1;
+        self.cursor.offset += 1;
         self.out.push(b'{');
         let first = self.members.len();
-        self.skip_spaces();
-        if self.peek()? == b'}' {
-            self.offset += 1;
-        } else {
+        if !self.cursor.accept(b'}') {
             loop {
                 self.member::<S>(first, depth)?;
-                if self.comma_or(b'}')? {
+                if self.cursor.comma_or(b'}')? {
                     break;
                 }
                 self.out.extend_from_slice(S::COMMA);
@@ -345,8 +327,8 @@ impl<'t> Reformatter<'t, '_> {
 
     /// Formats a key and its value in an object. The object's members so far are those from index `first` on.
     fn member<S: Style>(&mut self, first: usize, depth: usize) -> Option<()> {
-        self.skip_spaces();
-        if self.peek()? != b'"' {
+        self.cursor.skip_spaces();
+        if self.cursor.peek()? != b'"' {
             return None;
         }
         let start = self.out.len();
@@ -359,11 +341,9 @@ impl<'t> Reformatter<'t, '_> {
         if siblings.len() >= MAX_MEMBERS || siblings.iter().any(has_same_key) {
             return None;
         }
-        self.skip_spaces();
-        if self.peek()? != b':' {
+        if !self.cursor.accept(b':') {
             return None;
         }
-        self.offset += 1;
         self.out.extend_from_slice(S::COLON);
         let start = self.out.len();
         let index = self.members.len();
@@ -374,17 +354,6 @@ impl<'t> Reformatter<'t, '_> {
         self.value::<S>(depth + 1)?;
         self.members.get_mut(index)?.value.end = self.out.len();
         Some(())
-    }
-
-    /// Reads a comma or the closing bracket `end` after an element. Returns `true` for the bracket.
-    fn comma_or(&mut self, end: u8) -> Option<bool> {
-        self.skip_spaces();
-        let next = self.peek()?;
-        self.offset += 1;
-        match next {
-            b',' => Some(false),
-            next => (next == end).then_some(true),
-        }
     }
 }
 
