@@ -8,6 +8,7 @@ use std::io::Cursor;
 use png::{BitDepth, ColorType, Decoder, DecodingError, Transformations};
 use prep_failure::units;
 
+use crate::image::{ImageFormat, ImageHeader};
 use crate::limits::{DecodingLimits, Limit, LimitExceeded};
 use crate::sniff::{FileType, SNIFF_BYTES};
 
@@ -55,25 +56,6 @@ pub enum PngError {
     Damaged(#[source] DecodingError),
 }
 
-/// Returns width and height in pixels, from the first 33 bytes of a file.
-///
-/// # Errors
-/// [`PngError::NotAPng`] if `head` does not contain a complete PNG header.
-pub fn size(head: &[u8]) -> Result<(u32, u32), PngError> {
-    let number = |at: usize| {
-        let four = head.get(at..at + 4)?;
-        Some(
-            four.iter()
-                .fold(0, |value, byte| value << 8 | u32::from(*byte)),
-        )
-    };
-    let is_header = FileType::detect(head) == FileType::Png && head.get(12..16) == Some(b"IHDR");
-    match (number(16), number(20)) {
-        (Some(width), Some(height)) if is_header => Ok((width, height)),
-        _ => Err(not_a_png(head)),
-    }
-}
-
 /// Bytes of a decoded pixel: four samples of two bytes.
 const PIXEL_BYTES: u64 = 8;
 /// Bytes of memory for palettes, rows, color profiles and texts during decoding.
@@ -87,7 +69,15 @@ pub fn decoder<'a>(
     file: &'a [u8],
     limits: &DecodingLimits,
 ) -> Result<Decoder<Cursor<&'a [u8]>>, PngError> {
-    let (width, height) = size(file)?;
+    let header = ImageHeader::read(file).ok();
+    let header = header.filter(|header| header.format == ImageFormat::Png);
+    let Some(ImageHeader { width, height, .. }) = header else {
+        let head = file.get(..SNIFF_BYTES).unwrap_or(file);
+        return Err(PngError::NotAPng {
+            found: FileType::detect(head),
+            size: file.len() as u64,
+        });
+    };
     // If the checksum of the header is wrong, the declared size is wrong too. Report the damage, not a size over the
     // limit.
     if let (Some(header), Some(sum)) = (file.get(12..29), file.get(29..33))
@@ -212,12 +202,4 @@ fn grey_palette(palette: &[u8]) -> [u8; 256] {
 fn grey([r, g, b]: [u8; 3]) -> u8 {
     let sum = 19_595 * u32::from(r) + 38_470 * u32::from(g) + 7471 * u32::from(b) + 0x8000;
     u8::try_from(sum >> 16).unwrap_or(u8::MAX)
-}
-
-fn not_a_png(head: &[u8]) -> PngError {
-    let found = FileType::detect(head.get(..SNIFF_BYTES.min(head.len())).unwrap_or_default());
-    PngError::NotAPng {
-        found,
-        size: head.len() as u64,
-    }
 }

@@ -3,7 +3,7 @@
 use crate::hex;
 use hex::unhex;
 use prep_formats::limits::DecodingLimits;
-use prep_formats::png::{PngError, decode_grey, size};
+use prep_formats::png::{PngError, decode_grey};
 
 /// Pillow rejects an image with more pixels as a decompression bomb.
 const MAX_PIXELS: u64 = 178_956_970;
@@ -34,7 +34,6 @@ fn grey_values_equal_those_of_pillow() {
             }
             None => assert!(matches!(found, Err(PngError::SixteenBit)), "{name}"),
         }
-        assert_eq!(size(&file[..33]).unwrap(), (13, 7));
     }
 }
 
@@ -47,7 +46,10 @@ fn invalid_png_images_are_errors() {
             .starts_with("got HTML, 13 B, expected a PNG"),
         "{html}"
     );
-    assert!(matches!(size(&file[..20]), Err(PngError::NotAPng { .. })));
+    assert!(matches!(
+        decode_grey(&file[..20], &pixels(MAX_PIXELS)),
+        Err(PngError::NotAPng { size: 20, .. })
+    ));
     assert!(matches!(
         decode_grey(&file, &pixels(90)),
         Err(PngError::TooLarge { cause, .. }) if cause.allowed == 90
