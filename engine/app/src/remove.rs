@@ -4,7 +4,7 @@
 
 use std::fs;
 use std::io::ErrorKind;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use prep_cache::{GcReport, Store};
 use serde::Serialize;
@@ -87,7 +87,8 @@ pub fn remove(
             ..RemovedCompetition::default()
         };
         for variant in settings.variants() {
-            let home = settings.data_dir_of(&variant).join(id);
+            let data_dir = settings.data_dir_of(&variant);
+            let home = data_dir.join(id);
             // The manifest is removed first. If a later removal fails, the remaining files are not treated as prepared.
             for name in [
                 "prepared.json",
@@ -98,7 +99,9 @@ pub fn remove(
                 delete(&home.join(name), removal.dry_run, &mut removed.prepared)?;
             }
             if removal.bundles {
-                for path in bundle_files(&home, id)? {
+                let files = prep_fetch::bundle_files(&data_dir, id);
+                let files = files.map_err(|error| Error::reading("list", &home, &error))?;
+                for path in files {
                     delete(&path, removal.dry_run, &mut removed.bundle)?;
                 }
             }
@@ -113,28 +116,6 @@ pub fn remove(
         competitions,
         cache,
     })
-}
-
-/// Returns the bundle of a competition, its parts, files of unfinished downloads, and further sources.
-fn bundle_files(home: &Path, id: &str) -> Result<Vec<PathBuf>, Error> {
-    let entries = match home.read_dir() {
-        Ok(entries) => entries,
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(Error::reading("list", home, &error)),
-    };
-    let (bundle, part) = (format!("{id}.zip"), format!("{id}.part-"));
-    let is_of_bundle = |name: &str| {
-        name == "sources"
-            || name == bundle
-            || name.starts_with(&format!("{bundle}."))
-            || name.starts_with(&part)
-    };
-    let paths = entries.flatten().map(|entry| entry.path());
-    let paths = paths.filter(|path| {
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        is_of_bundle(&name)
-    });
-    Ok(paths.collect())
 }
 
 /// Deletes a file or directory, and adds its size to `space`.

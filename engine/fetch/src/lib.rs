@@ -51,7 +51,7 @@ mod waiting;
 mod wire;
 
 pub use bundle::directory::{DirectoryError, LocalDirectory};
-pub use bundle::downloaded::{discard, partial_bytes};
+pub use bundle::downloaded::{bundle_files, discard, partial_bytes};
 pub use bundle::kaggle::KaggleBundle;
 pub use bundle::local::{BundleChecksums, BundleError, LocalBundle, SearchPath};
 pub use bundle::members::Members;

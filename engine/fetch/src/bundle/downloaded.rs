@@ -10,6 +10,7 @@
 //! DATA/ID/*.partial.holders/        the lease of the downloading process, if several machines share the directory
 //! ```
 
+use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -34,6 +35,28 @@ pub fn partial_bytes(data: &Path, id: &str, file: Option<&str>) -> u64 {
         Some(file) => source_path(data, id, &format!("{file}.partial")),
     };
     partial.metadata().map_or(0, |file| file.blocks() * 512)
+}
+
+/// Lists the bundle, its parts, incomplete downloads, and the directory of other sources.
+///
+/// # Errors
+/// If the directory `DATA/ID` exists and cannot be listed.
+pub fn bundle_files(data: &Path, id: &str) -> io::Result<Vec<PathBuf>> {
+    let entries = match data.join(id).read_dir() {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(error),
+    };
+    let (bundle, part) = (format!("{id}.zip"), part_name(id, ""));
+    let is_of_bundle = |name: &str| {
+        let suffix = name.strip_prefix(&bundle);
+        name == SOURCES
+            || name.starts_with(&part)
+            || suffix.is_some_and(|suffix| suffix.is_empty() || suffix.starts_with('.'))
+    };
+    let entries = entries.flatten();
+    let files = entries.filter(|entry| is_of_bundle(&entry.file_name().to_string_lossy()));
+    Ok(files.map(|entry| entry.path()).collect())
 }
 
 /// Removes `DATA/ID/ID.zip`, parts of it, and the files of other sources. Files outside of the data directory belong to
@@ -88,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn discard_removes_only_the_bundle_and_its_parts() {
+    fn only_the_bundle_and_its_parts_are_listed_and_discarded() {
         let dir = tempfile::tempdir().unwrap();
         let directory = dir.path().join("a");
         std::fs::create_dir(&directory).unwrap();
@@ -111,6 +134,11 @@ mod tests {
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();
             std::fs::write(path, "").unwrap();
         }
+        let mut listed = bundle_files(dir.path(), "a").unwrap();
+        listed.sort();
+        let names = ["a.part-0123.zip", "a.zip", "a.zip.partial", "sources"];
+        assert_eq!(listed, names.map(|name| directory.join(name)));
+        assert!(bundle_files(dir.path(), "missing").unwrap().is_empty());
         discard(dir.path(), "a");
         discard(dir.path(), "missing");
         assert!(!source_path(dir.path(), "a", "x.csv").exists());
