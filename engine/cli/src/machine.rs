@@ -33,7 +33,7 @@ impl Environment {
             memory: machine_memory(),
             open_files: open_files(),
             program: program_stamp(),
-            boot: boot(),
+            boot: prep_cache::boot(),
         }
     }
 }
@@ -68,13 +68,6 @@ fn machine_memory() -> Option<u64> {
     let group = limit("/sys/fs/cgroup/memory.max")
         .or_else(|| limit("/sys/fs/cgroup/memory/memory.limit_in_bytes"));
     Some((kibibytes * 1024).min(group.unwrap_or(u64::MAX)))
-}
-
-/// Returns the kernel's id of the current boot. Only Linux has such an id.
-fn boot() -> Option<String> {
-    let text = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
-    let id = text.trim();
-    (!id.is_empty()).then(|| id.to_owned())
 }
 
 fn program_stamp() -> String {

@@ -9,6 +9,7 @@ use arrow::array::{Array, ArrayRef, ListBuilder, StringBuilder};
 use arrow::datatypes::DataType;
 use datafusion::error::Result;
 use datafusion::logical_expr::{Signature, Volatility};
+use prep_formats::python::is_python_space;
 
 use super::json::{argument_error, texts};
 use super::scalar::SimpleFunction;
@@ -40,10 +41,4 @@ fn call(columns: &[ArrayRef]) -> Result<ArrayRef> {
         lists.append(true);
     }
     Ok(Arc::new(lists.finish()))
-}
-
-/// Returns whether Python treats a character as white space: Unicode white space, and the separators of files, groups,
-/// records and units (U+001C to U+001F).
-fn is_python_space(c: char) -> bool {
-    c.is_whitespace() || matches!(c, '\u{1c}'..='\u{1f}')
 }
