@@ -45,7 +45,7 @@ pub(super) fn write_chunk(
     rows: u64,
     options: ChunkOptions<'_>,
 ) -> Result<Chunk, ParquetError> {
-    let storage = values.column.storage;
+    let storage = values.column.types.storage;
     let mut chunk = Chunk {
         begin,
         pages: 0,
@@ -83,7 +83,7 @@ pub(super) fn write_chunk(
 
 /// The maximum number of rows in a page, computed as in fastparquet.
 fn rows_per_page(values: &mut ColumnValues, rows: u64) -> Result<u64, ParquetError> {
-    let bytes = match values.column.storage {
+    let bytes = match values.column.types.storage {
         PhysicalType::Bool => 0.125,
         PhysicalType::Text => text_bytes(values, rows)?,
         _ => values.column.width() as f64,

@@ -32,6 +32,16 @@ pub(super) enum PhysicalType {
 #[derive(Debug)]
 pub(super) struct FastparquetColumn {
     pub name: String,
+    pub types: ColumnTypes,
+    /// Number of missing values in the column.
+    pub missing: u64,
+    pub rows: u64,
+    validity: Validity,
+}
+
+/// The type of a column for Parquet, NumPy and pandas.
+#[derive(Debug)]
+pub(super) struct ColumnTypes {
     pub storage: PhysicalType,
     /// NumPy's name for the type.
     pub numpy: &'static str,
@@ -41,24 +51,12 @@ pub(super) struct FastparquetColumn {
     pub converted: Option<i32>,
     /// Number of bits of a value.
     pub bits: Option<i32>,
-    /// Number of missing values in the column.
-    pub missing: u64,
-    pub rows: u64,
-    validity: Validity,
 }
-
-type ColumnTypes = (
-    PhysicalType,
-    &'static str,
-    &'static str,
-    Option<i32>,
-    Option<i32>,
-);
 
 impl FastparquetColumn {
     /// Size of a value in the temporary file, in bytes.
     pub(super) fn width(&self) -> usize {
-        match self.storage {
+        match self.types.storage {
             PhysicalType::Bool => 1,
             PhysicalType::I32 { .. } | PhysicalType::F32 => 4,
             PhysicalType::I64 { .. } | PhysicalType::F64 => 8,
@@ -115,12 +113,10 @@ const MISSING_TEXT_LENGTH: u32 = u32::MAX;
 /// Size of the buffers in bytes.
 const BUFFER_BYTES: usize = 1 << 18;
 
-/// Returns the physical type of a column, NumPy's and pandas' names for its type, and the converted type and number of
-/// bits in the Parquet format.
 fn types(field: &Field) -> Result<ColumnTypes, ParquetError> {
     use PhysicalType::{Bool, F32, F64, I32, I64, Text};
     let (signed, unsigned) = (I32 { signed: true }, I32 { signed: false });
-    Ok(match field.data_type() {
+    let (storage, numpy, nullable, converted, bits) = match field.data_type() {
         DataType::Boolean => (Bool, "bool", "boolean", None, Some(1)),
         DataType::Int8 => (signed, "int8", "Int8", Some(15), Some(8)),
         DataType::Int16 => (signed, "int16", "Int16", Some(16), Some(16)),
@@ -147,6 +143,13 @@ fn types(field: &Field) -> Result<ColumnTypes, ParquetError> {
                 data_type: other.clone(),
             });
         }
+    };
+    Ok(ColumnTypes {
+        storage,
+        numpy,
+        nullable,
+        converted,
+        bits,
     })
 }
 
@@ -155,22 +158,17 @@ fn types(field: &Field) -> Result<ColumnTypes, ParquetError> {
 /// # Errors
 /// [`ParquetError::UnsupportedType`] if the column cannot be written.
 pub(in crate::parquet) fn numpy_type(field: &Field) -> Result<&'static str, ParquetError> {
-    let (_, numpy, ..) = types(field)?;
-    Ok(numpy)
+    Ok(types(field)?.numpy)
 }
 
 impl ColumnSpool {
     pub(super) fn new(field: &Field, scratch: &Path) -> Result<Self, ParquetError> {
-        let (storage, numpy, nullable, converted, bits) = types(field)?;
+        let types = types(field)?;
         let file = tempfile::tempfile_in(scratch)?;
         Ok(Self {
             column: FastparquetColumn {
                 name: field.name().clone(),
-                storage,
-                numpy,
-                nullable,
-                converted,
-                bits,
+                types,
                 missing: 0,
                 rows: 0,
                 validity: Validity::default(),

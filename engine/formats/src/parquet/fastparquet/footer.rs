@@ -35,14 +35,14 @@ pub(super) fn footer(
             element.i32(5, i32::try_from(columns.len()).unwrap_or(i32::MAX));
         }
         Some(column) => {
-            element.i32(1, physical(column.storage));
-            if let Some(bits) = column.bits {
+            element.i32(1, physical(column.types.storage));
+            if let Some(bits) = column.types.bits {
                 element.i32(2, bits);
             }
             element.i32(3, OPTIONAL);
             element.binary(4, column.name.as_bytes());
             // If all values are missing, fastparquet writes a column of bytes instead of text.
-            if let Some(converted) = column.converted.filter(|_| !is_unknown(column)) {
+            if let Some(converted) = column.types.converted.filter(|_| !is_unknown(column)) {
                 element.i32(6, converted);
             }
         }
@@ -81,12 +81,12 @@ fn physical(storage: PhysicalType) -> i32 {
 
 /// Whether a column of texts has only missing values.
 fn is_unknown(column: &FastparquetColumn) -> bool {
-    column.storage == PhysicalType::Text && column.rows > 0 && column.missing == column.rows
+    column.types.storage == PhysicalType::Text && column.rows > 0 && column.missing == column.rows
 }
 
 /// Writes the metadata of a column's pages.
 fn metadata(out: &mut Struct<'_>, column: &FastparquetColumn, chunk: &Chunk, rows: u64) {
-    out.i32(1, physical(column.storage));
+    out.i32(1, physical(column.types.storage));
     out.i32_list(2, &[0]);
     out.binary_list(3, &[column.name.as_bytes()]);
     out.i32(4, SNAPPY);
@@ -112,14 +112,14 @@ fn metadata(out: &mut Struct<'_>, column: &FastparquetColumn, chunk: &Chunk, row
 /// Returns the entry from which `read_parquet` reads the types and the index, as JSON with sorted keys.
 fn pandas(columns: &[FastparquetColumn], versions: &WriterVersions) -> Vec<u8> {
     let columns = columns.iter().map(|column| {
-        let pandas = match column.storage {
+        let pandas = match column.types.storage {
             PhysicalType::Text if column.rows == 0 => "empty",
             PhysicalType::Text if column.missing == 0 => "unicode",
             PhysicalType::Text => versions.texts_with_gaps(),
-            _ if column.missing > 0 => column.nullable,
-            _ => column.numpy,
+            _ if column.missing > 0 => column.types.nullable,
+            _ => column.types.numpy,
         };
-        pandas_metadata::column(Some(&column.name), column.numpy, pandas)
+        pandas_metadata::column(Some(&column.name), column.types.numpy, pandas)
     });
     let creator = Creator {
         library: "fastparquet",
