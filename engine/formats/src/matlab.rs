@@ -5,6 +5,8 @@
 //! matrix per field.
 //!
 //! Removing a variable or field copies all other bytes unchanged. Version 7.3 files are HDF5 and not supported.
+//!
+//! The crate `matfile` decodes arrays of numbers and discards everything else, so it cannot copy the remaining bytes.
 
 use std::io::{self, Read, Write};
 

@@ -1,7 +1,8 @@
 //! Run-length codes of masks: pairs of a start (from 1) and a length, separated by spaces.
 //!
 //! For example, `3 2 9 1` sets the pixels 3, 4 and 9. The caller decides how pixels are numbered. Competitions number
-//! them down the columns ([`column_major`]) or along the rows.
+//! them down the columns ([`column_major`]) or along the rows. This is a convention of Kaggle's competitions. Libraries
+//! exist only for the different code of COCO.
 
 use std::ops::Range;
 

@@ -2,7 +2,8 @@
 //!
 //! Normally a compressed stream is decoded from its beginning. If decoding can also start at other, known positions,
 //! the stream is a sequence of [`Spans`], each of which is decoded separately. [`SpanReader`] makes them readable like
-//! a file.
+//! a file. The decoders that this crate uses only read from one position to the end, so finding the positions and
+//! caching the decoded spans is left to their user.
 
 use std::io;
 use std::ops::Range;

@@ -4,6 +4,9 @@
 //! ([`BsonDocument::to_json`], as MongoDB Extended JSON v2), and written from JSON with the same
 //! bytes as pymongo ([`push_json`]). Long binaries can remain in the file ([`BsonDocument::to_json_with_references`]).
 //!
+//! The crate `bson` converts through its own values and those of `serde_json`. This module converts directly from and to
+//! this crate's JSON, and returns the positions of binaries in the file.
+//!
 //! Source: bsonspec.org, version 1.1.
 
 mod binary;

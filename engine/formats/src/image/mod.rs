@@ -2,6 +2,9 @@
 //!
 //! The size equals Pillow's `Image.open(file).size`. If a file contains several images, it is the size of the first.
 //! The Exif orientation of a photograph is ignored.
+//!
+//! Crates such as `imagesize` seek in the file. Here most images are compressed members of archives, which can only be
+//! read sequentially.
 
 mod jpeg;
 mod tiff;
