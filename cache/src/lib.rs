@@ -29,8 +29,8 @@
 //! | The store never leaves an entry without its objects | objects are written before, and removed after, the entries that name them |
 //! | A truncated or modified record is treated as absent | each record carries a hash of its bucket, key and content |
 //! | Files of a killed process are never used | temporary files are never looked up; they are removed after a day |
-//! | A mapped object never changes | its file has no name outside the store, and never gets one (`private.rs`) |
-//! | Many processes can share a store | renames, advisory locks that end with their holder, and leases (`lease`) |
+//! | A mapped object never changes | its file has no name outside the store, and never gets one (`objects/private.rs`) |
+//! | Many processes can share a store | renames, advisory locks that end with their holder, and leases (`locks/lease`) |
 //!
 //! # Power failure
 //!
@@ -50,62 +50,50 @@
 //! - The store does no background work, except for writing the bytes of a long object. `commit` waits for them.
 //! - The store does not choose its directory. Callers pass it.
 //!
+//! # Modules
+//!
+//! ```text
+//! store      the handle, and what it requests from a tier       layout     the files of a store
+//! objects    written, verified, published, mapped               records    ledger, history, digests of other files
+//! locks      between threads, processes and machines            upkeep     counting, checking, garbage collection
+//! tier       a shared second level                              system     machine, threads, disk
+//! ```
+//!
 //! `layout.rs` describes the files. Their directories have a format version in the name. Only Unix-like systems are
 //! supported.
 
 #![warn(missing_docs)]
 
-mod buffer;
-mod commit;
-mod consumer;
 mod digest;
-mod directory;
 mod error;
-mod forget;
-mod gc;
-mod history;
 mod layout;
-mod lease;
-mod ledger;
-mod leftovers;
-mod link;
-mod lock;
-mod machine;
-mod object;
-mod private;
-mod process;
-mod scattered;
-mod sealed;
-mod source;
-mod space;
-mod stamp;
-mod stat;
+mod locks;
+mod objects;
+mod records;
 mod store;
-mod threads;
+mod system;
 mod tier;
-mod verify;
-mod walk;
-mod writer;
+mod upkeep;
 
-pub use buffer::Buffer;
-pub use commit::persist;
 pub use digest::{Digest, DigestError, hex};
-pub use directory::create_directory;
 pub use error::StoreError;
-pub use gc::{GcOptions, GcReport};
-pub use history::{EarlierRun, FailedStep, History, HistoryStep};
-pub use ledger::{LedgerEntry, unix_seconds};
-pub use link::LinkMode;
-pub use lock::{LockGuard, is_file_at, try_lock_file};
-pub use machine::{boot, host, is_shared};
-pub use object::{Object, ObjectReader};
-pub use private::{MappedObject, PrivateObject};
-pub use scattered::ScatteredWriter;
-pub use source::{Content, SourceRecord};
-pub use space::free_space;
-pub use stat::{Amount, StoreStat};
-pub use store::Store;
-pub use threads::{Permit, Threads, Usage, check_threads, try_spawn, try_spawn_scoped};
+pub use locks::file::{LockGuard, is_file_at, try_lock_file};
+pub use objects::buffer::Buffer;
+pub use objects::link_mode::LinkMode;
+pub use objects::object::{Object, ObjectReader};
+pub use objects::private::{MappedObject, PrivateObject};
+pub use objects::scattered::ScatteredWriter;
+pub use objects::writer::{ObjectWriter, Stored};
+pub use records::entry::LedgerEntry;
+pub use records::history::{EarlierRun, FailedStep, History, HistoryStep};
+pub use records::ledger::unix_seconds;
+pub use records::source::{Content, SourceRecord};
+pub use store::{Store, persist};
+pub use system::directory::create_directory;
+pub use system::machine::{boot, host, is_shared};
+pub use system::space::free_space;
+pub use system::threads::{Permit, Threads, Usage, check_threads, try_spawn, try_spawn_scoped};
 pub use tier::{Offer, Tier};
-pub use verify::VerifyReport;
-pub use writer::{ObjectWriter, Stored};
+pub use upkeep::gc::{GcOptions, GcReport};
+pub use upkeep::stat::{Amount, StoreStat};
+pub use upkeep::verify::VerifyReport;

@@ -3,7 +3,8 @@
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::thread::JoinHandle;
 
-use crate::{Permit, threads};
+use crate::Permit;
+use crate::system::threads;
 
 /// A handle to a running worker thread. The thread ends when the handle is finished or dropped, or when its work fails.
 /// Dropping the handle waits for the thread.

@@ -3,10 +3,11 @@
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
+use crate::StoreError;
 use crate::layout::Bucket;
-use crate::lease::{Lease, Mode};
-use crate::lock::{HOLDERS_SUFFIX, remove_unlocked};
-use crate::{StoreError, walk};
+use crate::locks::file::{HOLDERS_SUFFIX, remove_unlocked};
+use crate::locks::lease::{Lease, Mode};
+use crate::upkeep::walk;
 
 /// Minimum age of garbage. A new file is briefly not locked yet, and some network file systems do not support locks.
 pub(crate) const MIN_GARBAGE_AGE: Duration = Duration::from_secs(24 * 60 * 60);

@@ -53,8 +53,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use crate::machine;
-use crate::process::ProcessId;
+use crate::locks::process::ProcessId;
+use crate::system::machine;
 use conflict::{Conflict, ConflictCheck};
 use holder::{HolderFile, announce};
 

@@ -16,7 +16,7 @@ use std::path::Path;
 
 use tempfile::NamedTempFile;
 
-use crate::machine::is_shared;
+use crate::system::machine::is_shared;
 use crate::{Store, StoreError};
 
 impl Store {

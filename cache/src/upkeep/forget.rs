@@ -2,11 +2,12 @@
 
 use std::collections::HashSet;
 
-use crate::gc::{Collection, GcOptions, GcReport};
-use crate::history::NamedHistory;
 use crate::layout::Bucket;
-use crate::sealed::RecordRead;
-use crate::{Digest, Store, StoreError, walk};
+use crate::records::history::NamedHistory;
+use crate::records::sealed::RecordRead;
+use crate::upkeep::gc::{Collection, GcOptions, GcReport};
+use crate::upkeep::walk;
+use crate::{Digest, Store, StoreError};
 
 impl Store {
     /// Removes the recorded runs of these competitions. Also removes the entries that only those runs used, and the

@@ -1,5 +1,10 @@
 //! The handle to a store, and the state that its clones share.
 
+mod commit;
+mod requests;
+
+pub use commit::persist;
+
 use std::collections::{HashMap, HashSet};
 use std::fs::{self, File};
 use std::io::{ErrorKind, Write};
@@ -8,11 +13,12 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-use crate::directory::create_directory;
 use crate::layout::Bucket;
-use crate::link::LinkMode;
-use crate::stamp::Stamp;
-use crate::{Digest, Permit, StoreError, Threads, Tier, free_space, leftovers};
+use crate::objects::link_mode::LinkMode;
+use crate::system::directory::create_directory;
+use crate::system::stamp::Stamp;
+use crate::upkeep::leftovers;
+use crate::{Digest, Permit, StoreError, Threads, Tier, free_space};
 
 /// The content of `CACHEDIR.TAG`. Backup and search programs skip a directory that contains this file.
 const CACHE_TAG: &[u8] = b"Signature: 8a477f597d28d172789f06886806bc55\n\

@@ -24,13 +24,14 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use crate::history::NamedHistory;
 use crate::layout::Bucket;
-use crate::ledger::seconds;
-use crate::leftovers::{self, MIN_GARBAGE_AGE, age};
-use crate::sealed::RecordRead;
-use crate::stat::Amount;
-use crate::{Digest, LedgerEntry, LockGuard, SourceRecord, Store, StoreError, walk};
+use crate::records::history::NamedHistory;
+use crate::records::ledger::seconds;
+use crate::records::sealed::RecordRead;
+use crate::upkeep::leftovers::{self, MIN_GARBAGE_AGE, age};
+use crate::upkeep::stat::Amount;
+use crate::upkeep::walk;
+use crate::{Digest, LedgerEntry, LockGuard, SourceRecord, Store, StoreError};
 
 /// Limits of a garbage collection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! Publishes objects under a name outside the store.
 //!
 //! A hard link needs no space, but shares its bytes with the store. A reflink shares its blocks until one of the files
-//! is written. A copy shares nothing. A [private](crate::private) object is never hard-linked. If a device does not
+//! is written. A copy shares nothing. A [private](crate::objects::private) object is never hard-linked. If a device does not
 //! support a mode, the store remembers this, so it tries the mode once per process and not once per file.
 
 use std::fs::{self, File, Metadata, Permissions};
@@ -11,32 +11,11 @@ use std::path::Path;
 
 use tempfile::NamedTempFile;
 
-use crate::commit::persist;
-use crate::object::Object;
-use crate::private::is_marked;
-use crate::writer::READ_ONLY;
-use crate::{Digest, Store, StoreError};
-
-/// How an object was published outside the store, cheapest first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum LinkMode {
-    /// A hard link: another name of the store's own file.
-    HardLink,
-    /// A new file that shares the blocks (Btrfs, XFS, bcachefs).
-    Reflink,
-    /// A new file with its own blocks.
-    Copy,
-}
-
-impl LinkMode {
-    fn next(self) -> Option<Self> {
-        match self {
-            Self::HardLink => Some(Self::Reflink),
-            Self::Reflink => Some(Self::Copy),
-            Self::Copy => None,
-        }
-    }
-}
+use crate::objects::object::Object;
+use crate::objects::private::is_marked;
+use crate::objects::writer::READ_ONLY;
+use crate::store::persist;
+use crate::{Digest, LinkMode, Store, StoreError};
 
 impl Store {
     /// Publishes a verified object as `dest`, in the cheapest mode that works, and returns that mode. `dest` is
@@ -130,7 +109,7 @@ fn is_for_all(error: &io::Error) -> bool {
 }
 
 /// Creates the link under a temporary name, then examines the linked file, because the object's path may now name a
-/// different file ([`private`](crate::private)). If the object must be copied instead, returns the error for a file
+/// different file ([`private`](crate::objects::private)). If the object must be copied instead, returns the error for a file
 /// with too many links.
 fn hard_link(object: &Object, dir: &Path, dest: &Path) -> io::Result<()> {
     let opened = object.file().metadata()?;

@@ -11,7 +11,7 @@ use std::os::unix::fs::FileExt;
 use tempfile::NamedTempFile;
 
 use crate::digest::next;
-use crate::writer::{CHUNK_BYTES, Hashes};
+use crate::objects::writer::{CHUNK_BYTES, Hashes};
 use crate::{Store, StoreError, Stored};
 
 /// An object that is being written, in which ranges can be reserved and filled later. [`commit`](Self::commit) adds it

@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 
 use crate::layout::Bucket;
-use crate::{Store, StoreError, walk};
+use crate::upkeep::walk;
+use crate::{Store, StoreError};
 
 /// Number and total length of some files.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

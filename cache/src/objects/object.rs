@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::layout::Bucket;
-use crate::lock::is_file_at;
-use crate::stamp::Stamp;
+use crate::locks::file::is_file_at;
+use crate::system::stamp::Stamp;
 use crate::{Digest, Store, StoreError, digest};
 
 /// Maximum bytes of one read while hashing.

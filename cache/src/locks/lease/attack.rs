@@ -108,7 +108,7 @@ fn check_alone(directory: &Path, own_file: &Path, mode: Mode) -> io::Result<()> 
 fn start(directory: &Path) -> io::Result<Child> {
     Command::new(env::current_exe()?)
         .args([
-            "lease::attack::child",
+            "locks::lease::attack::child",
             "--exact",
             "--ignored",
             "--nocapture",

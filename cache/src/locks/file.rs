@@ -3,7 +3,7 @@
 //! A lock belongs to an open file, so two guards of one process exclude each other as well. The operating system
 //! releases the lock when its process ends.
 //!
-//! If other machines may see the file system, or if the file system does not support locks, a [lease](crate::lease) is
+//! If other machines may see the file system, or if the file system does not support locks, a [lease](crate::locks::lease) is
 //! taken in addition. Therefore the lock also works on a file system without locks, or whose locks apply to one machine
 //! only.
 
@@ -13,10 +13,9 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::layout::Bucket;
-use crate::lease::{Lease, Mode};
-use crate::machine::is_shared;
-use crate::{Digest, Store, StoreError};
+use crate::StoreError;
+use crate::locks::lease::{Lease, Mode};
+use crate::system::machine::is_shared;
 
 /// Pause between two attempts to take a lock that the system cannot wait for.
 const RETRY_PAUSE: Duration = Duration::from_millis(50);
@@ -66,106 +65,6 @@ impl Drop for LockGuard {
     }
 }
 
-impl Store {
-    /// Takes the lock `name`. Waits while another guard holds it. If you need to be able to stop waiting, call
-    /// [`try_lock`](Self::try_lock) repeatedly instead.
-    ///
-    /// # Errors
-    /// If the lock file cannot be created.
-    pub fn lock(&self, name: &str) -> Result<LockGuard, StoreError> {
-        self.must_be_writable()?;
-        loop {
-            if let Some(guard) = acquire(&self.lock_path(name), Mode::Exclusive, true)? {
-                return Ok(guard);
-            }
-        }
-    }
-
-    /// Takes the lock `name` if it is free.
-    ///
-    /// # Errors
-    /// Same as for [`lock`](Self::lock).
-    pub fn try_lock(&self, name: &str) -> Result<Option<LockGuard>, StoreError> {
-        self.must_be_writable()?;
-        acquire(&self.lock_path(name), Mode::Exclusive, false)
-    }
-
-    /// Prevents garbage collection by this and all other processes until the guard is dropped. A run holds the guard
-    /// from its first lookup to its last record. Waits while a collection is running. If you need to be able to stop
-    /// waiting, call [`try_in_use`](Self::try_in_use) repeatedly instead.
-    ///
-    /// # Errors
-    /// Same as for [`lock`](Self::lock).
-    pub fn in_use(&self) -> Result<LockGuard, StoreError> {
-        loop {
-            if let Some(guard) = self.announce_use(true)? {
-                return Ok(guard);
-            }
-        }
-    }
-
-    /// Same as [`in_use`](Self::in_use), but returns `None` while a collection is running.
-    ///
-    /// # Errors
-    /// Same as for [`lock`](Self::lock).
-    pub fn try_in_use(&self) -> Result<Option<LockGuard>, StoreError> {
-        self.announce_use(false)
-    }
-
-    fn announce_use(&self, wait: bool) -> Result<Option<LockGuard>, StoreError> {
-        let path = self.use_lock();
-        if self.is_read_only() {
-            let file = match File::open(&path) {
-                Ok(file) => file,
-                Err(error) if error.kind() == ErrorKind::NotFound => {
-                    return Ok(Some(LockGuard {
-                        path,
-                        file: None,
-                        lease: None,
-                    }));
-                }
-                Err(error) => return Err(StoreError::io("open the lock", &path, error)),
-            };
-            let tried = match wait {
-                true => file.lock_shared().map_err(TryLockError::Error),
-                false => file.try_lock_shared(),
-            };
-            let locked = match tried {
-                Ok(()) => true,
-                Err(TryLockError::WouldBlock) => return Ok(None),
-                Err(TryLockError::Error(error)) if is_unsupported(&error) => false,
-                Err(TryLockError::Error(error)) => {
-                    return Err(StoreError::io("lock", &path, error));
-                }
-            };
-            return Ok(Some(LockGuard {
-                path,
-                file: locked.then_some(file),
-                lease: None,
-            }));
-        }
-        acquire(&path, Mode::Shared, wait)
-    }
-
-    /// Locks the store for one garbage collector. Returns `None` while a run uses the store.
-    pub(crate) fn try_exclusive(&self) -> Result<Option<LockGuard>, StoreError> {
-        let path = self.use_lock();
-        // A machine that died during a run may have left its lease. This call waits until it is certain whether the
-        // holder is alive.
-        acquire_with(&path, Mode::Exclusive, false, Lease::take_unless_alive)
-    }
-
-    fn use_lock(&self) -> PathBuf {
-        Bucket::Locks.dir(self.root()).join("use")
-    }
-
-    fn lock_path(&self, name: &str) -> PathBuf {
-        Bucket::Locks
-            .dir(self.root())
-            .join(Digest::of_bytes(name.as_bytes()).to_string())
-    }
-}
-
 /// Takes the lock on the file `path` if it is free. Creates the file if it does not exist.
 ///
 /// # Errors
@@ -174,7 +73,7 @@ pub fn try_lock_file(path: &Path) -> Result<Option<LockGuard>, StoreError> {
     acquire(path, Mode::Exclusive, false)
 }
 
-/// Returns the directory with the leases of all holders and candidates of the lock `path` ([`lease`](crate::lease)).
+/// Returns the directory with the leases of all holders and candidates of the lock `path` ([`lease`](crate::locks::lease)).
 fn holders(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(HOLDERS_SUFFIX);
@@ -183,11 +82,15 @@ fn holders(path: &Path) -> PathBuf {
 
 /// Locks the file `path`. Returns `None` if the lock is taken, or if the garbage collector removed the file between
 /// opening and locking. The caller then tries again. With `wait`, this function blocks if the file system supports it.
-fn acquire(path: &Path, mode: Mode, wait: bool) -> Result<Option<LockGuard>, StoreError> {
+pub(crate) fn acquire(
+    path: &Path,
+    mode: Mode,
+    wait: bool,
+) -> Result<Option<LockGuard>, StoreError> {
     acquire_with(path, mode, wait, Lease::try_take)
 }
 
-fn acquire_with(
+pub(crate) fn acquire_with(
     path: &Path,
     mode: Mode,
     wait: bool,
@@ -201,20 +104,8 @@ fn acquire_with(
         .truncate(false)
         .open(path)
         .map_err(error)?;
-    let tried = match (mode, wait) {
-        (Mode::Shared, true) => file.lock_shared().map_err(TryLockError::Error),
-        (Mode::Exclusive, true) => file.lock().map_err(TryLockError::Error),
-        (Mode::Shared, false) => file.try_lock_shared(),
-        (Mode::Exclusive, false) => file.try_lock(),
-    };
-    let locked = match tried {
-        Ok(()) => true,
-        Err(TryLockError::WouldBlock) => return Ok(None),
-        Err(TryLockError::Error(source)) if source.kind() == ErrorKind::Interrupted => {
-            return Ok(None);
-        }
-        Err(TryLockError::Error(source)) if is_unsupported(&source) => false,
-        Err(TryLockError::Error(source)) => return Err(error(source)),
+    let Some(locked) = lock_open_file(&file, mode, wait).map_err(error)? else {
+        return Ok(None);
     };
     // A lock on a file that was removed does not exclude other processes.
     if locked && !is_file_at(&file, path).map_err(error)? {
@@ -237,6 +128,42 @@ fn acquire_with(
         std::thread::sleep(RETRY_PAUSE);
     }
     Ok(None)
+}
+
+/// Locks the file `path` in shared mode, without creating it. If it does not exist, the guard excludes no process.
+/// Returns `None` if the lock is taken.
+pub(crate) fn share_existing(path: &Path, wait: bool) -> Result<Option<LockGuard>, StoreError> {
+    let mut guard = LockGuard {
+        path: path.to_owned(),
+        file: None,
+        lease: None,
+    };
+    let file = match File::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Some(guard)),
+        Err(error) => return Err(StoreError::io("open the lock", path, error)),
+    };
+    let locked = lock_open_file(&file, Mode::Shared, wait);
+    let locked = locked.map_err(|error| StoreError::io("lock", path, error))?;
+    guard.file = (locked == Some(true)).then_some(file);
+    Ok(locked.map(|_| guard))
+}
+
+/// Locks an open file. Returns whether the file system supports locks, or `None` if the lock is taken.
+fn lock_open_file(file: &File, mode: Mode, wait: bool) -> io::Result<Option<bool>> {
+    let tried = match (mode, wait) {
+        (Mode::Shared, true) => file.lock_shared().map_err(TryLockError::Error),
+        (Mode::Exclusive, true) => file.lock().map_err(TryLockError::Error),
+        (Mode::Shared, false) => file.try_lock_shared(),
+        (Mode::Exclusive, false) => file.try_lock(),
+    };
+    match tried {
+        Ok(()) => Ok(Some(true)),
+        Err(TryLockError::WouldBlock) => Ok(None),
+        Err(TryLockError::Error(error)) if error.kind() == ErrorKind::Interrupted => Ok(None),
+        Err(TryLockError::Error(error)) if is_unsupported(&error) => Ok(Some(false)),
+        Err(TryLockError::Error(error)) => Err(error),
+    }
 }
 
 /// Returns whether the error means that the file system does not support locks.
@@ -266,12 +193,9 @@ pub(crate) fn remove_unlocked(path: &Path) -> io::Result<bool> {
         Err(error) => return Err(error),
     };
     // The lock is shared, because NFS locks a file exclusively only if it is open for writing.
-    match file.try_lock_shared() {
-        Ok(()) => {}
-        Err(TryLockError::WouldBlock) => return Ok(false),
-        // This file system does not support locks, so the caller relies on the age of the file.
-        Err(TryLockError::Error(error)) if is_unsupported(&error) => {}
-        Err(TryLockError::Error(error)) => return Err(error),
+    // If the file system does not support locks, the caller relies on the age of the file.
+    if lock_open_file(&file, Mode::Shared, false)?.is_none() {
+        return Ok(false);
     }
     let removed = match file.metadata()?.is_dir() {
         true => std::fs::remove_dir_all(path),

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::layout::Bucket;
-use crate::sealed::RecordRead;
+use crate::records::sealed::RecordRead;
 use crate::{Digest, Store, StoreError};
 
 /// The steps of a recorded run.

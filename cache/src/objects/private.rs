@@ -8,7 +8,7 @@
 //! A private file has a mark, an otherwise unused bit of its mode, which all processes see:
 //!
 //! - The **linker** creates the new name under a temporary name, then examines the file *that it linked*. It publishes
-//!   the name only if that file has no mark ([`link`](crate::link)).
+//!   the name only if that file has no mark ([`link`](crate::objects::link)).
 //! - The **marker** sets the mark, then counts the file's names, then checks that the remaining name is the store's.
 //!   Only if all this succeeds, the file is private. Otherwise the marker replaces the object with a private copy.
 //!
@@ -36,10 +36,10 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use memmap2::{Mmap, UncheckedAdvice};
 use tempfile::NamedTempFile;
 
-use crate::link::copy_into;
-use crate::lock::is_file_at;
-use crate::object::Object;
-use crate::stamp::Stamp;
+use crate::locks::file::is_file_at;
+use crate::objects::link::copy_into;
+use crate::objects::object::Object;
+use crate::system::stamp::Stamp;
 use crate::{Digest, Store, StoreError};
 
 /// The mark: the owner's execute permission.

@@ -10,7 +10,7 @@ use parking_lot::Mutex;
 
 use super::holder::parse;
 use super::{Candidate, Mode, prefix, token};
-use crate::process::ProcessState;
+use crate::locks::process::ProcessState;
 
 /// Maximum number of times the directory is listed again because files are renamed or removed before they are read.
 const MAX_LISTINGS: usize = 100;

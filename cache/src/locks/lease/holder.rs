@@ -12,8 +12,8 @@ use serde::{Deserialize, Serialize};
 
 use super::conflict::is_gone;
 use super::{Candidate, Mode, prefix, token};
-use crate::machine;
-use crate::process::ProcessId;
+use crate::locks::process::ProcessId;
+use crate::system::machine;
 
 /// Maximum number of attempts to create the directory, because other processes remove it when it is empty.
 const MAX_ANNOUNCEMENTS: usize = 100;

@@ -6,7 +6,7 @@ use rustix::io::Errno;
 use rustix::process::{Pid, test_kill_process};
 use serde::{Deserialize, Serialize};
 
-use crate::machine::{boot, host};
+use crate::system::machine::{boot, host};
 
 /// Identifies a process.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -10,10 +10,10 @@ use std::os::unix::fs::PermissionsExt;
 use sha2::{Digest as _, Sha256};
 use tempfile::NamedTempFile;
 
-use crate::consumer::Consumer;
 use crate::layout::Bucket;
-use crate::stamp::Stamp;
 use crate::store::write_all;
+use crate::system::consumer::Consumer;
+use crate::system::stamp::Stamp;
 use crate::{Buffer, Digest, Permit, Store, StoreError};
 
 /// Small writes are collected up to this number of bytes, because this saves system calls, and because BLAKE3 is

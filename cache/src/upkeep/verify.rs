@@ -13,11 +13,12 @@ use std::thread;
 
 use serde::de::DeserializeOwned;
 
-use crate::history::NamedHistory;
 use crate::layout::Bucket;
-use crate::sealed::RecordRead;
-use crate::stat::Amount;
-use crate::{Digest, LedgerEntry, SourceRecord, Store, StoreError, walk};
+use crate::records::history::NamedHistory;
+use crate::records::sealed::RecordRead;
+use crate::upkeep::stat::Amount;
+use crate::upkeep::walk;
+use crate::{Digest, LedgerEntry, SourceRecord, Store, StoreError};
 
 /// Number of threads that hash objects. Two threads keep a disk busy and leave processors to other work.
 const HASH_THREADS: usize = 2;

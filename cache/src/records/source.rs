@@ -20,11 +20,11 @@ use md5::{Digest as _, Md5};
 use serde::{Deserialize, Serialize};
 use sha2::Sha256;
 
-use crate::consumer::Consumer;
 use crate::digest::{hash, hex, next};
 use crate::layout::Bucket;
-use crate::sealed::RecordRead;
-use crate::stamp::Stamp;
+use crate::records::sealed::RecordRead;
+use crate::system::consumer::Consumer;
+use crate::system::stamp::Stamp;
 use crate::{Digest, Permit, Store, StoreError};
 
 /// Longer than the clock tick of any kernel.

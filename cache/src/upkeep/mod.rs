@@ -1,0 +1,8 @@
+//! Work on all files of a store: counting, checking and removing them.
+
+pub(crate) mod forget;
+pub(crate) mod gc;
+pub(crate) mod leftovers;
+pub(crate) mod stat;
+pub(crate) mod verify;
+pub(crate) mod walk;
