@@ -2,15 +2,16 @@
 //!
 //! ```text
 //! graph     the steps and their connections (petgraph)
-//! key       everything that a step's result depends on, as a stored record; its hash is the step's key
-//! resolve   forward: keys and known results; backward: what has to run (work) -> Resolution
-//! reason    why a step runs: two key records compared field by field        last_runs   the last run of each step
+//!   action    sources, steps and sinks                        value, file   the data that flow between steps
+//!   key       everything that a step's result depends on, as a stored record; its hash is the step's key
+//! resolve   forward: keys and known results; backward: what has to run (work) -> Resolution (state)
+//!   reason    why a step runs: two key records compared field by field        last_runs   the last run of each step
 //! run       executes a resolution concurrently, within limits; resolves each node when its inputs are known
+//!   event     events of a run, as data for progress bars, logs and JSON
 //! context   what a step may use: the cache, limits, and
-//! objects   opened objects in memory, and results that stay in memory instead of being stored
-//! outside   content that is not in the cache
+//!   objects   opened objects in memory, and results that stay in memory instead of being stored
+//!   outside   content that is not in the cache
 //!   progress  counters for a progress bar
-//! event     events of a run, as data for progress bars, logs and JSON
 //! ```
 //!
 //! A graph has three kinds of action. A [`Source`] reads bytes from outside the cache and identifies them by digest. A
@@ -70,49 +71,34 @@
 
 #![warn(missing_docs)]
 
-mod action;
-mod cancel;
 mod context;
 mod error;
-mod event;
-mod figures;
-mod file;
 mod graph;
-mod key;
-mod last_runs;
 mod loopback;
-mod memory;
-mod objects;
-mod outside;
-mod parallel;
-mod progress;
-mod reason;
 mod resolve;
 mod run;
-mod timings;
-mod value;
-mod work;
 
-pub use action::{Action, Inputs, Outputs, Sink, Source, SourceState, Step};
-pub use cancel::{Cancel, CancellableReader};
+pub use context::cancel::{Cancel, CancellableReader};
+pub use context::memory::Claim;
+pub use context::objects::OpenObjects;
+pub use context::outside::{Location, OutsideContent, Ranges};
+pub use context::progress::Progress;
 pub use context::{Context, RunLimits};
 pub use error::StepError;
-pub use event::{Event, NullReporter, Reporter, StepOutcome};
-pub use figures::{Figures, WaitTimes};
-pub use file::{DirectoryFile, DirectoryValue, FileValue};
+pub use graph::action::{Action, Inputs, Outputs, Sink, Source, SourceState, Step};
+pub use graph::file::{DirectoryFile, DirectoryValue, FileValue};
+pub use graph::key::{KeyRecord, canonical};
+pub use graph::value::Value;
 pub use graph::{Graph, GraphError, Node, NodeId, Port};
-pub use key::{KeyRecord, canonical};
-pub use last_runs::{LastRun, LastRuns, LastSteps};
 pub use loopback::is_loopback;
-pub use memory::Claim;
-pub use objects::OpenObjects;
-pub use outside::{Location, OutsideContent, Ranges};
 pub use prep_failure::{
     BoxError, Failure, Quoted, QuotedValue, Remedy, WithRemedy, causes, chain, remedy, units,
 };
-pub use progress::Progress;
-pub use reason::{Change, Reason};
-pub use resolve::{MissingObject, NodeState, Resolution, ResolveError, resolve};
+pub use resolve::last_runs::{LastRun, LastRuns, LastSteps};
+pub use resolve::reason::{Change, Reason};
+pub use resolve::state::{MissingObject, NodeState, Resolution};
+pub use resolve::{ResolveError, resolve};
+pub use run::event::{Event, NullReporter, Reporter, StepOutcome};
+pub use run::figures::{Figures, WaitTimes};
+pub use run::timings::{Timing, write_trace};
 pub use run::{RunOptions, RunReport, run};
-pub use timings::{Timing, write_trace};
-pub use value::Value;

@@ -13,10 +13,11 @@ use prep_cache::{
 
 use super::RunShared;
 use super::queue::WaitStart;
-use crate::figures::millis;
+use crate::context::objects::MemoryResult;
 use crate::graph::NodeId;
-use crate::objects::MemoryResult;
-use crate::resolve::{NodeState, resolve_with};
+use crate::resolve::resolve_with;
+use crate::resolve::state::NodeState;
+use crate::run::figures::millis;
 use crate::{
     Action, Context, Event, Figures, Inputs, KeyRecord, Progress, Reason, StepError, Value,
     WaitTimes,

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use prep_cache::Digest;
 
+use crate::context::objects::MemoryResult;
 use crate::graph::NodeId;
-use crate::objects::MemoryResult;
 
 /// Results in memory, each with the nodes that may need it and have not ended. A result is dropped when no such node is
 /// left.

@@ -9,9 +9,10 @@ use super::execute::{NodeResult, Task, TaskResult};
 use super::memory_results::MemoryResults;
 use super::queue::NodeQueue;
 use super::{RunOptions, RunReport, RunShared};
+use crate::context::objects::MemoryResult;
 use crate::graph::NodeId;
-use crate::objects::MemoryResult;
-use crate::resolve::{NodeState, missing_output};
+use crate::resolve::missing_output;
+use crate::resolve::state::NodeState;
 use crate::{Event, Failure, Figures, Reason, Resolution, StepError, StepOutcome, chain};
 
 pub(super) struct Scheduler {

@@ -8,7 +8,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use crate::Reason;
 use crate::graph::{Graph, NodeId};
-use crate::resolve::{MissingObject, NodeState, Resolution};
+use crate::resolve::state::{MissingObject, NodeState, Resolution};
 
 /// The nodes that run, and the nodes that wait for them.
 pub(crate) struct Work {

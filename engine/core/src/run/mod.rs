@@ -27,11 +27,14 @@
 //! all remaining nodes are skipped. After a cancellation, running steps stop at their next check, and none of their
 //! results becomes visible.
 
+pub(crate) mod event;
 mod execute;
+pub(crate) mod figures;
 mod history;
 mod memory_results;
 mod queue;
 mod scheduler;
+pub(crate) mod timings;
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;

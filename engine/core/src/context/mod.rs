@@ -1,5 +1,12 @@
 //! The services that a running step may use: cache, memory, threads, cancellation.
 
+pub(crate) mod cancel;
+pub(crate) mod memory;
+pub(crate) mod objects;
+pub(crate) mod outside;
+pub(crate) mod parallel;
+pub(crate) mod progress;
+
 use std::fs::File;
 use std::io;
 use std::path::PathBuf;
@@ -7,9 +14,9 @@ use std::sync::Arc;
 
 use prep_cache::{Digest, LedgerEntry, LockGuard, Store, Threads};
 
-use crate::memory::Memory;
-use crate::objects::OpenObjects;
-use crate::outside::OutsideContent;
+use crate::context::memory::Memory;
+use crate::context::objects::OpenObjects;
+use crate::context::outside::OutsideContent;
 use crate::{Cancel, Claim, Progress, StepError};
 
 /// Limits for all steps of a run together.

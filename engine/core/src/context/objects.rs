@@ -14,7 +14,7 @@ use std::sync::{Arc, Weak};
 use parking_lot::Mutex;
 use prep_cache::{Digest, Stored};
 
-use crate::memory::Memory;
+use crate::context::memory::Memory;
 use crate::{Claim, StepError};
 
 /// The opened form of an object.

@@ -4,7 +4,7 @@ use prep_cache::{Digest, Store, StoreError};
 use serde::{Deserialize, Serialize};
 
 use crate::StepError;
-use crate::key::canonical;
+use crate::graph::key::canonical;
 
 /// The result of a step: a JSON body, and the cached objects that it refers to.
 ///
