@@ -2,10 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::RandomError;
-use crate::numpy_generator::NumpyGenerator;
-use crate::numpy_legacy::RandomState;
-use crate::python_random::PythonRandom;
+use crate::generators::error::RandomError;
+use crate::generators::numpy_generator::NumpyGenerator;
+use crate::generators::numpy_legacy::RandomState;
+use crate::generators::python_random::PythonRandom;
 
 /// The library and the class of a generator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]

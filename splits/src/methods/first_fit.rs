@@ -1,9 +1,10 @@
 //! The first-fit split: puts entire groups into the test part as long as they fit.
 
 use crate::error::SplitError;
-use crate::groups::Groups;
-use crate::shuffle_split::{Split, SplitOrder};
-use crate::size::{PartSizes, SplitSize};
+use crate::methods::groups::Groups;
+use crate::part_sizes::PartSizes;
+use crate::parts::{Split, SplitOrder};
+use crate::size::SplitSize;
 
 /// Puts a group into the test part if it still fits into the remaining test rows, and otherwise into the train part.
 ///

@@ -1,8 +1,8 @@
 //! The split with pandas' `DataFrame.sample`: a random sample without replacement is the test part.
 
 use crate::error::SplitError;
-use crate::numpy_legacy::RandomState;
-use crate::shuffle_split::Split;
+use crate::generators::numpy_legacy::RandomState;
+use crate::parts::Split;
 use crate::size::SplitSize;
 
 /// `frame.sample(n=.. or frac=.., random_state=seed)`: the sampled rows are the test part, in the order drawn. The

@@ -4,15 +4,18 @@
 use serde::{Deserialize, Serialize};
 
 use crate::error::SplitError;
-use crate::first_fit::first_fit;
-use crate::group_split::group_split;
-use crate::keys::{KeyRole, SplitKeys, split_each_key};
-use crate::python_random::PythonRandom;
-use crate::python_sample::python_sample;
-use crate::sample::sample;
-use crate::shuffle_split::{Split, SplitOrder, shuffle_split};
-use crate::size::{PartSizes, SplitSize};
-use crate::stratified::stratified_split;
+use crate::generators::python_random::PythonRandom;
+use crate::keys::{KeyRole, SplitKeys};
+use crate::methods::first_fit::first_fit;
+use crate::methods::group_split::group_split;
+use crate::methods::python_sample::python_sample;
+use crate::methods::sample::sample;
+use crate::methods::shuffle_split::shuffle_split;
+use crate::methods::stratified::stratified_split;
+use crate::methods::within::split_each_key;
+use crate::part_sizes::PartSizes;
+use crate::parts::{Split, SplitOrder};
+use crate::size::SplitSize;
 
 /// A method of splitting rows, with its parameters. They have the names of scikit-learn and pandas.
 /// | `method` | keys | default of `order` |

@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::RandomError;
-use crate::pcg64::Pcg64;
+use crate::generators::error::RandomError;
+use crate::generators::pcg64::Pcg64;
 
 /// `numpy.random.default_rng(seed)`.
 ///

@@ -4,8 +4,8 @@ use std::collections::HashSet;
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::RandomError;
-use crate::mt19937::Mt19937;
+use crate::generators::error::RandomError;
+use crate::generators::mt19937::Mt19937;
 
 /// `random.Random(seed)` for an integer seed.
 ///

@@ -1,10 +1,11 @@
 //! scikit-learn 1.5's stratified split (`StratifiedShuffleSplit`): both parts have the proportions of the classes.
 
 use crate::error::SplitError;
-use crate::groups::Groups;
-use crate::numpy_legacy::RandomState;
-use crate::shuffle_split::Split;
-use crate::size::{PartSizes, SplitSize};
+use crate::generators::numpy_legacy::RandomState;
+use crate::methods::groups::Groups;
+use crate::part_sizes::PartSizes;
+use crate::parts::Split;
+use crate::size::SplitSize;
 
 /// `train_test_split(range(n), .., stratify=classes, random_state=seed)`.
 ///

@@ -7,7 +7,7 @@ use std::num::ParseIntError;
 
 use serde::{Deserialize, Serialize};
 
-use crate::seed_sequence::SeedSequence;
+use crate::generators::seed_sequence::SeedSequence;
 
 /// The multiplier of the linear congruential step.
 const MULTIPLIER: u128 = 0x2360_ed05_1fc6_5da4_4385_df64_9fcc_f645;

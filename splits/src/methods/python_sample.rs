@@ -1,9 +1,9 @@
 //! The split with Python's `random.sample`: the sampled rows are the test part.
 
 use crate::error::SplitError;
-use crate::python_random::PythonRandom;
-use crate::sample::complement;
-use crate::shuffle_split::Split;
+use crate::generators::python_random::PythonRandom;
+use crate::methods::sample::complement;
+use crate::parts::Split;
 use crate::size::SplitSize;
 
 /// `generator.sample(range(rows), k)`: the test part is in the order drawn. The train part consists of the remaining

@@ -1,8 +1,9 @@
 //! The random split of groups: all rows of a key go to the same part.
 
 use crate::error::SplitError;
-use crate::groups::Groups;
-use crate::shuffle_split::{Split, SplitOrder, shuffle_split};
+use crate::methods::groups::Groups;
+use crate::methods::shuffle_split::shuffle_split;
+use crate::parts::{Split, SplitOrder};
 use crate::size::SplitSize;
 
 /// Splits the distinct keys with `train_test_split`. The rows follow their keys. Sizes are numbers or fractions of

@@ -5,8 +5,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::RandomError;
-use crate::mt19937::Mt19937;
+use crate::generators::error::RandomError;
+use crate::generators::mt19937::Mt19937;
 
 /// Number of indices that [`RandomState::shuffle`] draws before it swaps.
 const BLOCK: usize = 1024;

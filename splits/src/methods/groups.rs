@@ -1,7 +1,7 @@
 //! An index from keys to rows, used by all methods that work on groups.
 
 use crate::error::SplitError;
-use crate::shuffle_split::{Split, SplitOrder};
+use crate::parts::{Split, SplitOrder};
 
 /// The rows of each key in row order, with access in O(1).
 ///

@@ -1,10 +1,6 @@
-//! scikit-learn's random split, and [`Split`], the result of every split.
+//! The result of a split: the rows of both parts.
 
 use serde::{Deserialize, Serialize};
-
-use crate::error::SplitError;
-use crate::numpy_legacy::RandomState;
-use crate::size::{PartSizes, SplitSize};
 
 /// The positions of the rows of both parts, in output order.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -34,23 +30,4 @@ impl Split {
         }
         self
     }
-}
-
-/// `train_test_split(range(rows), test_size=.., train_size=.., random_state=seed)`.
-///
-/// The first positions of a random permutation are the test part, the following positions the train part.
-///
-/// # Errors
-/// Sizes that scikit-learn rejects; see [`PartSizes::new`].
-pub fn shuffle_split(
-    rows: u32,
-    test_size: Option<SplitSize>,
-    train_size: Option<SplitSize>,
-    seed: u32,
-) -> Result<Split, SplitError> {
-    let sizes = PartSizes::new(rows, test_size, train_size)?;
-    let mut test = RandomState::new(seed).permutation(rows);
-    let mut train = test.split_off(sizes.test as usize);
-    train.truncate(sizes.train as usize);
-    Ok(Split { train, test })
 }
