@@ -3,11 +3,11 @@
 //! ```text
 //! address    URL and credentials -> object store   layout     names of files in the store
 //! key        signing keys                          signed     signed records
-//! trust      which keys are trusted, and for what
+//! trust      which keys are trusted, and for what  rejection  why a record is not trusted
 //! remote     single operations that return errors  error      errors by meaning, without secrets
 //! link       the remote as a run uses it: errors are reported once, and the run continues
 //! queue      results that wait to be sent          tier       the remote as the second level of the local cache
-//! send       sends files in parts and verifies them while they are sent
+//! upload     sends results and bundles             send       sends files in parts, which are verified meanwhile
 //! hashes     hash lists of bundles, for verifying parts
 //! mirror     bundles that are read in place        requests   combines ranges into requests
 //! source     reads a bundle from the mirror instead of downloading it
@@ -55,6 +55,7 @@ mod layout;
 mod link;
 mod mirror;
 mod queue;
+mod rejection;
 mod remote;
 mod requests;
 mod send;
@@ -62,6 +63,7 @@ mod signed;
 mod source;
 mod tier;
 mod trust;
+mod upload;
 
 pub use address::{Address, CloudCredentials};
 pub use error::RemoteError;
@@ -69,8 +71,8 @@ pub use key::{KeyError, PublicKey, SigningKey};
 pub use layout::Area;
 pub use link::{Link, LinkConfig, MessageSink};
 pub use mirror::MirroredBundle;
-pub use queue::SendOutcome;
+pub use rejection::Rejection;
 pub use remote::{PutOutcome, Remote, RemoteSource};
-pub use signed::Rejection;
 pub use source::MirroredSource;
 pub use trust::TrustedSigner;
+pub use upload::SendOutcome;

@@ -22,8 +22,8 @@ use crate::error::RemoteError;
 use crate::key::SigningKey;
 use crate::layout::Area;
 use crate::queue::Queue;
+use crate::rejection::Rejection;
 use crate::remote::{Remote, RemoteSource};
-use crate::signed::Rejection;
 use crate::trust::TrustedSigner;
 
 /// Receives messages for the user. It is called from several threads.

@@ -1,41 +1,28 @@
 //! The queue of results and bundles to send to the remote.
 //!
-//! Jobs are sent one after the other. For a result, the objects are sent first and then the entry that names them.
 //! Callers never wait: a result that does not fit into the queue is not sent, which is reported. The queue contains
 //! names instead of objects, which stay in the cache until they are sent. A result may name a million files, so the
 //! limit of the queue is a number of bytes instead of a number of results.
 
-use std::collections::HashMap;
 use std::fs::File;
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 use std::time::Duration;
 
-use futures::{StreamExt, TryStreamExt, stream};
 use parking_lot::{Condvar, Mutex};
-use prep_cache::{Content, Digest, Offer, Store, StoreError};
+use prep_cache::{Content, Digest, Offer, Store};
 use serde_json::Value;
-use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
-
-use crate::error::RemoteError;
-use crate::layout::Area;
-use crate::link::{Inner, Link};
-use crate::remote::PutOutcome;
+use tokio::sync::mpsc::UnboundedSender;
 
 /// Maximum memory of waiting jobs in bytes. A single job that is larger is accepted if the queue is empty.
 const MAX_QUEUED_BYTES: u64 = 128 << 20;
 /// Estimated memory in bytes of a name, a number or a short text, including the allocator's overhead.
 const ENTRY_BYTES: u64 = 64;
-/// Number of objects of a result that are sent concurrently.
-const CONCURRENT_OBJECTS: usize = 4;
 /// Interval at which a thread that waits for the queue checks whether it should stop.
 const STOP_CHECK_INTERVAL: Duration = Duration::from_millis(20);
 
-/// Name prefix of steps whose outputs everybody may read.
-const PUBLIC_PREFIX: &str = "public/";
-
 #[derive(Default)]
 pub(crate) struct Queue {
-    sender: OnceLock<UnboundedSender<(Job, u64)>>,
+    pub(crate) sender: OnceLock<UnboundedSender<(Job, u64)>>,
     pending: Mutex<Pending>,
     released: Condvar,
 }
@@ -50,7 +37,7 @@ struct Pending {
 
 impl Queue {
     /// Reserves `bytes` bytes. Returns `false` if the queue is full.
-    fn reserve(&self, bytes: u64) -> bool {
+    pub(crate) fn reserve(&self, bytes: u64) -> bool {
         let mut pending = self.pending.lock();
         let sum = pending.bytes.saturating_add(bytes);
         if pending.bytes > 0 && sum > MAX_QUEUED_BYTES {
@@ -61,11 +48,24 @@ impl Queue {
         true
     }
 
-    fn release(&self, bytes: u64) {
+    pub(crate) fn release(&self, bytes: u64) {
         let mut pending = self.pending.lock();
         pending.bytes -= bytes;
         pending.jobs -= 1;
         self.released.notify_all();
+    }
+
+    /// Returns the number of jobs, including the current one.
+    pub(crate) fn pending(&self) -> usize {
+        self.pending.lock().jobs
+    }
+
+    /// Waits until there are no jobs, or until `stop` returns true.
+    pub(crate) fn wait(&self, stop: impl Fn() -> bool) {
+        let mut pending = self.pending.lock();
+        while pending.jobs > 0 && !stop() {
+            self.released.wait_for(&mut pending, STOP_CHECK_INTERVAL);
+        }
     }
 }
 
@@ -89,7 +89,7 @@ pub(crate) enum Job {
 
 impl Job {
     /// Estimates the job's memory in bytes.
-    fn bytes(&self) -> u64 {
+    pub(crate) fn bytes(&self) -> u64 {
         match self {
             Job::Result { offer, .. } => {
                 let digests = offer.entry.references.len() + offer.given.len();
@@ -120,305 +120,6 @@ fn weight(value: &Value) -> u64 {
                 each.sum()
             }
         }
-}
-
-/// The outcome of sending a result.
-#[derive(Debug, Clone, PartialEq)]
-pub enum SendOutcome {
-    /// The result was sent. Contains the outcome for its entry.
-    Recorded(PutOutcome),
-    /// The result was not sent, because this object is neither on this machine nor in the remote.
-    Incomplete(Digest),
-}
-
-impl Link {
-    /// Adds a job to the queue, unless the remote cannot be written.
-    pub(crate) fn enqueue(&self, job: Job) {
-        let inner = self.inner();
-        if !inner.remote.is_writable() {
-            inner.report_no_key();
-            return;
-        }
-        if !inner.is_written() {
-            return;
-        }
-        let bytes = job.bytes();
-        if !inner.queue.reserve(bytes) {
-            inner.report_dropped();
-            return;
-        }
-        let sender = inner.queue.sender.get_or_init(|| start(inner));
-        if sender.send((job, bytes)).is_err() {
-            inner.queue.release(bytes);
-            inner.report_dropped();
-        }
-    }
-
-    /// Queues the record of a source, after all jobs that were queued before. Results must have been computed from this
-    /// content, because readers of the record rely on it.
-    pub fn offer_source(&self, name: &str, content: &Content) {
-        let (name, content) = (name.to_owned(), content.clone());
-        self.enqueue(Job::Source { name, content });
-    }
-
-    /// Returns the number of jobs in the queue, including the current one.
-    pub fn pending(&self) -> usize {
-        self.inner().queue.pending.lock().jobs
-    }
-
-    /// Waits until all jobs were sent or have failed, or until `stop` returns true.
-    pub fn finish(&self, stop: impl Fn() -> bool) {
-        let queue = &self.inner().queue;
-        let mut pending = queue.pending.lock();
-        while pending.jobs > 0 && !stop() {
-            queue.released.wait_for(&mut pending, STOP_CHECK_INTERVAL);
-        }
-    }
-
-    /// Sends a result immediately.
-    ///
-    /// # Errors
-    /// If the remote does not accept it.
-    pub fn send(&self, offer: Offer, store: &Store) -> Result<SendOutcome, RemoteError> {
-        let (inner, store) = (self.inner().clone(), store.clone());
-        self.inner()
-            .wait(async move { result(&inner, &offer, &store).await })
-    }
-
-    /// Sends the record of a source immediately, and the source's bytes if `file` is given. Returns whether the bytes
-    /// are in the mirror. Results must have been computed from this content, because readers of the record rely on it.
-    ///
-    /// # Errors
-    /// If the remote does not accept them.
-    pub fn send_source(
-        &self,
-        name: &str,
-        content: &Content,
-        file: Option<File>,
-    ) -> Result<bool, RemoteError> {
-        let (inner, name, content) = (self.inner().clone(), name.to_owned(), content.clone());
-        self.inner()
-            .wait(async move { source(&inner, &name, &content, file).await })
-    }
-}
-
-fn start(inner: &Arc<Inner>) -> UnboundedSender<(Job, u64)> {
-    let (sender, mut receiver) = unbounded_channel::<(Job, u64)>();
-    let link = Arc::downgrade(inner);
-    inner.spawn(async move {
-        while let Some((job, bytes)) = receiver.recv().await {
-            let Some(inner) = link.upgrade() else { return };
-            if inner.is_written() {
-                let sent = match job {
-                    Job::Result { offer, store } => result(&inner, &offer, &store).await.map(drop),
-                    Job::Bundle { content, file } => bundle(&inner, &content, file).await,
-                    Job::Source { name, content } => {
-                        source(&inner, &name, &content, None).await.map(drop)
-                    }
-                };
-                if let Err(error) = sent {
-                    inner.report_error(&error, true);
-                }
-            }
-            inner.queue.release(bytes);
-        }
-    });
-    sender
-}
-
-/// Sends the objects of a result, and then its entry with the lengths of the objects.
-async fn result(
-    inner: &Arc<Inner>,
-    offer: &Offer,
-    store: &Store,
-) -> Result<SendOutcome, RemoteError> {
-    let is_public = offer.step.starts_with(PUBLIC_PREFIX);
-    let mut objects: Vec<Digest> = offer.entry.objects().copied().collect();
-    objects.sort_unstable();
-    objects.dedup();
-    // If one object of the result is damaged in the remote, others may be damaged as well. So all objects are sent
-    // again.
-    let replace = objects.iter().any(|digest| inner.is_damaged(digest));
-    let sent = stream::iter(objects)
-        .map(|digest| async move {
-            let area = match is_public && !offer.given.contains(&digest) {
-                true => Area::Open,
-                false => Area::Private,
-            };
-            let found = object(inner, area, digest, store, replace).await?;
-            Ok::<_, RemoteError>((digest, found))
-        })
-        .buffer_unordered(CONCURRENT_OBJECTS)
-        .try_collect::<HashMap<Digest, ObjectLocation>>()
-        .await?;
-    let mut absent = sent
-        .iter()
-        .filter(|(_, found)| **found == ObjectLocation::Missing);
-    if let Some((digest, _)) = absent.next() {
-        return Ok(SendOutcome::Incomplete(*digest));
-    }
-    let length = |digest: &Digest| match sent.get(digest) {
-        Some(ObjectLocation::Local(length)) => Some(*length),
-        _ => None,
-    };
-    let mut entry = offer.entry.clone();
-    // Only lengths of objects that this machine has are signed. An entry that was read from a trusted entry keeps its
-    // lengths.
-    match offer.entry.objects().map(length).collect() {
-        Some(lengths) => entry.lengths = lengths,
-        None if entry.lengths.len() == entry.objects().count() => {}
-        None => entry.lengths.clear(),
-    }
-    let put = inner
-        .remote
-        .put_entry(&offer.key, &entry, &offer.competition);
-    let put = put.await?;
-    let Offer {
-        competition, step, ..
-    } = offer;
-    match &put {
-        PutOutcome::New | PutOutcome::Same => {}
-        PutOutcome::Rejected(rejected) => inner.report_rejection("a result", rejected),
-        PutOutcome::Different(theirs) => {
-            let differs = offer.entry.outputs.iter().find(|(name, digest)| {
-                theirs
-                    .outputs
-                    .get(*name)
-                    .is_none_or(|other| other != *digest)
-            });
-            let (ours, other) = differs.map_or((String::new(), String::new()), |(name, ours)| {
-                let other = theirs.outputs.get(name).map(Digest::short);
-                (ours.short(), other.unwrap_or_default())
-            });
-            inner.report_other(format!(
-                "`{competition}/{step}` is not deterministic: for the same inputs, this machine produced {ours} and the remote has {other}; report this as a bug"
-            ));
-        }
-    }
-    Ok(SendOutcome::Recorded(put))
-}
-
-/// The location of an object that a result needs.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum ObjectLocation {
-    /// The object is on this machine, with this length, and now also in the remote.
-    Local(u64),
-    /// The object is only in the remote.
-    Remote,
-    Missing,
-}
-
-/// Ensures that an object is in this area of the remote.
-async fn object(
-    inner: &Arc<Inner>,
-    area: Area,
-    digest: Digest,
-    store: &Store,
-    replace: bool,
-) -> Result<ObjectLocation, RemoteError> {
-    if !replace && inner.present.lock().contains(&(area, digest)) {
-        return Ok(store
-            .len_of(&digest)
-            .map_or(ObjectLocation::Remote, ObjectLocation::Local));
-    }
-    let store = store.clone();
-    let opened = tokio::task::spawn_blocking(move || {
-        let object = store.open_object(&digest)?;
-        let file = object.file().try_clone();
-        let file = file.map_err(|cause| StoreError::Io {
-            action: "open",
-            path: object.path().to_owned(),
-            cause,
-        });
-        Ok::<_, StoreError>((object.len(), file?))
-    });
-    let (length, file) = match opened.await {
-        Ok(Ok(found)) => found,
-        // The copy in the remote is known to be damaged, so it cannot be used.
-        _ if inner.is_damaged(&digest) => return Ok(ObjectLocation::Missing),
-        // The object may have been fetched from the remote.
-        _ => return in_remote(inner, area, digest).await,
-    };
-    let file = Arc::new(file);
-    inner
-        .remote
-        .put_object(area, &digest, file, replace)
-        .await?;
-    inner.mark_sent(digest);
-    inner.mark_present(area, digest);
-    Ok(ObjectLocation::Local(length))
-}
-
-/// Returns whether the remote has an object that is not on this machine. For a public object, a copy in the private
-/// area is not sufficient, because public readers cannot read that area.
-async fn in_remote(
-    inner: &Arc<Inner>,
-    area: Area,
-    digest: Digest,
-) -> Result<ObjectLocation, RemoteError> {
-    let remote = &inner.remote;
-    let is_in = |area| async move {
-        let length = remote.object_length(area, &digest).await?;
-        Ok::<_, RemoteError>(length.is_some())
-    };
-    let exists = match area {
-        // Everybody may read the public area, so a private object may also be in it.
-        Area::Private => is_in(Area::Private).await? || is_in(Area::Open).await?,
-        Area::Open if is_in(Area::Open).await? => true,
-        Area::Open if is_in(Area::Private).await? => {
-            remote.copy_to_public(&digest).await?;
-            true
-        }
-        Area::Open => false,
-    };
-    if !exists {
-        return Ok(ObjectLocation::Missing);
-    }
-    inner.mark_present(area, digest);
-    Ok(ObjectLocation::Remote)
-}
-
-/// Sends a bundle to the mirror, unless it exists there. Replaces a damaged bundle.
-async fn bundle(inner: &Arc<Inner>, content: &Content, file: File) -> Result<(), RemoteError> {
-    let replace = inner.is_damaged(&content.digest);
-    let remote = &inner.remote;
-    let put = remote.put_bundle(&content.digest, Arc::new(file), replace);
-    put.await?;
-    inner.mark_sent(content.digest);
-    Ok(())
-}
-
-/// Writes the record of a source, unless the remote has the same record. Returns whether the bytes are in the mirror.
-async fn source(
-    inner: &Arc<Inner>,
-    name: &str,
-    content: &Content,
-    file: Option<File>,
-) -> Result<bool, RemoteError> {
-    let before = inner.source(name).await?;
-    let same = before
-        .as_ref()
-        .filter(|known| known.content.digest == content.digest);
-    let is_mirrored = same.is_some_and(|known| known.mirrored);
-    let mirrored = match file {
-        Some(file) if !is_mirrored || inner.is_damaged(&content.digest) => {
-            bundle(inner, content, file).await?;
-            true
-        }
-        _ if is_mirrored || !inner.mirror => is_mirrored,
-        _ => inner.remote.bundle_length(&content.digest).await? == Some(content.bytes),
-    };
-    let mut content = content.clone();
-    if let Some(known) = same {
-        // A machine that does not verify checksums does not compute all of them, so known checksums are kept.
-        content.md5 = content.md5.or_else(|| known.content.md5.clone());
-        content.sha256 = content.sha256.or_else(|| known.content.sha256.clone());
-        if known.content == content && known.mirrored == mirrored {
-            return Ok(mirrored);
-        }
-    }
-    let put = inner.put_source(name, &content, mirrored, before.as_ref());
-    put.await.map(|()| mirrored)
 }
 
 #[cfg(test)]
@@ -468,7 +169,7 @@ mod tests {
                 count += 1;
             }
             assert!((at_least..=at_most).contains(&count), "{files}: {count}");
-            assert_eq!(queue.pending.lock().jobs, count);
+            assert_eq!(queue.pending(), count);
             // Jobs that were sent free their space in the queue.
             queue.release(bytes);
             assert!(queue.reserve(bytes), "{files}");

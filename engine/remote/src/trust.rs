@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use prep_cache::unix_seconds;
 
 use crate::key::PublicKey;
-use crate::signed::Rejection;
+use crate::rejection::Rejection;
 
 /// A key whose signatures are trusted.
 #[derive(Debug, Clone, PartialEq, Eq)]
