@@ -7,9 +7,10 @@ use reqwest::{Response, StatusCode};
 
 use crate::error::FetchError;
 use crate::trouble::Trouble;
-use crate::wire::api::{self, CallError, MAX_REDIRECTS, Message};
+use crate::wire::api::{self, CallError, MAX_REDIRECTS};
 use crate::wire::identity::{Identity, content_range};
 use crate::wire::location::{Expected, Location, follow, host};
+use crate::wire::message::Message;
 use crate::wire::send::send;
 use crate::wire::shared::Shared;
 use prep_core::units;

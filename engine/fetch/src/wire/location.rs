@@ -6,7 +6,7 @@ use prep_core::is_loopback;
 use reqwest::Url;
 
 use crate::error::FetchError;
-use crate::wire::api::Message;
+use crate::wire::message::Message;
 
 /// The expected type of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

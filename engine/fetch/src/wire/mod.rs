@@ -8,6 +8,7 @@ pub(crate) mod body;
 pub(crate) mod identity;
 pub(crate) mod item;
 pub(crate) mod location;
+pub(crate) mod message;
 pub(crate) mod rate;
 pub(crate) mod retry;
 pub(crate) mod send;

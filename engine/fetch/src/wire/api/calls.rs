@@ -1,10 +1,10 @@
 //! The API calls, and the request of each call in each protocol.
 
-use reqwest::header::{ACCEPT_ENCODING, CONTENT_TYPE};
-use reqwest::{Client, RequestBuilder, Url};
+use reqwest::Url;
 use serde_json::{Value, json};
 
 use crate::wire::api::endpoint::{Endpoint, Protocol};
+use crate::wire::message::Message;
 
 /// An API call.
 #[derive(Debug, Clone, Copy)]
@@ -28,33 +28,6 @@ const PAGE_SIZE: u32 = 200;
 
 /// Requested validity of a new access token. It is 12 hours, as in Kaggle's SDK.
 const TOKEN_VALIDITY: &str = "43200s";
-
-/// A request without credentials, which can be repeated with another URL.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Message {
-    pub(crate) url: Url,
-    /// JSON body of a POST request. `None` for a GET request.
-    pub(crate) body: Option<String>,
-}
-
-impl Message {
-    pub(crate) fn get(url: Url) -> Message {
-        Message { url, body: None }
-    }
-
-    pub(crate) fn request(&self, client: &Client) -> RequestBuilder {
-        let request = match &self.body {
-            None => client.get(self.url.clone()),
-            Some(body) => {
-                let request = client.post(self.url.clone());
-                request
-                    .header(CONTENT_TYPE, "application/json")
-                    .body(body.clone())
-            }
-        };
-        request.header(ACCEPT_ENCODING, "identity")
-    }
-}
 
 impl Call<'_> {
     /// Returns the request of the call in a protocol.

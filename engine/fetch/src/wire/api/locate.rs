@@ -5,9 +5,10 @@ use reqwest::Response;
 use crate::error::FetchError;
 use crate::wire::api::ask::{CallError, Reply, ask};
 use crate::wire::api::body::is_of_type;
-use crate::wire::api::calls::{Call, Message};
+use crate::wire::api::calls::Call;
 use crate::wire::item::Item;
 use crate::wire::location::{Location, LocationKind, host};
+use crate::wire::message::Message;
 use crate::wire::retry::Retry;
 use crate::wire::shared::Shared;
 

@@ -35,6 +35,5 @@ pub(crate) use account::account;
 pub(crate) use ask::{CallError, MAX_REDIRECTS};
 pub(crate) use authorize::authorize;
 pub(crate) use body::{is_html, is_temporary, text_of, trouble_of};
-pub(crate) use calls::Message;
 pub(crate) use data::{files, summary};
 pub(crate) use locate::{address, locate};
