@@ -1,11 +1,13 @@
 //! Downloads one file: runs sessions until one completes, then verifies the digests.
 
+mod address;
 mod connection;
 pub(crate) mod first;
 mod order;
 mod pace;
 mod receive;
 mod session;
+mod stored;
 
 use prep_formats::limits::DecodingLimits;
 use prep_formats::zip::{ZipDirectory, ZipError};

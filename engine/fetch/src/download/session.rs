@@ -5,14 +5,10 @@
 //! passes on the bytes, and ends. Pieces of the range that it did not complete become missing again, and the next
 //! connection takes them. Failures of several connections at the same time are counted once, and a completed piece
 //! resets the count.
-//!
-//! A rejected address is treated as a failure only if it never served a request. After a rejection, one connection
-//! tries the new address, and the other connections wait for its answer. So if an address has expired, or serves only
-//! one request, the download only needs another API call.
 
 use std::ops::Range;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use tokio::sync::OwnedSemaphorePermit;
@@ -20,19 +16,18 @@ use tokio::sync::mpsc::{Receiver, channel};
 use tokio::task::{JoinSet, yield_now};
 use tokio::time::{Instant, interval, sleep_until};
 
+use crate::download::address::SessionAddress;
 use crate::download::connection::{Request, connection};
 use crate::download::first::{FirstRequest, SessionEnd, SessionResult, SessionStop};
 use crate::download::order::Order;
 use crate::download::pace::Pace;
-use crate::download::receive::{Chunk, CompletePiece, Sink};
+use crate::download::receive::{Chunk, Sink};
+use crate::download::stored::StoredPieces;
 use crate::error::FetchError;
 use crate::resume::earlier;
-use crate::resume::hashing::{DigestProgress, Digester};
-use crate::resume::map::Map;
 use crate::resume::pieces::Pieces;
 use crate::trouble::Trouble;
 use crate::wire::answer::{Answer, AnswerFailure};
-use crate::wire::api;
 use crate::wire::identity::Identity;
 use crate::wire::location::Location;
 use crate::wire::retry::{Retry, RetryAction};
@@ -44,9 +39,6 @@ const ADJUSTMENT_INTERVAL: Duration = Duration::from_millis(500);
 /// Maximum number of chunks that wait to be written. A chunk has at most a few hundred kilobytes.
 const MAX_QUEUED_CHUNKS: usize = 16;
 
-/// Number of times that pieces may be read back with different bytes than were written.
-const MAX_REREADS: u32 = 3;
-
 /// A connection that has ended: its task, its range and its result.
 struct ConnectionEnd {
     range: Range<u64>,
@@ -57,28 +49,19 @@ struct ConnectionEnd {
 
 pub(crate) struct Session<'a> {
     order: &'a Order,
-    location: &'a mut Option<Location>,
+    address: SessionAddress<'a>,
     object: Identity,
     /// True if the server does not support ranges.
     whole: bool,
-    pieces: Pieces,
-    map: Map,
-    /// `None` if the order has ranges.
-    digester: Option<Digester>,
+    stored: StoredPieces<'a>,
     sink: Sink,
     connections: JoinSet<ConnectionEnd>,
     pace: Pace,
     /// Failures since the last completed piece.
     retry: Retry,
-    rereads: u32,
-    /// The number of the current round of failures, and the number of the current address. A failure of a connection
-    /// with smaller numbers has already been counted.
+    /// The number of the current round of failures. A failure of a connection with a smaller number has already been
+    /// counted.
     round: u64,
-    address: u64,
-    /// Whether the current address has served a request.
-    has_served: Arc<AtomicBool>,
-    /// Whether a connection is trying the current address, which has not served a request yet.
-    is_tried: bool,
     /// No connection starts before this time.
     pause: Option<Instant>,
 }
@@ -133,42 +116,28 @@ impl<'a> Session<'a> {
             }
         };
         let (chunks, receiver) = channel(MAX_QUEUED_CHUNKS);
-        let mut pieces = state.pieces;
-        if let Some(ranges) = &order.ranges {
-            pieces.restrict(ranges);
-        }
-        order.require_space(pieces.missing_bytes())?;
+        let size = state.size;
+        let stored = StoredPieces::new(order, object.total, state);
+        let missing = stored.pieces.missing_bytes();
+        order.require_space(missing)?;
         order.progress.set_total_bytes(object.total);
-        order
-            .progress
-            .add_bytes(object.total - pieces.missing_bytes());
-        let digester = order.ranges.is_none().then(|| {
-            let file = Arc::clone(&order.partial.file);
-            Digester::new(file, object.total, state.size, &state.records)
-        });
+        order.progress.add_bytes(object.total - missing);
         let options = &order.shared.options;
-        let has_served = Arc::new(AtomicBool::new(first.is_some()));
         let mut session = Session {
             order,
-            location,
+            address: SessionAddress::new(location, first.is_some()),
             object,
             whole: first.as_ref().is_some_and(|(answer, _)| answer.is_complete),
-            pieces,
-            map: state.map,
-            digester,
+            stored,
             sink: Sink {
-                size: state.size,
+                size,
                 chunks,
                 received: Arc::new(AtomicU64::new(0)),
             },
             connections: JoinSet::new(),
             pace: Pace::new(options.first_connections, options.connections),
             retry: Retry::default(),
-            rereads: 0,
             round: 0,
-            address: 0,
-            has_served,
-            is_tried: false,
             pause: None,
         };
         if let Some(ready) = first {
@@ -183,7 +152,11 @@ impl<'a> Session<'a> {
     /// Passes the first answer to the first connection.
     fn use_first(&mut self, (answer, permit): (Answer, OwnedSemaphorePermit)) {
         let limit = answer.range.end - answer.range.start;
-        if let Some(range) = self.pieces.take(limit.next_multiple_of(self.sink.size)) {
+        if let Some(range) = self
+            .stored
+            .pieces
+            .take(limit.next_multiple_of(self.sink.size))
+        {
             self.spawn(range, Some((answer, permit)));
         }
     }
@@ -192,18 +165,18 @@ impl<'a> Session<'a> {
         let mut ticks = interval(ADJUSTMENT_INTERVAL);
         let mut before = 0;
         loop {
-            if self.digester.is_none() && self.pieces.is_complete() {
+            if self.stored.has_ranges() {
                 return Ok(SessionEnd::Complete(None, self.object.clone()));
             }
             self.connect().await?;
             let pause = self.pause.unwrap_or_else(Instant::now);
-            let can_follow = self.digester.as_ref().is_some_and(Digester::is_ready);
+            let can_follow = self.stored.can_follow();
             tokio::select! {
-                Some(chunk) = chunks.recv() => self.write(chunk)?,
+                Some(chunk) = chunks.recv() => self.write(&chunk)?,
                 Some(ended) = self.connections.join_next() => {
                     // By now, the channel contains all bytes that the connection passed on.
                     while let Ok(chunk) = chunks.try_recv() {
-                        self.write(chunk)?;
+                        self.write(&chunk)?;
                     }
                     match ended {
                         Ok(ended) => self.handle_connection_end(ended)?,
@@ -214,12 +187,8 @@ impl<'a> Session<'a> {
                     }
                 }
                 // This yields before each piece, so that a task that watches for Ctrl-C can run.
-                () = yield_now(), if can_follow => match self.follow()? {
-                    Some(DigestProgress::Digests(digests)) => {
-                        return Ok(SessionEnd::Complete(Some(digests), self.object.clone()));
-                    }
-                    Some(DigestProgress::Bad(piece)) => self.reread(piece)?,
-                    None => {}
+                () = yield_now(), if can_follow => if let Some(digests) = self.stored.follow()? {
+                    return Ok(SessionEnd::Complete(Some(digests), self.object.clone()));
                 },
                 _ = ticks.tick() => {
                     let received = self.sink.received.load(Ordering::Relaxed);
@@ -240,19 +209,15 @@ impl<'a> Session<'a> {
         }
         let options = &self.order.shared.options;
         while self.connections.len() < self.pace.connections() {
-            let has_served = self.has_served.load(Ordering::Relaxed);
-            if self.is_tried && !has_served {
+            if !self.address.is_usable() {
                 return Ok(());
             }
             // Ranges become shorter toward the end of the download, so that all connections end at about the same time.
-            let share = self.pieces.missing_bytes() / (2 * self.pace.connections() as u64);
-            let Some(range) = self.pieces.take(share.min(options.range)) else {
+            let share = self.stored.pieces.missing_bytes() / (2 * self.pace.connections() as u64);
+            let Some(range) = self.stored.pieces.take(share.min(options.range)) else {
                 return Ok(());
             };
-            if self.location.is_none() {
-                *self.location = Some(api::address(&self.order.shared, &self.order.item).await?);
-            }
-            self.is_tried = !has_served;
+            self.address.prepare(self.order).await?;
             self.spawn(range, None);
         }
         Ok(())
@@ -262,9 +227,9 @@ impl<'a> Session<'a> {
         let shared = Arc::clone(&self.order.shared);
         let sink = self.sink.clone();
         let object = self.object.clone();
-        let location = self.location.clone();
-        let (round, address) = (self.round, self.address);
-        let has_served = Arc::clone(&self.has_served);
+        let location = self.address.location.clone();
+        let (round, address) = (self.round, self.address.number);
+        let has_served = Arc::clone(&self.address.has_served);
         self.connections.spawn(async move {
             let request = Request {
                 object: &object,
@@ -281,71 +246,22 @@ impl<'a> Session<'a> {
         });
     }
 
-    /// Writes a chunk to the partial file.
-    fn write(&mut self, chunk: Chunk) -> SessionResult<()> {
-        let written = self.order.partial.write(&chunk.bytes, chunk.offset);
-        written.map_err(|error| error.needing(self.pieces.missing_bytes()))?;
-        match chunk.completes {
-            Some(piece) => self.record(piece),
-            None => Ok(()),
+    fn write(&mut self, chunk: &Chunk) -> Result<(), FetchError> {
+        if self.stored.write(chunk)? {
+            self.retry.reset();
         }
-    }
-
-    /// Adds the next piece to the digests.
-    fn follow(&mut self) -> Result<Option<DigestProgress>, FetchError> {
-        let Some(digester) = &mut self.digester else {
-            return Ok(None);
-        };
-        let failed = |cause| FetchError::io("read", &self.order.partial.path, cause);
-        digester.process_next_piece().map_err(failed)
-    }
-
-    /// Records that a piece was written.
-    fn record(&mut self, written: CompletePiece) -> SessionResult<()> {
-        let CompletePiece { piece, crc } = written;
-        let error = |cause| FetchError::io("write", &self.order.partial.map, cause);
-        let number =
-            u32::try_from(piece).map_err(|_| error(std::io::ErrorKind::FileTooLarge.into()))?;
-        self.map.append(number, crc).map_err(error)?;
-        self.pieces.set_done(piece);
-        if let Some(digester) = &mut self.digester {
-            digester.add_piece(piece, crc);
-        }
-        self.retry.reset();
-        let bytes = self.pieces.range(piece);
-        self.order.progress.add_bytes(bytes.end - bytes.start);
-        Ok(())
-    }
-
-    /// Handles a piece whose bytes on disk do not match its CRC.
-    fn reread(&mut self, piece: usize) -> SessionResult<()> {
-        let range = self.pieces.range(piece);
-        self.rereads += 1;
-        if self.rereads > MAX_REREADS && self.pieces.missing_bytes() == 0 {
-            let path = self.order.partial.path.clone();
-            let offset = range.start;
-            return Err(FetchError::Disk { path, offset }.into());
-        }
-        self.pieces.set_missing(piece);
-        let bytes = range.end - range.start;
-        self.order
-            .progress
-            .bytes
-            .fetch_sub(bytes, Ordering::Relaxed);
         Ok(())
     }
 
     /// Handles the end of a connection.
     fn handle_connection_end(&mut self, ended: ConnectionEnd) -> SessionResult<()> {
-        self.pieces.give_back(&ended.range);
-        if ended.address == self.address {
-            self.is_tried = false;
-        }
+        self.stored.pieces.give_back(&ended.range);
+        self.address.end_connection(ended.address);
         let trouble = match ended.result {
             Ok(()) => return Ok(()),
             Err(AnswerFailure::Changed) => return Err(SessionStop::End(SessionEnd::Changed)),
             Err(AnswerFailure::Refused(error)) => {
-                return Err(error.needing(self.pieces.missing_bytes()).into());
+                return Err(error.needing(self.stored.pieces.missing_bytes()).into());
             }
             Err(AnswerFailure::Trouble(trouble)) if self.whole => {
                 return Err(SessionStop::End(SessionEnd::StartOver(trouble)));
@@ -353,14 +269,7 @@ impl<'a> Session<'a> {
             Err(AnswerFailure::Trouble(trouble)) => trouble,
         };
         if matches!(trouble, Trouble::Address { .. }) {
-            if ended.address < self.address {
-                return Ok(());
-            }
-            self.address += 1;
-            *self.location = None;
-            self.order.shared.addresses.forget(&self.order.item.key());
-            let address = std::mem::take(&mut self.has_served);
-            if address.load(Ordering::Relaxed) {
+            if !self.address.reject(ended.address, self.order) {
                 return Ok(());
             }
         } else {
@@ -372,7 +281,7 @@ impl<'a> Session<'a> {
                 self.pace.slow_down();
             }
         }
-        let kept = || describe_state(self.order, &self.pieces);
+        let kept = || describe_state(self.order, &self.stored.pieces);
         match self.retry.next(&self.order.shared.options, trouble, kept)? {
             RetryAction::After(pause) => self.pause = Some(Instant::now() + pause),
             RetryAction::NewAddress => {}
