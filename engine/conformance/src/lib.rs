@@ -4,11 +4,12 @@
 //! [`Sink`](prep_core::Sink) or [`Tier`](prep_cache::Tier):
 //!
 //! ```text
-//! step         check_step      equal inputs give equal outputs, under any limits source       check_source    checking
-//! the state has no side effects, and the state agrees with the content sink         check_sink      the target is
-//! current only after a complete run tier         check_tier      results are found by other machines, and damaged
-//! bytes are not used environment  contexts with empty caches           violation   a guarantee that an implementation
-//! does not give
+//! step         check_step      equal inputs give equal outputs, under any limits
+//! source       check_source    checking the state stores nothing, and the state agrees with the content
+//! sink         check_sink      the target is current only after a complete run
+//! tier         check_tier      results are found by other machines, and damaged bytes are not used
+//! environment  contexts with empty caches
+//! violation    a guarantee that an implementation does not give
 //! ```
 //!
 //! Each function returns the first [`Violation`] that it finds.

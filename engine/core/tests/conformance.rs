@@ -1,12 +1,17 @@
 //! The conformance tests accept correct implementations, and find the defect of each wrong one.
 
 use std::cell::Cell;
+use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::io;
+use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
 
-use prep_cache::Digest;
-use prep_conformance::{SinkCase, SourceCase, Violation, check_sink, check_source, check_step};
+use prep_cache::{Digest, LedgerEntry, Offer, Store, Tier};
+use prep_conformance::{
+    SinkCase, SourceCase, TierCase, Violation, check_sink, check_source, check_step, check_tier,
+};
 use prep_core::{
     Context, FileValue, Inputs, Outputs, Sink, Source, SourceState, Step, StepError, Value,
 };
@@ -179,6 +184,7 @@ fn check_sink_finds_each_defect() {
 }
 
 /// A source that reads a file, with at most one defect.
+#[derive(Clone)]
 struct Reading {
     path: PathBuf,
     defect: SourceDefect,
@@ -191,6 +197,7 @@ enum SourceDefect {
     ForgetsContent,
     IgnoresChange,
     InventsContent,
+    Guesses,
 }
 
 impl Reading {
@@ -213,6 +220,10 @@ impl Source for Reading {
         let known = context.store.named_sources(&self.name())?;
         let is_read = match self.defect {
             SourceDefect::ForgetsContent => false,
+            SourceDefect::Guesses if known.is_empty() => {
+                let value = Digest::of_bytes(b"a guess");
+                return Ok(SourceState::Known { value });
+            }
             SourceDefect::IgnoresChange => !known.is_empty(),
             _ => known
                 .iter()
@@ -252,11 +263,11 @@ fn check_source_finds_each_defect() {
         (SourceDefect::None, ""),
         (
             SourceDefect::WritesInState,
-            "checking the state of a source writes nothing",
+            "checking the state of a source writes only records of sources",
         ),
         (
             SourceDefect::ForgetsContent,
-            "after `run`, the state has the digest of the value",
+            "a known state has the digest of the value",
         ),
         (
             SourceDefect::IgnoresChange,
@@ -265,6 +276,10 @@ fn check_source_finds_each_defect() {
         (
             SourceDefect::InventsContent,
             "a missing source cannot be read",
+        ),
+        (
+            SourceDefect::Guesses,
+            "a known state has the digest of the value",
         ),
     ] {
         let directory = tempfile::tempdir().unwrap();
@@ -275,10 +290,115 @@ fn check_source_finds_each_defect() {
             defect,
         };
         let found = check_source(&SourceCase {
-            source: &source,
+            source: &|| Box::new(source.clone()),
             change: &|| fs::write(&path, "two").unwrap(),
             remove: &|| fs::remove_file(&path).unwrap(),
         });
         assert_eq!(guarantee(found), expected);
+    }
+}
+
+/// A tier in memory, with at most one defect.
+#[derive(Debug, Clone)]
+struct Shared {
+    results: Arc<Mutex<Results>>,
+    /// The cache of the machine.
+    store: Store,
+    defect: TierDefect,
+}
+
+#[derive(Debug, Default)]
+struct Results {
+    entries: HashMap<Digest, LedgerEntry>,
+    objects: HashMap<Digest, Vec<u8>>,
+    damaged: HashSet<Digest>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum TierDefect {
+    None,
+    LosesEntries,
+    LosesObjects,
+    ForgetsEntries,
+    ChangesBytes,
+    InventsEntries,
+    FailsForUnknownObjects,
+    IgnoresDamage,
+}
+
+impl Tier for Shared {
+    fn entry(&self, key: &Digest, _: &str) -> Option<LedgerEntry> {
+        let results = self.results.lock().unwrap();
+        match self.defect {
+            TierDefect::LosesEntries => None,
+            TierDefect::InventsEntries => results.entries.values().next().cloned(),
+            _ => results.entries.get(key).cloned(),
+        }
+    }
+    fn expect(&self, _: &Digest, _: u64) {}
+    fn may_have(&self, object: &Digest) -> bool {
+        !self.results.lock().unwrap().damaged.contains(object)
+    }
+    fn fetch(&self, object: &Digest, to: &mut dyn Write) -> io::Result<bool> {
+        let results = self.results.lock().unwrap();
+        match (results.objects.get(object), self.defect) {
+            (None, TierDefect::FailsForUnknownObjects) => Err(io::ErrorKind::NotFound.into()),
+            (None, _) | (_, TierDefect::LosesObjects) => Ok(false),
+            (Some(_), TierDefect::ChangesBytes) => to.write_all(b"changed").map(|()| true),
+            (Some(bytes), _) => to.write_all(bytes).map(|()| true),
+        }
+    }
+    fn report_damaged(&self, object: &Digest) {
+        if self.defect != TierDefect::IgnoresDamage {
+            self.results.lock().unwrap().damaged.insert(*object);
+        }
+    }
+    fn offer(&self, offer: Offer) {
+        let mut results = self.results.lock().unwrap();
+        for object in offer.entry.objects() {
+            let bytes = self.store.read(object).unwrap();
+            results.objects.insert(*object, bytes);
+        }
+        let before = results.entries.insert(offer.key, offer.entry);
+        if self.defect == TierDefect::ForgetsEntries && before.is_some() {
+            results.entries.clear();
+        }
+    }
+}
+
+#[test]
+fn check_tier_finds_each_defect() {
+    let found = "an offered result is found on another machine";
+    for (defect, expected) in [
+        (TierDefect::None, ""),
+        (TierDefect::LosesEntries, found),
+        (TierDefect::LosesObjects, found),
+        (TierDefect::ForgetsEntries, found),
+        (TierDefect::ChangesBytes, found),
+        (TierDefect::InventsEntries, "an unknown key has no entry"),
+        (
+            TierDefect::FailsForUnknownObjects,
+            "an unknown object is missing",
+        ),
+        (TierDefect::IgnoresDamage, "a damaged object is missing"),
+    ] {
+        let results: Arc<Mutex<Results>> = Arc::default();
+        let machine = |store: &Store| {
+            store.with_tier(Arc::new(Shared {
+                results: results.clone(),
+                store: store.clone(),
+                defect,
+            }))
+        };
+        let violation = check_tier(&TierCase {
+            writer: &machine,
+            reader: &machine,
+            flush: &|| {},
+            damage: &|object| {
+                let bytes = b"damaged".to_vec();
+                results.lock().unwrap().objects.insert(*object, bytes);
+            },
+        });
+        assert_eq!(guarantee(violation), expected, "{defect:?}");
     }
 }

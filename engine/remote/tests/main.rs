@@ -10,4 +10,5 @@
 mod answers;
 mod common;
 mod conformance;
+mod source;
 mod tier;

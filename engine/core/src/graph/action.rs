@@ -52,7 +52,7 @@ pub enum SourceState {
         /// Size of the content.
         bytes: u64,
     },
-    /// The source does not exist. `run` returns an error that explains why.
+    /// The content is not on this machine. `run` fetches it, or returns an error that explains why it cannot.
     Missing,
 }
 
@@ -60,8 +60,8 @@ pub enum SourceState {
 pub trait Source: Send + Sync {
     /// Returns the name of the kind.
     fn kind(&self) -> &'static str;
-    /// Returns the known state of the source, without side effects. The digest must be that of the value that `run`
-    /// would return.
+    /// Returns the known state of the source. The digest must be that of the value that `run` would return. Writes
+    /// nothing except the record of a content that is known elsewhere.
     fn state(&self, context: &Context) -> Result<SourceState, StepError>;
     /// Reads the source.
     fn run(&self, context: &Context) -> Result<Value, StepError>;
