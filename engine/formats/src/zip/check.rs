@@ -2,8 +2,8 @@
 
 use std::io::{self, Read};
 
-use super::directory::{ZipDirectory, ZipMember};
-use super::entry::{EntryKind, ZipEntry, ZipMethod};
+use super::directory::ZipDirectory;
+use super::entry::{EntryKind, ZipEntry, ZipMember, ZipMethod};
 use super::error::ZipError;
 use super::local::LOCAL_HEADER_BYTES;
 use crate::read_at::ReadAt;

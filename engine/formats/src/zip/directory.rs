@@ -1,6 +1,6 @@
 //! Stores all members of an archive compactly.
 
-use super::entry::{EntryKind, ZipEntry, ZipMethod};
+use super::entry::{ZipMember, ZipRecord};
 
 /// Number of bits for the length of a name. A name has at most 65,535 bytes in an archive, and three times that in
 /// UTF-8.
@@ -12,59 +12,12 @@ const LENGTH_BITS: u32 = 20;
 pub struct ZipDirectory {
     /// All names, concatenated.
     names: String,
-    members: Vec<PackedMember>,
+    members: Vec<ZipRecord<NameRange>>,
 }
 
-/// A member without its name.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct PackedMember {
-    /// Offset of the name, shifted by [`LENGTH_BITS`], and its length.
-    name: u64,
-    header_offset: u64,
-    limit: u64,
-    compressed_size: u64,
-    size: u64,
-    crc32: u32,
-    kind: EntryKind,
-    method: ZipMethod,
-}
-
-/// A member of a [`ZipDirectory`]. The fields are those of [`ZipEntry`].
-#[derive(Debug, Clone, Copy)]
-pub struct ZipMember<'a> {
-    /// Same as [`ZipEntry::path`].
-    pub path: &'a str,
-    /// Same as [`ZipEntry::kind`].
-    pub kind: EntryKind,
-    /// Same as [`ZipEntry::method`].
-    pub method: ZipMethod,
-    /// Same as [`ZipEntry::header_offset`].
-    pub header_offset: u64,
-    /// Same as [`ZipEntry::limit`].
-    pub limit: u64,
-    /// Same as [`ZipEntry::compressed_size`].
-    pub compressed_size: u64,
-    /// Same as [`ZipEntry::size`].
-    pub size: u64,
-    /// Same as [`ZipEntry::crc32`].
-    pub crc32: u32,
-}
-
-impl ZipMember<'_> {
-    /// Converts to a [`ZipEntry`], which does not borrow from the directory.
-    pub fn to_entry(&self) -> ZipEntry {
-        ZipEntry {
-            path: self.path.to_owned(),
-            kind: self.kind,
-            method: self.method,
-            header_offset: self.header_offset,
-            limit: self.limit,
-            compressed_size: self.compressed_size,
-            size: self.size,
-            crc32: self.crc32,
-        }
-    }
-}
+/// The offset of a name, shifted by [`LENGTH_BITS`], and its length.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct NameRange(u64);
 
 impl ZipDirectory {
     pub(super) fn with_capacity(members: usize) -> Self {
@@ -77,16 +30,7 @@ impl ZipDirectory {
     pub(super) fn push(&mut self, entry: &ZipMember<'_>) {
         let name = (self.names.len() as u64) << LENGTH_BITS | entry.path.len() as u64;
         self.names.push_str(entry.path);
-        self.members.push(PackedMember {
-            name,
-            header_offset: entry.header_offset,
-            limit: entry.limit,
-            compressed_size: entry.compressed_size,
-            size: entry.size,
-            crc32: entry.crc32,
-            kind: entry.kind,
-            method: entry.method,
-        });
+        self.members.push(entry.with_path(NameRange(name)));
     }
 
     /// The number of members.
@@ -102,16 +46,7 @@ impl ZipDirectory {
     /// Returns a member by its index in the central directory.
     pub fn get(&self, index: usize) -> Option<ZipMember<'_>> {
         let packed = self.members.get(index)?;
-        Some(ZipMember {
-            path: self.path(packed),
-            kind: packed.kind,
-            method: packed.method,
-            header_offset: packed.header_offset,
-            limit: packed.limit,
-            compressed_size: packed.compressed_size,
-            size: packed.size,
-            crc32: packed.crc32,
-        })
+        Some(packed.with_path(self.path(packed.path)))
     }
 
     /// Iterates over the members in the order of the central directory.
@@ -136,9 +71,9 @@ impl ZipDirectory {
         });
     }
 
-    fn path(&self, packed: &PackedMember) -> &str {
-        let start = usize::try_from(packed.name >> LENGTH_BITS).unwrap_or(usize::MAX);
-        let length = usize::try_from(packed.name & ((1 << LENGTH_BITS) - 1)).unwrap_or(0);
+    fn path(&self, NameRange(name): NameRange) -> &str {
+        let start = usize::try_from(name >> LENGTH_BITS).unwrap_or(usize::MAX);
+        let length = usize::try_from(name & ((1 << LENGTH_BITS) - 1)).unwrap_or(0);
         self.names
             .get(start..start.saturating_add(length))
             .unwrap_or_default()

@@ -23,10 +23,16 @@ pub enum ZipMethod {
 }
 
 /// A member as the central directory describes it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ZipEntry {
+pub type ZipEntry = ZipRecord<String>;
+
+/// A [`ZipEntry`] whose path is borrowed from a [`ZipDirectory`](super::ZipDirectory).
+pub type ZipMember<'a> = ZipRecord<&'a str>;
+
+/// A member as the central directory describes it, with a path of type `P`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ZipRecord<P> {
     /// Normalized path (see [`crate::paths::normalize`]), without a trailing `/`.
-    pub path: String,
+    pub path: P,
     /// Whether it is a file or a directory.
     pub kind: EntryKind,
     /// The compression method.
@@ -41,6 +47,28 @@ pub struct ZipEntry {
     pub size: u64,
     /// CRC-32 (ISO-HDLC) of the content.
     pub crc32: u32,
+}
+
+impl<P> ZipRecord<P> {
+    pub(super) fn with_path<Q>(&self, path: Q) -> ZipRecord<Q> {
+        ZipRecord {
+            path,
+            kind: self.kind,
+            method: self.method,
+            header_offset: self.header_offset,
+            limit: self.limit,
+            compressed_size: self.compressed_size,
+            size: self.size,
+            crc32: self.crc32,
+        }
+    }
+}
+
+impl ZipMember<'_> {
+    /// Converts to a [`ZipEntry`], which does not borrow from the directory.
+    pub fn to_entry(&self) -> ZipEntry {
+        self.with_path(self.path.to_owned())
+    }
 }
 
 impl ZipEntry {

@@ -7,8 +7,8 @@ use rawzip::{
 };
 
 use super::check;
-use super::directory::{ZipDirectory, ZipMember};
-use super::entry::{EntryKind, ZipEntry, ZipMethod};
+use super::directory::ZipDirectory;
+use super::entry::{EntryKind, ZipEntry, ZipMember, ZipMethod};
 use super::error::ZipError;
 use super::names;
 use crate::limits::ArchiveBudget;

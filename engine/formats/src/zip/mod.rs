@@ -42,8 +42,8 @@ mod member;
 mod names;
 mod write;
 
-pub use directory::{ZipDirectory, ZipMember};
-pub use entry::{EntryKind, ZipEntry, ZipMethod};
+pub use directory::ZipDirectory;
+pub use entry::{EntryKind, ZipEntry, ZipMember, ZipMethod, ZipRecord};
 pub use error::ZipError;
 pub use indexer::MemberIndexer;
 pub use inflater::MemberInflater;
