@@ -2,6 +2,7 @@
 
 use clap::{CommandFactory, Parser};
 
+use crate::exit::exit_codes;
 use crate::global::Global;
 use crate::verbs::{GROUPS, Verb};
 
@@ -37,7 +38,7 @@ macro_rules! examples {
 }
 
 const EXAMPLES: &str = examples!();
-const EXAMPLES_AND_CODES: &str = concat!(examples!(), "\n\n", crate::exit_codes!());
+const EXAMPLES_AND_CODES: &str = concat!(examples!(), "\n\n", exit_codes!());
 
 /// Returns clap's definition of the command line, with the verbs in groups.
 pub fn command() -> clap::Command {

@@ -1,8 +1,11 @@
 //! The error that ends a verb: an exit code, a cause, and help.
 
 use std::fmt;
+use std::path::Path;
 
 use prep_app::{Blame, Error};
+use prep_core::chain;
+use prep_experiments::ExperimentsError;
 use prep_spec::Diagnostics;
 use serde_json::{Value, json};
 
@@ -59,6 +62,19 @@ impl CliError {
 
     pub fn usage(message: impl Into<String>) -> CliError {
         CliError::new(Exit::Usage, message)
+    }
+
+    /// Creates the error for operands in the order of upstream's command: the submission, then the competition.
+    pub fn swapped(submission: &Path, id: &Path) -> CliError {
+        let (submission, id) = (submission.display(), id.display());
+        CliError::usage(format!("`{submission}` is not a competition"))
+            .help(format!("the id comes first: {id} {submission}"))
+    }
+
+    /// Creates the error for a grading report or a list of runs that cannot be used.
+    #[allow(clippy::needless_pass_by_value)] // the signature is that of a function for `map_err`
+    pub fn of_experiments(error: ExperimentsError) -> CliError {
+        CliError::new(Exit::Input, chain(&error))
     }
 
     #[must_use]

@@ -30,7 +30,6 @@ pub enum Exit {
 }
 
 /// The descriptions of the codes for `--help`. This is a macro so that a constant can contain the text.
-#[macro_export]
 macro_rules! exit_codes {
     () => {
         "Exit codes:
@@ -47,6 +46,8 @@ macro_rules! exit_codes {
   130  stopped by Ctrl-C or SIGTERM"
     };
 }
+
+pub(crate) use exit_codes;
 
 impl Exit {
     /// Returns the exit code of a failure.
@@ -140,7 +141,7 @@ mod tests {
             Exit::Interrupted,
         ] {
             let code = format!("\n  {:<5}", exit as u8);
-            assert!(crate::exit_codes!().contains(&code), "{exit:?}");
+            assert!(exit_codes!().contains(&code), "{exit:?}");
         }
     }
 }

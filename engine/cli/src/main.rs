@@ -4,7 +4,7 @@
 //! args       the entire command line          usage      errors in the command line
 //! verbs/     one file per verb: its options and its output
 //! session    the context of a verb            request    common parts of planning, preparing and moving
-//! global     options of all verbs             options    how competitions are prepared
+//! global     options of all verbs             options    options that several verbs share
 //! select     selection of competitions        values     values of options
 //! settings   directories and limits           places, machine    variables, the user's directory, the system
 //! remote     the shared remote                prep_toml, cloud   configuration file, credentials of clouds

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use prep_app::{Expand, LinkMode, PreparationOptions, Settings};
+use prep_app::{Expand, GradeOverrides, GradingLog, PreparationOptions, Settings};
 use prep_spec::{BASE_VARIANT, Corrections};
 
 use crate::error::CliError;
@@ -98,32 +98,6 @@ impl PreparationArgs {
     }
 }
 
-/// How published files share bytes with the cache.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum LinkModeArg {
-    Hardlink,
-    Reflink,
-    Copy,
-}
-
-impl LinkModeArg {
-    /// Parses the value from a variable or a configuration file.
-    pub fn parse(text: &str) -> Result<LinkModeArg, String> {
-        let unknown = |_| "expected hardlink, reflink or copy".to_owned();
-        LinkModeArg::from_str(text, false).map_err(unknown)
-    }
-}
-
-impl From<LinkModeArg> for LinkMode {
-    fn from(argument: LinkModeArg) -> LinkMode {
-        match argument {
-            LinkModeArg::Hardlink => LinkMode::HardLink,
-            LinkModeArg::Reflink => LinkMode::Reflink,
-            LinkModeArg::Copy => LinkMode::Copy,
-        }
-    }
-}
-
 /// Whether archives in `public` are unpacked.
 #[derive(Debug, Default, Clone, Args)]
 pub struct ExpandArgs {
@@ -147,6 +121,44 @@ impl ExpandArgs {
         self.expand_archives.map(|place| match place {
             ExpandArg::Beside => Expand::Beside,
             ExpandArg::Instead => Expand::Instead,
+        })
+    }
+}
+
+/// Whether gradings are logged.
+#[derive(Debug, Clone, Default, Args)]
+pub struct LogArgs {
+    /// Do not log gradings in DATA/grades.jsonl
+    #[arg(long)]
+    no_log: bool,
+}
+
+impl LogArgs {
+    pub fn log(&self, session: &CliSession) -> GradingLog {
+        let printer = session.printer.clone();
+        match self.no_log {
+            true => GradingLog::disabled(),
+            false => GradingLog::new(move |error| printer.warning(error)),
+        }
+    }
+}
+
+/// Options that replace the answers and the leaderboard.
+#[derive(Debug, Clone, Default, Args)]
+pub struct GivenArgs {
+    /// Compare with these answers instead of the prepared ones; not verified
+    #[arg(long, value_name = "FILE")]
+    pub answers: Option<PathBuf>,
+    /// Rank on this leaderboard: a CSV with the column `score`, best first
+    #[arg(long, value_name = "FILE.csv")]
+    pub leaderboard: Option<PathBuf>,
+}
+
+impl GivenArgs {
+    pub fn overrides(&self) -> Option<GradeOverrides> {
+        Some(GradeOverrides {
+            answers: self.answers.clone()?,
+            leaderboard: self.leaderboard.clone(),
         })
     }
 }

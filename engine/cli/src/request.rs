@@ -1,12 +1,19 @@
-//! Common parts of the verbs that plan, prepare or move competitions: the library's task, and a loop over ids.
+//! Common parts of the verbs that plan, prepare or move competitions: the library's task,
+//! its plan, its run, and a loop over ids.
 
-use prep_app::{Catalog, PreparationOptions, Task};
+use std::sync::{Arc, OnceLock};
+
+use prep_app::{Catalog, Plan, Preparation, PreparationOptions, Run, Task};
+use prep_core::Cancel;
 use serde_json::{Value, json};
 
 use crate::downloads::{self, DownloadLimits, Purpose};
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::interrupt;
 use crate::options::PreparationArgs;
+use crate::output::aside::Notice;
+use crate::output::progress::Display;
 use crate::session::CliSession;
 
 impl CliSession {
@@ -40,6 +47,46 @@ impl CliSession {
     /// Creates a task that downloads nothing.
     pub fn local_task(&self, args: &PreparationArgs) -> Result<Task, CliError> {
         self.task(args.options(), &DownloadLimits::default(), Purpose::Unused)
+    }
+
+    /// Plans one competition without using the network.
+    ///
+    /// # Errors
+    /// Returns an error if the competition cannot be prepared.
+    pub fn plan_one(&self, id: &str, args: &PreparationArgs) -> Result<Plan, CliError> {
+        let task = self.local_task(args)?;
+        Ok(Plan::preview(&task, &[id.to_owned()])?.complete()?)
+    }
+
+    /// Runs a task, shows its progress, and stops it after a signal. With `find_only`, only checks run, and all other
+    /// results must exist already.
+    pub fn prepare(
+        &self,
+        task: &Task,
+        ids: &[String],
+        find_only: bool,
+    ) -> Result<Preparation, CliError> {
+        let cancel = Cancel::default();
+        // Signals are handled from now on, because planning may take a while. The message is printed directly, or above the
+        // display as soon as it exists.
+        let display_notice: Arc<OnceLock<Notice>> = Arc::default();
+        let (notice, printer) = (display_notice.clone(), self.printer.clone());
+        let _watching = interrupt::watch(cancel.clone(), move || match notice.get() {
+            Some(notice) => notice(interrupt::STOPPING),
+            None => printer.message(interrupt::STOPPING),
+        })?;
+        let mut run = Run::begin(task, ids, &cancel, &|note| self.printer.note(&note))?;
+        if find_only {
+            run.forbid_execution();
+        }
+        let remote = self.settings.remote.clone();
+        let display = Display::new(&self.printer, &run.plan.work(), remote);
+        // Does not fail, because it is set only here.
+        let _ = display_notice.set(Box::new(display.notice()));
+        self.printer.aside.set(Some(Box::new(display.notice())));
+        let prepared = run.execute(display.reporter());
+        self.printer.aside.set(None);
+        Ok(prepared?)
     }
 
     /// Calls `work` for each competition, and prints its errors. An interruption ends the loop.

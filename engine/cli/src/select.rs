@@ -3,9 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use prep_app::{Error, competition_set};
+use prep_app::{Catalog, Error, Unit, competition_set};
+use prep_core::units;
 
 use crate::error::CliError;
+use crate::session::CliSession;
 
 /// Heading of these options in the help. A heading of the struct would also apply to the options after it.
 const HEADING: &str = "Competitions";
@@ -108,6 +110,72 @@ fn read_list(path: &Path) -> Result<Vec<String>, CliError> {
         )));
     }
     Ok(ids)
+}
+
+/// The part of the selection that this process handles.
+#[derive(Debug, Default, Clone, Args)]
+pub struct UnitArg {
+    /// Only a part of the selection: I/N, or N in a job array
+    ///
+    /// Slurm, Kubernetes and AWS Batch set the number of a job. The parts are balanced by the size of the bundles.
+    #[arg(long, value_name = "UNIT", help_heading = HEADING)]
+    unit: Option<Unit>,
+}
+
+impl UnitArg {
+    /// Returns the part of the selection that this process handles.
+    ///
+    /// # Errors
+    /// Returns an error if the number of the part cannot be determined.
+    pub fn part(
+        &self,
+        session: &CliSession,
+        catalog: &Catalog,
+        ids: Vec<String>,
+    ) -> Result<Vec<String>, CliError> {
+        let Some(unit) = self.unit else {
+            return Ok(ids);
+        };
+        let number = unit_number(unit, session)?;
+        let selected = prep_app::unit(catalog, &ids, number, unit.of);
+        let count = units::count(selected.len() as u64, "competition");
+        session.printer.message(format!(
+            "unit {number} of {}: {count} of {}",
+            unit.of,
+            ids.len()
+        ));
+        Ok(selected)
+    }
+}
+
+/// Variables with the number of a job in its array. The second variable has the first number of the array, which is 0
+/// if there is no such variable.
+const ARRAY_VARIABLES: [(&str, Option<&str>); 3] = [
+    ("SLURM_ARRAY_TASK_ID", Some("SLURM_ARRAY_TASK_MIN")),
+    ("JOB_COMPLETION_INDEX", None),
+    ("AWS_BATCH_JOB_ARRAY_INDEX", None),
+];
+
+/// Returns the number of the unit, from 1.
+fn unit_number(unit: Unit, session: &CliSession) -> Result<usize, CliError> {
+    if let Some(number) = unit.number {
+        return Ok(number);
+    }
+    let number = |name: &str| session.places.text(name)?.parse::<usize>().ok();
+    let found = ARRAY_VARIABLES.iter().find_map(|(index, first)| {
+        let first = first.and_then(number).unwrap_or(0);
+        Some((index, number(index)?.checked_sub(first)?))
+    });
+    match found {
+        Some((_, index)) if index < unit.of => Ok(index + 1),
+        Some((name, index)) => Err(CliError::usage(format!(
+            "this is job {} of the array (according to {name}), but --unit has {} parts",
+            index + 1,
+            unit.of
+        ))),
+        None => Err(CliError::usage("cannot determine the number of the unit")
+            .help(format!("write --unit I/{}, or start a job array", unit.of))),
+    }
 }
 
 #[cfg(test)]

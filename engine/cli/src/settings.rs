@@ -11,10 +11,9 @@ use prep_fetch::{CredentialsError, FoundCredentials};
 use crate::error::CliError;
 use crate::global::{Color, Global};
 use crate::machine::Environment;
-use crate::options::LinkModeArg;
 use crate::places::Directories;
 use crate::prep_toml::{ConfigFile, ConfigFiles, FILE};
-use crate::values::at_least_one;
+use crate::values::{LinkModeArg, at_least_one};
 
 /// All settings of the program.
 #[derive(Debug, Clone)]

@@ -12,8 +12,16 @@ use crate::output::printer::Printer;
 use crate::output::table::{Align, PrintedTable};
 use crate::remedy;
 
+/// Returns the combined exit code of all competitions.
+pub fn exit(preparation: &Preparation) -> Exit {
+    match preparation.interrupted {
+        true => Exit::Interrupted,
+        false => Exit::combine(preparation.summaries.iter().map(exit_of)),
+    }
+}
+
 /// Returns the exit code of a competition.
-pub fn exit(summary: &Summary) -> Exit {
+fn exit_of(summary: &Summary) -> Exit {
     let failures = summary.failures.iter();
     Exit::combine(failures.map(|failure| Exit::from_failure(failure.failure)))
 }
@@ -290,7 +298,7 @@ mod tests {
         (done.files, done.bytes, done.seconds, done.steps_run) = (Some(3), Some(1_200_000), 2.5, 7);
         let refused = Summary::refused("long-name", "v1", &error);
         assert_eq!(
-            (exit(&done), exit(&refused)),
+            (exit_of(&done), exit_of(&refused)),
             (Exit::Success, Exit::Pipeline)
         );
         let both = [done, refused];

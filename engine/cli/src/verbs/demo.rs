@@ -16,13 +16,11 @@ use prep_spec::BASE_VARIANT;
 use serde::Serialize;
 use serde_json::json;
 
-use super::grade;
-use super::run::{exit, run_task};
 use crate::downloads::{DownloadLimits, Purpose};
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::output::summary;
 use crate::output::table::{Align, PrintedTable};
+use crate::output::{grading, summary};
 use crate::samples;
 use crate::session::{CliSession, VerbResult};
 
@@ -76,10 +74,10 @@ impl DemoArgs {
             ..PreparationOptions::default()
         };
         let task = session.task(options, &DownloadLimits::default(), Purpose::Unused)?;
-        let preparation = run_task(&session, &task, &ids, false)?;
-        if exit(&preparation) != Exit::Success {
+        let preparation = session.prepare(&task, &ids, false)?;
+        if summary::exit(&preparation) != Exit::Success {
             summary::show(&session.printer, &preparation)?;
-            return Ok(exit(&preparation));
+            return Ok(summary::exit(&preparation));
         }
         session.printer.message(sentence(&preparation));
         let list = dir.join("submissions.jsonl");
@@ -165,7 +163,7 @@ fn rows(graded: &GradedList) -> Result<Vec<Row>, CliError> {
             .map(|name| name.to_string_lossy().into_owned())
             .unwrap_or_default(),
         score: report.score,
-        medal: report.medals.any().then(|| grade::medal(report)),
+        medal: report.medals.any().then(|| grading::medal(report)),
         above_median: report.medals.above_median,
         refusal: report.reason.as_ref().map(ToString::to_string),
     };
@@ -188,10 +186,10 @@ fn table(graded: &GradedList, rows: &[Row]) -> String {
         table.row(vec![
             row.id.clone(),
             row.submission.clone(),
-            grade::score(report),
+            grading::score(report),
             match &row.refusal {
                 Some(refusal) => format!("invalid: {refusal}"),
-                None => grade::medal(report).to_owned(),
+                None => grading::medal(report).to_owned(),
             },
         ]);
     }

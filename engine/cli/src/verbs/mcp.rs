@@ -7,10 +7,9 @@ use prep_mcp::McpOptions;
 
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::options::VariantArg;
+use crate::options::{LogArgs, VariantArg};
 use crate::remedy;
 use crate::session::{CliSession, VerbResult};
-use crate::verbs::grade::LogArgs;
 
 /// Serve tools for agents: list, describe, validate (MCP)
 #[derive(Debug, Args)]

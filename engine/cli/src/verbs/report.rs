@@ -90,7 +90,7 @@ impl ReportArgs {
                 _ => ("experiment", text.as_str()),
             };
             let report = prep_experiments::GradingReport::read(Path::new(path))
-                .map_err(super::summarize::failed)?;
+                .map_err(CliError::of_experiments)?;
             match graded.iter_mut().find(|experiment| experiment.name == name) {
                 Some(experiment) => experiment.reports.push(report),
                 None => graded.push(GradedExperiment {

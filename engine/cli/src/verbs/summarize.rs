@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use prep_experiments::{
-    Choice, Experiment, ExperimentsError, GradedRun, GradingReport, Group, LeftOut, Set,
-    SkipReason, Take, reports_in, summarise,
+    Choice, Experiment, GradedRun, GradingReport, Group, LeftOut, Set, SkipReason, Take,
+    reports_in, summarise,
 };
 
 use prep_core::{chain, units};
@@ -133,7 +133,7 @@ impl SummarizeArgs {
         let set = |name: &String| match Set::by_name(name) {
             Some(set) => Ok(set),
             None if Path::new(name).extension().is_some() => {
-                Set::read(Path::new(name)).map_err(failed)
+                Set::read(Path::new(name)).map_err(CliError::of_experiments)
             }
             None => {
                 let error = CliError::usage(format!("there is no set `{name}`"));
@@ -150,14 +150,14 @@ impl SummarizeArgs {
             let mut reports = Vec::new();
             for path in &self.reports {
                 match path.is_dir() {
-                    true => reports.extend(reports_in(path).map_err(failed)?),
+                    true => reports.extend(reports_in(path).map_err(CliError::of_experiments)?),
                     false => reports.push(path.clone()),
                 }
             }
             reports.sort();
             return Ok(vec![(self.name.clone(), reports)]);
         };
-        let groups = prep_experiments::experiments(table).map_err(failed)?;
+        let groups = prep_experiments::experiments(table).map_err(CliError::of_experiments)?;
         let directory = table.parent().unwrap_or(Path::new(""));
         let runs = self.runs.as_deref().unwrap_or(directory);
         self.requested(&groups, table)?
@@ -166,7 +166,9 @@ impl SummarizeArgs {
                 let run_groups = groups.iter().filter(|group| group.experiment == name);
                 let run_groups = run_groups.map(|group| group.run_group.as_str());
                 let mut reports = Vec::new();
-                for (group, found) in prep_experiments::collect(run_groups, runs).map_err(failed)? {
+                for (group, found) in
+                    prep_experiments::collect(run_groups, runs).map_err(CliError::of_experiments)?
+                {
                     match found {
                         Ok(path) => reports.push(path),
                         Err(why) => session.printer.warning(format!(
@@ -262,13 +264,11 @@ fn why_no_more(seeds: usize, left_out: &LeftOut) -> String {
 fn runs(reports: &[PathBuf]) -> Result<Vec<GradedRun>, CliError> {
     let mut runs = Vec::new();
     for path in reports {
-        runs.extend(GradingReport::read(path).map_err(failed)?.runs);
+        runs.extend(
+            GradingReport::read(path)
+                .map_err(CliError::of_experiments)?
+                .runs,
+        );
     }
     Ok(runs)
-}
-
-/// Converts an error of a file. It ends the verb.
-#[allow(clippy::needless_pass_by_value)] // the signature is that of a function for `map_err`
-pub fn failed(error: ExperimentsError) -> CliError {
-    CliError::new(Exit::Input, chain(&error))
 }

@@ -8,9 +8,8 @@ use serde_json::json;
 
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::options::VariantArg;
+use crate::options::{GivenArgs, VariantArg};
 use crate::session::{CliSession, VerbResult};
-use crate::verbs::grade::{GivenArgs, swapped};
 
 /// Check a submission without showing its score
 #[derive(Debug, Args)]
@@ -38,7 +37,7 @@ impl ValidateArgs {
         let catalog = session.catalog()?;
         let is_known = |name: &str| catalog.find(name).is_some();
         if !is_known(&self.id) && is_known(&self.submission.to_string_lossy()) {
-            return Err(swapped(Path::new(&self.id), &self.submission));
+            return Err(CliError::swapped(Path::new(&self.id), &self.submission));
         }
         let found = match Validation::before_grading(&self.submission) {
             Some(found) => found,

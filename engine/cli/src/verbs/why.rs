@@ -5,10 +5,10 @@ use prep_app::{PlannedStep, Runs, for_people, reasons};
 use prep_core::{LastRun, Reason};
 use serde_json::{Value, json};
 
-use super::plan::{plan_one, step_table};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::options::PreparationArgs;
+use crate::output::plan::step_table;
 use crate::session::{CliSession, VerbResult};
 
 /// Show why steps would run now, and why they last ran
@@ -31,7 +31,7 @@ pub struct WhyArgs {
 
 impl WhyArgs {
     pub fn call(&self, session: &CliSession) -> VerbResult {
-        let plan = plan_one(session, &self.id, &self.preparation)?;
+        let plan = session.plan_one(&self.id, &self.preparation)?;
         let last = plan.last_runs(&self.id)?;
         let mut steps = plan.steps(&self.id)?;
         if let Some(wanted) = &self.step {

@@ -12,9 +12,8 @@ use crate::downloads::{DownloadLimits, Purpose};
 use crate::interrupt;
 use crate::options::SourceArg;
 use crate::remote::RemoteArgs;
-use crate::select::Selection;
+use crate::select::{Selection, UnitArg};
 use crate::session::{CliSession, VerbResult};
-use crate::verbs::run::UnitArg;
 
 /// Download bundles, list their files, or check rules
 #[derive(Debug, Args)]

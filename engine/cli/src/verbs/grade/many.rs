@@ -5,9 +5,10 @@ use std::path::Path;
 use prep_app::{Catalog, grade_list};
 use prep_grade::report::JsonObject;
 
-use super::{GradeArgs, shown};
+use super::GradeArgs;
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::output::grading;
 use crate::session::{CliSession, VerbResult};
 
 pub fn grade(session: &CliSession, catalog: &Catalog, list: &Path, args: &GradeArgs) -> VerbResult {
@@ -17,18 +18,18 @@ pub fn grade(session: &CliSession, catalog: &Catalog, list: &Path, args: &GradeA
     let reports: Vec<_> = reports.filter_map(|(_, one)| one.as_ref().ok()).collect();
     if session.printer.json {
         let competitions = graded.results.iter().map(|(entry, result)| match result {
-            Ok(report) => shown::entry(report),
-            Err(error) => shown::not_graded(entry, &error.clone().into()),
+            Ok(report) => grading::entry(report),
+            Err(error) => grading::not_graded(entry, &error.clone().into()),
         });
         let competitions = competitions.collect();
         let path = graded.path.to_string_lossy();
         let further = JsonObject::from_iter([("report", (&*path).into())]);
-        let text = shown::envelope(competitions, further);
+        let text = grading::envelope(competitions, further);
         session.printer.result(&text)?;
     } else {
-        session.printer.result(&shown::summary(&reports))?;
+        session.printer.result(&grading::summary(&reports))?;
     }
-    shown::remarks(session, &reports);
+    grading::remarks(&session.printer, &reports);
     session
         .printer
         .message(format!("report: {}", graded.path.display()));

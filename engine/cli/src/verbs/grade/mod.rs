@@ -3,25 +3,21 @@
 //! ```text
 //! one         ID SUBMISSION.csv                 many    SUBMISSIONS.jsonl
 //! thresholds  ID, or --leaderboard FILE         runs    directories of runs
-//! shown       reports as tables and JSON
 //! ```
 
 mod many;
 mod one;
 mod runs;
-mod shown;
 mod thresholds;
 
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use prep_app::{Catalog, GradeOverrides, GradingLog};
+use prep_app::Catalog;
 
 use crate::error::CliError;
-use crate::options::VariantArg;
+use crate::options::{GivenArgs, LogArgs, VariantArg};
 use crate::session::{CliSession, VerbResult};
-
-pub use self::shown::{medal, score};
 
 /// Grade a submission, a list of them, or directories of runs
 #[derive(Debug, Args)]
@@ -82,44 +78,6 @@ that file, the runs are its directories ID_anything. The list is written to DIR/
 The exit code is 1 if a single submission is not valid. In a list, an invalid submission is a result with the score null."
 );
 
-/// Whether gradings are logged.
-#[derive(Debug, Clone, Default, Args)]
-pub struct LogArgs {
-    /// Do not log gradings in DATA/grades.jsonl
-    #[arg(long)]
-    no_log: bool,
-}
-
-impl LogArgs {
-    pub fn log(&self, session: &CliSession) -> GradingLog {
-        let printer = session.printer.clone();
-        match self.no_log {
-            true => GradingLog::disabled(),
-            false => GradingLog::new(move |error| printer.warning(error)),
-        }
-    }
-}
-
-/// Options that replace the answers and the leaderboard.
-#[derive(Debug, Clone, Default, Args)]
-pub struct GivenArgs {
-    /// Compare with these answers instead of the prepared ones; not verified
-    #[arg(long, value_name = "FILE")]
-    answers: Option<PathBuf>,
-    /// Rank on this leaderboard: a CSV with the column `score`, best first
-    #[arg(long, value_name = "FILE.csv")]
-    leaderboard: Option<PathBuf>,
-}
-
-impl GivenArgs {
-    pub fn overrides(&self) -> Option<GradeOverrides> {
-        Some(GradeOverrides {
-            answers: self.answers.clone()?,
-            leaderboard: self.leaderboard.clone(),
-        })
-    }
-}
-
 impl GradeArgs {
     pub fn call(&self, session: &CliSession) -> VerbResult {
         let catalog = session.catalog()?;
@@ -133,7 +91,7 @@ impl GradeArgs {
             [list] if list.is_file() => many::grade(session, &catalog, list, self),
             [id] => Err(unknown(&catalog, id)),
             [id, submission] if !is_known(id) && is_known(submission) => {
-                Err(swapped(id, submission))
+                Err(CliError::swapped(id, submission))
             }
             [id, submission] => one::grade(session, &catalog, &name(id), submission, self),
             _ => Err(CliError::usage("expected an id and one submission")
@@ -162,11 +120,4 @@ fn unknown(catalog: &Catalog, word: &Path) -> CliError {
             format!("there is no file `{}`", word.display()),
         ),
     }
-}
-
-/// Returns the error for operands in the order of upstream's command: the submission, then the competition.
-pub fn swapped(submission: &Path, id: &Path) -> CliError {
-    let (submission, id) = (submission.display(), id.display());
-    CliError::usage(format!("`{submission}` is not a competition"))
-        .help(format!("the id comes first: {id} {submission}"))
 }

@@ -6,9 +6,10 @@ use prep_app::{Catalog, Grading};
 use prep_grade::GradeOutcome;
 use prep_grade::report::JsonObject;
 
-use super::{GradeArgs, shown};
+use super::GradeArgs;
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::output::grading;
 use crate::session::{CliSession, VerbResult};
 
 pub fn grade(
@@ -23,30 +24,30 @@ pub fn grade(
             .help("prepared data are ranked on the leaderboard of the competition"));
     }
     let settings = args.variant.settings(session);
-    let grading = match args.given.overrides() {
+    let grader = match args.given.overrides() {
         Some(given) => Grading::with_answers(catalog, id, &given)?,
         None => Grading::open(catalog, &settings, id)?.logged(&settings, &args.log.log(session)),
     };
-    let outcome = grading.grade_table(submission)?;
+    let outcome = grader.grade_table(submission)?;
     let unrounded = match &outcome {
         Some(GradeOutcome::Score { value, .. }) => Some(*value),
         _ => None,
     };
-    let report = grading.report_of(submission, outcome);
+    let report = grader.report_of(submission, outcome);
     if session.printer.json {
-        let mut entry = shown::entry(&report);
+        let mut entry = grading::entry(&report);
         entry.insert("unrounded_score".into(), unrounded.into());
-        let text = shown::envelope(vec![entry], JsonObject::new());
+        let text = grading::envelope(vec![entry], JsonObject::new());
         session.printer.result(&text)?;
     } else {
-        session.printer.table(&shown::rows(&[&report]))?;
+        session.printer.table(&grading::rows(&[&report]))?;
         if let Some(thresholds) = report.thresholds {
             session
                 .printer
-                .message(shown::thresholds(thresholds).trim_end());
+                .message(grading::thresholds(thresholds).trim_end());
         }
     }
-    shown::remarks(session, &[&report]);
+    grading::remarks(&session.printer, &[&report]);
     Ok(match report.valid_submission() {
         true => Exit::Success,
         false => Exit::No,

@@ -13,7 +13,6 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::file::write_atomically;
 use crate::session::{CliSession, VerbResult};
-use crate::verbs::summarize::failed;
 
 /// Paths of files, relative to the directory of a run.
 #[derive(Debug, Clone, Args)]
@@ -77,7 +76,7 @@ fn list(
     let mut unknown = BTreeSet::new();
     let (mut runs, mut missing) = (0, 0);
     for path in paths {
-        for entry in prep_experiments::list(path, &places).map_err(failed)? {
+        for entry in prep_experiments::list(path, &places).map_err(CliError::of_experiments)? {
             runs += 1;
             missing += usize::from(entry.submission_path.is_none());
             if catalog.find(&entry.competition_id).is_none() {

@@ -3,9 +3,10 @@
 use prep_app::Catalog;
 use prep_grade::report::JsonObject;
 
-use super::{GradeArgs, shown};
+use super::GradeArgs;
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::output::grading;
 use crate::session::{CliSession, VerbResult};
 
 pub fn show(
@@ -43,13 +44,13 @@ pub fn show(
                 entry.insert(name.into(), value);
             }
         }
-        let text = shown::envelope(vec![entry], JsonObject::new());
+        let text = grading::envelope(vec![entry], JsonObject::new());
         session.printer.result(&text)?;
         return Ok(Exit::Success);
     }
-    let mut text = shown::thresholds(thresholds);
+    let mut text = grading::thresholds(thresholds);
     if let (Some(score), Some(medals)) = (args.score, medals) {
-        let medal = match shown::medal_of(medals) {
+        let medal = match grading::medal_of(medals) {
             "-" => "no medal",
             medal => medal,
         };

@@ -6,7 +6,6 @@ use prep_report::graph::{Drawing, dot, svg};
 use crate::exit::Exit;
 use crate::options::{OutputArg, PreparationArgs, SourceArg, VariantArg};
 use crate::session::{CliSession, VerbResult};
-use crate::verbs::plan::plan_one;
 
 /// Draw the steps of a competition
 #[derive(Debug, Args)]
@@ -50,7 +49,7 @@ impl GraphArgs {
             source: self.source.clone(),
             ..PreparationArgs::default()
         };
-        let plan = plan_one(session, &self.id, &preparation)?;
+        let plan = session.plan_one(&self.id, &preparation)?;
         let drawing = Drawing::new(&plan.graph, &plan.graph.order()?);
         if session.printer.json {
             let nodes: Vec<_> = drawing

@@ -11,7 +11,6 @@ use crate::output::summary;
 use crate::remote::RemoteArgs;
 use crate::select::Selection;
 use crate::session::{CliSession, VerbResult};
-use crate::verbs::run::{exit, run_task};
 
 /// Get prepared competitions from the remote
 #[derive(Debug, Args)]
@@ -49,12 +48,12 @@ impl PullArgs {
         session.printer.message(
             "you must accept the rules of each competition; `prep fetch --check-rules` lists them",
         );
-        let preparation = run_task(session, &task, &ids, true)?;
+        let preparation = session.prepare(&task, &ids, true)?;
         summary::show(&session.printer, &preparation)?;
         session.printer.message(format!(
             "{} received from the remote",
             units::bytes(link.remote().received())
         ));
-        Ok(exit(&preparation))
+        Ok(summary::exit(&preparation))
     }
 }

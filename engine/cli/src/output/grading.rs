@@ -9,8 +9,8 @@ use prep_grade::report::medals::{Medals, Thresholds};
 use prep_grade::report::{CompetitionReport, JsonObject, pretty};
 
 use crate::error::CliError;
+use crate::output::printer::Printer;
 use crate::output::table::{Align, PrintedTable};
-use crate::session::CliSession;
 
 /// Returns the JSON document of `competitions`. `further` has additional members of the document.
 pub fn envelope(competitions: Vec<JsonObject>, further: JsonObject) -> String {
@@ -50,25 +50,25 @@ pub fn not_graded(entry: &ListedSubmission, error: &CliError) -> JsonObject {
 }
 
 /// Prints remarks on competitions without medals, and on scores that cannot be compared with upstream's.
-pub fn remarks(session: &CliSession, reports: &[&CompetitionReport]) {
-    without_leaderboard(session, reports);
-    not_comparable(session, reports);
+pub fn remarks(printer: &Printer, reports: &[&CompetitionReport]) {
+    without_leaderboard(printer, reports);
+    not_comparable(printer, reports);
 }
 
-fn without_leaderboard(session: &CliSession, reports: &[&CompetitionReport]) {
+fn without_leaderboard(printer: &Printer, reports: &[&CompetitionReport]) {
     let without = reports.iter().filter(|report| report.thresholds.is_none());
     let ids: BTreeSet<&str> = without
         .map(|report| report.competition_id.as_str())
         .collect();
     for id in ids {
-        session.printer.message(format!(
+        printer.message(format!(
             "`{id}` has no leaderboard.csv, so its scores earn no medals"
         ));
     }
 }
 
 /// Warns about scores on upstream's competitions that cannot be compared with upstream's scores.
-fn not_comparable(session: &CliSession, reports: &[&CompetitionReport]) {
+fn not_comparable(printer: &Printer, reports: &[&CompetitionReport]) {
     let of_benchmark = reports
         .iter()
         .filter(|report| prep_app::definition(&report.competition_id).is_some());
@@ -80,7 +80,7 @@ fn not_comparable(session: &CliSession, reports: &[&CompetitionReport]) {
         .filter(|(_, because)| !because.is_empty())
         .collect();
     for (id, because) in because {
-        session.printer.warning(format!(
+        printer.warning(format!(
             "scores of `{id}` cannot be compared with those of MLE-bench: {}",
             because.join("; ")
         ));

@@ -1,0 +1,358 @@
+//! Shows the plan of a run: the steps of each competition, their reasons, downloads and disk space.
+
+use prep_app::{Download, FurtherSource, Plan, PlannedStep, Runs, Task, reasons};
+use prep_core::{Reason, units};
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::output::printer::{MessageLevel, Printer};
+use crate::output::table::{Align, PrintedTable};
+
+#[derive(Debug, Serialize)]
+struct PlannedCompetition {
+    id: String,
+    variant: String,
+    /// The path of the bundle. `None` if it does not exist.
+    bundle: Option<std::path::PathBuf>,
+    /// Further sources.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    sources: Vec<PlannedSource>,
+    /// Bytes of the bundle and of other sources that must be read to compute their digests.
+    read_bytes: u64,
+    /// The size of the bundle's download, if the bundle is missing and a step needs it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    download: Option<Download>,
+    /// Whether the bundle is missing on this machine but is in the mirror. Then steps read it from the mirror.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    mirrored: bool,
+    /// Bytes of the prepared data after the last run, if known.
+    prepared_bytes: Option<u64>,
+    steps: Vec<PlannedStep>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<Value>,
+}
+
+#[derive(Debug, Serialize)]
+struct PlannedSource {
+    #[serde(flatten)]
+    source: FurtherSource,
+    /// The size of the source's download, if the file is missing and a step needs it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    download: Option<Download>,
+}
+
+/// Plans competitions and shows the plan.
+pub fn show(printer: &Printer, task: &Task, ids: &[String]) -> Result<Exit, CliError> {
+    let plan = Plan::preview(task, ids)?;
+    let mut downloads = plan.downloads(task);
+    let peak = plan.peak(task, |input| {
+        downloads.get(&input.key())?.moves(task.options.partial)
+    })?;
+    let mirrored = plan.mirrored(task);
+    let mut plans = Vec::new();
+    for competition in &plan.competitions {
+        let id = &competition.id;
+        let manifest = prep_app::manifest(&task.data_dir(), id)?;
+        let steps = plan.steps(id)?;
+        let sources = competition.sources.iter().map(|source| PlannedSource {
+            download: downloads.remove(&(id.clone(), Some(source.name.clone()))),
+            source: source.clone(),
+        });
+        plans.push(PlannedCompetition {
+            id: id.clone(),
+            variant: task.options.variant.clone(),
+            bundle: competition.bundle.clone(),
+            sources: sources.collect(),
+            read_bytes: read_bytes(&steps),
+            download: downloads.remove(&(id.clone(), None)),
+            mirrored: mirrored.contains(id),
+            prepared_bytes: manifest.map(|manifest| manifest.bytes),
+            steps,
+            error: None,
+        });
+    }
+    for (id, error) in &plan.refused {
+        plans.push(PlannedCompetition {
+            id: id.clone(),
+            variant: task.options.variant.clone(),
+            bundle: None,
+            sources: Vec::new(),
+            read_bytes: 0,
+            download: None,
+            mirrored: false,
+            prepared_bytes: None,
+            steps: Vec::new(),
+            error: Some(CliError::from(error.clone()).json()),
+        });
+    }
+    plans.sort_by_key(|plan| ids.iter().position(|id| *id == plan.id));
+    if printer.json {
+        printer.json(&serde_json::json!({ "competitions": plans, "disk": peak }))?;
+    } else {
+        let detail = match (printer.level, plans.len()) {
+            (MessageLevel::Verbose, _) => Detail::AllSteps,
+            (_, 1) => Detail::StepsToRun,
+            _ => Detail::Line,
+        };
+        let text: Vec<String> = plans.iter().map(|plan| plan.text(detail)).collect();
+        printer.result(&text.join(""))?;
+        if let Some(peak) = peak {
+            printer.message(format!("disk at the peak: {}", peak.text()));
+        }
+    }
+    for (_, error) in &plan.refused {
+        printer.error(&error.clone().into());
+    }
+    let refused = plan.refused.into_iter();
+    Ok(Exit::combine(
+        refused.map(|(_, error)| CliError::from(error).exit),
+    ))
+}
+
+/// Returns the number of bytes of sources that must be read.
+fn read_bytes(steps: &[PlannedStep]) -> u64 {
+    let unread = steps.iter().filter_map(|step| match step.reason {
+        Some(Reason::Unread { bytes }) => Some(bytes),
+        _ => None,
+    });
+    unread.sum()
+}
+
+/// How many details of a plan are shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Detail {
+    /// A line per competition.
+    Line,
+    /// Also the steps that run or may run.
+    StepsToRun,
+    AllSteps,
+}
+
+impl PlannedCompetition {
+    fn text(&self, detail: Detail) -> String {
+        // The error is printed on stderr.
+        if self.error.is_some() {
+            return format!("{}: cannot be prepared\n", self.id);
+        }
+        let count = |runs: Runs| self.steps.iter().filter(|step| step.runs == runs).count();
+        let (yes, maybe) = (count(Runs::Yes), count(Runs::Maybe));
+        let mut facts = Vec::new();
+        if yes + maybe == 0 {
+            facts.push("up to date".to_owned());
+        } else {
+            facts.push(format!(
+                "{yes} of {} run",
+                units::count(self.steps.len() as u64, "step")
+            ));
+        }
+        if maybe > 0 {
+            facts.push(format!("{maybe} more may run"));
+        }
+        if let Some(download) = &self.download {
+            facts.push(download_text(download, "the bundle"));
+        } else if self.bundle.is_none() && yes + maybe > 0 {
+            facts.push(match self.mirrored {
+                true => {
+                    "the bundle is in the mirror, and steps that need it read it there".to_owned()
+                }
+                false => "the bundle is missing, and will be downloaded again if a step needs it"
+                    .to_owned(),
+            });
+        }
+        for source in &self.sources {
+            if let Some(download) = &source.download {
+                let name = format!("the source `{}`", source.source.name);
+                let text = download_text(download, &name);
+                facts.push(match text.starts_with(&name) {
+                    true => text,
+                    false => format!("{name}: {text}"),
+                });
+            }
+        }
+        if self.read_bytes > 0 {
+            facts.push(format!("{} to read", units::bytes(self.read_bytes)));
+        }
+        if let Some(bytes) = self.prepared_bytes {
+            facts.push(format!("{} when last prepared", units::bytes(bytes)));
+        }
+        let mut text = format!("{}: {}\n", self.id, facts.join(", "));
+        let steps = self.steps.iter().filter(|step| match detail {
+            Detail::Line => false,
+            Detail::StepsToRun => step.runs != Runs::No,
+            Detail::AllSteps => true,
+        });
+        for line in step_table(steps).lines().skip(1) {
+            text.push_str(&format!("  {line}\n"));
+        }
+        text
+    }
+}
+
+/// Describes a download. `name` names the bundle or the source.
+fn download_text(download: &Download, name: &str) -> String {
+    let bytes = download.bytes.map(units::bytes);
+    match (&download.error, bytes, download.partial_bytes) {
+        (Some(error), bytes, _) => {
+            let size = bytes.map_or_else(String::new, |bytes| format!("; it has about {bytes}"));
+            format!("{name} is missing: {error}{size}")
+        }
+        (None, Some(bytes), Some(part)) if Some(part) == download.bytes => {
+            format!("{bytes} to download")
+        }
+        (None, Some(bytes), Some(part)) => {
+            let part = units::bytes(part);
+            format!("{bytes} to download, {part} of them with --partial")
+        }
+        (None, Some(bytes), None) => {
+            format!("{name} is missing, its published size is {bytes}")
+        }
+        (None, None, _) => format!("{name} is missing"),
+    }
+}
+
+/// Formats steps with their kinds and reasons as a table.
+pub fn step_table<'a>(steps: impl Iterator<Item = &'a PlannedStep>) -> String {
+    let mut table = PrintedTable::new(&[
+        ("step", Align::Left),
+        ("kind", Align::Left),
+        ("why", Align::Left),
+    ]);
+    for step in steps {
+        let reason = match (&step.reason, step.runs) {
+            (None, _) => "up to date".to_owned(),
+            (Some(reason), Runs::Maybe) => format!("may run: {}", reasons::short(reason)),
+            (Some(reason), _) => reasons::short(reason),
+        };
+        table.row(vec![step.step.clone(), step.kind.to_owned(), reason]);
+    }
+    table.render()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn example(steps: Vec<PlannedStep>) -> PlannedCompetition {
+        PlannedCompetition {
+            id: "a".into(),
+            variant: "v1".into(),
+            bundle: Some("/b/a.zip".into()),
+            sources: Vec::new(),
+            read_bytes: 1_900_000,
+            download: None,
+            mirrored: false,
+            prepared_bytes: None,
+            steps,
+            error: None,
+        }
+    }
+
+    #[test]
+    fn a_plan_shows_the_number_of_steps_and_their_reasons() {
+        let step = |step: &str, runs, reason| PlannedStep {
+            step: step.into(),
+            kind: "csv",
+            runs,
+            reason,
+        };
+        let plan = example(vec![
+            step(
+                "bundle",
+                Runs::Yes,
+                Some(Reason::Unread { bytes: 1_900_000 }),
+            ),
+            step(
+                "t",
+                Runs::Maybe,
+                Some(Reason::InputPending {
+                    step: "bundle".into(),
+                }),
+            ),
+            step("u", Runs::No, None),
+        ]);
+        assert_eq!(
+            plan.text(Detail::StepsToRun),
+            "a: 1 of 3 steps run, 1 more may run, 1.90 MB to read\n  \
+               bundle  csv   not read yet, 1.90 MB\n  \
+               t       csv   may run: depends on the result of `bundle`\n"
+        );
+        assert_eq!(
+            plan.text(Detail::Line),
+            "a: 1 of 3 steps run, 1 more may run, 1.90 MB to read\n"
+        );
+        assert!(
+            plan.text(Detail::AllSteps)
+                .ends_with("u       csv   up to date\n")
+        );
+        let json = serde_json::to_value(&plan).unwrap();
+        assert_eq!(json["steps"][0]["reason"], "unread");
+        assert_eq!(json["steps"][2].get("reason"), None);
+    }
+
+    #[test]
+    fn a_plan_shows_where_a_missing_bundle_comes_from() {
+        for (mirrored, expected) in [(true, "is in the mirror"), (false, "downloaded again")] {
+            let step = PlannedStep {
+                step: "t".into(),
+                kind: "csv",
+                runs: Runs::Yes,
+                reason: None,
+            };
+            let plan = PlannedCompetition {
+                bundle: None,
+                mirrored,
+                ..example(vec![step])
+            };
+            assert!(
+                plan.text(Detail::StepsToRun).contains(expected),
+                "{mirrored}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_plan_without_steps_has_one_line() {
+        let plan = PlannedCompetition {
+            read_bytes: 0,
+            ..example(Vec::new())
+        };
+        assert_eq!(plan.text(Detail::StepsToRun), "a: up to date\n");
+    }
+
+    #[test]
+    fn a_plan_shows_the_size_of_downloads_if_known() {
+        let download = |bytes, partial_bytes, error: Option<&str>| Download {
+            bytes,
+            partial_bytes,
+            estimated: partial_bytes.is_none(),
+            error: error.map(str::to_owned),
+        };
+        for (download, expected) in [
+            (
+                download(Some(2_000_000), Some(1000), None),
+                "2.00 MB to download, 1.00 kB of them with --partial",
+            ),
+            (
+                download(Some(2_000_000), None, None),
+                "the bundle is missing, its published size is 2.00 MB",
+            ),
+            (
+                download(Some(1000), Some(1000), None),
+                "1.00 kB to download",
+            ),
+            (download(None, None, None), "the bundle is missing"),
+            (
+                download(Some(1), None, Some("rules")),
+                "the bundle is missing: rules; it has about 1 B",
+            ),
+            (
+                download(None, None, Some("rules")),
+                "the bundle is missing: rules",
+            ),
+        ] {
+            assert_eq!(download_text(&download, "the bundle"), expected);
+        }
+    }
+}
