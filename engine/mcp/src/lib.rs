@@ -4,6 +4,7 @@
 //! ```text
 //! server    handles requests of the protocol on two streams       rpc       messages of JSON-RPC
 //! tools/    one file per tool                                    answer    a tool's result, or an error with help
+//! options   the competitions and files that tools can access
 //! ```
 //!
 //! The tool `grade` exists only if the server was started with scores, because an agent that gets scores can optimize
@@ -18,8 +19,10 @@
 //! DataFusion a second time.
 
 mod answer;
+mod options;
 mod rpc;
 mod server;
 mod tools;
 
-pub use server::{McpOptions, serve};
+pub use options::McpOptions;
+pub use server::serve;

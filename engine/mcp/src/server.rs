@@ -1,12 +1,11 @@
 //! Answers the requests of the Model Context Protocol: initialization, the list of tools, and calls of tools.
 
 use std::io::{self, BufRead, Read, Write};
-use std::path::PathBuf;
 
-use prep_app::{Catalog, Error, Grading, GradingLog, Remedy, Settings};
 use serde_json::{Map, Value, json};
 
 use crate::answer::result;
+use crate::options::McpOptions;
 use crate::rpc::{self, INVALID_PARAMS, METHOD_NOT_FOUND, Request, RpcError};
 use crate::tools::{ALL, Arguments, ToolDefinition};
 
@@ -19,41 +18,11 @@ const MAX_MESSAGE_BYTES: u64 = 1 << 20;
 const INSTRUCTIONS: &str = "Competitions of MLE-bench on this system. `list` shows them, `describe` shows the task and the files of a competition, \
     `validate` checks a submission. All answers have a list `competitions`.";
 
-/// Settings of a server. Its tools can only access the files that these settings name.
-pub struct McpOptions {
-    pub catalog: Catalog,
-    /// Settings of the variant that is served.
-    pub settings: Settings,
-    pub variant: String,
-    /// Only submissions below this directory are read.
-    pub submissions: PathBuf,
-    /// Whether agents can get scores.
-    pub scores: bool,
-    /// The log of gradings.
-    pub log: GradingLog,
-    /// Describes the suggested action of an error.
-    pub words: fn(&Remedy) -> String,
-}
-
-impl McpOptions {
-    /// Reads the prepared answers of a competition. If agents can get scores, gradings are logged in the data
-    /// directory.
-    ///
-    /// # Errors
-    /// Returns an error if the competition is not prepared, or if its answers changed since.
-    pub(crate) fn grading(&self, id: &str) -> Result<Grading, Error> {
-        let grading = Grading::open(&self.catalog, &self.settings, id)?;
-        Ok(match self.scores {
-            true => grading.logged(&self.settings, &self.log),
-            false => grading,
-        })
-    }
-
-    fn tools(&self) -> impl Iterator<Item = &'static ToolDefinition> {
-        let scores = self.scores;
-        let all = ALL.iter().copied();
-        all.filter(move |tool| scores || !tool.has_scores)
-    }
+/// Returns the tools that the server offers.
+fn tools(options: &McpOptions) -> impl Iterator<Item = &'static ToolDefinition> {
+    let scores = options.scores;
+    let all = ALL.iter().copied();
+    all.filter(move |tool| scores || !tool.has_scores)
 }
 
 /// Answers the client's messages one after the other, until the client closes the input.
@@ -99,7 +68,7 @@ fn answer(options: &McpOptions, method: &str, params: Value) -> Result<Value, Rp
         "initialize" => Ok(initialize(&params)),
         "ping" => Ok(json!({})),
         "tools/list" => {
-            let tools: Vec<Value> = options.tools().map(ToolDefinition::schema).collect();
+            let tools: Vec<Value> = tools(options).map(ToolDefinition::schema).collect();
             Ok(json!({ "tools": tools }))
         }
         "tools/call" => call(options, params),
@@ -128,7 +97,7 @@ fn call(options: &McpOptions, params: Value) -> Result<Value, RpcError> {
         .get("name")
         .and_then(Value::as_str)
         .unwrap_or_default();
-    let Some(tool) = options.tools().find(|tool| tool.name == name) else {
+    let Some(tool) = tools(options).find(|tool| tool.name == name) else {
         return Err(RpcError(
             INVALID_PARAMS,
             format!("there is no tool `{name}`"),

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{Arguments, ToolDefinition, list};
 use crate::answer::{Answer, ToolError};
-use crate::server::McpOptions;
+use crate::options::McpOptions;
 
 pub const DESCRIBE: ToolDefinition = ToolDefinition {
     name: "describe",

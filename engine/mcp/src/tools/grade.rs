@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::{Arguments, ToolDefinition, submission};
 use crate::answer::{Answer, ToolError};
-use crate::server::McpOptions;
+use crate::options::McpOptions;
 
 pub const GRADE: ToolDefinition = ToolDefinition {
     name: "grade",

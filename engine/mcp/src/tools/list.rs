@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::{Arguments, ToolDefinition};
 use crate::answer::{Answer, ToolError};
-use crate::server::McpOptions;
+use crate::options::McpOptions;
 
 pub const LIST: ToolDefinition = ToolDefinition {
     name: "list",

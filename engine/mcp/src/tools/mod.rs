@@ -9,7 +9,7 @@ mod validate;
 use serde_json::{Map, Value, json};
 
 use crate::answer::{Answer, ToolError};
-use crate::server::McpOptions;
+use crate::options::McpOptions;
 
 /// A tool: its description for agents, and its function.
 pub struct ToolDefinition {

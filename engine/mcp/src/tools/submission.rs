@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::Arguments;
 use crate::answer::ToolError;
-use crate::server::McpOptions;
+use crate::options::McpOptions;
 
 /// The parameters of tools that read a submission.
 pub const PARAMETERS: &[(&str, &str, bool)] = &[

@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::{Arguments, ToolDefinition, submission};
 use crate::answer::{Answer, ToolError};
-use crate::server::McpOptions;
+use crate::options::McpOptions;
 
 pub const VALIDATE: ToolDefinition = ToolDefinition {
     name: "validate",
