@@ -17,20 +17,12 @@ mod collect;
 mod draw;
 pub mod graph;
 mod page;
+mod subject;
 mod text;
 
-pub use collect::GradedExperiment;
 use prep_app::{Error, Task};
 
-/// The competitions, the variant and the gradings that a report is about.
-pub struct ReportSubject<'a> {
-    /// Competitions, in the order of the page.
-    pub ids: &'a [String],
-    /// The variant to show. `None` for all prepared variants.
-    pub variant: Option<&'a str>,
-    /// Grading reports.
-    pub graded: &'a [GradedExperiment],
-}
+pub use subject::{GradedExperiment, ReportSubject};
 
 /// Returns the page as HTML. Reads prepared data, but writes nothing.
 ///

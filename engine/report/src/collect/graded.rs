@@ -1,16 +1,10 @@
 //! Collects scores from grading reports, by competition and by experiment.
 
-use prep_experiments::{Choice, Experiment, GradedRun, GradingReport as Grading, Set, summarise};
+use prep_experiments::{Choice, Experiment, GradedRun, Set, summarise};
 use prep_grade::report::medals::Leaderboard;
 use prep_spec::{BASE_VARIANT, Corrections};
 
-/// Grading reports of one experiment, one per seed.
-#[derive(Debug, Clone)]
-pub struct GradedExperiment {
-    pub name: String,
-    /// The reports, sorted by time.
-    pub reports: Vec<Grading>,
-}
+use crate::subject::GradedExperiment;
 
 /// A graded submission.
 #[derive(Debug, Clone, PartialEq)]

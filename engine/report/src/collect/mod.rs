@@ -15,12 +15,12 @@ use prep_grade::report::medals::Leaderboard;
 use prep_spec::{BASE_VARIANT, Pipeline, variant_directory};
 use prep_steps::Manifest;
 
-use crate::ReportSubject;
 use crate::graph::Drawing;
+use crate::subject::{GradedExperiment, ReportSubject};
 
 pub use csv::PublicTable;
 pub use files::{OutputComparison, OutputFile};
-pub use graded::{Experiments, GradedExperiment, SubmissionScore};
+pub use graded::{Experiments, SubmissionScore};
 pub use images::{ImageSize, Images};
 pub use labels::{LabelChart, Shares, Spread};
 pub use samples::FileSample;
@@ -53,10 +53,7 @@ pub struct CompetitionPage {
     pub files: Vec<OutputFile>,
     pub steps: Vec<StepRow>,
     pub drawing: Option<Drawing>,
-    pub tables: Vec<PublicTable>,
-    pub samples: Vec<FileSample>,
-    pub labels: Vec<LabelChart>,
-    pub images: Images,
+    pub contents: FileContents,
     pub leaderboard: Option<Leaderboard>,
     pub scores: Vec<SubmissionScore>,
 }
@@ -197,10 +194,7 @@ fn competition(
             None => Vec::new(),
         },
         drawing,
-        samples: contents.samples,
-        tables: contents.tables,
-        labels: contents.labels,
-        images: contents.images,
+        contents,
         scores: graded::scores(graded, id, &variant, leaderboard.as_ref()),
         leaderboard,
         variant,
@@ -209,11 +203,11 @@ fn competition(
 
 /// Content that is read from the prepared files: tables, labels and images.
 #[derive(Default)]
-struct FileContents {
-    tables: Vec<PublicTable>,
-    samples: Vec<FileSample>,
-    labels: Vec<LabelChart>,
-    images: Images,
+pub struct FileContents {
+    pub tables: Vec<PublicTable>,
+    pub samples: Vec<FileSample>,
+    pub labels: Vec<LabelChart>,
+    pub images: Images,
 }
 
 impl FileContents {

@@ -22,10 +22,10 @@ const MIN_THUMBNAIL: u32 = 64;
 pub fn pictures(competition: &CompetitionPage) -> Result<Markup, Error> {
     let mut figures = Vec::new();
     figures.extend(leaderboard(competition)?);
-    for labels in &competition.labels {
+    for labels in &competition.contents.labels {
         figures.push(label(labels)?);
     }
-    figures.extend(missing(&competition.tables)?);
+    figures.extend(missing(&competition.contents.tables)?);
     figures.extend(sizes(competition)?);
     figures.extend(thumbnails(competition));
     Ok(html! {
@@ -107,14 +107,14 @@ fn missing(tables: &[PublicTable]) -> Result<Option<Markup>, Error> {
 }
 
 fn sizes(competition: &CompetitionPage) -> Result<Option<Markup>, Error> {
-    let groups = &competition.images.groups;
+    let groups = &competition.contents.images.groups;
     if groups.iter().all(|(_, sizes)| sizes.is_empty()) {
         return Ok(None);
     }
     let picture = draw::sizes(&format!("Sizes of images of {}", competition.id), groups)?;
     let keys = groups.iter().zip(["train", "test", "third"]);
     let caption = html! {
-        strong { "Sizes of images" } " (" (units::count(competition.images.count as u64, "image")) "):"
+        strong { "Sizes of images" } " (" (units::count(competition.contents.images.count as u64, "image")) "):"
         @for ((name, sizes), key) in keys {
             @if !sizes.is_empty() { " " (legend(key, &html! { (name) })) }
         }
@@ -123,7 +123,7 @@ fn sizes(competition: &CompetitionPage) -> Result<Option<Markup>, Error> {
 }
 
 fn thumbnails(competition: &CompetitionPage) -> Option<Markup> {
-    let thumbnails = &competition.images.thumbnails;
+    let thumbnails = &competition.contents.images.thumbnails;
     (!thumbnails.is_empty()).then(|| {
         html! {
             figure {

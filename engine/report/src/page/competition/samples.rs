@@ -8,9 +8,9 @@ use crate::text::count;
 
 pub fn samples(competition: &CompetitionPage) -> Markup {
     html! {
-        @if !competition.samples.is_empty() {
+        @if !competition.contents.samples.is_empty() {
             h3 { "First rows" }
-            @for sample in &competition.samples { (table_of(&caption(sample), &headings(sample), &rows(sample))) }
+            @for sample in &competition.contents.samples { (table_of(&caption(sample), &headings(sample), &rows(sample))) }
         }
     }
 }
