@@ -64,8 +64,8 @@ pub use grading::{
 pub use inspect::{
     Audit, BundleAudit, BundleListing, DataDifferences, Difference, ListedFile, ListedSource,
     OutputsAudit, PipelineDifference, PreviewSource, Rerun, RerunPlace, RerunResult, RerunStep,
-    Rows, RowsColumn, TreeAudit, ViewOptions, audit, diff_data, diff_pipelines, diff_runs,
-    diff_variants, leaks, listing, rerun, rows,
+    Rows, RowsColumn, TreeAudit, audit, diff_data, diff_pipelines, diff_runs, diff_variants, leaks,
+    listing, rerun, rows,
 };
 pub use note::Note;
 pub use permissions::{Permission, PermissionCheck};
@@ -79,15 +79,16 @@ pub use settings::Settings;
 pub use stages::assemble::Competition;
 pub use stages::availability::require_credentials_for;
 pub use stages::disk::Peak;
+pub use stages::ended::State;
 pub use stages::forecast::Download;
 pub use stages::forecast::MissingInput;
 pub use stages::load::Verification;
 pub use stages::resolve::{Plan, PlannedStep, Runs};
-pub use stages::run::{Preparation, Run};
+pub use stages::run::Run;
 pub use stages::sources::FurtherSource;
-pub use stages::summary::{Checksums, State, StepFailure, Summary};
+pub use stages::summary::{Checksums, Preparation, StepFailure, Summary};
 pub use stages::watch::PUBLISH_STEP;
-pub use task::{PreparationOptions, Task};
+pub use task::{PreparationOptions, Task, ViewOptions};
 pub use team::{JobPlan, PushResult, Slurm, Unit, kubernetes, push, remote_of, slurm, unit};
 
 /// The program's version, for logs and records.

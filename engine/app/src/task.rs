@@ -1,14 +1,15 @@
 //! Tasks: the settings, the catalog of competitions, the options of preparation, and the network.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use prep_cache::LinkMode;
 use prep_fetch::LazyNetwork;
 use prep_spec::BASE_VARIANT;
-use prep_steps::Expand;
+use prep_steps::{Expand, Preview};
 
 use crate::catalog::Catalog;
-use crate::inspect::ViewOptions;
 use crate::settings::Settings;
 
 /// All inputs of planning, preparing and moving competitions.
@@ -61,6 +62,17 @@ pub struct PreparationOptions {
     pub keep_bundles: bool,
     /// A query to run instead of preparing the outputs.
     pub view: Option<ViewOptions>,
+}
+
+/// A query that replaces the outputs of a pipeline.
+#[derive(Debug, Clone)]
+pub struct ViewOptions {
+    /// The query.
+    pub(crate) query: String,
+    /// Maximum number of rows that are kept.
+    pub(crate) limit: usize,
+    /// The result, after the run.
+    pub(crate) result: Arc<Mutex<Option<Preview>>>,
 }
 
 impl Default for PreparationOptions {

@@ -6,23 +6,19 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use parking_lot::Mutex;
 use prep_core::{Cancel, Failure, NullReporter};
 use prep_spec::model::{Pipeline, Query};
 use prep_spec::{Reading, alternatives};
 use prep_sql::Session;
-use prep_steps::{Preview, PreviewRequest};
+use prep_steps::Preview;
 use serde::Serialize;
 
 use crate::error::Error;
-use crate::stages::load::LoadedCompetition;
 use crate::stages::loader::Loader;
 use crate::stages::run::Run;
-use crate::stages::summary::Summary;
-use crate::task::{PreparationOptions, Task};
-
-/// The name of the query in errors.
-const NAME: &str = "rows";
+use crate::stages::summary::failures;
+use crate::stages::view::reading;
+use crate::task::{PreparationOptions, Task, ViewOptions};
 
 /// The table or query whose rows a user requests.
 #[derive(Debug, Clone)]
@@ -31,17 +27,6 @@ pub enum PreviewSource {
     Table(String),
     /// A query over tables.
     Query(String),
-}
-
-/// A query that replaces the outputs of a pipeline, as part of the options of a task.
-#[derive(Debug, Clone)]
-pub struct ViewOptions {
-    /// The query.
-    pub(crate) query: String,
-    /// Maximum number of rows that are kept.
-    pub(crate) limit: usize,
-    /// The result, after the run.
-    pub(crate) result: Arc<Mutex<Option<Preview>>>,
 }
 
 /// Rows with their columns.
@@ -68,49 +53,6 @@ pub struct RowsColumn {
     pub filled: u64,
     /// Number of different values. `None` if there are too many to count.
     pub distinct: Option<u64>,
-}
-
-impl ViewOptions {
-    /// Replaces the outputs of a loaded pipeline with the query. Returns the request for the preview.
-    ///
-    /// # Errors
-    /// If the query is not valid for the pipeline's tables.
-    pub(crate) fn apply(
-        &self,
-        loaded: &mut LoadedCompetition,
-        engine: &Session,
-    ) -> Result<PreviewRequest, Error> {
-        let reading = reading(&loaded.pipeline, &self.query)?;
-        let source = Arc::clone(&reading.pipeline.source);
-        let found = prep_sql::check_before_files(engine, &reading);
-        if let Some(found) = prep_spec::Diagnostics::new(Arc::clone(&source), found) {
-            return Err(found.into());
-        }
-        loaded.checksums = None;
-        // Errors about tables have positions in the pipeline's file, not in the query.
-        let file = Arc::clone(&loaded.pipeline.source);
-        let mut pipeline = reading.pipeline;
-        let query = pipeline.checks.pop().map(|check| check.query);
-        let query = query.ok_or_else(|| Error::new(Failure::Internal, "a view without a query"))?;
-        loaded.pipeline = Pipeline {
-            source: file,
-            ..pipeline
-        };
-        Ok(PreviewRequest {
-            query,
-            source,
-            limit: self.limit,
-            result: Arc::clone(&self.result),
-        })
-    }
-}
-
-fn reading(pipeline: &Pipeline, query: &str) -> Result<Reading, Error> {
-    let pipeline = prep_spec::query_pipeline(pipeline, prep_steps::vocabulary(), NAME, query)?;
-    Ok(Reading {
-        pipeline,
-        unread: BTreeSet::new(),
-    })
 }
 
 /// Returns the first rows of a table or query of a competition.
@@ -168,14 +110,9 @@ fn run(task: &Task, id: &str, view: ViewOptions, cancel: &Cancel) -> Result<Prev
     if let Some(preview) = result.lock().take() {
         return Ok(preview);
     }
-    let mut competitions = ended.competitions.iter();
-    let mut failures = competitions.next().map_or(Vec::new(), |competition| {
-        Summary::of_finished(&ended, competition).failures
-    });
-    if failures.is_empty() {
+    let Some(failure) = failures(&ended, id).into_iter().next() else {
         return Err(Error::new(Failure::Cancelled, "stopped"));
-    }
-    let failure = failures.remove(0);
+    };
     if let Some(place) = failure.place {
         return Err(place.into());
     }

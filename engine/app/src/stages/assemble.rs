@@ -1,18 +1,15 @@
-//! Fourth stage: builds one graph with the steps of all selected competitions.
+//! Fourth stage: builds the graph of the steps of a competition.
 
 use std::path::PathBuf;
 
 use prep_cache::LinkMode;
-use prep_core::{Context, Failure, Graph};
+use prep_core::{Failure, Graph};
 use prep_digests::LockedDataset;
 use prep_fetch::{Members, PartOfBundle};
 use prep_steps::{BuildOptions, Sources};
 
-use super::choose::Chosen;
 use super::description;
 use super::load::{LoadedCompetition, Verification};
-use super::loader::Loader;
-use super::lock;
 use super::sources::{FoundSources, FurtherSource};
 use crate::catalog::CatalogEntry;
 use crate::error::Error;
@@ -50,78 +47,32 @@ impl Competition {
     }
 }
 
-/// The graph of all selected competitions.
-pub(crate) struct Assembly {
+/// A competition and the graph of its steps. Each competition gets its own graph, so that the steps of a competition
+/// that fails can be left out.
+pub(crate) struct AssembledCompetition {
     pub graph: Graph,
-    pub competitions: Vec<Competition>,
-    /// Competitions that cannot be prepared, with the reason.
-    pub refused: Vec<(String, Error)>,
+    pub competition: Competition,
 }
 
-/// Builds the graph. Reads pipelines and searches for bundles, but writes nothing.
-///
-/// # Errors
-/// Returns an error if the work is cancelled. Errors of single competitions are in the result.
-pub(crate) fn assemble(
-    chosen: &Chosen<'_>,
-    task: &Task,
-    engine: &prep_sql::Session,
-    context: &Context,
-) -> Result<Assembly, Error> {
-    let assembler = Assembler {
-        task,
-        loader: Loader::new(&context.store, &task.settings.program),
-        engine,
-        chosen,
-    };
-    let mut assembly = Assembly {
-        graph: Graph::new(),
-        competitions: Vec::new(),
-        refused: Vec::new(),
-    };
-    // Each competition gets its own graph, so that the steps of a competition that fails can be left out.
-    let built =
-        context.map_in_order(&chosen.entries, 0, |entry| Ok(assembler.competition(entry)))?;
-    for (entry, built) in chosen.entries.iter().zip(built) {
-        match built {
-            Ok((graph, competition)) => {
-                assembly.graph.append(graph)?;
-                assembly.competitions.push(competition);
-            }
-            Err(error) => assembly.refused.push((entry.id.clone(), error)),
-        }
-    }
-    Ok(assembly)
-}
-
-struct Assembler<'a> {
-    task: &'a Task,
-    loader: Loader<'a>,
-    engine: &'a prep_sql::Session,
-    chosen: &'a Chosen<'a>,
-}
-
-impl Assembler<'_> {
-    fn competition(&self, entry: &CatalogEntry) -> Result<(Graph, Competition), Error> {
-        let (options, settings) = (&self.task.options, &self.task.settings);
-        let mut loaded = LoadedCompetition::load(entry, options, &self.loader)?;
-        let view = options.view.as_ref();
-        let preview = view
-            .map(|view| view.apply(&mut loaded, self.engine))
-            .transpose()?;
-        let locked = loaded.to_lock_entry();
-        let trees = match &self.chosen.lock {
-            Some(lock) => Some(lock::require(lock, &entry.id, &options.variant, &locked)?),
-            None => None,
-        };
-        let found = FoundSources::find(&loaded, self.task)?;
+impl AssembledCompetition {
+    /// Builds the graph of a competition. Writes nothing.
+    ///
+    /// # Errors
+    /// Returns an error if the pipeline cannot be built, or if the user's description is missing.
+    pub(super) fn assemble(
+        loaded: LoadedCompetition,
+        found: FoundSources,
+        task: &Task,
+        engine: &prep_sql::Session,
+    ) -> Result<AssembledCompetition, Error> {
+        let (options, settings, entry) = (&task.options, &task.settings, &loaded.entry);
         let path = found.bundle.location();
         let given = description::user_text(options, &entry.id)?;
-        let data_dir = self.task.data_dir();
+        let data_dir = task.data_dir();
         let build_options = BuildOptions {
             data_dir: &data_dir,
             boot: settings.boot.as_deref(),
-            session: self.engine,
+            session: engine,
             checksums: loaded.checksums.as_ref(),
             description: given
                 .as_deref()
@@ -130,7 +81,7 @@ impl Assembler<'_> {
             metric: loaded.metric(),
             variant: &options.variant,
             expand: options.expand,
-            locked: trees,
+            locked: loaded.trees,
             remove_unpublished: options.remove_unpublished,
             link_mode: options.link_mode.unwrap_or(LinkMode::HardLink),
             complete_description: given.is_none(),
@@ -141,7 +92,7 @@ impl Assembler<'_> {
         };
         let mut graph = Graph::new();
         let pipeline = &loaded.pipeline;
-        let built = match preview {
+        let built = match loaded.preview.clone() {
             Some(request) => {
                 prep_steps::build_preview(&mut graph, pipeline, sources, &build_options, request)
             }
@@ -160,8 +111,8 @@ impl Assembler<'_> {
             kaggle: loaded.pipeline.bundle.kaggle,
             published_md5: loaded.pipeline.bundle.md5,
             entry: loaded.entry,
-            locked,
+            locked: loaded.locked,
         };
-        Ok((graph, competition))
+        Ok(AssembledCompetition { graph, competition })
     }
 }

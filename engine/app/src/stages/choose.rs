@@ -16,25 +16,27 @@ pub(crate) struct Chosen<'a> {
     pub lock: Option<Lockfile>,
 }
 
-/// Finds the entries of `ids`.
-///
-/// # Errors
-/// Returns an error if a competition does not exist, the directory of bundles does not exist, or `prep.lock` cannot be
-/// read.
-pub(crate) fn choose<'a>(task: &'a Task, ids: &[String]) -> Result<Chosen<'a>, Error> {
-    let source = task.options.source.as_ref();
-    if let Some(source) = source.filter(|source| !source.is_dir()) {
-        let message = format!("the source `{}` is not a directory", source.display());
-        return Err(Error::new(Failure::Input, message)
-            .help("name the directory that has ID.zip or ID/ID.zip"));
+impl<'a> Chosen<'a> {
+    /// Finds the entries of `ids`.
+    ///
+    /// # Errors
+    /// Returns an error if a competition does not exist, the directory of bundles does not exist, or `prep.lock` cannot be
+    /// read.
+    pub(super) fn choose(task: &'a Task, ids: &[String]) -> Result<Chosen<'a>, Error> {
+        let source = task.options.source.as_ref();
+        if let Some(source) = source.filter(|source| !source.is_dir()) {
+            let message = format!("the source `{}` is not a directory", source.display());
+            return Err(Error::new(Failure::Input, message)
+                .help("name the directory that has ID.zip or ID/ID.zip"));
+        }
+        let lock = match task.options.locked {
+            true => Some(lock::read(&task.settings.data_dir)?),
+            false => None,
+        };
+        let entries = ids.iter().map(|id| task.catalog.get(id));
+        Ok(Chosen {
+            entries: entries.collect::<Result<_, _>>()?,
+            lock,
+        })
     }
-    let lock = match task.options.locked {
-        true => Some(lock::read(&task.settings.data_dir)?),
-        false => None,
-    };
-    let entries = ids.iter().map(|id| task.catalog.get(id));
-    Ok(Chosen {
-        entries: entries.collect::<Result<_, _>>()?,
-        lock,
-    })
 }

@@ -1,16 +1,20 @@
-//! Second stage: loads and checks a competition's pipeline, and reads its published checksums.
+//! Second stage: loads and checks a competition's pipeline, reads its published checksums, and compares it with
+//! `prep.lock`.
 
-use prep_digests::{LockedDataset, Sha256};
+use prep_digests::{LockedDataset, Sha256, Trees};
 use prep_grade::Grader;
 use prep_grade::metrics::Direction;
 use prep_spec::Pipeline;
-use prep_steps::PublishedChecksums;
+use prep_sql::Session;
+use prep_steps::{PreviewRequest, PublishedChecksums};
 
+use super::choose::Chosen;
 use super::loader::Loader;
+use super::{lock, view};
 use crate::catalog::CatalogEntry;
 use crate::digests;
 use crate::error::Error;
-use crate::task::PreparationOptions;
+use crate::task::Task;
 
 /// How the outputs are verified.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,45 +34,57 @@ pub(crate) struct LoadedCompetition {
     /// The published checksums that the outputs must have.
     pub checksums: Option<PublishedChecksums>,
     pub verification: Verification,
+    /// The part of the entry of `prep.lock` that is known before the competition is prepared.
+    pub locked: LockedDataset,
+    /// The digests of the outputs in `prep.lock`, if the outputs must match them.
+    pub trees: Option<Trees>,
+    /// The query that replaces the outputs.
+    pub preview: Option<PreviewRequest>,
 }
 
 impl LoadedCompetition {
     /// Loads the pipeline of an entry.
     ///
     /// # Errors
-    /// Returns an error if the entry has no pipeline, or if one of its files has mistakes.
-    pub(crate) fn load(
+    /// Returns an error if the entry has no pipeline, if one of its files has mistakes, or if `prep.lock` must match and
+    /// differs.
+    pub(super) fn load(
         entry: &CatalogEntry,
-        options: &PreparationOptions,
+        chosen: &Chosen<'_>,
+        task: &Task,
+        engine: &Session,
         loader: &Loader,
     ) -> Result<LoadedCompetition, Error> {
-        let pipeline = loader.load(entry, &options.variant)?;
+        let options = &task.options;
+        let mut pipeline = loader.load(entry, &options.variant)?;
         // Checksums are published only for the base variant.
         let published = match pipeline.variant.differs {
             true => None,
             false => entry.published_checksums()?,
         };
-        let (checksums, verification) = match published {
+        let (mut checksums, verification) = match published {
             _ if !options.check_outputs => (None, Verification::Skipped),
             Some(checksums) => (Some(checksums), Verification::Checked),
             None => (None, Verification::NotPublished),
         };
+        let view = options.view.as_ref();
+        let preview = view.map(|view| view::apply(view, &mut pipeline, engine));
+        if preview.is_some() {
+            checksums = None;
+        }
+        let preview = preview.transpose()?;
+        let locked = to_lock_entry(entry, &pipeline);
+        let lock = chosen.lock.as_ref();
+        let trees = lock.map(|lock| lock::require(lock, &entry.id, &options.variant, &locked));
         Ok(LoadedCompetition {
             entry: entry.clone(),
             pipeline,
             checksums,
             verification,
+            locked,
+            trees: trees.transpose()?,
+            preview,
         })
-    }
-
-    /// Returns the part of the entry of `prep.lock` that is known before the competition is prepared.
-    pub(crate) fn to_lock_entry(&self) -> LockedDataset {
-        let text = self.entry.pipeline.as_deref().unwrap_or_default();
-        LockedDataset::new(
-            digests::leaderboard(&self.entry),
-            digests::rules(&self.pipeline),
-        )
-        .with_origin(Sha256::of_bytes(text.as_bytes()), crate::VERSION)
     }
 
     /// Returns a sentence about the metric of the section `grade`, for the description.
@@ -100,4 +116,11 @@ impl LoadedCompetition {
             .filter(|path| sums.is_none_or(|sums| sums.of_output(path).is_none()))
             .collect()
     }
+}
+
+/// Returns the part of the entry of `prep.lock` that is known before the competition is prepared.
+fn to_lock_entry(entry: &CatalogEntry, pipeline: &Pipeline) -> LockedDataset {
+    let text = entry.pipeline.as_deref().unwrap_or_default();
+    LockedDataset::new(digests::leaderboard(entry), digests::rules(pipeline))
+        .with_origin(Sha256::of_bytes(text.as_bytes()), crate::VERSION)
 }

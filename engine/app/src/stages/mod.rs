@@ -1,26 +1,28 @@
-//! The stages of a task, from ids to a summary, one per file. Each stage uses the result of the previous one.
+//! The stages of a task, from ids to a summary, one per file. Each stage takes the result of the previous one, and this
+//! file calls them in order.
 //!
 //! ```text
-//! stage      input        result
-//! choose     ids          Chosen: the entries of the catalog, and prep.lock if the data must match it
-//! load       an entry     Loaded: the checked pipeline, and its published checksums    (loader: records of earlier checks)
-//! sources    Loaded       Found: the bundle and the further sources, each with its path or its download
-//! assemble   Chosen       Assembly: one graph of all steps; calls load and sources for each competition
-//! resolve    Assembly     Plan: the steps that would run, and why
-//! availability Plan       leaves out competitions with missing bundles, or reports one error
-//! forecast   Plan         bytes to download, and the disk that they take               (disk)
-//! run        Plan         Ended: the report of the engine                              (watch: times; origins: sources)
-//! record     Ended        records about prepared data              (provenance, lock)
-//! summary    Ended        Preparation: one summary per competition
+//! stage        input               result
+//! choose       ids                 Chosen: the entries of the catalog, and prep.lock if the data must match it
+//! load         Chosen, an entry    LoadedCompetition: the checked pipeline      (loader, lock; view: a query to show)
+//! sources      LoadedCompetition   FoundSources: the bundle and the further sources, each with a path or a download
+//! assemble     both                AssembledCompetition: the steps of a competition, as a graph         (description)
+//! resolve      the graphs          Plan: the steps that would run, and why
+//! availability Plan                leaves out competitions with missing bundles, or reports one error
+//! forecast     Plan                bytes to download, and the disk that they take                              (disk)
+//! run          Plan                Ended: the report of the engine           (watch: times; origins: confirmed sources)
+//! record       Ended               Published: facts about the published data, which it records    (provenance, lock)
+//! summary      Ended, Published    Preparation: one summary per competition
 //! ```
 //!
-//! `plan` and `why` stop after `resolve`; `push` and `cache rerun` continue from there differently.
+//! `plan` and `why` stop after `resolve`. `remote push` and `cache verify --rerun` continue from there differently.
 
 pub(crate) mod assemble;
 pub(crate) mod availability;
 pub(crate) mod choose;
 mod description;
 pub(crate) mod disk;
+pub(crate) mod ended;
 pub(crate) mod forecast;
 pub(crate) mod load;
 pub(crate) mod loader;
@@ -32,4 +34,126 @@ pub(crate) mod resolve;
 pub(crate) mod run;
 pub(crate) mod sources;
 pub(crate) mod summary;
+pub(crate) mod view;
 pub(crate) mod watch;
+
+use std::sync::Arc;
+
+use prep_cache::Store;
+use prep_core::{Cancel, Context, Reporter};
+
+use self::assemble::AssembledCompetition;
+use self::choose::Chosen;
+use self::load::LoadedCompetition;
+use self::loader::Loader;
+use self::resolve::Plan;
+use self::run::Run;
+use self::sources::FoundSources;
+use self::summary::Preparation;
+use crate::catalog::CatalogEntry;
+use crate::error::Error;
+use crate::note::Note;
+use crate::prepared;
+use crate::run_log::RunLog;
+use crate::task::Task;
+
+/// Results that are held in memory may use the memory of the running steps divided by this number. This memory is used
+/// in addition to that of the steps.
+const HELD_MEMORY_DIVISOR: u64 = 4;
+
+impl Plan {
+    /// Creates the plan of a task without writing anything. A missing cache is not created.
+    ///
+    /// # Errors
+    /// Returns an error if no competition can be planned. Errors of single competitions are in the result.
+    pub fn preview(task: &Task, ids: &[String]) -> Result<Plan, Error> {
+        let store = task
+            .settings
+            .with_remote_tier(Store::open_or_empty(&task.settings.store_dir)?);
+        let context = Context::new(store, task.settings.limits(), Cancel::default());
+        Plan::create(task, ids, &prep_sql::Session::planner(), &context)
+    }
+
+    /// Creates the plan of a task with this SQL engine and context.
+    pub(crate) fn create(
+        task: &Task,
+        ids: &[String],
+        engine: &prep_sql::Session,
+        context: &Context,
+    ) -> Result<Plan, Error> {
+        let chosen = Chosen::choose(task, ids)?;
+        let loader = Loader::new(&context.store, &task.settings.program);
+        let assemble = |entry: &CatalogEntry| {
+            let loaded = LoadedCompetition::load(entry, &chosen, task, engine, &loader)?;
+            let found = FoundSources::find(&loaded, task)?;
+            AssembledCompetition::assemble(loaded, found, task, engine)
+        };
+        let assembled = context.map_in_order(&chosen.entries, 0, |entry| Ok(assemble(entry)))?;
+        let entries = chosen.entries.iter().map(|entry| entry.id.clone());
+        let assembled = entries.zip(assembled);
+        Plan::resolve(assembled, context, &task.options.variant)
+    }
+}
+
+impl Run {
+    /// Plans a run and checks that the disk has enough space. The run stops soon after `cancel` is set.
+    ///
+    /// # Errors
+    /// Returns an error if no competition can run, or if the free disk space is too small for the downloads.
+    pub fn begin(
+        task: &Task,
+        ids: &[String],
+        cancel: &Cancel,
+        notes: &dyn Fn(Note),
+    ) -> Result<Run, Error> {
+        let (settings, options) = (&task.settings, &task.options);
+        let store = Store::open(&settings.store_dir)?;
+        // Keeps garbage collection from removing objects, from the first lookup to the end of the run.
+        let in_use = cancel.in_use(&store)?;
+        let engine = prep_sql::Session::new(&store.temp_dir());
+        let store = settings.with_remote_tier(store);
+        let context = Context::new(store, settings.limits(), cancel.clone());
+        // Tables may stay in memory only if a later run can read them from the bundle again. This is not the case if
+        // bundles are removed, or if other machines use the results.
+        let can_read_again = options.keep_bundles && settings.remote.is_none();
+        let context = match can_read_again {
+            true => context.with_memory_results(settings.memory / HELD_MEMORY_DIVISOR),
+            false => context,
+        };
+        prepared::verify_after_restart(settings, &options.variant, ids, &context, notes)?;
+        let mut ids = ids.to_vec();
+        let mut plan = Plan::create(task, &ids, &engine, &context)?;
+        if availability::leave_out(task, &plan, &mut ids, notes)? {
+            plan = Plan::create(task, &ids, &engine, &context)?;
+        }
+        if !options.keep_going {
+            plan = plan.complete()?;
+        }
+        availability::require_credentials(task, &plan)?;
+        plan.require_disk(task, notes)?;
+        Ok(Run {
+            plan,
+            task: task.clone(),
+            ids,
+            context,
+            _in_use: in_use,
+        })
+    }
+
+    /// Executes the run, and blocks until its end.
+    ///
+    /// # Errors
+    /// Returns an error if the engine itself fails. Errors of single competitions are in the result.
+    pub fn execute(mut self, reporter: Arc<dyn Reporter>) -> Result<Preparation, Error> {
+        let refused = std::mem::take(&mut self.plan.refused);
+        let ids = std::mem::take(&mut self.ids);
+        let reporter = RunLog::start(&self.task, &ids, reporter);
+        let ended = self.run(reporter)?;
+        origins::confirm(&ended)?;
+        ended.wait_until_sent();
+        let published = record::record(&ended)?;
+        let preparation = Preparation::sum_up(&ended, &published, refused, &ids);
+        ended.free();
+        Ok(preparation)
+    }
+}

@@ -4,10 +4,10 @@
 use std::path::PathBuf;
 
 use prep_cache::{Digest, SourceRecord, Store};
-use prep_core::{Action, FileValue, Graph, NodeId, StepOutcome};
+use prep_core::{Action, FileValue, Graph, NodeId};
 
 use super::assemble::Competition;
-use super::run::Ended;
+use super::ended::{Ended, State};
 use super::sources::source_record_name;
 use crate::error::Error;
 
@@ -73,28 +73,22 @@ pub(crate) fn origins(
     Ok(origins)
 }
 
-/// Records the files from which the results of a competition were computed, in the cache and in the remote. Records
-/// nothing if a step failed, or if no step ran.
-pub(crate) fn confirm(ended: &Ended, competition: &Competition) -> Result<(), Error> {
+/// Records the files from which the results of competitions were computed, in the cache and in the remote. Records
+/// nothing about a competition if a step failed, or if no step ran.
+pub(super) fn confirm(ended: &Ended) -> Result<(), Error> {
     let (report, store) = (&ended.report, &ended.context.store);
-    let nodes = ended.nodes_of(&competition.id);
-    let outcomes = || nodes.iter().map(|id| report.outcomes.get(id));
-    let is_good = |outcome: Option<&StepOutcome>| {
-        matches!(
-            outcome,
-            Some(StepOutcome::Done { .. } | StepOutcome::Reused)
-        )
-    };
-    let has_run = |outcome: Option<&StepOutcome>| matches!(outcome, Some(StepOutcome::Done { .. }));
-    if !outcomes().all(is_good) || !outcomes().any(has_run) {
-        return Ok(());
-    }
     let value = |id| report.outputs.get(&id)?.get("value").copied();
     let link = ended.task.settings.remote.as_ref();
-    for origin in origins(&ended.graph, nodes, competition, store, value)? {
-        store.confirm_source(&origin.name, &origin.record)?;
-        if let Some(link) = link.filter(|link| link.remote().is_writable()) {
-            link.offer_source(&origin.name, &origin.record.content());
+    for competition in &ended.competitions {
+        if ended.state_of(&competition.id) != State::Prepared {
+            continue;
+        }
+        let nodes = ended.nodes_of(&competition.id);
+        for origin in origins(&ended.graph, nodes, competition, store, value)? {
+            store.confirm_source(&origin.name, &origin.record)?;
+            if let Some(link) = link.filter(|link| link.remote().is_writable()) {
+                link.offer_source(&origin.name, &origin.record.content());
+            }
         }
     }
     Ok(())

@@ -7,8 +7,8 @@ use prep_core::{FileValue, LastRuns, Value};
 use prep_digests::{BundleDigest, BundleStatus, ChecksumStatus, DataOrigin};
 
 use super::assemble::Competition;
+use super::ended::Ended;
 use super::load::Verification;
-use super::run::Ended;
 use crate::error::Error;
 
 /// Returns the digest of the bundle from which the data were prepared. Returns `None` if it is no longer known.

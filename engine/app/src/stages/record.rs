@@ -8,61 +8,60 @@ use prep_digests::{DataOrigin, LockedDataset, Trees};
 use prep_steps::{Manifest, Unpublished};
 
 use super::assemble::Competition;
-use super::run::Ended;
-use super::summary::{State, Summary};
+use super::ended::{Ended, State};
 use super::{lock, provenance};
 use crate::bundles;
 use crate::error::Error;
 use crate::grading::comparable::Comparability;
 use crate::prepared;
 
-/// Records the origin of complete data, and adds the number and size of published files to `summaries`, which have the
-/// same order as the competitions.
+/// Records the origin of complete data. Returns facts about the published data, by competition.
 ///
 /// # Errors
 /// Returns an error if a manifest, the history or `prep.lock` cannot be read, or `prep.lock` cannot be written.
-pub(crate) fn record(ended: &Ended, summaries: &mut [Summary]) -> Result<(), Error> {
+pub(super) fn record(ended: &Ended) -> Result<HashMap<String, Published>, Error> {
     let (task, data_dir) = (&ended.task, &ended.task.data_dir());
     let ids: Vec<String> = ended
         .competitions
         .iter()
         .map(|one| one.id.clone())
         .collect();
-    let published = prepared::each_manifest(data_dir, &ids, &ended.context, |_, manifest| {
-        Some(Published::from_manifest(manifest))
+    let published = prepared::each_manifest(data_dir, &ids, &ended.context, |id, manifest| {
+        Some((id.to_owned(), Published::from_manifest(manifest)))
     })?;
-    let mut published: HashMap<&str, Published> = published.into_iter().collect();
+    let published: HashMap<String, Published> = published
+        .into_iter()
+        .map(|(_, published)| published)
+        .collect();
     let mut locked = Vec::new();
-    for (competition, summary) in ended.competitions.iter().zip(summaries) {
-        finish_bundle(ended, competition, summary);
-        let published = published.remove(competition.id.as_str());
-        let Some(published) = published.filter(|_| summary.failures.is_empty()) else {
+    for competition in &ended.competitions {
+        let state = ended.state_of(&competition.id);
+        finish_bundle(ended, competition, state);
+        let published = published.get(&competition.id);
+        let Some(published) = published.filter(|_| state.is_complete()) else {
             continue;
         };
-        summary.files = Some(published.files);
-        summary.bytes = Some(published.bytes);
-        summary.unpublished.clone_from(&published.unpublished);
-        if let Some(trees) = published.trees.filter(|_| summary.is_complete()) {
-            let facts = origin(ended, competition, &published, data_dir)?.with_trees(&trees);
+        if let Some(trees) = &published.trees {
+            let facts = origin(ended, competition, published, data_dir)?.with_trees(trees);
             locked.push((&*competition.id, facts));
         }
     }
     // The lockfile describes outputs with packed archives. If archives are expanded, it is not updated.
-    if task.options.locked || task.options.expand.is_some() {
-        return Ok(());
+    if !task.options.locked && task.options.expand.is_none() {
+        lock::update(&task.settings.data_dir, &task.options.variant, &locked)?;
     }
-    lock::update(&task.settings.data_dir, &task.options.variant, &locked)
+    Ok(published)
 }
 
 /// Removes the bundle if bundles are not kept. Records the members of a bundle with the published MD5, for audits.
-fn finish_bundle(ended: &Ended, competition: &Competition, summary: &Summary) {
+fn finish_bundle(ended: &Ended, competition: &Competition, state: State) {
     let (settings, options) = (&ended.task.settings, &ended.task.options);
     // If steps ran, the bundle was already removed when the competition was complete.
-    if !options.keep_bundles && summary.state == State::UpToDate {
+    if !options.keep_bundles && state == State::UpToDate {
         prep_fetch::discard(&settings.data_dir, &competition.id);
     }
     if let Some(md5) = &competition.md5
-        && summary.is_complete()
+        && state.is_complete()
         && competition.part.is_none()
     {
         bundles::remember(settings, &competition.id, &options.source_dirs(), md5);
@@ -88,14 +87,14 @@ fn origin(
 }
 
 /// The facts about a publication that the record and the summary need.
-struct Published {
-    files: u64,
-    bytes: u64,
+pub(super) struct Published {
+    pub files: u64,
+    pub bytes: u64,
     /// Digests of a complete publication.
     trees: Option<Trees>,
     key: Digest,
     origin: Option<DataOrigin>,
-    unpublished: Unpublished,
+    pub unpublished: Unpublished,
 }
 
 impl Published {

@@ -3,16 +3,11 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use prep_cache::Store;
-use prep_core::{
-    Cancel, Context, Graph, LastSteps, NodeId, NodeState, Reason, Resolution, resolve,
-};
+use prep_core::{Context, Graph, LastSteps, NodeId, NodeState, Reason, Resolution, resolve};
 use serde::Serialize;
 
-use super::assemble::{Assembly, Competition, assemble};
-use super::choose::choose;
+use super::assemble::{AssembledCompetition, Competition};
 use crate::error::Error;
-use crate::task::Task;
 
 /// Competitions and their steps, with the state of each step.
 pub struct Plan {
@@ -46,32 +41,27 @@ pub struct PlannedStep {
 }
 
 impl Plan {
-    /// Creates the plan of a task without writing anything. A missing cache is not created.
+    /// Joins the graphs of competitions, in this order, and finds the steps that have to run.
     ///
     /// # Errors
-    /// Returns an error if no competition can be planned. Errors of single competitions are in the result.
-    pub fn preview(task: &Task, ids: &[String]) -> Result<Plan, Error> {
-        let store = task
-            .settings
-            .with_remote_tier(Store::open_or_empty(&task.settings.store_dir)?);
-        let context = Context::new(store, task.settings.limits(), Cancel::default());
-        Plan::create(task, ids, &prep_sql::Session::planner(), &context)
-    }
-
-    /// Creates the plan of a task with this SQL engine and context.
-    pub(crate) fn create(
-        task: &Task,
-        ids: &[String],
-        engine: &prep_sql::Session,
+    /// Returns an error if the cache cannot be read, or if the work is cancelled.
+    pub(super) fn resolve(
+        assembled: impl Iterator<Item = (String, Result<AssembledCompetition, Error>)>,
         context: &Context,
+        variant: &str,
     ) -> Result<Plan, Error> {
-        let chosen = choose(task, ids)?;
-        let Assembly {
-            graph,
-            competitions,
-            refused,
-        } = assemble(&chosen, task, engine, context)?;
-        let resolution = resolve(&graph, context, &task.options.variant)?;
+        let mut graph = Graph::new();
+        let (mut competitions, mut refused) = (Vec::new(), Vec::new());
+        for (id, assembled) in assembled {
+            match assembled {
+                Ok(assembled) => {
+                    graph.append(assembled.graph)?;
+                    competitions.push(assembled.competition);
+                }
+                Err(error) => refused.push((id, error)),
+            }
+        }
+        let resolution = resolve(&graph, context, variant)?;
         let mut nodes: HashMap<String, Vec<NodeId>> = HashMap::new();
         for node in &resolution.order {
             let competition = graph.node(*node).competition.clone();

@@ -36,7 +36,7 @@ impl FoundSources {
     ///
     /// # Errors
     /// Returns an error if the pipeline names an invalid source.
-    pub(crate) fn find(loaded: &LoadedCompetition, task: &Task) -> Result<FoundSources, Error> {
+    pub(super) fn find(loaded: &LoadedCompetition, task: &Task) -> Result<FoundSources, Error> {
         let (entry, pipeline) = (&loaded.entry, &loaded.pipeline);
         let whole = bundle(&entry.id, pipeline, task);
         let members = Members::new(prep_steps::members(pipeline))?;

@@ -1,27 +1,17 @@
 //! Last stage: creates one summary per competition of a run.
 
-use prep_core::{Failure, Remedy, StepError, StepOutcome};
+use std::collections::HashMap;
+
+use prep_core::{Failure, Remedy, StepError, StepOutcome, Timing};
 use prep_spec::Diagnostics;
 use prep_steps::{LocatedError, Unpublished};
 use serde::Serialize;
 
 use super::assemble::Competition;
+use super::ended::{Ended, State};
 use super::load::Verification;
-use super::run::Ended;
+use super::record::Published;
 use crate::error::{Error, for_people};
-
-/// How a competition ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum State {
-    /// Steps ran, and the data directory is complete.
-    Prepared,
-    /// Nothing had to run.
-    UpToDate,
-    Failed,
-    /// Stopped by the user, or left out because another competition failed.
-    Stopped,
-}
 
 /// The comparison of outputs with the published checksums.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -33,6 +23,43 @@ pub enum Checksums {
     Differ,
     NotPublished,
     NotChecked,
+}
+
+/// The result of a run of several competitions.
+pub struct Preparation {
+    /// Summaries, one per competition, in the order of the request.
+    pub summaries: Vec<Summary>,
+    /// Competitions that could not be planned, with the reason.
+    pub refused: Vec<(String, Error)>,
+    /// Whether the run was stopped before its end.
+    pub interrupted: bool,
+    /// Time and resources of every step that ran, the slowest first.
+    pub timings: Vec<Timing>,
+}
+
+impl Preparation {
+    /// Creates the summaries of a run. `published` has facts about the published data by competition, and `refused` the
+    /// competitions that could not be planned.
+    pub(super) fn sum_up(
+        ended: &Ended,
+        published: &HashMap<String, Published>,
+        refused: Vec<(String, Error)>,
+        ids: &[String],
+    ) -> Preparation {
+        let finished = ended.competitions.iter();
+        let finished = finished.map(|one| Summary::of_finished(ended, one, published.get(&one.id)));
+        let variant = &ended.task.options.variant;
+        let failed = refused.iter();
+        let failed = failed.map(|(id, error)| Summary::refused(id, variant, error));
+        let mut summaries: Vec<Summary> = finished.chain(failed).collect();
+        summaries.sort_by_key(|summary| ids.iter().position(|id| *id == summary.id));
+        Preparation {
+            summaries,
+            refused,
+            interrupted: ended.is_interrupted(),
+            timings: ended.report.timings(&ended.graph),
+        }
+    }
 }
 
 /// A step that failed.
@@ -79,42 +106,25 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Creates the summary of a competition whose steps have ended. `record` adds the number and size of published
-    /// files.
-    pub(crate) fn of_finished(ended: &Ended, competition: &Competition) -> Summary {
-        let (graph, report, id) = (&ended.graph, &ended.report, &competition.id);
-        let nodes = ended.nodes_of(id);
-        let outcomes = || {
-            nodes
-                .iter()
-                .filter_map(|id| Some((*id, graph.node(*id), report.outcomes.get(id)?)))
-        };
-        let count = |wanted: fn(&StepOutcome) -> bool| {
-            outcomes().filter(|(_, _, outcome)| wanted(outcome)).count()
-        };
-        let steps_run = count(|outcome| matches!(outcome, StepOutcome::Done { .. }));
-        let steps_reused = count(|outcome| matches!(outcome, StepOutcome::Reused));
-        let mut differ = false;
-        let mut failures: Vec<StepFailure> = outcomes()
-            .filter_map(|(node_id, node, outcome)| {
-                let StepOutcome::Failed { failure, message } = outcome else {
-                    return None;
-                };
-                differ |= *failure == Failure::Check
-                    && matches!(node.action.kind(), "checksum" | "bundle" | "download");
-                let step = Some(node.name.clone());
-                let placed = report.errors.get(&node_id).and_then(LocatedError::find);
-                Some(StepFailure {
-                    step,
-                    failure: *failure,
-                    message: for_people(message),
-                    help: report.errors.get(&node_id).and_then(StepError::remedy),
-                    place: placed.map(|placed| placed.diagnostics(&format!("{id}/{}", node.name))),
-                })
-            })
-            .collect();
-        failures.sort_by(|a, b| a.step.cmp(&b.step));
-        let mut depends_on_writer: Vec<String> = outcomes()
+    /// Creates the summary of a competition whose steps have ended.
+    fn of_finished(
+        ended: &Ended,
+        competition: &Competition,
+        published: Option<&Published>,
+    ) -> Summary {
+        let (report, id) = (&ended.report, &competition.id);
+        let failures = failures(ended, id);
+        let differ = ended.outcomes_of(id).any(|(_, node, outcome)| {
+            matches!(
+                outcome,
+                StepOutcome::Failed {
+                    failure: Failure::Check,
+                    ..
+                }
+            ) && matches!(node.action.kind(), "checksum" | "bundle" | "download")
+        });
+        let mut depends_on_writer: Vec<String> = ended
+            .outcomes_of(id)
             .filter_map(|(id, node, _)| {
                 let path = node.name.strip_prefix("checksum/")?;
                 let mut outputs = report.outputs.get(&id)?.values();
@@ -124,37 +134,36 @@ impl Summary {
             })
             .collect();
         depends_on_writer.sort();
-        let state = match steps_run {
-            _ if !failures.is_empty() => State::Failed,
-            _ if steps_run + steps_reused < nodes.len() => State::Stopped,
-            0 => State::UpToDate,
-            _ => State::Prepared,
-        };
         let mut unverified = Vec::new();
         if competition.is_partial() {
             unverified.push("the bundle's MD5".to_owned());
             unverified.extend_from_slice(&competition.without_checksum);
         }
-        let summary = Summary {
-            seconds: ended.watch.time_of(id).as_secs_f64(),
-            steps_run,
-            steps_reused,
-            unverified,
-            depends_on_writer,
-            failures,
-            ..Summary::new(id, &ended.task.options.variant, state)
-        };
+        let state = ended.state_of(id);
         let checksums = match competition.verification {
             _ if differ => Checksums::Differ,
             Verification::NotPublished => Checksums::NotPublished,
-            Verification::Checked if !summary.is_complete() => Checksums::NotChecked,
-            Verification::Checked if summary.depends_on_writer.is_empty() => Checksums::Ok,
+            Verification::Checked if !state.is_complete() => Checksums::NotChecked,
+            Verification::Checked if depends_on_writer.is_empty() => Checksums::Ok,
             Verification::Checked => Checksums::DependsOnWriter,
             Verification::Skipped => Checksums::NotChecked,
         };
+        let (steps_run, steps_reused) = ended.run_and_reused(id);
+        let published = published.filter(|_| state != State::Failed);
         Summary {
+            files: published.map(|published| published.files),
+            bytes: published.map(|published| published.bytes),
+            seconds: ended.watch.time_of(id).as_secs_f64(),
+            steps_run,
+            steps_reused,
             checksums,
-            ..summary
+            unverified,
+            depends_on_writer,
+            unpublished: published.map_or_else(Unpublished::default, |published| {
+                published.unpublished.clone()
+            }),
+            failures,
+            ..Summary::new(id, &ended.task.options.variant, state)
         }
     }
 
@@ -178,7 +187,7 @@ impl Summary {
 
     /// Returns whether the competition is completely prepared.
     pub fn is_complete(&self) -> bool {
-        matches!(self.state, State::Prepared | State::UpToDate)
+        self.state.is_complete()
     }
 
     /// Creates the summary of a competition that could not be planned.
@@ -195,4 +204,27 @@ impl Summary {
             ..Summary::new(id, variant, State::Failed)
         }
     }
+}
+
+/// Returns the failed steps of a competition, sorted by name.
+pub(crate) fn failures(ended: &Ended, id: &str) -> Vec<StepFailure> {
+    let errors = &ended.report.errors;
+    let failures = ended
+        .outcomes_of(id)
+        .filter_map(|(node_id, node, outcome)| {
+            let StepOutcome::Failed { failure, message } = outcome else {
+                return None;
+            };
+            let placed = errors.get(&node_id).and_then(LocatedError::find);
+            Some(StepFailure {
+                step: Some(node.name.clone()),
+                failure: *failure,
+                message: for_people(message),
+                help: errors.get(&node_id).and_then(StepError::remedy),
+                place: placed.map(|placed| placed.diagnostics(&format!("{id}/{}", node.name))),
+            })
+        });
+    let mut failures: Vec<StepFailure> = failures.collect();
+    failures.sort_by(|a, b| a.step.cmp(&b.step));
+    failures
 }
