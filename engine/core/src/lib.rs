@@ -100,5 +100,5 @@ pub use resolve::state::{MissingObject, NodeState, Resolution};
 pub use resolve::{ResolveError, resolve};
 pub use run::event::{Event, NullReporter, Reporter, StepOutcome};
 pub use run::figures::{Figures, WaitTimes};
-pub use run::timings::{Timing, write_trace};
+pub use run::timings::Timing;
 pub use run::{RunOptions, RunReport, run};

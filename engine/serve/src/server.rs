@@ -24,6 +24,10 @@ use crate::worker::Worker;
 /// Number of threads for connections.
 const THREADS: usize = 2;
 
+/// Maximum number of connections at the same time. If it is reached, a new connection replaces the one that has been
+/// idle for the longest time.
+const MAX_CONNECTIONS: usize = 512;
+
 /// Time after which an idle thread for blocking work ends. Ten years, so that the threads never end.
 const BLOCKING_THREAD_LIFETIME: Duration = Duration::from_secs(10 * 365 * 24 * 3600);
 
@@ -41,9 +45,6 @@ pub struct ServerOptions {
     pub max_upload: u64,
     /// Maximum time between two chunks of a request. An entire upload may take ten times as long.
     pub timeout: Duration,
-    /// Maximum number of connections at the same time. If it is reached, a new connection replaces the one that has
-    /// been idle for the longest time.
-    pub clients: usize,
     /// Maximum number of submissions that are graded at the same time.
     pub graders: usize,
     /// Directory for uploads while they are graded.
@@ -68,7 +69,6 @@ pub struct Server {
     listener: StdListener,
     shared: Arc<Shared>,
     log: EventSink,
-    clients: usize,
     timeout: Duration,
 }
 
@@ -113,7 +113,6 @@ impl Server {
             listener,
             shared: Arc::new(shared),
             log,
-            clients: options.clients.max(1),
             timeout: options.timeout,
         })
     }
@@ -154,7 +153,7 @@ impl Server {
     }
 
     async fn accept(&self, listener: &TcpListener) {
-        let free = Arc::new(Semaphore::new(self.clients));
+        let free = Arc::new(Semaphore::new(MAX_CONNECTIONS));
         let connections = Connections::default();
         loop {
             match listener.accept().await {

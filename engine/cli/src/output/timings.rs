@@ -1,27 +1,20 @@
 //! Shows how much time the steps of a run took.
 
-use std::path::Path;
 use std::time::Duration;
 
-use prep_core::{Timing, WaitTimes, units, write_trace};
+use prep_core::{Timing, WaitTimes, units};
 
-use crate::error::CliError;
-use crate::output::file::write_atomically;
 use crate::output::printer::Printer;
 use crate::output::table::{Align, PrintedTable};
 
-/// Maximum number of steps in the table. The trace contains all steps.
+/// Maximum number of steps in the table. The JSON of a run has all steps.
 const MAX_STEPS: usize = 15;
 
-/// Prints the slowest steps on stderr. Writes all steps to the file `trace`, for trace viewers.
-pub fn show(printer: &Printer, timings: &[Timing], trace: Option<&Path>) -> Result<(), CliError> {
+/// Prints the slowest steps on stderr.
+pub fn show(printer: &Printer, timings: &[Timing]) {
     if !timings.is_empty() {
         printer.message(table(timings).render().trim_end());
     }
-    let Some(path) = trace else { return Ok(()) };
-    Ok(write_atomically(path, |mut out| {
-        write_trace(timings, &mut out)
-    })?)
 }
 
 fn table(timings: &[Timing]) -> PrintedTable {

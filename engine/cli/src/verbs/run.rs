@@ -47,11 +47,11 @@ pub struct RunArgs {
     /// Without this option they stay, for example archives that you unpacked there.
     #[arg(long)]
     remove_unpublished: bool,
-    /// Print the slowest steps; with FILE, also write a trace of all steps
+    /// Print the slowest steps: time, memory, and what they waited for
     ///
-    /// Perfetto and chrome://tracing open the trace.
-    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
-    timings: Option<Option<PathBuf>>,
+    /// --json prints the figures of all steps that ran.
+    #[arg(long)]
+    timings: bool,
     #[command(flatten)]
     unit: UnitArg,
     #[command(flatten)]
@@ -126,8 +126,8 @@ impl RunArgs {
         }
         let preparation = session.prepare(&task, &ids, false)?;
         summary::show(&session.printer, &preparation)?;
-        if let Some(trace) = &self.timings {
-            timings::show(&session.printer, &preparation.timings, trace.as_deref())?;
+        if self.timings {
+            timings::show(&session.printer, &preparation.timings);
         }
         Ok(summary::exit(&preparation))
     }

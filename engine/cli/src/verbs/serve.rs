@@ -13,7 +13,6 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::options::VariantArg;
 use crate::session::{CliSession, VerbResult};
-use crate::values::at_least_one;
 
 /// Validate submissions over HTTP, without scores
 #[derive(Debug, Args)]
@@ -49,9 +48,6 @@ pub struct ServeArgs {
     /// An upload may take ten times as long.
     #[arg(long, value_name = "SECONDS", default_value_t = 60)]
     timeout: u64,
-    /// Number of simultaneous connections; others wait
-    #[arg(long, value_name = "N", default_value_t = 512, value_parser = at_least_one)]
-    clients: usize,
     #[command(flatten)]
     variant: VariantArg,
 }
@@ -69,7 +65,6 @@ impl ServeArgs {
             scores: self.scores,
             max_upload: self.max_upload,
             timeout: Duration::from_secs(self.timeout.max(1)),
-            clients: self.clients,
             graders: settings.jobs,
             uploads: std::env::temp_dir(),
         };
