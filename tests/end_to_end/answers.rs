@@ -50,7 +50,7 @@ fn answers_modified_in_place_are_detected_and_restored() {
         metadata.len()
     );
 
-    let help = format!("run `prep run {}` to restore them", Harbour::ID);
+    let help = format!("run `prep run {}`", Harbour::ID);
     score(&sandbox).code(4).says(&[
         "changed after they were prepared",
         "private/test.csv",

@@ -180,7 +180,7 @@ impl From<RemoteError> for Error {
             _ => Error::new(Failure::Machine, error.to_string()),
         };
         Error {
-            help: error.help().map(Remedy::from),
+            help: error.remedy(),
             ..new
         }
     }
@@ -189,11 +189,15 @@ impl From<RemoteError> for Error {
 /// A wrong key or name is an invalid request; a key file that cannot be used is a system error.
 impl From<KeyError> for Error {
     fn from(error: KeyError) -> Error {
-        match error {
+        let new = match error {
             KeyError::Public(_) | KeyError::Name(_) | KeyError::Missing { .. } => {
                 Error::request(chain(&error))
             }
             _ => Error::new(Failure::Machine, chain(&error)),
+        };
+        Error {
+            help: error.remedy(),
+            ..new
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use prep_cache::{Content, Store};
-use prep_core::{Cancel, Context, Failure, Source as _};
+use prep_core::{Cancel, Context, Failure, Remedy, Source as _};
 
 use crate::error::Error;
 use crate::stages::sources;
@@ -73,8 +73,8 @@ pub fn mirror(task: &Task, id: &str, cancel: &Cancel) -> Result<bool, Error> {
             "{} is not the bundle of `{id}` from which the remote's results were computed",
             path.display()
         );
-        return Err(Error::new(Failure::Check, message)
-            .help("prepare it with `prep run`, which sends the bundle and the results if all steps succeed"));
+        let remedy = Remedy::PrepareAndSend { id: id.to_owned() };
+        return Err(Error::new(Failure::Check, message).help(remedy));
     }
     let file = std::fs::File::open(&path);
     let file = file.map_err(|error| Error::reading("read", &path, &error))?;

@@ -34,11 +34,37 @@ pub fn words(remedy: &Remedy) -> String {
         Remedy::NameRemote => {
             "name one with --remote URL, or with `url` in `[remote]` of prep.toml".to_owned()
         }
+        Remedy::PrepareAndSend { id } => format!(
+            "prepare it with `prep run {id}`, which sends the bundle and the results if all steps succeed"
+        ),
+        Remedy::CreateKey { name: Some(name) } => {
+            format!("run `prep remote key new {name}` to create it")
+        }
+        Remedy::CreateKey { name: None } => {
+            "create a new one with `prep remote key new NAME`".to_owned()
+        }
+        Remedy::ChooseKey => {
+            "run `prep remote key new NAME` to create one, or select one of several with `[remote] key` in prep.toml"
+                .to_owned()
+        }
+        Remedy::ListKeys => "`prep remote key list` prints public keys".to_owned(),
+        Remedy::TrustKey => "`[remote] trusted` in prep.toml lists the trusted keys".to_owned(),
+        Remedy::NameSameRemote => {
+            "if it is the same remote, add that address to `[remote] same_as` in prep.toml".to_owned()
+        }
+        Remedy::SendLater => "`prep remote push` sends them later".to_owned(),
+        Remedy::SendAgain => {
+            "run `prep remote push` on a machine with the results to write a new record".to_owned()
+        }
         Remedy::Unlock => "run without --locked".to_owned(),
         Remedy::UseOneFileSystem => "put --cache-dir and --data-dir on one file system".to_owned(),
         Remedy::AnyOf(all) => {
             let all: Vec<String> = all.iter().map(words).collect();
             all.join("; or ")
+        }
+        Remedy::InOrder(all) => {
+            let all: Vec<String> = all.iter().map(words).collect();
+            all.join(", then ")
         }
     }
 }

@@ -4,11 +4,14 @@ use std::path::Path;
 use std::sync::Arc;
 
 use clap::Args;
-use prep_remote::{Address, CloudCredentials, Link, LinkConfig, SigningKey, TrustedSigner};
+use prep_remote::{
+    Address, CloudCredentials, Link, LinkConfig, LinkWarning, SigningKey, TrustedSigner,
+};
 
 use crate::error::CliError;
 use crate::places::Directories;
 use crate::prep_toml::{ConfigFile, ConfigFiles, TrustedKey};
+use crate::remedy;
 use crate::session::CliSession;
 
 /// Heading of these options in the help. A heading of the struct would also apply to the options after it.
@@ -163,7 +166,13 @@ impl CliSession {
                 .message(format!("remote: {shown} (set in {by})"));
         }
         let printer = self.printer.clone();
-        let warn = Arc::new(move |text: &str| printer.warning(text));
+        let warn = Arc::new(move |warning: &LinkWarning| {
+            let help = warning.remedies.iter().map(remedy::words);
+            let parts: Vec<String> = std::iter::once(warning.message.clone())
+                .chain(help)
+                .collect();
+            printer.warning(parts.join("; "));
+        });
         let mut session = self.clone();
         session.settings.remote = Some(Link::new(config, warn)?);
         Ok(session)

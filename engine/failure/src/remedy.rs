@@ -58,14 +58,38 @@ pub enum Remedy {
         /// This directory, if it is known.
         parent: Option<String>,
     },
+    /// Prepare a competition, which also sends its bundle and its results to the remote.
+    PrepareAndSend {
+        /// The competition.
+        id: String,
+    },
     /// Name the remote.
     NameRemote,
+    /// Create a key that signs results.
+    CreateKey {
+        /// The name of the key, if it is known.
+        name: Option<String>,
+    },
+    /// Create a key that signs results, or select one of several keys.
+    ChooseKey,
+    /// Show the public keys of this machine.
+    ListKeys,
+    /// Add a key to the trusted keys.
+    TrustKey,
+    /// Name a further address of the same remote.
+    NameSameRemote,
+    /// Send results to the remote after the run.
+    SendLater,
+    /// Send results to the remote again, from a machine that has them.
+    SendAgain,
     /// Prepare without comparing with the lock file.
     Unlock,
     /// Use directories on one file system for the cache and the data.
     UseOneFileSystem,
     /// Several remedies, each of which helps.
     AnyOf(Vec<Remedy>),
+    /// Several remedies that help together, in this order.
+    InOrder(Vec<Remedy>),
 }
 
 impl Remedy {

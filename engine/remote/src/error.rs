@@ -6,6 +6,7 @@
 use std::io::ErrorKind;
 
 use object_store::client::{HttpError, HttpErrorKind};
+use prep_core::Remedy;
 
 /// The reason why a remote operation failed. `remote` is the remote's address without secrets.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -58,21 +59,20 @@ pub enum RemoteError {
 
 impl RemoteError {
     /// Returns an action that may help, if there is a specific one.
-    pub fn help(&self) -> Option<&'static str> {
-        match self {
-            RemoteError::Unreachable { .. } => Some("check the network and the address"),
-            RemoteError::Full { .. } => Some("free space in the remote, or raise its quota"),
-            RemoteError::ReadOnly { .. } => Some("use credentials that may write"),
-            RemoteError::NoKey { .. } => Some(
-                "run `prep remote key new NAME` to create one, or select one of several with `[remote] key` in prep.toml",
-            ),
-            RemoteError::Clock { .. } => Some("set the clock (NTP)"),
-            RemoteError::NoBucket { .. } => Some("create it, or correct the address"),
+    pub fn remedy(&self) -> Option<Remedy> {
+        let words = match self {
+            RemoteError::Unreachable { .. } => "check the network and the address",
+            RemoteError::Full { .. } => "free space in the remote, or raise its quota",
+            RemoteError::ReadOnly { .. } => "use credentials that may write",
+            RemoteError::NoKey { .. } => return Some(Remedy::ChooseKey),
+            RemoteError::Clock { .. } => "set the clock (NTP)",
+            RemoteError::NoBucket { .. } => "create it, or correct the address",
             RemoteError::Address { .. }
             | RemoteError::Overloaded { .. }
             | RemoteError::Refused { .. }
-            | RemoteError::Failed { .. } => None,
-        }
+            | RemoteError::Failed { .. } => return None,
+        };
+        Some(words.into())
     }
 
     /// Returns the kind of the error. Each kind is reported only once.

@@ -12,6 +12,7 @@ use std::str::FromStr;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
+use prep_core::Remedy;
 use ring::rand::{SecureRandom, SystemRandom};
 use ring::signature::{ED25519, Ed25519KeyPair, KeyPair, UnparsedPublicKey};
 
@@ -24,15 +25,13 @@ const FILE_EXTENSION: &str = "key";
 #[allow(missing_docs, reason = "the messages describe the fields")]
 pub enum KeyError {
     /// The text is not a public key.
-    #[error(
-        "`{0}` is not a public key: it must be `ed25519:` and 44 characters of base64, as `prep remote key list` prints it"
-    )]
+    #[error("`{0}` is not a public key: it must be `ed25519:` and 44 characters of base64")]
     Public(String),
     /// The text is not a valid name for a key.
     #[error("`{0}` cannot be the name of a key: use letters, digits, `-` and `_`")]
     Name(String),
     /// The file does not contain a key.
-    #[error("{path} is not a key file; create a new one with `prep remote key new NAME`")]
+    #[error("{path} is not a key file")]
     File { path: PathBuf },
     /// Other users may read the key's file.
     #[error(
@@ -43,9 +42,7 @@ pub enum KeyError {
     #[error("the key {path} already exists; choose another name")]
     Exists { path: PathBuf },
     /// The key does not exist.
-    #[error(
-        "there is no key `{name}` in {directory}; run `prep remote key new {name}` to create it"
-    )]
+    #[error("there is no key `{name}` in {directory}")]
     Missing { name: String, directory: PathBuf },
     /// The system's random number generator failed.
     #[error("the system's random number generator failed")]
@@ -58,6 +55,20 @@ pub enum KeyError {
         #[source]
         cause: io::Error,
     },
+}
+
+impl KeyError {
+    /// Returns an action that may help, if there is a specific one.
+    pub fn remedy(&self) -> Option<Remedy> {
+        match self {
+            KeyError::Public(_) => Some(Remedy::ListKeys),
+            KeyError::File { .. } => Some(Remedy::CreateKey { name: None }),
+            KeyError::Missing { name, .. } => Some(Remedy::CreateKey {
+                name: Some(name.clone()),
+            }),
+            _ => None,
+        }
+    }
 }
 
 /// A public key, which verifies signatures.

@@ -69,7 +69,7 @@ pub use address::{Address, CloudCredentials};
 pub use error::RemoteError;
 pub use key::{KeyError, PublicKey, SigningKey};
 pub use layout::Area;
-pub use link::{Link, LinkConfig, MessageSink};
+pub use link::{Link, LinkConfig, LinkWarning, WarningSink};
 pub use mirror::MirroredBundle;
 pub use rejection::Rejection;
 pub use remote::{PutOutcome, Remote, RemoteSource};

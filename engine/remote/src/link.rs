@@ -15,6 +15,7 @@ use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use prep_cache::{Content, Digest, Store, unix_seconds};
+use prep_core::Remedy;
 use tokio::runtime::{Builder, Runtime};
 
 use crate::address::{Address, CloudCredentials};
@@ -26,8 +27,26 @@ use crate::rejection::Rejection;
 use crate::remote::{Remote, RemoteSource};
 use crate::trust::TrustedSigner;
 
+/// A message for the user.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LinkWarning {
+    /// The cause, and its consequence for the run.
+    pub message: String,
+    /// Actions that help.
+    pub remedies: Vec<Remedy>,
+}
+
+impl From<String> for LinkWarning {
+    fn from(message: String) -> LinkWarning {
+        LinkWarning {
+            message,
+            remedies: Vec::new(),
+        }
+    }
+}
+
 /// Receives messages for the user. It is called from several threads.
-pub type MessageSink = Arc<dyn Fn(&str) + Send + Sync>;
+pub type WarningSink = Arc<dyn Fn(&LinkWarning) + Send + Sync>;
 
 /// Time for which a remote is skipped after an error that may be temporary.
 const PAUSE_AFTER_ERROR: Duration = Duration::from_secs(60);
@@ -72,7 +91,7 @@ pub(crate) struct Inner {
     pub(crate) remote: Arc<Remote>,
     /// `None` after shutdown.
     runtime: Option<Runtime>,
-    sink: MessageSink,
+    sink: WarningSink,
     reported: Mutex<HashSet<Topic>>,
     reads: Mutex<Availability>,
     writes: Mutex<Availability>,
@@ -146,7 +165,7 @@ impl Link {
     ///
     /// # Errors
     /// If the address cannot be used, or no threads can be started.
-    pub fn new(config: LinkConfig, sink: MessageSink) -> Result<Link, RemoteError> {
+    pub fn new(config: LinkConfig, sink: WarningSink) -> Result<Link, RemoteError> {
         let LinkConfig {
             address,
             credentials,
@@ -166,7 +185,7 @@ impl Link {
     pub fn with_remote(
         remote: Remote,
         mirror: bool,
-        sink: MessageSink,
+        sink: WarningSink,
     ) -> Result<Link, RemoteError> {
         let started = prep_cache::check_threads(RUNTIME_THREADS + 1).and_then(|()| {
             Builder::new_multi_thread()
@@ -302,16 +321,17 @@ impl Inner {
         if !error.is_about_writing() {
             *self.reads.lock() = next;
         }
-        let consequence = match (writing, error.is_temporary()) {
-            (true, _) => "results stay on this machine; `prep remote push` sends them later",
-            (false, true) => "the run continues without it and tries again in a minute",
-            (false, false) => "the run continues without it",
+        let (consequence, later) = match (writing, error.is_temporary()) {
+            (true, _) => ("results stay on this machine", Some(Remedy::SendLater)),
+            (false, true) => (
+                "the run continues without it and tries again in a minute",
+                None,
+            ),
+            (false, false) => ("the run continues without it", None),
         };
-        self.report_once(Topic::Error(error.kind()), || {
-            let help = error
-                .help()
-                .map_or_else(String::new, |help| format!("; {help}"));
-            format!("{error}{help}; {consequence}")
+        self.report_once(Topic::Error(error.kind()), || LinkWarning {
+            message: format!("{error}; {consequence}"),
+            remedies: error.remedy().into_iter().chain(later).collect(),
         });
     }
 
@@ -319,46 +339,50 @@ impl Inner {
     pub(crate) fn report_rejection(&self, what: &str, rejected: &Rejection) {
         let topic = Topic::Rejected(std::mem::discriminant(rejected));
         self.report_once(topic, || {
-            let help = match rejected {
-                Rejection::UntrustedKey(_) | Rejection::OutOfScope { .. } | Rejection::Expired(_) => {
-                    "; `[remote] trusted` in prep.toml lists the trusted keys"
-                }
-                Rejection::OtherRemote(_) => {
-                    "; if it is the same remote, add that address to `[remote] same_as` in prep.toml"
-                }
-                Rejection::Outdated { .. } => "; run `prep remote push` on a machine with the results to write a new record",
-                _ => "",
+            let remedy = match rejected {
+                Rejection::UntrustedKey(_)
+                | Rejection::OutOfScope { .. }
+                | Rejection::Expired(_) => Some(Remedy::TrustKey),
+                Rejection::OtherRemote(_) => Some(Remedy::NameSameRemote),
+                Rejection::Outdated { .. } => Some(Remedy::SendAgain),
+                _ => None,
             };
-            format!(
-                "{what} in the remote {} is ignored: {rejected}{help} (further records of this kind are not reported)",
+            let message = format!(
+                "{what} in the remote {} is ignored: {rejected} (further records of this kind are not reported)",
                 self.remote.name()
-            )
+            );
+            LinkWarning {
+                message,
+                remedies: remedy.into_iter().collect(),
+            }
         });
     }
 
     pub(crate) fn report_dropped(&self) {
-        self.report_once(Topic::Dropped, || {
-            format!(
-                "the remote {} is slower than the run: some results stay on this machine; `prep remote push` sends them later",
+        self.report_once(Topic::Dropped, || LinkWarning {
+            message: format!(
+                "the remote {} is slower than the run: some results stay on this machine",
                 self.remote.name()
-            )
+            ),
+            remedies: vec![Remedy::SendLater],
         });
     }
 
     pub(crate) fn report_no_key(&self) {
-        self.report_once(Topic::NoKey, || {
-            "results are not sent to the remote, because there is no signing key; run `prep remote key new NAME` to create one, or select one of several with `[remote] key` in prep.toml"
-                .to_owned()
+        self.report_once(Topic::NoKey, || LinkWarning {
+            message: "results are not sent to the remote, because there is no signing key"
+                .to_owned(),
+            remedies: vec![Remedy::ChooseKey],
         });
     }
 
     pub(crate) fn report_other(&self, message: String) {
-        self.report_once(Topic::Other(message.clone()), || message);
+        self.report_once(Topic::Other(message.clone()), || message.into());
     }
 
-    fn report_once(&self, topic: Topic, message: impl FnOnce() -> String) {
+    fn report_once(&self, topic: Topic, warning: impl FnOnce() -> LinkWarning) {
         if self.reported.lock().insert(topic) {
-            (self.sink)(&message());
+            (self.sink)(&warning());
         }
     }
 
@@ -439,6 +463,7 @@ impl Inner {
                     "the credentials do not permit reading `private/` in the remote {}; objects in it are treated as missing",
                     self.remote.name()
                 )
+.into()
             });
         }
         self.mark_absent(object);
@@ -463,6 +488,7 @@ impl Inner {
                 object.short(),
                 self.remote.name()
             )
+.into()
         });
     }
 
@@ -523,8 +549,9 @@ mod tests {
         let reported: Arc<Mutex<Vec<String>>> = Arc::default();
         let link = |key| {
             let reported = reported.clone();
-            let sink: MessageSink =
-                Arc::new(move |text: &str| reported.lock().push(text.to_owned()));
+            let sink: WarningSink = Arc::new(move |warning: &LinkWarning| {
+                reported.lock().push(warning.message.clone())
+            });
             let link = Link::with_remote(
                 Remote::with_store(store.clone(), "r", key, &[public]),
                 false,
@@ -563,7 +590,7 @@ mod tests {
         let store: Arc<dyn ObjectStore> = Arc::new(InMemory::new());
         let key = SigningKey::generate("a").unwrap();
         let public = key.public();
-        let sink: MessageSink = Arc::new(|_: &str| {});
+        let sink: WarningSink = Arc::new(|_: &LinkWarning| {});
         let writer = Link::with_remote(
             Remote::with_store(store.clone(), "https://host/team", Some(key), &[]),
             false,

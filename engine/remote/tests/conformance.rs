@@ -16,7 +16,8 @@ use object_store::{ObjectStore, ObjectStoreExt};
 use prep_cache::{Content, Digest, LedgerEntry, Offer, Store};
 use prep_core::Ranges;
 use prep_remote::{
-    Area, Link, MessageSink, PutOutcome, Rejection, Remote, RemoteError, SigningKey, TrustedSigner,
+    Area, Link, LinkWarning, PutOutcome, Rejection, Remote, RemoteError, SigningKey, TrustedSigner,
+    WarningSink,
 };
 
 struct Machine {
@@ -30,9 +31,11 @@ impl Machine {
     fn new(remote: Remote) -> Machine {
         let dir = tempfile::tempdir().unwrap();
         let messages: Arc<Mutex<Vec<String>>> = Arc::default();
-        let sink: MessageSink = {
+        let sink: WarningSink = {
             let messages = messages.clone();
-            Arc::new(move |text: &str| messages.lock().unwrap().push(text.to_owned()))
+            Arc::new(move |warning: &LinkWarning| {
+                messages.lock().unwrap().push(format!("{warning:?}"))
+            })
         };
         let link = Link::with_remote(remote, true, sink).unwrap();
         let store = link.attach(&Store::open(&dir.path().join("store")).unwrap());
@@ -319,7 +322,7 @@ fn write_errors_lose_no_result_and_do_not_affect_reads() {
         assert!(began.elapsed().as_secs() < 5);
         let messages = two.messages();
         assert!(
-            messages.contains(says) && messages.contains("prep remote push"),
+            messages.contains(says) && messages.contains("SendLater"),
             "{messages}"
         );
         assert_eq!(messages.lines().count(), 1, "{messages}");

@@ -19,7 +19,8 @@ fn a_remote_meets_the_requirements_of_a_tier() {
     let links: RefCell<Vec<Link>> = RefCell::default();
     let link = |key, trusted: &[_]| {
         let remote = Remote::with_store(shared.clone(), "r", key, trusted);
-        let link = Link::with_remote(remote, true, Arc::new(|_: &str| {})).unwrap();
+        let link =
+            Link::with_remote(remote, true, Arc::new(|_: &prep_remote::LinkWarning| {})).unwrap();
         links.borrow_mut().push(link.clone());
         link
     };

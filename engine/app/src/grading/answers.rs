@@ -6,7 +6,7 @@
 
 use std::path::{Path, PathBuf};
 
-use prep_core::Failure;
+use prep_core::{Failure, Remedy};
 use prep_digests::Trees;
 use prep_steps::Manifest;
 
@@ -39,8 +39,9 @@ impl<'a> PreparedDirectory<'a> {
             && !manifest.is_intact(&directory)
         {
             let message = format!("the prepared data of `{id}` are incomplete or were modified");
-            return Err(Error::new(Failure::Input, message)
-                .help(format!("run `prep run {id}` to restore them")));
+            return Err(
+                Error::new(Failure::Input, message).help(Remedy::Prepare { id: id.to_owned() })
+            );
         }
         Ok(PreparedDirectory {
             settings,
@@ -102,9 +103,10 @@ impl<'a> PreparedDirectory<'a> {
             place.display()
         );
         let noted = prep_steps::invalidate(&self.settings.data_dir, id, path);
+        let prepare = Remedy::Prepare { id: id.to_owned() };
         Error::new(Failure::Input, message).help(match noted {
-            Ok(()) => format!("run `prep run {id}` to restore them"),
-            Err(_) => format!("remove that file, then run `prep run {id}`"),
+            Ok(()) => prepare,
+            Err(_) => Remedy::InOrder(vec!["remove that file".into(), prepare]),
         })
     }
 }

@@ -19,8 +19,8 @@ use crate::resolve::resolve_with;
 use crate::resolve::state::NodeState;
 use crate::run::figures::millis;
 use crate::{
-    Action, Context, Event, Figures, Inputs, KeyRecord, Progress, Reason, StepError, Value,
-    WaitTimes,
+    Action, Context, Event, Figures, Inputs, KeyRecord, Progress, Reason, Remedy, StepError, Value,
+    WaitTimes, WithRemedy,
 };
 
 /// Memory claim of a source in bytes; sources read in chunks.
@@ -264,9 +264,11 @@ impl PreparedTask {
                 }
                 if context.no_execute && step.is_shared() {
                     let name = &node.name;
-                    return Err(StepError::input(format!(
-                        "the output of `{name}` is not in the remote cache; `prep run` computes it"
-                    )));
+                    let message = format!("the output of `{name}` is not in the remote cache");
+                    let remedy = Remedy::Prepare {
+                        id: node.competition.clone(),
+                    };
+                    return Err(StepError::input(WithRemedy::new(message, remedy)));
                 }
                 let watch = begin();
                 let values = step.run(context, inputs)?;

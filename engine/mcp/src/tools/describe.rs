@@ -1,5 +1,6 @@
 //! The tool `describe`: returns the task of a competition and the files that participants get.
 
+use prep_app::Remedy;
 use serde_json::{Value, json};
 
 use super::{Arguments, ToolDefinition, list};
@@ -22,8 +23,8 @@ fn describe(options: &McpOptions, arguments: &Arguments) -> Answer {
     let entry = options.catalog.get(id)?;
     let data_dir = &options.settings.data_dir;
     let Some(manifest) = prep_app::manifest(data_dir, id)? else {
-        return Err(ToolError::new(format!("`{id}` is not prepared"))
-            .help(format!("the user can prepare it with `prep run {id}`")));
+        let remedy = Remedy::Prepare { id: id.to_owned() };
+        return Err(ToolError::new(format!("`{id}` is not prepared")).help(remedy));
     };
     let prepared = data_dir.join(id).join("prepared");
     let files: Vec<Value> = manifest
