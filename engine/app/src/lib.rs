@@ -74,7 +74,9 @@ pub use prep_core::Remedy;
 pub use prep_steps::Expand;
 pub use prepared::{PreparedState, manifest, prepared_ids};
 pub use remove::{Removal, RemovalResult, RemovedCompetition, Space, remove};
-pub use run_log::{LoggedRun, LoggedStep, local_time, logged_runs};
+pub use run_log::{
+    LoggedRun, LoggedStep, RefusedCompetition, RunEnd, RunResult, local_time, logged_runs,
+};
 pub use settings::Settings;
 pub use stages::assemble::Competition;
 pub use stages::availability::require_credentials_for;

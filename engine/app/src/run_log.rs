@@ -1,5 +1,9 @@
-//! Logs each run: the steps that ran, when and why they ran, and their outcomes. The progress display gets the same
+//! Logs each run: the steps that ran, when and why they ran, and how the run ended. The progress display gets the same
 //! events.
+//!
+//! All commands that store results in the cache are logged: `run` and `pull`, `push`, which stores tables that a run held
+//! in memory, and `show`, which stores the tables that its query needs. A rerun is not, because its scratch cache is
+//! removed.
 //!
 //! Each run has a file with one JSON object per line in the cache. Only the last [`MAX_LOGS`] files are kept. If a log
 //! cannot be written, the run continues.
@@ -14,7 +18,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use parking_lot::Mutex;
 use prep_cache::{Store, unix_seconds};
-use prep_core::{Event, Reason, Reporter, StepOutcome};
+use prep_core::{Event, Reason, Reporter, RunReport, StepOutcome};
 use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
@@ -34,11 +38,62 @@ enum Line {
         program: String,
         variant: String,
         competitions: Vec<String>,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        refused: Vec<RefusedCompetition>,
     },
     Step(LoggedStep),
     Finished {
         at: u64,
+        #[serde(flatten)]
+        end: RunEnd,
     },
+}
+
+/// A competition that could not be planned.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RefusedCompetition {
+    pub id: String,
+    pub message: String,
+}
+
+/// How a run ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunEnd {
+    pub result: RunResult,
+    /// Number of steps whose results were in the cache or in the remote.
+    pub reused: usize,
+    /// The error that ended the run, in addition to those of its steps.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RunResult {
+    Done,
+    /// A competition or the run itself failed.
+    Failed,
+    /// Stopped by the user.
+    Stopped,
+}
+
+impl RunEnd {
+    pub(crate) fn of_report(report: &RunReport) -> RunEnd {
+        let count = |wanted: fn(&StepOutcome) -> bool| {
+            let outcomes = report.outcomes.values();
+            outcomes.filter(|outcome| wanted(outcome)).count()
+        };
+        let has_failed = report.failures().next().is_some();
+        RunEnd {
+            result: match count(|outcome| matches!(outcome, StepOutcome::Cancelled)) {
+                0 if has_failed => RunResult::Failed,
+                0 => RunResult::Done,
+                _ => RunResult::Stopped,
+            },
+            reused: count(|outcome| matches!(outcome, StepOutcome::Reused)),
+            error: None,
+        }
+    }
 }
 
 /// A step that ran, or that was skipped because another step failed.
@@ -70,6 +125,12 @@ pub struct LoggedRun {
     pub variant: String,
     /// The ids of all competitions of the run.
     pub selected: Vec<String>,
+    /// The competitions that could not be planned.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub refused: Vec<RefusedCompetition>,
+    /// `None` if the process was killed, or the run is in progress.
+    #[serde(flatten)]
+    pub end: Option<RunEnd>,
     pub steps: Vec<LoggedStep>,
 }
 
@@ -81,41 +142,63 @@ impl LoggedStep {
 
 /// Writes the log of a run, and passes the events on to another reporter.
 pub(crate) struct RunLog {
-    file: Mutex<BufWriter<File>>,
+    /// `None` if the log cannot be created.
+    file: Option<Mutex<BufWriter<File>>>,
     /// The reasons of the steps that are running, by competition and step.
     reasons: Mutex<HashMap<(String, String), Reason>>,
     next: Arc<dyn Reporter>,
 }
 
 impl RunLog {
-    /// Returns a reporter that writes a log and passes events on to `next`. If the log cannot be created, returns
-    /// `next`.
-    pub(crate) fn start(task: &Task, ids: &[String], next: Arc<dyn Reporter>) -> Arc<dyn Reporter> {
+    /// Creates the log of a run of the competitions `ids`, of which `refused` could not be planned. The log passes
+    /// events on to `next`.
+    pub(crate) fn start(
+        task: &Task,
+        ids: &[String],
+        refused: &[(String, Error)],
+        next: Arc<dyn Reporter>,
+    ) -> Arc<RunLog> {
         let dir = Store::run_logs(&task.settings.store_dir);
         let at = unix_seconds();
         let path = dir.join(format!("{at:014}-{}.jsonl", std::process::id()));
         let file = fs::create_dir_all(&dir).and_then(|()| File::create(path));
-        let Ok(file) = file else { return next };
         remove_old(&dir);
         let log = RunLog {
-            file: Mutex::new(BufWriter::new(file)),
+            file: file.ok().map(|file| Mutex::new(BufWriter::new(file))),
             reasons: Mutex::default(),
             next,
         };
+        let refused = refused.iter().map(|(id, error)| RefusedCompetition {
+            id: id.clone(),
+            message: error.message.clone(),
+        });
         log.write(&Line::Started {
             at,
             program: crate::VERSION.to_owned(),
             variant: task.options.variant.clone(),
             competitions: ids.to_vec(),
+            refused: refused.collect(),
         });
         Arc::new(log)
     }
 
+    /// Writes the end of the run.
+    pub(crate) fn finish(&self, ended: Result<RunEnd, &Error>) {
+        self.write(&Line::Finished {
+            at: unix_seconds(),
+            end: ended.unwrap_or_else(|error| RunEnd {
+                result: RunResult::Failed,
+                reused: 0,
+                error: Some(error.message.clone()),
+            }),
+        });
+    }
+
     fn write(&self, line: &Line) {
-        let Ok(text) = serde_json::to_string(line) else {
+        let (Some(file), Ok(text)) = (&self.file, serde_json::to_string(line)) else {
             return;
         };
-        let mut file = self.file.lock();
+        let mut file = file.lock();
         // Errors are ignored. Their only consequence is an incomplete log.
         let _ = writeln!(file, "{text}").and_then(|()| file.flush());
     }
@@ -150,8 +233,7 @@ impl Reporter for RunLog {
                     outcome: outcome.clone(),
                 }));
             }
-            Event::Finished => self.write(&Line::Finished { at: unix_seconds() }),
-            Event::Started { .. } | Event::StepEnded { .. } => {}
+            Event::Started { .. } | Event::StepEnded { .. } | Event::Finished => {}
         }
         self.next.event(event);
     }
@@ -202,6 +284,7 @@ fn parse(text: &str, number: usize) -> Option<LoggedRun> {
         program,
         variant,
         competitions,
+        refused,
     }) = lines.next()
     else {
         return None;
@@ -213,12 +296,17 @@ fn parse(text: &str, number: usize) -> Option<LoggedRun> {
         program,
         variant,
         selected: competitions,
+        refused,
+        end: None,
         steps: Vec::new(),
     };
     for line in lines {
         match line {
             Line::Step(step) => run.steps.push(step),
-            Line::Finished { at } => run.finished = Some(at),
+            Line::Finished { at, end } => {
+                run.finished = Some(at);
+                run.end = Some(end);
+            }
             Line::Started { .. } => {}
         }
     }
@@ -251,7 +339,11 @@ mod tests {
             at: 5,
             program: "1".into(),
             variant: "v1".into(),
-            competitions: vec!["a".into()],
+            competitions: vec!["a".into(), "b".into()],
+            refused: vec![RefusedCompetition {
+                id: "b".into(),
+                message: "no pipeline".into(),
+            }],
         };
         let text = |line: &Line| serde_json::to_string(line).unwrap();
         let whole = format!("{}\n{}\n", text(&started), text(&Line::Step(step.clone())));
@@ -259,8 +351,18 @@ mod tests {
         let run = parse(&half, 2).unwrap();
         assert_eq!((run.number, run.started, run.finished), (2, 5, None));
         assert_eq!(run.steps, [step]);
-        let run = parse(&format!("{whole}{}\n", text(&Line::Finished { at: 9 })), 0).unwrap();
-        assert_eq!(run.finished, Some(9));
+        assert_eq!((run.refused[0].id.as_str(), run.end), ("b", None));
+        let end = RunEnd {
+            result: RunResult::Failed,
+            reused: 7,
+            error: Some("disk full".into()),
+        };
+        let finished = Line::Finished {
+            at: 9,
+            end: end.clone(),
+        };
+        let run = parse(&format!("{whole}{}\n", text(&finished)), 0).unwrap();
+        assert_eq!((run.finished, run.end), (Some(9), Some(end)));
         assert_eq!(parse("", 0), None);
     }
 

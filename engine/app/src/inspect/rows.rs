@@ -14,6 +14,7 @@ use prep_steps::Preview;
 use serde::Serialize;
 
 use crate::error::Error;
+use crate::run_log::{RunEnd, RunLog};
 use crate::stages::loader::Loader;
 use crate::stages::run::Run;
 use crate::stages::summary::failures;
@@ -105,8 +106,12 @@ fn run(task: &Task, id: &str, view: ViewOptions, cancel: &Cancel) -> Result<Prev
         },
         ..task.clone()
     };
-    let run = Run::begin(&task, &[id.to_owned()], cancel, &|_| {})?;
-    let ended = run.run(Arc::new(NullReporter))?;
+    let ids = [id.to_owned()];
+    let run = Run::begin(&task, &ids, cancel, &|_| {})?;
+    let log = RunLog::start(&task, &ids, &[], Arc::new(NullReporter));
+    let ended = run.run(log.clone());
+    log.finish(ended.as_ref().map(|ended| RunEnd::of_report(&ended.report)));
+    let ended = ended?;
     if let Some(preview) = result.lock().take() {
         return Ok(preview);
     }

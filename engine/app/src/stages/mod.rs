@@ -144,10 +144,16 @@ impl Run {
     ///
     /// # Errors
     /// Returns an error if the engine itself fails. Errors of single competitions are in the result.
-    pub fn execute(mut self, reporter: Arc<dyn Reporter>) -> Result<Preparation, Error> {
+    pub fn execute(self, reporter: Arc<dyn Reporter>) -> Result<Preparation, Error> {
+        let log = RunLog::start(&self.task, &self.ids, &self.plan.refused, reporter);
+        let preparation = self.prepare(log.clone());
+        log.finish(preparation.as_ref().map(Preparation::end));
+        preparation
+    }
+
+    fn prepare(mut self, reporter: Arc<dyn Reporter>) -> Result<Preparation, Error> {
         let refused = std::mem::take(&mut self.plan.refused);
         let ids = std::mem::take(&mut self.ids);
-        let reporter = RunLog::start(&self.task, &ids, reporter);
         let ended = self.run(reporter)?;
         origins::confirm(&ended)?;
         ended.wait_until_sent();

@@ -12,6 +12,7 @@ use super::ended::{Ended, State};
 use super::load::Verification;
 use super::record::Published;
 use crate::error::{Error, for_people};
+use crate::run_log::{RunEnd, RunResult};
 
 /// The comparison of outputs with the published checksums.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -58,6 +59,26 @@ impl Preparation {
             refused,
             interrupted: ended.is_interrupted(),
             timings: ended.report.timings(&ended.graph),
+        }
+    }
+
+    /// Returns how the run ended, for its log.
+    pub(super) fn end(&self) -> RunEnd {
+        let mut summaries = self.summaries.iter();
+        RunEnd {
+            reused: self
+                .summaries
+                .iter()
+                .map(|summary| summary.steps_reused)
+                .sum(),
+            result: match self.interrupted {
+                true => RunResult::Stopped,
+                false if summaries.any(|summary| summary.state == State::Failed) => {
+                    RunResult::Failed
+                }
+                false => RunResult::Done,
+            },
+            error: None,
         }
     }
 }

@@ -58,7 +58,7 @@ pub fn push(
     let context = Context::new(store, settings.limits(), cancel.clone());
     let plan = Plan::create(&task, ids, &prep_sql::Session::planner(), &context)?;
     let mut plan = plan.complete()?;
-    unstored::store(&mut plan, &context, settings, &task.options.variant)?;
+    unstored::store(&mut plan, &context, &task)?;
     let pushing = Pushing {
         plan: &plan,
         context: &context,

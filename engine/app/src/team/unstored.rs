@@ -6,39 +6,36 @@ use prep_cache::Store;
 use prep_core::{Context, NullReporter, RunOptions, resolve, run};
 
 use crate::error::Error;
-use crate::settings::Settings;
+use crate::run_log::{RunEnd, RunLog};
 use crate::stages::resolve::Plan;
+use crate::task::Task;
 
 /// Reruns the steps of a plan whose results were not stored, and stores the results. Results of failed steps stay
 /// unstored. If all results are stored already, writes nothing.
 ///
 /// # Errors
 /// Returns an error if the cache cannot be written, or if the engine itself fails.
-pub(crate) fn store(
-    plan: &mut Plan,
-    context: &Context,
-    settings: &Settings,
-    variant: &str,
-) -> Result<(), Error> {
+pub(crate) fn store(plan: &mut Plan, context: &Context, task: &Task) -> Result<(), Error> {
     if plan.resolution.unstored(&plan.graph).is_empty() {
         return Ok(());
     }
+    let (settings, variant) = (&task.settings, &task.options.variant);
     let store = Store::open(&settings.store_dir)?;
     let context = Context::new(store, settings.limits(), context.cancel.clone());
     let mut resolution = resolve(&plan.graph, &context, variant)?;
     resolution.work = resolution.unstored(&plan.graph);
     let options = RunOptions {
         keep_going: true,
-        variant: variant.to_owned(),
+        variant: variant.clone(),
         oldest_first: false,
     };
-    run(
-        plan.graph.clone(),
-        context.clone(),
-        resolution,
-        options,
-        Arc::new(NullReporter),
-    )?;
+    let ids = plan.competitions.iter().map(|one| one.id.clone());
+    let ids: Vec<String> = ids.collect();
+    let log = RunLog::start(task, &ids, &[], Arc::new(NullReporter));
+    let (graph, reporter) = (plan.graph.clone(), log.clone());
+    let report = run(graph, context.clone(), resolution, options, reporter).map_err(Error::from);
+    log.finish(report.as_ref().map(RunEnd::of_report));
+    report?;
     plan.resolution = resolve(&plan.graph, &context, variant)?;
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! `prep cache log`: shows the last runs and their steps.
 
 use clap::Args;
-use prep_app::{LoggedRun, LoggedStep, local_time, logged_runs, reasons};
+use prep_app::{LoggedRun, LoggedStep, RunEnd, RunResult, local_time, logged_runs, reasons};
 use prep_core::{StepOutcome, units};
 use serde_json::json;
 use std::collections::BTreeSet;
@@ -41,11 +41,18 @@ impl RunLogArgs {
             return Err(CliError::new(Exit::Input, message).help("`prep cache log` lists the runs"));
         }
         runs.retain(|run| numbers.is_empty() || numbers.contains(&run.number));
+        let is_logged = |id: &String| runs.iter().any(|run| run.selected.contains(id));
+        if let Some(id) = ids.iter().find(|id| !is_logged(id)) {
+            let logged = runs.iter().flat_map(|run| &run.selected);
+            let near = prep_spec::nearest(id, logged.map(String::as_str));
+            let error = CliError::new(Exit::Input, format!("no run in the log has `{id}`"));
+            return Err(error.help("`prep cache log` lists the runs").suggest(near));
+        }
         for run in &mut runs {
-            run.steps.retain(|step| {
-                let is_selected = ids.is_empty() || ids.contains(&step.competition);
-                is_selected && (step.failed() || !self.failed)
-            });
+            let is_selected = |id: &String| ids.is_empty() || ids.contains(id);
+            run.refused.retain(|refused| is_selected(&refused.id));
+            run.steps
+                .retain(|step| is_selected(&step.competition) && (step.failed() || !self.failed));
         }
         let is_overview = self.operands.is_empty() && !self.failed;
         if session.printer.json {
@@ -85,7 +92,9 @@ fn overview(runs: &[LoggedRun]) -> PrintedTable {
         ("run", Align::Left),
         ("started", Align::Left),
         ("time", Align::Right),
+        ("result", Align::Left),
         ("steps", Align::Right),
+        ("reused", Align::Right),
         ("failed", Align::Right),
         ("competitions", Align::Left),
     ]);
@@ -94,18 +103,31 @@ fn overview(runs: &[LoggedRun]) -> PrintedTable {
         let ran = run.steps.iter();
         let ran = ran.filter(|step| matches!(step.outcome, StepOutcome::Done { .. }));
         let failed = run.steps.iter().filter(|step| step.failed()).count();
+        let reused = run.end.as_ref().map(|end| end.reused);
         table.row(vec![
             format!("@{}", run.number),
             local_time(run.started),
-            time.map_or("not ended".to_owned(), |time| {
+            time.map_or("-".to_owned(), |time| {
                 units::duration(Duration::from_secs(time))
             }),
+            result(run.end.as_ref()).to_owned(),
             ran.count().to_string(),
+            reused.map_or("-".to_owned(), |reused| reused.to_string()),
             failed.to_string(),
             names(&run.selected),
         ]);
     }
     table
+}
+
+/// Describes how a run ended.
+fn result(end: Option<&RunEnd>) -> &'static str {
+    match end.map(|end| end.result) {
+        Some(RunResult::Done) => "done",
+        Some(RunResult::Failed) => "failed",
+        Some(RunResult::Stopped) => "stopped",
+        None => "not ended",
+    }
 }
 
 /// Maximum number of ids that are shown per run.
@@ -119,7 +141,7 @@ fn names(ids: &[String]) -> String {
     }
 }
 
-/// Returns a table with a row per step.
+/// Returns a table with a row per step, per competition that could not be planned, and per error of a run.
 fn steps(runs: &[LoggedRun]) -> PrintedTable {
     let mut table = PrintedTable::new(&[
         ("run", Align::Left),
@@ -130,10 +152,31 @@ fn steps(runs: &[LoggedRun]) -> PrintedTable {
         ("result", Align::Left),
     ]);
     for run in runs {
+        let number = format!("@{}", run.number);
+        let mut other = |subject: &str, result: String| {
+            let empty = String::new;
+            table.row(vec![
+                number.clone(),
+                subject.to_owned(),
+                empty(),
+                empty(),
+                empty(),
+                result,
+            ]);
+        };
+        for refused in &run.refused {
+            other(
+                &refused.id,
+                format!("cannot be prepared: {}", refused.message),
+            );
+        }
+        if let Some(error) = run.end.as_ref().and_then(|end| end.error.as_ref()) {
+            other("the run", format!("failed: {error}"));
+        }
         for step in &run.steps {
             let (time, result) = outcome(step);
             table.row(vec![
-                format!("@{}", run.number),
+                number.clone(),
                 format!("{}/{}", step.competition, step.step),
                 step.kind.clone(),
                 time,
@@ -156,5 +199,89 @@ fn outcome(step: &LoggedStep) -> (String, String) {
         StepOutcome::Failed { message, .. } => (String::new(), format!("failed: {message}")),
         StepOutcome::Skipped { because } => (String::new(), format!("skipped after {because}")),
         StepOutcome::Cancelled => (String::new(), "stopped".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use prep_app::RefusedCompetition;
+    use prep_core::{Failure, Reason};
+
+    use super::*;
+
+    fn step(name: &str, outcome: StepOutcome) -> LoggedStep {
+        LoggedStep {
+            competition: "a".into(),
+            step: name.into(),
+            kind: "csv".into(),
+            at: 6,
+            why: Some(Reason::FirstRun),
+            outcome,
+        }
+    }
+
+    fn failed_run() -> LoggedRun {
+        LoggedRun {
+            number: 0,
+            started: 5,
+            finished: Some(7),
+            program: "1".into(),
+            variant: "v1".into(),
+            selected: vec!["a".into(), "b".into()],
+            refused: vec![RefusedCompetition {
+                id: "b".into(),
+                message: "no pipeline".into(),
+            }],
+            end: Some(RunEnd {
+                result: RunResult::Failed,
+                reused: 3,
+                error: Some("disk full".into()),
+            }),
+            steps: vec![
+                step("t", StepOutcome::Done { millis: 30 }),
+                step(
+                    "u",
+                    StepOutcome::Failed {
+                        failure: Failure::Check,
+                        message: "no rows".into(),
+                    },
+                ),
+            ],
+        }
+    }
+
+    #[test]
+    fn an_overview_shows_how_runs_ended() {
+        let running = LoggedRun {
+            number: 1,
+            finished: None,
+            end: None,
+            ..failed_run()
+        };
+        let text = overview(&[failed_run(), running]).render();
+        let rows: Vec<Vec<&str>> = text
+            .lines()
+            .skip(1)
+            .map(|line| {
+                line.split("  ")
+                    .map(str::trim)
+                    .filter(|cell| !cell.is_empty())
+                    .collect()
+            })
+            .collect();
+        assert_eq!(rows[0][2..], ["2.00 s", "failed", "1", "3", "1", "a, b"]);
+        assert_eq!(rows[1][2..], ["-", "not ended", "1", "-", "1", "a, b"]);
+    }
+
+    #[test]
+    fn the_log_of_a_run_shows_steps_and_other_failures() {
+        assert_eq!(
+            steps(&[failed_run()]).render(),
+            "run  step     kind    time  why        result\n\
+             @0   b                                 cannot be prepared: no pipeline\n\
+             @0   the run                           failed: disk full\n\
+             @0   a/t      csv   0.03 s  first run  done\n\
+             @0   a/u      csv           first run  failed: no rows\n"
+        );
     }
 }
