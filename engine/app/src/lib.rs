@@ -15,6 +15,8 @@
 //! format     formats pipeline files             run_log     which steps ran, when and why
 //! ```
 //!
+//! The types of results are part of this library, also those that a library below it defines.
+//!
 //! A [`Task`] is a request. [`Plan::preview`] finds the steps that it would run, and writes nothing. [`Run::begin`] and
 //! [`Run::execute`] run these steps. [`Grading::open`] grades submissions. An [`Error`] names the party that must act.
 //!
@@ -69,8 +71,12 @@ pub use inspect::{
 };
 pub use note::Note;
 pub use permissions::{Permission, PermissionCheck};
+pub use prep_audit::{AuditReport, Block, Verdict};
 pub use prep_cache::LinkMode;
 pub use prep_core::Remedy;
+pub use prep_diff::{FileDifference, TableDifference};
+pub use prep_digests::{DatasetDigests, Sha256, TreeDigest, combined_digest};
+pub use prep_leaks::{LeakLevel, LeakReport};
 pub use prep_steps::Expand;
 pub use prepared::{PreparedState, manifest, prepared_ids};
 pub use remove::{Removal, RemovalResult, RemovedCompetition, Space, remove};

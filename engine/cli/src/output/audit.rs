@@ -1,7 +1,6 @@
 //! Formats an audit as text: the verdict, the three parts, and one block per cause.
 
-use prep_app::{Audit, BundleAudit, OutputsAudit, TreeAudit};
-use prep_audit::{AuditReport, Block, Verdict};
+use prep_app::{Audit, AuditReport, Block, BundleAudit, OutputsAudit, TreeAudit, Verdict};
 use prep_core::units;
 
 use crate::exit::Exit;

@@ -3,10 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use prep_core::units;
-use prep_formats::json::JsonValue;
 use prep_grade::report::list::ListedSubmission;
 use prep_grade::report::medals::{Medals, Thresholds};
-use prep_grade::report::{CompetitionReport, JsonObject, pretty};
+use prep_grade::report::{CompetitionReport, JsonObject, JsonValue, pretty};
 
 use crate::error::CliError;
 use crate::output::printer::Printer;

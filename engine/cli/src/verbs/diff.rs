@@ -3,9 +3,8 @@
 use std::path::Path;
 
 use clap::Args;
-use prep_app::DataDifferences;
+use prep_app::{DataDifferences, FileDifference, TableDifference};
 use prep_core::units;
-use prep_diff::{FileDifference, TableDifference};
 use prep_spec::{BASE_VARIANT, Corrections, known_variants};
 use serde_json::{Value, json};
 

@@ -1,8 +1,8 @@
 //! `prep digest`: prints digests of the data that a score depends on, so that results can quote them.
 
 use clap::Args;
+use prep_app::{DatasetDigests, Sha256, TreeDigest, combined_digest};
 use prep_core::units;
-use prep_digests::{DatasetDigests, Sha256, TreeDigest, combined_digest};
 use serde_json::{Value, json};
 
 use crate::exit::Exit;

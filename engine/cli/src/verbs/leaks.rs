@@ -1,8 +1,8 @@
 //! `prep leaks`: searches prepared data for hints at the answers.
 
 use clap::Args;
+use prep_app::{LeakLevel, LeakReport};
 use prep_core::units;
-use prep_leaks::{LeakLevel, LeakReport};
 use serde_json::json;
 
 use crate::exit::Exit;

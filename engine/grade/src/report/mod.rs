@@ -9,8 +9,8 @@ pub mod medals;
 use jiff::Timestamp;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
-pub use prep_formats::json::JsonObject;
-use prep_formats::json::{JsonValue, WriteOptions};
+use prep_formats::json::WriteOptions;
+pub use prep_formats::json::{JsonObject, JsonValue};
 
 use crate::grader::GradeOutcome;
 use crate::refusal::Refusal;
