@@ -10,7 +10,7 @@ use prep_spec::{BASE_VARIANT, Pipeline};
 use crate::catalog::{Catalog, CatalogEntry};
 use crate::error::Error;
 use crate::prepared;
-use crate::settings::Settings;
+use crate::settings::{Settings, prepared_dir};
 
 /// Returns the digest of `leaderboard.csv`.
 pub(crate) fn leaderboard(entry: &CatalogEntry) -> Option<Sha256> {
@@ -33,7 +33,7 @@ pub(crate) fn rules(pipeline: &Pipeline) -> Option<Sha256> {
 /// Returns the digest of the published description. Returns `None` if the file cannot be read, for example if only
 /// private data were copied to this machine.
 pub(crate) fn description(data_dir: &Path, id: &str) -> Option<Sha256> {
-    let path = data_dir.join(id).join("prepared/public/description.md");
+    let path = prepared_dir(data_dir, id).join("public/description.md");
     let (digest, _) = digest_of_file(&path).ok()?;
     Some(digest)
 }
@@ -72,7 +72,7 @@ pub(crate) fn report_digests(
 /// Returns an error if the competition is not prepared, if a file cannot be read, or if the pipeline has mistakes.
 pub fn facts(catalog: &Catalog, settings: &Settings, id: &str) -> Result<DatasetDigests, Error> {
     let entry = catalog.get(id)?;
-    let directory = settings.data_dir.join(id).join("prepared");
+    let directory = settings.prepared_dir(id);
     let manifest = prepared::manifest(&settings.data_dir, id)?;
     let variant = match &manifest {
         Some(manifest) => manifest.variant.clone(),
@@ -92,7 +92,7 @@ pub fn facts(catalog: &Catalog, settings: &Settings, id: &str) -> Result<Dataset
 }
 
 fn read(settings: &Settings, id: &str) -> Result<Trees, Error> {
-    let directory = settings.data_dir.join(id).join("prepared");
+    let directory = settings.prepared_dir(id);
     let tree = |section: &str| {
         digest_of_directory(&directory.join(section), settings.jobs).map_err(|(path, error)| {
             let message = format!("cannot read {}: {error}", path.display());

@@ -83,7 +83,7 @@ pub use remove::{Removal, RemovalResult, RemovedCompetition, Space, remove};
 pub use run_log::{
     LoggedRun, LoggedStep, RefusedCompetition, RunEnd, RunResult, local_time, logged_runs,
 };
-pub use settings::Settings;
+pub use settings::{Settings, prepared_dir};
 pub use stages::assemble::Competition;
 pub use stages::availability::require_credentials_for;
 pub use stages::disk::Peak;

@@ -8,7 +8,7 @@ use prep_steps::{Manifest, VerifiedTree};
 use crate::catalog::Catalog;
 use crate::error::Error;
 use crate::note::Note;
-use crate::settings::Settings;
+use crate::settings::{Settings, prepared_dir};
 
 /// Reads the manifest that the last publication wrote. Returns `None` if there is no manifest.
 ///
@@ -40,7 +40,7 @@ impl PreparedState {
         let Some(manifest) = manifest else {
             return PreparedState::NotPrepared;
         };
-        let prepared = data_dir.join(&manifest.competition).join("prepared");
+        let prepared = prepared_dir(data_dir, &manifest.competition);
         match manifest.is_intact(&prepared) {
             true if manifest.is_durable(settings.boot.as_deref()) => PreparedState::Prepared,
             true => PreparedState::Unchecked,
@@ -114,7 +114,7 @@ pub fn verify_after_restart(
     let data_dir = &settings.data_dir_of(variant);
     let boot = settings.boot.as_deref();
     let unverified = each_manifest(data_dir, ids, context, |id, manifest| {
-        let directory = data_dir.join(id).join("prepared");
+        let directory = prepared_dir(data_dir, id);
         let is_unverified = !manifest.is_durable(boot) && manifest.is_intact(&directory);
         is_unverified.then_some(manifest.bytes)
     })?;

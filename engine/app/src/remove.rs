@@ -7,6 +7,7 @@ use std::io::ErrorKind;
 use std::path::Path;
 
 use prep_cache::{GcReport, Store};
+use prep_steps::MANIFEST_FILE;
 use serde::Serialize;
 
 use crate::catalog::Catalog;
@@ -90,12 +91,7 @@ pub fn remove(
             let data_dir = settings.data_dir_of(&variant);
             let home = data_dir.join(id);
             // The manifest is removed first. If a later removal fails, the remaining files are not treated as prepared.
-            for name in [
-                "prepared.json",
-                "prepared",
-                "prepared.files",
-                "prepared.lock",
-            ] {
+            for name in [MANIFEST_FILE, "prepared", "prepared.files", "prepared.lock"] {
                 delete(&home.join(name), removal.dry_run, &mut removed.prepared)?;
             }
             if removal.bundles {

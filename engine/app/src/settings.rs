@@ -2,7 +2,7 @@
 //! environment.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use prep_cache::Store;
 use prep_core::RunLimits;
@@ -33,6 +33,11 @@ pub struct Settings {
     pub remote: Option<Link>,
 }
 
+/// Returns the directory with the prepared data of a competition in a data directory.
+pub fn prepared_dir(data_dir: &Path, id: &str) -> PathBuf {
+    data_dir.join(id).join("prepared")
+}
+
 impl Settings {
     /// Adds the remote as a tier to the store, if a remote is configured.
     pub(crate) fn with_remote_tier(&self, store: Store) -> Store {
@@ -50,6 +55,11 @@ impl Settings {
             BASE_VARIANT => self.data_dir.clone(),
             other => self.data_dir.join(variant_directory(other)),
         }
+    }
+
+    /// Returns the directory with the prepared data of a competition.
+    pub fn prepared_dir(&self, id: &str) -> PathBuf {
+        prepared_dir(&self.data_dir, id)
     }
 
     /// Returns `v1`, `fixed`, and the other variants that have a directory in the data directory.
@@ -97,7 +107,7 @@ impl Settings {
     }
 
     /// Returns limits for comparing content, if each job compares one file at a time.
-    pub(crate) fn resources<'a>(&self, temp: &'a std::path::Path) -> prep_contents::Resources<'a> {
+    pub(crate) fn resources<'a>(&self, temp: &'a Path) -> prep_contents::Resources<'a> {
         prep_contents::Resources {
             limits: self.inspection_limits(self.jobs),
             temp,

@@ -68,8 +68,8 @@ pub mod value;
 
 pub use build::{BuildError, BuildOptions, PublishedChecksums, Sources, build, build_preview};
 pub use kinds::{
-    Expand, Manifest, ManifestError, PublishedOutput, Unpublished, VerifiedTree, invalidate,
-    is_writer_dependent, record_origin, verify_after_restart, vocabulary,
+    Expand, MANIFEST_FILE, Manifest, ManifestError, PublishedOutput, Unpublished, VerifiedTree,
+    invalidate, is_writer_dependent, record_origin, verify_after_restart, vocabulary,
 };
 pub use located::LocatedError;
 pub use members::members;

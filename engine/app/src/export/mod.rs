@@ -156,7 +156,7 @@ pub fn export(
         return Err(prepared::not_prepared(id));
     };
     let home = settings.data_dir.join(id);
-    if !manifest.is_intact(&home.join("prepared")) {
+    if !manifest.is_intact(&settings.prepared_dir(id)) {
         let message = format!("the prepared data of `{id}` are incomplete or were modified");
         return Err(Error::new(Failure::Input, message).help(Remedy::Prepare { id: id.to_owned() }));
     }

@@ -34,7 +34,7 @@ impl<'a> PreparedDirectory<'a> {
         id: &'a str,
     ) -> Result<PreparedDirectory<'a>, Error> {
         let manifest = prepared::manifest(&settings.data_dir, id)?;
-        let directory = settings.data_dir.join(id).join("prepared");
+        let directory = settings.prepared_dir(id);
         if let Some(manifest) = &manifest
             && !manifest.is_intact(&directory)
         {

@@ -28,6 +28,7 @@ use prep_grade::report::{CompetitionReport, Digests, GradedData, GradedSubmissio
 use prep_grade::table::{submission, typed};
 use prep_grade::{GradeOutcome, Grader, Refusal, RefusalKind};
 use prep_spec::{BASE_VARIANT, Pipeline};
+use prep_steps::MANIFEST_FILE;
 
 use self::answers::PreparedDirectory;
 use self::comparable::Answers;
@@ -40,9 +41,6 @@ pub use self::comparable::Comparability;
 pub use self::list::{GradedList, grade_list};
 pub use self::validation::Validation;
 use crate::digests;
-
-/// Name of the manifest in the data directory of a competition.
-const MANIFEST: &str = "prepared.json";
 
 /// Grades submissions of one competition. One value grades many submissions, from several threads.
 pub struct Grading {
@@ -93,7 +91,7 @@ impl Grading {
         let entry = catalog.get(id)?;
         entry.pipeline()?;
         let mut files = ReadFiles::default();
-        files.record(&settings.data_dir.join(id).join(MANIFEST));
+        files.record(&settings.data_dir.join(id).join(MANIFEST_FILE));
         let prepared = PreparedDirectory::open(settings, id)?;
         let variant = prepared.variant().unwrap_or(BASE_VARIANT);
         let pipeline = entry.load(variant)?;
@@ -187,7 +185,7 @@ impl Grading {
         }
         let entry = catalog.get(id)?;
         let (_, answers) = grader(entry, &entry.load(BASE_VARIANT)?)?;
-        let directory = settings.data_dir.join(id).join("prepared");
+        let directory = settings.prepared_dir(id);
         let answers = directory.join(answers);
         if !answers.is_file() {
             return Err(crate::prepared::not_prepared(id));
@@ -200,7 +198,7 @@ impl Grading {
         // `is_current` also detects that a run prepares the competition later.
         grading
             .read
-            .record(&settings.data_dir.join(id).join(MANIFEST));
+            .record(&settings.data_dir.join(id).join(MANIFEST_FILE));
         Ok(grading)
     }
 

@@ -19,7 +19,7 @@ use crate::bundles;
 use crate::catalog::CatalogEntry;
 use crate::error::{Error, failure_of};
 use crate::prepared;
-use crate::settings::Settings;
+use crate::settings::{Settings, prepared_dir};
 
 /// The audit of one competition. Its parts are the bundle, the outputs, and a tree of another program.
 #[derive(Debug, Clone, Serialize)]
@@ -89,7 +89,7 @@ pub fn audit(
 ) -> Result<Audit, Error> {
     let pipeline = entry.load(BASE_VARIANT)?;
     let sums = entry.published_checksums()?;
-    let home = settings.data_dir.join(&entry.id).join("prepared");
+    let home = settings.prepared_dir(&entry.id);
     let manifest = prepared::manifest(&settings.data_dir, &entry.id)?;
     let variant = manifest
         .as_ref()
@@ -294,11 +294,7 @@ fn audit_outputs(
 
 /// Finds the prepared directory of a competition in a tree of another program.
 fn prepared_in(tree: &Path, id: &str) -> PathBuf {
-    let places = [
-        tree.join(id).join("prepared"),
-        tree.join("prepared"),
-        tree.join(id),
-    ];
+    let places = [prepared_dir(tree, id), tree.join("prepared"), tree.join(id)];
     let found = places.into_iter().find(|place| is_prepared(place));
     found.unwrap_or_else(|| tree.to_owned())
 }

@@ -12,7 +12,7 @@ use serde::Serialize;
 use crate::catalog::{Catalog, CatalogEntry};
 use crate::error::{Error, failure_of};
 use crate::outline::outline;
-use crate::settings::Settings;
+use crate::settings::{Settings, prepared_dir};
 
 /// The result of a comparison.
 #[derive(Debug, Clone, Default, Serialize)]
@@ -98,8 +98,7 @@ fn outputs(
     new: &Path,
     id: &str,
 ) -> Result<Option<Vec<FileDifference>>, Error> {
-    let directory = |data: &Path| data.join(id).join("prepared");
-    let (old, new) = (directory(old), directory(new));
+    let (old, new) = (prepared_dir(old, id), prepared_dir(new, id));
     if !old.is_dir() || !new.is_dir() {
         return Ok(None);
     }

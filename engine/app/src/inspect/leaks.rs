@@ -32,7 +32,7 @@ pub fn leaks(
     let manifest = prepared::manifest(&settings.data_dir, id)?;
     let variant = manifest.map_or_else(|| prep_spec::BASE_VARIANT.to_owned(), |one| one.variant);
     let pipeline = entry.load(&variant)?;
-    let directory = settings.data_dir.join(id).join("prepared");
+    let directory = settings.prepared_dir(id);
     if !directory.is_dir() {
         return Err(prepared::not_prepared(id));
     }

@@ -76,7 +76,7 @@ impl AuditArgs {
     ) -> Result<Vec<String>, CliError> {
         let data = &settings.data_dir;
         let exists = |id: &str| match &self.tree {
-            Some(tree) => tree.join(id).join("prepared").is_dir(),
+            Some(tree) => prep_app::prepared_dir(tree, id).is_dir(),
             None => data.join(id).is_dir(),
         };
         let ids: Vec<String> = catalog

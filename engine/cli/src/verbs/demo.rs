@@ -141,7 +141,7 @@ fn submissions(dir: &Path, catalog: &Catalog, settings: &Settings) -> Result<Str
     for sample in SAMPLES {
         let entry = catalog.get(sample.id)?;
         let pipeline = entry.load(BASE_VARIANT)?;
-        let prepared = settings.data_dir.join(sample.id).join("prepared");
+        let prepared = settings.prepared_dir(sample.id);
         let grade = pipeline.grade.as_ref();
         let prepared_sample = grade.map(|grade| prepared.join(&grade.value.sample.value));
         for path in prepared_sample

@@ -39,7 +39,7 @@ impl DigestArgs {
         let ids = self.selection.ids_or(|| {
             let all = catalog.iter().map(|entry| entry.id.clone());
             // This includes data that another program prepared.
-            let exists = |id: &String| settings.data_dir.join(id).join("prepared").is_dir();
+            let exists = |id: &String| settings.prepared_dir(id).is_dir();
             Ok(all.filter(exists).collect())
         })?;
         let outcomes =

@@ -26,7 +26,7 @@ fn describe(options: &McpOptions, arguments: &Arguments) -> Answer {
         let remedy = Remedy::Prepare { id: id.to_owned() };
         return Err(ToolError::new(format!("`{id}` is not prepared")).help(remedy));
     };
-    let prepared = data_dir.join(id).join("prepared");
+    let prepared = options.settings.prepared_dir(id);
     let files: Vec<Value> = manifest
         .outputs
         .iter()

@@ -135,7 +135,7 @@ fn competition(
     let entry = task.catalog.get(id)?;
     let data_dir = task.settings.data_dir_of(&task.options.variant);
     let manifest = prep_app::manifest(&data_dir, id)?;
-    let prepared = data_dir.join(id).join("prepared");
+    let prepared = prep_app::prepared_dir(&data_dir, id);
     let state = PreparedState::new(manifest.as_ref(), &data_dir, &task.settings);
     let variant = match &manifest {
         Some(manifest) => manifest.variant.clone(),

@@ -32,8 +32,8 @@ pub(crate) use list::list;
 pub(crate) use outputs::depends_on_writer;
 pub(crate) use publish::Publish;
 pub use publish::{
-    Manifest, ManifestError, PublishedOutput, Unpublished, VerifiedTree, invalidate, record_origin,
-    verify_after_restart,
+    MANIFEST_FILE, Manifest, ManifestError, PublishedOutput, Unpublished, VerifiedTree, invalidate,
+    record_origin, verify_after_restart,
 };
 pub(crate) use query::query_table;
 pub(crate) use source::source_tree;

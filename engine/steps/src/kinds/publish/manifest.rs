@@ -24,7 +24,8 @@ use super::Publish;
 use super::listing::{PublishedListing, time};
 use super::unpublished::Unpublished;
 
-const MANIFEST_FILE: &str = "prepared.json";
+/// Name of the manifest in the data directory of a competition.
+pub const MANIFEST_FILE: &str = "prepared.json";
 const VERSION: u32 = 2;
 
 /// A manifest or listing that cannot be read or written.

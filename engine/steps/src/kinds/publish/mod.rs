@@ -30,7 +30,7 @@ use prep_core::{Context, Failure, FileValue, Inputs, Sink, StepError, Value};
 use prep_digests::{LockedDataset, Trees};
 use thiserror::Error;
 
-pub use manifest::{Manifest, ManifestError, PublishedOutput};
+pub use manifest::{MANIFEST_FILE, Manifest, ManifestError, PublishedOutput};
 pub use origin::record_origin;
 pub use unpublished::Unpublished;
 pub use verify::{VerifiedTree, invalidate, verify_after_restart};
