@@ -8,6 +8,7 @@ use hyper::body::{Body, Incoming};
 use hyper::header::{CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, EXPECT, HeaderValue};
 use hyper::http::request::Parts;
 use hyper::{HeaderMap, Method, Request, StatusCode};
+use percent_encoding::percent_decode_str;
 use prep_app::{Error, Grading, Validation};
 use prep_grade::GradeOutcome;
 use tokio::sync::Semaphore;
@@ -102,22 +103,8 @@ async fn route(shared: Arc<Shared>, request: &Parts, body: &mut Incoming) -> Han
 
 /// Returns a path with its percent signs decoded and its repeated slashes merged, as upstream's server reads it.
 fn decoded(path: &str) -> String {
-    let mut bytes: Vec<u8> = Vec::with_capacity(path.len());
-    let mut rest = path.as_bytes();
-    while let [first, after @ ..] = rest {
-        let digits = after
-            .get(..2)
-            .and_then(|digits| std::str::from_utf8(digits).ok());
-        let escaped = digits.filter(|digits| *first == b'%' && !digits.starts_with('+'));
-        let (byte, length) = match escaped.and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
-            Some(byte) => (byte, 3),
-            None => (*first, 1),
-        };
-        if !(byte == b'/' && bytes.last() == Some(&b'/')) {
-            bytes.push(byte);
-        }
-        rest = rest.get(length..).unwrap_or_default();
-    }
+    let mut bytes: Vec<u8> = percent_decode_str(path).collect();
+    bytes.dedup_by(|next, byte| *next == b'/' && *byte == b'/');
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
