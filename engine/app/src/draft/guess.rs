@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use prep_formats::pandas::{ColumnData, ColumnType, FrameColumn, ObjectValue};
+use prep_formats::pandas::{ColumnData, ColumnType, FrameColumn};
 
 use super::bundle::{BundleContent, CsvFile, FileGroup, MAX_NAMES};
 use super::columns::{self, MissingTargets, is_unique};
@@ -355,29 +355,16 @@ fn row_number(table: &CsvFile) -> String {
     name
 }
 
-/// Returns a column's values as text, without missing ones.
+/// Returns a column's values as text. A missing value is `None`.
 pub fn texts(column: &FrameColumn) -> Vec<Option<String>> {
-    let boolean = |value: bool| Some(if value { "True" } else { "False" }.to_owned());
-    match &column.data {
-        ColumnData::Int64(values) => values.iter().map(|value| Some(value.to_string())).collect(),
-        ColumnData::UInt64(values) => values.iter().map(|value| Some(value.to_string())).collect(),
-        ColumnData::Float64(values) => values
-            .iter()
-            .map(|value| (!value.is_nan()).then(|| value.to_string()))
-            .collect(),
-        ColumnData::Bool(values) => values.iter().copied().map(boolean).collect(),
-        ColumnData::Object(cells) => cells
-            .iter()
-            .map(|cell| match cell {
-                ObjectValue::Missing => None,
-                ObjectValue::Bool(value) => boolean(value),
-                ObjectValue::Int(value) => Some(value.to_string()),
-                ObjectValue::UInt(value) => Some(value.to_string()),
-                ObjectValue::Float(value) => Some(value.to_string()),
-                ObjectValue::Text(value) => Some(value.to_string()),
-            })
-            .collect(),
-    }
+    let rows = match &column.data {
+        ColumnData::Int64(values) => values.len(),
+        ColumnData::UInt64(values) => values.len(),
+        ColumnData::Float64(values) => values.len(),
+        ColumnData::Bool(values) => values.len(),
+        ColumnData::Object(cells) => cells.len(),
+    };
+    (0..rows).map(|row| column.text(row)).collect()
 }
 
 /// Finds files whose names are ids, the best match first.

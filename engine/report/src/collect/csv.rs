@@ -114,28 +114,6 @@ fn missing(column: &FrameColumn) -> usize {
     }
 }
 
-/// Returns a cell as text, or `None` if it is missing.
-pub fn text(column: &FrameColumn, row: usize) -> Option<String> {
-    let boolean = |value: bool| if value { "True" } else { "False" }.to_owned();
-    match &column.data {
-        ColumnData::Int64(values) => values.get(row).map(|value| value.to_string()),
-        ColumnData::UInt64(values) => values.get(row).map(ToString::to_string),
-        ColumnData::Float64(values) => {
-            let value = values.get(row).filter(|value| !value.is_nan());
-            value.map(|value| value.to_string())
-        }
-        ColumnData::Bool(values) => values.get(row).map(|value| boolean(*value)),
-        ColumnData::Object(cells) => match cells.get(row)? {
-            ObjectValue::Missing => None,
-            ObjectValue::Bool(value) => Some(boolean(value)),
-            ObjectValue::Int(value) => Some(value.to_string()),
-            ObjectValue::UInt(value) => Some(value.to_string()),
-            ObjectValue::Float(value) => Some(value.to_string()),
-            ObjectValue::Text(value) => Some(value.to_string()),
-        },
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

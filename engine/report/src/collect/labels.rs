@@ -200,7 +200,7 @@ fn counts(column: &FrameColumn) -> Option<BTreeMap<String, f64>> {
     };
     let mut counts = BTreeMap::new();
     for row in 0..rows {
-        let value = csv::text(column, row).unwrap_or_else(|| "missing".to_owned());
+        let value = column.text(row).unwrap_or_else(|| "missing".to_owned());
         *counts.entry(value).or_insert(0.0) += 1.0;
         if counts.len() > 20_000 {
             return None;

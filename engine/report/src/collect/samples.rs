@@ -8,7 +8,7 @@ use prep_formats::pandas::ColumnData;
 use prep_steps::Manifest;
 use serde_json::{Map, Value};
 
-use super::csv::{PublicTable, text};
+use super::csv::PublicTable;
 
 /// Maximum number of JSON files per competition.
 const MAX_FILES: usize = 4;
@@ -60,7 +60,7 @@ pub fn samples(prepared: &Path, manifest: &Manifest, tables: &[PublicTable]) -> 
 fn table_sample(table: &PublicTable) -> FileSample {
     let columns = || table.frame.columns.iter().take(MAX_COLUMNS);
     let row = |row: usize| {
-        let cells = columns().map(|column| text(column, row).map(|text| shortened(&text)));
+        let cells = columns().map(|column| column.text(row).map(|text| shortened(&text)));
         cells.collect()
     };
     let is_text = |data: &ColumnData| matches!(data, ColumnData::Object(_) | ColumnData::Bool(_));

@@ -48,6 +48,31 @@ impl Frame {
     }
 }
 
+impl FrameColumn {
+    /// Returns a cell as text, or `None` if it is missing.
+    #[must_use]
+    pub fn text(&self, row: usize) -> Option<String> {
+        let boolean = |value: bool| if value { "True" } else { "False" }.to_owned();
+        match &self.data {
+            ColumnData::Int64(values) => values.get(row).map(|value| value.to_string()),
+            ColumnData::UInt64(values) => values.get(row).map(ToString::to_string),
+            ColumnData::Float64(values) => {
+                let value = values.get(row).filter(|value| !value.is_nan());
+                value.map(|value| value.to_string())
+            }
+            ColumnData::Bool(values) => values.get(row).map(|value| boolean(*value)),
+            ColumnData::Object(cells) => match cells.get(row)? {
+                ObjectValue::Missing => None,
+                ObjectValue::Bool(value) => Some(boolean(value)),
+                ObjectValue::Int(value) => Some(value.to_string()),
+                ObjectValue::UInt(value) => Some(value.to_string()),
+                ObjectValue::Float(value) => Some(value.to_string()),
+                ObjectValue::Text(value) => Some(value.to_string()),
+            },
+        }
+    }
+}
+
 /// Reads an entire CSV file as `read_csv` does. An empty file yields a table without columns.
 ///
 /// # Errors
