@@ -49,7 +49,6 @@ use crate::exit::Exit;
 use crate::machine::Environment;
 use crate::output::printer::Printer;
 use crate::session::CliSession;
-use crate::settings::ResolvedSettings;
 
 /// Stack of the thread that runs the verb, in bytes. Queries are processed recursively, and a query within the
 /// language's limits can need more stack than the main thread has.
@@ -75,25 +74,16 @@ fn main() -> ExitCode {
 
 fn prep() -> ExitCode {
     let cli = usage::parse();
-    let resolved = ResolvedSettings::resolve(&cli.global, &Environment::of_process());
-    let color = resolved.as_ref().map_or(cli.global.color, |one| one.color);
-    let printer = Printer::new(&cli.global, color);
-    let ended = resolved.and_then(|resolved| {
-        if let Some(warning) = &resolved.warning {
-            printer.warning(warning);
+    let environment = Environment::of_process();
+    let (printer, ended) = match CliSession::resolve(&cli.global, &environment, args::command) {
+        Ok((session, warning)) => {
+            if let Some(warning) = &warning {
+                session.printer.warning(warning);
+            }
+            (session.printer.clone(), cli.verb.call(&session))
         }
-        let session = CliSession {
-            settings: resolved.settings,
-            source: resolved.source,
-            link_mode: resolved.link_mode,
-            descriptions: resolved.descriptions,
-            kaggle: resolved.kaggle,
-            places: resolved.places,
-            printer: printer.clone(),
-            command: args::command,
-        };
-        cli.verb.call(&session)
-    });
+        Err(error) => (Printer::new(&cli.global, cli.global.color), Err(error)),
+    };
     let exit = ended.unwrap_or_else(|error: CliError| {
         printer.end(&error);
         error.exit

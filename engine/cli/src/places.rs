@@ -3,6 +3,8 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use prep_fetch::{CredentialsError, FoundCredentials};
+
 /// The places from which settings and credentials are read.
 #[derive(Debug, Clone)]
 pub struct Directories {
@@ -32,5 +34,29 @@ impl Directories {
     /// Returns the directory of signing keys.
     pub fn keys(&self) -> Option<PathBuf> {
         Some(self.config_dir.as_ref()?.join("keys"))
+    }
+}
+
+/// The address of Kaggle's API, and where its credentials are searched.
+#[derive(Debug, Clone)]
+pub struct Kaggle {
+    pub endpoint: String,
+    pub variable: fn(&str) -> Option<OsString>,
+    pub home: Option<PathBuf>,
+    pub config_dirs: Vec<PathBuf>,
+}
+
+impl Kaggle {
+    /// Finds the credentials in variables or files.
+    ///
+    /// # Errors
+    /// Returns an error if there are no credentials, or if the first ones that are found cannot be used.
+    pub fn credentials(&self) -> Result<FoundCredentials, CredentialsError> {
+        let variable = |name: &str| (self.variable)(name)?.into_string().ok();
+        prep_fetch::find_credentials(&prep_fetch::CredentialVariables {
+            variable: &variable,
+            home: self.home.as_deref(),
+            config_dirs: &self.config_dirs,
+        })
     }
 }

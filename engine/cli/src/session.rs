@@ -7,8 +7,7 @@ use prep_app::{LinkMode, Settings};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::printer::Printer;
-use crate::places::Directories;
-use crate::settings::Kaggle;
+use crate::places::{Directories, Kaggle};
 
 /// The context of every verb.
 #[derive(Debug, Clone)]

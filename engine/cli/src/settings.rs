@@ -6,56 +6,15 @@ use std::path::PathBuf;
 
 use prep_app::{LinkMode, Settings};
 use prep_core::units;
-use prep_fetch::{CredentialsError, FoundCredentials};
 
 use crate::error::CliError;
 use crate::global::{Color, Global};
 use crate::machine::Environment;
-use crate::places::Directories;
+use crate::output::printer::Printer;
+use crate::places::{Directories, Kaggle};
 use crate::prep_toml::{ConfigFile, ConfigFiles, FILE};
+use crate::session::CliSession;
 use crate::values::{LinkModeArg, at_least_one};
-
-/// All settings of the program.
-#[derive(Debug, Clone)]
-pub struct ResolvedSettings {
-    /// Settings for the library.
-    pub settings: Settings,
-    /// Directory of bundles.
-    pub source: Option<PathBuf>,
-    /// How published files share bytes with the cache.
-    pub link_mode: Option<LinkMode>,
-    /// Directory of descriptions.
-    pub descriptions: Option<PathBuf>,
-    pub color: Color,
-    pub kaggle: Kaggle,
-    pub places: Directories,
-    /// A warning about a setting.
-    pub warning: Option<String>,
-}
-
-/// The address of Kaggle's API, and where its credentials are searched.
-#[derive(Debug, Clone)]
-pub struct Kaggle {
-    pub endpoint: String,
-    variable: fn(&str) -> Option<OsString>,
-    home: Option<PathBuf>,
-    config_dirs: Vec<PathBuf>,
-}
-
-impl Kaggle {
-    /// Finds the credentials in variables or files.
-    ///
-    /// # Errors
-    /// Returns an error if there are no credentials, or if the first ones that are found cannot be used.
-    pub fn credentials(&self) -> Result<FoundCredentials, CredentialsError> {
-        let variable = |name: &str| (self.variable)(name)?.into_string().ok();
-        prep_fetch::find_credentials(&prep_fetch::CredentialVariables {
-            variable: &variable,
-            home: self.home.as_deref(),
-            config_dirs: &self.config_dirs,
-        })
-    }
-}
 
 /// Assumed memory of the system if it is unknown, in bytes.
 const ASSUMED_MEMORY_BYTES: u64 = 8 << 30;
@@ -172,15 +131,17 @@ fn parse_variable<T>(
     parse(&text).map_err(|error| CliError::usage(format!("{name} is `{text}`: {error}")))
 }
 
-impl ResolvedSettings {
+impl CliSession {
     /// Resolves all settings. Options have precedence over variables, variables over files, and files over defaults.
+    /// Also returns a warning about a setting.
     ///
     /// # Errors
     /// Returns an error if a file or variable is invalid, or if a directory is not set and there is no home directory.
     pub fn resolve(
         global: &Global,
         environment: &Environment,
-    ) -> Result<ResolvedSettings, CliError> {
+        command: fn() -> clap::Command,
+    ) -> Result<(CliSession, Option<String>), CliError> {
         let mut places = environment.places();
         let mut chooser = Chooser {
             environment,
@@ -250,7 +211,6 @@ impl ResolvedSettings {
                 Some(units::parse_bytes(text).map_err(error))
             },
         )?;
-        let no_color = environment.set("NO_COLOR").is_some();
         let wanted = jobs.unwrap_or(environment.processors).max(1);
         let jobs = environment
             .open_files
@@ -275,19 +235,24 @@ impl ResolvedSettings {
             remote: None,
         };
         places.origins = chooser.origins;
-        Ok(ResolvedSettings {
+        let session = CliSession {
             settings,
             source,
             link_mode: link_mode.transpose()?.map(LinkMode::from),
             descriptions,
-            color: match global.color {
-                Color::Auto if no_color => Color::Never,
-                color => color,
-            },
             kaggle: environment.kaggle(),
             places,
-            warning,
-        })
+            printer: Printer::new(global, color(global, environment)),
+            command,
+        };
+        Ok((session, warning))
+    }
+}
+
+fn color(global: &Global, environment: &Environment) -> Color {
+    match global.color {
+        Color::Auto if environment.set("NO_COLOR").is_some() => Color::Never,
+        color => color,
     }
 }
 
@@ -337,16 +302,25 @@ mod tests {
         }
     }
 
+    fn resolve(
+        global: &Global,
+        environment: &Environment,
+    ) -> Result<(CliSession, Option<String>), CliError> {
+        CliSession::resolve(global, environment, clap::Command::default)
+    }
+
     #[test]
     fn defaults_depend_on_the_home_directory_and_the_system() {
-        let ResolvedSettings {
-            settings, color, ..
-        } = ResolvedSettings::resolve(&Global::default(), &bare(|_| None)).unwrap();
+        let settings = resolve(&Global::default(), &bare(|_| None))
+            .unwrap()
+            .0
+            .settings;
         assert!(settings.data_dir.starts_with("/home/u"));
         assert!(settings.data_dir.ends_with("mle-bench/data"));
         assert!(settings.store_dir.ends_with("prep"));
         assert_eq!((settings.jobs, settings.memory), (8, 16 << 30));
-        assert_eq!((settings.pipelines, color), (None, Color::Auto));
+        assert_eq!(settings.pipelines, None);
+        assert_eq!(color(&Global::default(), &bare(|_| None)), Color::Auto);
     }
 
     #[test]
@@ -357,13 +331,12 @@ mod tests {
             "PREP_LINK_MODE" => Some("reflink".into()),
             other => Some(OsString::from(format!("/env/{other}"))),
         });
-        let ResolvedSettings {
+        let CliSession {
             settings,
-            color,
             source,
             places,
             ..
-        } = ResolvedSettings::resolve(&Global::default(), &environment).unwrap();
+        } = resolve(&Global::default(), &environment).unwrap().0;
         assert_eq!(source.as_deref(), Some(Path::new("/env/PREP_SOURCE")));
         assert_eq!((settings.jobs, settings.memory), (5, 9));
         assert_eq!(places.origin("jobs"), "PREP_JOBS");
@@ -373,7 +346,7 @@ mod tests {
             settings.pipelines.as_deref(),
             Some(Path::new("/env/PREP_PIPELINES"))
         );
-        assert_eq!(color, Color::Never);
+        assert_eq!(color(&Global::default(), &environment), Color::Never);
         let global = Global {
             data_dir: Some("/d".into()),
             cache_dir: Some("/c".into()),
@@ -383,16 +356,12 @@ mod tests {
             color: Color::Always,
             ..Global::default()
         };
-        let ResolvedSettings {
-            settings, color, ..
-        } = ResolvedSettings::resolve(&global, &environment).unwrap();
+        let settings = resolve(&global, &environment).unwrap().0.settings;
         assert_eq!(settings.data_dir, Path::new("/d"));
         assert_eq!(settings.store_dir, Path::new("/c"));
         assert_eq!(settings.pipelines.as_deref(), Some(Path::new("/p")));
-        assert_eq!(
-            (settings.jobs, settings.memory, color),
-            (3, 7, Color::Always)
-        );
+        assert_eq!((settings.jobs, settings.memory), (3, 7));
+        assert_eq!(color(&global, &environment), Color::Always);
     }
 
     #[test]
@@ -401,20 +370,22 @@ mod tests {
             "XDG_CACHE_HOME" => Some("relative".into()),
             _ => Some(OsString::new()),
         });
-        let settings = ResolvedSettings::resolve(&Global::default(), &environment)
+        let settings = resolve(&Global::default(), &environment)
             .unwrap()
+            .0
             .settings;
         assert!(settings.store_dir.starts_with("/home/u"));
         let environment = bare(|name| (name == "XDG_CACHE_HOME").then(|| "/x".into()));
-        let settings = ResolvedSettings::resolve(&Global::default(), &environment)
+        let settings = resolve(&Global::default(), &environment)
             .unwrap()
+            .0
             .settings;
         assert_eq!(settings.store_dir, Path::new("/x/prep"));
     }
 
     #[test]
     fn kaggles_endpoint_and_credentials_come_from_its_variables() {
-        let settings = ResolvedSettings::resolve(&Global::default(), &bare(|_| None)).unwrap();
+        let (settings, _) = resolve(&Global::default(), &bare(|_| None)).unwrap();
         assert_eq!(settings.kaggle.endpoint, prep_fetch::ENDPOINT);
         assert_eq!(
             settings.kaggle.config_dirs,
@@ -428,9 +399,7 @@ mod tests {
             "KAGGLE_API_TOKEN" => Some("not-shown".into()),
             _ => None,
         });
-        let kaggle = ResolvedSettings::resolve(&Global::default(), &environment)
-            .unwrap()
-            .kaggle;
+        let kaggle = resolve(&Global::default(), &environment).unwrap().0.kaggle;
         assert_eq!(kaggle.endpoint, "http://localhost:1/api");
         let found = kaggle.credentials().unwrap();
         assert_eq!(found.origin.to_string(), "KAGGLE_API_TOKEN");
@@ -452,9 +421,9 @@ mod tests {
             open_files: Some(64),
             ..bare(|_| None)
         };
-        let resolved = ResolvedSettings::resolve(&Global::default(), &environment).unwrap();
+        let (resolved, warning) = resolve(&Global::default(), &environment).unwrap();
         assert_eq!(resolved.settings.jobs, 5);
-        let warning = resolved.warning.unwrap();
+        let warning = warning.unwrap();
         assert!(
             warning.contains("64 files") && warning.contains("5 jobs instead of 8"),
             "{warning}"
@@ -467,7 +436,7 @@ mod tests {
             home: None,
             ..bare(|_| None)
         };
-        let error = ResolvedSettings::resolve(&Global::default(), &environment).unwrap_err();
+        let error = resolve(&Global::default(), &environment).unwrap_err();
         assert!(error.help.unwrap().contains("--data-dir"));
     }
 }
