@@ -148,14 +148,11 @@ impl fmt::Display for TrustedKey {
 
 /// Returns the end of a day in UTC, in seconds since 1970.
 fn end_of_day(date: Date) -> u64 {
-    // Days since 0000-03-01, so that the leap day is the last one of its year (Howard Hinnant, `days_from_civil`).
-    let (year, month) = match u64::from(date.month) {
-        month @ 3.. => (u64::from(date.year), month - 3),
-        month => (u64::from(date.year).saturating_sub(1), month + 9),
-    };
-    let day_of_year = (153 * month + 2) / 5 + u64::from(date.day);
-    let days = 365 * year + year / 4 - year / 100 + year / 400 + day_of_year;
-    days.saturating_sub(719_468).saturating_mul(86_400)
+    let first = jiff::civil::date(1970, 1, 1);
+    // The parser of TOML accepts only days that exist.
+    let days = date.to_string().parse::<jiff::civil::Date>();
+    let days = days.map_or(0, |day| (day - first).get_days() + 1);
+    u64::try_from(days).unwrap_or(0) * 86_400
 }
 
 /// The configuration files that exist, in order of precedence, and all paths that were searched.

@@ -2,6 +2,10 @@
 //!
 //! A node's layer is the length of the longest path to it. Within the layers, nodes move towards the mean position of their
 //! neighbours, in a few sweeps forwards and backwards (Sugiyama, Tagawa and Toda, 1981).
+//!
+//! Libraries of layouts either run the program `dot`, which may not be installed, or bring a renderer of their own. The
+//! graph of a pipeline has a few dozen nodes, for which these two steps are sufficient. `dot.rs` writes the graph for
+//! Graphviz.
 
 use prep_core::{Graph, NodeId};
 
