@@ -138,6 +138,12 @@ pub fn not_prepared(id: &str) -> Error {
     .help(Remedy::Prepare { id: id.to_owned() })
 }
 
+/// Returns the error for prepared data that are incomplete or were modified.
+pub fn not_intact(id: &str) -> Error {
+    let message = format!("the prepared data of `{id}` are incomplete or were modified");
+    Error::new(Failure::Input, message).help(Remedy::Prepare { id: id.to_owned() })
+}
+
 /// Returns the error for data that another program prepared and whose answers do not have the published checksum.
 pub fn unverified_foreign_data(id: &str, directory: &Path) -> Error {
     let message = format!(

@@ -24,7 +24,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use md5::{Digest as _, Md5};
-use prep_core::{Cancel, CancellableReader, Failure, Remedy};
+use prep_core::{Cancel, CancellableReader, Failure};
 use prep_formats::pandas::{CsvScanner, ReadOptions, Schema};
 use prep_steps::Expand;
 use serde::Serialize;
@@ -157,8 +157,7 @@ pub fn export(
     };
     let home = settings.data_dir.join(id);
     if !manifest.is_intact(&settings.prepared_dir(id)) {
-        let message = format!("the prepared data of `{id}` are incomplete or were modified");
-        return Err(Error::new(Failure::Input, message).help(Remedy::Prepare { id: id.to_owned() }));
+        return Err(prepared::not_intact(id));
     }
     let target = &wanted.target;
     if fs::symlink_metadata(target).is_ok() {

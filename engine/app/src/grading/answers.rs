@@ -38,10 +38,7 @@ impl<'a> PreparedDirectory<'a> {
         if let Some(manifest) = &manifest
             && !manifest.is_intact(&directory)
         {
-            let message = format!("the prepared data of `{id}` are incomplete or were modified");
-            return Err(
-                Error::new(Failure::Input, message).help(Remedy::Prepare { id: id.to_owned() })
-            );
+            return Err(prepared::not_intact(id));
         }
         Ok(PreparedDirectory {
             settings,

@@ -10,7 +10,7 @@ use crate::exit::Exit;
 use crate::output::printer::{MessageLevel, Printer};
 use crate::output::table::{Align, PrintedTable};
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Default, Serialize)]
 struct PlannedCompetition {
     id: String,
     variant: String,
@@ -77,14 +77,8 @@ pub fn show(printer: &Printer, task: &Task, ids: &[String]) -> Result<Exit, CliE
         plans.push(PlannedCompetition {
             id: id.clone(),
             variant: task.options.variant.clone(),
-            bundle: None,
-            sources: Vec::new(),
-            read_bytes: 0,
-            download: None,
-            mirrored: false,
-            prepared_bytes: None,
-            steps: Vec::new(),
             error: Some(CliError::from(error.clone()).json()),
+            ..PlannedCompetition::default()
         });
     }
     plans.sort_by_key(|plan| ids.iter().position(|id| *id == plan.id));
@@ -239,13 +233,9 @@ mod tests {
             id: "a".into(),
             variant: "v1".into(),
             bundle: Some("/b/a.zip".into()),
-            sources: Vec::new(),
             read_bytes: 1_900_000,
-            download: None,
-            mirrored: false,
-            prepared_bytes: None,
             steps,
-            error: None,
+            ..PlannedCompetition::default()
         }
     }
 
