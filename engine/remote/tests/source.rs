@@ -49,7 +49,7 @@ fn a_mirrored_bundle_meets_the_requirements_of_a_source() {
     let public = key.public();
     let link = |key| {
         let remote = Remote::with_store(shared.borrow().clone(), "r", key, &[public]);
-        Link::with_remote(remote, false, Arc::new(|_: &str| {})).unwrap()
+        Link::with_remote(remote, false, Arc::new(|_| {})).unwrap()
     };
     let dir = tempfile::tempdir().unwrap();
     let (path, original) = (dir.path().join("c.zip"), dir.path().join("original"));
