@@ -4,9 +4,9 @@
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::process::Command;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
-use crate::support::{Ended, Gallery, Sandbox, Snapshot};
+use crate::support::{Ended, Gallery, Random, Sandbox, Snapshot};
 
 const PICTURES: usize = 1500;
 
@@ -15,36 +15,24 @@ fn kills() -> usize {
     std::env::var("PREP_KILLS").map_or(6, |text| text.parse().expect("PREP_KILLS is a number"))
 }
 
-/// Generates random delays (xorshift). A failed test prints the seed.
+/// Generates random delays.
 struct Moments {
-    seed: u64,
-    state: u64,
+    random: Random,
     /// Factor for the measured duration of a run, because the machine may have been busier during the measurement.
     scale: f64,
 }
 
 impl Moments {
     fn new() -> Moments {
-        let now = SystemTime::now()
-            .duration_since(UNIX_EPOCH)
-            .expect("a time after 1970");
-        #[allow(clippy::cast_possible_truncation)] // the lower digits are the random ones
-        let seed = now.as_nanos() as u64 | 1;
         Moments {
-            seed,
-            state: seed,
+            random: Random::new(),
             scale: 1.0,
         }
     }
 
     /// Returns a random delay below `end`.
     fn next(&mut self, end: Duration) -> Duration {
-        self.state ^= self.state << 13;
-        self.state ^= self.state >> 7;
-        self.state ^= self.state << 17;
-        #[allow(clippy::cast_precision_loss)] // a fraction
-        let share = (self.state >> 11) as f64 / (1_u64 << 53) as f64;
-        end.mul_f64(share * self.scale)
+        end.mul_f64(self.random.fraction() * self.scale)
     }
 
     /// Reduces later delays, because a run ended before it could be killed.
@@ -185,7 +173,7 @@ fn killed_first_run_leaves_no_tree_or_a_complete_one() {
     goal.install(&sandbox);
     // After a kill that came too late, the next delays are shorter, so that a kill hits eventually.
     while number < kills() || hits == 0 {
-        let note = format!("kill {number} with seed {}", moments.seed);
+        let note = format!("kill {number} with seed {}", moments.random.seed);
         // Keep the cache every third time, so that the kill hits the publication.
         for (directory, goes) in [(sandbox.data(), true), (sandbox.store(), number % 3 != 2)] {
             if goes && directory.exists() {
@@ -218,7 +206,7 @@ fn killed_later_run_is_marked_incomplete() {
     let (mut number, mut hits, mut incomplete) = (0, 0, 0);
     while number < kills() || incomplete == 0 {
         assert!(number < kills() + 100, "no kill interrupted a publication");
-        let note = format!("kill {number} with seed {}", moments.seed);
+        let note = format!("kill {number} with seed {}", moments.random.seed);
         let goal = &goals[(number + 1) % goals.len()];
         let all: Vec<&Goal> = goals.iter().collect();
         goal.install(&sandbox);
@@ -277,7 +265,7 @@ fn ctrl_c_ends_with_code_130_and_the_next_run_continues() {
         // After a signal that came too late, the next delays are shorter.
         while stopped < 2 {
             assert!(late < 100, "{signal} never stopped a run");
-            let note = format!("{signal} with seed {}", moments.seed);
+            let note = format!("{signal} with seed {}", moments.random.seed);
             let sandbox = Sandbox::new();
             goal.install(&sandbox);
             let ended = interrupt(&sandbox, signal, moments.next(goal.time));

@@ -2,22 +2,23 @@
 
 use prep_core::Failure;
 
+use super::tries;
 use super::world::{ENOUGH, Ending, World};
-use super::{Chance, tries};
 use crate::kinds;
+use crate::support::Random;
 
 /// Number of ways to damage a file's content.
 const DAMAGE_KINDS: usize = 3;
 
-fn damaged(content: &[u8], way: usize, chance: &mut Chance) -> Vec<u8> {
+fn damaged(content: &[u8], way: usize, random: &mut Random) -> Vec<u8> {
     let mut bytes = content.to_vec();
     match way {
         0 => bytes.truncate(bytes.len() / 2),
         1 => bytes.clear(),
         _ => {
             for _ in 0..3 {
-                let place = chance.below(bytes.len());
-                bytes[place] ^= 1 << chance.below(8);
+                let place = random.below(bytes.len());
+                bytes[place] ^= 1 << random.below(8);
             }
         }
     }
@@ -26,7 +27,7 @@ fn damaged(content: &[u8], way: usize, chance: &mut Chance) -> Vec<u8> {
 
 #[test]
 fn damaged_member_is_an_input_error() {
-    let mut chance = Chance::new();
+    let mut random = Random::new();
     let mut refused = 0;
     for directory in kinds::directories() {
         let world = World::new(&directory);
@@ -34,14 +35,14 @@ fn damaged_member_is_an_input_error() {
         let members = kinds::members(&directory);
         for number in 0..DAMAGE_KINDS * 2 * tries() {
             let mut spoilt_members = members.clone();
-            let place = chance.below(members.len());
+            let place = random.below(members.len());
             let (name, content) = &mut spoilt_members[place];
             if content.is_empty() {
                 continue;
             }
             let way = number % DAMAGE_KINDS;
-            *content = damaged(content, way, &mut chance);
-            let note = format!("{}: {name}, way {way}, seed {}", world.id, chance.seed);
+            *content = damaged(content, way, &mut random);
+            let note = format!("{}: {name}, way {way}, seed {}", world.id, random.seed);
             world.clear();
             let archive = kinds::archive(&spoilt_members);
             let ending = world.with_bundle(&archive, || world.prepare(ENOUGH));

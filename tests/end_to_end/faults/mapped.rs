@@ -3,16 +3,17 @@
 use std::fs;
 
 use super::trouble::{Fault, Target};
+use super::worker;
 use super::world::{Ending, World};
-use super::{Chance, worker};
 use crate::kinds;
+use crate::support::Random;
 
 #[test]
 fn truncated_published_files_do_not_affect_mapped_objects() {
     if worker::preloaded().is_none() {
         return;
     }
-    let mut chance = Chance::new();
+    let mut random = Random::new();
     for directory in kinds::directories() {
         let world = World::new(&directory);
         let whole = world.prepare_well(&"whole");
@@ -26,9 +27,9 @@ fn truncated_published_files_do_not_affect_mapped_objects() {
             let target = Target {
                 fault: Fault::CutPublished,
                 step: None,
-                number: chance.below(accesses),
+                number: random.below(accesses),
             };
-            let note = format!("{}: {target:?}, seed {}", world.id, chance.seed);
+            let note = format!("{}: {target:?}, seed {}", world.id, random.seed);
             match world.prepare_with(&target).ending {
                 Ending::Stopped => panic!("{note}: stopped"),
                 Ending::Done | Ending::Failed(_) => {}

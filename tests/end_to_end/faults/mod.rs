@@ -18,12 +18,11 @@ mod world;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use prep_spec::model::{Declaration, Output, Setting, TableOrigin};
 
 use crate::kinds;
-use crate::support::{Snapshot, skipped};
+use crate::support::{Random, Snapshot, skipped};
 use trouble::{Fault, Seen, Target};
 use world::{Ending, World};
 
@@ -35,27 +34,6 @@ pub(crate) fn library(directory: &Path) -> Option<PathBuf> {
 /// Returns the number of accesses to try for each kind of step and each fault.
 fn tries() -> usize {
     std::env::var("PREP_FAULTS").map_or(1, |text| text.parse().expect("PREP_FAULTS is a number"))
-}
-
-/// A random generator (xorshift) whose seed is printed if a test fails.
-struct Chance {
-    seed: u64,
-    state: u64,
-}
-
-impl Chance {
-    fn new() -> Chance {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH);
-        let seed = u64::from(now.expect("a time after 1970").subsec_nanos()) | 1;
-        Chance { seed, state: seed }
-    }
-
-    fn below(&mut self, end: usize) -> usize {
-        self.state ^= self.state << 13;
-        self.state ^= self.state >> 7;
-        self.state ^= self.state << 17;
-        usize::try_from(self.state % end as u64).expect("a small number")
-    }
 }
 
 /// Collects the words of the vocabulary that a pipeline uses: kinds, methods, formats.
@@ -189,7 +167,7 @@ fn faults_in_steps_that_read_and_write_lose_nothing() {
     if worker::preloaded().is_none() {
         return;
     }
-    let mut chance = Chance::new();
+    let mut random = Random::new();
     for (directory, steps) in [
         ("archives", &["unpack/t.tar.gz", "unpack/p.7z"][..]),
         ("formats", &["table/printed"]),
@@ -215,8 +193,8 @@ fn faults_in_steps_that_read_and_write_lose_nothing() {
                     continue;
                 };
                 for _ in 0..2 * tries() {
-                    let place = &places[chance.below(places.len())];
-                    strike_from_nothing(&world, fault, place, &whole, chance.seed);
+                    let place = &places[random.below(places.len())];
+                    strike_from_nothing(&world, fault, place, &whole, random.seed);
                 }
             }
         }
@@ -228,7 +206,7 @@ fn faults_in_every_kind_of_step_lose_nothing() {
     if worker::preloaded().is_none() {
         return;
     }
-    let mut chance = Chance::new();
+    let mut random = Random::new();
     let mut kinds_met: BTreeMap<Fault, BTreeMap<String, usize>> = BTreeMap::new();
     let (mut tried, mut struck) = (0, 0);
     for directory in kinds::directories() {
@@ -242,8 +220,8 @@ fn faults_in_every_kind_of_step_lose_nothing() {
                 while *met < tries() {
                     *met += 1;
                     tried += 1;
-                    let place = &places[chance.below(places.len())];
-                    let has_struck = strike_from_nothing(&world, fault, place, &whole, chance.seed);
+                    let place = &places[random.below(places.len())];
+                    let has_struck = strike_from_nothing(&world, fault, place, &whole, random.seed);
                     struck += usize::from(has_struck);
                 }
             }

@@ -5,10 +5,10 @@
 use std::fs;
 use std::path::Path;
 
+use super::worker;
 use super::world::World;
-use super::{Chance, worker};
 use crate::kinds;
-use crate::support::{Ended, Snapshot};
+use crate::support::{Ended, Random, Snapshot};
 
 /// Maximum number of attempts until a fault has an effect. Some accesses can fail without effect, for example in caches
 /// that only save time.
@@ -46,7 +46,7 @@ fn assert_next_run_repairs(world: &World, whole: &Snapshot, ended: &Ended, note:
 
 #[test]
 fn exit_code_shows_the_kind_of_fault() {
-    let mut chance = Chance::new();
+    let mut random = Random::new();
     let Some(library) = worker::preloaded() else {
         return;
     };
@@ -65,8 +65,8 @@ fn exit_code_shows_the_kind_of_fault() {
             quiet.code(0);
             assert!(accesses > 10, "{}: {accesses} accesses", world.id);
             let noticed = (0..ATTEMPTS).any(|_| {
-                let number = chance.below(accesses);
-                let note = format!("{}: {fault} at {number}, seed {}", world.id, chance.seed);
+                let number = random.below(accesses);
+                let note = format!("{}: {fault} at {number}, seed {}", world.id, random.seed);
                 world.clear();
                 let (ended, _) = run(&world, library, fault, Some(number));
                 // Before the program has installed its signal handler, the signal kills it. Shells report that as 130,

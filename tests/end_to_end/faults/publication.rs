@@ -4,8 +4,9 @@ use std::fs;
 
 use super::trouble::{Fault, Target};
 use super::world::World;
-use super::{Chance, places, strike, tries, worker};
+use super::{places, strike, tries, worker};
 use crate::kinds;
+use crate::support::Random;
 
 /// Prepares a tree with a different pipeline, so that the next run has to remove a directory and add a file.
 fn prepare_other(world: &World, pipeline: &str) {
@@ -42,14 +43,14 @@ fn interrupted_publication_is_never_treated_as_complete() {
     let seen = world.prepare_seen();
     let whole = world.sandbox.tree(&world.id);
     assert_ne!(before.contents(), whole.contents());
-    let mut chance = Chance::new();
+    let mut random = Random::new();
     for fault in [Fault::Reader, Fault::Writer, Fault::Full, Fault::Stop] {
         let places = places(&seen, fault);
         let places = &places["publish"];
         assert!(places.len() > 3, "{fault:?}: {places:?}");
         // Failed writes are tried at each access, other faults only at some accesses.
         let all = fault == Fault::Writer;
-        let some = (0..4 * tries()).map(|_| chance.below(places.len()));
+        let some = (0..4 * tries()).map(|_| random.below(places.len()));
         let chosen: Vec<usize> = match all {
             true => (0..places.len()).collect(),
             false => some.collect(),
@@ -62,7 +63,7 @@ fn interrupted_publication_is_never_treated_as_complete() {
                 number,
             };
             prepare_other(&world, &pipeline);
-            strike(&world, &target, &whole, chance.seed);
+            strike(&world, &target, &whole, random.seed);
             if fault == Fault::Full {
                 assert_eq!(
                     leftovers(&world),

@@ -2,6 +2,7 @@
 
 mod archive;
 mod ended;
+mod random;
 mod samples;
 mod sandbox;
 mod skipped;
@@ -9,6 +10,7 @@ mod snapshot;
 
 pub use archive::{Archive, Member, zip_members};
 pub use ended::Ended;
+pub use random::Random;
 pub use samples::{Gallery, Harbour};
 pub use sandbox::{Sandbox, names_in};
 pub use skipped::skipped;
