@@ -9,6 +9,8 @@ use std::time::{Duration, SystemTime};
 use common::{Outcome, bytes, empty_store, entry, file_of, make_old, object_file, second_handle};
 use prep_cache::{Digest, GcOptions, GcReport, History, HistoryStep, Store, StoreError};
 
+use crate::until::wait_until_open;
+
 /// Stores an object of `len` bytes with an entry that was last used `days` days ago.
 fn step(
     store: &Store,
@@ -265,8 +267,8 @@ fn waiting_for_a_removed_lock_file_continues_with_the_new_one() -> Outcome {
         let sent = locked.send(());
         guard.is_ok() && sent.is_ok()
     });
-    // If the waiting thread has not started by then, the test proves nothing, but it does not fail.
-    std::thread::sleep(Duration::from_millis(100));
+    let path = store.root().join("locks");
+    wait_until_open(std::process::id(), &path, 2);
     // Remove the lock file, as a garbage collector would if it got the lock between the two holders.
     for file in fs::read_dir(store.root().join("locks"))? {
         fs::remove_file(file?.path())?;

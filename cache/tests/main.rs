@@ -22,3 +22,5 @@ mod objects;
 mod processes;
 mod sources;
 mod unprivileged;
+#[path = "../../tests/until/mod.rs"]
+mod until;

@@ -43,6 +43,7 @@
 //! rerun         steps that run again, compared with the cache and the remote
 //! restart       a loss of power after a publication: truncated files are found and restored
 //! serve         the validation server, with many clients
+//! until         waiting for another process
 //! unpublished   files of others in a prepared directory stay
 //! variants      the variant `fixed`
 //! writer        published checksums that depend on the library that wrote the file
@@ -54,8 +55,8 @@
 //! support/      directories, archives, pipelines and snapshots for the tests
 //! ```
 //!
-//! `PREP_KILLS=100` kills 100 times (default: a few), `PREP_FAULTS=20` tries 20 accesses of each kind of step, `UPDATE=1` writes the
-//! transcripts again.
+//! `PREP_KILLS=100` kills 100 times (default: a few), `PREP_FAULTS=20` tries 20 accesses of each kind of step, `SEED=7`
+//! makes other random choices, `UPDATE=1` writes the transcripts again.
 
 #![allow(
     clippy::print_stderr,
@@ -112,6 +113,8 @@ mod support;
 mod times;
 mod transcripts;
 mod unpublished;
+#[path = "../until/mod.rs"]
+mod until;
 mod variants;
 mod waiting;
 mod writer;

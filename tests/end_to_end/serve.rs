@@ -8,6 +8,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::support::{Harbour, Sandbox};
+use crate::until::wait_until_open;
 
 /// A running server, which is killed when the test ends.
 struct Serving {
@@ -223,7 +224,7 @@ fn uploads_have_no_name() {
     let mut stream = server.connect();
     stream.write_all(&head("/validate", whole.len())).unwrap();
     stream.write_all(&whole[..whole.len() - 12]).unwrap();
-    std::thread::sleep(Duration::from_millis(300));
+    wait_until_open(server.child.id(), &directory, 1);
     assert_eq!(fs::read_dir(&directory).unwrap().count(), 0);
     stream.write_all(&whole[whole.len() - 12..]).unwrap();
     assert_eq!(answer(stream), (200, VALID.to_owned()));

@@ -1,31 +1,33 @@
 //! Tests Ctrl-C while another process holds a lock.
 
 use std::fs::{self, File};
-use std::io::Read as _;
+use std::io::{BufRead, BufReader, Read as _};
 use std::path::PathBuf;
 use std::process::Command;
+use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use crate::support::{Ended, Harbour, Sandbox, names_in};
+use crate::until::wait_until_open;
 
-/// Starts a run that has to wait for a lock, and interrupts it. The run must end soon.
-fn interrupt(sandbox: &Sandbox, note: &str) -> Ended {
+/// Starts a run that has to wait for a lock, calls `reach`, which returns when it waits, and interrupts it. The run must
+/// end soon.
+fn interrupt(sandbox: &Sandbox, reach: impl FnOnce(u32, &mut dyn BufRead)) -> Ended {
     let mut child = sandbox
         .run_command(&[Harbour::ID])
         .spawn()
         .expect("the program starts");
-    // Wait until the run has reached the lock, where it would wait forever.
-    std::thread::sleep(Duration::from_secs(2));
-    assert!(child.try_wait().expect("a state").is_none(), "{note}");
+    let mut stderr = BufReader::new(child.stderr.take().expect("a pipe"));
+    reach(child.id(), &mut stderr);
+    assert!(child.try_wait().expect("a state").is_none());
     let pid = child.id().to_string();
     let sent = Command::new("kill").args(["-INT", &pid]).status();
     assert!(sent.expect("a signal").success());
     let begin = Instant::now();
     let mut text = String::new();
-    let mut stderr = child.stderr.take().expect("a pipe");
     stderr.read_to_string(&mut text).expect("stderr");
     let ended = Ended::from(child.wait_with_output().expect("an end"));
-    assert!(begin.elapsed() < Duration::from_secs(2), "{note}");
+    assert!(begin.elapsed() < Duration::from_secs(2));
     Ended {
         stderr: text,
         ..ended
@@ -44,8 +46,10 @@ fn ctrl_c_ends_the_wait_for_a_directory_being_published() {
     Harbour::install(&sandbox);
     let home = sandbox.data().join(Harbour::ID);
     fs::create_dir_all(&home).expect("directory");
-    let held = lock(home.join("prepared.lock"));
-    interrupt(&sandbox, "publish").code(130).says(&["stopped"]);
+    let path = home.join("prepared.lock");
+    let held = lock(path.clone());
+    let ended = interrupt(&sandbox, |process, _| wait_until_open(process, &path, 1));
+    ended.code(130).says(&["stopped"]);
     assert!(!sandbox.prepared(Harbour::ID).exists());
     drop(held);
     sandbox.run_well(Harbour::ID);
@@ -62,7 +66,11 @@ fn ctrl_c_ends_the_wait_for_a_step_of_another_process() {
     fs::create_dir_all(&locks).expect("directory");
     let steps = names.iter().filter(|name| name.len() == 64);
     let held: Vec<File> = steps.map(|name| lock(locks.join(name))).collect();
-    interrupt(&sandbox, "steps").code(130).says(&["stopped"]);
+    let ended = interrupt(&sandbox, |_, stderr| {
+        let mut lines = stderr.lines();
+        assert!(lines.any(|line| line.expect("stderr").contains("started")));
+    });
+    ended.code(130).says(&["stopped"]);
     assert!(!sandbox.prepared(Harbour::ID).exists());
     drop(held);
     sandbox.run_well(Harbour::ID);
@@ -72,7 +80,8 @@ fn ctrl_c_ends_the_wait_for_a_step_of_another_process() {
 fn ctrl_c_ends_the_wait_for_garbage_collection() {
     let sandbox = Harbour::prepared();
     let held = lock(sandbox.store().join("locks/use"));
-    interrupt(&sandbox, "collection").code(130);
+    // Nothing shows that it waits, but it cannot end before the lock is released.
+    interrupt(&sandbox, |_, _| sleep(Duration::from_secs(1))).code(130);
     drop(held);
     sandbox.run_well(Harbour::ID);
 }

@@ -10,6 +10,8 @@ use prep_core::{
     RunOptions, RunReport, Step, StepError, StepOutcome, Value, resolve, run,
 };
 
+use crate::until::wait_until;
+
 type Work = dyn Fn(&Context) -> Result<(), StepError> + Send + Sync;
 
 /// A step that runs a function of the test.
@@ -191,7 +193,7 @@ fn total_threads_hardly_exceed_the_jobs() {
                 || (),
                 |(), number| {
                     let _counted = Counted::new(&NOW, &MAX_THREADS);
-                    std::thread::sleep(Duration::from_millis(2));
+                    wait_until("two threads", || MAX_THREADS.load(Ordering::SeqCst) >= 2);
                     DONE.fetch_add(1, Ordering::SeqCst);
                     Ok(number)
                 },
@@ -224,9 +226,12 @@ fn threads_start_only_if_their_memory_is_free() {
             30,
             45 << 20,
             || (),
-            |(), _| {
+            |(), number| {
                 let _counted = Counted::new(&NOW, &MAX_THREADS);
-                std::thread::sleep(Duration::from_millis(2));
+                // Each of the first thread's numbers starts another thread.
+                if number >= 2 {
+                    wait_until("three threads", || MAX_THREADS.load(Ordering::SeqCst) >= 3);
+                }
                 Ok(())
             },
         )?;

@@ -12,3 +12,6 @@ mod engine;
 mod limits;
 mod memory_results;
 mod scheduler;
+#[allow(dead_code, reason = "other crates wait for open files")]
+#[path = "../../../tests/until/mod.rs"]
+mod until;

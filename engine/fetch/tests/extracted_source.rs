@@ -4,13 +4,14 @@ use crate::common;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::thread;
-use std::time::Duration;
 
 use common::{ID, Outcome, content, context, search};
 use prep_core::Source;
 use prep_fetch::{BundleChecksums, LazyNetwork, Network, WebAddress, WebFile};
 use prep_formats::zip::{ZipMethod, ZipWriter};
 use tempfile::TempDir;
+
+use crate::until::wait_until_open;
 
 const FILE: &str = "labels.csv";
 
@@ -84,7 +85,7 @@ fn an_extraction_waits_for_the_lock_of_the_download() -> Outcome {
     let context = context(&dir);
     thread::scope(|scope| {
         let extraction = scope.spawn(|| source(&data).run(&context).is_ok());
-        thread::sleep(Duration::from_millis(500));
+        wait_until_open(std::process::id(), &data.join(ID), 2);
         assert!(
             !target(&data).exists(),
             "the file was created without the lock"

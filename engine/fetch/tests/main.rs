@@ -22,3 +22,5 @@ mod plain_http;
 mod protocols;
 mod resume;
 mod secrets;
+#[path = "../../../tests/until/mod.rs"]
+mod until;

@@ -13,6 +13,8 @@ use prep_core::{Source, StepError};
 use prep_fault_server::{At, Bundle, Fault, Kind, Side};
 use prep_fetch::{KaggleBundle, Network};
 
+use crate::until::wait_until;
+
 const LENGTH: usize = 1_000_003;
 
 /// Returns the state after a download that failed at its last byte: all pieces except the last one exist.
@@ -143,13 +145,14 @@ fn a_cancelled_download_keeps_its_pieces() {
     let throttle = Fault::at(At::Store, Kind::Throttle(500_000)).always();
     let fixture = Fixture::new(Bundle::new(ID, content(LENGTH, 1)), vec![throttle]);
     let cancel = fixture.context.cancel.clone();
-    let thread = std::thread::spawn(move || {
-        sleep(Duration::from_millis(300));
-        cancel.cancel();
+    let stopped = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            wait_until("bytes were sent", || fixture.server.sent() > 0);
+            cancel.cancel();
+        });
+        fixture.run(None)
     });
-    let stopped = fixture.run(None);
     assert!(matches!(stopped, Err(StepError::Cancelled)), "{stopped:?}");
-    thread.join().unwrap();
     let context = context(&fixture.dir);
     fixture.source(None).run(&context).unwrap();
     fixture.assert_complete(&content(LENGTH, 1));
