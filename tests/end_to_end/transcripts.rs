@@ -10,7 +10,7 @@
 //! # ...                       a remark
 //! ```
 //!
-//! Paths of the sandbox, times and digests are replaced by fixed texts. `UPDATE=1 cargo test -p prep --test end_to_end
+//! Paths of the sandbox, times and digests are replaced by fixed texts. `UPDATE=1 cargo test -p mleprep --test end_to_end
 //! transcripts` writes the files again. Read the difference before you commit it.
 
 use std::fs;
@@ -58,7 +58,8 @@ fn replay(recorded: &str) -> String {
             text.push_str(&format!("{line}\n"));
             let arguments: Vec<&str> = command.split_whitespace().collect();
             let ended = sandbox.prep(&arguments);
-            let stdout = filter(&ended.stdout, &sandbox);
+            let stdout = without_widths(&ended.stdout, &sandbox);
+            let stdout = filter(&stdout, &sandbox);
             // Options that every verb has are recorded only in the help of the program.
             text.push_str(&match arguments.len() {
                 1 => stdout,
@@ -161,6 +162,21 @@ fn transcripts_cover_every_verb() {
 }
 
 /// Replaces texts that differ between machines and runs.
+/// Joins the spaces between the columns of a table that contains a path of the sandbox, because its length differs.
+fn without_widths(text: &str, sandbox: &Sandbox) -> String {
+    if !text.contains(sandbox.path("").to_string_lossy().as_ref()) {
+        return text.to_owned();
+    }
+    let lines = text.lines().map(|line| {
+        let content = line.trim_start();
+        let indent = &line[..line.len() - content.len()];
+        let cells = content.split("  ").map(str::trim);
+        let cells: Vec<&str> = cells.filter(|cell| !cell.is_empty()).collect();
+        format!("{indent}{}\n", cells.join("  "))
+    });
+    lines.collect()
+}
+
 fn filter(text: &str, sandbox: &Sandbox) -> String {
     let directory = sandbox.path("");
     let text = text.replace(directory.to_string_lossy().as_ref(), "[DIR]/");
