@@ -1,6 +1,6 @@
 //! Tests with malicious input: small files of every format that declare huge sizes or unpack to huge files.
 //!
-//! Each file is tried as a bundle of about 1, 10 and 100 KB, with default settings. The program must end with one of
+//! Each file is tried as a bundle of about 1 and 100 KB, with default settings. The program must end with one of
 //! its exit codes, and use at most 1 GB of memory and 30 s.
 
 use std::fs;
@@ -20,7 +20,7 @@ use crate::support::{Archive, Member, Sandbox};
 const MAX_KILOBYTES: u64 = 1_000_000;
 const MAX_TIME: Duration = Duration::from_secs(30);
 
-const SIZES: [usize; 3] = [1_000, 10_000, 100_000];
+const SIZES: [usize; 2] = [1_000, 100_000];
 
 /// The best ratio that deflate can reach.
 const RATIO: usize = 1_000;

@@ -16,7 +16,7 @@ use prep_formats::tar::{self, TarWriter};
 use crate::support::{Archive, Member, Sandbox, names_in, zip_members};
 
 pub const ID: &str = "photos";
-pub const PHOTOS: usize = 400;
+pub const PHOTOS: usize = 200;
 
 /// Returns noise that deflate shortens by an eighth, so that no block is stored uncompressed.
 fn photo(number: usize) -> &'static [u8] {
@@ -105,7 +105,7 @@ public:
     )
 }
 
-const MIXED: &str = "  mixed.zip: { zip_stored: { ./: \"SELECT file, (_row * 7 % 400) || '.jpg' AS path FROM photos\" } }
+const MIXED: &str = "  mixed.zip: { zip_stored: { ./: \"SELECT file, (_row * 7 % 200) || '.jpg' AS path FROM photos\" } }
 ";
 
 fn installed(photos: Vec<u8>, archive: &str) -> Sandbox {
