@@ -2,6 +2,7 @@
 
 use crate::common;
 use crate::faults;
+use crate::skipped::skipped;
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
@@ -237,7 +238,7 @@ fn run_again_with_gate(test: &str, root: &Path, meets: &str, part: &str) -> Outc
     let library = match faults::library(root) {
         Ok(library) => library,
         Err(why) => {
-            eprintln!("skipped: {why}");
+            skipped(why);
             return Ok(());
         }
     };

@@ -20,6 +20,8 @@ mod links;
 mod model;
 mod objects;
 mod processes;
+#[path = "../../tests/skipped/mod.rs"]
+mod skipped;
 mod sources;
 mod unprivileged;
 #[path = "../../tests/until/mod.rs"]

@@ -43,6 +43,7 @@
 //! rerun         steps that run again, compared with the cache and the remote
 //! restart       a loss of power after a publication: truncated files are found and restored
 //! serve         the validation server, with many clients
+//! skipped       reports of tests that cannot run
 //! until         waiting for another process
 //! unpublished   files of others in a prepared directory stay
 //! variants      the variant `fixed`
@@ -109,6 +110,8 @@ mod restart;
 mod serve;
 mod shapes;
 mod sharing;
+#[path = "../skipped/mod.rs"]
+mod skipped;
 mod support;
 mod times;
 mod transcripts;

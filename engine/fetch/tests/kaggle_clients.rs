@@ -20,6 +20,8 @@ use prep_fetch::{CredentialVariables, Network, find_credentials};
 use prep_formats::zip::{ZipMethod, ZipWriter};
 use tempfile::TempDir;
 
+use crate::skipped::skipped;
+
 /// The current clients, and the last client of the older protocol.
 const CURRENT_CLIENTS: [&str; 4] = [
     "kaggle==2.2.5",
@@ -31,7 +33,11 @@ const OLDER_CLIENT: [&str; 1] = ["kaggle==1.6.17"];
 
 /// Returns a virtual environment with these packages. `None` if they cannot be installed.
 fn environment(name: &str, packages: &[&str]) -> Option<PathBuf> {
-    let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let root = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    // Tests may run in separate processes, and only one of them may install.
+    let lock = fs::File::create(root.join(format!("{name}.lock"))).unwrap();
+    lock.lock().unwrap();
+    let dir = root.join(name);
     let complete = dir.join("complete");
     if complete.exists() {
         return Some(dir);
@@ -48,10 +54,10 @@ fn environment(name: &str, packages: &[&str]) -> Option<PathBuf> {
     let is_installed = run(Command::new("python3").args(["-m", "venv"]).arg(&dir))
         && run(Command::new(pip).args(install).args(packages));
     if !is_installed {
-        eprintln!(
-            "skipped: no Python, or PyPI cannot be reached for {}",
+        skipped(&format!(
+            "no Python, or PyPI cannot be reached for {}",
             packages.join(", ")
-        );
+        ));
         return None;
     }
     fs::write(complete, "").unwrap();

@@ -22,5 +22,7 @@ mod plain_http;
 mod protocols;
 mod resume;
 mod secrets;
+#[path = "../../../tests/skipped/mod.rs"]
+mod skipped;
 #[path = "../../../tests/until/mod.rs"]
 mod until;

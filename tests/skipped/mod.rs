@@ -9,7 +9,7 @@ pub fn skipped(why: &str) {
     eprintln!("skipped: {why}");
     if let Some(path) = std::env::var_os("PREP_SKIPPED") {
         let file = OpenOptions::new().append(true).create(true).open(path);
-        let written = file.and_then(|mut file| writeln!(file, "{why}"));
+        let written = file.and_then(|mut file| file.write_all(format!("{why}\n").as_bytes()));
         written.expect("the list of skipped tests");
     }
 }
