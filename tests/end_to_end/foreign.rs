@@ -2,29 +2,16 @@
 //! resources must not cause a verdict about the files.
 
 use std::fs;
-use std::io::Write as _;
+use std::io::Cursor;
 use std::process::Command;
-use std::time::{Duration, Instant};
 
-use flate2::Compression;
-use flate2::write::GzEncoder;
+use prep_formats::sevenz::SevenZWriter;
+use prep_formats::tar::TarWriter;
 use serde_json::Value;
 
 use crate::faults::library;
-use crate::hostile::{peak, worked};
+use crate::hostile::{archive, gzip, npy, png, sparse, watch, zlib};
 use crate::support::{Archive, Ended, Harbour, Member, Sandbox, skipped};
-
-/// Memory limit of a command in kilobytes. [`TIME`] limits its CPU time.
-const MEMORY: u64 = 1_000_000;
-const TIME: Duration = Duration::from_secs(30);
-/// If a command uses no CPU time for this long, it is treated as waiting forever.
-const PATIENCE: Duration = Duration::from_secs(240);
-
-fn gzip(content: &[u8]) -> Vec<u8> {
-    let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
-    encoder.write_all(content).expect("memory");
-    encoder.finish().expect("memory")
-}
 
 fn zip_of(members: &[(&str, &[u8])]) -> Vec<u8> {
     let mut archive = Archive::new();
@@ -40,60 +27,64 @@ fn nested(levels: usize) -> Vec<u8> {
     (0..levels).fold(first, |inner, _| zip_of(&[("a.zip", &inner)]))
 }
 
-/// Returns a PNG image that consists only of its header.
-fn png(width: u32, height: u32) -> Vec<u8> {
-    let mut file = b"\x89PNG\r\n\x1a\n".to_vec();
-    let size = [width.to_be_bytes(), height.to_be_bytes()].concat();
-    for chunk in [
-        [b"IHDR".as_slice(), &size, &[8, 6, 0, 0, 0]].concat(),
-        b"IDATx".to_vec(),
-    ] {
-        file.extend(u32::try_from(chunk.len() - 4).expect("short").to_be_bytes());
-        file.extend(&chunk);
-        file.extend(crc32fast::hash(&chunk).to_be_bytes());
+/// Returns archives in archives: each level has `width` equal members.
+fn zips(width: usize, levels: usize, version: u8) -> Vec<u8> {
+    let mut content = format!("a,b\n{version},1\n").into_bytes();
+    let mut ending = "csv";
+    for _ in 0..levels {
+        let members = (0..width).map(|number| format!("{number}.{ending}"));
+        let members: Vec<Member> = members
+            .map(|name| Member::deflated(&name, &content))
+            .collect();
+        content = archive(&members);
+        ending = "zip";
     }
-    file
+    content
 }
 
-/// Returns a tar archive with a sparse file of one tebibyte, for which no bytes are stored.
-fn sparse() -> Vec<u8> {
-    let mut header = vec![0_u8; 512];
-    let tebibyte = [0x80, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0];
-    let fields: [(usize, &[u8]); 9] = [
-        (0, b"a.csv"),
-        (100, b"0000644\0"),
-        (124, b"00000000000\0"),
-        (148, b"        "),
-        (156, b"S"),
-        (257, b"ustar  \0"),
-        (386, &tebibyte),
-        (398, b"00000000000\0"),
-        (483, &tebibyte),
-    ];
-    for (at, field) in fields {
-        header[at..at + field.len()].copy_from_slice(field);
+fn tar(members: &[(String, Vec<u8>)]) -> Vec<u8> {
+    let mut tar = TarWriter::new(Vec::new());
+    for (name, content) in members {
+        let length = content.len() as u64;
+        tar.add_file(name, length, content.as_slice()).expect("tar");
     }
-    let sum: u32 = header.iter().map(|byte| u32::from(*byte)).sum();
-    header[148..156].copy_from_slice(format!("{sum:06o}\0 ").as_bytes());
-    header.resize(10_240, 0);
-    header
+    tar.finish().expect("tar")
 }
 
-fn npy(descr: &str, order: &str, shape: &str, data: &[u8]) -> Vec<u8> {
-    let mut header =
-        format!("{{'descr': '{descr}', 'fortran_order': {order}, 'shape': {shape}, }}");
-    while !(header.len() + 11).is_multiple_of(64) {
-        header.push(' ');
+/// Returns an array of this type, order and shape.
+fn array(descr: &str, order: &str, shape: &str, data: &[u8]) -> Vec<u8> {
+    let header = format!("{{'descr': '{descr}', 'fortran_order': {order}, 'shape': {shape}, }}\n");
+    [npy(&header), data.to_vec()].concat()
+}
+
+/// Returns one of two versions of malicious files, which differ in one of their innermost bytes. Each file has a name below
+/// `public` and a content.
+fn versions(version: u8) -> Vec<(&'static str, Vec<u8>)> {
+    let numbered = |count: usize| (0..count).map(|number| format!("{number}.csv"));
+    let members = numbered(500).enumerate().map(|(number, name)| {
+        let content = vec![b'0'; number % 2 * usize::from(version)];
+        Member::deflated(&name, content)
+    });
+    let members: Vec<Member> = members.collect();
+    let files: Vec<(String, Vec<u8>)> = numbered(4_000)
+        .map(|name| (name, vec![b'0' + version]))
+        .collect();
+    let mut sevenz = SevenZWriter::new(Cursor::new(Vec::new()), 6);
+    for (name, content) in &files[..500] {
+        sevenz.add_file(name, content.as_slice()).expect("7z");
     }
-    header.push('\n');
-    let length = u16::try_from(header.len()).expect("short").to_le_bytes();
-    [
-        b"\x93NUMPY\x01\x00".as_slice(),
-        &length,
-        header.as_bytes(),
-        data,
+    let zips_in_tar = tar(&[("a.zip".to_owned(), zips(5, 5, version))]);
+    vec![
+        ("members.zip", archive(&members)),
+        ("zips.zip", zips(3, 6, version)),
+        ("zips.tgz", gzip(&zips_in_tar)),
+        ("members.tgz", gzip(&tar(&files))),
+        ("members.7z", sevenz.finish().expect("7z").into_inner()),
+        (
+            "large.png",
+            png(40_000_000 - u32::from(version), 1, &zlib(40_000)),
+        ),
     ]
-    .concat()
 }
 
 /// Returns malicious files, each as a name below `public` and a content.
@@ -114,8 +105,8 @@ fn files() -> Vec<(&'static str, Vec<u8>)> {
     vec![
         ("nested.zip", nested(1_500)),
         ("packed.zip.gz", gzip(&gzip(&vec![0; 64 << 20]))),
-        ("huge.png", png(1 << 20, 1 << 20)),
-        ("wide.png", png(1 << 30, 1)),
+        ("huge.png", png(1 << 20, 1 << 20, b"x")),
+        ("wide.png", png(i32::MAX as u32, 1, b"x")),
         ("huge.jpg", jpeg.to_vec()),
         ("sparse.tar", sparse()),
         ("sparse.tar.gz", gzip(&sparse())),
@@ -131,11 +122,11 @@ fn files() -> Vec<(&'static str, Vec<u8>)> {
         ("more.zip", zeros("a.zip", 90)),
         (
             "nothing.npy",
-            npy("<U0", "False", "(1152921504606846976,)", b""),
+            array("<U0", "False", "(1152921504606846976,)", b""),
         ),
         (
             "scattered.npy",
-            npy("<u8", "True", "(100, 100, 2)", &values),
+            array("<u8", "True", "(100, 100, 2)", &values),
         ),
     ]
 }
@@ -143,42 +134,20 @@ fn files() -> Vec<(&'static str, Vec<u8>)> {
 /// Runs a command, and asserts that it ends in time and within the memory limit, and is not killed by a signal.
 #[track_caller]
 fn ends_well(note: &str, command: &mut Command) -> Ended {
-    let begin = Instant::now();
-    let mut child = command.spawn().expect("the program starts");
-    let (mut most, mut time) = (0, Duration::ZERO);
-    let pipes = (child.stdout.take(), child.stderr.take());
-    let read = |pipe: &mut dyn std::io::Read| {
-        let mut bytes = Vec::new();
-        pipe.read_to_end(&mut bytes).expect("output");
-        bytes
-    };
-    let ended = std::thread::scope(|scope| {
-        let (mut stdout, mut stderr) = (pipes.0.expect("stdout"), pipes.1.expect("stderr"));
-        let stdout = scope.spawn(move || read(&mut stdout));
-        let stderr = scope.spawn(move || read(&mut stderr));
-        let status = loop {
-            if let Some(status) = child.try_wait().expect("a child") {
-                break status;
-            }
-            most = most.max(peak(&child).unwrap_or(0));
-            time = time.max(worked(&child).unwrap_or_default());
-            if time > TIME || begin.elapsed() > PATIENCE {
-                child.kill().expect("a child");
-            }
-            std::thread::sleep(Duration::from_millis(5));
-        };
-        Ended::from(std::process::Output {
-            status,
-            stdout: stdout.join().expect("output"),
-            stderr: stderr.join().expect("output"),
-        })
-    });
-    assert!(time < TIME, "{note}: {time:?}");
-    assert!(most < MEMORY, "{note}: {most} kB of memory");
-    let known = [0, 1, 4, 5, 6];
-    let is_known = ended.code.is_some_and(|code| known.contains(&code));
-    assert!(is_known, "{note}: {ended:?}");
-    ended
+    watch(note, command, &[0, 1, 4, 5, 6]).unwrap_or_else(|failure| panic!("{failure}"))
+}
+
+/// Returns a small file with the same format as the malicious file of this name.
+fn small(name: &str) -> Vec<u8> {
+    match name.rsplit_once('.').expect("an end").1 {
+        "zip" => zip_of(&[("a.csv", b"id\n1\n"), ("a.zip", &nested(1))]),
+        "gz" => gzip(b"id\n1\n"),
+        "png" => png(1, 1, b"x"),
+        "json" => b"[[1]]".to_vec(),
+        "jsonl" => b"{\"k1\": 2}\n".to_vec(),
+        "npy" => array("<u8", "False", "(1,)", &[0; 8]),
+        _ => b"id\n1\n".to_vec(),
+    }
 }
 
 #[test]
@@ -186,18 +155,12 @@ fn hostile_files_do_not_exhaust_inspecting_commands() {
     let sandbox = Harbour::prepared();
     let public = sandbox.prepared(Harbour::ID).join("public");
     let theirs = format!("other/{}/prepared/public", Harbour::ID);
-    for (name, content) in files() {
+    let single = files().into_iter();
+    let single = single.map(|(name, content)| (name, small(name), content));
+    let pairs = versions(0).into_iter().zip(versions(1));
+    let pairs = pairs.map(|((name, ours), (_, content))| (name, ours, content));
+    for (name, ours, content) in single.chain(pairs) {
         assert!(content.len() < 200 << 10, "{name}: {} bytes", content.len());
-        // The published file is small, and has the same format.
-        let ours: &[u8] = match name.rsplit_once('.').expect("an end").1 {
-            "zip" => &zip_of(&[("a.csv", b"id\n1\n"), ("a.zip", &nested(1))]),
-            "gz" => &gzip(b"id\n1\n"),
-            "png" => &png(1, 1),
-            "json" => b"[[1]]",
-            "jsonl" => b"{\"k1\": 2}\n",
-            "npy" => &npy("<u8", "False", "(1,)", &[0; 8]),
-            _ => b"id\n1\n",
-        };
         sandbox.write(&format!("{theirs}/{name}"), &content);
         fs::write(public.join(name), ours).expect("a file");
         let audit = [

@@ -4,8 +4,8 @@
 //! its exit codes, and use at most 1 GB of memory and 30 s.
 
 use std::fs;
-use std::io::Write as _;
-use std::process::Child;
+use std::io::{Read, Write as _};
+use std::process::{Child, Command, Output};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -15,10 +15,13 @@ use prep_formats::sevenz::SevenZWriter;
 use prep_formats::tar::TarWriter;
 use prep_formats::tfrecord::masked_crc32c;
 
-use crate::support::{Archive, Member, Sandbox};
+use crate::support::{Archive, Ended, Member, Sandbox};
 
 const MAX_KILOBYTES: u64 = 1_000_000;
+/// Maximum CPU time.
 const MAX_TIME: Duration = Duration::from_secs(30);
+/// A program that has not ended by then is treated as waiting forever.
+const MAX_WAIT: Duration = Duration::from_secs(300);
 
 const SIZES: [usize; 2] = [1_000, 100_000];
 
@@ -54,7 +57,7 @@ fn packed(name: &str, front: &str, text: &str, back: &str, bytes: usize) -> Memb
     Member::deflated(name, [front.as_bytes(), &middle, back.as_bytes()].concat())
 }
 
-fn npy(header: &str) -> Vec<u8> {
+pub(crate) fn npy(header: &str) -> Vec<u8> {
     let mut file = b"\x93NUMPY\x01\x00".to_vec();
     file.extend((header.len() as u16).to_le_bytes());
     file.extend(header.as_bytes());
@@ -145,7 +148,7 @@ fn structures(levels: usize) -> Vec<u8> {
 }
 
 /// Returns a tar archive with a sparse file that claims to be a terabyte of zeros.
-fn sparse() -> Vec<u8> {
+pub(crate) fn sparse() -> Vec<u8> {
     let mut header = [0_u8; 512];
     let fields: [(usize, &[u8]); 6] = [
         (0, b"a.csv"),
@@ -460,14 +463,14 @@ fn all() -> Vec<Hostile> {
 }
 
 /// Returns the peak memory of a process in kilobytes. `None` after the process has ended.
-pub(crate) fn peak(child: &Child) -> Option<u64> {
+fn peak(child: &Child) -> Option<u64> {
     let status = fs::read_to_string(format!("/proc/{}/status", child.id())).ok()?;
     let line = status.lines().find(|line| line.starts_with("RssAnon"))?;
     line.split_whitespace().nth(1)?.parse().ok()
 }
 
 /// Returns the CPU time of a process. Wall time would depend on other processes of the machine.
-pub(crate) fn worked(child: &Child) -> Option<Duration> {
+fn worked(child: &Child) -> Option<Duration> {
     let stat = fs::read_to_string(format!("/proc/{}/stat", child.id())).ok()?;
     let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
     let ticks: u64 = fields
@@ -478,7 +481,7 @@ pub(crate) fn worked(child: &Child) -> Option<Duration> {
     Some(Duration::from_millis(10 * ticks))
 }
 
-fn attempt(hostile: &Hostile, bytes: usize) -> Result<String, String> {
+fn attempt(hostile: &Hostile, bytes: usize) -> Result<Ended, String> {
     let sandbox = Sandbox::new();
     let Hostile {
         name,
@@ -494,40 +497,53 @@ fn attempt(hostile: &Hostile, bytes: usize) -> Result<String, String> {
     sandbox.pipeline(id, &format!("name: Hostile\ncategory: Tabular\nbundle: {{ kaggle: {id} }}\n{tables}public:\n  {public}\n"));
     let bundle = archive(&[member(bytes)]);
     sandbox.bundle(id, &bundle);
-    let child = sandbox
-        .run_command(&[id])
-        .spawn()
-        .expect("the program starts");
     let name = format!("{name}, {} bytes", bundle.len());
-    watch(&name, child, &[0, 4, 6])
+    watch(&name, &mut sandbox.run_command(&[id]), &[0, 4, 6])
 }
 
-/// Waits for the program, and ends it if it exceeds a limit. Returns its code, memory and time.
-pub(crate) fn watch(name: &str, mut child: Child, codes: &[i32]) -> Result<String, String> {
+/// Runs a command, and ends it if it exceeds a limit.
+///
+/// # Errors
+/// If it exceeded a limit, was killed, or returned a code other than `codes`.
+pub(crate) fn watch(name: &str, command: &mut Command, codes: &[i32]) -> Result<Ended, String> {
+    let mut child = command.spawn().expect("the program starts");
     let (started, mut most, mut time) = (Instant::now(), 0, Duration::ZERO);
-    let status = loop {
-        most = most.max(peak(&child).unwrap_or(0));
-        time = time.max(worked(&child).unwrap_or_default());
-        let wrong = most > MAX_KILOBYTES || time > MAX_TIME || started.elapsed() > 10 * MAX_TIME;
-        if wrong {
-            let _ = child.kill();
-        }
-        match child.try_wait().expect("a child") {
-            Some(status) => break status,
-            None => sleep(Duration::from_millis(5)),
-        }
-    };
-    let told = format!("{name}: {status}, {most} kB, {time:?}");
-    match status.code() {
-        Some(code) if codes.contains(&code) && most <= MAX_KILOBYTES => Ok(told),
-        _ => {
-            let output = child.wait_with_output().expect("its output");
-            Err(format!(
-                "{told}\n{}",
-                String::from_utf8_lossy(&output.stderr)
-            ))
-        }
+    let stdout = child.stdout.take().expect("stdout");
+    let stderr = child.stderr.take().expect("stderr");
+    let ended = std::thread::scope(|scope| {
+        // If nobody read its output, the program would wait.
+        let stdout = scope.spawn(|| read_all(stdout));
+        let stderr = scope.spawn(|| read_all(stderr));
+        let status = loop {
+            most = most.max(peak(&child).unwrap_or(0));
+            time = time.max(worked(&child).unwrap_or_default());
+            if most > MAX_KILOBYTES || time > MAX_TIME || started.elapsed() > MAX_WAIT {
+                let _ = child.kill();
+            }
+            match child.try_wait().expect("a child") {
+                Some(status) => break status,
+                None => sleep(Duration::from_millis(5)),
+            }
+        };
+        Ended::from(Output {
+            status,
+            stdout: stdout.join().expect("output"),
+            stderr: stderr.join().expect("output"),
+        })
+    });
+    let cost = format!("{name}: {:?}, {most} kB, {time:?}", ended.code);
+    let is_known = ended.code.is_some_and(|code| codes.contains(&code));
+    if is_known && most <= MAX_KILOBYTES && time <= MAX_TIME {
+        eprintln!("{cost}");
+        return Ok(ended);
     }
+    Err(format!("{cost}\n{}", ended.stderr))
+}
+
+fn read_all(mut pipe: impl Read) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    pipe.read_to_end(&mut bytes).expect("output");
+    bytes
 }
 
 #[test]
@@ -536,12 +552,6 @@ fn hostile_bundles_do_not_exhaust_the_system() {
     let attempts = all
         .iter()
         .flat_map(|hostile| SIZES.map(|bytes| attempt(hostile, bytes)));
-    let mut failed = Vec::new();
-    for attempt in attempts {
-        match attempt {
-            Ok(told) => eprintln!("{told}"),
-            Err(told) => failed.push(told),
-        }
-    }
+    let failed: Vec<String> = attempts.filter_map(Result::err).collect();
     assert!(failed.is_empty(), "{}", failed.join("\n"));
 }

@@ -19,11 +19,10 @@
 //! exhausted     limits of threads, address space and file length
 //! expand        archives of `public` as directories
 //! export        copies of prepared competitions
-//! foreign       malicious files for inspecting commands, and systems that lack resources
+//! foreign       malicious files, also in prepared trees, for inspecting commands; systems that lack resources
 //! freshness     only changed steps run, and only changed files are written
 //! held          long tables in memory in place of the cache
 //! hostile       small files that declare or unpack to huge ones, of every format: bundles
-//! hostile_trees the same, in prepared trees of others
 //! kinds         pipelines for each kind, compared with the original libraries
 //! kill          `kill -9` at random moments: the next run repairs incomplete trees
 //! leaks         known leaks, planted as the real bundles have them
@@ -90,7 +89,6 @@ mod foreign;
 mod freshness;
 mod held;
 mod hostile;
-mod hostile_trees;
 mod kill;
 mod kinds;
 mod leaks;
