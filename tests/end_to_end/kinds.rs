@@ -30,10 +30,15 @@ fn below(directory: &Path) -> Vec<(String, PathBuf)> {
     found
 }
 
+/// Returns a directory in `kinds`.
+pub fn directory(name: &str) -> PathBuf {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/end_to_end/kinds");
+    root.join(name)
+}
+
 /// Returns the directories in `kinds`.
 pub fn directories() -> Vec<PathBuf> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/end_to_end/kinds");
-    let entries = fs::read_dir(root).expect("kinds");
+    let entries = fs::read_dir(directory("")).expect("kinds");
     let mut directories: Vec<PathBuf> = entries
         .map(|entry| entry.expect("entry").path())
         .filter(|directory| directory.join("pipeline.yaml").exists())
