@@ -39,10 +39,15 @@ fn drafts_of_all_recorded_bundles_load_and_run() {
                 "--no-download",
             ])
             .code(0);
-        sandbox
-            .prep(&["pipeline", "check", &format!("drafts/{id}/pipeline.yaml")])
-            .code(0);
     }
+    let files: Vec<String> = ids
+        .iter()
+        .map(|id| format!("drafts/{id}/pipeline.yaml"))
+        .collect();
+    let files: Vec<&str> = files.iter().map(String::as_str).collect();
+    sandbox
+        .prep(&[&["pipeline", "check"], &files[..]].concat())
+        .code(0);
     let mut arguments = vec![
         "run",
         "--json",

@@ -304,7 +304,8 @@ const MISTAKES: &[Mistake] = &[
     },
 ];
 
-/// Each mistake is present in `v1` and absent in `fixed`, and the data of `fixed` can be graded.
+/// Each mistake is present in `v1` and absent in `fixed`. Two more competitions, whose recorded cases are too small for their
+/// mistakes, are only prepared.
 #[test]
 fn known_mistakes_are_present_in_v1_and_absent_in_fixed() {
     let sandbox = Sandbox::new();
@@ -389,54 +390,6 @@ fn single_correction_leaves_other_mistakes() {
         let count = |place: usize| (mistakes[place].count)(&world, &prepared);
         assert_eq!(corrected.map_or(0, count), 0, "{id} {variant}");
         assert!(left.is_none_or(|place| count(place) > 0), "{id} {variant}");
-    }
-}
-
-/// Tests corrections that are visible in the pipelines, without preparing data.
-#[test]
-fn corrections_without_prepared_data_are_visible() {
-    let sandbox = Sandbox::new();
-    let setting = |id: &str, path: &str| {
-        let found = sandbox
-            .prep(&["diff", id, "v1", "fixed", "--json"])
-            .code(1)
-            .competition();
-        let all = found["pipeline"].as_array().expect("a list").clone();
-        let one = all.iter().find(|one| one["path"] == path);
-        one.map(|one| (one["old"].clone(), one["new"].clone()))
-    };
-    // The sample submission of `v1` is not public.
-    assert_eq!(
-        setting("billion-word-imputation", "grade/sample"),
-        Some((
-            "private/sample_submission.csv".into(),
-            "public/sample_submission.csv".into()
-        ))
-    );
-    // Phrases of a sentence, images of one angle and windows of one recording are all in train or all in test.
-    for (id, groups) in [
-        ("movie-review-sentiment-analysis-kernels-only", "SentenceId"),
-        ("statoil-iceberg-classifier-challenge", "angle"),
-        ("ml2021spring-hw2", "block"),
-    ] {
-        let found = setting(id, "tables/train, test: groups");
-        assert_eq!(
-            found,
-            Some((serde_json::Value::Null, groups.into())),
-            "{id}"
-        );
-    }
-    // Grading pairs rows by their ids, not by their positions.
-    for id in [
-        "new-york-city-taxi-fare-prediction",
-        "nomad2018-predict-transparent-conductors",
-    ] {
-        let (old, new) = setting(id, "grade/rules").expect("other rules");
-        let paired = |rules: &serde_json::Value| {
-            let text = rules.to_string();
-            text.contains("same_rows") && text.contains("align") && !text.contains("none")
-        };
-        assert!(!paired(&old) && paired(&new), "{id}: {old} {new}");
     }
 }
 

@@ -10,7 +10,7 @@ use crate::support::{Ended, Gallery, Harbour, Sandbox, skipped};
 
 #[test]
 fn file_in_place_of_a_directory_is_named_in_the_error() {
-    for place in ["data", "data/harbour", "data/harbour/prepared"] {
+    for place in ["data", "data/harbour", "data/harbour/prepared", "store"] {
         let sandbox = Sandbox::new();
         Harbour::install(&sandbox);
         sandbox.write(place, "precious");

@@ -124,13 +124,3 @@ fn garbled_manifest_does_not_mark_a_tree_as_prepared() {
         assert_eq!(sandbox.state(Harbour::ID), "prepared v1");
     }
 }
-
-#[test]
-fn file_in_place_of_the_cache_is_named_in_the_error() {
-    let sandbox = Sandbox::new();
-    Harbour::install(&sandbox);
-    sandbox.write("store", "not a directory");
-    let ended = sandbox.run(Harbour::ID).code(6).says(&["store"]);
-    super::assert_readable(&ended);
-    assert!(!sandbox.data().exists());
-}

@@ -45,26 +45,6 @@ fn table_that_contradicts_its_declaration_is_an_error() {
     }
 }
 
-/// An empty table has no cells that could contradict a declared type.
-#[test]
-fn empty_table_has_the_declared_types() {
-    let sandbox = Sandbox::new();
-    let table = "tables:\n  none: { read: none.csv, columns: { id: integer, weight: number, ok: boolean, name: text } }\n";
-    let output =
-        "public:\n  none.csv: SELECT id + 1 AS id, weight / 2 AS weight, ok, name FROM none\n";
-    let pipeline = Harbour::PIPELINE
-        .replace("tables:\n", table)
-        .replace("public:\n", output);
-    sandbox.pipeline(Harbour::ID, &pipeline);
-    let archive = Archive::new()
-        .file("train.csv", Harbour::table())
-        .file("none.csv", "id,weight,ok,name\n");
-    sandbox.bundle(Harbour::ID, &archive.bytes());
-    sandbox.run_well(Harbour::ID);
-    let made = std::fs::read_to_string(sandbox.prepared(Harbour::ID).join("public/none.csv"));
-    assert_eq!(made.expect("the table"), "id,weight,ok,name\n");
-}
-
 #[test]
 fn malformed_json_is_an_error_with_its_place() {
     let pipeline = Harbour::PIPELINE.replace("read: train.csv", "read: train.json");

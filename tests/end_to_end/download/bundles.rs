@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use prep_fault_server::{At, Bundle, Fault, KEY, Kind, Side, TOKEN, USERNAME};
 
 use super::{World, wide_harbour};
-use crate::support::{Gallery, Harbour, Sandbox, hex_md5, names_in};
+use crate::support::{Gallery, Harbour, Sandbox, names_in};
 
 #[test]
 fn downloaded_bundles_give_the_same_trees_as_local_ones() {
@@ -58,40 +58,6 @@ fn downloaded_bundles_give_the_same_trees_as_local_ones() {
         assert_eq!(competition["state"], "up_to_date", "{report}");
     }
     assert_eq!(world.requests(), before);
-}
-
-#[test]
-fn killed_download_is_resumed() {
-    let bundle = wide_harbour(8);
-    let slow = Fault::at(At::Store, Kind::Throttle(2_000_000)).always();
-    let world = World::harbour(&bundle, vec![slow]);
-    let mut kills = 0;
-    for megabytes in [2, 4] {
-        let mut child = world
-            .command(&["run", "--skip-verification", "-c", Harbour::ID])
-            .spawn()
-            .expect("the program starts");
-        let end = Instant::now() + Duration::from_secs(60);
-        while world.server.sent() < megabytes * 1_000_000 && Instant::now() < end {
-            std::thread::sleep(Duration::from_millis(10));
-        }
-        child.kill().expect("a kill");
-        child.wait().expect("an end");
-        kills += 1;
-        let names = world.sandbox.names_in_home(Harbour::ID);
-        assert_eq!(names, ["harbour.zip.partial", "harbour.zip.partial.map"]);
-    }
-    world.server.set_faults(Vec::new());
-    world.run(Harbour::ID, &[]).code(0);
-    let path = world.sandbox.data().join("harbour/harbour.zip");
-    assert_eq!(
-        hex_md5(&fs::read(path).expect("a bundle")),
-        hex_md5(&bundle)
-    );
-    // Restarting from the beginning after each kill would transfer 6 MB more. The number of bytes lost with a broken
-    // connection depends on the system.
-    let most = bundle.len() as u64 + kills * 2_000_000;
-    assert!(world.server.sent() < most, "{}", world.server.sent());
 }
 
 #[test]
