@@ -25,6 +25,8 @@ enum Copying {
     ForgetsObject,
     LeavesFile,
     NeverStops,
+    /// Fails if it has less than this many bytes of memory.
+    NeedsMemory(u64),
 }
 
 thread_local! {
@@ -47,6 +49,11 @@ impl Step for Copying {
         }
         if *self == Copying::LeavesFile {
             fs::write(context.temp_dir().join("left"), "x").map_err(StepError::machine)?;
+        }
+        if let Copying::NeedsMemory(bytes) = self
+            && context.limits.memory < *bytes
+        {
+            return Err(StepError::machine("too little memory"));
         }
         let extra = match self {
             Copying::DependsOnThreads => context.limits.jobs as u64,
@@ -75,6 +82,11 @@ fn check_step_finds_each_defect() {
     };
     for (step, expected) in [
         (Copying::Correctly, ""),
+        (Copying::NeedsMemory(1 << 30), ""),
+        (
+            Copying::NeedsMemory(2 << 30),
+            "the step succeeds if it has enough memory",
+        ),
         (Copying::DependsOnThreads, "outputs depend on inputs only"),
         (Copying::Counts, "outputs depend on inputs only"),
         (

@@ -55,6 +55,8 @@
 #![warn(missing_docs)]
 
 mod build;
+#[cfg(test)]
+mod conformance;
 mod description;
 mod emit;
 mod kinds;

@@ -135,6 +135,8 @@ impl Step for FunctionStep {
     }
 
     fn run(&self, context: &Context, inputs: &Inputs) -> Result<Outputs, StepError> {
+        // Some functions are too short to check this themselves.
+        context.check()?;
         (self.run)(context, inputs)
     }
 }
