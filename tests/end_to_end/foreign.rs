@@ -1,5 +1,7 @@
 //! Tests of the commands that inspect files of other people. Malicious files must not exhaust the system, and missing
 //! resources must not cause a verdict about the files.
+//!
+//! `tests/hostile` measures many more malicious files.
 
 use std::fs;
 use std::io::Cursor;
