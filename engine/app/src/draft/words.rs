@@ -1,68 +1,14 @@
 //! Writes names and texts for YAML and SQL.
 
 /// Words of SQL that need quotes as names.
-const RESERVED_WORDS: [&str; 60] = [
-    "all",
-    "and",
-    "any",
-    "as",
-    "asc",
-    "between",
-    "by",
-    "case",
-    "cast",
-    "check",
-    "column",
-    "cross",
-    "date",
-    "desc",
-    "distinct",
-    "else",
-    "end",
-    "except",
-    "exists",
-    "false",
-    "file",
-    "for",
-    "from",
-    "full",
-    "group",
-    "having",
-    "in",
-    "inner",
-    "intersect",
-    "interval",
-    "into",
-    "is",
-    "join",
-    "left",
-    "like",
-    "limit",
-    "natural",
-    "not",
-    "null",
-    "offset",
-    "on",
-    "or",
-    "order",
-    "outer",
-    "over",
-    "partition",
-    "right",
-    "row",
-    "rows",
-    "select",
-    "set",
-    "table",
-    "then",
-    "time",
-    "timestamp",
-    "true",
-    "union",
-    "using",
-    "when",
-    "where",
-];
+const RESERVED_WORDS: &str = "\
+all and any as asc between by case cast check column cross date desc distinct else end except exists false file \
+for from full group having in inner intersect interval into is join left like limit natural not null offset on or \
+order outer over partition right row rows select set table then time timestamp true union using when where";
+
+fn is_reserved(name: &str) -> bool {
+    RESERVED_WORDS.split(' ').any(|word| word == name)
+}
 
 /// Writes a column in a query, quoted unless it is a plain word in lower case.
 pub fn sql_name(name: &str) -> String {
@@ -70,7 +16,7 @@ pub fn sql_name(name: &str) -> String {
         && name
             .chars()
             .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
-        && !RESERVED_WORDS.contains(&name);
+        && !is_reserved(name);
     match plain {
         true => name.to_owned(),
         false => format!("\"{}\"", name.replace('"', "\"\"")),
@@ -140,7 +86,7 @@ pub fn table_name(wanted: &str, taken: &[String]) -> String {
         Some(first) if first.is_ascii_alphabetic() => clean.to_owned(),
         _ => format!("files_{clean}").trim_end_matches('_').to_owned(),
     };
-    if RESERVED_WORDS.contains(&name.as_str()) {
+    if is_reserved(&name) {
         name.push_str("_table");
     }
     let base = name.clone();
