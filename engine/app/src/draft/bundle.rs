@@ -110,8 +110,12 @@ impl CsvFile {
         name.split('.').next().unwrap_or_default().to_lowercase()
     }
 
-    pub fn has(&self, column: &str) -> bool {
-        self.columns.iter().any(|own| own.name == column)
+    pub fn column(&self, name: &str) -> Option<&ColumnSchema> {
+        self.columns.iter().find(|column| column.name == name)
+    }
+
+    pub fn has(&self, name: &str) -> bool {
+        self.column(name).is_some()
     }
 }
 
@@ -410,8 +414,7 @@ fn padded(front: &[u8], options: &ReadOptions, columns: &[ColumnSchema]) -> Vec<
         text.len() > 1 && text.starts_with('0') && text.bytes().all(|byte| byte.is_ascii_digit())
     };
     let has_padded = |name: &String| {
-        let column = frame.column(name);
-        column.is_some_and(|column| texts(column).iter().flatten().any(is_padded))
+        texts(&frame, name).is_some_and(|values| values.iter().flatten().any(is_padded))
     };
     text.into_iter().filter(has_padded).collect()
 }

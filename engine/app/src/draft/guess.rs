@@ -1,8 +1,10 @@
 //! Guesses the table to split, the id of a row, and the target.
 
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
+use std::ptr;
 
-use prep_formats::pandas::{ColumnData, ColumnType, FrameColumn};
+use prep_formats::pandas::{ColumnType, Frame};
 
 use super::bundle::{BundleContent, CsvFile, FileGroup, MAX_NAMES};
 use super::columns::{self, MissingTargets, is_unique};
@@ -22,25 +24,24 @@ pub struct DraftChoices {
 }
 
 /// The input of a draft.
-pub struct Guess {
-    pub split: SplitGuess,
+pub struct Guess<'b> {
+    pub split: SplitGuess<'b>,
     /// The sample submission among the tables.
-    pub sample: Option<usize>,
+    pub sample: Option<&'b CsvFile>,
     pub notes: Vec<String>,
 }
 
 /// The data that a draft splits: the rows of a table, or files.
-pub enum SplitGuess {
+pub enum SplitGuess<'b> {
     /// A table's rows.
-    Rows(TargetTable),
-    /// Files of one pattern, or all files. If they are in several directories, the directory is their label.
-    Files { files: Option<usize>, folders: bool },
+    Rows(TargetTable<'b>),
+    /// At least two files of one pattern. `None` for all files of the bundle.
+    Files(Option<&'b FileGroup>),
 }
 
 /// A table with a target.
-pub struct TargetTable {
-    /// The table among the tables.
-    pub table: usize,
+pub struct TargetTable<'b> {
+    pub table: &'b CsvFile,
     pub id: String,
     /// Whether ids are unique.
     pub unique: bool,
@@ -51,13 +52,12 @@ pub struct TargetTable {
     pub group: Option<String>,
     pub missing: MissingTargets,
     /// Files that belong to rows.
-    pub files: Vec<RowFiles>,
+    pub files: Vec<RowFiles<'b>>,
 }
 
 /// Files that belong to rows.
-pub struct RowFiles {
-    /// The index of the bundle's group.
-    pub group: usize,
+pub struct RowFiles<'b> {
+    pub files: &'b FileGroup,
     /// The part of a file's name that is the id.
     pub how: Match,
     /// Number of known rows without a file.
@@ -100,67 +100,59 @@ pub enum Match {
 ///
 /// # Errors
 /// The names of columns, if no table has them.
-pub fn guess(bundle: &BundleContent, choices: &DraftChoices) -> Result<Guess, Vec<String>> {
+pub fn guess<'b>(
+    bundle: &'b BundleContent,
+    choices: &DraftChoices,
+) -> Result<Guess<'b>, Vec<String>> {
     let mut notes = Vec::new();
     let is_sample =
         |table: &CsvFile| table.stem().contains("sample") || table.stem().contains("submission");
-    let sample = bundle.tables.iter().position(is_sample);
+    let sample = bundle.tables.iter().find(|table| is_sample(table));
     let is_test =
         |table: &CsvFile| table.stem().starts_with("test") || table.stem().ends_with("test");
     // The most likely table first: by name, then by size.
-    let mut tables: Vec<usize> = (0..bundle.tables.len()).collect();
-    let table = |at: &usize| bundle.tables.get(*at);
-    tables.retain(|at| {
-        Some(*at) != sample
-            && table(at).is_some_and(|table| !is_test(table) && table.rows > 1 && is_plain(table))
+    let mut tables: Vec<&CsvFile> = bundle.tables.iter().collect();
+    tables.retain(|table| {
+        let is_sample = sample.is_some_and(|sample| ptr::eq(sample, *table));
+        !is_sample && !is_test(table) && table.rows > 1 && is_plain(table)
     });
-    tables.sort_by_key(|at| {
-        let named = table(at)
-            .is_some_and(|table| table.stem().contains("train") || table.stem().contains("label"));
-        (
-            !named,
-            std::cmp::Reverse(table(at).map_or(0, |table| table.rows)),
-        )
+    tables.sort_by_key(|table| {
+        let named = table.stem().contains("train") || table.stem().contains("label");
+        (!named, Reverse(table.rows))
     });
     let wished: Vec<&String> = choices.id.iter().chain(&choices.targets).collect();
     if !wished.is_empty() {
-        tables
-            .retain(|at| table(at).is_some_and(|table| wished.iter().all(|name| table.has(name))));
+        tables.retain(|table| wished.iter().all(|name| table.has(name)));
         if tables.is_empty() {
             return Err(wished.into_iter().cloned().collect());
         }
     }
     let test = bundle.tables.iter().find(|table| is_test(table));
-    let rows = sample.and_then(|at| {
-        let sample = bundle.tables.get(at)?;
+    let mut candidates = tables.iter().copied();
+    let rows = sample.and_then(|sample| {
         notes.push(format!("sample submission: {}", sample.path));
-        tables
-            .iter()
-            .find_map(|at| by_sample(*at, bundle.tables.get(*at)?, sample, test))
+        candidates.find_map(|table| by_sample(table, sample, test))
     });
     let rows = rows.or_else(|| {
-        let found = tables
-            .iter()
-            .find_map(|at| by_test(*at, bundle.tables.get(*at)?, test?));
+        let mut candidates = tables.iter().copied();
+        let found = candidates.find_map(|table| by_test(table, test?));
         if found.is_some() {
             notes.push("what is to be predicted is what the test table lacks".to_owned());
         }
         found
     });
     let rows = rows.or_else(|| {
-        let at = *tables.first()?;
+        let table = *tables.first()?;
         if choices.id.is_none() || choices.targets.is_empty() {
             notes.push("no table has the columns of a sample submission: identifier and target are by their place".to_owned());
         }
-        by_place(at, bundle.tables.get(at)?)
+        by_place(table)
     });
-    let rows = rows.map(|rows| rows.with(choices, bundle));
     let split = match rows {
-        Some(mut rows) => {
-            if let Some(table) = bundle.tables.get(rows.table) {
-                rows.note(table, &mut notes);
-                rows.files = matching(bundle, table, &rows.id);
-            }
+        Some(rows) => {
+            let mut rows = rows.with(choices);
+            rows.note(&mut notes);
+            rows.files = matching(bundle, rows.table, &rows.id);
             SplitGuess::Rows(rows)
         }
         None => {
@@ -175,12 +167,10 @@ pub fn guess(bundle: &BundleContent, choices: &DraftChoices) -> Result<Guess, Ve
     })
 }
 
-impl TargetTable {
+impl<'b> TargetTable<'b> {
     /// Replaces guesses by choices.
-    fn with(self, choices: &DraftChoices, bundle: &BundleContent) -> TargetTable {
-        let Some(table) = bundle.tables.get(self.table) else {
-            return self;
-        };
+    fn with(self, choices: &DraftChoices) -> TargetTable<'b> {
+        let table = self.table;
         let target = match choices.targets.is_empty() {
             true => self.target,
             false => Target::Columns(choices.targets.clone()),
@@ -221,7 +211,8 @@ impl TargetTable {
     }
 
     /// Adds the reasons for the author.
-    fn note(&self, table: &CsvFile, notes: &mut Vec<String>) {
+    fn note(&self, notes: &mut Vec<String>) {
+        let table = self.table;
         let list = |names: &[&str]| {
             let names = names.iter().map(|name| format!("`{name}`"));
             names.collect::<Vec<_>>().join(", ")
@@ -265,12 +256,11 @@ fn is_plain(table: &CsvFile) -> bool {
 
 /// A submission has an id, which the test table has, too, and a target, which the test table does not have. Without a test table, the
 /// id is the first column.
-fn by_sample(
-    at: usize,
-    table: &CsvFile,
+fn by_sample<'b>(
+    table: &'b CsvFile,
     sample: &CsvFile,
     test: Option<&CsvFile>,
-) -> Option<TargetTable> {
+) -> Option<TargetTable<'b>> {
     let names = sample.columns.iter().map(|column| column.name.clone());
     let (mut known, mut targets): (Vec<String>, Vec<String>) =
         names.partition(|name| test.is_some_and(|test| test.has(name)));
@@ -285,7 +275,7 @@ fn by_sample(
         true => Target::Columns(targets),
         false => one_hot(table, &id, &targets)?,
     };
-    Some(rows(at, Some(id), target))
+    Some(rows(table, Some(id), target))
 }
 
 /// Finds a column of texts whose values are the names of the sample's columns.
@@ -298,40 +288,45 @@ fn one_hot(table: &CsvFile, id: &str, targets: &[String]) -> Option<Target> {
         .columns
         .iter()
         .filter(|column| column.name != id);
-    let found = columns.clone().find(|column| {
-        let values = texts(column);
+    let mut names = columns.map(|column| &column.name);
+    let found = names.find(|name| {
+        let values = texts(&table.frame, name).unwrap_or_default();
         let all = values
             .iter()
             .all(|value| value.as_ref().is_some_and(|value| targets.contains(value)));
         all && !values.is_empty() && values.iter().collect::<BTreeSet<_>>().len() > 1
     })?;
     Some(Target::OneHot {
-        column: found.name.clone(),
+        column: found.clone(),
         classes: targets.to_vec(),
     })
 }
 
 /// The target is the column that the test table does not have.
-fn by_test(at: usize, table: &CsvFile, test: &CsvFile) -> Option<TargetTable> {
+fn by_test<'b>(table: &'b CsvFile, test: &CsvFile) -> Option<TargetTable<'b>> {
     let names = table.columns.iter().map(|column| column.name.clone());
     let (known, targets): (Vec<String>, Vec<String>) = names.partition(|name| test.has(name));
     let id = columns::identifier(table, &known).cloned();
     let few = !targets.is_empty() && targets.len() <= 8 && known.len() >= targets.len();
-    few.then(|| rows(at, id, Target::Columns(targets)))
+    few.then(|| rows(table, id, Target::Columns(targets)))
 }
 
 /// The first column with different values is the id, the last other one is the target.
-fn by_place(at: usize, table: &CsvFile) -> Option<TargetTable> {
+fn by_place(table: &CsvFile) -> Option<TargetTable<'_>> {
     let names = table.columns.iter().map(|column| &column.name);
     let id = columns::identifier(table, names);
     let target = columns::target(table, id.map(String::as_str))?;
-    Some(rows(at, id.cloned(), Target::Columns(vec![target.clone()])))
+    Some(rows(
+        table,
+        id.cloned(),
+        Target::Columns(vec![target.clone()]),
+    ))
 }
 
 /// A table whose other properties are found by [`TargetTable::with`]. Without an id, rows are numbered.
-fn rows(at: usize, id: Option<String>, target: Target) -> TargetTable {
+fn rows(table: &CsvFile, id: Option<String>, target: Target) -> TargetTable<'_> {
     TargetTable {
-        table: at,
+        table,
         unique: false,
         numbered: id.is_none(),
         id: id.unwrap_or_default(),
@@ -356,23 +351,15 @@ fn row_number(table: &CsvFile) -> String {
 }
 
 /// Returns a column's values as text. A missing value is `None`.
-pub fn texts(column: &FrameColumn) -> Vec<Option<String>> {
-    let rows = match &column.data {
-        ColumnData::Int64(values) => values.len(),
-        ColumnData::UInt64(values) => values.len(),
-        ColumnData::Float64(values) => values.len(),
-        ColumnData::Bool(values) => values.len(),
-        ColumnData::Object(cells) => cells.len(),
-    };
-    (0..rows).map(|row| column.text(row)).collect()
+pub fn texts(frame: &Frame, name: &str) -> Option<Vec<Option<String>>> {
+    let column = frame.column(name)?;
+    Some((0..frame.rows).map(|row| column.text(row)).collect())
 }
 
 /// Finds files whose names are ids, the best match first.
-fn matching(bundle: &BundleContent, table: &CsvFile, id: &str) -> Vec<RowFiles> {
-    let Some(column) = table.frame.column(id) else {
-        return Vec::new();
-    };
-    let all: Vec<String> = texts(column).into_iter().flatten().collect();
+fn matching<'b>(bundle: &'b BundleContent, table: &CsvFile, id: &str) -> Vec<RowFiles<'b>> {
+    let values = texts(&table.frame, id).unwrap_or_default();
+    let all: Vec<String> = values.into_iter().flatten().collect();
     let values = all.get(..2000).unwrap_or(&all);
     let found = |files: &FileGroup, how: Match, values: &[String]| {
         let stems: BTreeSet<&str> = match how {
@@ -384,26 +371,26 @@ fn matching(bundle: &BundleContent, table: &CsvFile, id: &str) -> Vec<RowFiles> 
             .filter(|value| stems.contains(value.as_str()))
             .count()
     };
-    let mut groups: Vec<(usize, RowFiles)> = Vec::new();
-    for (group, files) in bundle.files.iter().enumerate() {
-        for how in [Match::Name, Match::Stem] {
+    let matches = bundle.files.iter().filter_map(|files| {
+        let mut ways = [Match::Name, Match::Stem].into_iter();
+        let (how, count) = ways.find_map(|how| {
             let count = found(files, how, values);
-            if count * 2 > values.len() && groups.iter().all(|(_, own)| own.group != group) {
-                // If there are more files than kept names, missing ones are unknown.
-                let missing = match files.count > MAX_NAMES {
-                    true => 0,
-                    false => all.len() - found(files, how, &all),
-                };
-                let files = RowFiles {
-                    group,
-                    how,
-                    missing,
-                };
-                groups.push((count, files));
-            }
-        }
-    }
-    groups.sort_by_key(|(count, files)| (std::cmp::Reverse(*count), files.group));
+            (count * 2 > values.len()).then_some((how, count))
+        })?;
+        // If there are more files than kept names, missing ones are unknown.
+        let missing = match files.count > MAX_NAMES {
+            true => 0,
+            false => all.len() - found(files, how, &all),
+        };
+        let files = RowFiles {
+            files,
+            how,
+            missing,
+        };
+        Some((count, files))
+    });
+    let mut groups: Vec<(usize, RowFiles)> = matches.collect();
+    groups.sort_by_key(|(count, _)| Reverse(*count));
     groups.into_iter().map(|(_, files)| files).take(3).collect()
 }
 
@@ -416,23 +403,13 @@ fn stem(name: &str) -> &str {
 }
 
 /// Finds the largest group of files, of training data if there is a separate directory for them.
-fn by_files(bundle: &BundleContent) -> SplitGuess {
-    let mut groups: Vec<usize> = (0..bundle.files.len()).collect();
-    groups.sort_by_key(|at| {
-        let files = bundle.files.get(*at);
-        let train = files.is_some_and(|files| files.pattern.to_lowercase().contains("train"));
-        let count = files.map_or(0, |files| files.count);
-        (count < 2, !train, std::cmp::Reverse(count))
-    });
-    let at = groups.first().copied();
+fn by_files(bundle: &BundleContent) -> SplitGuess<'_> {
     // Single files of different kinds are split together.
-    let at = at.filter(|at| bundle.files.get(*at).is_some_and(|files| files.count > 1));
-    SplitGuess::Files {
-        files: at,
-        folders: at
-            .and_then(|at| bundle.files.get(at))
-            .is_some_and(|files| files.nested),
-    }
+    let groups = bundle.files.iter().filter(|files| files.count > 1);
+    SplitGuess::Files(groups.min_by_key(|files| {
+        let train = files.pattern.to_lowercase().contains("train");
+        (!train, Reverse(files.count))
+    }))
 }
 
 /// Kinds of targets.
@@ -450,11 +427,10 @@ pub enum Values {
 
 /// Returns the kind of a column's values.
 pub fn values(table: &CsvFile, name: &str) -> Values {
-    let column = table.columns.iter().find(|column| column.name == name);
-    let Some((column, frame)) = column.zip(table.frame.column(name)) else {
+    let Some((column, texts)) = table.column(name).zip(texts(&table.frame, name)) else {
         return Values::Other;
     };
-    let different: BTreeSet<String> = texts(frame).into_iter().flatten().collect();
+    let different: BTreeSet<String> = texts.into_iter().flatten().collect();
     // A column of integers with missing cells is one of decimals to pandas.
     let is_integral = |text: &String| text.parse::<f64>().is_ok_and(|value| value.fract() == 0.0);
     let kind = match column.kind {

@@ -85,21 +85,13 @@ pub fn draft(
         return Err(Error::new(Failure::Input, message));
     }
     let guess = guess::guess(&bundle, choices).map_err(|missing| no_columns(&missing, &bundle))?;
-    if matches!(guess.split, SplitGuess::Files { .. })
-        && (choices.id.is_some() || !choices.targets.is_empty())
-    {
+    if let SplitGuess::Files(files) = guess.split {
         let missing: Vec<String> = choices.id.iter().chain(&choices.targets).cloned().collect();
-        return Err(no_columns(&missing, &bundle));
-    }
-    if let SplitGuess::Files { files, .. } = &guess.split {
-        let groups = bundle.files.iter().enumerate();
-        let groups = groups.filter(|(at, _)| files.is_none_or(|own| own == *at));
-        let tables = if files.is_none() {
-            bundle.tables.len()
-        } else {
-            0
-        };
-        if groups.map(|(_, files)| files.count).sum::<usize>() + tables < 2 {
+        if !missing.is_empty() {
+            return Err(no_columns(&missing, &bundle));
+        }
+        let count: usize = bundle.files.iter().map(|files| files.count).sum();
+        if files.is_none() && count + bundle.tables.len() < 2 {
             return Err(nothing_to_split(id, &bundle));
         }
     }

@@ -1,6 +1,7 @@
 //! The pipeline as text, with comments where somebody has to choose.
 
 use std::fmt::Write as _;
+use std::ptr;
 
 use prep_core::units;
 use prep_formats::image::is_image_name;
@@ -41,7 +42,7 @@ pub fn pipeline(id: &str, bundle: &BundleContent, guess: &Guess, metric: Option<
     ) {
         (_, true) => "Image Classification",
         (SplitGuess::Rows(_), false) => "Tabular",
-        (SplitGuess::Files { .. }, false) => "Other",
+        (SplitGuess::Files(_), false) => "Other",
     };
     let md5 = bundle
         .md5
@@ -58,19 +59,10 @@ pub fn pipeline(id: &str, bundle: &BundleContent, guess: &Guess, metric: Option<
     );
     match &guess.split {
         SplitGuess::Rows(rows) => {
-            if let Some(table) = bundle.tables.get(rows.table) {
-                let mut writer = RowsWriter {
-                    out: &mut out,
-                    bundle,
-                    rows,
-                    table,
-                };
-                writer.write(guess.sample, metric);
-            }
+            let out = &mut out;
+            RowsWriter { out, bundle, rows }.write(guess.sample, metric);
         }
-        SplitGuess::Files { files, folders } => {
-            by_files(&mut out, bundle, *files, *folders, metric)
-        }
+        SplitGuess::Files(files) => by_files(&mut out, bundle, *files, metric),
     }
     out
 }
@@ -143,15 +135,13 @@ fn declaration(out: &mut String, start: &str, name: &str, table: &CsvFile, colum
 struct RowsWriter<'a> {
     out: &'a mut String,
     bundle: &'a BundleContent,
-    rows: &'a TargetTable,
-    /// The table to split.
-    table: &'a CsvFile,
+    rows: &'a TargetTable<'a>,
 }
 
 impl RowsWriter<'_> {
     /// Writes everything after the section `bundle`. `sample` is the sample submission among the tables.
-    fn write(&mut self, sample: Option<usize>, metric: Option<&str>) {
-        let (rows, table) = (self.rows, self.table);
+    fn write(&mut self, sample: Option<&CsvFile>, metric: Option<&str>) {
+        let (rows, table) = (self.rows, self.rows.table);
         let mut taken = vec!["train".to_owned(), "test".to_owned()];
         let labelled = table_name("labelled", &taken);
         taken.push(labelled.clone());
@@ -176,14 +166,11 @@ impl RowsWriter<'_> {
         }
         let mut joins = Vec::new();
         for RowFiles {
-            group,
+            files,
             how,
             missing,
         } in &rows.files
         {
-            let Some(files) = self.bundle.files.get(*group) else {
-                continue;
-            };
             let name = files_table(self.out, "  ", files, &mut taken);
             joins.push(Join {
                 table: name,
@@ -218,15 +205,20 @@ impl RowsWriter<'_> {
         self.grade(metric);
     }
 
+    fn line(&mut self, text: &str) {
+        self.out.push_str(text);
+        self.out.push('\n');
+    }
+
     fn entry(&mut self, path: &str, query: &str) {
         let _ = writeln!(self.out, "  {path}:{}", yaml_query(query, 2));
     }
 
     /// Returns whether queries read the id as a text.
     fn has_text_id(&self) -> bool {
-        let mut columns = self.table.columns.iter();
-        let column = columns.find(|column| column.name == self.rows.id);
-        column.is_some_and(|column| matches!(kind(self.table, column), "text" | "inferred"))
+        let table = self.rows.table;
+        let column = table.column(&self.rows.id);
+        column.is_some_and(|column| matches!(kind(table, column), "text" | "inferred"))
     }
 
     /// Writes the id as a text, to compare it with names of files.
@@ -264,14 +256,12 @@ impl RowsWriter<'_> {
         let rows = self.rows;
         let mut query = "SELECT * FROM ".to_owned();
         if rows.numbered {
-            self.out
-                .push_str("  # CHOOSE: no column identifies a row, so its number does.\n");
+            self.line("  # CHOOSE: no column identifies a row, so its number does.");
             query = format!("SELECT _row AS {}, * FROM ", sql_name(&rows.id));
         }
         query.push_str(read);
         if rows.missing == MissingTargets::Unlabelled {
-            self.out
-                .push_str("  # CHOOSE: rows without a label are left out.\n");
+            self.line("  # CHOOSE: rows without a label are left out.");
             let columns = rows.target.columns();
             let known = columns
                 .iter()
@@ -283,33 +273,29 @@ impl RowsWriter<'_> {
     }
 
     /// Lists the remaining tables and files of the bundle as comments.
-    fn further(&mut self, sample: Option<usize>, mut taken: Vec<String>) {
+    fn further(&mut self, sample: Option<&CsvFile>, mut taken: Vec<String>) {
         let (bundle, rows) = (self.bundle, self.rows);
-        let tables = bundle.tables.iter().enumerate();
-        let tables = tables.filter(|(at, _)| *at != rows.table);
-        for (at, table) in tables.take(MAX_LISTED) {
+        let tables = bundle.tables.iter();
+        let tables = tables.filter(|table| !ptr::eq(*table, rows.table));
+        for table in tables.take(MAX_LISTED) {
             let name = table_name(&table.stem(), &taken);
             taken.push(name.clone());
-            let note = match Some(at) == sample {
+            let note = match sample.is_some_and(|sample| ptr::eq(sample, table)) {
                 true => "the sample submission",
                 false => "also there; take the # away to use it",
             };
             let _ = writeln!(self.out, "  # {note}:");
-            let mut text = String::new();
-            declaration(&mut text, "", &name, table, MAX_LISTED);
-            for line in text.lines() {
-                let _ = writeln!(self.out, "  # {line}");
-            }
+            declaration(self.out, "  # ", &name, table, MAX_LISTED);
         }
-        let used = |at: usize| rows.files.iter().any(|own| own.group == at);
-        let files = bundle.files.iter().enumerate().filter(|(at, _)| !used(*at));
-        for (_, files) in files.take(MAX_LISTED) {
+        let used = |files: &FileGroup| rows.files.iter().any(|own| ptr::eq(own.files, files));
+        let files = bundle.files.iter().filter(|files| !used(files));
+        for files in files.take(MAX_LISTED) {
             files_table(self.out, "  # ", files, &mut taken);
         }
     }
 
     fn outputs(&mut self, joins: &[Join]) {
-        let (rows, table) = (self.rows, self.table);
+        let (rows, table) = (self.rows, self.rows.table);
         let id = sql_name(&rows.id);
         // The columns that agents must not see.
         let hidden = rows.target.columns();
@@ -356,10 +342,7 @@ impl RowsWriter<'_> {
                     .collect()
             }
         };
-        let _ = writeln!(
-            self.out,
-            "  # CHOOSE what a submission looks like; the values are placeholders."
-        );
+        self.line("  # CHOOSE what a submission looks like; the values are placeholders.");
         self.entry(
             "sample_submission.csv",
             &format!("SELECT {id}, {} FROM test", constants.join(", ")),
@@ -369,10 +352,7 @@ impl RowsWriter<'_> {
         for join in joins {
             let files = &join.table;
             if join.repeats {
-                let _ = writeln!(
-                    self.out,
-                    "  # CHOOSE: is the name of a file's directory its label?"
-                );
+                self.line("  # CHOOSE: is the name of a file's directory its label?");
             }
             let own = is_first && files.starts_with("train") && !join.holds_answers;
             is_first = is_first && !own;
@@ -406,16 +386,14 @@ impl RowsWriter<'_> {
             }
         }
         for (folder, query) in hidden_files {
-            self.out
-                .push_str("  # CHOOSE: these files seem to be answers.\n");
+            self.line("  # CHOOSE: these files seem to be answers.");
             self.entry(&folder, &query);
         }
     }
 
     fn checks(&mut self, labelled: &str, joins: &[Join]) {
         let rows = self.rows;
-        self.out
-            .push_str("\n# Named checks, and queries that must return no row.\nchecks:\n");
+        self.line("\n# Named checks, and queries that must return no row.\nchecks:");
         let key = check_column(&rows.id);
         let mut disjoint = Vec::new();
         if rows.unique {
@@ -434,9 +412,9 @@ impl RowsWriter<'_> {
                 &format!("SELECT {column} FROM {labelled} WHERE {column} NOT IN classes"),
             );
         }
-        let _ = writeln!(
-            self.out,
-            "  nothing to predict: SELECT 'empty' AS test WHERE (SELECT count(*) FROM test) = 0"
+        self.entry(
+            "nothing to predict",
+            "SELECT 'empty' AS test WHERE (SELECT count(*) FROM test) = 0",
         );
         let complete = joins.iter().filter(|join| join.missing == 0);
         if self.has_text_id() {
@@ -458,11 +436,10 @@ impl RowsWriter<'_> {
         }
         for join in joins.iter().filter(|join| join.missing > 0) {
             let missing = units::count(join.missing as u64, "row");
-            let _ = writeln!(
-                self.out,
-                "  # CHOOSE: {missing} of {labelled} without a file in {}: is that a mistake?",
-                join.table
-            );
+            let files = &join.table;
+            self.line(&format!(
+                "  # CHOOSE: {missing} of {labelled} without a file in {files}: is that a mistake?"
+            ));
         }
     }
 
@@ -481,7 +458,7 @@ impl RowsWriter<'_> {
     }
 
     fn grade(&mut self, wished: Option<&str>) {
-        let (rows, table) = (self.rows, self.table);
+        let (rows, table) = (self.rows, self.rows.table);
         let (columns, arguments) = match &rows.target {
             Target::OneHot { classes, .. } => (classes, "{ list: classes }".to_owned()),
             Target::Columns(names) => match names.as_slice() {
@@ -545,11 +522,7 @@ fn files_table(
     files: &FileGroup,
     taken: &mut Vec<String>,
 ) -> String {
-    let folder = match files.folder.as_str() {
-        "" => "files",
-        folder => folder,
-    };
-    let name = table_name(folder, taken);
+    let name = table_name(&files.folder, taken);
     taken.push(name.clone());
     let _ = writeln!(
         out,
@@ -579,8 +552,7 @@ fn replaced(columns: &[&String]) -> String {
 /// A placeholder of a column's type.
 fn constant(table: &CsvFile, name: &str) -> String {
     let first = || {
-        let column = table.frame.column(name)?;
-        texts(column)
+        texts(&table.frame, name)?
             .into_iter()
             .flatten()
             .find(|text| text.chars().count() <= 40 && !text.chars().any(char::is_control))
@@ -588,12 +560,7 @@ fn constant(table: &CsvFile, name: &str) -> String {
     match values(table, name) {
         Values::Binary => "0.5".to_owned(),
         Values::Numbers => "0.0".to_owned(),
-        Values::Classes | Values::Other => match table
-            .columns
-            .iter()
-            .find(|column| column.name == name)
-            .map(|column| column.kind)
-        {
+        Values::Classes | Values::Other => match table.column(name).map(|column| column.kind) {
             Some(ColumnType::Int64) => first().unwrap_or_else(|| "0".to_owned()),
             Some(ColumnType::Float64) => "0.0".to_owned(),
             _ => sql_text(&first().unwrap_or_default()),
@@ -620,12 +587,10 @@ fn yaml_list(names: &[String]) -> String {
 fn by_files(
     out: &mut String,
     bundle: &BundleContent,
-    at: Option<usize>,
-    folders: bool,
+    files: Option<&FileGroup>,
     metric: Option<&str>,
 ) {
     let metric = metric.unwrap_or("accuracy");
-    let files = at.and_then(|at| bundle.files.get(at));
     let pattern = files.map_or("**", |files| files.pattern.as_str());
     let count = files.map(|files| units::count(files.count as u64, "file"));
     let count = count.unwrap_or_else(|| "all files of the bundle".to_owned());
@@ -638,25 +603,15 @@ fn by_files(
         yaml(pattern),
         count
     );
-    for (_, other) in bundle
-        .files
-        .iter()
-        .enumerate()
-        .filter(|(own, _)| Some(*own) != at)
-        .take(MAX_LISTED)
-    {
-        let _ = writeln!(
-            out,
-            "  # {}: {{ files: {} }} # {}",
-            table_name(&other.folder, &[]),
-            yaml(&other.pattern),
-            units::count(other.count as u64, "file")
-        );
+    let is_other = |other: &FileGroup| files.is_none_or(|files| !ptr::eq(other, files));
+    let others = bundle.files.iter().filter(|other| is_other(other));
+    for other in others.take(MAX_LISTED) {
+        files_table(out, "  # ", other, &mut Vec::new());
     }
-    let label = if folders {
-        "folder"
-    } else {
-        "CAST(size AS VARCHAR)"
+    // If the files are in several directories, the directory is their label.
+    let (label, note) = match files.is_some_and(|files| files.nested) {
+        true => ("folder", "the label is the directory of the file"),
+        false => ("CAST(size AS VARCHAR)", "the label is a placeholder"),
     };
     let named = |part: &str| {
         format!(
@@ -669,16 +624,11 @@ fn by_files(
          \npublic:\n  train/: SELECT file, path FROM train_files\n  test/: SELECT file, path FROM test_files\n  \
          train.csv: SELECT path, label FROM train_files\n  \
          sample_submission.csv: SELECT path, 'label' AS label FROM test_files\n\
-         \nprivate:\n  # CHOOSE: {}.\n  test.csv: SELECT path, label FROM test_files\n\
+         \nprivate:\n  # CHOOSE: {note}.\n  test.csv: SELECT path, label FROM test_files\n\
          \n# Named checks, and queries that must return no row.\nchecks:\n  disjoint: train.file and test.file\n\
          \ngrade:\n  answers: private/test.csv\n  sample: public/sample_submission.csv\n  rules:\n    - columns: [path, label]\n    - same_rows\n    - align: path\n  \
          # CHOOSE: all metrics are in docs/reference/grading.md.\n  metric: {{ {metric}: label }}\n",
         yaml_query(&named("train"), 2),
         yaml_query(&named("test"), 2),
-        if folders {
-            "the label is the directory of the file"
-        } else {
-            "the label is a placeholder"
-        }
     );
 }
