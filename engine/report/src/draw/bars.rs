@@ -3,7 +3,7 @@
 use plotters::style::text_anchor::HPos;
 use prep_app::Error;
 
-use super::{Alternative, GRID, Scale, TEST, TRAIN, WIDTH, percent, picture, shorten};
+use super::{GRID, Scale, TEST, TRAIN, WIDTH, percent, picture, shorten};
 use crate::collect::Shares;
 
 /// Width of the names, in pixels.
@@ -64,10 +64,6 @@ fn bars(title: &str, rows: &[Row<'_>], names: [&str; 2]) -> Result<String, Error
         format!("{}: {}", row.name, shares.collect::<Vec<_>>().join(", "))
     });
     let description = descriptions.collect::<Vec<_>>().join("; ");
-    let alternative = Alternative {
-        title,
-        description: &description,
-    };
     let most = rows
         .iter()
         .flat_map(|row| [row.first, row.second])
@@ -81,7 +77,7 @@ fn bars(title: &str, rows: &[Row<'_>], names: [&str; 2]) -> Result<String, Error
         clippy::cast_sign_loss
     )] // there are only a few rows
     let height = (rows.len() as f64 * ROW_HEIGHT + 8.0) as u32;
-    picture(&alternative, height, |canvas| {
+    picture(title, &description, height, |canvas| {
         canvas.line(
             (NAMES_WIDTH, 2.0),
             (NAMES_WIDTH, f64::from(height) - 4.0),

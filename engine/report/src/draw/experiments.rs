@@ -4,7 +4,7 @@ use plotters::style::text_anchor::HPos;
 use prep_app::Error;
 use prep_experiments::Estimate;
 
-use super::{Alternative, GRID, INK, Scale, TRAIN, WIDTH, number, picture, shorten};
+use super::{GRID, INK, Scale, TRAIN, WIDTH, number, picture, shorten};
 
 /// Width of the names, in pixels.
 const NAMES_WIDTH: f64 = 116.0;
@@ -30,17 +30,13 @@ pub fn experiments(
         None => format!("{name}: no complete seed"),
     });
     let description = described.collect::<Vec<_>>().join("; ");
-    let alternative = Alternative {
-        title,
-        description: &description,
-    };
     let right = f64::from(WIDTH) - 16.0;
     let x = Scale::new((0.0, most.min(100.0) * 1.08), (NAMES_WIDTH, right));
     #[allow(clippy::cast_precision_loss)]
     let bottom = rows.len() as f64 * ROW_HEIGHT + 8.0;
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
     let height = (bottom + SCALE_HEIGHT) as u32;
-    picture(&alternative, height, |canvas| {
+    picture(title, &description, height, |canvas| {
         for tick in x.ticks() {
             canvas.line((x.to_pixel(tick), 4.0), (x.to_pixel(tick), bottom), GRID, 1)?;
             canvas.text(

@@ -2,7 +2,7 @@
 
 use prep_app::Error;
 
-use super::{Alternative, Scale, TEST, TRAIN, WIDTH, number, percent, picture};
+use super::{Scale, TEST, TRAIN, WIDTH, number, percent, picture};
 use crate::collect::Shares;
 
 /// Margins of the plot, in pixels.
@@ -39,16 +39,12 @@ pub fn histogram(title: &str, low: f64, high: f64, bins: &[Shares]) -> Result<St
         "the most frequent test values are near {}.",
         number(peak(|bin| bin.test))
     );
-    let alternative = Alternative {
-        title,
-        description: &description,
-    };
     let most = bins
         .iter()
         .flat_map(|bin| [bin.train.unwrap_or(0.0), bin.test])
         .fold(0.0, f64::max);
     let (x, y) = axes((low, high), most);
-    picture(&alternative, HEIGHT, |canvas| {
+    picture(title, &description, HEIGHT, |canvas| {
         canvas.grid(&x, &y, percent)?;
         #[allow(clippy::cast_precision_loss)]
         let edge = |at: usize| x.to_pixel(low + (high - low) * at as f64 / bins.len() as f64);

@@ -5,7 +5,7 @@ use prep_app::Error;
 use prep_grade::report::medals::Leaderboard;
 
 use super::histogram::{HEIGHT, axes};
-use super::{Alternative, BRONZE, GOLD, INK, SILVER, TEAMS, TEST, number, percent, picture};
+use super::{BRONZE, GOLD, INK, SILVER, TEAMS, TEST, number, percent, picture};
 use crate::collect::SubmissionScore;
 
 /// Number of bins of the histogram.
@@ -85,15 +85,11 @@ pub fn leaderboard(
         ("gold", thresholds.gold, GOLD),
     ];
     let description = describe(leaderboard, scores, outside);
-    let alternative = Alternative {
-        title,
-        description: &description,
-    };
     // Better scores are always to the right.
     let (x, y) = axes((low, high), most);
     let x = if lower { x.reversed() } else { x };
     let y = y.with_end(LABELS_HEIGHT);
-    picture(&alternative, HEIGHT, |canvas| {
+    picture(title, &description, HEIGHT, |canvas| {
         canvas.grid(&x, &y, percent)?;
         #[allow(clippy::cast_precision_loss)]
         let edge = |at: usize| x.to_pixel(low + (high - low) * at as f64 / BINS as f64);

@@ -53,18 +53,13 @@ fn error_message(error: impl std::fmt::Display) -> String {
     error.to_string()
 }
 
-/// Title and description of a picture, for screen readers.
-pub struct Alternative<'a> {
-    pub title: &'a str,
-    pub description: &'a str,
-}
-
-/// Draws a picture.
+/// Draws a picture. Title and description are for screen readers.
 ///
 /// # Errors
 /// Returns an error if the picture cannot be drawn, which is a bug in this program.
 pub fn picture(
-    alternative: &Alternative<'_>,
+    title: &str,
+    description: &str,
     height: u32,
     draw: impl FnOnce(&Canvas<'_>) -> DrawResult,
 ) -> Result<String, Error> {
@@ -74,7 +69,7 @@ pub fn picture(
         let canvas = Canvas(root);
         let drawn = draw(&canvas).and_then(|()| canvas.0.present().map_err(error_message));
         drawn.map_err(|error| {
-            let message = format!("cannot draw `{}`: {error}", alternative.title);
+            let message = format!("cannot draw `{title}`: {error}");
             Error::new(Failure::Machine, message)
         })?;
     }
@@ -86,8 +81,8 @@ pub fn picture(
     let head = head.replace("<svg ", "<svg class=\"plot\" role=\"img\" ");
     Ok(format!(
         "{head}><title>{}</title><desc>{}</desc>{}",
-        escape(alternative.title),
-        escape(alternative.description),
+        escape(title),
+        escape(description),
         rest.replace('\n', "")
     ))
 }
@@ -329,11 +324,7 @@ mod tests {
 
     #[test]
     fn a_picture_has_a_description_and_its_text_is_escaped() {
-        let alternative = Alternative {
-            title: "a <b>",
-            description: "c & d",
-        };
-        let svg = picture(&alternative, 20, |canvas| {
+        let svg = picture("a <b>", "c & d", 20, |canvas| {
             canvas.text((1.0, 1.0), HPos::Left, 11, "<script>")
         })
         .unwrap();

@@ -3,7 +3,7 @@
 use plotters::style::text_anchor::HPos;
 use prep_app::Error;
 
-use super::{Alternative, INK, Scale, TEST, THIRD, TRAIN, WIDTH, number, picture};
+use super::{INK, Scale, TEST, THIRD, TRAIN, WIDTH, number, picture};
 use crate::collect::ImageSize;
 
 /// Width of the margin on the left, in pixels.
@@ -48,11 +48,7 @@ pub fn sizes(title: &str, groups: &[(String, Vec<ImageSize>)]) -> Result<String,
         )
     });
     let description = described.collect::<Vec<_>>().join("; ");
-    let alternative = Alternative {
-        title,
-        description: &description,
-    };
-    picture(&alternative, HEIGHT, |canvas| {
+    picture(title, &description, HEIGHT, |canvas| {
         canvas.grid(&x, &y, number)?;
         canvas.text(
             (f64::from(WIDTH) / 2.0, bottom + 26.0),

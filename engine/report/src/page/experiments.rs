@@ -4,7 +4,7 @@ use maud::{Markup, html};
 use prep_app::Error;
 use prep_experiments::Experiment;
 
-use super::parts::{PageColumn, figure, number, table, text};
+use super::parts::{figure, number, table, text};
 use crate::collect::Experiments;
 use crate::draw;
 
@@ -46,7 +46,7 @@ pub fn section(experiments: &Experiments) -> Result<Markup, Error> {
             &html! { "Competitions with a medal: " strong { (set) } },
         ));
     }
-    let mut columns: Vec<PageColumn> = vec![text("Experiment"), text("Set"), number("Seeds")];
+    let mut columns = vec![text("Experiment"), text("Set"), number("Seeds")];
     columns.extend(METRICS.map(|(_, heading)| number(heading)));
     let all = experiments.all.iter();
     let rows: Vec<Vec<Markup>> = all

@@ -4,7 +4,7 @@ use maud::{Markup, html};
 use prep_core::units;
 
 use crate::collect::{CompetitionPage, OutputComparison, OutputFile};
-use crate::page::parts::{PageColumn, number, table, text};
+use crate::page::parts::{number, table, text};
 use crate::text::{count, time};
 
 /// Maximum number of outputs in the table.
@@ -21,7 +21,7 @@ pub fn files(competition: &CompetitionPage) -> Markup {
         .files
         .iter()
         .any(|file| file.compared != OutputComparison::NotPublished);
-    let mut columns: Vec<PageColumn> = vec![
+    let mut columns = vec![
         text("Output"),
         number("Files"),
         number("Size"),

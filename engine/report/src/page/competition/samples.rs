@@ -3,14 +3,14 @@
 use maud::{Markup, html};
 
 use crate::collect::{CompetitionPage, FileSample};
-use crate::page::parts::table_of;
+use crate::page::parts::{PageColumn, table};
 use crate::text::count;
 
 pub fn samples(competition: &CompetitionPage) -> Markup {
     html! {
         @if !competition.contents.samples.is_empty() {
             h3 { "First rows" }
-            @for sample in &competition.contents.samples { (table_of(&caption(sample), &headings(sample), &rows(sample))) }
+            @for sample in &competition.contents.samples { (table(&caption(sample), &headings(sample), &rows(sample))) }
         }
     }
 }
@@ -35,7 +35,7 @@ fn caption(sample: &FileSample) -> String {
     caption
 }
 
-fn headings(sample: &FileSample) -> Vec<(&str, bool)> {
+fn headings(sample: &FileSample) -> Vec<PageColumn<'_>> {
     let headings = sample.header.iter().zip(&sample.is_number);
     headings
         .map(|(name, is_number)| (name.as_str(), *is_number))
