@@ -220,35 +220,8 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_are_usage_errors_with_help() {
-        let set = |name: &str| Selection {
-            set: vec![name.into()],
-            ..Selection::default()
-        };
-        let list = Selection {
-            ids_from: Some("/nowhere".into()),
-            ..Selection::default()
-        };
-        assert!(
-            Selection::default()
-                .ids()
-                .unwrap_err()
-                .help
-                .unwrap()
-                .contains("--lite")
-        );
-        assert_eq!(
-            set("hihg").ids().unwrap_err().help.unwrap(),
-            "did you mean `high`?"
-        );
-        assert!(
-            set("zzzzzz")
-                .ids()
-                .unwrap_err()
-                .help
-                .unwrap()
-                .contains("medium")
-        );
-        assert_eq!(list.ids().unwrap_err().exit, crate::exit::Exit::Input);
+    fn the_error_of_an_unknown_set_lists_the_sets() {
+        let help = competition_set("zzzzzz").unwrap_err().help;
+        assert!(help.is_some_and(|help| crate::remedy::words(&help).contains("medium")));
     }
 }

@@ -58,23 +58,6 @@ fn range(source: &SourceFile, span: Span) -> std::ops::Range<usize> {
 mod tests {
     use super::*;
 
-    #[test]
-    fn a_mistake_is_shown_with_position_source_and_help() {
-        let text = "name: A\nbundle: { kagle: a }\n";
-        let error = prep_spec::load(prep_steps::vocabulary(), "a", "a/pipeline.yaml", text, "v1")
-            .unwrap_err();
-        let plain = anstream::adapter::strip_str(&render(&error)).to_string();
-        for part in [
-            "error[unknown-key]",
-            "a/pipeline.yaml:2:11",
-            "bundle: { kagle: a }",
-            "^^^^^",
-            "did you mean `kaggle`?",
-        ] {
-            assert!(plain.contains(part), "{part} not in\n{plain}");
-        }
-    }
-
     /// `prep plan` shows the rendered lines, `prep pipeline check` only the position. Both must name the same position.
     #[test]
     fn rendered_and_plain_positions_are_equal() {

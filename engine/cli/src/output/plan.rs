@@ -303,15 +303,6 @@ mod tests {
     }
 
     #[test]
-    fn a_plan_without_steps_has_one_line() {
-        let plan = PlannedCompetition {
-            read_bytes: 0,
-            ..example(Vec::new())
-        };
-        assert_eq!(plan.text(Detail::StepsToRun), "a: up to date\n");
-    }
-
-    #[test]
     fn a_plan_shows_the_size_of_downloads_if_known() {
         let download = |bytes, partial_bytes, error: Option<&str>| Download {
             bytes,
