@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use prep_experiments::{Experiment, METRICS, SetSummary};
 use serde_json::{Map, Value, json};
 
-use crate::output::table::{Align, PrintedTable};
+use crate::output::table::PrintedTable;
 
 /// Columns in order of importance: heading, and name of the metric.
 const COLUMNS: [(&str, &str); 7] = [
@@ -20,13 +20,9 @@ const COLUMNS: [(&str, &str); 7] = [
 
 /// Returns a table with a row per experiment and set.
 pub fn by_set(experiments: &[Experiment]) -> PrintedTable {
-    let mut columns = vec![
-        ("experiment", Align::Left),
-        ("set", Align::Left),
-        ("seeds", Align::Right),
-    ];
-    columns.extend(COLUMNS.iter().map(|(heading, _)| (*heading, Align::Right)));
-    let mut table = PrintedTable::new(&columns).optional(&[
+    let figures = COLUMNS.map(|(heading, _)| format!("  >{heading}"));
+    let header = format!("experiment  set  >seeds{}", figures.concat());
+    let mut table = PrintedTable::with_header(&header).optional(&[
         "submitted %",
         "bronze %",
         "silver %",
@@ -53,20 +49,8 @@ pub fn by_set(experiments: &[Experiment]) -> PrintedTable {
 
 /// Returns a CSV with a row per experiment and competition.
 pub fn by_competition(experiments: &[Experiment]) -> PrintedTable {
-    let right = |name| (name, Align::Right);
-    let mut table = PrintedTable::new(&[
-        ("competition", Align::Left),
-        ("set", Align::Left),
-        ("experiment", Align::Left),
-        right("runs"),
-        right("valid"),
-        right("above median"),
-        right("gold"),
-        right("silver"),
-        right("bronze"),
-        right("score"),
-    ])
-    .optional(&["set", "experiment"]);
+    let header = "competition  set  experiment  >runs  >valid  >above median  >gold  >silver  >bronze  >score";
+    let mut table = PrintedTable::with_header(header).optional(&["set", "experiment"]);
     for (experiment, competition) in competitions(experiments) {
         let score = match (competition.mean_score, competition.score_standard_error) {
             (Some(mean), Some(error)) => format!("{mean:.5} ± {error:.5}"),

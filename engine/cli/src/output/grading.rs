@@ -9,7 +9,7 @@ use prep_grade::report::{CompetitionReport, JsonObject, JsonValue, pretty};
 
 use crate::error::CliError;
 use crate::output::printer::Printer;
-use crate::output::table::{Align, PrintedTable};
+use crate::output::table::PrintedTable;
 
 /// Returns the JSON document of `competitions`. `further` has additional members of the document.
 pub fn envelope(competitions: Vec<JsonObject>, further: JsonObject) -> String {
@@ -116,13 +116,8 @@ pub fn thresholds(found: Thresholds) -> String {
 
 /// Returns a table with a row per report.
 pub fn rows(reports: &[&CompetitionReport]) -> PrintedTable {
-    let mut table = PrintedTable::new(&[
-        ("competition", Align::Left),
-        ("score", Align::Right),
-        ("medal", Align::Left),
-        ("above median", Align::Left),
-        ("submission", Align::Left),
-    ]);
+    let mut table =
+        PrintedTable::with_header("competition  >score  medal  above median  submission");
     for report in reports {
         let submission = match &report.reason {
             Some(refusal) => format!("invalid: {refusal}"),

@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::printer::{MessageLevel, Printer};
-use crate::output::table::{Align, PrintedTable};
+use crate::output::table::PrintedTable;
 
 #[derive(Debug, Default, Serialize)]
 struct PlannedCompetition {
@@ -208,11 +208,7 @@ fn download_text(download: &Download, name: &str) -> String {
 
 /// Formats steps with their kinds and reasons as a table.
 pub fn step_table<'a>(steps: impl Iterator<Item = &'a PlannedStep>) -> String {
-    let mut table = PrintedTable::new(&[
-        ("step", Align::Left),
-        ("kind", Align::Left),
-        ("why", Align::Left),
-    ]);
+    let mut table = PrintedTable::with_header("step  kind  why");
     for step in steps {
         let reason = match (&step.reason, step.runs) {
             (None, _) => "up to date".to_owned(),

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::printer::Printer;
-use crate::output::table::{Align, PrintedTable};
+use crate::output::table::PrintedTable;
 use crate::remedy;
 
 /// Returns the combined exit code of all competitions.
@@ -192,16 +192,9 @@ fn with_any_id(message: &str, id: &str) -> String {
 
 /// Returns the table that is printed at the end of a run.
 fn table(summaries: &[Summary]) -> PrintedTable {
-    let mut table = PrintedTable::new(&[
-        ("competition", Align::Left),
-        ("files", Align::Right),
-        ("size", Align::Right),
-        ("time", Align::Right),
-        ("run", Align::Right),
-        ("reused", Align::Right),
-        ("checksums", Align::Left),
-        ("state", Align::Left),
-    ])
+    let mut table = PrintedTable::with_header(
+        "competition  >files  >size  >time  >run  >reused  checksums  state",
+    )
     .optional(&["reused", "run", "time", "files", "size"]);
     for summary in summaries {
         let known = |value: Option<String>| value.unwrap_or_else(|| "-".to_owned());

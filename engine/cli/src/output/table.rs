@@ -35,6 +35,16 @@ impl PrintedTable {
         }
     }
 
+    /// Creates a table from its header line, in which two spaces separate the headings. The cells below a heading with `>`
+    /// are aligned right.
+    pub fn with_header(header: &str) -> PrintedTable {
+        let columns = header.split(GAP).map(|name| match name.strip_prefix('>') {
+            Some(name) => (name, Align::Right),
+            None => (name, Align::Left),
+        });
+        PrintedTable::new(&columns.collect::<Vec<_>>())
+    }
+
     /// Sets the columns that may be left out on a narrow terminal, the least important one first.
     #[must_use]
     pub fn optional(self, optional: &'static [&'static str]) -> PrintedTable {
@@ -159,11 +169,7 @@ mod tests {
 
     #[test]
     fn columns_are_aligned_by_characters() {
-        let mut table = PrintedTable::new(&[
-            ("name", Align::Left),
-            ("files", Align::Right),
-            ("state", Align::Left),
-        ]);
+        let mut table = PrintedTable::with_header("name  >files  state");
         table.row(vec!["é".into(), "1".into(), "ok".into()]);
         table.row(vec!["longer".into(), "12345678".into()]);
         assert_eq!(
@@ -176,13 +182,8 @@ mod tests {
 
     #[test]
     fn narrow_tables_omit_columns_then_shorten_the_first() {
-        let mut table = PrintedTable::new(&[
-            ("competition", Align::Left),
-            ("files", Align::Right),
-            ("time", Align::Right),
-            ("state", Align::Left),
-        ])
-        .optional(&["time", "files"]);
+        let mut table = PrintedTable::with_header("competition  >files  >time  state")
+            .optional(&["time", "files"]);
         table.row(vec![
             "a-competition-with-a-name".into(),
             "1".into(),

@@ -5,7 +5,7 @@ use std::time::Duration;
 use prep_core::{Timing, WaitTimes, units};
 
 use crate::output::printer::Printer;
-use crate::output::table::{Align, PrintedTable};
+use crate::output::table::PrintedTable;
 
 /// Maximum number of steps in the table. The JSON of a run has all steps.
 const MAX_STEPS: usize = 15;
@@ -18,16 +18,9 @@ pub fn show(printer: &Printer, timings: &[Timing]) {
 }
 
 fn table(timings: &[Timing]) -> PrintedTable {
-    let mut table = PrintedTable::new(&[
-        ("slowest steps", Align::Left),
-        ("kind", Align::Left),
-        ("time", Align::Right),
-        ("cpu", Align::Right),
-        ("read", Align::Right),
-        ("written", Align::Right),
-        ("memory", Align::Right),
-        ("waited for", Align::Left),
-    ]);
+    let mut table = PrintedTable::with_header(
+        "slowest steps  kind  >time  >cpu  >read  >written  >memory  waited for",
+    );
     for timing in timings.iter().take(MAX_STEPS) {
         let figures = &timing.figures;
         table.row(vec![

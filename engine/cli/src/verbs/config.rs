@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::output::table::{Align, PrintedTable};
+use crate::output::table::PrintedTable;
 use crate::prep_toml::ConfigFiles;
 use crate::remote::{RemoteArgs, RemoteSetting, RemoteSettings};
 use crate::session::{CliSession, VerbResult};
@@ -60,11 +60,7 @@ impl ConfigArgs {
                 "files": files.searched.iter().map(|path| json!({ "path": path, "exists": is_used(path) })).collect::<Vec<_>>(),
             }))?;
         } else {
-            let mut table = PrintedTable::new(&[
-                ("setting", Align::Left),
-                ("value", Align::Left),
-                ("from", Align::Left),
-            ]);
+            let mut table = PrintedTable::with_header("setting  value  from");
             for Line {
                 name,
                 value,

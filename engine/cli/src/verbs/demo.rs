@@ -19,7 +19,7 @@ use serde_json::json;
 use crate::downloads::{DownloadLimits, Purpose};
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::output::table::{Align, PrintedTable};
+use crate::output::table::PrintedTable;
 use crate::output::{grading, summary};
 use crate::samples;
 use crate::session::{CliSession, VerbResult};
@@ -176,12 +176,7 @@ fn reports(graded: &GradedList) -> impl Iterator<Item = Result<&CompetitionRepor
 }
 
 fn table(graded: &GradedList, rows: &[Row]) -> String {
-    let mut table = PrintedTable::new(&[
-        ("competition", Align::Left),
-        ("submission", Align::Left),
-        ("score", Align::Right),
-        ("medal", Align::Left),
-    ]);
+    let mut table = PrintedTable::with_header("competition  submission  >score  medal");
     for (row, report) in rows.iter().zip(reports(graded).flatten()) {
         table.row(vec![
             row.id.clone(),

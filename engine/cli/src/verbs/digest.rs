@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::exit::Exit;
 use crate::options::VariantArg;
-use crate::output::table::{Align, PrintedTable};
+use crate::output::table::PrintedTable;
 use crate::select::Selection;
 use crate::session::{CliSession, VerbResult};
 
@@ -87,15 +87,9 @@ fn to_json(id: &str, facts: &DatasetDigests) -> Value {
 }
 
 fn table(found: &[(&str, &DatasetDigests)]) -> PrintedTable {
-    let mut table = PrintedTable::new(&[
-        ("competition", Align::Left),
-        ("variant", Align::Left),
-        ("digest", Align::Left),
-        ("public", Align::Left),
-        ("answers", Align::Left),
-        ("leaderboard", Align::Left),
-        ("rules", Align::Left),
-    ])
+    let mut table = PrintedTable::with_header(
+        "competition  variant  digest  public  answers  leaderboard  rules",
+    )
     .optional(&["rules", "leaderboard", "answers", "public"]);
     let short = |digest: Option<Sha256>| digest.map_or_else(|| "-".to_owned(), |one| one.short());
     for (id, facts) in found {

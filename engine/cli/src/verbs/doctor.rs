@@ -14,7 +14,7 @@ use crate::downloads::{self, DownloadLimits, Purpose};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::interrupt;
-use crate::output::table::{Align, PrintedTable};
+use crate::output::table::PrintedTable;
 use crate::remedy::words;
 use crate::remote::{RemoteArgs, RemoteSettings};
 use crate::select::Selection;
@@ -334,11 +334,7 @@ fn show(session: &CliSession, findings: &[CheckResult]) -> Result<(), CliError> 
             .collect();
         return session.printer.json(&json!({ "checks": checks }));
     }
-    let mut table = PrintedTable::new(&[
-        ("check", Align::Left),
-        ("state", Align::Left),
-        ("found", Align::Left),
-    ]);
+    let mut table = PrintedTable::with_header("check  state  found");
     for finding in findings {
         let state = match finding.health {
             Health::Ok => "ok",

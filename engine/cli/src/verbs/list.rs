@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::output::table::{Align, PrintedTable};
+use crate::output::table::PrintedTable;
 use crate::select::Selection;
 use crate::session::{CliSession, VerbResult};
 
@@ -124,15 +124,8 @@ fn row(session: &CliSession, entry: &CatalogEntry) -> Result<Row, CliError> {
 }
 
 fn table(rows: &[Row]) -> PrintedTable {
-    let mut table = PrintedTable::new(&[
-        ("id", Align::Left),
-        ("sets", Align::Left),
-        ("size", Align::Right),
-        ("category", Align::Left),
-        ("state", Align::Left),
-        ("name", Align::Left),
-    ])
-    .optional(&["name", "category", "sets", "size"]);
+    let mut table = PrintedTable::with_header("id  sets  >size  category  state  name")
+        .optional(&["name", "category", "sets", "size"]);
     for row in rows {
         // The set `all` is not shown, because it contains nearly all competitions.
         let sets: Vec<&str> = row

@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::output::table::{Align, PrintedTable};
+use crate::output::table::PrintedTable;
 use crate::select::Selection;
 use crate::session::{CliSession, VerbResult};
 
@@ -99,11 +99,7 @@ fn confirmed(session: &CliSession, bytes: &str) -> Result<bool, CliError> {
 
 /// Returns a table with a row per competition, followed by the total of the cached results.
 fn text(removed: &RemovalResult) -> String {
-    let mut table = PrintedTable::new(&[
-        ("competition", Align::Left),
-        ("prepared", Align::Right),
-        ("bundle", Align::Right),
-    ]);
+    let mut table = PrintedTable::with_header("competition  >prepared  >bundle");
     let size = |space: Space| match space.files {
         0 => "-".to_owned(),
         _ => units::bytes(space.bytes),

@@ -12,7 +12,7 @@ use self::log::RunLogArgs;
 use self::rerun::RerunArgs;
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::output::table::{Align, PrintedTable};
+use crate::output::table::PrintedTable;
 use crate::session::{CliSession, VerbResult};
 
 /// Inspect, verify and clean the cache
@@ -143,11 +143,7 @@ fn stat(session: &CliSession, store: &Store) -> VerbResult {
 }
 
 fn stat_table(stat: &StoreStat) -> String {
-    let mut table = PrintedTable::new(&[
-        ("", Align::Left),
-        ("files", Align::Right),
-        ("size", Align::Right),
-    ]);
+    let mut table = PrintedTable::with_header("  >files  >size");
     for (name, amount) in [
         ("objects", stat.objects),
         ("entries", stat.ledger),

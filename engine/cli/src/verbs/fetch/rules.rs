@@ -16,7 +16,7 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::interrupt;
 use crate::output::browser;
-use crate::output::table::{Align, PrintedTable};
+use crate::output::table::PrintedTable;
 use crate::session::{CliSession, VerbResult};
 
 /// Options of `--check-rules`.
@@ -255,7 +255,7 @@ fn text(rows: &[Row]) -> String {
     text.push('\n');
     let open: Vec<&Row> = with(State::NotAccepted).collect();
     if !open.is_empty() {
-        let mut table = PrintedTable::new(&[("rules to accept", Align::Left), ("", Align::Left)]);
+        let mut table = PrintedTable::with_header("rules to accept  ");
         for row in open {
             table.row(vec![row.id.clone(), row.url.clone()]);
         }

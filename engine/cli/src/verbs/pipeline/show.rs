@@ -124,12 +124,7 @@ fn shortened(cell: Option<&str>) -> String {
 }
 
 fn facts(rows: &Rows) -> String {
-    let mut table = PrintedTable::new(&[
-        ("column", Align::Left),
-        ("type", Align::Left),
-        ("missing", Align::Right),
-        ("different", Align::Right),
-    ]);
+    let mut table = PrintedTable::with_header("column  type  >missing  >different");
     for column in &rows.columns {
         let distinct = column.distinct.map(|number| number.to_string());
         table.row(vec![

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::output::table::{Align, PrintedTable};
+use crate::output::table::PrintedTable;
 use crate::session::{CliSession, VerbResult};
 
 /// Create and list keys that sign results
@@ -76,8 +76,7 @@ impl KeyArgs {
                         .collect();
                     session.printer.json(&json!({ "keys": keys }))?;
                 } else {
-                    let mut table =
-                        PrintedTable::new(&[("name", Align::Left), ("public", Align::Left)]);
+                    let mut table = PrintedTable::with_header("name  public");
                     for (name, public) in keys {
                         table.row(vec![name, public]);
                     }

@@ -10,7 +10,7 @@ use crate::exit::Exit;
 use crate::interrupt;
 use crate::options::PreparationArgs;
 use crate::output::moving::TransferDisplay;
-use crate::output::table::{Align, PrintedTable};
+use crate::output::table::PrintedTable;
 use crate::prep_toml::FILE;
 use crate::remote::RemoteArgs;
 use crate::select::Selection;
@@ -125,13 +125,7 @@ fn is_empty(pushed: &PushResult) -> bool {
 }
 
 fn table(all: &[PushResult]) -> PrintedTable {
-    let mut table = PrintedTable::new(&[
-        ("id", Align::Left),
-        ("sent", Align::Right),
-        ("in the remote", Align::Right),
-        ("missing", Align::Right),
-        ("bundle", Align::Left),
-    ]);
+    let mut table = PrintedTable::with_header("id  >sent  >in the remote  >missing  bundle");
     for result in all {
         table.row(vec![
             result.id.clone(),
