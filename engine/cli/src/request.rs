@@ -13,6 +13,7 @@ use crate::exit::Exit;
 use crate::interrupt;
 use crate::options::PreparationArgs;
 use crate::output::aside::Notice;
+use crate::output::printer::Printer;
 use crate::output::progress::Display;
 use crate::session::CliSession;
 
@@ -131,6 +132,18 @@ impl<T> IdResults<T> {
             Err(error) => json!({ "id": id, "error": error.json() }),
         });
         members.collect()
+    }
+
+    /// Prints the competitions as JSON, if JSON is requested.
+    pub fn print_json(
+        &self,
+        printer: &Printer,
+        result: impl Fn(&str, &T) -> Value,
+    ) -> Result<(), CliError> {
+        match printer.json {
+            true => printer.json(&json!({ "competitions": self.json(result) })),
+            false => Ok(()),
+        }
     }
 
     /// Returns the combined exit code of all errors.

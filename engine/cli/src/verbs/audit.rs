@@ -57,11 +57,7 @@ impl AuditArgs {
             }
             Ok(audit)
         });
-        if session.printer.json {
-            session
-                .printer
-                .json(&json!({ "competitions": audits.json(|_, audit| json!(audit)) }))?;
-        }
+        audits.print_json(&session.printer, |_, audit| json!(audit))?;
         let verdicts = audits
             .results()
             .map(|(_, audit)| audit::exit(audit.verdict));

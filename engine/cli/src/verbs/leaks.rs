@@ -42,21 +42,17 @@ impl LeaksArgs {
         let reports = session.for_each_id(&ids, |id| {
             Ok(prep_app::leaks(&catalog, &settings, id, &directories)?)
         });
-        if session.printer.json {
-            let all = reports.json(|id, report| {
-                json!({
-                    "id": id,
-                    "worst": report.worst(),
-                    "items": report.items,
-                    "bundle": report.bundle,
-                    "findings": report.findings,
-                })
-            });
-            session.printer.json(&json!({ "competitions": all }))?;
-        } else {
-            for (id, report) in reports.results() {
-                session.printer.result(&text(id, report))?;
-            }
+        reports.print_json(&session.printer, |id, report| {
+            json!({
+                "id": id,
+                "worst": report.worst(),
+                "items": report.items,
+                "bundle": report.bundle,
+                "findings": report.findings,
+            })
+        })?;
+        for (id, report) in reports.results().filter(|_| !session.printer.json) {
+            session.printer.result(&text(id, report))?;
         }
         let worst = reports.results().filter_map(|(_, report)| report.worst());
         let found = match worst.max() {

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::downloads::{DownloadLimits, Purpose};
 use crate::options::SourceArg;
-use crate::output::table::{Align, PrintedTable};
+use crate::output::table::PrintedTable;
 use crate::session::{CliSession, VerbResult};
 
 /// Lists the files of the bundles of `ids`.
@@ -30,22 +30,12 @@ pub fn list(
         }
         Ok(listing)
     });
-    if session.printer.json {
-        let competitions = listings.json(|_, listing| json!(listing));
-        session
-            .printer
-            .json(&json!({ "competitions": competitions }))?;
-    }
+    listings.print_json(&session.printer, |_, listing| json!(listing))?;
     Ok(listings.exit())
 }
 
 fn render(listing: &BundleListing) -> String {
-    let mut table = PrintedTable::new(&[
-        ("size", Align::Right),
-        ("in bundle", Align::Right),
-        ("used", Align::Left),
-        ("file", Align::Left),
-    ]);
+    let mut table = PrintedTable::with_header(">size  >in bundle  used  file");
     for row in &listing.files {
         table.row(vec![
             units::bytes(row.bytes),
@@ -62,11 +52,7 @@ fn render(listing: &BundleListing) -> String {
 }
 
 fn render_sources(rows: &[ListedSource]) -> String {
-    let mut table = PrintedTable::new(&[
-        ("size", Align::Right),
-        ("source", Align::Left),
-        ("place", Align::Left),
-    ]);
+    let mut table = PrintedTable::with_header(">size  source  place");
     for row in rows {
         let source = &row.source;
         let place = match (&source.path, &source.url) {

@@ -111,15 +111,10 @@ impl FetchArgs {
             }
             Ok(path)
         });
-        if session.printer.json {
-            let competitions = fetched.json(|id, path| match path {
-                Some(path) => json!({ "id": id, "path": path }),
-                None => json!({ "id": id, "mirrored": true }),
-            });
-            session
-                .printer
-                .json(&json!({ "competitions": competitions }))?;
-        }
+        fetched.print_json(&session.printer, |id, path| match path {
+            Some(path) => json!({ "id": id, "path": path }),
+            None => json!({ "id": id, "mirrored": true }),
+        })?;
         Ok(fetched.exit())
     }
 }
