@@ -163,6 +163,16 @@ pub fn shortened(text: &str, width: usize) -> String {
     short
 }
 
+/// Joins at most `max` items, and counts the others: `a, b and 2 more`.
+pub fn joined(items: impl ExactSizeIterator<Item = String>, max: usize) -> String {
+    let more = items.len().saturating_sub(max);
+    let shown = items.take(max).collect::<Vec<_>>().join(", ");
+    match more {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -13,6 +13,7 @@ use prep_core::{chain, units};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::experiments;
+use crate::output::table::joined;
 use crate::session::{CliSession, VerbResult};
 use crate::values::at_least_one;
 
@@ -246,16 +247,11 @@ const MAX_NAMES: usize = 3;
 /// Explains why there are not more seeds: which competitions have the fewest runs.
 fn why_no_more(seeds: usize, left_out: &LeftOut) -> String {
     let LeftOut { most, fewest } = left_out;
-    let names: Vec<&str> = fewest.iter().take(MAX_NAMES).map(String::as_str).collect();
-    let more = match fewest.len().saturating_sub(MAX_NAMES) {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
     let have = if fewest.len() == 1 { "has" } else { "have" };
     format!(
-        "{}, because {}{more} {have} only {}; others have up to {most}",
+        "{}, because {} {have} only {}; others have up to {most}",
         units::count(seeds as u64, "seed"),
-        names.join(", "),
+        joined(fewest.iter().cloned(), MAX_NAMES),
         units::count(seeds as u64, "run"),
     )
 }

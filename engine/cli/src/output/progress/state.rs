@@ -11,6 +11,7 @@ use prep_remote::Link;
 
 use super::MAX_LINES;
 use crate::output::moving::describe_transfer;
+use crate::output::table::joined;
 
 pub(super) struct State {
     begun: Instant,
@@ -156,23 +157,12 @@ impl State {
 
     /// Describes the progress in one line.
     pub(super) fn line(&self) -> String {
-        let running: Vec<String> = self
-            .running
-            .iter()
-            .take(MAX_LINES)
-            .map(|((competition, step), one)| format!("{competition}/{step}{}", one.percentage()))
-            .collect();
-        let more = self.running.len() - running.len();
-        let more = if more > 0 {
-            format!(" and {more} more")
-        } else {
-            String::new()
-        };
-        format!(
-            "{}; now {}{more}",
-            self.facts().join(", "),
-            running.join(", ")
-        )
+        let running = self.running.iter().map(|((competition, step), one)| {
+            let done = one.percentage().map(|done| format!(" ({done})"));
+            format!("{competition}/{step}{}", done.unwrap_or_default())
+        });
+        let facts = self.facts().join(", ");
+        format!("{facts}; now {}", joined(running, MAX_LINES))
     }
 
     /// Describes the progress of the run: `3 of 44 steps`, amounts, time.
@@ -187,18 +177,12 @@ impl State {
 }
 
 impl Running {
-    /// Returns the progress of the step, for example ` (34 % of 1.20 GB)`. Returns an empty text if the total is
-    /// unknown.
-    fn percentage(&self) -> String {
+    /// Returns the progress of the step, for example `34 % of 1.20 GB`. Returns `None` if the total is unknown.
+    fn percentage(&self) -> Option<String> {
         let total = self.counters.total_bytes.load(Ordering::Relaxed);
         let bytes = self.counters.bytes.load(Ordering::Relaxed);
-        match total {
-            0 => String::new(),
-            total => {
-                let percent = u128::from(bytes) * 100 / u128::from(total);
-                format!(" ({percent} % of {})", units::bytes(total))
-            }
-        }
+        let percent = (u128::from(bytes) * 100).checked_div(u128::from(total))?;
+        Some(format!("{percent} % of {}", units::bytes(total)))
     }
 
     /// Describes the progress of the step, for example `34 % of 1.20 GB`, `210 MB/s` and `3 min left`. Omits unknown
@@ -208,9 +192,7 @@ impl Running {
         let (bytes, total) = (load(&self.counters.bytes), load(&self.counters.total_bytes));
         let elapsed = self.begun.elapsed();
         let mut facts = amounts(bytes, load(&self.counters.files), elapsed);
-        if total > 0 {
-            let percent = u128::from(bytes) * 100 / u128::from(total);
-            let percentage = format!("{percent} % of {}", units::bytes(total));
+        if let Some(percentage) = self.percentage() {
             match bytes {
                 0 => facts.insert(0, percentage),
                 _ => facts[0] = percentage,

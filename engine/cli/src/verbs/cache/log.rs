@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::output::table::{Align, PrintedTable};
+use crate::output::table::{PrintedTable, joined};
 use crate::session::{CliSession, VerbResult};
 
 /// Show the last runs, and which steps ran and why
@@ -88,16 +88,9 @@ impl RunLogArgs {
 
 /// Returns a table with a row per run.
 fn overview(runs: &[LoggedRun]) -> PrintedTable {
-    let mut table = PrintedTable::new(&[
-        ("run", Align::Left),
-        ("started", Align::Left),
-        ("time", Align::Right),
-        ("result", Align::Left),
-        ("steps", Align::Right),
-        ("reused", Align::Right),
-        ("failed", Align::Right),
-        ("competitions", Align::Left),
-    ]);
+    let mut table = PrintedTable::with_header(
+        "run  started  >time  result  >steps  >reused  >failed  competitions",
+    );
     for run in runs {
         let time = run.finished.map(|end| end.saturating_sub(run.started));
         let ran = run.steps.iter();
@@ -114,7 +107,7 @@ fn overview(runs: &[LoggedRun]) -> PrintedTable {
             ran.count().to_string(),
             reused.map_or("-".to_owned(), |reused| reused.to_string()),
             failed.to_string(),
-            names(&run.selected),
+            joined(run.selected.iter().cloned(), MAX_IDS),
         ]);
     }
     table
@@ -133,24 +126,9 @@ fn result(end: Option<&RunEnd>) -> &'static str {
 /// Maximum number of ids that are shown per run.
 const MAX_IDS: usize = 3;
 
-fn names(ids: &[String]) -> String {
-    let shown: Vec<&str> = ids.iter().take(MAX_IDS).map(String::as_str).collect();
-    match ids.len().saturating_sub(MAX_IDS) {
-        0 => shown.join(", "),
-        more => format!("{} and {more} more", shown.join(", ")),
-    }
-}
-
 /// Returns a table with a row per step, per competition that could not be planned, and per error of a run.
 fn steps(runs: &[LoggedRun]) -> PrintedTable {
-    let mut table = PrintedTable::new(&[
-        ("run", Align::Left),
-        ("step", Align::Left),
-        ("kind", Align::Left),
-        ("time", Align::Right),
-        ("why", Align::Left),
-        ("result", Align::Left),
-    ]);
+    let mut table = PrintedTable::with_header("run  step  kind  >time  why  result");
     for run in runs {
         let number = format!("@{}", run.number);
         let mut other = |subject: &str, result: String| {
