@@ -179,41 +179,33 @@ impl Rerunning<'_> {
         // Resolving again finds the key and the outputs of every step that ran.
         let made = resolve(&graph, &context, variant)?;
         let mut steps = Vec::new();
-        for node in order {
-            let step = match &graph.node(node).action {
-                Action::Step(step) => step,
-                Action::Source(source) => {
-                    // A source has no recorded result to compare with. But if it failed, its dependents have no
-                    // results, so its failure is reported.
-                    if let result @ RerunResult::Failed { .. } = without_result(&report, node) {
-                        steps.push(RerunStep {
-                            step: graph.node(node).name.clone(),
-                            kind: source.kind(),
-                            key: None,
-                            result,
-                        });
-                    }
-                    continue;
-                }
-                Action::Sink(_) => continue,
-            };
-            let (key, result) = match made.states.get(&node) {
-                Some(NodeState::Known {
-                    record: Some(record),
-                    outputs,
-                    ..
-                }) => {
+        for id in order {
+            let node = graph.node(id);
+            let (key, result) = match (&node.action, made.states.get(&id)) {
+                (
+                    Action::Step(step),
+                    Some(NodeState::Known {
+                        record: Some(record),
+                        outputs,
+                        ..
+                    }),
+                ) => {
                     let key = record.key();
-                    (
-                        Some(key),
-                        self.compare(&key, outputs, step.is_shared(), &store)?,
-                    )
+                    let result = self.compare(&key, outputs, step.is_shared(), &store)?;
+                    (Some(key), result)
                 }
-                _ => (None, without_result(&report, node)),
+                (Action::Step(_), _) => (None, without_result(&report, id)),
+                // A source has no recorded result to compare with. But if it failed, its dependents have no results, so
+                // its failure is reported.
+                (Action::Source(_), _) => match without_result(&report, id) {
+                    failed @ RerunResult::Failed { .. } => (None, failed),
+                    _ => continue,
+                },
+                (Action::Sink(_), _) => continue,
             };
             steps.push(RerunStep {
-                step: graph.node(node).name.clone(),
-                kind: step.kind(),
+                step: node.name.clone(),
+                kind: node.action.kind(),
                 key,
                 result,
             });

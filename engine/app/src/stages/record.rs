@@ -26,13 +26,12 @@ pub(super) fn record(ended: &Ended) -> Result<HashMap<String, Published>, Error>
         .iter()
         .map(|one| one.id.clone())
         .collect();
-    let published = prepared::each_manifest(data_dir, &ids, &ended.context, |id, manifest| {
-        Some((id.to_owned(), Published::from_manifest(manifest)))
+    let published = prepared::each_manifest(data_dir, &ids, &ended.context, |_, manifest| {
+        Some(Published::from_manifest(manifest))
     })?;
-    let published: HashMap<String, Published> = published
-        .into_iter()
-        .map(|(_, published)| published)
-        .collect();
+    let published = published.into_iter();
+    let published: HashMap<String, Published> =
+        published.map(|(id, one)| (id.to_owned(), one)).collect();
     let mut locked = Vec::new();
     for competition in &ended.competitions {
         let state = ended.state_of(&competition.id);
