@@ -309,12 +309,13 @@ mod tests {
         CliSession::resolve(global, environment, clap::Command::default)
     }
 
+    fn session(global: &Global, environment: &Environment) -> CliSession {
+        resolve(global, environment).unwrap().0
+    }
+
     #[test]
     fn defaults_depend_on_the_home_directory_and_the_system() {
-        let settings = resolve(&Global::default(), &bare(|_| None))
-            .unwrap()
-            .0
-            .settings;
+        let settings = session(&Global::default(), &bare(|_| None)).settings;
         assert!(settings.data_dir.starts_with("/home/u"));
         assert!(settings.data_dir.ends_with("mle-bench/data"));
         assert!(settings.store_dir.ends_with("prep"));
@@ -336,7 +337,7 @@ mod tests {
             source,
             places,
             ..
-        } = resolve(&Global::default(), &environment).unwrap().0;
+        } = session(&Global::default(), &environment);
         assert_eq!(source.as_deref(), Some(Path::new("/env/PREP_SOURCE")));
         assert_eq!((settings.jobs, settings.memory), (5, 9));
         assert_eq!(places.origin("jobs"), "PREP_JOBS");
@@ -356,7 +357,7 @@ mod tests {
             color: Color::Always,
             ..Global::default()
         };
-        let settings = resolve(&global, &environment).unwrap().0.settings;
+        let settings = session(&global, &environment).settings;
         assert_eq!(settings.data_dir, Path::new("/d"));
         assert_eq!(settings.store_dir, Path::new("/c"));
         assert_eq!(settings.pipelines.as_deref(), Some(Path::new("/p")));
@@ -370,25 +371,19 @@ mod tests {
             "XDG_CACHE_HOME" => Some("relative".into()),
             _ => Some(OsString::new()),
         });
-        let settings = resolve(&Global::default(), &environment)
-            .unwrap()
-            .0
-            .settings;
+        let settings = session(&Global::default(), &environment).settings;
         assert!(settings.store_dir.starts_with("/home/u"));
         let environment = bare(|name| (name == "XDG_CACHE_HOME").then(|| "/x".into()));
-        let settings = resolve(&Global::default(), &environment)
-            .unwrap()
-            .0
-            .settings;
+        let settings = session(&Global::default(), &environment).settings;
         assert_eq!(settings.store_dir, Path::new("/x/prep"));
     }
 
     #[test]
     fn kaggles_endpoint_and_credentials_come_from_its_variables() {
-        let (settings, _) = resolve(&Global::default(), &bare(|_| None)).unwrap();
-        assert_eq!(settings.kaggle.endpoint, prep_fetch::ENDPOINT);
+        let kaggle = session(&Global::default(), &bare(|_| None)).kaggle;
+        assert_eq!(kaggle.endpoint, prep_fetch::ENDPOINT);
         assert_eq!(
-            settings.kaggle.config_dirs,
+            kaggle.config_dirs,
             [
                 Path::new("/home/u/.kaggle"),
                 Path::new("/home/u/.config/kaggle")
@@ -399,7 +394,7 @@ mod tests {
             "KAGGLE_API_TOKEN" => Some("not-shown".into()),
             _ => None,
         });
-        let kaggle = resolve(&Global::default(), &environment).unwrap().0.kaggle;
+        let kaggle = session(&Global::default(), &environment).kaggle;
         assert_eq!(kaggle.endpoint, "http://localhost:1/api");
         let found = kaggle.credentials().unwrap();
         assert_eq!(found.origin.to_string(), "KAGGLE_API_TOKEN");

@@ -406,39 +406,27 @@ mod tests {
         };
         let passed = || origin(true, ChecksumStatus::Passed);
         assert!(example(&copy, "v1", passed()).is_comparable());
-        let text = built_in.pipeline.clone().unwrap();
-        assert!(text.contains("seed: 0"));
-        let seed = Some(Cow::Owned(text.replace("seed: 0", "seed: 1")));
-        let other = || Some(Cow::Borrowed("score\n1\n"));
+        let changed = |change: fn(&mut CatalogEntry)| {
+            let mut entry = copy.clone();
+            change(&mut entry);
+            entry
+        };
+        let other_seed = |entry: &mut CatalogEntry| {
+            let text = entry.pipeline.take().unwrap();
+            assert!(text.contains("seed: 0"));
+            entry.pipeline = Some(text.replace("seed: 0", "seed: 1").into());
+        };
         for (own, file) in [
+            (changed(other_seed), "pipeline.yaml"),
             (
-                CatalogEntry {
-                    pipeline: seed,
-                    ..copy.clone()
-                },
-                "pipeline.yaml",
-            ),
-            (
-                CatalogEntry {
-                    leaderboard: other(),
-                    ..copy.clone()
-                },
+                changed(|entry| entry.leaderboard = Some("score\n1\n".into())),
                 "leaderboard.csv",
             ),
             (
-                CatalogEntry {
-                    description: other(),
-                    ..copy.clone()
-                },
+                changed(|entry| entry.description = Some("text".into())),
                 "description.md",
             ),
-            (
-                CatalogEntry {
-                    checksums: None,
-                    ..copy.clone()
-                },
-                "checksums.json",
-            ),
+            (changed(|entry| entry.checksums = None), "checksums.json"),
         ] {
             let found = example(&own, "v1", passed());
             assert_eq!(
