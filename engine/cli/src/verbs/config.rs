@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use prep_app::LinkMode;
+use serde::Serialize;
 use serde_json::json;
 
 use crate::error::CliError;
@@ -39,9 +40,11 @@ pub struct ConfigArgs {
     remote: RemoteArgs,
 }
 
+#[derive(Serialize)]
 struct Line {
     name: &'static str,
     value: String,
+    #[serde(rename = "from")]
     origin: String,
 }
 
@@ -51,30 +54,20 @@ impl ConfigArgs {
         let files = ConfigFiles::read(&session.places, Some(&session.settings.data_dir))?;
         let is_used = |path: &PathBuf| files.found.iter().any(|(found, _)| found == path);
         if session.printer.json {
-            let lines: Vec<_> = lines
-                .iter()
-                .map(|line| json!({ "name": line.name, "value": line.value, "from": line.origin }))
-                .collect();
             session.printer.json(&json!({
                 "settings": lines,
                 "files": files.searched.iter().map(|path| json!({ "path": path, "exists": is_used(path) })).collect::<Vec<_>>(),
             }))?;
         } else {
             let mut table = PrintedTable::with_header("setting  value  from");
-            for Line {
-                name,
-                value,
-                origin,
-            } in lines
-            {
-                table.row(vec![name.to_owned(), value, origin]);
+            for line in lines {
+                table.row(vec![line.name.to_owned(), line.value, line.origin]);
             }
             session.printer.table(&table)?;
             for path in &files.searched {
-                let state = if is_used(path) { "read" } else { "not found" };
-                session
-                    .printer
-                    .message(format!("{}: {state}", path.display()));
+                let (path, is_used) = (path.display(), is_used(path));
+                let state = if is_used { "read" } else { "not found" };
+                session.printer.message(format!("{path}: {state}"));
             }
         }
         Ok(Exit::Success)

@@ -74,13 +74,10 @@ impl CacheArgs {
     pub fn call(&self, session: &CliSession) -> VerbResult {
         let root = &session.settings.store_dir;
         let Some(store) = Store::open_existing(root)? else {
-            session
-                .printer
-                .message(format!("there is no cache in {} yet", root.display()));
-            if session.printer.json {
-                session
-                    .printer
-                    .json(&json!({ "path": root, "exists": false }))?;
+            let printer = &session.printer;
+            printer.message(format!("there is no cache in {} yet", root.display()));
+            if printer.json {
+                printer.json(&json!({ "path": root, "exists": false }))?;
             }
             return Ok(Exit::Success);
         };
@@ -255,9 +252,8 @@ fn gc(session: &CliSession, store: &Store, options: &GcOptions) -> VerbResult {
     let text = || gc_text(&report, options.dry_run);
     session.printer.show(json, text)?;
     for error in &report.failed {
-        session
-            .printer
-            .error(&CliError::new(Exit::Machine, chain(error)));
+        let error = CliError::new(Exit::Machine, chain(error));
+        session.printer.error(&error);
     }
     Ok(if report.failed.is_empty() {
         Exit::Success

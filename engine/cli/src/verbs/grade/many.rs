@@ -30,9 +30,8 @@ pub fn grade(session: &CliSession, catalog: &Catalog, list: &Path, args: &GradeA
         session.printer.result(&grading::summary(&reports))?;
     }
     grading::remarks(&session.printer, &reports);
-    session
-        .printer
-        .message(format!("report: {}", graded.path.display()));
+    let path = graded.path.display();
+    session.printer.message(format!("report: {path}"));
     let mut exits = Vec::new();
     for (entry, result) in &graded.results {
         let Err(error) = result else { continue };
