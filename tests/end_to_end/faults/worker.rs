@@ -107,7 +107,6 @@ impl Reporter for Steps {
         let step = match event {
             Event::StepStarted { step, kind, .. } => format!("/step/{kind}/{step}"),
             Event::StepEnded { .. } => "/step//".to_owned(),
-            Event::Started { .. } | Event::Finished => return,
         };
         // The file does not exist. The library sees its name.
         let _ = File::open(step);

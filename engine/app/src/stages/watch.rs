@@ -64,7 +64,6 @@ impl Reporter for Watch {
                     prep_fetch::discard(data_dir, competition);
                 }
             }
-            Event::Started { .. } | Event::Finished => {}
         }
         self.next.event(event);
     }

@@ -36,13 +36,6 @@ pub enum StepOutcome {
 /// An event of a run. The fields `competition` and `step` identify the node.
 #[derive(Debug, Clone)]
 pub enum Event {
-    /// The run begins.
-    Started {
-        /// Number of nodes of the graph.
-        steps: usize,
-        /// Number of nodes that are known to be up to date.
-        reused: usize,
-    },
     /// A step begins. Its counters change until it ends.
     StepStarted {
         /// Id of the competition.
@@ -67,8 +60,6 @@ pub enum Event {
         /// How it ended.
         outcome: StepOutcome,
     },
-    /// The run ended.
-    Finished,
 }
 
 /// Receives events. It is called from several threads and must not block for long.

@@ -46,9 +46,7 @@ use prep_cache::{Digest, Permit, try_spawn_scoped};
 
 use crate::graph::{Graph, NodeId};
 use crate::resolve::{ResolveError, resolve};
-use crate::{
-    Context, Event, Failure, Figures, LastRuns, Reporter, Resolution, StepError, StepOutcome,
-};
+use crate::{Context, Failure, Figures, LastRuns, Reporter, Resolution, StepError, StepOutcome};
 use execute::{Task, TaskResult};
 use scheduler::Scheduler;
 
@@ -116,10 +114,6 @@ pub fn run(
 ) -> Result<RunReport, ResolveError> {
     let in_use = context.store.in_use()?;
     let context = context.with_lock(in_use);
-    reporter.event(&Event::Started {
-        steps: graph.len(),
-        reused: graph.len() - resolution.work.len(),
-    });
     let shared = Arc::new(RunShared {
         graph,
         context,
@@ -133,7 +127,6 @@ pub fn run(
     let mut scheduler = driven?;
     scheduler.close();
     history::record(&shared, &scheduler, variant)?;
-    shared.reporter.event(&Event::Finished);
     Ok(scheduler.report)
 }
 

@@ -131,7 +131,6 @@ impl State {
                 competition_progress.is_published |= has_succeeded && *kind == PUBLISH_STEP;
                 lines.extend(competition_progress.end_line(competition));
             }
-            Event::Started { .. } | Event::Finished => {}
         }
         lines
     }
