@@ -45,7 +45,7 @@ enum Line {
     Finished {
         at: u64,
         #[serde(flatten)]
-        end: RunEnd,
+        end: Option<RunEnd>,
     },
 }
 
@@ -186,11 +186,11 @@ impl RunLog {
     pub(crate) fn finish(&self, ended: Result<RunEnd, &Error>) {
         self.write(&Line::Finished {
             at: unix_seconds(),
-            end: ended.unwrap_or_else(|error| RunEnd {
+            end: Some(ended.unwrap_or_else(|error| RunEnd {
                 result: RunResult::Failed,
                 reused: 0,
                 error: Some(error.message.clone()),
-            }),
+            })),
         });
     }
 
@@ -233,7 +233,7 @@ impl Reporter for RunLog {
                     outcome: outcome.clone(),
                 }));
             }
-            Event::Started { .. } | Event::StepEnded { .. } | Event::Finished => {}
+            Event::StepEnded { .. } => {}
         }
         self.next.event(event);
     }
@@ -305,7 +305,7 @@ fn parse(text: &str, number: usize) -> Option<LoggedRun> {
             Line::Step(step) => run.steps.push(step),
             Line::Finished { at, end } => {
                 run.finished = Some(at);
-                run.end = Some(end);
+                run.end = end;
             }
             Line::Started { .. } => {}
         }
@@ -359,10 +359,13 @@ mod tests {
         };
         let finished = Line::Finished {
             at: 9,
-            end: end.clone(),
+            end: Some(end.clone()),
         };
         let run = parse(&format!("{whole}{}\n", text(&finished)), 0).unwrap();
         assert_eq!((run.finished, run.end), (Some(9), Some(end)));
+        // Earlier versions did not write how a run ended.
+        let run = parse(&format!("{whole}{{\"event\":\"finished\",\"at\":9}}\n"), 0).unwrap();
+        assert_eq!((run.finished, run.end), (Some(9), None));
         assert_eq!(parse("", 0), None);
     }
 

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use prep_core::{Cancel, Failure, NullReporter};
+use prep_core::{Action, Cancel, Failure, NullReporter};
 use prep_spec::model::{Pipeline, Query};
 use prep_spec::{Reading, alternatives};
 use prep_sql::Session;
@@ -108,10 +108,17 @@ fn run(task: &Task, id: &str, view: ViewOptions, cancel: &Cancel) -> Result<Prev
     };
     let ids = [id.to_owned()];
     let run = Run::begin(&task, &ids, cancel, &|_| {})?;
-    let log = RunLog::start(&task, &ids, &[], Arc::new(NullReporter));
-    let ended = run.run(log.clone());
-    log.finish(ended.as_ref().map(|ended| RunEnd::of_report(&ended.report)));
-    let ended = ended?;
+    let mut steps = run.plan.resolution.work.keys();
+    let is_logged = steps.any(|id| !matches!(run.plan.graph.node(*id).action, Action::Sink(_)));
+    let ended = match is_logged {
+        true => {
+            let log = RunLog::start(&task, &ids, &[], Arc::new(NullReporter));
+            let ended = run.run(log.clone());
+            log.finish(ended.as_ref().map(|ended| RunEnd::of_report(&ended.report)));
+            ended?
+        }
+        false => run.run(Arc::new(NullReporter))?,
+    };
     if let Some(preview) = result.lock().take() {
         return Ok(preview);
     }

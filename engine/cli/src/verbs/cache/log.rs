@@ -48,6 +48,7 @@ impl RunLogArgs {
             let error = CliError::new(Exit::Input, format!("no run in the log has `{id}`"));
             return Err(error.help("`prep cache log` lists the runs").suggest(near));
         }
+        runs.retain(|run| ids.is_empty() || run.selected.iter().any(|id| ids.contains(id)));
         for run in &mut runs {
             let is_selected = |id: &String| ids.is_empty() || ids.contains(id);
             run.refused.retain(|refused| is_selected(&refused.id));
