@@ -7,6 +7,7 @@ use std::process::{Command, Stdio};
 use tempfile::TempDir;
 
 use super::{Ended, Snapshot};
+use crate::until::wait_until;
 
 /// A temporary directory with the bundles, pipelines, cache and data of one test.
 pub struct Sandbox {
@@ -129,6 +130,17 @@ impl Sandbox {
         let row = self.prep(&["list", id, "--json"]).code(0).competition();
         let state = row["state"].as_str().expect("a state");
         state.replace(" (own pipeline)", "")
+    }
+
+    /// Waits until the log of a run has the end of a step.
+    #[track_caller]
+    pub fn wait_until_ended(&self, step: &str) {
+        let text = format!("\"step\":\"{step}\"");
+        wait_until(&text, || {
+            let logs = fs::read_dir(self.store().join("runs-v1"));
+            let mut paths = logs.into_iter().flatten().flatten().map(|log| log.path());
+            paths.any(|path| fs::read_to_string(path).is_ok_and(|log| log.contains(&text)))
+        });
     }
 
     pub fn tree(&self, id: &str) -> Snapshot {
