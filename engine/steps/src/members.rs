@@ -83,31 +83,4 @@ mod tests {
         let inside = member("x.7z/*.jpg", str::to_owned);
         assert_eq!(inside, "{x.7z,x/**}");
     }
-
-    #[test]
-    fn members_include_files_of_tables_lists_and_copies() {
-        let text = "\
-name: A
-category: Tabular
-bundle: { kaggle: a }
-sources:
-  labels: { folder: labels }
-tables:
-  all: { read: all.csv.zip/all.csv, columns: { id: integer } }
-  labels: { read: labels:a.csv, columns: { id: integer } }
-  photos: { files: photos/*.jpg }
-public:
-  train.csv: SELECT id FROM all
-  notes/: { copy: notes/ }
-  photos/: SELECT file, name AS path FROM photos
-private:
-  test.csv: SELECT id FROM all
-  labels.csv: SELECT id FROM labels
-";
-        let pipeline = prep_spec::load(crate::vocabulary(), "a", "a.yaml", text, "v1").unwrap();
-        assert_eq!(
-            members(&pipeline),
-            ["notes/**", "photos/*.jpg", "{all.csv.zip,all.csv/**}"]
-        );
-    }
 }

@@ -71,3 +71,30 @@ fn missing_member_is_reported_before_downloading() {
     ended.says(&["has no member trains.csv", "prep fetch --list harbour"]);
     assert!(world.server.sent() < 1_000_000);
 }
+
+#[test]
+fn members_include_files_of_tables_lists_and_copies() {
+    let text = "\
+name: A
+category: Tabular
+bundle: { kaggle: a }
+sources:
+  labels: { folder: labels }
+tables:
+  all: { read: all.csv.zip/all.csv, columns: { id: integer } }
+  labels: { read: labels:a.csv, columns: { id: integer } }
+  photos: { files: photos/*.jpg }
+public:
+  train.csv: SELECT id FROM all
+  notes/: { copy: notes/ }
+  photos/: SELECT file, name AS path FROM photos
+private:
+  test.csv: SELECT id FROM all
+  labels.csv: SELECT id FROM labels
+";
+    let pipeline = prep_spec::load(prep_steps::vocabulary(), "a", "a.yaml", text, "v1");
+    assert_eq!(
+        prep_steps::members(&pipeline.expect("valid")),
+        ["notes/**", "photos/*.jpg", "{all.csv.zip,all.csv/**}"]
+    );
+}
