@@ -161,7 +161,6 @@ fn transcripts_cover_every_verb() {
     assert_eq!(without_call, [""; 0]);
 }
 
-/// Replaces texts that differ between machines and runs.
 /// Joins the spaces between the columns of a table that contains a path of the sandbox, because its length differs.
 fn without_widths(text: &str, sandbox: &Sandbox) -> String {
     if !text.contains(sandbox.path("").to_string_lossy().as_ref()) {
@@ -177,6 +176,7 @@ fn without_widths(text: &str, sandbox: &Sandbox) -> String {
     lines.collect()
 }
 
+/// Replaces texts that differ between machines and runs.
 fn filter(text: &str, sandbox: &Sandbox) -> String {
     let directory = sandbox.path("");
     let text = text.replace(directory.to_string_lossy().as_ref(), "[DIR]/");

@@ -459,11 +459,10 @@ impl Inner {
     pub(crate) fn record_absent(&self, object: Digest) {
         if self.remote.denies_private_reads() {
             self.report_once(Topic::Hidden, || {
-                format!(
+                LinkWarning::from(format!(
                     "the credentials do not permit reading `private/` in the remote {}; objects in it are treated as missing",
                     self.remote.name()
-                )
-.into()
+                ))
             });
         }
         self.mark_absent(object);
@@ -483,12 +482,11 @@ impl Inner {
         self.mark_absent(object);
         self.damaged.lock().insert(object);
         self.report_once(Topic::Damaged, || {
-            format!(
+            LinkWarning::from(format!(
                 "the object {} in the remote {} is damaged; it is computed on this machine and sent again (further damaged objects are not reported)",
                 object.short(),
                 self.remote.name()
-            )
-.into()
+            ))
         });
     }
 

@@ -24,7 +24,9 @@ fn describe(options: &McpOptions, arguments: &Arguments) -> Answer {
     let data_dir = &options.settings.data_dir;
     let Some(manifest) = prep_app::manifest(data_dir, id)? else {
         let remedy = Remedy::Prepare { id: id.to_owned() };
-        return Err(ToolError::new(format!("`{id}` is not prepared")).help(remedy));
+        return Err(
+            ToolError::new(format!("`{id}` is not prepared; the user can prepare it")).help(remedy),
+        );
     };
     let prepared = options.settings.prepared_dir(id);
     let files: Vec<Value> = manifest
