@@ -9,6 +9,7 @@
 //! devices       cache and data directory on different file systems
 //! differential/ random tables in complete pipelines, compared with pandas and scikit-learn
 //! comparable    comparable scores, and data that are called `v1`
+//! conformance   the guarantees of steps
 //! configuration the page about keys, variables and exit codes
 //! corrections   corrections of `fixed`, by competition
 //! description   the published description
@@ -72,6 +73,7 @@ mod bad_input;
 mod cases;
 mod comparable;
 mod configuration;
+mod conformance;
 mod corrections;
 mod demo;
 mod description;

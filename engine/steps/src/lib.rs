@@ -55,8 +55,6 @@
 #![warn(missing_docs)]
 
 mod build;
-#[cfg(test)]
-mod conformance;
 mod description;
 mod emit;
 mod kinds;

@@ -1,11 +1,10 @@
-//! Tests that the steps of the pipelines in `tests/end_to_end/kinds` give the guarantees of a step. These pipelines use
-//! every kind of table and output.
+//! Tests that the steps of the pipelines in `kinds` give the guarantees of a step. These pipelines use every kind of
+//! table and output.
 //!
-//! `kinds/publish/conformance.rs` tests the sink that publishes. The sink of previews cannot give the guarantees of a
+//! A test in `prep-steps` checks the sink that publishes. The sink of previews cannot give the guarantees of a
 //! sink, because it has no target: it returns its result to the caller.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::error::Error;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -15,13 +14,11 @@ use prep_core::{
     Action, Cancel, Context, FileValue, Graph, Inputs, Outputs, Port, RunLimits, Source,
     SourceState, StepError, Value,
 };
-use prep_formats::zip::{ZipMethod, ZipWriter};
 use prep_sql::Session;
 
-use crate::value::VALUE_OUTPUT;
-use crate::{BuildOptions, Expand, Sources, build, vocabulary};
+use prep_steps::{BuildOptions, Expand, Sources, build, vocabulary};
 
-type TestResult = Result<(), Box<dyn Error>>;
+use crate::kinds;
 
 /// A bundle outside of the cache.
 #[derive(Clone)]
@@ -32,38 +29,16 @@ struct Bundle {
 }
 
 impl Bundle {
-    /// Writes a bundle with the files of a directory. Every second file is deflated.
-    fn create(path: PathBuf, directory: &Path) -> Result<Bundle, Box<dyn Error>> {
-        let mut files = Vec::new();
-        add_files(&mut files, directory, "")?;
-        files.sort();
-        let mut zip = ZipWriter::new(Vec::new());
-        let methods = [ZipMethod::Stored, ZipMethod::Deflate].into_iter().cycle();
-        for ((name, file), method) in files.into_iter().zip(methods) {
-            zip.add_file(&name, method, fs::read(file)?.as_slice())?;
-        }
-        let content = zip.finish()?;
-        fs::write(&path, &content)?;
-        Ok(Bundle {
+    /// Writes the bundle of a directory.
+    fn create(path: PathBuf, directory: &Path) -> Bundle {
+        let content = kinds::archive(&kinds::members(directory)).bytes();
+        fs::write(&path, &content).expect("written");
+        Bundle {
             path,
             digest: Digest::of_bytes(&content),
             bytes: content.len() as u64,
-        })
-    }
-}
-
-/// Adds the files below a directory with their paths.
-fn add_files(files: &mut Vec<(String, PathBuf)>, directory: &Path, prefix: &str) -> TestResult {
-    for entry in fs::read_dir(directory)? {
-        let entry = entry?;
-        let name = format!("{prefix}{}", entry.file_name().display());
-        if entry.path().is_dir() {
-            add_files(files, &entry.path(), &format!("{name}/"))?;
-        } else {
-            files.push((name, entry.path()));
         }
     }
-    Ok(())
 }
 
 impl Source for Bundle {
@@ -93,12 +68,14 @@ fn copy_inputs(inputs: &Inputs, from: &Context, to: &Context) -> Result<Inputs, 
     Ok(inputs.clone())
 }
 
-/// Runs the steps of the pipeline in a directory, and tests one step of each kind, format and method. Adds these to `tested`.
-fn check_steps(directory: &Path, tested: &mut BTreeSet<String>) -> TestResult {
-    let text = fs::read_to_string(directory.join("pipeline.yaml"))?;
-    let pipeline = prep_spec::load(vocabulary(), "kinds", "pipeline.yaml", &text, "v1")?;
-    let temp = tempfile::tempdir()?;
-    let bundle = Bundle::create(temp.path().join("bundle.zip"), &directory.join("bundle"))?;
+/// Runs the steps of the pipeline in a directory, and tests one step of each kind, format and method. Adds
+/// these to `tested`.
+fn check_steps(directory: &Path, tested: &mut BTreeSet<String>) {
+    let text = fs::read_to_string(directory.join("pipeline.yaml")).expect("pipeline");
+    let pipeline = prep_spec::load(vocabulary(), "kinds", "pipeline.yaml", &text, "v1");
+    let pipeline = pipeline.expect("a valid pipeline");
+    let temp = tempfile::tempdir().expect("a directory");
+    let bundle = Bundle::create(temp.path().join("bundle.zip"), directory);
     let session = Session::new(temp.path());
     let sources = Sources {
         bundle: Box::new(bundle.clone()),
@@ -119,9 +96,9 @@ fn check_steps(directory: &Path, tested: &mut BTreeSet<String>) -> TestResult {
         remove_unpublished: false,
     };
     let mut graph = Graph::new();
-    build(&mut graph, &pipeline, sources, &options)?;
+    build(&mut graph, &pipeline, sources, &options).expect("a graph");
 
-    let store = Store::open(&temp.path().join("store"))?;
+    let store = Store::open(&temp.path().join("store")).expect("a store");
     let limits = RunLimits {
         jobs: 2,
         memory: 1 << 30,
@@ -129,10 +106,11 @@ fn check_steps(directory: &Path, tested: &mut BTreeSet<String>) -> TestResult {
     let context = Context::new(store, limits, Cancel::default());
     let mut tested_here = BTreeSet::new();
     let mut values: HashMap<Port, Value> = HashMap::new();
-    for node in graph.order()? {
+    for node in graph.order().expect("an order") {
         let outputs = match &graph.node(node).action {
             Action::Source(source) => {
-                Outputs::from([(VALUE_OUTPUT.to_owned(), source.run(&context)?)])
+                let value = source.run(&context).expect("the bundle");
+                Outputs::from([("value".to_owned(), value)])
             }
             Action::Step(step) => {
                 let inputs = graph.inputs(node).into_iter();
@@ -147,9 +125,10 @@ fn check_steps(directory: &Path, tested: &mut BTreeSet<String>) -> TestResult {
                         copy_inputs(&inputs, &context, other)
                     });
                     let name = &graph.node(node).name;
-                    found.map_err(|violation| format!("{name}: {violation}"))?;
+                    found
+                        .unwrap_or_else(|error| panic!("{}: {name}: {error}", directory.display()));
                 }
-                step.run(&context, &inputs)?
+                step.run(&context, &inputs).expect("outputs")
             }
             Action::Sink(_) => continue,
         };
@@ -157,23 +136,16 @@ fn check_steps(directory: &Path, tested: &mut BTreeSet<String>) -> TestResult {
         values.extend(outputs.map(|(output, value)| (Port { node, output }, value)));
     }
     tested.append(&mut tested_here);
-    Ok(())
 }
 
 #[test]
-fn steps_give_the_guarantees_of_a_step() -> TestResult {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/end_to_end/kinds");
+fn steps_give_the_guarantees_of_a_step() {
     let mut tested = BTreeSet::new();
-    for entry in fs::read_dir(root)? {
-        let directory = entry?.path();
-        if directory.join("pipeline.yaml").exists() {
-            let checked = check_steps(&directory, &mut tested);
-            checked.map_err(|error| format!("{}: {error}", directory.display()))?;
-        }
+    for directory in kinds::directories() {
+        check_steps(&directory, &mut tested);
     }
     let kinds = tested.iter().filter_map(|what| what.split(' ').next());
     let kinds: BTreeSet<&str> = kinds.collect();
     // The remaining kinds are those of published checksums and of further sources, which these pipelines do not have.
     assert!(kinds.len() >= 25, "{kinds:?}");
-    Ok(())
 }
