@@ -1,64 +1,23 @@
 //! Tests that the steps of the pipelines in `kinds` give the guarantees of a step. These pipelines use every kind of
 //! table and output.
 //!
-//! A test in `prep-steps` checks the sink that publishes. The sink of previews cannot give the guarantees of a
-//! sink, because it has no target: it returns its result to the caller.
+//! A test in `prep-steps` checks the sink that publishes. The sink of previews cannot give the guarantees of a sink, because it
+//! has no target: it returns its result to the caller.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use prep_cache::{Digest, LinkMode, Store};
+use prep_cache::{LinkMode, Store};
 use prep_conformance::check_step;
 use prep_core::{
-    Action, Cancel, Context, FileValue, Graph, Inputs, Outputs, Port, RunLimits, Source,
-    SourceState, StepError, Value,
+    Action, Cancel, Context, Graph, Inputs, Outputs, Port, RunLimits, Source, StepError, Value,
 };
+use prep_fetch::LocalBundle;
 use prep_sql::Session;
-
 use prep_steps::{BuildOptions, Expand, Sources, build, vocabulary};
 
 use crate::kinds;
-
-/// A bundle outside of the cache.
-#[derive(Clone)]
-struct Bundle {
-    path: PathBuf,
-    digest: Digest,
-    bytes: u64,
-}
-
-impl Bundle {
-    /// Writes the bundle of a directory.
-    fn create(path: PathBuf, directory: &Path) -> Bundle {
-        let content = kinds::archive(&kinds::members(directory)).bytes();
-        fs::write(&path, &content).expect("written");
-        Bundle {
-            path,
-            digest: Digest::of_bytes(&content),
-            bytes: content.len() as u64,
-        }
-    }
-}
-
-impl Source for Bundle {
-    fn kind(&self) -> &'static str {
-        "bundle"
-    }
-
-    fn state(&self, _: &Context) -> Result<SourceState, StepError> {
-        Ok(SourceState::Unread { bytes: self.bytes })
-    }
-
-    fn run(&self, context: &Context) -> Result<Value, StepError> {
-        context.outside.set_path(self.digest, self.path.clone());
-        Ok(FileValue::outside(self.digest, self.bytes).into_value())
-    }
-
-    fn location(&self) -> Option<PathBuf> {
-        Some(self.path.clone())
-    }
-}
 
 /// Makes the inputs of a step available in the cache of a different context.
 fn copy_inputs(inputs: &Inputs, from: &Context, to: &Context) -> Result<Inputs, StepError> {
@@ -75,10 +34,12 @@ fn check_steps(directory: &Path, tested: &mut BTreeSet<String>) {
     let pipeline = prep_spec::load(vocabulary(), "kinds", "pipeline.yaml", &text, "v1");
     let pipeline = pipeline.expect("a valid pipeline");
     let temp = tempfile::tempdir().expect("a directory");
-    let bundle = Bundle::create(temp.path().join("bundle.zip"), directory);
+    let content = kinds::archive(&kinds::members(directory)).bytes();
+    fs::write(temp.path().join("kinds.zip"), content).expect("written");
+    let bundle = || LocalBundle::new("kinds", &[temp.path()], None);
     let session = Session::new(temp.path());
     let sources = Sources {
-        bundle: Box::new(bundle.clone()),
+        bundle: Box::new(bundle()),
         further: BTreeMap::new(),
     };
     let options = BuildOptions {
@@ -121,7 +82,7 @@ fn check_steps(directory: &Path, tested: &mut BTreeSet<String>) {
                 let what = format!("{} {} {}", step.kind(), params["format"], params["method"]);
                 if tested_here.insert(what) {
                     let found = check_step(step.as_ref(), |other| {
-                        bundle.run(other)?;
+                        bundle().run(other)?;
                         copy_inputs(&inputs, &context, other)
                     });
                     let name = &graph.node(node).name;

@@ -8,16 +8,15 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use crate::support::{Ended, Harbour, Sandbox, names_in};
-use crate::until::wait_until_open;
 
 /// Starts a run that has to wait for a lock, calls `reach`, which returns when it waits, and interrupts it. The run must
 /// end soon.
-fn interrupt(sandbox: &Sandbox, reach: impl FnOnce(u32)) -> Ended {
+fn interrupt(sandbox: &Sandbox, reach: impl FnOnce()) -> Ended {
     let mut child = sandbox
         .run_command(&[Harbour::ID])
         .spawn()
         .expect("the program starts");
-    reach(child.id());
+    reach();
     assert!(child.try_wait().expect("a state").is_none());
     let pid = child.id().to_string();
     let sent = Command::new("kill").args(["-INT", &pid]).status();
@@ -46,9 +45,8 @@ fn ctrl_c_ends_the_wait_for_a_directory_being_published() {
     Harbour::install(&sandbox);
     let home = sandbox.data().join(Harbour::ID);
     fs::create_dir_all(&home).expect("directory");
-    let path = home.join("prepared.lock");
-    let held = lock(path.clone());
-    let ended = interrupt(&sandbox, |process| wait_until_open(process, &path, 1));
+    let held = lock(home.join("prepared.lock"));
+    let ended = interrupt(&sandbox, || sandbox.wait_until_ended("private/test.csv"));
     ended.code(130).says(&["stopped"]);
     assert!(!sandbox.prepared(Harbour::ID).exists());
     drop(held);
@@ -67,7 +65,7 @@ fn ctrl_c_ends_the_wait_for_a_step_of_another_process() {
     let steps = names.iter().filter(|name| name.len() == 64);
     let held: Vec<File> = steps.map(|name| lock(locks.join(name))).collect();
     // The other steps wait for their locks.
-    let ended = interrupt(&sandbox, |_| sandbox.wait_until_ended("bundle"));
+    let ended = interrupt(&sandbox, || sandbox.wait_until_ended("bundle"));
     ended.code(130).says(&["stopped"]);
     assert!(!sandbox.prepared(Harbour::ID).exists());
     drop(held);
@@ -79,7 +77,7 @@ fn ctrl_c_ends_the_wait_for_garbage_collection() {
     let sandbox = Harbour::prepared();
     let held = lock(sandbox.store().join("locks/use"));
     // Nothing shows that it waits, but it cannot end before the lock is released.
-    interrupt(&sandbox, |_| sleep(Duration::from_secs(1))).code(130);
+    interrupt(&sandbox, || sleep(Duration::from_secs(1))).code(130);
     drop(held);
     sandbox.run_well(Harbour::ID);
 }
