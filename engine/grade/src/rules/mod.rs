@@ -1,7 +1,8 @@
 //! The rules that check a submission before it is scored, one file each.
 //!
-//! Rules run in the order of the pipeline. The first one that fails ends the grading with a [`Refusal`]. Some rules
-//! also prepare the tables for the metric: they sort them, drop rows or fill missing cells.
+//! Rules run in the order of the pipeline. The first one that fails ends the grading with a
+//! [`Refusal`](crate::refusal::Refusal). Some rules also prepare the tables for the metric: they sort them, drop rows or
+//! fill missing cells.
 
 mod align;
 mod align_groups;
