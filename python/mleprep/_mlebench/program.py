@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Sequence
 
 from mleprep import _program
+from mleprep._mlebench import advice
 from mleprep._program import VARIABLE, ProgramNotFound, program
 
 __all__ = [
@@ -117,13 +118,15 @@ def _call(*arguments: str | os.PathLike[str], fine: tuple[int, ...] = (0,), show
     """Calls the program and returns its stdout. With `shown`, prints its messages on stderr while it runs."""
     finished = _program.call(arguments, _show if shown else None)
     if finished.code not in fine:
-        message = finished.stderr.strip().removeprefix("error: ")
+        message = advice.translate_all(finished.stderr).strip().removeprefix("error: ")
         raise ProgramError(message or f"`prep` ended with code {finished.code}", finished.code)
     return finished.stdout
 
 
 def _show(line: str) -> None:
-    print(line, file=sys.stderr)
+    translated = advice.translate(line)
+    if translated is not None:
+        print(translated, file=sys.stderr)
 
 
 def _ask(*arguments: str | os.PathLike[str]) -> dict[str, Any]:
