@@ -22,6 +22,8 @@ pub(crate) enum SessionEnd {
     Complete(Option<Digests>, Identity),
     /// The object on the server changed during the session.
     Changed,
+    /// The server sends nothing that identifies the object, so the entire file must come from a single request.
+    NoValidator,
     /// The connection broke, and the server does not support ranges, so the download has to start over.
     StartOver(Trouble),
 }
