@@ -133,9 +133,15 @@ impl Context {
     }
 
     /// Returns the objects of an entry that are not available. An object in memory is available only if the entry lists
-    /// it as unstored. Otherwise the object may have been passed to code that reads only the cache on disk.
+    /// it as unstored. Otherwise the object may have been passed to code that reads only the cache on disk. An object that
+    /// could not be fetched once is not available until the end of the run, even if the tier may have it.
     pub(crate) fn missing(&self, entry: &LedgerEntry) -> Vec<Digest> {
         let mut missing = self.store.missing(entry);
+        if self.outside.has_lost() {
+            let mut lost = self.store.missing_locally(entry);
+            lost.retain(|object| self.outside.is_lost(object) && !missing.contains(object));
+            missing.extend(lost);
+        }
         missing.retain(|object| !(entry.unstored.contains(object) && self.objects.holds(object)));
         missing
     }

@@ -1,7 +1,7 @@
 //! Executes one node on its thread.
 
 use std::any::Any;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Instant;
@@ -16,7 +16,7 @@ use super::queue::WaitStart;
 use crate::context::objects::MemoryResult;
 use crate::graph::NodeId;
 use crate::resolve::resolve_with;
-use crate::resolve::state::NodeState;
+use crate::resolve::state::{MissingObject, NodeState};
 use crate::run::figures::millis;
 use crate::{
     Action, Context, Event, Figures, Inputs, KeyRecord, Progress, Reason, Remedy, StepError, Value,
@@ -31,6 +31,8 @@ pub(super) struct Task {
     pub id: NodeId,
     /// State of the node before its inputs were known.
     pub state: Option<NodeState>,
+    /// If the node only waits for missing objects that it passes on, these objects.
+    pub passed_on: Option<BTreeSet<MissingObject>>,
     pub digests: BTreeMap<String, Digest>,
     pub waits: WaitStart,
 }
@@ -118,12 +120,20 @@ impl Task {
         TaskResult { id, state, result }
     }
 
+    /// Returns whether some of these missing objects of the node are needed, so that the node has to run.
+    fn needs(&self, missing: &[MissingObject]) -> bool {
+        match &self.passed_on {
+            Some(needed) => missing.iter().any(|one| needed.contains(one)),
+            None => !missing.is_empty(),
+        }
+    }
+
     fn work(
         self,
         shared: &RunShared,
         to_run: &mut Option<NodeState>,
     ) -> Result<Option<NodeResult>, StepError> {
-        let state = match self.state {
+        let state = match self.state.clone() {
             Some(state) if !matches!(state, NodeState::Pending { .. }) => state,
             _ => {
                 let inputs = self.digests.clone();
@@ -140,7 +150,7 @@ impl Task {
                         outputs,
                         objects,
                         missing,
-                    } if missing.is_empty() => {
+                    } if !self.needs(&missing) => {
                         return Ok(Some(NodeResult::Outputs {
                             record,
                             outputs,
