@@ -175,7 +175,7 @@ fn graph(seed: u64, published: &Published) -> Arc<Graph> {
     Arc::new(graph)
 }
 
-/// What happens when an object is fetched that cannot be read.
+/// The behaviour of the tier if an object cannot be read.
 #[derive(Debug, Clone, Copy)]
 enum Fault {
     /// The object does not exist.

@@ -1,5 +1,5 @@
 //! The file at a URL is replaced by a different file of the same name only if that file has the published checksum, or if
-//! the pipeline says that it is the same file.
+//! the pipeline names it as the same file.
 
 use crate::common;
 use std::fs;

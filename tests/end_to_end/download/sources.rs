@@ -201,7 +201,7 @@ fn source_file_without_checksum_comes_from_its_url() {
         let report = run(&world, &["--source", "source"]).code(0).json();
         assert_eq!(report["competitions"][0]["state"], "up_to_date", "{place}");
     }
-    // The pipeline can say that a member is the file.
+    // The pipeline can name a member as the same file.
     let world = world(&file, ", member: labels.zip", Vec::new());
     let bundle = Archive::new()
         .file("train.csv", Harbour::table())

@@ -46,7 +46,7 @@ impl Order {
         }
     }
 
-    /// Returns the part of the file that is wanted.
+    /// Returns the part of the file to fetch.
     pub(crate) fn wanted(&self) -> Wanted<'_> {
         Wanted {
             source: Digest::of_bytes(self.item.key().as_bytes()),

@@ -289,7 +289,7 @@ struct Start {
     state: State,
     /// Whether all bytes come from the first answer.
     whole: bool,
-    /// The first answer, with the range that was taken for it. `None` if nothing is missing.
+    /// The first answer, with the range of its connection. `None` if nothing is missing.
     first: Option<(Range<u64>, ReadyAnswer)>,
 }
 

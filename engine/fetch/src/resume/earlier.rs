@@ -32,7 +32,7 @@ impl Wanted<'_> {
 /// The state with which a session starts.
 pub(crate) struct State {
     pub(crate) map: Map,
-    /// The pieces. Those that are not wanted are not required.
+    /// The pieces. Pieces outside of the ranges are not required.
     pub(crate) pieces: Pieces,
     /// Length of a piece in bytes.
     pub(crate) size: u64,
