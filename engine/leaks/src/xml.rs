@@ -20,7 +20,7 @@ pub(crate) enum Part<'a> {
     Begin(Tag<'a>),
     /// The end of an element with this name.
     End(&'a str),
-    /// The text between two tags. It is not blank.
+    /// The text between two tags.
     Text(&'a str),
 }
 
@@ -118,8 +118,8 @@ fn walk_until_stop(
                 }
             }
             _ => {
-                if !text.trim().is_empty() {
-                    visit(Part::Text(text.trim()));
+                if !text.is_empty() {
+                    visit(Part::Text(text));
                 }
                 text.clear();
             }

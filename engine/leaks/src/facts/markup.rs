@@ -101,7 +101,8 @@ fn walk(text: &str, item_of: ItemOf<'_>, closed: &mut dyn FnMut(&Closed, &[Entry
     xml::walk(text, &mut |part| match part {
         Part::Begin(tag) => open.begin(&tag),
         Part::End(name) => open.end(name.trim()),
-        Part::Text(text) => open.add("text", text),
+        Part::Text(text) if !text.trim().is_empty() => open.add("text", text.trim()),
+        Part::Text(_) => {}
     });
     while open.close() {}
 }
