@@ -8,7 +8,7 @@ use sqlparser::parser::Parser;
 
 use super::state::{ParseState, quoted, scalar_style};
 use crate::query::is_row;
-use crate::text::diagnostic::Diagnostic;
+use crate::text::diagnostic::{Diagnostic, Span};
 use crate::text::suggest::nearest;
 use crate::text::yaml::{Style, YamlNode};
 use crate::words::Section;
@@ -27,6 +27,7 @@ impl ParseState {
             self.error("empty-list", node.span, "the list is empty");
         }
         let mut items: Vec<Item> = Vec::new();
+        let mut places: BTreeMap<String, Span> = BTreeMap::new();
         let mut complete = true;
         for node in nodes {
             let Some(item) = self.item(node, sections) else {
@@ -34,11 +35,13 @@ impl ParseState {
                 continue;
             };
             let name = &item.name;
-            if let Some(first) = items.iter().find(|one| one.name.value == name.value) {
+            if let Some(first) = places.get(&name.value) {
                 let message = format!("the column `{}` appears twice", name.value);
                 let found = Diagnostic::error("duplicate-column", name.span, message);
-                self.report(found.label(first.name.span, "first here"));
+                self.report(found.label(*first, "first here"));
                 complete = false;
+            } else {
+                places.insert(name.value.clone(), name.span);
             }
             items.push(item);
         }
