@@ -33,7 +33,7 @@ fn mask_codes_equal_those_of_numpy() {
     assert_eq!(column_major(0, &[0, 5]).count(), 0);
     assert_eq!(column_major(1, &[]).count(), 1);
     let checkerboard = (0..100).map(|number| number % 2 == 0);
-    let code = encode(checkerboard.clone(), 240).unwrap();
+    let code = encode(checkerboard.clone(), 1 << 10).unwrap();
     assert_eq!(encode(checkerboard.clone(), code.len()), Some(code.clone()));
     assert_eq!(encode(checkerboard, code.len() - 1), None);
 }
