@@ -105,9 +105,11 @@ impl Catalog {
             let (Some(id), path) = (directory.file_name(), directory.join("pipeline.yaml")) else {
                 continue;
             };
-            let Some(pipeline) = read(&path)? else {
-                continue;
+            let pipeline = match std::fs::read_to_string(&path) {
+                Err(error) if is_missing(&error) => continue,
+                read => read.map_err(|error| Error::reading_pipeline(&path, &error))?,
             };
+            let pipeline = Cow::Owned(pipeline);
             found = true;
             let id = id.to_string_lossy().into_owned();
             let entry = CatalogEntry::entry_of_directory(id.clone(), &path, &directory, pipeline)?;
@@ -302,16 +304,14 @@ impl CatalogEntry {
 fn read(path: &Path) -> Result<Option<Cow<'static, str>>, Error> {
     match std::fs::read_to_string(path) {
         Ok(text) => Ok(Some(Cow::Owned(text))),
-        Err(error)
-            if matches!(
-                error.kind(),
-                std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory
-            ) =>
-        {
-            Ok(None)
-        }
+        Err(error) if is_missing(&error) => Ok(None),
         Err(error) => Err(Error::reading("read", path, &error)),
     }
+}
+
+fn is_missing(error: &std::io::Error) -> bool {
+    use std::io::ErrorKind::{NotADirectory, NotFound};
+    matches!(error.kind(), NotFound | NotADirectory)
 }
 
 #[cfg(test)]
