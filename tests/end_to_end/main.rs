@@ -11,6 +11,7 @@
 //! comparable    comparable scores, and data that are called `v1`
 //! conformance   the guarantees of steps
 //! configuration the page about keys, variables and exit codes
+//! costs         memory and time of every verb that opens files of others
 //! corrections   corrections of `fixed`, by competition
 //! description   the published description
 //! demo          the first command of a newcomer
@@ -75,6 +76,10 @@ mod comparable;
 mod configuration;
 mod conformance;
 mod corrections;
+mod costs;
+#[allow(dead_code, reason = "only its generators are needed here")]
+#[path = "../fuzzing/deep.rs"]
+mod deep;
 mod demo;
 mod description;
 mod devices;
