@@ -27,6 +27,7 @@
 //! kinds         pipelines for each kind, compared with the original libraries
 //! kill          `kill -9` at random moments: the next run repairs incomplete trees
 //! leaks         known leaks, planted as the real bundles have them
+//! handover      all ways to hand over a submission, with all kinds of paths
 //! mcp           tools for agents, by the Model Context Protocol
 //! bad_input/    damaged archives, tables, caches, directories, submissions: exit code, message, no lost data
 //! nested        compressed archives inside the bundle
@@ -89,6 +90,7 @@ mod export;
 mod faults;
 mod foreign;
 mod freshness;
+mod handover;
 mod held;
 mod hostile;
 mod kill;

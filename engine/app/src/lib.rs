@@ -60,8 +60,8 @@ pub use export::{CopyContent, Export, ExportForm, export};
 pub use fetch::{fetch, mirror};
 pub use format::format_pipeline;
 pub use grading::{
-    Comparability, GradeOverrides, GradedList, Grading, GradingLog, Validation, grade_list,
-    leaderboard, read_leaderboard,
+    Comparability, GradeOverrides, GradedList, Grading, GradingLog, Submission,
+    SubmissionDirectory, SubmissionError, Validation, grade_list, leaderboard, read_leaderboard,
 };
 pub use inspect::{
     Audit, BundleAudit, BundleListing, DataDifferences, Difference, ListedFile, ListedSource,

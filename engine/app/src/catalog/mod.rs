@@ -61,6 +61,9 @@ pub struct Catalog {
 /// Minimum length of a part of an id for which [`Catalog::suggestion`] suggests the id.
 const MIN_PART_LENGTH: usize = 4;
 
+/// Longer texts are not compared with ids, because the comparison takes time for each byte.
+const MAX_ID_BYTES: usize = 200;
+
 impl Catalog {
     /// Returns the built-in competitions, and those in the directory of pipelines that the settings name.
     ///
@@ -172,6 +175,9 @@ impl Catalog {
     /// Returns the id to suggest in place of an unknown `id`. Recognizes spelling mistakes, and parts of an id that
     /// occur in only one id.
     pub fn suggestion(&self, id: &str) -> Option<&str> {
+        if id.len() > MAX_ID_BYTES {
+            return None;
+        }
         let ids = || self.entries.keys().map(String::as_str);
         let part = id.to_lowercase();
         let only = || {
