@@ -83,7 +83,7 @@ def test_frame_and_file_get_the_same_result(data_dir: Path) -> None:
 def test_notebook_tables_escape_their_cells(data_dir: Path) -> None:
     shown = mleprep.list([ID], data_dir=data_dir)._repr_html_()
     assert shown.startswith("<table>") and ID in shown
-    assert "<th" in mleprep.validate(SAMPLES / "none.csv", ID, data_dir=data_dir)._repr_html_()
+    assert "<th" in mleprep.validate(SAMPLES / f"{ID}.zip", ID, data_dir=data_dir)._repr_html_()
     assert "&lt;script&gt;" in _html.table(["<b>"], [["<script>"]])
     assert [_html.size(one) for one in (None, 0, 999, 1234, 999_960)] == ["", "0 B", "999 B", "1.2 kB", "1.0 MB"]
 

@@ -49,6 +49,8 @@ class ProgramError(RuntimeError):
 def score(competition_id: str, table: Path, answers: Path) -> dict[str, Any]:
     """Grades a table against answers. Returns `score` and `rounded`, or None and the `reason` if it is invalid.
 
+    `is_answers` is whether the table and the answers are the same bytes.
+
     A file `*.frame` is a typed frame, and every other file is a CSV.
     """
     found = _ask("grade", "--answers", answers, "--", competition_id, table)
@@ -56,6 +58,7 @@ def score(competition_id: str, table: Path, answers: Path) -> dict[str, Any]:
     return {
         "score": found["unrounded_score"] if found["score"] is not None else None,
         "rounded": found["score"],
+        "is_answers": found["submission_is_answers"],
         "reason": None if reason is None else one_line(reason["message"]),
     }
 
@@ -102,9 +105,9 @@ def fetch(competition_id: str, data_dir: Path, quiet: bool = False) -> None:
 
 def permission(competition_id: str) -> dict[str, Any]:
     """Returns whether Kaggle allows the user to download a bundle: `state`, `url` of the rules, `error`."""
-    nowhere = tempfile.gettempdir()
-    options = ("--check-rules", "--data-dir", nowhere, "--json", "--quiet")
-    text = _call("fetch", *options, competition_id, fine=tuple(range(256)))
+    with tempfile.TemporaryDirectory(prefix="mlebench-") as nowhere:
+        options = ("--check-rules", "--data-dir", nowhere, "--json", "--quiet")
+        text = _call("fetch", *options, competition_id, fine=tuple(range(256)))
     try:
         [found] = json.loads(text)["competitions"]
     except (ValueError, KeyError):
@@ -127,8 +130,12 @@ def _show(line: str) -> None:
 
 
 def _ask(*arguments: str | os.PathLike[str]) -> dict[str, Any]:
-    """Returns the program's JSON for one competition, without using a data directory or a cache."""
-    nowhere = tempfile.gettempdir()
-    directories = ("--data-dir", nowhere, "--cache-dir", nowhere)
-    (found,) = json.loads(_call("--json", "--quiet", *directories, *arguments, fine=_ANSWERS))["competitions"]
+    """Returns the program's JSON for one competition, without using a data directory or a cache.
+
+    The directories are new and empty, because the program reads a `prep.toml` in the data directory.
+    """
+    with tempfile.TemporaryDirectory(prefix="mlebench-") as nowhere:
+        directories = ("--data-dir", nowhere, "--cache-dir", nowhere)
+        text = _call("--json", "--quiet", *directories, *arguments, fine=_ANSWERS)
+    (found,) = json.loads(text)["competitions"]
     return dict(found)
