@@ -101,8 +101,8 @@ def test_errors_are_parsed_from_json_and_messages() -> None:
     answer = json.dumps({"error": {"code": "pipeline", "message": "wrong", "help": "mend it", "place": place}})
     found = _envelope.error(3, answer, "")
     assert str(found) == "pipeline.yaml:3:5: wrong\nhelp: mend it"
-    found = _envelope.error(4, "", "warning: old\nerror: no bundle\n  ID: a, b\nhelp: give --source\nerror: two\n")
-    assert (found.message, found.help) == ("no bundle\n  ID: a, b", "give --source")
+    found = _envelope.error(4, "", "warning: old\nerror: no bundle\n  ID: a, b\nhelp: mend it\nerror: two\n")
+    assert (found.message, found.help) == ("no bundle\n  ID: a, b", "mend it")
 
 
 def test_missing_program_error_lists_the_searched_places(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ use crate::mcp::Client;
 use crate::serve::{Serving, multipart, post};
 use crate::support::{Harbour, Sandbox};
 
-/// Occurs only in files that are no submissions.
+/// A text of files that an agent must not read.
 const SECRET: &str = "hunter2";
 
 /// The kinds of paths: a name in the directory `work`, and the expected results.

@@ -17,8 +17,9 @@ use parking_lot::Mutex;
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
-/// Maximum number of connections at the same time.
-const MAX_CONNECTIONS: usize = 640;
+/// Maximum number of connections at the same time. Each has a socket, and at most one file. Together they are less than
+/// 1,024, the usual limit of open files.
+const MAX_CONNECTIONS: usize = 480;
 
 /// A connection is idle after this time without a request. Before that, a response may still be on its way.
 const IDLE_AFTER: Duration = Duration::from_secs(1);

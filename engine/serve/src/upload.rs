@@ -161,7 +161,7 @@ impl<'a> Chunks<'a> {
 }
 
 impl Chunks<'_> {
-    /// Waits for the next frame, and checks the rate meanwhile.
+    /// Waits for the next frame, and checks the rate while it waits.
     async fn frame(&mut self) -> Result<Option<hyper::Result<Frame<Bytes>>>, UploadError> {
         let latest = self.end.min(Instant::now() + self.limits.idle);
         loop {
