@@ -239,7 +239,10 @@ mod tests {
                 "SECRET\nSECRET\n",
                 "its first line has 1 column, but none with a name that this competition uses",
             ),
-            ("SECRET\n1\n2\n", "the submission has 2 rows, expected 1"),
+            (
+                "SECRET\n1\n2\n",
+                "the submission has 2 rows, 1 too many: expected 1",
+            ),
         ] {
             let outcome = grader.grade_bytes(&answers, submission.as_bytes());
             let GradeOutcome::Invalid(refusal) = outcome else {

@@ -12,7 +12,7 @@ use hyper::http::Uri;
 /// Returns whether a request to a loopback address has no foreign host. `name` is the host that the server was started
 /// with.
 pub(crate) fn is_local(uri: &Uri, headers: &HeaderMap, name: &str) -> bool {
-    let is_own = |host: &str| is_loopback(host) || host.eq_ignore_ascii_case(name);
+    let is_own = |host: &str| is_local_name(host) || host.eq_ignore_ascii_case(name);
     let mut hosts = headers.get_all(HOST).iter();
     let mut origins = headers.get_all(ORIGIN).iter();
     uri.host().is_none_or(is_own)
@@ -33,13 +33,15 @@ fn without_port(host: &str) -> &str {
     }
 }
 
-fn is_loopback(host: &str) -> bool {
+fn is_local_name(host: &str) -> bool {
     let address = host.trim_start_matches('[').trim_end_matches(']');
     match address.parse::<IpAddr>() {
         Ok(address) => address.to_canonical().is_loopback(),
         Err(_) => {
-            let name = host.trim_end_matches('.').to_ascii_lowercase();
-            name == "localhost" || name.ends_with(".localhost")
+            let name = host.to_ascii_lowercase();
+            let is_localhost = matches!(&*name, "localhost" | "localhost.");
+            // No public name is without a dot. Names of machines and of containers are.
+            is_localhost || name.ends_with(".localhost") || !(name.is_empty() || name.contains('.'))
         }
     }
 }
@@ -59,7 +61,9 @@ mod tests {
             ("/health", Some("127.9.9.9"), None, true),
             ("/health", Some("[::1]:5000"), None, true),
             ("/health", Some("[::ffff:127.0.0.1]"), None, true),
-            ("/health", Some("box:5000"), None, true),
+            ("/health", Some("my.box:5000"), None, true),
+            ("/health", Some("grader:5000"), None, true),
+            ("/health", Some("ai."), None, false),
             ("/health", Some("evil.example:5000"), None, false),
             ("/health", Some("localhost.evil.example"), None, false),
             ("/health", Some("127.0.0.1.evil.example"), None, false),
@@ -88,7 +92,7 @@ mod tests {
                     headers.insert(name, value.parse().unwrap());
                 }
             }
-            let found = is_local(&uri.parse().unwrap(), &headers, "box");
+            let found = is_local(&uri.parse().unwrap(), &headers, "my.box");
             assert_eq!(found, expected, "{uri} {host:?} {origin:?}");
         }
     }

@@ -109,7 +109,7 @@ pub(crate) async fn handle(
 
 /// Returns the response to a request that a page of another origin may have sent.
 fn foreign() -> Answer {
-    let details = "the host and the origin of a request to this machine must be localhost or a loopback address";
+    let details = "the host and the origin of a request to this machine must be localhost, a loopback address or a name without a dot";
     answer::error(StatusCode::FORBIDDEN, "Forbidden", details)
 }
 

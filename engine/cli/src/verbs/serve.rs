@@ -27,7 +27,7 @@ This is the server that upstream runs next to an agent. POST /validate takes a s
 returns {\"result\": \"Submission is valid.\"} or {\"result\": \"Submission invalid! ...\"}. Without an ID, the header \
 exp-id names the competition, and responses also have `is_valid`. Answers that another program prepared are used \
 without verification. Requests are logged on stderr, gradings of POST /grade in DATA/grades.jsonl. A request to a loopback \
-address must name a loopback address or localhost as its host.")]
+address must name localhost, a loopback address or a name without a dot as its host.")]
 pub struct ServeArgs {
     /// The competition
     #[arg(value_name = "ID")]
