@@ -192,7 +192,7 @@ fn shown(name: &OsStr) -> String {
     name.to_string_lossy().into_owned()
 }
 
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
 mod tests {
     use super::*;
     use rustix::fs::RenameFlags;
