@@ -140,10 +140,10 @@ impl Connections {
 }
 
 /// Returns the connection whose activity has not changed for the longest time, among those that satisfy a condition.
-fn oldest<'a>(
-    open: &'a [Arc<Connection>],
+fn oldest(
+    open: &[Arc<Connection>],
     is_wanted: impl Fn(&Connection, &State) -> bool,
-) -> Option<&'a Arc<Connection>> {
+) -> Option<&Arc<Connection>> {
     let wanted = open.iter().filter_map(|one| {
         let state = one.state.lock();
         is_wanted(one, &state).then_some((state.since, one))
