@@ -51,6 +51,22 @@ def test_run_returns_records_and_prints_nothing_on_stdout(tmp_path: Path, capfd:
     assert again[ID].state == "up_to_date"
 
 
+@pytest.mark.parametrize(
+    "way",
+    ["cp -r data other", "cp -a data other", "mkdir other && tar -C data -c . | tar -C other -x", "mv data other"],
+)
+def test_copied_data_are_graded(tmp_path: Path, way: str) -> None:
+    mleprep.run(ID, source=SAMPLES, skip_verification=True, data_dir=tmp_path / "data", progress=False)
+    public = Path("prepared", "public")
+    sample = (tmp_path / "data" / ID / public / "sample_submission.csv").read_bytes()
+    (tmp_path / "sample.csv").write_bytes(sample)
+    subprocess.run(["sh", "-ec", way], cwd=tmp_path, check=True)
+    (tmp_path / "other" / ID / public / "notes.txt").write_text("an agent's file")
+    other = tmp_path / "other"
+    assert mleprep.grade(tmp_path / "sample.csv", ID, data_dir=other, log=False).score is not None
+    assert mleprep.validate(tmp_path / "sample.csv", ID, data_dir=other).valid
+
+
 def test_failure_is_raised_or_recorded(tmp_path: Path) -> None:
     given = {"source": tmp_path, "data_dir": tmp_path / "data", "progress": False}
     with pytest.raises(mleprep.InputError) as raised:

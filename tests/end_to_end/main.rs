@@ -11,6 +11,7 @@
 //! comparable    comparable scores, and data that are called `v1`
 //! conformance   the guarantees of steps
 //! configuration the page about keys, variables and exit codes
+//! copies        prepared data after cp, tar, rsync, links, touch; files of other programs in their place
 //! corrections   corrections of `fixed`, by competition
 //! description   the published description
 //! demo          the first command of a newcomer
@@ -47,6 +48,7 @@
 //! until         waiting for another process
 //! unpublished   files of others in a prepared directory stay
 //! variants      the variant `fixed`
+//! workflows     what Make, Snakemake and DVC do with prepared data, and the rules of the page about them
 //! writer        published checksums that depend on the library that wrote the file
 //! waiting       Ctrl-C while another process holds a lock
 //! shapes        first pipelines for bundles of many shapes
@@ -74,6 +76,7 @@ mod cases;
 mod comparable;
 mod configuration;
 mod conformance;
+mod copies;
 mod corrections;
 mod demo;
 mod description;
@@ -120,6 +123,7 @@ mod unpublished;
 mod until;
 mod variants;
 mod waiting;
+mod workflows;
 mod writer;
 
 /// The list at the top of this file names every module.

@@ -11,14 +11,14 @@ use crate::support::{Harbour, Sandbox};
 use crate::until::wait_until_open;
 
 /// A running server, which is killed when the test ends.
-struct Serving {
+pub(crate) struct Serving {
     child: Child,
     address: String,
 }
 
 impl Serving {
     /// Starts a server for the directory `data` of the sandbox.
-    fn start(sandbox: &Sandbox, data: &str, more: &[&str]) -> Serving {
+    pub(crate) fn start(sandbox: &Sandbox, data: &str, more: &[&str]) -> Serving {
         Serving::start_with(sandbox, data, more, |_| ())
     }
 
@@ -58,7 +58,7 @@ impl Serving {
         answer(stream)
     }
 
-    fn validate(&self, content: &[u8]) -> (u16, String) {
+    pub(crate) fn validate(&self, content: &[u8]) -> (u16, String) {
         self.ask(&post("/validate", &multipart(content)))
     }
 

@@ -30,7 +30,7 @@ use prep_grade::{GradeOutcome, Grader, Refusal, RefusalKind};
 use prep_spec::{BASE_VARIANT, Pipeline};
 use prep_steps::MANIFEST_FILE;
 
-use self::answers::PreparedDirectory;
+use self::answers::{AnswersFile, PreparedDirectory};
 use self::comparable::Answers;
 use self::read_files::ReadFiles;
 use crate::catalog::{Catalog, CatalogEntry};
@@ -58,6 +58,7 @@ pub struct Grading {
     log: Option<(PathBuf, GradingLog)>,
     /// The prepared files, with their metadata when they were read.
     read: ReadFiles,
+    warnings: Vec<String>,
 }
 
 /// Whether gradings are logged in the data directory, and a function that receives errors from writing the log.
@@ -84,41 +85,29 @@ impl Grading {
     ///
     /// # Errors
     /// Returns an error if:
-    /// - the competition is not prepared, or its prepared data are incomplete or were modified;
-    /// - another program prepared it, and the answers do not have their published checksum;
+    /// - the competition is not prepared, or its answers are missing;
+    /// - the answers were modified, the preparation was interrupted, or another program prepared them, and the answers
+    ///   do not have their published checksum;
     /// - it has no section `grade`, or its leaderboard is invalid.
     pub fn open(catalog: &Catalog, settings: &Settings, id: &str) -> Result<Grading, Error> {
         let entry = catalog.get(id)?;
         entry.pipeline()?;
         let mut files = ReadFiles::default();
         files.record(&settings.data_dir.join(id).join(MANIFEST_FILE));
-        let prepared = PreparedDirectory::open(settings, id)?;
-        let variant = prepared.variant().unwrap_or(BASE_VARIANT);
-        let pipeline = entry.load(variant)?;
-        let (grader, answers) = grader(entry, &pipeline)?;
-        files.record(&prepared.path_of(&answers));
-        let bytes = prepared.answers(entry, &answers)?;
-        let data = match prepared.manifest() {
-            Some(manifest) => Answers::Prepared(manifest, &bytes),
-            None => Answers::Foreign(&bytes),
-        };
-        let comparability = Comparability::of_grading(entry, &answers, &data)?;
+        let prepared = PreparedDirectory::open(settings, entry)?;
+        let found = prepared.answers(&mut files)?;
+        let AnswersFile { place, bytes, .. } = &found.file;
         Ok(Grading {
             id: id.to_owned(),
-            leaderboard: parse_leaderboard(entry, Some(grader.direction()))?,
-            variant: comparability.variant(variant),
-            answers: read(&grader, &bytes, &prepared.path_of(&answers))?,
-            grader,
-            answers_digest: Sha256::of_bytes(&bytes),
-            digests: digests::report_digests(
-                entry,
-                &pipeline,
-                variant,
-                prepared.trees(),
-                digests::description(&settings.data_dir, id),
-            ),
+            leaderboard: parse_leaderboard(entry, Some(found.grader.direction()))?,
+            variant: prepared.comparability(&found)?.variant(&found.variant),
+            answers: read(&found.grader, bytes, place)?,
+            answers_digest: Sha256::of_bytes(bytes),
+            digests: prepared.digests(&found),
             log: None,
             read: files,
+            warnings: prepared.warnings(),
+            grader: found.grader,
         })
     }
 
@@ -167,6 +156,7 @@ impl Grading {
             },
             log: None,
             read: files,
+            warnings: Vec::new(),
         })
     }
 
@@ -202,7 +192,13 @@ impl Grading {
         Ok(grading)
     }
 
-    /// Returns whether the files that were read have not changed since, according to size, modification time and inode.
+    /// Returns warnings about the prepared data, for example about files that changed since, but that grading does not
+    /// read.
+    pub fn warnings(&self) -> &[String] {
+        &self.warnings
+    }
+
+    /// Returns whether the files that were read have not changed since, according to size, times and inode.
     pub fn is_current(&self) -> bool {
         self.read.are_unchanged()
     }

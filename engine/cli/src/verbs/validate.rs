@@ -63,6 +63,9 @@ impl ValidateArgs {
             Some(given) => Grading::with_answers(catalog, &self.id, &given)?,
             None => Grading::open(catalog, &self.variant.settings(session), &self.id)?,
         };
+        for warning in grading.warnings() {
+            session.printer.warning(warning);
+        }
         let outcome = grading.grade(&self.submission);
         Ok(match outcome {
             Some(outcome) => Validation::from_outcome(&outcome),

@@ -47,6 +47,9 @@ pub fn grade(
                 .message(grading::thresholds(thresholds).trim_end());
         }
     }
+    for warning in grader.warnings() {
+        session.printer.warning(warning);
+    }
     grading::remarks(&session.printer, &[&report]);
     Ok(match report.valid_submission() {
         true => Exit::Success,
