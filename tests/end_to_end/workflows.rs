@@ -43,7 +43,8 @@ fn the_record_has_the_time_of_the_last_run_that_found_the_data_current() {
     for _ in 0..2 {
         touch(&bundle);
         assert!(time(&record) < time(&bundle));
-        assert_eq!(sandbox.run_well(Harbour::ID), 0);
+        // Only the bundle is read again.
+        assert_eq!(sandbox.run_well(Harbour::ID), 1);
         assert!(
             time(&record) > time(&bundle),
             "a run that has nothing to do renews it"
@@ -103,7 +104,8 @@ fn directories_that_dvc_manages_are_graded_and_prepared_again() {
         let before = sandbox.tree(Harbour::ID);
         let line = format!(
             "mkdir -p dvc && find data/harbour/prepared -type f | while read f; do \
-               s=dvc/$(md5sum < $f | cut -c -32); mv $f $s; chmod 444 $s; {link}; done"
+               s=dvc/$(md5sum < $f | cut -c -32); \
+               [ $f -ef $s ] || {{ mv -f $f $s; chmod 444 $s; {link}; }}; done"
         );
         for _ in 0..2 {
             fs::remove_dir_all(sandbox.prepared(Harbour::ID)).expect("removed");

@@ -58,7 +58,7 @@ pub fn words(remedy: &Remedy) -> String {
         }
         Remedy::Unlock => "run without --locked".to_owned(),
         Remedy::MoveOrRemoveUnpublished => {
-            "move them away, or run with --remove-unpublished, which deletes them".to_owned()
+            "move the files elsewhere, or run with --remove-unpublished, which deletes them".to_owned()
         }
         Remedy::UseOneFileSystem => "put --cache-dir and --data-dir on one file system".to_owned(),
         Remedy::AnyOf(all) => {

@@ -113,7 +113,7 @@ impl std::fmt::Display for InTheWay {
             (1, Some(path)) => write!(
                 f,
                 "`{}` is in the way of a published file, and no publication created it",
-                self.prepared.join(path).display()
+                self.prepared.join(path.trim_end_matches('/')).display()
             ),
             (count, _) => write!(
                 f,

@@ -56,7 +56,7 @@ impl Observed {
                 examine::verified(&listing, &prepared, trust, &hash)?
             }
         };
-        if !is_fresh && !is_durable {
+        if !is_fresh && !is_durable && listing.len() > 0 {
             // Written before the manifest contains this boot. Otherwise a second attempt would trust the old listing.
             listing.write(&home, began).map_err(StepError::machine)?;
         }
@@ -88,7 +88,7 @@ fn is_missing(prepared: &Path) -> Result<bool, StepError> {
         Ok(_) => {
             let error = PublishError::NotADirectory(prepared.to_owned());
             let help = Remedy::Words("move it away".to_owned());
-            Err(StepError::input(WithRemedy::new(error, help)))
+            Err(StepError::machine(WithRemedy::new(error, help)))
         }
     }
 }
