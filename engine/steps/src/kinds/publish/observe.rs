@@ -23,7 +23,7 @@ pub(super) struct Observed {
     pub is_fresh: bool,
     /// The record of the earlier publication.
     pub manifest: Option<Manifest>,
-    /// The files of the earlier publication. Those that must be written again are marked as changed.
+    /// The files of the earlier publication. Files that must be written again are marked as changed.
     pub listing: PublishedListing,
     /// Whether files of the earlier publication share more disk space with the cache than the new one allows.
     pub is_too_shared: bool,
