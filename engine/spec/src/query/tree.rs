@@ -473,7 +473,10 @@ pub enum BinaryOperator {
     ShiftLeft,
     ShiftRight,
     /// `a ~ b`, `a !~ b`, `a ~* b` and `a !~* b`
-    Matches { negated: bool, ignores_case: bool },
+    Matches {
+        negated: bool,
+        ignores_case: bool,
+    },
 }
 
 /// The value of `IS`.

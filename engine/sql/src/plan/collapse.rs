@@ -36,7 +36,7 @@ pub(crate) fn collapse(query: &Query, tables: &Tables) -> Option<(Tables, Column
             *counts.entry(&column.name).or_default() += 1;
         }
     }
-    let named = query_words(&query.normal)?;
+    let named = query_words(&query.tree().to_string())?;
     if refers_by_position(query.statement()) {
         return None;
     }

@@ -273,7 +273,7 @@ pub async fn rows(
         let origins: Vec<&ArrayRef> = origins.map(|(_, array)| array).collect();
         if result.has_single_origin() {
             let is_one = |array: &&ArrayRef| array.null_count() == 0 && *array == origins[0];
-            assert!(origins.iter().all(is_one), "{}", query.normal);
+            assert!(origins.iter().all(is_one), "{}", query.tree());
         }
         for row in 0..batch.num_rows() {
             let cells = columns.iter().zip(batch.columns());

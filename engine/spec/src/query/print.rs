@@ -1,0 +1,714 @@
+//! Prints a tree as SQL on one line. Parsing the text gives the same tree.
+
+use std::fmt::{self, Display, Formatter, Write as _};
+
+use sqlparser::keywords::{ALL_KEYWORDS, ALL_KEYWORDS_INDEX, Keyword};
+
+use super::tree::{
+    Alias, BinaryOperator, Body, Call, CastType, Condition, Expr, ExprKind, Frame, FrameBound,
+    FrameUnits, From, Grouping, Item, Join, JoinKind, Name, QueryTree, Select, SortKey, Source,
+    Truth, Wildcard, Window,
+};
+
+/// Keywords that are also common names, and are names wherever a tree has a name.
+const NAMES: &[&str] = &[
+    "action",
+    "author",
+    "category",
+    "class",
+    "comment",
+    "count",
+    "data",
+    "date",
+    "day",
+    "domain",
+    "file",
+    "format",
+    "hour",
+    "id",
+    "index",
+    "key",
+    "label",
+    "language",
+    "level",
+    "location",
+    "max",
+    "min",
+    "minute",
+    "month",
+    "name",
+    "number",
+    "path",
+    "position",
+    "rank",
+    "record",
+    "rows",
+    "second",
+    "sequence",
+    "source",
+    "sum",
+    "tag",
+    "target",
+    "text",
+    "time",
+    "timestamp",
+    "title",
+    "type",
+    "url",
+    "value",
+    "version",
+    "view",
+    "year",
+];
+
+/// Keywords that are also functions, with the usual syntax of calls.
+const FUNCTIONS: &[&str] = &[
+    "abs",
+    "array_agg",
+    "avg",
+    "ceil",
+    "char_length",
+    "character_length",
+    "coalesce",
+    "concat",
+    "contains",
+    "count",
+    "cume_dist",
+    "dense_rank",
+    "exp",
+    "first_value",
+    "floor",
+    "greatest",
+    "lag",
+    "last_value",
+    "lead",
+    "least",
+    "left",
+    "ln",
+    "lower",
+    "max",
+    "min",
+    "nth_value",
+    "ntile",
+    "nullif",
+    "percent_rank",
+    "percentile_cont",
+    "power",
+    "range",
+    "rank",
+    "regexp_like",
+    "repeat",
+    "replace",
+    "reverse",
+    "right",
+    "round",
+    "row_number",
+    "sqrt",
+    "string_agg",
+    "sum",
+    "substr",
+    "translate",
+    "unnest",
+    "upper",
+];
+
+/// Binding powers. An operand with a lower power than its operator requires is in parentheses.
+mod power {
+    pub const ANY: u8 = 0;
+    pub const OR: u8 = 5;
+    pub const AND: u8 = 10;
+    pub const NOT: u8 = 15;
+    pub const IS: u8 = 17;
+    pub const LIKE: u8 = 19;
+    pub const COMPARISON: u8 = 20;
+    pub const BIT_OR: u8 = 21;
+    pub const SHIFT: u8 = 22;
+    pub const BIT_AND: u8 = 23;
+    pub const SUM: u8 = 30;
+    pub const PRODUCT: u8 = 40;
+    pub const SIGN: u8 = 45;
+    pub const ELEMENT: u8 = 50;
+    pub const PRIMARY: u8 = 60;
+}
+
+impl Display for QueryTree {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        for (index, part) in self.with.iter().enumerate() {
+            f.write_str(if index == 0 { "WITH " } else { ", " })?;
+            write!(f, "{} AS ({})", part.alias, part.query)?;
+        }
+        if !self.with.is_empty() {
+            f.write_char(' ')?;
+        }
+        self.body.fmt(f)?;
+        order_by(f, " ORDER BY ", &self.order_by)?;
+        if let Some(limit) = self.limit {
+            write!(f, " LIMIT {limit}")?;
+        }
+        if self.offset > 0 {
+            write!(f, " OFFSET {}", self.offset)?;
+        }
+        Ok(())
+    }
+}
+
+impl Display for Body {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Body::Select(select) => select.fmt(f),
+            Body::Query(query) => write!(f, "({query})"),
+            Body::Union { all, branches } => {
+                for (index, branch) in branches.iter().enumerate() {
+                    match (index, all) {
+                        (0, _) => {}
+                        (_, true) => f.write_str(" UNION ALL ")?,
+                        (_, false) => f.write_str(" UNION ")?,
+                    }
+                    branch_of(f, branch, index == 0)?;
+                }
+                Ok(())
+            }
+            Body::Except { left, right, at: _ } => {
+                branch_of(f, left, true)?;
+                f.write_str(" EXCEPT ")?;
+                branch_of(f, right, false)
+            }
+            Body::Intersect { left, right, at: _ } => {
+                branch_of(f, left, matches!(**left, Body::Intersect { .. }))?;
+                f.write_str(" INTERSECT ")?;
+                branch_of(f, right, false)
+            }
+            Body::Values(rows) => {
+                f.write_str("VALUES ")?;
+                list(f, rows, |f, row| {
+                    f.write_char('(')?;
+                    list(f, row, |f, expr| expr.fmt(f))?;
+                    f.write_char(')')
+                })
+            }
+        }
+    }
+}
+
+/// Writes a branch of a set operation. If `is_open` is true, a set operation needs no parentheses.
+fn branch_of(f: &mut Formatter<'_>, body: &Body, is_open: bool) -> fmt::Result {
+    match body {
+        Body::Union { .. } | Body::Except { .. } | Body::Intersect { .. } if !is_open => {
+            write!(f, "({body})")
+        }
+        _ => body.fmt(f),
+    }
+}
+
+impl Display for Select {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str("SELECT ")?;
+        if self.distinct {
+            f.write_str("DISTINCT ")?;
+        }
+        list(f, &self.items, |f, item| item.fmt(f))?;
+        if !self.from.is_empty() {
+            f.write_str(" FROM ")?;
+            list(f, &self.from, |f, from| from.fmt(f))?;
+        }
+        clause(f, " WHERE ", self.filter.as_ref())?;
+        match &self.group_by {
+            Grouping::None => {}
+            Grouping::All => f.write_str(" GROUP BY ALL")?,
+            Grouping::Keys(keys) => {
+                f.write_str(" GROUP BY ")?;
+                list(f, keys, |f, key| key.fmt(f))?;
+            }
+        }
+        clause(f, " HAVING ", self.having.as_ref())?;
+        clause(f, " QUALIFY ", self.qualify.as_ref())
+    }
+}
+
+impl Display for Item {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Item::Expr { expr, name } => {
+                expr.fmt(f)?;
+                clause(f, " AS ", name.as_ref())
+            }
+            Item::Wildcard(wildcard) => wildcard.fmt(f),
+        }
+    }
+}
+
+impl Display for Wildcard {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let Wildcard {
+            table,
+            exclude,
+            replace,
+            at: _,
+        } = self;
+        if let Some(table) = table {
+            write!(f, "{table}.")?;
+        }
+        f.write_char('*')?;
+        if !exclude.is_empty() {
+            f.write_str(" EXCLUDE (")?;
+            list(f, exclude, |f, name| name.fmt(f))?;
+            f.write_char(')')?;
+        }
+        if !replace.is_empty() {
+            f.write_str(" REPLACE (")?;
+            list(f, replace, |f, (name, expr)| write!(f, "{expr} AS {name}"))?;
+            f.write_char(')')?;
+        }
+        Ok(())
+    }
+}
+
+impl Display for From {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        self.first.fmt(f)?;
+        self.joins.iter().try_for_each(|join| join.fmt(f))
+    }
+}
+
+impl Display for Source {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let alias = match self {
+            Source::Table { name, alias } => {
+                name.fmt(f)?;
+                alias
+            }
+            Source::Query { query, alias, .. } => {
+                write!(f, "({query})")?;
+                alias
+            }
+            Source::Unnest { lists, alias, .. } => {
+                f.write_str("unnest(")?;
+                list(f, lists, |f, expr| expr.fmt(f))?;
+                f.write_char(')')?;
+                alias
+            }
+        };
+        clause(f, " AS ", alias.as_ref())
+    }
+}
+
+impl Display for Alias {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        self.name.fmt(f)?;
+        if !self.columns.is_empty() {
+            f.write_char('(')?;
+            list(f, &self.columns, |f, name| name.fmt(f))?;
+            f.write_char(')')?;
+        }
+        Ok(())
+    }
+}
+
+impl Display for Join {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let words = match self.kind {
+            JoinKind::Inner => "JOIN",
+            JoinKind::Left => "LEFT JOIN",
+            JoinKind::Right => "RIGHT JOIN",
+            JoinKind::Full => "FULL JOIN",
+            JoinKind::LeftSemi => "LEFT SEMI JOIN",
+            JoinKind::RightSemi => "RIGHT SEMI JOIN",
+            JoinKind::LeftAnti => "LEFT ANTI JOIN",
+            JoinKind::RightAnti => "RIGHT ANTI JOIN",
+            JoinKind::Cross => "CROSS JOIN",
+        };
+        write!(f, " {words} {}", self.right)?;
+        match &self.condition {
+            Condition::On(condition) => write!(f, " ON {condition}"),
+            Condition::Using(names) => {
+                f.write_str(" USING (")?;
+                list(f, names, |f, name| name.fmt(f))?;
+                f.write_char(')')
+            }
+            Condition::None => Ok(()),
+        }
+    }
+}
+
+impl Display for SortKey {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        self.expr.fmt(f)?;
+        if self.descending {
+            f.write_str(" DESC")?;
+        }
+        match (self.descending, self.nulls_first) {
+            (false, true) => f.write_str(" NULLS FIRST"),
+            (true, false) => f.write_str(" NULLS LAST"),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Display for Name {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        name(f, &self.text, NAMES)
+    }
+}
+
+/// Writes a name, in quotes unless it is a word that is not a keyword. The keywords in `allowed` need no quotes.
+fn name(f: &mut Formatter<'_>, text: &str, allowed: &[&str]) -> fmt::Result {
+    let is_part = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+    let is_word =
+        text.bytes().all(is_part) && !text.starts_with(|first: char| first.is_ascii_digit());
+    if is_word && !text.is_empty() && (!is_keyword(text) || allowed.contains(&text)) {
+        return f.write_str(text);
+    }
+    quoted(f, text, '"')
+}
+
+fn is_keyword(text: &str) -> bool {
+    let found = ALL_KEYWORDS.binary_search(&text.to_ascii_uppercase().as_str());
+    let keyword = found.ok().and_then(|index| ALL_KEYWORDS_INDEX.get(index));
+    keyword.is_some_and(|keyword| *keyword != Keyword::NoKeyword)
+}
+
+fn quoted(f: &mut Formatter<'_>, text: &str, quote: char) -> fmt::Result {
+    f.write_char(quote)?;
+    for character in text.chars() {
+        if character == quote {
+            f.write_char(quote)?;
+        }
+        f.write_char(character)?;
+    }
+    f.write_char(quote)
+}
+
+impl Expr {
+    fn power(&self) -> u8 {
+        match &self.kind {
+            ExprKind::Integer(..0) | ExprKind::Negate(_) => power::SIGN,
+            ExprKind::Double(number) if *number < 0.0 => power::SIGN,
+            ExprKind::Column { .. }
+            | ExprKind::Null
+            | ExprKind::Boolean(_)
+            | ExprKind::Integer(_)
+            | ExprKind::Double(_)
+            | ExprKind::Text(_)
+            | ExprKind::Subquery(_)
+            | ExprKind::Cast { .. }
+            | ExprKind::Case { .. }
+            | ExprKind::Call(_) => power::PRIMARY,
+            ExprKind::Element { .. } | ExprKind::Slice { .. } => power::ELEMENT,
+            ExprKind::Not(_) => power::NOT,
+            ExprKind::Binary { op, .. } => op.power(),
+            ExprKind::Is { .. } => power::IS,
+            ExprKind::Like { .. } => power::LIKE,
+            ExprKind::Between { .. } | ExprKind::InList { .. } | ExprKind::InQuery { .. } => {
+                power::COMPARISON
+            }
+            // The parser reads everything after IS DISTINCT FROM as its operand, and `NOT EXISTS` as one operation.
+            ExprKind::IsDistinct { .. } | ExprKind::Exists { .. } => power::ANY,
+        }
+    }
+
+    /// Returns the expression as an operand of an operator that binds with this power.
+    fn operand(&self, power: u8) -> Operand<'_> {
+        Operand { expr: self, power }
+    }
+}
+
+struct Operand<'e> {
+    expr: &'e Expr,
+    power: u8,
+}
+
+impl Display for Operand<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self.expr.power() < self.power {
+            true => write!(f, "({})", self.expr),
+            false => self.expr.fmt(f),
+        }
+    }
+}
+
+impl Display for Expr {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let power = self.power();
+        let not = |negated: &bool| if *negated { "NOT " } else { "" };
+        match &self.kind {
+            ExprKind::Column { table, name } => {
+                if let Some(table) = table {
+                    write!(f, "{table}.")?;
+                }
+                name.fmt(f)
+            }
+            ExprKind::Null => f.write_str("NULL"),
+            ExprKind::Boolean(value) => value.fmt(f),
+            ExprKind::Integer(number) => number.fmt(f),
+            ExprKind::Double(number) => write!(f, "{number:?}"),
+            ExprKind::Text(text) => quoted(f, text, '\''),
+            ExprKind::Not(expr) => write!(f, "NOT {}", expr.operand(power)),
+            ExprKind::Negate(expr) => write!(f, "-{}", expr.operand(power + 1)),
+            ExprKind::Binary { op, left, right } => {
+                let (left, right) = (left.operand(power), right.operand(power + 1));
+                write!(f, "{left} {} {right}", op.symbol())
+            }
+            ExprKind::Is {
+                expr,
+                value,
+                negated,
+            } => {
+                let value = match value {
+                    Truth::Null => "NULL",
+                    Truth::True => "TRUE",
+                    Truth::False => "FALSE",
+                    Truth::Unknown => "UNKNOWN",
+                };
+                write!(f, "{} IS {}{value}", expr.operand(power), not(negated))
+            }
+            ExprKind::IsDistinct {
+                left,
+                right,
+                negated,
+            } => {
+                let (left, right) = (left.operand(power::IS), right.operand(power::IS + 1));
+                write!(f, "{left} IS {}DISTINCT FROM {right}", not(negated))
+            }
+            ExprKind::Between {
+                expr,
+                low,
+                high,
+                negated,
+            } => {
+                let (low, high) = (low.operand(power + 1), high.operand(power + 1));
+                let expr = expr.operand(power);
+                write!(f, "{expr} {}BETWEEN {low} AND {high}", not(negated))
+            }
+            ExprKind::InList {
+                expr,
+                list: values,
+                negated,
+            } => {
+                write!(f, "{} {}IN (", expr.operand(power), not(negated))?;
+                list(f, values, |f, value| value.fmt(f))?;
+                f.write_char(')')
+            }
+            ExprKind::InQuery {
+                expr,
+                query,
+                negated,
+            } => write!(f, "{} {}IN ({query})", expr.operand(power), not(negated)),
+            ExprKind::Exists { query, negated } => write!(f, "{}EXISTS ({query})", not(negated)),
+            ExprKind::Subquery(query) => write!(f, "({query})"),
+            ExprKind::Like {
+                expr,
+                pattern,
+                negated,
+                ignores_case,
+            } => {
+                let (expr, pattern) = (expr.operand(power), pattern.operand(power + 1));
+                let word = if *ignores_case { "ILIKE" } else { "LIKE" };
+                write!(f, "{expr} {}{word} {pattern}", not(negated))
+            }
+            ExprKind::Cast { expr, to, is_try } => {
+                let to = match to {
+                    CastType::Boolean => "BOOLEAN",
+                    CastType::BigInt => "BIGINT",
+                    CastType::Double => "DOUBLE",
+                    CastType::Varchar => "VARCHAR",
+                    CastType::Date => "DATE",
+                    CastType::Timestamp => "TIMESTAMP",
+                };
+                let word = if *is_try { "TRY_CAST" } else { "CAST" };
+                write!(f, "{word}({expr} AS {to})")
+            }
+            ExprKind::Case {
+                operand,
+                branches,
+                otherwise,
+            } => {
+                f.write_str("CASE")?;
+                clause(f, " ", operand.as_ref())?;
+                for (condition, result) in branches {
+                    write!(f, " WHEN {condition} THEN {result}")?;
+                }
+                clause(f, " ELSE ", otherwise.as_ref())?;
+                f.write_str(" END")
+            }
+            ExprKind::Call(call) => call.fmt(f),
+            ExprKind::Element { list, index } => {
+                let index = index.operand(power::SHIFT);
+                write!(f, "{}[{index}]", list.operand(power))
+            }
+            ExprKind::Slice { list, first, last } => {
+                let bound = |bound: &Option<Box<Expr>>| match bound {
+                    Some(bound) => bound.operand(power::SHIFT).to_string(),
+                    None => String::new(),
+                };
+                let (first, last) = (bound(first), bound(last));
+                write!(f, "{}[{first}:{last}]", list.operand(power))
+            }
+        }
+    }
+}
+
+impl BinaryOperator {
+    fn power(self) -> u8 {
+        match self {
+            BinaryOperator::Or => power::OR,
+            BinaryOperator::And => power::AND,
+            BinaryOperator::Equal
+            | BinaryOperator::NotEqual
+            | BinaryOperator::Less
+            | BinaryOperator::LessOrEqual
+            | BinaryOperator::Greater
+            | BinaryOperator::GreaterOrEqual
+            | BinaryOperator::Matches { .. } => power::COMPARISON,
+            BinaryOperator::BitOr => power::BIT_OR,
+            BinaryOperator::BitXor | BinaryOperator::ShiftLeft | BinaryOperator::ShiftRight => {
+                power::SHIFT
+            }
+            BinaryOperator::BitAnd => power::BIT_AND,
+            BinaryOperator::Add | BinaryOperator::Subtract => power::SUM,
+            BinaryOperator::Multiply
+            | BinaryOperator::Divide
+            | BinaryOperator::Remainder
+            | BinaryOperator::Join => power::PRODUCT,
+        }
+    }
+
+    /// Returns the operator as it is written.
+    pub fn symbol(self) -> &'static str {
+        match self {
+            BinaryOperator::Add => "+",
+            BinaryOperator::Subtract => "-",
+            BinaryOperator::Multiply => "*",
+            BinaryOperator::Divide => "/",
+            BinaryOperator::Remainder => "%",
+            BinaryOperator::Equal => "=",
+            BinaryOperator::NotEqual => "<>",
+            BinaryOperator::Less => "<",
+            BinaryOperator::LessOrEqual => "<=",
+            BinaryOperator::Greater => ">",
+            BinaryOperator::GreaterOrEqual => ">=",
+            BinaryOperator::And => "AND",
+            BinaryOperator::Or => "OR",
+            BinaryOperator::Join => "||",
+            BinaryOperator::BitAnd => "&",
+            BinaryOperator::BitOr => "|",
+            BinaryOperator::BitXor => "#",
+            BinaryOperator::ShiftLeft => "<<",
+            BinaryOperator::ShiftRight => ">>",
+            BinaryOperator::Matches {
+                negated,
+                ignores_case,
+            } => match (negated, ignores_case) {
+                (false, false) => "~",
+                (false, true) => "~*",
+                (true, false) => "!~",
+                (true, true) => "!~*",
+            },
+        }
+    }
+}
+
+impl Display for Call {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let inner_keys = if self.within_group {
+            &[]
+        } else {
+            self.order_by.as_slice()
+        };
+        name(f, &self.name.text, FUNCTIONS)?;
+        f.write_char('(')?;
+        if self.distinct {
+            f.write_str("DISTINCT ")?;
+        }
+        if self.star {
+            f.write_char('*')?;
+        }
+        list(f, &self.args, |f, arg| arg.fmt(f))?;
+        order_by(f, " ORDER BY ", inner_keys)?;
+        f.write_char(')')?;
+        if self.within_group {
+            order_by(f, " WITHIN GROUP (ORDER BY ", &self.order_by)?;
+            f.write_char(')')?;
+        }
+        if let Some(filter) = &self.filter {
+            write!(f, " FILTER (WHERE {filter})")?;
+        }
+        if self.ignores_nulls {
+            f.write_str(" IGNORE NULLS")?;
+        }
+        if let Some(window) = &self.over {
+            write!(f, " OVER ({window})")?;
+        }
+        Ok(())
+    }
+}
+
+impl Display for Window {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let mut space = "";
+        if !self.partition_by.is_empty() {
+            f.write_str("PARTITION BY ")?;
+            list(f, &self.partition_by, |f, expr| expr.fmt(f))?;
+            space = " ";
+        }
+        if !self.order_by.is_empty() {
+            f.write_str(space)?;
+            order_by(f, "ORDER BY ", &self.order_by)?;
+            space = " ";
+        }
+        match &self.frame {
+            Some(frame) => write!(f, "{space}{frame}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Display for Frame {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let units = match self.units {
+            FrameUnits::Rows => "ROWS",
+            FrameUnits::Range => "RANGE",
+            FrameUnits::Groups => "GROUPS",
+        };
+        write!(f, "{units} BETWEEN {} AND {}", self.start, self.end)
+    }
+}
+
+impl Display for FrameBound {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            FrameBound::Preceding(None) => f.write_str("UNBOUNDED PRECEDING"),
+            FrameBound::Preceding(Some(rows)) => write!(f, "{rows} PRECEDING"),
+            FrameBound::CurrentRow => f.write_str("CURRENT ROW"),
+            FrameBound::Following(Some(rows)) => write!(f, "{rows} FOLLOWING"),
+            FrameBound::Following(None) => f.write_str("UNBOUNDED FOLLOWING"),
+        }
+    }
+}
+
+/// Writes elements with commas between them.
+fn list<T>(
+    f: &mut Formatter<'_>,
+    elements: &[T],
+    write: impl Fn(&mut Formatter<'_>, &T) -> fmt::Result,
+) -> fmt::Result {
+    for (index, element) in elements.iter().enumerate() {
+        if index > 0 {
+            f.write_str(", ")?;
+        }
+        write(f, element)?;
+    }
+    Ok(())
+}
+
+/// Writes a clause, if there is one.
+fn clause(f: &mut Formatter<'_>, words: &str, part: Option<&impl Display>) -> fmt::Result {
+    part.map_or(Ok(()), |part| write!(f, "{words}{part}"))
+}
+
+fn order_by(f: &mut Formatter<'_>, words: &str, keys: &[SortKey]) -> fmt::Result {
+    if keys.is_empty() {
+        return Ok(());
+    }
+    f.write_str(words)?;
+    list(f, keys, |f, key| key.fmt(f))
+}
