@@ -65,19 +65,19 @@ fn macros_are_expanded() {
     for (text, expected) in [
         (
             "SELECT id, ONE_HOT(author, 'EAP', 'it''s') FROM t",
-            "SELECT id, CAST(coalesce(author = 'EAP', false) AS BIGINT) AS \"EAP\", CAST(coalesce(author = 'it''s', false) AS BIGINT) AS \"it's\" FROM t",
+            "SELECT id, CAST(coalesce(author = 'EAP', false) AS BIGINT) AS EAP, CAST(coalesce(author = 'it''s', false) AS BIGINT) AS \"it's\" FROM t",
         ),
         (
             "SELECT one_hot(t.a, 'x'), one_hot(a OR b, 'y'), one_hot(lower(a), 'z') FROM t",
-            "SELECT CAST(coalesce(t.a = 'x', false) AS BIGINT) AS \"x\", CAST(coalesce((a OR b) = 'y', false) AS BIGINT) AS \"y\", CAST(coalesce(lower(a) = 'z', false) AS BIGINT) AS \"z\" FROM t",
+            "SELECT CAST(coalesce(t.a = 'x', false) AS BIGINT) AS x, CAST(coalesce((a OR b) = 'y', false) AS BIGINT) AS y, CAST(coalesce(lower(a) = 'z', false) AS BIGINT) AS z FROM t",
         ),
         (
             "SELECT multi_hot(labels, 'Bark', 'Run') FROM t",
-            "SELECT CAST(coalesce(array_has(string_to_array(labels, ','), 'Bark'), false) AS BIGINT) AS \"Bark\", CAST(coalesce(array_has(string_to_array(labels, ','), 'Run'), false) AS BIGINT) AS \"Run\" FROM t",
+            "SELECT CAST(coalesce(array_has(string_to_array(labels, ','), 'Bark'), false) AS BIGINT) AS Bark, CAST(coalesce(array_has(string_to_array(labels, ','), 'Run'), false) AS BIGINT) AS \"Run\" FROM t",
         ),
         (
             "WITH w AS (SELECT constants(1.0 / 3, 'a', 'b\"c') FROM t) SELECT * FROM w",
-            "WITH w AS (SELECT 1.0 / 3 AS \"a\", 1.0 / 3 AS \"b\"\"c\" FROM t) SELECT * FROM w",
+            "WITH w AS (SELECT 1.0 / 3 AS a, 1.0 / 3 AS \"b\"\"c\" FROM t) SELECT * FROM w",
         ),
     ] {
         assert_eq!(printed(text), expected);
@@ -140,7 +140,7 @@ fn supported_expressions_are_parsed() {
         "SELECT a FROM t QUALIFY row_number() OVER (PARTITION BY a ORDER BY _row) = 1",
         "SELECT count(*) FILTER (WHERE a > 0) AS n, array_agg(b ORDER BY _row) AS l FROM t GROUP BY c HAVING count(*) > 1",
         "SELECT string_agg(a, ' ' ORDER BY b) AS s FROM t",
-        "SELECT a[1], a[-1], a[2:3], a[:3], a[b + 1:] FROM t",
+        "SELECT a[1], t.a[1], (t.a)[1], f(a)[1][2], a[-1], a[2:3], a[:3], a[b + 1:] FROM t",
         "SELECT a FROM t LEFT ANTI JOIN u ON t.i = u.i",
         "SELECT a FROM t LEFT SEMI JOIN u USING (i)",
         "SELECT a IS DISTINCT FROM b AS c, a ~ '^x' AS m, a NOT LIKE '%y' AS n FROM t",

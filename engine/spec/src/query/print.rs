@@ -57,7 +57,6 @@ const NAMES: &[&str] = &[
     "url",
     "value",
     "version",
-    "view",
     "year",
 ];
 
@@ -560,9 +559,7 @@ impl BinaryOperator {
             | BinaryOperator::GreaterOrEqual
             | BinaryOperator::Matches { .. } => power::COMPARISON,
             BinaryOperator::BitOr => power::BIT_OR,
-            BinaryOperator::BitXor | BinaryOperator::ShiftLeft | BinaryOperator::ShiftRight => {
-                power::SHIFT
-            }
+            BinaryOperator::ShiftLeft | BinaryOperator::ShiftRight => power::SHIFT,
             BinaryOperator::BitAnd => power::BIT_AND,
             BinaryOperator::Add | BinaryOperator::Subtract => power::SUM,
             BinaryOperator::Multiply
@@ -591,7 +588,6 @@ impl BinaryOperator {
             BinaryOperator::Join => "||",
             BinaryOperator::BitAnd => "&",
             BinaryOperator::BitOr => "|",
-            BinaryOperator::BitXor => "#",
             BinaryOperator::ShiftLeft => "<<",
             BinaryOperator::ShiftRight => ">>",
             BinaryOperator::Matches {
@@ -614,7 +610,8 @@ impl Display for Call {
         } else {
             self.order_by.as_slice()
         };
-        name(f, &self.name.text, FUNCTIONS)?;
+        let functions = if self.has_syntax() { FUNCTIONS } else { &[] };
+        name(f, &self.name.text, functions)?;
         f.write_char('(')?;
         if self.distinct {
             f.write_str("DISTINCT ")?;
@@ -639,6 +636,25 @@ impl Display for Call {
             write!(f, " OVER ({window})")?;
         }
         Ok(())
+    }
+}
+
+impl Call {
+    /// Returns `false` for a call that the parser accepts only with a name in quotes, because the function has a syntax of
+    /// its own.
+    fn has_syntax(&self) -> bool {
+        let number = match self.name.text.as_str() {
+            "ceil" | "floor" => 1..=1,
+            "substr" => 2..=3,
+            _ => return true,
+        };
+        let has_clauses = self.star
+            || self.distinct
+            || !self.order_by.is_empty()
+            || self.filter.is_some()
+            || self.ignores_nulls
+            || self.over.is_some();
+        number.contains(&self.args.len()) && !has_clauses
     }
 }
 
@@ -711,4 +727,49 @@ fn order_by(f: &mut Formatter<'_>, words: &str, keys: &[SortKey]) -> fmt::Result
     }
     f.write_str(words)?;
     list(f, keys, |f, key| key.fmt(f))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::words::query::Query;
+
+    /// Returns the keys of a query with a name in quotes and without.
+    fn keys(query: &str, name: &str) -> [Result<String, String>; 2] {
+        [format!("\"{name}\""), name.to_owned()].map(|name| {
+            let text = query.replace('@', &name);
+            let query = Query::parse(&text).map_err(|error| format!("{error}\n{text}"))?;
+            Ok(query.key)
+        })
+    }
+
+    #[test]
+    fn keywords_without_quotes_are_names_everywhere() {
+        for name in NAMES {
+            for query in [
+                "SELECT @, a, @, @.@, f(@) AS @, @.* EXCLUDE (@) FROM @, a AS @(@), @ JOIN @ USING (@) WHERE @",
+                "WITH @ AS (SELECT @ FROM a), @(@) AS (VALUES (@, -@)) SELECT @ FROM @ CROSS JOIN @ WHERE @ GROUP BY @, @",
+                "SELECT @ FROM @ LEFT JOIN @ ON @ = @ GROUP BY @ HAVING @ QUALIFY @ ORDER BY @, @ DESC LIMIT 1",
+                "SELECT CASE @ WHEN @ THEN @ ELSE @ END AS @, @ IN (@, @) AS b, @[@] AS c, @ BETWEEN @ AND @ AS d FROM t",
+                "SELECT @ LIKE @ AS @, sum(@ ORDER BY @) OVER (PARTITION BY @, @ ORDER BY @) AS e, CAST(@ AS DATE) AS @ FROM t",
+            ] {
+                let [quoted, plain] = keys(query, name);
+                assert_eq!(quoted, plain, "{name}");
+                assert!(quoted.is_ok(), "{quoted:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn keywords_without_quotes_are_functions() {
+        for name in FUNCTIONS {
+            let args = match *name {
+                "ceil" | "floor" => "a",
+                _ => "a, b",
+            };
+            let [quoted, plain] = keys(&format!("SELECT 1 AS a, @({args}) AS b FROM t"), name);
+            assert_eq!(quoted, plain, "{name}");
+            assert!(quoted.is_ok(), "{quoted:?}");
+        }
+    }
 }

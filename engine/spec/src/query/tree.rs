@@ -4,6 +4,20 @@
 //! if and only if their serializations ([`QueryTree::key`]) are equal. Layout, comments, redundant parentheses and the
 //! spelling of keywords are not part of the tree. Positions are, but they are ignored by comparisons and serialization.
 //!
+//! Each query has one tree. So a tree has these properties, and code that builds trees keeps them:
+//!
+//! - [`Body::Query`] is a query with clauses of its own, and so is a query whose body is a [`Body::Query`].
+//! - A branch of a UNION is not a UNION of the same kind.
+//! - A minus sign before a number is part of the number, but -0.0 is [`ExprKind::Negate`] of 0.0.
+//! - The name of a function is not an alias.
+//!
+//! Each query has one tree. So a tree has these properties, and code that builds trees keeps them:
+//!
+//! - [`Body::Query`] is a query with clauses of its own, and so is a query whose body is a [`Body::Query`].
+//! - A branch of a UNION is not a UNION of the same kind.
+//! - A minus sign before a number is part of the number, but -0.0 is [`ExprKind::Negate`] of 0.0.
+//! - The name of a function is not an alias.
+//!
 //! Macros (`one_hot`, `columns`, ...) and names of lists are expanded before the tree is complete, so the tree contains
 //! the texts of the lists. Each kind of node states what it means, so that no consumer needs to know how it was written.
 
@@ -322,7 +336,7 @@ pub enum ExprKind {
     Boolean(bool),
     /// An integer of 64 bits. A minus sign before the digits is part of the literal.
     Integer(i64),
-    /// A finite double.
+    /// A finite double, not -0.0.
     Double(f64),
     /// A text.
     Text(String),
@@ -469,7 +483,6 @@ pub enum BinaryOperator {
     Join,
     BitAnd,
     BitOr,
-    BitXor,
     ShiftLeft,
     ShiftRight,
     /// `a ~ b`, `a !~ b`, `a ~* b` and `a !~* b`

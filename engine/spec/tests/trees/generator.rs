@@ -89,8 +89,8 @@ impl Generator {
 
     pub fn name(&mut self) -> Name {
         let text = match self.below(4) {
-            0 => (*self.choose(ALL_KEYWORDS)).to_owned(),
-            1 => self.choose(ALL_KEYWORDS).to_lowercase(),
+            0 => (*self.choose::<&str>(ALL_KEYWORDS)).to_owned(),
+            1 => self.choose::<&str>(ALL_KEYWORDS).to_lowercase(),
             2 => self.text(),
             _ => (*self.choose(&["a", "b", "t", "u", "Id", "x_1", "été"])).to_owned(),
         };
@@ -189,13 +189,20 @@ impl Generator {
 
     fn select(&mut self, depth: u64, is_named: bool) -> Body {
         let inner = depth.saturating_sub(1);
+        let from = self.several(0, 2, |random| From {
+            first: random.source(inner),
+            joins: random.several(0, 1, |random| random.join(inner)),
+        });
+        let has_table = !from.is_empty();
         Body::Select(Box::new(Select {
+            // Without FROM, the parser reads QUALIFY as the name of the last column.
+            qualify: match from.is_empty() {
+                true => None,
+                false => self.some(15, |random| random.expr(inner)),
+            },
+            from,
             distinct: self.chance(20),
-            items: self.several(1, 3, |random| random.item(depth, is_named)),
-            from: self.several(0, 2, |random| From {
-                first: random.source(inner),
-                joins: random.several(0, 1, |random| random.join(inner)),
-            }),
+            items: self.several(1, 3, |random| random.item(depth, is_named, has_table)),
             filter: self.some(30, |random| random.expr(depth)),
             group_by: match self.below(4) {
                 0 => Grouping::All,
@@ -203,13 +210,13 @@ impl Generator {
                 _ => Grouping::None,
             },
             having: self.some(15, |random| random.expr(inner)),
-            qualify: self.some(15, |random| random.expr(inner)),
             at: Position::default(),
         }))
     }
 
-    fn item(&mut self, depth: u64, is_named: bool) -> Item {
-        if self.chance(20) {
+    fn item(&mut self, depth: u64, is_named: bool, has_table: bool) -> Item {
+        // Without FROM, the parser reads `* EXCEPT SELECT` as an option of `*`.
+        if has_table && self.chance(20) {
             let exclude = self.names(0, 2);
             let replaced = self.names(0, 1);
             let replaced = replaced.into_iter().filter(|name| !exclude.contains(name));
@@ -338,7 +345,6 @@ impl Generator {
             Op::Join,
             Op::BitAnd,
             Op::BitOr,
-            Op::BitXor,
             Op::ShiftLeft,
             Op::ShiftRight,
             Op::Matches {
@@ -478,7 +484,10 @@ impl Generator {
         let within_group = self.chance(10);
         let has_keys = within_group || (!args.is_empty() && self.chance(20));
         Call {
-            name: name(self.choose(FUNCTIONS)),
+            name: {
+                let choice: &&str = self.choose(FUNCTIONS);
+                name(choice)
+            },
             distinct: !args.is_empty() && self.chance(20),
             args,
             star,

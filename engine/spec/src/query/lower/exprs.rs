@@ -44,9 +44,15 @@ impl Lowering<'_> {
                 }
             },
             Ast::CompoundFieldAccess { root, access_chain } => {
-                let root = self.expr(root);
+                let (root, accesses) = match (&**root, access_chain.as_slice()) {
+                    (
+                        Ast::Identifier(table),
+                        [AccessExpr::Dot(Ast::Identifier(name)), rest @ ..],
+                    ) => (self.column(Some(table), name), rest),
+                    (root, accesses) => (self.expr(root), accesses),
+                };
                 let access = |list, access: &AccessExpr| self.access(list, access);
-                access_chain.iter().fold(root, access)
+                accesses.iter().fold(root, access)
             }
             Ast::Nested(inner) => {
                 let Expr { kind, at } = self.expr(inner);
@@ -545,7 +551,6 @@ fn operator(op: &AstOperator) -> Result<BinaryOperator, &'static str> {
         AstOperator::Or => BinaryOperator::Or,
         AstOperator::BitwiseAnd => BinaryOperator::BitAnd,
         AstOperator::BitwiseOr => BinaryOperator::BitOr,
-        AstOperator::PGBitwiseXor => BinaryOperator::BitXor,
         AstOperator::PGBitwiseShiftLeft => BinaryOperator::ShiftLeft,
         AstOperator::PGBitwiseShiftRight => BinaryOperator::ShiftRight,
         AstOperator::PGRegexMatch => matches(false, false),
@@ -555,7 +560,7 @@ fn operator(op: &AstOperator) -> Result<BinaryOperator, &'static str> {
         AstOperator::Spaceship => return Err("write `IS NOT DISTINCT FROM`"),
         AstOperator::Xor => return Err("write `<>`"),
         AstOperator::BitwiseXor | AstOperator::PGExp => {
-            return Err("write `power(a, b)`, or `a # b` for a bitwise XOR");
+            return Err("write `power(a, b)`");
         }
         AstOperator::DuckIntegerDivide | AstOperator::MyIntegerDivide => {
             return Err("write `/` between integers");

@@ -1,8 +1,8 @@
 //! Limits of the size of queries.
 
 use super::super::fault::Fault;
-use super::super::tree::{Expr, ExprKind, Position};
-use super::Lowering;
+use super::super::tree::{Expr, Position};
+use super::{Lowering, placeholder};
 
 /// Maximum nesting of expressions. Each operator of a chain such as `a + b + c` is one level.
 const MAX_DEPTH: usize = 250;
@@ -64,10 +64,7 @@ impl Lowering<'_> {
                 let message = format!("an expression is nested more than {MAX_DEPTH} levels deep");
                 self.unsupported(Fault::new("query-too-long", Position::START, message));
             }
-            return Expr {
-                kind: ExprKind::Null,
-                at: self.at,
-            };
+            return placeholder(self.at);
         }
         self.depth += 1;
         let lowered = lower(self);

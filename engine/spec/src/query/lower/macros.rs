@@ -23,7 +23,7 @@ use sqlparser::ast::{
 use super::super::fault::Fault;
 use super::super::tree::{BinaryOperator, CastType, Expr, ExprKind, Item, Name, Position};
 use super::calls::plain_call;
-use super::{Lowering, single};
+use super::{Lowering, placeholder, single};
 
 /// Maximum number of texts in a call. Planning time grows with the square of the number of computed columns.
 const MAX_COLUMNS: usize = 2000;
@@ -135,8 +135,7 @@ impl Lowering<'_> {
         let message = format!("`{name}` creates several columns and cannot be {end}");
         self.faults
             .push(Fault::new("bad-macro", at, message).help(help));
-        let kind = ExprKind::Null;
-        Some(Expr { kind, at })
+        Some(placeholder(at))
     }
 
     /// Returns the names of a call of `columns`, which must be equal to those of earlier calls in the expression.

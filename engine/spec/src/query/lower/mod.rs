@@ -120,10 +120,7 @@ impl<'a> Lowering<'a> {
     /// Reports that an expression is not supported. Returns an expression in its place.
     fn rejected(&mut self, at: Position, what: &str, help: &str) -> Expr {
         self.reject(at, what, help);
-        Expr {
-            kind: ExprKind::Null,
-            at,
-        }
+        placeholder(at)
     }
 
     /// Returns the start of a span. If the tree has no position, returns the nearest known position before it.
@@ -154,6 +151,16 @@ impl<'a> Lowering<'a> {
             at: self.start(*span),
         }
     }
+}
+
+/// Returns an expression in place of an expression with an error. It causes no further errors.
+fn placeholder(at: Position) -> Expr {
+    let name = Name {
+        text: String::new(),
+        at,
+    };
+    let kind = ExprKind::Column { table: None, name };
+    Expr { kind, at }
 }
 
 /// Returns the name if it has a single part, without dots.
