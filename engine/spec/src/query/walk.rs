@@ -4,8 +4,8 @@ use std::ops::ControlFlow;
 
 use super::functions::is_row_function;
 use super::tree::{
-    Body, Call, Condition, Expr, ExprKind, Grouping, Item, Name, Position, QueryTree, Select,
-    SortKey, Source, Wildcard, Window,
+    Body, Condition, Expr, ExprKind, From, Grouping, Item, Name, Position, QueryTree, Select,
+    SortKey, Source, Wildcard,
 };
 
 /// A node of a tree whose children can be visited.
@@ -99,74 +99,62 @@ fn visit_select<'t>(select: &'t Select, visit: &mut dyn FnMut(Node<'t>)) {
 }
 
 fn visit_operands<'t>(kind: &'t ExprKind, visit: &mut dyn FnMut(Node<'t>)) {
-    match kind {
+    let (operands, query): (Vec<&Expr>, Option<&QueryTree>) = match kind {
         ExprKind::Column { .. }
         | ExprKind::Null
         | ExprKind::Boolean(_)
         | ExprKind::Integer(_)
         | ExprKind::Double(_)
-        | ExprKind::Text(_) => {}
+        | ExprKind::Text(_) => return,
         ExprKind::Not(expr)
         | ExprKind::Negate(expr)
         | ExprKind::Is { expr, .. }
-        | ExprKind::Cast { expr, .. } => visit(Node::Expr(expr)),
+        | ExprKind::Cast { expr, .. } => (vec![expr], None),
         ExprKind::Binary { left, right, .. } | ExprKind::IsDistinct { left, right, .. } => {
-            visit_exprs([&**left, &**right], visit);
+            (vec![left, right], None)
         }
         ExprKind::Between {
             expr, low, high, ..
-        } => visit_exprs([&**expr, &**low, &**high], visit),
+        } => (vec![expr, low, high], None),
+        ExprKind::Like { expr, pattern, .. } => (vec![expr, pattern], None),
         ExprKind::InList { expr, list, .. } => {
-            visit(Node::Expr(expr));
-            visit_exprs(list, visit);
+            (std::iter::once(&**expr).chain(list).collect(), None)
         }
-        ExprKind::InQuery { expr, query, .. } => {
-            visit(Node::Expr(expr));
-            visit(Node::Query(query));
-        }
-        ExprKind::Exists { query, .. } | ExprKind::Subquery(query) => visit(Node::Query(query)),
-        ExprKind::Like { expr, pattern, .. } => visit_exprs([&**expr, &**pattern], visit),
+        ExprKind::InQuery { expr, query, .. } => (vec![expr], Some(query)),
+        ExprKind::Exists { query, .. } | ExprKind::Subquery(query) => (Vec::new(), Some(query)),
         ExprKind::Case {
             operand,
             branches,
             otherwise,
         } => {
-            visit_exprs(operand.as_deref(), visit);
-            visit_exprs(
-                branches
-                    .iter()
-                    .flat_map(|(condition, result)| [condition, result]),
-                visit,
-            );
-            visit_exprs(otherwise.as_deref(), visit);
+            let branches = branches.iter();
+            let branches = branches.flat_map(|(condition, result)| [condition, result]);
+            let first = operand.as_deref().into_iter();
+            (
+                first.chain(branches).chain(otherwise.as_deref()).collect(),
+                None,
+            )
+        }
+        ExprKind::Element { list, index } => (vec![list, index], None),
+        ExprKind::Slice { list, first, last } => {
+            let bounds = first.as_deref().into_iter().chain(last.as_deref());
+            (std::iter::once(&**list).chain(bounds).collect(), None)
         }
         ExprKind::Call(call) => {
-            let Call {
-                args,
-                order_by,
-                filter,
-                over,
-                ..
-            } = &**call;
-            visit_exprs(args, visit);
-            visit_keys(order_by, visit);
-            visit_exprs(filter, visit);
-            if let Some(Window {
-                partition_by,
-                order_by,
-                frame: _,
-            }) = over
-            {
-                visit_exprs(partition_by, visit);
-                visit_keys(order_by, visit);
+            visit_exprs(&call.args, visit);
+            visit_keys(&call.order_by, visit);
+            visit_exprs(&call.filter, visit);
+            if let Some(window) = &call.over {
+                visit_exprs(&window.partition_by, visit);
+                visit_keys(&window.order_by, visit);
             }
+            return;
         }
-        ExprKind::Element { list, index } => visit_exprs([&**list, &**index], visit),
-        ExprKind::Slice { list, first, last } => {
-            visit(Node::Expr(list));
-            visit_exprs(first.as_deref().into_iter().chain(last.as_deref()), visit);
-        }
-    }
+    };
+    visit_exprs(operands, visit);
+    query
+        .into_iter()
+        .for_each(|query| visit(Node::Query(query)));
 }
 
 impl Body {
@@ -250,66 +238,60 @@ impl QueryTree {
         found
     }
 
-    /// Returns the SELECT if the query is a SELECT from a single table, without other clauses of queries.
-    fn single_table(&self) -> Option<(&Select, &Source)> {
+    /// Returns the SELECT if it computes each row of a single table independently, without other rows. The expressions of the
+    /// SELECT are not considered.
+    fn row_by_row(&self) -> Option<&Select> {
         let Body::Select(select) = &self.body else {
             return None;
-        };
-        match select.from.as_slice() {
-            [from] if self.with.is_empty() && self.order_by.is_empty() && from.joins.is_empty() => {
-                Some((select, &from.first))
-            }
-            _ => None,
-        }
-    }
-
-    /// Returns the name of the table if the query is `SELECT * FROM table`.
-    pub fn copied_table(&self) -> Option<&str> {
-        let (select, Source::Table { name, alias: None }) = self.single_table()? else {
-            return None;
-        };
-        let copy = Select {
-            distinct: false,
-            items: vec![Item::Wildcard(Wildcard {
-                table: None,
-                exclude: Vec::new(),
-                replace: Vec::new(),
-                at: Position::default(),
-            })],
-            from: select.from.clone(),
-            filter: None,
-            group_by: Grouping::None,
-            having: None,
-            qualify: None,
-            at: Position::default(),
-        };
-        let copies = self.limit.is_none() && self.offset == 0 && *select == copy;
-        copies.then_some(name.text.as_str())
-    }
-
-    /// Returns whether the query reads a single table and computes each row independently, so that only a few rows are in
-    /// memory at a time. Returns `false` if this is not certain.
-    pub fn is_stream(&self) -> bool {
-        let Some((select, Source::Table { .. })) = self.single_table() else {
-            return false;
-        };
-        let needs_other_rows = |node: Node<'_>| match node {
-            Node::Query(_) => true,
-            Node::Expr(expr) => match &expr.kind {
-                ExprKind::Call(call) => call.over.is_some() || !is_row_function(&call.name.text),
-                _ => false,
-            },
-            Node::Body(_) | Node::Select(_) | Node::Source(_) => false,
         };
         let is_plain = !select.distinct
             && select.group_by == Grouping::None
             && select.having.is_none()
             && select.qualify.is_none();
-        let walk = Node::Select(select).walk(&mut |node| match needs_other_rows(node) {
-            true => ControlFlow::Break(()),
-            false => ControlFlow::Continue(()),
-        });
-        is_plain && walk.is_continue()
+        let [From { first, joins }] = select.from.as_slice() else {
+            return None;
+        };
+        let is_table = matches!(first, Source::Table { .. }) && joins.is_empty();
+        (is_plain && is_table && self.with.is_empty() && self.order_by.is_empty()).then_some(select)
+    }
+
+    /// Returns the name of the table if the query is `SELECT * FROM table`.
+    pub fn copied_table(&self) -> Option<&str> {
+        let select = self.row_by_row()?;
+        let [Item::Wildcard(wildcard)] = select.items.as_slice() else {
+            return None;
+        };
+        let Source::Table { name, alias: None } = &select.from.first()?.first else {
+            return None;
+        };
+        let is_whole = wildcard.table.is_none()
+            && wildcard.exclude.is_empty()
+            && wildcard.replace.is_empty()
+            && select.filter.is_none()
+            && self.limit.is_none()
+            && self.offset == 0;
+        is_whole.then_some(name.text.as_str())
+    }
+
+    /// Returns whether the query reads a single table and computes each row independently, so that only a few rows are in
+    /// memory at a time. Returns `false` if this is not certain.
+    pub fn is_stream(&self) -> bool {
+        let mut needs_other_rows = |node: Node<'_>| match node {
+            Node::Query(_) => ControlFlow::Break(()),
+            Node::Expr(Expr {
+                kind: ExprKind::Call(call),
+                at: _,
+            }) if call.over.is_some() || !is_row_function(&call.name.text) => {
+                ControlFlow::Break(())
+            }
+            _ => ControlFlow::Continue(()),
+        };
+        let select = self.row_by_row();
+        select.is_some_and(|select| {
+            Node::Select(select)
+                .walk(&mut needs_other_rows)
+                .is_continue()
+        })
     }
 }
 

@@ -2,7 +2,10 @@
 
 mod generator;
 
-use prep_spec::model::Query;
+use std::fs;
+use std::path::Path;
+
+use prep_spec::model::{Declaration, Query, Setting, TableOrigin};
 use prep_spec::query::tree::QueryTree;
 use serde_json::Value;
 
@@ -215,4 +218,58 @@ fn trees_are_printed_as_readable_sql() {
     ] {
         assert_eq!(parse(text).unwrap().to_string(), expected);
     }
+}
+
+fn add_queries(declaration: &Declaration, queries: &mut Vec<Query>) {
+    for (_, setting) in declaration.settings() {
+        match &setting.value {
+            Setting::Query(query) => queries.push(query.clone()),
+            Setting::Queries(members) => {
+                queries.extend(members.iter().map(|(_, query)| query.clone()));
+            }
+            Setting::Outputs(outputs) => {
+                let declarations = outputs.iter().map(|output| &output.declaration);
+                declarations.for_each(|declaration| add_queries(declaration, queries));
+            }
+            _ => {}
+        }
+    }
+}
+
+/// The queries of all pipelines are printed from their keys, and the printed queries have the same keys.
+#[test]
+fn the_queries_of_all_pipelines_can_be_printed() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../pipelines");
+    let mut number = 0;
+    for directory in fs::read_dir(root).unwrap() {
+        let path = directory.unwrap().path().join("pipeline.yaml");
+        let text = fs::read_to_string(&path).unwrap();
+        for variant in prep_spec::variants(&text).unwrap() {
+            let name = path.display().to_string();
+            let vocabulary = prep_steps::vocabulary();
+            let pipeline = prep_spec::load(vocabulary, "id", &name, &text, &variant).unwrap();
+            let mut queries = Vec::new();
+            for table in &pipeline.tables {
+                match &table.made {
+                    TableOrigin::Query(query) => queries.push(query.clone()),
+                    TableOrigin::Declared(declaration) => add_queries(declaration, &mut queries),
+                    TableOrigin::List(_) => {}
+                }
+            }
+            queries.extend(pipeline.checks.iter().map(|check| check.query.clone()));
+            for output in pipeline.public.iter().chain(&pipeline.private) {
+                add_queries(&output.declaration, &mut queries);
+            }
+            for query in queries {
+                let tree = QueryTree::from_key(&query.key);
+                let tree = tree.unwrap_or_else(|| panic!("{name}: {}", query.text));
+                let printed = tree.to_string();
+                let again =
+                    Query::parse(&printed).unwrap_or_else(|error| panic!("{error}\n{printed}"));
+                assert_eq!(again.key, query.key);
+                number += 1;
+            }
+        }
+    }
+    assert!(number > 500, "{number}");
 }

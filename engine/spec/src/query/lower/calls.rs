@@ -78,7 +78,7 @@ impl Lowering<'_> {
         }
         let mut call = Call {
             name: Name {
-                text: canonical(&written).to_owned(),
+                text: canonical(&written),
                 at,
             },
             args: Vec::new(),

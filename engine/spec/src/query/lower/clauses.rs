@@ -3,12 +3,11 @@
 use std::collections::BTreeSet;
 
 use sqlparser::ast::{
-    ConnectByKind, Cte, Distinct, ExcludeSelectItem, Expr as AstExpr, GroupByExpr,
-    GroupByWithModifier, Ident, LimitClause, LockClause, LockType, Offset, OffsetRows, OrderBy,
-    OrderByExpr, OrderByKind, OrderByOptions, Parens, Query as Ast, ReplaceSelectElement,
-    ReplaceSelectItem, Select as AstSelect, SelectFlavor, SelectItem,
-    SelectItemQualifiedWildcardKind, SetExpr, SetOperator, SetQuantifier, Spanned as _, Values,
-    WildcardAdditionalOptions, With,
+    ConnectByKind, Cte, Distinct, ExcludeSelectItem, Expr as AstExpr, GroupByExpr, Ident,
+    LimitClause, Offset, OffsetRows, OrderBy, OrderByExpr, OrderByKind, OrderByOptions, Parens,
+    Query as Ast, ReplaceSelectElement, ReplaceSelectItem, Select as AstSelect, SelectFlavor,
+    SelectItem, SelectItemQualifiedWildcardKind, SetExpr, SetOperator, SetQuantifier, Spanned as _,
+    Values, WildcardAdditionalOptions, With,
 };
 
 use super::super::fault::Fault;
@@ -62,17 +61,9 @@ impl Lowering<'_> {
         if fetch.is_some() {
             self.clause("FETCH", "write `LIMIT n`");
         }
-        if let Some(LockClause {
-            lock_type,
-            of: _,
-            nonblock: _,
-        }) = locks.first()
-        {
-            let words = match lock_type {
-                LockType::Share => "FOR SHARE",
-                LockType::Update => "FOR UPDATE",
-            };
-            self.clause(words, "remove it: tables never change while a query runs");
+        if let Some(lock) = locks.first() {
+            let help = "remove it: tables never change while a query runs";
+            self.clause(&format!("FOR {}", lock.lock_type), help);
         }
         self.absent(for_clause, "FOR", "the output's path determines the format");
         self.absent(settings, "SETTINGS", "");
@@ -497,13 +488,10 @@ impl Lowering<'_> {
             }
         };
         for modifier in modifiers {
-            let words = match modifier {
-                GroupByWithModifier::Rollup => "WITH ROLLUP",
-                GroupByWithModifier::Cube => "WITH CUBE",
-                GroupByWithModifier::Totals => "WITH TOTALS",
-                GroupByWithModifier::GroupingSets(_) => "GROUPING SETS",
-            };
-            self.clause(words, "write separate queries, joined by UNION ALL");
+            let text = modifier.to_string();
+            let words: Vec<&str> = text.split(' ').take(2).collect();
+            let help = "write separate queries, joined by UNION ALL";
+            self.clause(&words.join(" "), help);
         }
         grouping
     }

@@ -43,17 +43,7 @@ impl Lowering<'_> {
                     self.rejected(self.start(expr.span()), &names.join("."), help)
                 }
             },
-            Ast::CompoundFieldAccess { root, access_chain } => {
-                let (root, accesses) = match (&**root, access_chain.as_slice()) {
-                    (
-                        Ast::Identifier(table),
-                        [AccessExpr::Dot(Ast::Identifier(name)), rest @ ..],
-                    ) => (self.column(Some(table), name), rest),
-                    (root, accesses) => (self.expr(root), accesses),
-                };
-                let access = |list, access: &AccessExpr| self.access(list, access);
-                accesses.iter().fold(root, access)
-            }
+            Ast::CompoundFieldAccess { root, access_chain } => self.accesses(root, access_chain),
             Ast::Nested(inner) => {
                 let Expr { kind, at } = self.expr(inner);
                 let at = self.words.before(at, 1);
@@ -62,35 +52,44 @@ impl Lowering<'_> {
             Ast::Value(value) => self.value(value),
             Ast::UnaryOp { op, expr: operand } => self.unary(*op, operand),
             Ast::BinaryOp { left, op, right } => self.binary(left, op, right),
-            Ast::IsFalse(_)
-            | Ast::IsNotFalse(_)
-            | Ast::IsTrue(_)
-            | Ast::IsNotTrue(_)
-            | Ast::IsNull(_)
-            | Ast::IsNotNull(_)
-            | Ast::IsUnknown(_)
-            | Ast::IsNotUnknown(_)
-            | Ast::IsDistinctFrom(..)
-            | Ast::IsNotDistinctFrom(..)
-            | Ast::InList { .. }
+            Ast::IsNull(expr) => self.is(expr, Truth::Null, false),
+            Ast::IsNotNull(expr) => self.is(expr, Truth::Null, true),
+            Ast::IsTrue(expr) => self.is(expr, Truth::True, false),
+            Ast::IsNotTrue(expr) => self.is(expr, Truth::True, true),
+            Ast::IsFalse(expr) => self.is(expr, Truth::False, false),
+            Ast::IsNotFalse(expr) => self.is(expr, Truth::False, true),
+            Ast::IsUnknown(expr) => self.is(expr, Truth::Unknown, false),
+            Ast::IsNotUnknown(expr) => self.is(expr, Truth::Unknown, true),
+            Ast::IsDistinctFrom(left, right) => self.distinct_from(left, right, false),
+            Ast::IsNotDistinctFrom(left, right) => self.distinct_from(left, right, true),
+            Ast::InList { .. }
             | Ast::InSubquery { .. }
             | Ast::Between { .. }
             | Ast::Like { .. }
-            | Ast::ILike { .. } => self.predicate(expr),
-            Ast::Ceil { .. }
-            | Ast::Floor { .. }
-            | Ast::Position { .. }
-            | Ast::Substring { .. }
-            | Ast::Trim { .. }
-            | Ast::Overlay { .. }
-            | Ast::Array(_) => self.special_call(expr),
+            | Ast::ILike { .. } => self.comparison(expr),
             Ast::Function(function) => self.function(function),
-            Ast::Cast { .. }
-            | Ast::TypedString(_)
-            | Ast::Case { .. }
-            | Ast::Exists { .. }
-            | Ast::Subquery(_) => self.compound(expr),
-            other => self.unsupported_expr(other),
+            Ast::Array(Array { elem, named }) => {
+                let elements = self.exprs(elem);
+                let at = elements.first().map_or(self.at, |first| {
+                    self.words.before(first.at, 1 + usize::from(*named))
+                });
+                plain_call("make_array", elements, at)
+            }
+            Ast::Exists { subquery, negated } => {
+                let (query, negated) = (Box::new(self.query(subquery)), *negated);
+                let at = self.words.last("EXISTS", query.at);
+                let at = self.words.before(at, usize::from(negated));
+                let kind = ExprKind::Exists { query, negated };
+                Expr { kind, at }
+            }
+            Ast::Subquery(query) => {
+                let query = self.query(query);
+                let at = self.words.before(query.at, 1);
+                let kind = ExprKind::Subquery(Box::new(query));
+                Expr { kind, at }
+            }
+            Ast::Cast { .. } | Ast::TypedString(_) | Ast::Case { .. } => self.compound(expr),
+            other => self.special_call(other),
         }
     }
 
@@ -100,6 +99,17 @@ impl Lowering<'_> {
         let at = table.as_ref().map_or(name.at, |table| table.at);
         let kind = ExprKind::Column { table, name };
         Expr { kind, at }
+    }
+
+    fn accesses(&mut self, root: &Ast, chain: &[AccessExpr]) -> Expr {
+        let (root, chain) = match (root, chain) {
+            (Ast::Identifier(table), [AccessExpr::Dot(Ast::Identifier(name)), rest @ ..]) => {
+                (self.column(Some(table), name), rest)
+            }
+            (root, chain) => (self.expr(root), chain),
+        };
+        let access = |list, access: &AccessExpr| self.access(list, access);
+        chain.iter().fold(root, access)
     }
 
     fn access(&mut self, list: Expr, access: &AccessExpr) -> Expr {
@@ -180,99 +190,65 @@ impl Lowering<'_> {
         Expr { kind, at }
     }
 
-    /// Converts an expression that begins with its first operand and returns a boolean.
-    fn predicate(&mut self, predicate: &Ast) -> Expr {
-        let (first, value, negated) = match predicate {
-            Ast::IsNull(expr) => (expr, Truth::Null, false),
-            Ast::IsNotNull(expr) => (expr, Truth::Null, true),
-            Ast::IsTrue(expr) => (expr, Truth::True, false),
-            Ast::IsNotTrue(expr) => (expr, Truth::True, true),
-            Ast::IsFalse(expr) => (expr, Truth::False, false),
-            Ast::IsNotFalse(expr) => (expr, Truth::False, true),
-            Ast::IsUnknown(expr) => (expr, Truth::Unknown, false),
-            Ast::IsNotUnknown(expr) => (expr, Truth::Unknown, true),
-            _ => return self.comparison(predicate),
+    fn is(&mut self, expr: &Ast, value: Truth, negated: bool) -> Expr {
+        let expr = self.boxed(expr);
+        let at = expr.at;
+        let kind = ExprKind::Is {
+            expr,
+            value,
+            negated,
         };
-        let expr = self.boxed(first);
-        Expr {
-            at: expr.at,
-            kind: ExprKind::Is {
-                expr,
-                value,
-                negated,
-            },
-        }
+        Expr { kind, at }
     }
 
+    /// Converts a comparison that begins with its first operand.
     fn comparison(&mut self, comparison: &Ast) -> Expr {
-        let (at, kind) = match comparison {
-            Ast::IsDistinctFrom(left, right) => return self.distinct_from(left, right, false),
-            Ast::IsNotDistinctFrom(left, right) => return self.distinct_from(left, right, true),
-            Ast::InList {
-                expr,
-                list,
-                negated,
-            } => {
-                let expr = self.boxed(expr);
-                let (list, negated) = (self.exprs(list), *negated);
-                (
-                    expr.at,
-                    ExprKind::InList {
-                        expr,
-                        list,
-                        negated,
-                    },
-                )
-            }
+        let (Ast::InList { expr, .. }
+        | Ast::InSubquery { expr, .. }
+        | Ast::Between { expr, .. }
+        | Ast::Like { expr, .. }
+        | Ast::ILike { expr, .. }) = comparison
+        else {
+            return self.unsupported_expr(comparison);
+        };
+        let expr = self.boxed(expr);
+        let at = expr.at;
+        let kind = match comparison {
             Ast::InSubquery {
-                expr,
+                expr: _,
                 subquery,
                 negated,
-            } => {
-                let expr = self.boxed(expr);
-                let (query, negated) = (Box::new(self.query(subquery)), *negated);
-                (
-                    expr.at,
-                    ExprKind::InQuery {
-                        expr,
-                        query,
-                        negated,
-                    },
-                )
-            }
-            Ast::Between {
+            } => ExprKind::InQuery {
                 expr,
+                query: Box::new(self.query(subquery)),
+                negated: *negated,
+            },
+            Ast::Between {
+                expr: _,
                 negated,
                 low,
                 high,
-            } => {
-                let (expr, negated) = (self.boxed(expr), *negated);
-                let (low, high) = (self.boxed(low), self.boxed(high));
-                (
-                    expr.at,
-                    ExprKind::Between {
-                        expr,
-                        low,
-                        high,
-                        negated,
-                    },
-                )
-            }
+            } => ExprKind::Between {
+                expr,
+                low: self.boxed(low),
+                high: self.boxed(high),
+                negated: *negated,
+            },
             Ast::Like {
                 negated,
                 any,
-                expr,
+                expr: _,
                 pattern,
                 escape_char,
             }
             | Ast::ILike {
                 negated,
                 any,
-                expr,
+                expr: _,
                 pattern,
                 escape_char,
             } => {
-                let (expr, pattern) = (self.boxed(expr), self.boxed(pattern));
+                let pattern = self.boxed(pattern);
                 if *any {
                     let help = "write one LIKE for each pattern, joined by OR";
                     self.reject(pattern.at, "LIKE ANY", help);
@@ -281,16 +257,22 @@ impl Lowering<'_> {
                     let help = "a backslash escapes `%`, `_` and itself";
                     self.reject(pattern.at, "ESCAPE", help);
                 }
-                (
-                    expr.at,
-                    ExprKind::Like {
-                        expr,
-                        pattern,
-                        negated: *negated,
-                        ignores_case: matches!(comparison, Ast::ILike { .. }),
-                    },
-                )
+                ExprKind::Like {
+                    expr,
+                    pattern,
+                    negated: *negated,
+                    ignores_case: matches!(comparison, Ast::ILike { .. }),
+                }
             }
+            Ast::InList {
+                expr: _,
+                list,
+                negated,
+            } => ExprKind::InList {
+                expr,
+                list: self.exprs(list),
+                negated: *negated,
+            },
             other => return self.unsupported_expr(other),
         };
         Expr { kind, at }
@@ -399,13 +381,6 @@ impl Lowering<'_> {
                 args.extend(self.maybe(overlay_for.as_deref()));
                 ("OVERLAY", "overlay", args)
             }
-            Ast::Array(Array { elem, named }) => {
-                let elements = self.exprs(elem);
-                let first = elements.first().map_or(self.at, |first| first.at);
-                let at = self.words.before(first, 1 + usize::from(*named));
-                let at = if elements.is_empty() { self.at } else { at };
-                return plain_call("make_array", elements, at);
-            }
             other => return self.unsupported_expr(other),
         };
         let first = args.first().map_or(self.at, |first| first.at);
@@ -471,20 +446,6 @@ impl Lowering<'_> {
                     otherwise: self.maybe(else_result.as_deref()).map(Box::new),
                 };
                 let at = self.start(case_token.0.span);
-                Expr { kind, at }
-            }
-            Ast::Exists { subquery, negated } => {
-                let query = Box::new(self.query(subquery));
-                let at = self.words.last("EXISTS", query.at);
-                let at = self.words.before(at, usize::from(*negated));
-                let negated = *negated;
-                let kind = ExprKind::Exists { query, negated };
-                Expr { kind, at }
-            }
-            Ast::Subquery(query) => {
-                let query = self.query(query);
-                let at = self.words.before(query.at, 1);
-                let kind = ExprKind::Subquery(Box::new(query));
                 Expr { kind, at }
             }
             other => self.unsupported_expr(other),
