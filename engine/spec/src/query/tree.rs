@@ -564,7 +564,7 @@ pub struct Window {
 /// The frame of a window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Frame {
-    /// What the bounds count.
+    /// The unit of the bounds.
     pub units: FrameUnits,
     /// The first row.
     pub start: FrameBound,
@@ -572,7 +572,7 @@ pub struct Frame {
     pub end: FrameBound,
 }
 
-/// What the bounds of a frame count.
+/// The unit of the bounds of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "the names are those of SQL")]
 pub enum FrameUnits {
