@@ -12,12 +12,12 @@ use arrow::array::{
     PrimitiveBuilder,
 };
 use arrow::datatypes::{DataType, Decimal128Type, Field, FieldRef, Int64Type, UInt64Type};
-use datafusion::error::Result;
-use datafusion::functions_aggregate::sum::Sum as Plain;
-use datafusion::logical_expr::function::{AccumulatorArgs, StateFieldsArgs};
-use datafusion::logical_expr::utils::format_state_name;
-use datafusion::logical_expr::{Accumulator, AggregateUDFImpl, EmitTo, GroupsAccumulator};
-use datafusion::scalar::ScalarValue;
+use datafusion_common::Result;
+use datafusion_functions_aggregate::sum::Sum as Plain;
+use datafusion_expr::function::{AccumulatorArgs, StateFieldsArgs};
+use datafusion_expr::utils::format_state_name;
+use datafusion_expr::{Accumulator, AggregateUDFImpl, EmitTo, GroupsAccumulator};
+use datafusion_common::ScalarValue;
 use prep_failure::Failure;
 
 use super::describe_like_plain;

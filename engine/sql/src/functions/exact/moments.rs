@@ -5,10 +5,10 @@ use std::collections::HashMap;
 use arrow::array::{Array, ArrayRef, AsArray, BinaryBuilder, BooleanArray, Float64Array};
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Float64Type};
-use datafusion::common::internal_datafusion_err;
-use datafusion::error::Result;
-use datafusion::logical_expr::{Accumulator, EmitTo, GroupsAccumulator};
-use datafusion::scalar::ScalarValue;
+use datafusion_common::Result;
+use datafusion_common::ScalarValue;
+use datafusion_common::internal_datafusion_err;
+use datafusion_expr::{Accumulator, EmitTo, GroupsAccumulator};
 use std::sync::Arc;
 
 use super::statistic::Statistic;
