@@ -77,6 +77,11 @@ pub(super) fn canonical_value(
     })
 }
 
+/// Returns a column as keys.
+pub(super) fn key_array(array: &ArrayRef) -> ArrayRef {
+    changed(array, key).unwrap_or_else(|| array.clone())
+}
+
 fn function(name: &'static str, canonical: fn(f64) -> f64) -> Arc<ScalarUDF> {
     Arc::new(ScalarUDF::from(SimpleFunction::new(
         name,

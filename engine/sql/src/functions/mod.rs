@@ -32,6 +32,7 @@ mod json_project;
 mod json_with;
 mod json_without;
 mod math;
+mod nullif;
 mod printf;
 mod regex;
 mod round_half_even;
@@ -129,6 +130,7 @@ static SCALARS: LazyLock<HashMap<&'static str, Arc<ScalarUDF>>> = LazyLock::new(
         json_project::function(),
         json_with::function(),
         json_without::function(),
+        nullif::function(),
         printf::function(),
         regex::function(),
         round_half_even::function(),

@@ -12,7 +12,7 @@ pub(crate) struct ListedFunction {
     pub aliases: Vec<&'static str>,
 }
 
-/// What a function computes its result from.
+/// The kind of a function, by the values that its result depends on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FunctionKind {
     /// The values of one row.
