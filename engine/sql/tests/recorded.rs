@@ -136,10 +136,8 @@ fn cell(array: &ArrayRef, row: usize) -> JsonValue {
             let text = match value {
                 f64::INFINITY => "inf",
                 f64::NEG_INFINITY => "-inf",
-                value if value.is_nan() => {
-                    assert_eq!(value.to_bits(), f64::NAN.to_bits(), "there is one NaN");
-                    "nan"
-                }
+                value if value.to_bits() == f64::NAN.to_bits() => "nan",
+                value if value.is_nan() => "another NaN",
                 _ => return JsonValue::Float(value),
             };
             text.into()
@@ -150,7 +148,8 @@ fn cell(array: &ArrayRef, row: usize) -> JsonValue {
             let items = array.as_list::<i32>().value(row);
             JsonValue::List((0..items.len()).map(|item| cell(&items, item)).collect())
         }
-        other => panic!("a result of type {other}"),
+        DataType::LargeUtf8 => array.as_string::<i64>().value(row).into(),
+        other => format!("a result of type {other}").as_str().into(),
     }
 }
 
@@ -268,11 +267,12 @@ async fn comparisons_of_doubles_are_those_of_other_engines() {
 fn functions() -> Vec<String> {
     let list = read("src/functions/list.txt");
     let lines = list.lines().filter_map(|line| {
-        let (_, rest) = line.split_once(" | ")?;
+        let (kind, rest) = line.split_once(" | ")?;
+        let _ = kind.chars().all(char::is_alphabetic).then_some(())?;
         let (names, _) = rest.split_once(" | ")?;
         Some(names.split(" = ").next()?.to_owned())
     });
-    lines.filter(|name| !name.contains(' ')).collect()
+    lines.collect()
 }
 
 #[test]
@@ -281,8 +281,9 @@ fn every_function_has_a_recorded_result() {
     let functions = functions();
     assert!(functions.len() > 100);
     for name in functions {
+        let call = format!("{name}(");
         let is_called = cases.iter().any(|case| {
-            let mut calls = case.query.match_indices(&format!("{name}("));
+            let mut calls = case.query.match_indices(&call);
             calls.any(|(start, _)| {
                 let before = case.query[..start].chars().next_back();
                 before.is_none_or(|before| !before.is_alphanumeric() && before != '_')

@@ -66,7 +66,7 @@ async fn the_reference_lists_all_functions() {
     let (before, rest) = text.split_once(START).expect("the start of the tables");
     let (_, after) = rest.split_once(END).expect("the end of the tables");
     let expected = format!(
-        "{before}{START}\n{}\n{END}{after}",
+        "{before}{START}\n{}\n\n{END}{after}",
         tables().await.trim_end()
     );
     if std::env::var_os("UPDATE").is_some() {

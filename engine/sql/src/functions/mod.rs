@@ -132,13 +132,13 @@ static SCALARS: LazyLock<HashMap<&'static str, Arc<ScalarUDF>>> = LazyLock::new(
         json_without::function(),
         nullif::function(),
         printf::function(),
-        regex::function(),
         round_half_even::function(),
         split_words::function(),
     ];
     let own = own
         .into_iter()
         .chain(hashes::functions())
+        .chain(regex::functions())
         .chain(math::functions());
     plain.extend(own.map(|function| Arc::new(ScalarUDF::from(function))));
     let is_scalar = |kind| kind == FunctionKind::Scalar;

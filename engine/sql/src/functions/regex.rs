@@ -1,13 +1,15 @@
-//! `regexp_replace(text, pattern, replacement, flags)`: replaces the first match, or all matches if the flags contain
-//! `g`. The result is missing if an argument is missing.
+//! `regexp_match(text, pattern, flags)` returns the groups of the first match, or the entire match if the pattern has no
+//! groups. A group that does not take part in the match is missing, and so is the result if nothing matches.
+//! (DataFusion's function leaves out such groups, so the others have other positions.)
 //!
+//! `regexp_replace(text, pattern, replacement, flags)` replaces the first match, or all matches if the flags contain `g`.
 //! In the replacement, a backslash and a digit stand for a group, `\0` and `\&` for the entire match, and `\\` for a
 //! backslash. All other characters stand for themselves. (DataFusion's function also replaces `$1` and `$name`.)
 
 use std::fmt::Write;
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, StringArray, StringBuilder};
+use arrow::array::{Array, ArrayRef, ListBuilder, StringArray, StringBuilder};
 use arrow::datatypes::DataType;
 use datafusion_common::Result;
 use datafusion_expr::{ColumnarValue, Signature, TypeSignature, Volatility};
@@ -17,13 +19,52 @@ use super::bounded::ResultSize;
 use super::json::{argument_error, failed, texts};
 use super::scalar::SimpleFunction;
 
-pub(super) fn function() -> SimpleFunction {
-    let arguments = |count| TypeSignature::Uniform(count, vec![DataType::Utf8]);
-    let signature = Signature::one_of(vec![arguments(3), arguments(4)], Volatility::Immutable);
-    SimpleFunction::new("regexp_replace", signature, |_| Ok(DataType::Utf8), call)
+pub(super) fn functions() -> [SimpleFunction; 2] {
+    let signature = |counts: [usize; 2]| {
+        let texts = counts.map(|count| TypeSignature::Uniform(count, vec![DataType::Utf8]));
+        Signature::one_of(texts.to_vec(), Volatility::Immutable)
+    };
+    let list = |_: &[DataType]| Ok(DataType::new_list(DataType::Utf8, true));
+    [
+        SimpleFunction::new("regexp_match", signature([2, 3]), list, match_groups),
+        SimpleFunction::new(
+            "regexp_replace",
+            signature([3, 4]),
+            |_| Ok(DataType::Utf8),
+            replace,
+        ),
+    ]
 }
 
-fn call(columns: &[ArrayRef]) -> Result<ArrayRef> {
+fn match_groups(columns: &[ArrayRef]) -> Result<ArrayRef> {
+    let [text, pattern, flags @ ..] = columns else {
+        return Err(argument_error("regexp_match takes a text and a pattern"));
+    };
+    let texts = texts(text)?;
+    let mut patterns = Patterns::new(pattern, flags)?;
+    let mut lists = ListBuilder::new(StringBuilder::new());
+    for row in 0..texts.len() {
+        let pattern = patterns.at(row)?.filter(|_| texts.is_valid(row));
+        if pattern.is_some_and(|pattern| pattern.all) {
+            return Err(argument_error("regexp_match does not take the flag `g`"));
+        }
+        let Some(groups) = pattern.and_then(|found| found.regex.captures(texts.value(row))) else {
+            lists.append_null();
+            continue;
+        };
+        // The first group is the entire match.
+        let entire = usize::from(groups.len() > 1);
+        for group in groups.iter().skip(entire) {
+            lists
+                .values()
+                .append_option(group.map(|found| found.as_str()));
+        }
+        lists.append(true);
+    }
+    Ok(Arc::new(lists.finish()))
+}
+
+fn replace(columns: &[ArrayRef]) -> Result<ArrayRef> {
     let mut rows = Rows::new(columns)?;
     let mut out = StringBuilder::new();
     for row in 0..rows.texts.len() {
@@ -57,13 +98,43 @@ pub(super) fn replaced_size(args: &[ColumnarValue], rows: usize, limit: u64) -> 
     Ok(ResultSize::default())
 }
 
-/// The arguments of all rows, with the last pattern and the last replacement. They are the same in almost every row.
+/// The patterns of all rows, with the last one. It is the same in almost every row.
+struct Patterns {
+    texts: StringArray,
+    flags: Option<StringArray>,
+    last: Option<(String, String, Pattern)>,
+}
+
+impl Patterns {
+    fn new(column: &ArrayRef, flags: &[ArrayRef]) -> Result<Patterns> {
+        Ok(Patterns {
+            texts: texts(column)?,
+            flags: flags.first().map(texts).transpose()?,
+            last: None,
+        })
+    }
+
+    /// Returns the pattern in a row. `None` if it or its flags are missing.
+    fn at(&mut self, row: usize) -> Result<Option<&Pattern>> {
+        let columns = std::iter::once(&self.texts).chain(&self.flags);
+        if columns.into_iter().any(|column| column.is_null(row)) {
+            return Ok(None);
+        }
+        let text = self.texts.value(row);
+        let flags = self.flags.as_ref().map_or("", |flags| flags.value(row));
+        if !matches!(&self.last, Some((last, of, _)) if last == text && of == flags) {
+            let pattern = Pattern::new(text, flags)?;
+            self.last = Some((text.to_owned(), flags.to_owned(), pattern));
+        }
+        Ok(self.last.as_ref().map(|(_, _, pattern)| pattern))
+    }
+}
+
+/// The arguments of `regexp_replace` in all rows, with the last replacement.
 struct Rows {
     texts: StringArray,
-    patterns: StringArray,
+    patterns: Patterns,
     replacements: StringArray,
-    flags: Option<StringArray>,
-    pattern: Option<(String, String, Pattern)>,
     replacement: Option<(String, Vec<Part>)>,
 }
 
@@ -88,32 +159,23 @@ impl Rows {
         };
         Ok(Rows {
             texts: texts(text)?,
-            patterns: texts(pattern)?,
+            patterns: Patterns::new(pattern, flags)?,
             replacements: texts(replacement)?,
-            flags: flags.first().map(texts).transpose()?,
-            pattern: None,
             replacement: None,
         })
     }
 
     /// Returns the replacement in a row. `None` if an argument is missing.
     fn at(&mut self, row: usize) -> Result<Option<Replaced<'_>>> {
-        let is_missing = |column: &StringArray| column.is_null(row);
-        let columns = [&self.texts, &self.patterns, &self.replacements];
-        if columns.into_iter().chain(&self.flags).any(is_missing) {
+        if self.texts.is_null(row) || self.replacements.is_null(row) {
             return Ok(None);
         }
-        let (text, replacement) = (self.patterns.value(row), self.replacements.value(row));
-        let flags = self.flags.as_ref().map_or("", |flags| flags.value(row));
-        if !matches!(&self.pattern, Some((last, last_flags, _)) if last == text && last_flags == flags)
-        {
-            let pattern = Pattern::new(text, flags)?;
-            self.pattern = Some((text.to_owned(), flags.to_owned(), pattern));
-        }
+        let replacement = self.replacements.value(row);
         if !matches!(&self.replacement, Some((last, _)) if last == replacement) {
             self.replacement = Some((replacement.to_owned(), parts(replacement)));
         }
-        let (Some((_, _, pattern)), Some((_, parts))) = (&self.pattern, &self.replacement) else {
+        let pattern = self.patterns.at(row)?;
+        let (Some(pattern), Some((_, parts))) = (pattern, &self.replacement) else {
             return Ok(None);
         };
         let text = self.texts.value(row);
