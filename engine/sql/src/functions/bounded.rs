@@ -97,7 +97,8 @@ enum Growth {
 /// [`LINEAR_GROWTH`] times as large as the row of all arguments, plus [`ROW_BYTES`].
 fn growth(name: &str) -> Option<Growth> {
     Some(match name {
-        "repeat" | "array_repeat" => Growth::Counted(repeated_size),
+        "repeat" => Growth::Counted(repeated_size),
+        "array_repeat" => Growth::Counted(repeated_elements_size),
         "lpad" | "rpad" => Growth::Counted(padded_size),
         "range" | "generate_series" => Growth::Counted(series_size),
         "concat" | "array_concat" | "make_array" | "array_append" | "array_prepend"
@@ -282,7 +283,7 @@ fn array_bytes(array: &ArrayRef) -> u64 {
     let bytes = match array.data_type() {
         DataType::Utf8 => {
             let offsets = array.as_string::<i32>().offsets();
-            (offsets[rows] - offsets[0]) as usize
+            (offsets[rows] - offsets[0]) as usize + 4 * rows
         }
         DataType::List(_) => {
             let list: &ListArray = array.as_list();
@@ -370,12 +371,23 @@ fn counts(args: &[ColumnarValue], index: usize, rows: usize) -> Result<Vec<u64>>
 }
 
 fn repeated_size(args: &[ColumnarValue], rows: usize, _: u64) -> Result<ResultSize> {
+    products(args, rows, 0)
+}
+
+/// Computes the size of a list of equal elements. An empty text takes the size of its offset.
+fn repeated_elements_size(args: &[ColumnarValue], rows: usize, _: u64) -> Result<ResultSize> {
+    const OFFSET_BYTES: u64 = 8;
+    products(args, rows, OFFSET_BYTES)
+}
+
+/// Multiplies the size of the first argument, plus `more` bytes, by the second argument.
+fn products(args: &[ColumnarValue], rows: usize, more: u64) -> Result<ResultSize> {
     let lengths = args.first().map(|value| lengths(value, rows));
     let products = lengths.unwrap_or_default().into_iter();
     let products = products.zip(counts(args, 1, rows)?);
-    Ok(result_size(
-        products.map(|(length, count)| length.saturating_mul(count)),
-    ))
+    Ok(result_size(products.map(|(length, count)| {
+        length.saturating_add(more).saturating_mul(count)
+    })))
 }
 
 /// Computes the size of a padded text. A character of the padding takes up to four bytes.
