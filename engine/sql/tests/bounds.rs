@@ -130,7 +130,6 @@ async fn no_call_takes_more_memory_than_the_query() {
             assert!(taken < MEMORY + MARGIN, "{text}: {} MB", taken / MB);
         }
     }
-    println!("{completed} calls completed, {failed} failed");
     assert!(
         completed > 300,
         "{completed} calls completed, {failed} failed"

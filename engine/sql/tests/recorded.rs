@@ -268,9 +268,9 @@ fn functions() -> Vec<String> {
     let list = read("src/functions/list.txt");
     let lines = list.lines().filter_map(|line| {
         let (kind, rest) = line.split_once(" | ")?;
-        let _ = kind.chars().all(char::is_alphabetic).then_some(())?;
         let (names, _) = rest.split_once(" | ")?;
-        Some(names.split(" = ").next()?.to_owned())
+        let name = names.split(" = ").next()?.to_owned();
+        kind.chars().all(char::is_alphabetic).then_some(name)
     });
     lines.collect()
 }
