@@ -10,9 +10,12 @@ use crate::{Digest, free_space};
 pub enum StoreError {
     /// The file system is full, or the user's quota is used up.
     #[error(
-        "no space left to {action} {path}: {needed} bytes needed, {} free; \
-         free some disk space, or shrink the cache with a garbage collection",
-        .free.map_or_else(|| "unknown".to_owned(), |free| free.to_string())
+        "no space left to {action} {path}: {needed} bytes needed, {} free; {}",
+        .free.map_or_else(|| "unknown".to_owned(), |free| free.to_string()),
+        match is_outside {
+            true => "free some space on that disk, which is not the disk of the cache",
+            false => "free some disk space, or shrink the cache with a garbage collection",
+        }
     )]
     NoSpace {
         /// The action that failed, a verb phrase such as "write".
@@ -23,6 +26,8 @@ pub enum StoreError {
         needed: u64,
         /// Free bytes on that file system, if the system reports them.
         free: Option<u64>,
+        /// Whether the file is on another file system than the cache, so that a smaller cache does not help.
+        is_outside: bool,
     },
 
     /// The user lacks the permission for this action.
@@ -138,6 +143,7 @@ impl StoreError {
                     path,
                     needed,
                     free,
+                    is_outside: false,
                 }
             }
             ErrorKind::PermissionDenied => Self::Permission {
@@ -157,6 +163,14 @@ impl StoreError {
     /// Same as [`writing`](Self::writing), for actions that write an unknown number of bytes, or none.
     pub(crate) fn io(action: &'static str, path: &Path, source: io::Error) -> Self {
         Self::writing(action, path, 0, source)
+    }
+
+    /// Records that the file is not on the file system of the cache.
+    pub(crate) fn outside(mut self) -> Self {
+        if let Self::NoSpace { is_outside, .. } = &mut self {
+            *is_outside = true;
+        }
+        self
     }
 
     /// Wraps the error for implementations of [`std::io::Write`].

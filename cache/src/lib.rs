@@ -92,6 +92,7 @@ pub use store::{Store, persist};
 pub use system::directory::create_directory;
 pub use system::machine::{boot, host, is_shared};
 pub use system::space::free_space;
+pub use system::stamp::{CLOCK_TICK, Stamp, is_coarse, modification_time, time_until_settled};
 pub use system::threads::{Permit, Threads, Usage, check_threads, try_spawn, try_spawn_scoped};
 pub use tier::{Offer, Tier};
 pub use upkeep::gc::{GcOptions, GcReport};

@@ -11,7 +11,7 @@ use prep_cache::{Digest, LinkMode, Store, StoreError};
 
 type Damage = fn(&Store, &Digest) -> Outcome;
 
-const DAMAGES: [(&str, Damage); 5] = [
+const DAMAGES: [(&str, Damage); 6] = [
     ("first byte flipped", |s, d| flip(&object_file(s, d), 0)),
     ("last byte flipped", |s, d| {
         let len = s.len_of(d).ok_or("absent")?;
@@ -25,6 +25,10 @@ const DAMAGES: [(&str, Damage); 5] = [
     ("one byte longer", |s, d| {
         let len = s.len_of(d).ok_or("absent")?;
         truncate(&object_file(s, d), len + 1)
+    }),
+    ("replaced by a directory", |s, d| {
+        fs::remove_file(object_file(s, d))?;
+        Ok(fs::create_dir(object_file(s, d))?)
     }),
 ];
 

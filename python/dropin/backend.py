@@ -31,10 +31,22 @@ EPOCH = (1980, 1, 1, 0, 0, 0)
 
 
 def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
+    return _write_wheel(wheel_directory, {f"{NAME}/{name}": content for name, content in _package().items()})
+
+
+def build_editable(wheel_directory, config_settings=None, metadata_directory=None):
+    """Builds a wheel with the path of the sources instead of the package, for `pip install -e`.
+
+    Python then also finds the other packages next to `mlebench`, after all installed ones.
+    """
+    sources = HERE if (HERE / NAME).is_dir() else HERE.parent
+    return _write_wheel(wheel_directory, {f"__editable__.{NAME}.pth": f"{sources}\n".encode()})
+
+
+def _write_wheel(wheel_directory, files):
     _require_no_upstream()
     version = _version()
     info = f"{NAME}-{version}.dist-info"
-    files = {f"{NAME}/{name}": content for name, content in _package().items()}
     files[f"{info}/METADATA"] = _metadata(version)
     files[f"{info}/WHEEL"] = b"Wheel-Version: 1.0\nGenerator: mlebench backend\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
     files[f"{info}/entry_points.txt"] = b"[console_scripts]\nmlebench = mlebench.cli:main\n"
@@ -97,8 +109,21 @@ def _competitions():
 
 
 def _version():
+    """Returns the version of this distribution: upstream's, with the version of `mleprep` in its last part.
+
+    Requirements such as `mlebench>=1` accept it, and no release of upstream has it. 0.1.0 becomes 1.0.0.post100.
+    """
+    major, minor, patch = map(int, re.match(r"(\d+)\.(\d+)\.(\d+)", _mleprep_version()).groups())
+    return f"1.0.0.post{10000 * major + 100 * minor + patch}"
+
+
+def _mleprep_version():
     """Returns the version of the workspace, or the version recorded in a source distribution."""
-    for path, pattern in ((HERE / "PKG-INFO", r"^Version: (.+)$"), (HERE / "../../Cargo.toml", r'^version = "(.+)"$')):
+    places = (
+        (HERE / "PKG-INFO", r"^Requires-Dist: mleprep==(.+)$"),
+        (HERE / "../../Cargo.toml", r'^version = "(.+)"$'),
+    )
+    for path, pattern in places:
         if path.is_file():
             return re.search(pattern, path.read_text(encoding="utf-8"), re.MULTILINE)[1]
     raise FileNotFoundError("the version is unknown, because neither PKG-INFO nor the workspace's Cargo.toml exists")
@@ -112,7 +137,7 @@ def _metadata(version):
         MARK,
         "License-Expression: MIT OR Apache-2.0",
         "Requires-Python: >=3.11",
-        f"Requires-Dist: mleprep=={version}",
+        f"Requires-Dist: mleprep=={_mleprep_version()}",
         "Requires-Dist: pandas>=2.2",
         "Requires-Dist: pyyaml",
     ]

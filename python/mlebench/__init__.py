@@ -1,5 +1,7 @@
 """A replacement for MLE-bench's package that calls the program `prep`."""
 
-from mleprep._version import __version__
+from mleprep import _version
+
+__version__ = _version.replacement(_version.__version__)
 
 __all__ = ["__version__"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import errno
 import os
 import sys
 import tempfile
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 Ids = str | Iterable[str]
 Path_ = str | os.PathLike[str]
 Progress = bool | Callable[[str], None]
-Set = Literal["lite", "scored", "all", "low", "medium", "high", "dev"]
+Set = Literal["lite", "scored", "systemcard", "all", "low", "medium", "high", "dev"]
 
 
 def list(  # noqa: A001 - the verb of the program
@@ -53,6 +54,10 @@ def run(
     variant: str | None = None,
     source: Path_ | None = None,
     skip_verification: bool = False,
+    skip_bundle_verification: bool = False,
+    available: bool = False,
+    discard_bundle: bool = False,
+    memory: str | None = None,
     data_dir: Path_ | None = None,
     cache_dir: Path_ | None = None,
     pipelines: Path_ | None = None,
@@ -61,13 +66,20 @@ def run(
 ) -> Results[Prepared]:
     """Prepares competitions: runs the steps that are not up to date and publishes the results.
 
-    `source` is a directory with bundles. Without it, bundles are downloaded from Kaggle. With `check`, raises the first
+    `source` is a directory with bundles. Without it, bundles are downloaded from Kaggle. `available` skips competitions
+    without a bundle, and `discard_bundle` deletes each bundle after its competition is prepared. `memory` limits the
+    memory of all steps, for example `8GB`. With `check`, raises the first
     failure after all competitions ended. Without it, check `state` and `failures` of the records. `progress` prints the
     program's messages on stderr. If `progress` is a function, it receives each line instead.
     """
     given = [*_selection(ids, set), *_input(variant, source), *_common(data_dir, cache_dir, pipelines)]
-    if skip_verification:
-        given.append("--skip-verification")
+    flags = {
+        "--skip-verification": skip_verification,
+        "--skip-bundle-verification": skip_bundle_verification,
+        "--available": available,
+        "--discard-bundle": discard_bundle,
+    }
+    given += [*(name for name, is_set in flags.items() if is_set), *_option("--memory", memory)]
     finished = _call(["run", *given], _listener(progress))
     try:
         results = Results(map(_envelope.prepared, _envelope.records(finished.stdout)))
@@ -90,9 +102,9 @@ def grade(
     """Grades a submission against the prepared answers.
 
     An invalid submission raises no exception: its `score` is None, and `reason` explains why. With `log`, the program
-    appends the grading to `grades.jsonl` in the data directory.
+    appends the grading to `grades.jsonl` in the data directory. Raises `FileNotFoundError` if there is no such file.
     """
-    with _as_file(submission) as path:
+    with _as_file(submission, id) as path:
         given = [*_input(variant, None), *_common(data_dir, None, pipelines), *([] if log else ["--no-log"])]
         [record] = _ask(["grade", *given, "--", id, path], answers=(0, 1))
     return _envelope.grade(record)
@@ -106,8 +118,11 @@ def validate(
     data_dir: Path_ | None = None,
     pipelines: Path_ | None = None,
 ) -> Validation:
-    """Checks whether a submission is valid, with the code that grades. Returns no score."""
-    with _as_file(submission) as path:
+    """Checks whether a submission is valid, with the code that grades. Returns no score.
+
+    Raises `FileNotFoundError` if there is no such file.
+    """
+    with _as_file(submission, id) as path:
         given = [*_input(variant, None), *_common(data_dir, None, pipelines)]
         [record] = _ask(["validate", *given, "--", id, path], answers=(0, 1))
     return _envelope.validation(record)
@@ -157,10 +172,15 @@ def _listener(progress: Progress) -> Callable[[str], None] | None:
 
 
 @contextmanager
-def _as_file(submission: pd.DataFrame | Path_) -> Iterator[Path]:
+def _as_file(submission: pd.DataFrame | Path_, id: str) -> Iterator[Path]:
     """Provides a submission as a file. Writes a frame so that the program reads the same values and types."""
+    if not isinstance(id, str):
+        raise TypeError("the submission is the first argument, and the id of the competition is the second one")
     if isinstance(submission, (str, os.PathLike)):
-        yield Path(submission)
+        path = Path(submission)
+        if not path.exists():
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), os.fspath(submission))
+        yield path
         return
     with tempfile.TemporaryDirectory(prefix="mleprep-") as directory:
         path = Path(directory) / "submission.csv"

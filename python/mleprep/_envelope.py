@@ -27,11 +27,41 @@ def error(code: int, stdout: str, stderr: str) -> PrepError:
     """Returns the error of a call, from its JSON output or otherwise from its messages."""
     try:
         found = json.loads(stdout)["error"]
-        return error_of(code, found["message"], found.get("help"), _place(found.get("place")))
+        return error_of(code, found["message"], advice(found.get("help")), _place(found.get("place")))
     except (ValueError, KeyError, TypeError):
         pass
     message, help = _from_messages(stderr)
-    return error_of(code, message or f"`prep` ended with code {code}", help)
+    return error_of(code, message or f"`prep` ended with code {code}", advice(help))
+
+
+# Options of the program that stand for a value of a parameter.
+_VALUES = {"--lite": 'set="lite"', "--all": 'set="all"'}
+# Options that are parameters of this package's functions, with and without a value.
+_PARAMETERS = {
+    *("--source", "--variant", "--data-dir", "--cache-dir", "--pipelines", "--memory", "--set"),
+    *("--skip-verification", "--skip-bundle-verification", "--available", "--discard-bundle"),
+}
+
+
+def advice(help: str | None) -> str | None:
+    """Returns the help of an error with this package's parameters in place of the program's options.
+
+    Other options are named as options of the program.
+    """
+    return None if help is None else re.sub(r"`[^`]*`|--[a-z][a-z-]*(?: DIR| URL)?", _parameter, help)
+
+
+def _parameter(option: re.Match[str]) -> str:
+    text = option[0]
+    name = text.split()[0]
+    if text.startswith("`"):
+        # A command of the program, which also works outside of Python.
+        return text
+    if name in _VALUES:
+        return f"`{_VALUES[name]}`"
+    if name in _PARAMETERS:
+        return f"`{name[2:].replace('-', '_')}`"
+    return f"the option `{text}` of the program `prep`"
 
 
 def _place(place: object) -> str | None:
@@ -90,7 +120,7 @@ def prepared(record: Record) -> Prepared:
             message=failure["message"],
             step=failure.get("step"),
             kind=failure.get("failure"),
-            help=failure.get("help"),
+            help=advice(failure.get("help")),
         )
         for failure in record.get("failures", ())
     )
@@ -114,6 +144,16 @@ def validation(record: Record) -> Validation:
     )
 
 
+def _message(reason: object) -> str | None:
+    """Returns the message of the reason why there is no score. The report also has its kind, column and row."""
+    match reason:
+        case {"message": str(message)}:
+            return message
+        case None | str():
+            return reason
+    return json.dumps(reason)
+
+
 def grade(record: Record) -> Grade:
     medals = (name for name in ("gold", "silver", "bronze") if record.get(f"{name}_medal"))
     thresholds = {
@@ -125,12 +165,13 @@ def grade(record: Record) -> Grade:
         id=record.get("id") or record["competition_id"],
         score=record.get("score"),
         valid=bool(record.get("valid_submission")),
-        reason=record.get("reason"),
+        reason=_message(record.get("reason")),
         medal=next(medals, None),
         above_median=bool(record.get("above_median")),
         is_lower_better=record.get("is_lower_better"),
         thresholds=thresholds,
         variant=record.get("variant"),
         comparable_with_v1=record.get("comparable_with_v1"),
+        is_answers=bool(record.get("submission_is_answers")),
         report=record,
     )

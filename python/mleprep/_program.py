@@ -5,7 +5,6 @@ The program's output is never written to stdout of this process, because callers
 
 from __future__ import annotations
 
-import io
 import os
 import shutil
 import subprocess
@@ -16,16 +15,25 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import IO
 
 VARIABLE = "PREP_BINARY"
+
+# Seconds that the program gets to end after SIGTERM.
+_TERMINATION_SECONDS = 10.0
+# Seconds to read the rest of the output of a program that failed.
+_STREAM_SECONDS = 5.0
 
 Argument = str | os.PathLike[str]
 
 
 class ProgramNotFound(FileNotFoundError):
-    """The program `prep` was not found."""
+    """The program `prep` was not found, or is not a program. `named` is the path in the variable `PREP_BINARY`."""
 
-    def __init__(self) -> None:
+    def __init__(self, named: str | None = None) -> None:
+        if named is not None:
+            super().__init__(f"{VARIABLE} names {named}, which is not a program.")
+            return
         super().__init__(
             f"The program `prep` is neither in {VARIABLE}, nor next to this Python, nor on the path. "
             "`pip install mleprep` installs it."
@@ -35,6 +43,8 @@ class ProgramNotFound(FileNotFoundError):
 @cache
 def _find(named: str | None, path: str | None) -> str:
     if named:
+        if shutil.which(named) is None:
+            raise ProgramNotFound(named)
         return named
     for directory in (sysconfig.get_path("scripts"), os.path.dirname(sys.executable)):
         candidate = Path(directory) / "prep"
@@ -61,34 +71,70 @@ class Finished:
 
 
 def call(arguments: Sequence[Argument], on_message: Callable[[str], None] | None = None) -> Finished:
-    """Calls the program and waits until it ends. `on_message` receives each line of stderr immediately."""
-    command = [program(), *(os.fspath(argument) for argument in arguments)]
-    process = subprocess.Popen(
-        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8",
-        errors="replace",
-    )
-    assert process.stdout is not None and process.stderr is not None
-    messages = io.StringIO()
-    stderr = process.stderr
+    """Calls the program and waits until it ends. `on_message` receives each line of stderr immediately.
 
-    def read_messages() -> None:
-        for line in stderr:
-            messages.write(line)
-            if on_message is not None:
-                on_message(line.rstrip("\n"))
-
-    reader = threading.Thread(target=read_messages, daemon=True)
-    reader.start()
+    If `on_message` raises an exception, the program continues, and its exception is raised after the end.
+    """
+    path = program()
+    command = [path, *(os.fspath(argument) for argument in arguments)]
     try:
-        stdout = process.stdout.read()
+        process = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8",
+            errors="replace",
+        )
+    except (FileNotFoundError, PermissionError) as error:
+        raise ProgramNotFound(path) from error
+    assert process.stdout is not None and process.stderr is not None
+    # Both streams are read until their end, whatever happens here. Otherwise the program could wait for ever until
+    # somebody reads its output.
+    stdout, stderr = _Reader(process.stdout), _Reader(process.stderr, on_message)
+    try:
         code = process.wait()
     except BaseException:
-        # The program keeps the results of finished steps, so the next run continues from there.
-        process.terminate()
-        process.wait()
+        _end(process)
         raise
     finally:
-        reader.join()
-        process.stdout.close()
-        stderr.close()
-    return Finished(code, stdout, messages.getvalue())
+        for reader in (stdout, stderr):
+            # A process that the program started could hold the stream open after the program was killed.
+            reader.join(None if process.returncode == 0 else _STREAM_SECONDS)
+    if stderr.error is not None:
+        raise stderr.error
+    return Finished(code, stdout.text(), stderr.text())
+
+
+def _end(process: subprocess.Popen[str]) -> None:
+    """Ends the program. It keeps the results of finished steps, so the next run continues from there."""
+    process.terminate()
+    try:
+        process.wait(_TERMINATION_SECONDS)
+    except BaseException:
+        # It does not end, or the user interrupts again.
+        process.kill()
+        process.wait()
+
+
+class _Reader(threading.Thread):
+    """Reads a stream until its end, and passes each line on."""
+
+    def __init__(self, stream: IO[str], on_line: Callable[[str], None] | None = None) -> None:
+        super().__init__(daemon=True)
+        #: The first exception of `on_line`, after which it receives no further lines.
+        self.error: BaseException | None = None
+        self._stream = stream
+        self._on_line = on_line
+        self._lines: list[str] = []
+        self.start()
+
+    def run(self) -> None:
+        with self._stream:
+            for line in self._stream:
+                self._lines.append(line)
+                if self._on_line is None or self.error is not None:
+                    continue
+                try:
+                    self._on_line(line.rstrip("\n"))
+                except BaseException as error:
+                    self.error = error
+
+    def text(self) -> str:
+        return "".join(self._lines)

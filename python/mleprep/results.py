@@ -115,7 +115,7 @@ class Validation:
     valid: bool
     #: The message that upstream's validation server would return.
     message: str
-    #: The reason if the submission is invalid.
+    #: The kind of the reason if the submission is invalid, such as `row_count`. `message` explains it.
     reason: str | None = None
 
     def __bool__(self) -> bool:
@@ -133,6 +133,7 @@ class Grade:
     #: The score. None if the submission is invalid; `reason` then explains why.
     score: float | None
     valid: bool = False
+    #: A message if the submission is invalid. `report["reason"]` also has the kind, the column and the row.
     reason: str | None = None
     #: `gold`, `silver`, `bronze`, or None.
     medal: str | None = None
@@ -142,8 +143,13 @@ class Grade:
     thresholds: dict[str, float] = field(default_factory=dict)
     variant: str | None = None
     comparable_with_v1: bool | None = None
+    #: Whether the submission is byte-identical to the answers.
+    is_answers: bool = False
     #: All fields of the program's report, with upstream's names.
     report: dict[str, Any] = field(default_factory=dict, repr=False)
+
+    def __bool__(self) -> bool:
+        return self.valid
 
     def _repr_html_(self) -> str:
         header = ("id", "score", "medal", "above median", "reason", *self.thresholds)

@@ -1,4 +1,4 @@
-"""Tests of the two distributions: they have the same version, and `mlebench` is not installed over upstream's package."""
+"""Tests of the two distributions: their versions, and that `mlebench` is not installed over upstream's package."""
 
 from __future__ import annotations
 
@@ -27,6 +27,12 @@ def version() -> str:
     return found[1]
 
 
+def replacement() -> str:
+    """Returns the version of the distribution `mlebench`."""
+    major, minor, patch = map(int, version().split("."))
+    return f"1.0.0.post{10000 * major + 100 * minor + patch}"
+
+
 def build(target: Path, hook: str, python: str = sys.executable, source: Path = DROPIN) -> subprocess.CompletedProcess[str]:
     """Calls a hook of the backend like installers: in the source directory, with the interpreter of the environment."""
     return subprocess.run(
@@ -38,28 +44,28 @@ def build(target: Path, hook: str, python: str = sys.executable, source: Path = 
     )
 
 
-def test_all_distributions_have_the_same_version(tmp_path: Path) -> None:
+def test_versions_of_all_distributions_match(tmp_path: Path) -> None:
     import mlebench
     import mleprep
 
     citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
     assert f"\nversion: {version()}\n" in citation
     assert version() in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
-    assert mleprep.__version__ == mlebench.__version__ == version()
+    assert (mleprep.__version__, mlebench.__version__) == (version(), replacement())
     program = subprocess.run([os.environ["PREP_BINARY"], "--version"], capture_output=True, text=True, check=True)
     assert program.stdout.split() == ["prep", version()]
-    assert build(tmp_path, "build_wheel").stdout.strip() == f"mlebench-{version()}-py3-none-any.whl"
+    assert build(tmp_path, "build_wheel").stdout.strip() == f"mlebench-{replacement()}-py3-none-any.whl"
 
 
 def test_wheel_contains_only_the_package_and_the_command(tmp_path: Path) -> None:
     name = build(tmp_path, "build_wheel").stdout.strip()
     with zipfile.ZipFile(tmp_path / name) as wheel:
         names = set(wheel.namelist())
-        metadata = Parser().parsestr(wheel.read(f"mlebench-{version()}.dist-info/METADATA").decode())
-        commands = wheel.read(f"mlebench-{version()}.dist-info/entry_points.txt").decode()
+        metadata = Parser().parsestr(wheel.read(f"mlebench-{replacement()}.dist-info/METADATA").decode())
+        commands = wheel.read(f"mlebench-{replacement()}.dist-info/entry_points.txt").decode()
     assert {"mlebench/cli.py", "mlebench/py.typed", "mlebench/competitions/__init__.py"} <= names
     assert {"mlebench/competitions/AI4Code/config.yaml", "mlebench/competitions/splits/low.txt"} <= names
-    assert not [name for name in names if not name.startswith(("mlebench/", f"mlebench-{version()}.dist-info/"))]
+    assert not [name for name in names if not name.startswith(("mlebench/", f"mlebench-{replacement()}.dist-info/"))]
     assert f"mleprep=={version()}" in metadata.get_all("Requires-Dist", [])
     assert "mlebench = mlebench.cli:main" in commands
 
@@ -75,6 +81,28 @@ def test_source_distribution_builds_the_same_wheel(tmp_path: Path) -> None:
     assert again.returncode == 0, again.stderr
     [one], [two] = (tmp_path / "direct").iterdir(), (tmp_path / "again").iterdir()
     assert one.read_bytes() == two.read_bytes()
+
+
+def test_editable_installation_imports_the_sources(tmp_path: Path) -> None:
+    name = build(tmp_path, "build_editable").stdout.strip()
+    site = tmp_path / "site"
+    with zipfile.ZipFile(tmp_path / name) as wheel:
+        wheel.extractall(site)
+    assert not (site / "mlebench").exists()
+    code = f"import site; site.addsitedir({str(site)!r}); import mlebench, importlib.metadata as m; " \
+        "print(mlebench.__file__, m.version('mlebench'))"
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == [str(ROOT / "python/mlebench/__init__.py"), replacement()]
+
+
+def test_copied_sources_import(tmp_path: Path) -> None:
+    for name in ("mleprep", "mlebench"):
+        shutil.copytree(ROOT / "python" / name, tmp_path / "a" / "b" / name, ignore=shutil.ignore_patterns("competitions"))
+    code = "import mleprep, mlebench; print(mleprep.__version__, mlebench.__version__)"
+    around = {"PYTHONPATH": str(tmp_path / "a" / "b"), "PATH": os.environ["PATH"]}
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=around, capture_output=True, text=True)
+    # The version is unknown, unless the distribution is installed as well.
+    assert done.stdout.strip() in ("0+unknown 1.0.0.post0", f"{version()} {replacement()}"), done.stderr
 
 
 @pytest.mark.parametrize("replace", [False, True])

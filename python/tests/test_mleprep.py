@@ -51,6 +51,22 @@ def test_run_returns_records_and_prints_nothing_on_stdout(tmp_path: Path, capfd:
     assert again[ID].state == "up_to_date"
 
 
+@pytest.mark.parametrize(
+    "way",
+    ["cp -r data other", "cp -a data other", "mkdir other && tar -C data -c . | tar -C other -x", "mv data other"],
+)
+def test_copied_data_are_graded(tmp_path: Path, way: str) -> None:
+    mleprep.run(ID, source=SAMPLES, skip_verification=True, data_dir=tmp_path / "data", progress=False)
+    public = Path("prepared", "public")
+    sample = (tmp_path / "data" / ID / public / "sample_submission.csv").read_bytes()
+    (tmp_path / "sample.csv").write_bytes(sample)
+    subprocess.run(["sh", "-ec", way], cwd=tmp_path, check=True)
+    (tmp_path / "other" / ID / public / "notes.txt").write_text("an agent's file")
+    other = tmp_path / "other"
+    assert mleprep.grade(tmp_path / "sample.csv", ID, data_dir=other, log=False).score is not None
+    assert mleprep.validate(tmp_path / "sample.csv", ID, data_dir=other).valid
+
+
 def test_failure_is_raised_or_recorded(tmp_path: Path) -> None:
     given = {"source": tmp_path, "data_dir": tmp_path / "data", "progress": False}
     with pytest.raises(mleprep.InputError) as raised:
@@ -83,7 +99,7 @@ def test_frame_and_file_get_the_same_result(data_dir: Path) -> None:
 def test_notebook_tables_escape_their_cells(data_dir: Path) -> None:
     shown = mleprep.list([ID], data_dir=data_dir)._repr_html_()
     assert shown.startswith("<table>") and ID in shown
-    assert "<th" in mleprep.validate(SAMPLES / "none.csv", ID, data_dir=data_dir)._repr_html_()
+    assert "<th" in mleprep.validate(SAMPLES / f"{ID}.zip", ID, data_dir=data_dir)._repr_html_()
     assert "&lt;script&gt;" in _html.table(["<b>"], [["<script>"]])
     assert [_html.size(one) for one in (None, 0, 999, 1234, 999_960)] == ["", "0 B", "999 B", "1.2 kB", "1.0 MB"]
 
@@ -101,8 +117,8 @@ def test_errors_are_parsed_from_json_and_messages() -> None:
     answer = json.dumps({"error": {"code": "pipeline", "message": "wrong", "help": "mend it", "place": place}})
     found = _envelope.error(3, answer, "")
     assert str(found) == "pipeline.yaml:3:5: wrong\nhelp: mend it"
-    found = _envelope.error(4, "", "warning: old\nerror: no bundle\n  ID: a, b\nhelp: give --source\nerror: two\n")
-    assert (found.message, found.help) == ("no bundle\n  ID: a, b", "give --source")
+    found = _envelope.error(4, "", "warning: old\nerror: no bundle\n  ID: a, b\nhelp: mend it\nerror: two\n")
+    assert (found.message, found.help) == ("no bundle\n  ID: a, b", "mend it")
 
 
 def test_missing_program_error_lists_the_searched_places(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -56,7 +56,7 @@ fn answers_modified_in_place_are_detected_and_restored() {
         "private/test.csv",
         &help,
     ]);
-    assert_eq!(sandbox.state(Harbour::ID), "incomplete");
+    assert_eq!(sandbox.state(Harbour::ID), "changed since prepared");
     sandbox.run(Harbour::ID).code(0);
     assert_eq!(sandbox.tree(Harbour::ID).contents(), before);
     assert_eq!(score(&sandbox).code(0).competition()["score"], 1.0);

@@ -3,9 +3,10 @@
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
-use crate::support::{Gallery, Harbour, Sandbox, skipped};
+use crate::support::{Archive, Ended, Gallery, Harbour, Member, Sandbox, skipped};
 
 /// Returns a directory on a different file system than the sandbox, if one of the usual directories is.
 fn elsewhere(sandbox: &Sandbox) -> Option<tempfile::TempDir> {
@@ -64,4 +65,124 @@ fn cache_on_another_device_gives_the_same_tree() {
         assert_eq!(steps(&run()), Some(1));
         assert_eq!(sandbox.tree(id).contents(), tree.contents());
     }
+}
+
+/// A mounted file system whose times are full seconds: ext4 with short inodes, as on disks that were formatted as ext3.
+struct CoarseDisk(PathBuf);
+
+impl CoarseDisk {
+    /// Mounts the disk at a directory of the sandbox. `None` if that is not possible, which needs root's rights.
+    fn mount(sandbox: &Sandbox, name: &str) -> Option<CoarseDisk> {
+        let (image, place) = (sandbox.path("disk"), sandbox.path(name));
+        fs::create_dir_all(&place).expect("directory");
+        fs::File::create(&image)
+            .and_then(|file| file.set_len(32 << 20))
+            .expect("image");
+        let call = |command: &mut Command| command.output().is_ok_and(|out| out.status.success());
+        let is_mounted = call(
+            Command::new("mkfs.ext4")
+                .args(["-q", "-I", "128"])
+                .arg(&image),
+        ) && call(
+            Command::new("mount")
+                .args(["-o", "loop"])
+                .args([&image, &place]),
+        );
+        if !is_mounted {
+            skipped("a file system cannot be mounted");
+        }
+        is_mounted.then_some(CoarseDisk(place))
+    }
+}
+
+impl Drop for CoarseDisk {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg("-l").arg(&self.0).status();
+    }
+}
+
+/// Overwrites a file in place with equally many other bytes.
+fn overwrite(path: &Path, from: &str, to: &str) {
+    assert_eq!(from.len(), to.len());
+    let text = fs::read(path).expect("read");
+    let at = text
+        .windows(from.len())
+        .position(|part| part == from.as_bytes());
+    let mut text = text.clone();
+    text[at.expect("the text")..][..to.len()].copy_from_slice(to.as_bytes());
+    let mut mode = fs::metadata(path).expect("metadata").permissions();
+    std::os::unix::fs::PermissionsExt::set_mode(&mut mode, 0o644);
+    fs::set_permissions(path, mode).expect("mode");
+    fs::write(path, text).expect("write");
+}
+
+#[test]
+fn changes_within_a_second_are_noticed_on_a_disk_with_coarse_times() {
+    for attempt in 0..3 {
+        let sandbox = Sandbox::new();
+        let Some(_disk) = CoarseDisk::mount(&sandbox, "source") else {
+            return;
+        };
+        Harbour::install(&sandbox);
+        let bundle = sandbox.source().join("harbour.zip");
+        fs::write(
+            &bundle,
+            Archive::new()
+                .member(Member::stored("train.csv", Harbour::table()))
+                .bytes(),
+        )
+        .expect("bundle");
+        sandbox.run_well(Harbour::ID);
+        overwrite(&bundle, "\n1,37.5", "\n1,99.5");
+        // The archive's checksum is no longer right, which shows that the new bytes are read.
+        let ended = sandbox.run(Harbour::ID);
+        assert_ne!(ended.code, Some(0), "{attempt}: {ended:?}");
+    }
+    for attempt in 0..3 {
+        let sandbox = Sandbox::new();
+        let Some(_disk) = CoarseDisk::mount(&sandbox, "data") else {
+            return;
+        };
+        Harbour::install(&sandbox);
+        sandbox.run_well(Harbour::ID);
+        let before = sandbox.tree(Harbour::ID);
+        overwrite(
+            &sandbox.prepared(Harbour::ID).join("public/train.csv"),
+            ".5,",
+            ".7,",
+        );
+        assert_eq!(
+            sandbox.state(Harbour::ID),
+            "changed since prepared",
+            "{attempt}"
+        );
+        assert_eq!(sandbox.run_well(Harbour::ID), 1);
+        assert_eq!(
+            sandbox.tree(Harbour::ID).contents(),
+            before.contents(),
+            "{attempt}"
+        );
+        assert_eq!(sandbox.run_well(Harbour::ID), 0);
+    }
+}
+
+/// The message about a full disk names the disk that is full.
+#[test]
+fn full_data_disk_is_not_blamed_on_the_cache() {
+    let sandbox = Sandbox::new();
+    let Some(disk) = CoarseDisk::mount(&sandbox, "data") else {
+        return;
+    };
+    Harbour::install(&sandbox);
+    fs::create_dir_all(disk.0.join(Harbour::ID)).expect("directory");
+    // Fill the disk.
+    let full = Command::new("sh")
+        .args(["-c", "dd if=/dev/zero of=filler bs=1024 2> /dev/null"])
+        .current_dir(&disk.0)
+        .status();
+    assert!(full.is_ok());
+    let ended = Ended::of(&mut sandbox.run_command(&[Harbour::ID])).code(6);
+    let stderr = ended.stderr.to_lowercase();
+    assert!(stderr.contains("no space left"), "{ended:?}");
+    assert!(!stderr.contains("shrink the cache"), "{ended:?}");
 }

@@ -150,6 +150,45 @@ fn constant_not_shown_in_the_description_rewrites_one_file() {
     );
 }
 
+/// The texts `'` and `''` are different, in a query, in a list and in a check.
+#[test]
+fn edited_quotes_are_noticed() {
+    let sandbox = Sandbox::new();
+    Harbour::install(&sandbox);
+    let pipeline = |pattern: &str, word: &str, found: &str| {
+        let outputs = format!(
+            "public:\n  quotes.csv: |\n    SELECT id, replace('it''s', {pattern}, 'Q') AS a, CASE WHEN '''' IN words THEN 'in' ELSE 'out' END AS b FROM test\n"
+        );
+        let checks = format!(
+            "checks:\n  unquoted: |\n    SELECT id FROM test WHERE replace('it''s', {found}, 'Q') <> 'it''s'\n"
+        );
+        let lists = format!("lists:\n  words: [\"{word}\"]\n\ntables:\n");
+        Harbour::PIPELINE
+            .replace("public:\n", &outputs)
+            .replace("checks:\n", &checks)
+            .replace("tables:\n", &lists)
+    };
+    let first_row = || {
+        let path = sandbox.prepared(Harbour::ID).join("public/quotes.csv");
+        let text = fs::read_to_string(path).unwrap();
+        let row = text.lines().nth(1).expect("a row");
+        row.split_once(',').expect("several cells").1.to_owned()
+    };
+    let (one, two) = ("''''", "''''''");
+    for (pattern, word, expected) in [
+        (one, "'", "itQs,in"),
+        (two, "'", "it's,in"),
+        (two, "''", "it's,out"),
+        (one, "''", "itQs,out"),
+    ] {
+        sandbox.pipeline(Harbour::ID, &pipeline(pattern, word, two));
+        sandbox.run_well(Harbour::ID);
+        assert_eq!(first_row(), expected);
+    }
+    sandbox.pipeline(Harbour::ID, &pipeline(one, "''", one));
+    sandbox.run(Harbour::ID).code(5).says(&["unquoted"]);
+}
+
 #[test]
 fn why_shows_the_old_and_new_value_of_the_changed_field() {
     let sandbox = Harbour::prepared();

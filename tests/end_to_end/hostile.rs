@@ -15,11 +15,20 @@ use prep_formats::sevenz::SevenZWriter;
 use prep_formats::tar::TarWriter;
 use prep_formats::tfrecord::masked_crc32c;
 
+use crate::deep::{bson, matlab, parquet, structures};
 use crate::support::{Archive, Ended, Member, Sandbox};
 
-const MAX_KILOBYTES: u64 = 1_000_000;
-/// Maximum CPU time.
-const MAX_TIME: Duration = Duration::from_secs(30);
+const LIMITS: CostLimits = CostLimits {
+    kilobytes: 1_000_000,
+    time: Duration::from_secs(30),
+};
+
+/// Maximum memory and CPU time of a command.
+pub(crate) struct CostLimits {
+    pub kilobytes: u64,
+    pub time: Duration,
+}
+
 /// A program that has not ended by then is treated as waiting forever.
 const MAX_WAIT: Duration = Duration::from_secs(300);
 
@@ -105,45 +114,6 @@ fn field(number: u8, content: &[u8]) -> Vec<u8> {
     }
     out.push(length as u8);
     out.extend(content);
-    out
-}
-
-/// Returns nested BSON documents, each with its length.
-fn bson(levels: usize) -> Vec<u8> {
-    let mut out = Vec::new();
-    for level in (0..=levels as u32).rev() {
-        out.extend((8 * level + 5).to_le_bytes());
-        if level > 0 {
-            out.extend(b"\x03a\0");
-        }
-    }
-    out.extend(vec![0; levels + 1]);
-    out
-}
-
-fn matlab(variable: &[u8]) -> Vec<u8> {
-    let mut file = vec![b' '; 124];
-    file.extend(b"\x00\x01IM");
-    file.extend(variable);
-    file
-}
-
-/// Returns nested MATLAB structures.
-fn structures(levels: usize) -> Vec<u8> {
-    let head: &[&[u8]] = &[
-        b"\x06\0\0\0\x08\0\0\0\x02\0\0\0\0\0\0\0",
-        b"\x05\0\0\0\x08\0\0\0\x01\0\0\0\x01\0\0\0",
-        b"\x01\0\x01\0v\0\0\0",
-        b"\x05\0\x04\0\x02\0\0\0",
-        b"\x01\0\x02\0f\0\0\0",
-    ];
-    let head = head.concat();
-    let mut out = Vec::new();
-    for level in (1..=levels).rev() {
-        out.extend(14_u32.to_le_bytes());
-        out.extend(((level * (head.len() + 8) - 8) as u32).to_le_bytes());
-        out.extend(&head);
-    }
     out
 }
 
@@ -454,6 +424,12 @@ fn all() -> Vec<Hostile> {
             "out.csv: SELECT * FROM t",
         ),
         case(
+            "groups of columns in groups",
+            |bytes| Member::deflated("x.parquet", parquet(bytes * 20)),
+            "  t: { read: x.parquet, format: parquet, columns: { a: json } }",
+            "out.csv: SELECT * FROM t",
+        ),
+        case(
             "zeros in place of a table",
             |bytes| packed("x.parquet", "PAR1", "\0", "\0\0\0\x7fPAR1", bytes),
             "  t: { read: x.parquet, format: parquet, columns: { id: integer } }",
@@ -506,6 +482,16 @@ fn attempt(hostile: &Hostile, bytes: usize) -> Result<Ended, String> {
 /// # Errors
 /// If it exceeded a limit, was killed, or returned a code other than `codes`.
 pub(crate) fn watch(name: &str, command: &mut Command, codes: &[i32]) -> Result<Ended, String> {
+    watch_within(&LIMITS, name, command, codes)
+}
+
+/// Same as [`watch`], with other limits.
+pub(crate) fn watch_within(
+    limits: &CostLimits,
+    name: &str,
+    command: &mut Command,
+    codes: &[i32],
+) -> Result<Ended, String> {
     let mut child = command.spawn().expect("the program starts");
     let (started, mut most, mut time) = (Instant::now(), 0, Duration::ZERO);
     let stdout = child.stdout.take().expect("stdout");
@@ -517,7 +503,8 @@ pub(crate) fn watch(name: &str, command: &mut Command, codes: &[i32]) -> Result<
         let status = loop {
             most = most.max(peak(&child).unwrap_or(0));
             time = time.max(worked(&child).unwrap_or_default());
-            if most > MAX_KILOBYTES || time > MAX_TIME || started.elapsed() > MAX_WAIT {
+            let is_costly = most > limits.kilobytes || time > limits.time;
+            if is_costly || started.elapsed() > MAX_WAIT {
                 let _ = child.kill();
             }
             match child.try_wait().expect("a child") {
@@ -533,7 +520,7 @@ pub(crate) fn watch(name: &str, command: &mut Command, codes: &[i32]) -> Result<
     });
     let cost = format!("{name}: {:?}, {most} kB, {time:?}", ended.code);
     let is_known = ended.code.is_some_and(|code| codes.contains(&code));
-    if is_known && most <= MAX_KILOBYTES && time <= MAX_TIME {
+    if is_known && most <= limits.kilobytes && time <= limits.time {
         eprintln!("{cost}");
         return Ok(ended);
     }

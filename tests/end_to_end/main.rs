@@ -11,8 +11,11 @@
 //! comparable    comparable scores, and data that are called `v1`
 //! conformance   the guarantees of steps
 //! configuration the page about keys, variables and exit codes
+//! costs         memory and time of every verb that opens files of others
+//! copies        prepared data after cp, tar, rsync, links, touch; files of other programs in their place
 //! corrections   corrections of `fixed`, by competition
 //! description   the published description
+//! deep          generators of deeply nested files
 //! demo          the first command of a newcomer
 //! download/     bundles from a server that plays Kaggle
 //! drafts        a first pipeline for a bundle; checking one file
@@ -27,6 +30,7 @@
 //! kinds         pipelines for each kind, compared with the original libraries
 //! kill          `kill -9` at random moments: the next run repairs incomplete trees
 //! leaks         known leaks, planted as the real bundles have them
+//! handover      all ways to hand over a submission, with all kinds of paths
 //! mcp           tools for agents, by the Model Context Protocol
 //! bad_input/    damaged archives, tables, caches, directories, submissions: exit code, message, no lost data
 //! nested        compressed archives inside the bundle
@@ -47,6 +51,7 @@
 //! until         waiting for another process
 //! unpublished   files of others in a prepared directory stay
 //! variants      the variant `fixed`
+//! workflows     what Make, Snakemake and DVC do with prepared data, and the rules of the page about them
 //! writer        published checksums that depend on the library that wrote the file
 //! waiting       Ctrl-C while another process holds a lock
 //! shapes        first pipelines for bundles of many shapes
@@ -74,7 +79,12 @@ mod cases;
 mod comparable;
 mod configuration;
 mod conformance;
+mod copies;
 mod corrections;
+mod costs;
+#[allow(dead_code, reason = "only its generators are needed here")]
+#[path = "../fuzzing/deep.rs"]
+mod deep;
 mod demo;
 mod description;
 mod devices;
@@ -89,6 +99,7 @@ mod export;
 mod faults;
 mod foreign;
 mod freshness;
+mod handover;
 mod held;
 mod hostile;
 mod kill;
@@ -120,6 +131,7 @@ mod unpublished;
 mod until;
 mod variants;
 mod waiting;
+mod workflows;
 mod writer;
 
 /// The list at the top of this file names every module.

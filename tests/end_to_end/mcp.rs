@@ -1,14 +1,16 @@
 //! Tests of `prep mcp`, the tools for agents, through a client of the protocol.
 
 use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
 use crate::support::{Harbour, Sandbox};
 
 /// A client of the protocol.
-struct Client {
+pub struct Client {
     server: Child,
     input: ChildStdin,
     output: BufReader<ChildStdout>,
@@ -16,7 +18,7 @@ struct Client {
 }
 
 impl Client {
-    fn start(sandbox: &Sandbox, arguments: &[&str]) -> Client {
+    pub fn start(sandbox: &Sandbox, arguments: &[&str]) -> Client {
         let mut server = sandbox
             .command(&["mcp"])
             .args(arguments)
@@ -60,7 +62,7 @@ impl Client {
     }
 
     /// Calls a tool. Returns the object that it returns, and whether it is an error.
-    fn call(&mut self, tool: &str, arguments: Value) -> (Value, bool) {
+    pub fn call(&mut self, tool: &str, arguments: Value) -> (Value, bool) {
         let params = json!({ "name": tool, "arguments": arguments });
         let response = self.request("tools/call", params);
         let result = &response["result"];
@@ -80,7 +82,7 @@ impl Client {
     }
 
     /// Closes the connection, and checks that the server then ends.
-    fn close(mut self) {
+    pub fn close(mut self) {
         drop(self.input);
         assert!(self.server.wait().expect("the end").success());
     }
@@ -112,7 +114,13 @@ fn agent_can_list_describe_and_validate_without_scores() {
     let description = one["description"].as_str().expect("a description");
     assert!(description.contains("## Submission"), "{one}");
     let files = one["files"].as_array().expect("files");
-    assert!(files.iter().any(|file| file["path"] == "public/train.csv"));
+    assert!(files.iter().any(|file| file["path"] == "train.csv"));
+    let directory = Path::new(one["directory"].as_str().expect("a directory"));
+    assert!(directory.is_absolute());
+    for file in files {
+        let path = directory.join(file["path"].as_str().expect("a path"));
+        assert!(path.exists(), "{}", path.display());
+    }
     assert!(!described.to_string().contains("private/"), "{described}");
     for (file, valid) in [("good.csv", true), ("bad.csv", false)] {
         let given = json!({ "id": Harbour::ID, "submission": file });
@@ -186,7 +194,45 @@ fn mistakes_of_an_agent_are_errors_with_help() {
         let message = found["error"]["message"].as_str().expect("a message");
         assert!(is_error && message.contains(words), "{found}");
     }
+    let (found, _) = client.call("describe", json!({ "id": "harbor" }));
+    assert_eq!(found["error"]["help"], "did you mean `harbour`?");
+    let (found, _) = client.call(
+        "validate",
+        json!({ "id": "harbor", "submission": "good.csv" }),
+    );
+    assert_eq!(found["error"]["help"], "did you mean `harbour`?");
+    // A long id is neither compared with ids nor quoted completely.
+    let begun = Instant::now();
+    let (found, _) = client.call("describe", json!({ "id": "x".repeat(900_000) }));
+    assert!(found.to_string().len() < 10_000 && begun.elapsed() < Duration::from_secs(5));
     let unknown = client.request("resources/list", json!({}));
     assert_eq!(unknown["error"]["code"], -32601, "{unknown}");
+    client.close();
+}
+
+/// A line that is not a message gets an error, and the next message gets its answer.
+#[test]
+fn unusable_lines_do_not_end_the_connection() {
+    let sandbox = prepared();
+    let mut client = Client::start(&sandbox, &["--submissions", "work"]);
+    let long = [vec![b'x'; 3 << 20], b"\n".to_vec()].concat();
+    for (line, words) in [
+        (b"\xff\xfe\n".to_vec(), "not UTF-8"),
+        (long, "longer than"),
+        (b"{\n".to_vec(), "EOF"),
+    ] {
+        client.input.write_all(&line).expect("the server reads");
+        let mut answer = String::new();
+        client.output.read_line(&mut answer).expect("a response");
+        let answer: Value = serde_json::from_str(&answer).expect("JSON");
+        assert_eq!(answer["error"]["code"], -32700, "{answer}");
+        assert!(
+            answer["error"]["message"]
+                .as_str()
+                .expect("words")
+                .contains(words)
+        );
+        assert_eq!(client.tools().len(), 3);
+    }
     client.close();
 }

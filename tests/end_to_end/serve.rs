@@ -5,20 +5,21 @@ use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::support::{Harbour, Sandbox};
-use crate::until::wait_until_open;
+use crate::until::{self, wait_until_open};
 
 /// A running server, which is killed when the test ends.
-struct Serving {
+pub struct Serving {
     child: Child,
     address: String,
 }
 
 impl Serving {
     /// Starts a server for the directory `data` of the sandbox.
-    fn start(sandbox: &Sandbox, data: &str, more: &[&str]) -> Serving {
+    pub fn start(sandbox: &Sandbox, data: &str, more: &[&str]) -> Serving {
         Serving::start_with(sandbox, data, more, |_| ())
     }
 
@@ -51,14 +52,14 @@ impl Serving {
     }
 
     /// Sends a raw request. Returns status and body of the response.
-    fn ask(&self, request: &[u8]) -> (u16, String) {
+    pub fn ask(&self, request: &[u8]) -> (u16, String) {
         let mut stream = self.connect();
         // Ignore errors, because the server may respond and close the connection before it has read the entire request.
         let _ = stream.write_all(request);
         answer(stream)
     }
 
-    fn validate(&self, content: &[u8]) -> (u16, String) {
+    pub fn validate(&self, content: &[u8]) -> (u16, String) {
         self.ask(&post("/validate", &multipart(content)))
     }
 
@@ -92,20 +93,20 @@ fn part(disposition: &str, content: &[u8]) -> Vec<u8> {
     [head.as_bytes(), content, b"\r\n"].concat()
 }
 
-fn multipart(content: &[u8]) -> Vec<u8> {
+pub fn multipart(content: &[u8]) -> Vec<u8> {
     let file = part("name=\"file\"; filename=\"a.csv\"", content);
     [file.as_slice(), b"--XX--\r\n"].concat()
 }
 
 fn head(path: &str, length: usize) -> Vec<u8> {
     format!(
-        "POST {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\
+        "POST {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\
          Content-Type: multipart/form-data; boundary=XX\r\nContent-Length: {length}\r\n\r\n"
     )
     .into_bytes()
 }
 
-fn post(path: &str, body: &[u8]) -> Vec<u8> {
+pub fn post(path: &str, body: &[u8]) -> Vec<u8> {
     [head(path, body.len()), body.to_vec()].concat()
 }
 
@@ -235,7 +236,8 @@ fn invalid_uploads_are_rejected() {
     let (sandbox, sample) = prepared();
     let server = Serving::start(&sandbox, "data", &[Harbour::ID]);
     let get = |method: &str, path: &str| {
-        let request = format!("{method} {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+        let request =
+            format!("{method} {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
         server.ask(request.as_bytes())
     };
     let running = "{\"status\":\"running\"}\n".to_owned();
@@ -276,7 +278,7 @@ fn invalid_uploads_are_rejected() {
         assert!(status != 200 || text == VALID, "{what}: {text}");
     }
     for piece in [1, 7, 100] {
-        let mut request = b"POST /validate HTTP/1.1\r\nHost: x\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\
+        let mut request = b"POST /validate HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\
                             Content-Type: multipart/form-data; boundary=XX\r\n\r\n"
             .to_vec();
         for piece in multipart(&sample).chunks(piece) {
@@ -321,6 +323,8 @@ fn scores_are_returned_only_on_request() {
         server.ask(chosen.as_bytes())
     };
     let (status, text) = choosing("/grade", Harbour::ID);
+    let log = fs::read_to_string(sandbox.path("data/grades.jsonl")).unwrap();
+    assert_eq!(log.lines().count(), 1, "{log}");
     let report: serde_json::Value = serde_json::from_str(&text).expect(&text);
     assert_eq!((status, report["score"].as_f64()), (200, Some(0.8)));
     assert!(
@@ -434,4 +438,151 @@ fn server_uses_answers_that_were_prepared_again() {
         server.validate(&fs::read(sample).unwrap()),
         (200, VALID.to_owned())
     );
+}
+
+/// Header lines that arrive byte by byte are searched once.
+#[test]
+fn long_headers_in_small_chunks_take_linear_time() {
+    let (sandbox, _) = prepared();
+    let server = Serving::start(&sandbox, "data", &[Harbour::ID]);
+    let mut request = b"POST /validate HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\
+                        Content-Type: multipart/form-data; boundary=XX\r\n\r\n"
+        .to_vec();
+    let header = [b"--XX\r\n".to_vec(), b"a\r\n".repeat(20_000)].concat();
+    for byte in header {
+        request.extend(b"1\r\n");
+        request.push(byte);
+        request.extend(b"\r\n");
+    }
+    request.extend(b"0\r\n\r\n");
+    let before = cpu_seconds(server.child.id());
+    let (status, text) = server.ask(&request);
+    assert_eq!(status, 400, "{text}");
+    let seconds = cpu_seconds(server.child.id()) - before;
+    assert!(seconds < 3.0, "{seconds} s");
+}
+
+/// Returns the CPU time of a process.
+fn cpu_seconds(pid: u32) -> f64 {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
+    let after = stat.rsplit_once(')').unwrap().1;
+    let times = after.split_whitespace().skip(11).take(2);
+    times
+        .map(|ticks| ticks.parse::<f64>().unwrap() / 100.0)
+        .sum()
+}
+
+/// Uploads of a few bytes per second neither block the health check nor other uploads for long.
+#[test]
+fn slow_uploads_do_not_block_other_clients() {
+    let (sandbox, sample) = prepared();
+    let server = Serving::start(&sandbox, "data", &[Harbour::ID]);
+    let is_done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let slow = || -> Vec<TcpStream> {
+            let begin = |_| {
+                let mut stream = server.connect();
+                stream.write_all(&head("/validate", 1_000_000)).ok()?;
+                Some(stream)
+            };
+            (0..520).filter_map(begin).collect()
+        };
+        let mut streams = slow();
+        let is_done = &is_done;
+        scope.spawn(move || {
+            while !is_done.load(Ordering::Relaxed) {
+                for stream in &mut streams {
+                    // The server may have closed the connection.
+                    let _ = stream.write_all(b"x");
+                }
+                std::thread::sleep(Duration::from_millis(500));
+            }
+        });
+        let begun = Instant::now();
+        let health = b"GET /health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+        assert_eq!(server.ask(health).0, 200);
+        assert!(
+            begun.elapsed() < Duration::from_secs(8),
+            "{:?}",
+            begun.elapsed()
+        );
+        assert_eq!(server.validate(&sample), (200, VALID.to_owned()));
+        assert!(
+            begun.elapsed() < Duration::from_secs(45),
+            "{:?}",
+            begun.elapsed()
+        );
+        is_done.store(true, Ordering::Relaxed);
+    });
+}
+
+#[test]
+fn all_uploads_together_are_limited() {
+    let (sandbox, sample) = prepared();
+    let server = Serving::start(&sandbox, "data", &[Harbour::ID, "--max-upload", "100kB"]);
+    let mut open = Vec::new();
+    for _ in 0..16 {
+        let mut stream = server.connect();
+        let whole = multipart(&vec![b'x'; 99_000]);
+        stream.write_all(&head("/validate", whole.len())).unwrap();
+        stream.write_all(&whole[..whole.len() - 12]).unwrap();
+        open.push(stream);
+    }
+    until::wait_until("the uploads are stored", || {
+        let files = fs::read_dir(format!("/proc/{}/fd", server.child.id())).unwrap();
+        let sizes = files.filter_map(|file| Some(fs::metadata(file.ok()?.path()).ok()?.len()));
+        sizes
+            .filter(|size| *size > 98_000 && *size < 100_000)
+            .count()
+            == 16
+    });
+    assert_eq!(server.validate(&vec![b'x'; 50_000]).0, 503);
+    drop(open);
+    until::wait_until("the space is free again", || {
+        server.validate(&sample).0 == 200
+    });
+}
+
+#[test]
+fn requests_of_web_pages_are_refused() {
+    let (sandbox, sample) = prepared();
+    let server = Serving::start(&sandbox, "data", &[Harbour::ID, "--scores"]);
+    let body = multipart(&sample);
+    for (from, to, expected) in [
+        ("Host: localhost", "Host: 127.0.0.1:5000", 200),
+        ("Host: localhost", "Host: evil.example", 403),
+        (
+            "Host: localhost",
+            "Host: localhost\r\nOrigin: http://evil.example",
+            403,
+        ),
+        ("Host: localhost", "Host: localhost\r\nOrigin: null", 403),
+        (
+            "Host: localhost",
+            "Host: localhost\r\nOrigin: http://localhost:8888",
+            200,
+        ),
+    ] {
+        for path in ["/grade", "/validate"] {
+            let request = String::from_utf8(post(path, &body)).unwrap();
+            let (status, text) = server.ask(request.replacen(from, to, 1).as_bytes());
+            assert_eq!(status, expected, "{to}: {text}");
+            assert!(status == 200 || !text.contains("score"), "{text}");
+        }
+    }
+}
+
+/// A client may end its side of the connection when it has sent the request.
+#[test]
+fn half_closed_client_gets_its_answer() {
+    let (sandbox, sample) = prepared();
+    let server = Serving::start(&sandbox, "data", &[Harbour::ID]);
+    for _ in 0..20 {
+        let mut stream = server.connect();
+        stream
+            .write_all(&post("/validate", &multipart(&sample)))
+            .unwrap();
+        stream.shutdown(std::net::Shutdown::Write).unwrap();
+        assert_eq!(answer(stream), (200, VALID.to_owned()));
+    }
 }

@@ -1,6 +1,6 @@
 /* A library to preload: it intercepts calls of the C library and lets one file access of a program fail.
  *
- * TROUBLE         reader, writer, full, stop, or gate: the access waits until the test has acted
+ * TROUBLE         reader, writer, full, stop, kill, or gate: the access waits until the test has acted
  * TROUBLE_NUMBER  the number of the access, from 0, among those that the fault can hit
  * TROUBLE_ROOT    the directory of the test
  * TROUBLE_COUNT   a file to which the number of such accesses is written at the end
@@ -43,7 +43,7 @@ __attribute__((constructor)) static void begin(void) {
     gate = getenv("TROUBLE_GATE");
     logged = getenv("TROUBLE_LOG");
     meets = getenv("TROUBLE_MEETS");
-    if (!meets) meets = is("reader") ? "or" : is("stop") || is("gate") ? "orcwnd" : "cwn";
+    if (!meets) meets = is("reader") ? "or" : is("stop") || is("gate") ? "orcwnd" : is("kill") ? "cwnd" : "cwn";
     const char *text = getenv("TROUBLE_NUMBER");
     number = text ? atol(text) : -1;
 }
@@ -99,6 +99,7 @@ static int trouble(char what, const char *path) {
         wait_at_gate(path);
         return 0;
     }
+    if (is("kill")) kill(getpid(), SIGKILL);
     if (!is("stop")) return EIO;
     kill(getpid(), SIGINT);
     return 0;

@@ -5,6 +5,8 @@
 //! If an input makes a check fail or costs too much ([`cost`]), the message names a file with that input.
 
 pub mod cost;
+#[allow(dead_code, reason = "each crate uses a part")]
+pub mod deep;
 
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -90,8 +90,48 @@ def nested_sevenz(size, twist):
     return content
 
 
+def workbook(size, twist):
+    """Every cell refers to one long text."""
+    shared = "<sst><si><t>%d%s</t></si></sst>" % (twist, "x" * (size * 300))
+    cells = "<sheetData>%s</sheetData>" % ('<row><c t="s"><v>0</v></c></row>' * (size * 10))
+    return zipped([("xl/sharedStrings.xml", shared.encode()), ("xl/worksheets/sheet1.xml", cells.encode())])
+
+
+def markup(size, twist):
+    """Elements with long names in each other, the innermost with many attributes."""
+    name = "t" * 1000
+    attributes = "".join(f' a{i}="{i}"' for i in range(200))
+    block = f"<{name}>" * 60 + f"<b{attributes}/>{twist}" + f"</{name}>" * 60
+    return zipped([("a.xml", block.encode() * (size * RATIO // 10 // len(block)))])
+
+
+def text_chunks(size, twist):
+    chunk = b"\0\0\0\1tEXta\0\0\0\0"
+    return zipped([("a.png", b"\x89PNG\r\n\x1a\n" + chunk * (size * 500 // len(chunk)) + b"%d" % twist)])
+
+
+def long_end(size, twist):
+    """After the last member, the archive unpacks to much more. The outer zip compresses the compressed zeros again."""
+    zeros = gzip.compress(bytes(1 << 24), 9)
+    return zipped([("x.tar.gz", gzip.compress(tarred([("a.csv", b"%d" % twist)])) + zeros * (size // 25))])
+
+
+def checkerboard(size, twist):
+    side = int((size * RATIO) ** 0.5) | 1
+    header = b"{'descr': '|b1', 'fortran_order': False, 'shape': (%d, %d), }" % (side, side)
+    header += b" " * (-(len(header) + 11) % 64) + b"\n"
+    array = b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header + (b"\0\1" * (side * side))[: side * side - 1]
+    return zipped([("a.npy", array + bytes([twist]))])
+
+
 RECIPES = {
+    "xlsx": {"shared_text": workbook},
     "zip": {
+        "markup": markup,
+        "text_chunks": text_chunks,
+        "long_end": long_end,
+        "checkerboard": checkerboard,
+        "long_header": lambda s, t: zipped([("a.csv", b"%d" % t + b"x" * (s * RATIO) + b"\n1\n")]),
         "empty_members": lambda s, t: zipped(many(s // 90) + [("t.csv", b"%d" % t)], zipfile.ZIP_STORED),
         "small_members": lambda s, t: zipped(many(s // 90, content=small(t)), zipfile.ZIP_STORED),
         "equal_names": lambda s, t: zipped([("a.csv", b"%d" % (i * t)) for i in range(s // 100)], zipfile.ZIP_STORED),

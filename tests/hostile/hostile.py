@@ -2,7 +2,9 @@
 
     python hostile.py PREP [--only ENDING/NAME] [--sizes 1000,10000,100000] [--verbs audit,diff] [--jobs 2]
 
-The verbs are audit, diff and leaks of a prepared tree, and bundle (audit) and source (leaks) of a bundle.
+The verbs are audit, diff and leaks of a prepared tree; bundle (audit), source (leaks), run, fetch (its list) and new
+(pipeline new) of a bundle; and grade, validate, list (grade of a list), summarize and check (pipeline check) of the file
+itself. run reads the file as a table or as masks, if its format has a reader.
 
 Prints each run that ends by a signal, uses more than 1 GB of memory, or more than 30 s of processor time.
 Needs NumPy, pyarrow, py7zr and Pillow for some formats; their recipes are skipped if a package is missing.
@@ -20,6 +22,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).parent.parent / "blind"))
 import archives
 import images
+import pipelines
 import tables
 from competition import PIPELINE
 
@@ -27,7 +30,7 @@ MAX_SECONDS, MAX_KILOBYTES = 30, 1_000_000
 
 
 def recipes():
-    for module in (archives, images, tables):
+    for module in (archives, images, tables, pipelines):
         for ending, kinds in module.RECIPES.items():
             for name, make in kinds.items():
                 yield ending, name, make
@@ -42,6 +45,28 @@ def tree(root, ending, content):
     write(root / f"public/x.{ending}", content)
     for part in ("private/answers", "public/sample_submission"):
         write(root / f"{part}.csv", b"id,target\n3,1\n4,0\n")
+
+
+# The tables that read a file of this format in the bundle, and a query.
+READS = {
+    "csv": ("t: { read: x.csv, columns: { a: inferred } }", "SELECT * FROM t"),
+    "json": ("t: { read: x.json, dialect: dataframe, columns: [a] }", "SELECT * FROM t"),
+    "jsonl": ("t: { read: x.jsonl, dialect: ujson, columns: [a] }", "SELECT * FROM t"),
+    "parquet": ("t: { read: x.parquet, format: parquet, columns: { a: json } }", "SELECT * FROM t"),
+    "npy": ("f: { files: x.npy }\n  t: { masks: f }", "SELECT * FROM t"),
+    "bson": ("t: { read: x.bson, format: bson, columns: [a] }", "SELECT * FROM t"),
+    "tgz": ("t: { read: x.tgz/a.csv, columns: [a] }", "SELECT * FROM t"),
+    "7z": ("t: { read: x.7z/a.csv, columns: [a] }", "SELECT * FROM t"),
+    "zip/checkerboard": ("f: { files: a.npy }\n  t: { masks: f }", "SELECT * FROM t"),
+    "zip/long_header": ("t: { read: a.csv, columns: [a] }", "SELECT * FROM t"),
+    "zip/long_end": ("t: { read: x.tar.gz/b.csv, columns: [a] }", "SELECT * FROM t"),
+}
+
+
+def reader(ending, name):
+    """Returns the pipeline of the verb run."""
+    table, query = READS.get(f"{ending}/{name}") or READS.get(ending) or ("f: { files: '**' }", "SELECT file, size FROM f")
+    return f"name: R\ncategory: Tabular\nbundle: {{ kaggle: r }}\ntables:\n  {table}\npublic:\n  t.csv: {query}\n".encode()
 
 
 # The highest memory of a process includes that of its parent before the program was loaded, so a small process starts it.
@@ -66,7 +91,7 @@ def main():
     parser.add_argument("prep")
     parser.add_argument("--only", default="")
     parser.add_argument("--sizes", default="1000,10000,100000")
-    parser.add_argument("--verbs", default="audit,diff,leaks,bundle,source")
+    parser.add_argument("--verbs", default="audit,diff,leaks,bundle,source,run,fetch,new,grade,validate,list,summarize,check")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--limit", type=float, default=90, help="seconds after which a run is killed")
     parser.add_argument("--keep")
@@ -92,6 +117,11 @@ def main():
         # A bundle that is the hostile archive, or contains the hostile file.
         bundle = ours if ending == "zip" else archives.zipped([(f"x.{ending}", ours)])
         write(home / "bundles/x.zip", bundle)
+        write(home / "bundles/r.zip", bundle)
+        write(home / "pipelines/r/pipeline.yaml", reader(ending, name))
+        file = home / f"x/x.{ending}"
+        write(file, ours)
+        write(home / "x/list.jsonl", ours)
         environment = {**os.environ, "PREP_CACHE_DIR": str(home / "cache")}
         common = ["--pipelines", str(home / "pipelines")]
         commands = {
@@ -100,7 +130,16 @@ def main():
             "bundle": ["audit", "x", "--source", str(home / "bundles"), *common, "--data-dir", str(home / "data")],
             "source": ["leaks", "x", "--source", str(home / "bundles"), *common, "--data-dir", str(home / "data")],
             "leaks": ["leaks", "x", *common, "--data-dir", str(home / "items")],
+            "run": ["run", "r", "--source", str(home / "bundles"), *common, "--data-dir", str(home / "runs"), "--memory", "1GB"],
+            "fetch": ["fetch", "--list", "x", "--source", str(home / "bundles"), *common, "--data-dir", str(home / "runs")],
+            "new": ["pipeline", "new", "n", "--source", str(home / "bundles"), "--no-download", "--output", str(home / "drafts"), "--data-dir", str(home / "runs")],
+            "grade": ["grade", "x", str(file), *common, "--data-dir", str(home / "data")],
+            "validate": ["validate", "x", str(file), *common, "--data-dir", str(home / "data")],
+            "list": ["grade", str(home / "x/list.jsonl"), "--output", str(home / "grades"), *common, "--data-dir", str(home / "data")],
+            "summarize": ["summarize", str(file), *common, "--data-dir", str(home / "data")],
+            "check": ["pipeline", "check", str(file)],
         }
+        write(home / "bundles/n.zip", bundle)
         for verb in options.verbs.split(","):
             out.append((verb, len(ours), measure([options.prep, *commands[verb]], environment, options.limit)))
         if not options.keep:
@@ -120,7 +159,7 @@ def main():
                 is_bad = code < 0 or code > 100 or cpu > MAX_SECONDS or memory > MAX_KILOBYTES
                 bad += is_bad
                 if is_bad or options.v or cpu > MAX_SECONDS / 3 or memory > MAX_KILOBYTES / 2:
-                    print("BAD " if is_bad else "ok  ", f"{verb:6} {place} ({length} bytes): code {code}, {cpu:.1f} s CPU, {memory // 1000} MB", flush=True)
+                    print("BAD " if is_bad else "ok  ", f"{verb:9} {place} ({length} bytes): code {code}, {cpu:.1f} s CPU, {memory // 1000} MB", flush=True)
                 if code < 0 or code > 100:
                     print("     ", text[-300:].replace("\n", " | "), flush=True)
     print(bad, "bad of", len(cases), "inputs")

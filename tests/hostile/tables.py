@@ -114,6 +114,19 @@ def pq_nested(size, twist, levels=80):
     return parquet_of({"a": pa.array([value] * (size // 10), kind)})
 
 
+def pq_deep(size, twist):
+    """A column inside of as many groups as fit."""
+    levels = size // 7
+    count, length = levels + 2, b""
+    while count >= 128:
+        length += bytes([count & 127 | 128])
+        count >>= 7
+    footer = b"\x15\x02\x19\xfc" + length + bytes([count])
+    footer += b"\x48\x01a\x15\x02\0" + b"\x35\x02\x18\x01a\x15\x02\0" * levels + b"\x15\x02\x25\x02\x18\x01" + bytes([97 + twist]) + b"\0"
+    footer += b"\x16\0\x19\x0c\0"
+    return b"PAR1" + footer + struct.pack("<I", len(footer)) + b"PAR1"
+
+
 def pq_groups(size, twist):
     import pyarrow as pa
 
@@ -295,6 +308,7 @@ RECIPES = {
         "wide_long": pq_wide_long,
         "lists": pq_lists,
         "nested": pq_nested,
+        "deep": pq_deep,
         "groups": pq_groups,
     },
     "bson": {

@@ -70,7 +70,8 @@ impl Drop for LockGuard {
 /// # Errors
 /// If the file cannot be created or locked.
 pub fn try_lock_file(path: &Path) -> Result<Option<LockGuard>, StoreError> {
-    acquire(path, Mode::Exclusive, false)
+    // The file need not be on the disk of the cache.
+    acquire(path, Mode::Exclusive, false).map_err(StoreError::outside)
 }
 
 /// Returns the directory with the leases of all holders and candidates of the lock `path` ([`lease`](crate::locks::lease)).

@@ -142,7 +142,12 @@ impl Store {
         let stamp = stamp_of(&object)?;
         let error = |source| StoreError::io("read", &object.path, source);
         let mut bytes = Vec::with_capacity(usize::try_from(object.len).unwrap_or(0));
-        object.reader().read_to_end(&mut bytes).map_err(error)?;
+        match object.reader().read_to_end(&mut bytes) {
+            Err(cause) if cause.kind() == ErrorKind::IsADirectory => {
+                return Err(self.damaged(&object, of_directory()));
+            }
+            read => read.map_err(error)?,
+        };
         // The returned bytes are hashed in memory, so the file is not read twice.
         if !self.is_verified(digest, stamp) {
             let found = Digest::of_bytes(&bytes);
@@ -286,6 +291,13 @@ fn hash(object: &Object, progress: &dyn Fn(u64)) -> Result<Digest, StoreError> {
     let bytes = object.reader().take(object.len);
     match digest::hash(bytes, chunk_bytes, progress) {
         Ok((digest, _)) => Ok(digest),
+        Err(error) if error.kind() == ErrorKind::IsADirectory => Ok(of_directory()),
         Err(error) => Err(StoreError::io("read", &object.path, error)),
     }
+}
+
+/// The digest that is reported for a directory in place of an object. It differs from that of every object, also of an
+/// empty one.
+fn of_directory() -> Digest {
+    Digest::of_bytes(b"a directory in place of an object")
 }

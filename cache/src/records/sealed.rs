@@ -73,8 +73,9 @@ impl Store {
 /// Reads a record's file in one call. Returns `None` if it cannot be a record.
 fn contents(file: &File, path: &Path) -> Result<Option<Vec<u8>>, StoreError> {
     let error = |source| StoreError::io("read", path, source);
-    let len = file.metadata().map_err(error)?.len();
-    if len > MAX_RECORD_BYTES {
+    let metadata = file.metadata().map_err(error)?;
+    let len = metadata.len();
+    if len > MAX_RECORD_BYTES || metadata.is_dir() {
         return Ok(None);
     }
     let mut bytes = vec![0; usize::try_from(len).unwrap_or(0)];

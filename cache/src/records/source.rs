@@ -1,20 +1,19 @@
 //! Digests of files outside the store, such as bundles, so that each file is hashed only once.
 //!
-//! A record is valid while length, modification time, change time and inode of the file are the same. File systems take
-//! time stamps from the kernel's clock tick, so a file that is written twice within a tick keeps its stamp. Therefore a
-//! file that was modified just now is only read after a short wait.
+//! A record is valid while length, modification time, change time and inode of the file are the same. A file that is
+//! written twice within a tick of its file system's clock keeps its stamp. Therefore a file that was modified just now
+//! is only read after the tick: 20 milliseconds, or up to two seconds if its times are full seconds.
 //!
 //! A record can also be stored under a name, such as the bundle of a competition. A named record outlives its file, so
 //! results produced from the file remain valid after the file is deleted. A name has two records: the content that was
 //! seen last, and the content from which results were produced ([`Store::confirm_source`]). A file that turns out to be
 //! unusable changes only the first record.
 
-use std::fs::{File, Metadata};
+use std::fs::File;
 use std::io::{self, Read};
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::thread;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::SystemTime;
 
 use md5::{Digest as _, Md5};
 use serde::{Deserialize, Serialize};
@@ -26,9 +25,6 @@ use crate::records::sealed::RecordRead;
 use crate::system::consumer::Consumer;
 use crate::system::stamp::Stamp;
 use crate::{Digest, Permit, Store, StoreError};
-
-/// Longer than the clock tick of any kernel.
-const CLOCK_TICK: Duration = Duration::from_millis(20);
 
 const CHUNK_BYTES: usize = 1024 * 1024;
 
@@ -177,7 +173,7 @@ impl Store {
         if expected.is_some_and(|expected| !expected.agrees_with(stamp)) {
             return Err(changed());
         }
-        wait_until_aged(&before);
+        wait_until_settled(stamp);
         let (result, len) = read(&file).map_err(error)?;
         // The stamp of the path is also compared, because a writer that replaces the file does not change the open
         // file.
@@ -209,7 +205,7 @@ impl Store {
         let error = |source| StoreError::io("examine", &path, source);
         let open = file.metadata().map_err(error)?;
         let stamp = Stamp::of_outside(&open);
-        wait_until_aged(&open);
+        wait_until_settled(stamp);
         if Stamp::of_outside(&path.metadata().map_err(error)?) != stamp {
             return Err(StoreError::Changed { path });
         }
@@ -361,16 +357,8 @@ impl Store {
 }
 
 /// Waits until any later change of the file is certain to change its stamp.
-fn wait_until_aged(metadata: &Metadata) {
-    let changed = u64::try_from(metadata.ctime()).unwrap_or_default();
-    let changed = UNIX_EPOCH
-        + Duration::from_secs(changed)
-        + Duration::from_nanos(u64::try_from(metadata.ctime_nsec()).unwrap_or_default());
-    let times = [metadata.modified().ok(), Some(changed)];
-    let now = SystemTime::now();
-    let ages = times.map(|time| time.and_then(|time| now.duration_since(time).ok()));
-    let age = ages.into_iter().map(Option::unwrap_or_default).min();
-    thread::sleep(CLOCK_TICK.saturating_sub(age.unwrap_or_default()));
+fn wait_until_settled(stamp: Stamp) {
+    thread::sleep(stamp.time_until_settled(SystemTime::now()));
 }
 
 fn canonical(path: &Path) -> Result<PathBuf, StoreError> {

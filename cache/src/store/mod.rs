@@ -220,6 +220,7 @@ impl Store {
                 path: self.root().to_path_buf(),
                 needed: bytes,
                 free: Some(free),
+                is_outside: false,
             }),
             _ => Ok(()),
         }

@@ -197,7 +197,12 @@ impl Store {
 }
 
 fn remove(path: &Path, report: &mut VerifyReport) {
-    match fs::remove_file(path) {
+    let removed = match path.is_dir() {
+        // A directory is not a record. One with files is left, because they may be somebody's.
+        true => fs::remove_dir(path),
+        false => fs::remove_file(path),
+    };
+    match removed {
         Err(error) if error.kind() != ErrorKind::NotFound => {
             report.failed.push(StoreError::io("remove", path, error));
         }

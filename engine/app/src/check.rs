@@ -12,8 +12,8 @@ use crate::stages::loader::Loader;
 /// # Errors
 /// Returns an error that lists all mistakes, or an error if the file cannot be read.
 pub fn check(path: &Path) -> Result<(), Error> {
-    let text = std::fs::read_to_string(path)
-        .map_err(|error| Error::reading("read the pipeline", path, &error))?;
+    let text =
+        std::fs::read_to_string(path).map_err(|error| Error::reading_pipeline(path, &error))?;
     let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let directory = whole.parent().unwrap_or(Path::new(""));
     let id = directory.file_name().unwrap_or_default();

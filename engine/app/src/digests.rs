@@ -64,7 +64,7 @@ pub(crate) fn report_digests(
     }
 }
 
-/// Returns the digests of a prepared competition. If no file changed since it was published, the recorded digests are
+/// Returns the digests of a prepared competition. If all published files have their content, the recorded digests are
 /// used. Otherwise, and for data that another program prepared, the files are read. Data of another program are treated
 /// as `v1`.
 ///
@@ -81,8 +81,14 @@ pub fn facts(catalog: &Catalog, settings: &Settings, id: &str) -> Result<Dataset
     if !directory.is_dir() {
         return Err(prepared::not_prepared(id));
     }
-    let intact_manifest = manifest.filter(|manifest| manifest.is_intact(&directory));
-    let trees = match intact_manifest.and_then(|manifest| manifest.trees) {
+    let recorded = match manifest.filter(|manifest| manifest.complete) {
+        Some(manifest) => {
+            let tree = prepared::examine(&manifest, &settings.data_dir, settings)?;
+            manifest.trees.filter(|_| tree.has_recorded_digests())
+        }
+        None => None,
+    };
+    let trees = match recorded {
         Some(trees) => trees,
         None => read(settings, id)?,
     };

@@ -85,6 +85,19 @@ impl Error {
         )
     }
 
+    /// An error when reading the file of a pipeline. Same as [`Error::reading`], but text that is not UTF-8 is a mistake
+    /// in the pipeline.
+    pub fn reading_pipeline(path: &Path, error: &io::Error) -> Error {
+        let found = Error::reading("read the pipeline", path, error);
+        match error.kind() {
+            ErrorKind::InvalidData => Error {
+                blame: Blame::Failure(Failure::Pipeline),
+                ..found.help("save the file as UTF-8")
+            },
+            _ => found,
+        }
+    }
+
     /// An error when creating or writing a file or directory. It is always a system error.
     pub fn writing(what: &str, path: &Path, error: &io::Error) -> Error {
         let message = format!("cannot {what} {}: {}", path.display(), chain(error));
@@ -214,7 +227,7 @@ impl From<FetchError> for Error {
 impl From<Diagnostics> for Error {
     fn from(diagnostics: Diagnostics) -> Error {
         let name = &diagnostics.source().name;
-        let count = diagnostics.iter().count();
+        let count = diagnostics.count();
         let plural = if count == 1 { "" } else { "s" };
         Error {
             diagnostics: Some(diagnostics.clone()),

@@ -15,8 +15,8 @@ use crate::outline::outline;
 /// # Errors
 /// Returns an error if the file cannot be read or has mistakes, or if formatting would change its meaning.
 pub fn format_pipeline(path: &Path) -> Result<Option<String>, Error> {
-    let text = std::fs::read_to_string(path)
-        .map_err(|error| Error::reading("read the pipeline", path, &error))?;
+    let text =
+        std::fs::read_to_string(path).map_err(|error| Error::reading_pipeline(path, &error))?;
     let new = format(&text);
     if meaning(path, &text)? != meaning(path, &new)? {
         let message = format!(

@@ -60,8 +60,8 @@ pub use export::{CopyContent, Export, ExportForm, export};
 pub use fetch::{fetch, mirror};
 pub use format::format_pipeline;
 pub use grading::{
-    Comparability, GradeOverrides, GradedList, Grading, GradingLog, Validation, grade_list,
-    leaderboard, read_leaderboard,
+    Comparability, GradeOverrides, GradedList, Grading, GradingLog, Submission,
+    SubmissionDirectory, SubmissionError, Validation, grade_list, leaderboard, read_leaderboard,
 };
 pub use inspect::{
     Audit, BundleAudit, BundleListing, DataDifferences, Difference, ListedFile, ListedSource,
@@ -78,7 +78,7 @@ pub use prep_diff::{FileDifference, TableDifference};
 pub use prep_digests::{DatasetDigests, Sha256, TreeDigest, combined_digest};
 pub use prep_leaks::{LeakLevel, LeakReport};
 pub use prep_steps::Expand;
-pub use prepared::{PreparedState, manifest, prepared_ids};
+pub use prepared::{PreparedData, PreparedState, manifest, prepared_ids};
 pub use remove::{Removal, RemovalResult, RemovedCompetition, Space, remove};
 pub use run_log::{
     LoggedRun, LoggedStep, RefusedCompetition, RunEnd, RunResult, local_time, logged_runs,

@@ -1,7 +1,7 @@
 //! Converts a pipeline to a map of its settings. Keys are paths such as `public/train.csv: csv` or `tables/train, test:
 //! seed`, values are texts.
 //!
-//! The map does not contain comments, layout and positions in the file, and its queries are in normal form. Therefore
+//! The map does not contain comments, layout and positions in the file, and its queries are printed from their syntax trees. Therefore
 //! two pipelines are equivalent if their outlines are equal.
 
 use std::collections::BTreeMap;
@@ -52,7 +52,7 @@ pub(crate) fn outline(pipeline: &Pipeline) -> BTreeMap<String, String> {
         let names: Vec<&str> = table.names.iter().map(|name| name.value.as_str()).collect();
         let path = format!("tables/{}", names.join(", "));
         match &table.made {
-            TableOrigin::Query(query) => insert(path, query.normal.clone()),
+            TableOrigin::Query(query) => insert(path, query.tree().to_string()),
             TableOrigin::List(texts) => insert(path, texts.join(", ")),
             TableOrigin::Declared(declaration) => declared(&path, declaration, &mut insert),
         }
@@ -63,7 +63,7 @@ pub(crate) fn outline(pipeline: &Pipeline) -> BTreeMap<String, String> {
     for check in &pipeline.checks {
         insert(
             format!("checks/{}", check.name.value),
-            check.query.normal.clone(),
+            check.query.tree().to_string(),
         );
     }
     if let Some(grade) = &pipeline.grade {
@@ -101,10 +101,10 @@ fn setting(path: String, value: &Setting, insert: &mut dyn FnMut(String, String)
         Setting::Delimiter(b'\t') => insert(path, "tab".to_owned()),
         Setting::Delimiter(byte) => insert(path, char::from(*byte).to_string()),
         Setting::True => insert(path, "true".to_owned()),
-        Setting::Query(query) => insert(path, query.normal.clone()),
+        Setting::Query(query) => insert(path, query.tree().to_string()),
         Setting::Queries(queries) => {
             for (name, query) in queries {
-                insert(format!("{path}/{}", name.value), query.normal.clone());
+                insert(format!("{path}/{}", name.value), query.tree().to_string());
             }
         }
         Setting::Columns(columns) => {

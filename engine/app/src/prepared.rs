@@ -2,8 +2,10 @@
 
 use std::path::Path;
 
+use prep_contents::parallel;
 use prep_core::{Context, Failure, Remedy, StepError, chain};
-use prep_steps::{Manifest, VerifiedTree};
+use prep_digests::digest_of_file;
+use prep_steps::{Manifest, TreeExamination, TreeState, VerifiedTree};
 
 use crate::catalog::Catalog;
 use crate::error::Error;
@@ -22,12 +24,12 @@ pub fn manifest(data_dir: &Path, id: &str) -> Result<Option<Manifest>, Error> {
 /// The state of a competition in a data directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PreparedState {
-    /// Complete and unchanged, by sizes and times.
+    /// Complete, and all files have their published content.
     Prepared,
     /// Complete and unchanged, by sizes and times. But the files were written before the system started, so the next
     /// run reads them once to verify them.
     Unchecked,
-    /// The data were complete, but files were changed since.
+    /// The data were complete, but the content of files was changed since, or files were removed.
     Changed,
     /// A publication was interrupted.
     Incomplete,
@@ -35,20 +37,6 @@ pub enum PreparedState {
 }
 
 impl PreparedState {
-    /// Returns the state of a competition in `data_dir`. `manifest` is its manifest, if it has one.
-    pub fn new(manifest: Option<&Manifest>, data_dir: &Path, settings: &Settings) -> PreparedState {
-        let Some(manifest) = manifest else {
-            return PreparedState::NotPrepared;
-        };
-        let prepared = prepared_dir(data_dir, &manifest.competition);
-        match manifest.is_intact(&prepared) {
-            true if manifest.is_durable(settings.boot.as_deref()) => PreparedState::Prepared,
-            true => PreparedState::Unchecked,
-            false if manifest.complete => PreparedState::Changed,
-            false => PreparedState::Incomplete,
-        }
-    }
-
     /// Returns whether the data are complete, and not known to have changed.
     pub fn is_complete(self) -> bool {
         matches!(self, PreparedState::Prepared | PreparedState::Unchecked)
@@ -63,6 +51,96 @@ impl PreparedState {
             PreparedState::Incomplete => Some("incomplete"),
         }
     }
+}
+
+/// The state of a competition in a data directory, with the reason.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PreparedData {
+    pub state: PreparedState,
+    /// The differences from the record of a complete publication.
+    pub tree: TreeState,
+}
+
+impl PreparedData {
+    /// Compares the data of a competition in `data_dir` with its manifest, if it has one. Reads the files whose metadata
+    /// changed, for example after a copy.
+    ///
+    /// # Errors
+    /// If the directory cannot be examined.
+    pub fn new(
+        manifest: Option<&Manifest>,
+        data_dir: &Path,
+        settings: &Settings,
+    ) -> Result<PreparedData, Error> {
+        let without_tree = |state| PreparedData {
+            state,
+            tree: TreeState::default(),
+        };
+        let Some(manifest) = manifest else {
+            return Ok(without_tree(PreparedState::NotPrepared));
+        };
+        if !manifest.complete {
+            return Ok(without_tree(PreparedState::Incomplete));
+        }
+        let tree = examine(manifest, data_dir, settings)?;
+        let state = match tree.has_published_content() {
+            false => PreparedState::Changed,
+            true if manifest.is_durable(settings.boot.as_deref()) => PreparedState::Prepared,
+            true => PreparedState::Unchecked,
+        };
+        Ok(PreparedData { state, tree })
+    }
+
+    /// Returns the files that differ from the published ones, or that no run published. `None` if there are none.
+    pub fn reason(&self) -> Option<String> {
+        let TreeState {
+            public,
+            private,
+            unpublished,
+            is_list_damaged,
+            is_description_replaced,
+            ..
+        } = &self.tree;
+        let mut reasons = Vec::new();
+        for changed in [public, private] {
+            if !changed.is_empty() {
+                reasons.push(format!("changed or missing: {changed}"));
+            }
+        }
+        if *is_list_damaged {
+            reasons.push("the list of published files is damaged".to_owned());
+        }
+        if *is_description_replaced {
+            reasons.push("the description was replaced".to_owned());
+        }
+        if !unpublished.is_empty() {
+            reasons.push(format!("extra files: {unpublished}"));
+        }
+        (!reasons.is_empty()).then(|| reasons.join("; "))
+    }
+}
+
+/// Compares the files of a complete publication with its record. Reads the files whose metadata changed, and records the
+/// new metadata if the directory is writable.
+///
+/// # Errors
+/// Returns an error if the files cannot be compared.
+pub fn examine(
+    manifest: &Manifest,
+    data_dir: &Path,
+    settings: &Settings,
+) -> Result<TreeState, Error> {
+    let examination = TreeExamination {
+        data_dir,
+        manifest,
+        boot: settings.boot.as_deref(),
+        hash: &|paths| {
+            Ok(parallel::map(paths, settings.jobs, |path| {
+                digest_of_file(path).ok().map(|(sha256, _)| sha256)
+            }))
+        },
+    };
+    Ok(examination.state(true)?)
 }
 
 /// Returns the ids of the competitions that this program prepared in a data directory, sorted.
@@ -114,13 +192,12 @@ pub fn verify_after_restart(
     let data_dir = &settings.data_dir_of(variant);
     let boot = settings.boot.as_deref();
     let unverified = each_manifest(data_dir, ids, context, |id, manifest| {
-        let directory = prepared_dir(data_dir, id);
-        let is_unverified = !manifest.is_durable(boot) && manifest.is_intact(&directory);
-        is_unverified.then_some(manifest.bytes)
+        let is_unverified = manifest.complete && !manifest.is_durable(boot);
+        (is_unverified && prepared_dir(data_dir, id).is_dir()).then_some(manifest.bytes)
     })?;
     for (id, bytes) in unverified {
         notes(Note::ReadsAgain { id, bytes });
-        let verified = prep_steps::verify_after_restart(context, data_dir, id)
+        let verified = prep_steps::verify_after_restart(context, data_dir, id, boot)
             .map_err(|error| Error::new(error.failure(), format!("{id}: {}", chain(&error))))?;
         if let VerifiedTree::Damaged { files } = verified {
             notes(Note::Damaged { id, files });
@@ -138,9 +215,9 @@ pub fn not_prepared(id: &str) -> Error {
     .help(Remedy::Prepare { id: id.to_owned() })
 }
 
-/// Returns the error for prepared data that are incomplete or were modified.
-pub fn not_intact(id: &str) -> Error {
-    let message = format!("the prepared data of `{id}` are incomplete or were modified");
+/// Returns the error for data whose preparation was interrupted.
+pub fn incomplete(id: &str) -> Error {
+    let message = format!("the prepared data of `{id}` are incomplete");
     Error::new(Failure::Input, message).help(Remedy::Prepare { id: id.to_owned() })
 }
 

@@ -3,6 +3,7 @@
 mod diff;
 
 use prep_core::{Change, Reason, units};
+use prep_spec::query::tree::QueryTree;
 use serde_json::Value;
 
 /// Describes a reason in one line.
@@ -36,9 +37,36 @@ pub fn short(reason: &Reason) -> String {
 
 /// Describes the changed fields, one per line, with both values. Returns an empty list for other reasons.
 pub fn details(reason: &Reason) -> Vec<String> {
-    match reason {
+    match readable(reason.clone()) {
         Reason::Changed { changes } => changes.iter().map(detail).collect(),
         _ => Vec::new(),
+    }
+}
+
+/// Replaces the keys of queries in the changes of a reason by SQL.
+pub fn readable(reason: Reason) -> Reason {
+    let Reason::Changed { mut changes } = reason else {
+        return reason;
+    };
+    for Change { field: _, old, new } in &mut changes {
+        print_queries(old);
+        print_queries(new);
+    }
+    Reason::Changed { changes }
+}
+
+/// Replaces the keys of queries in a record or a parameter by SQL. Other texts stay as they are. They include the queries
+/// in records of earlier versions, which are SQL.
+pub fn print_queries(value: &mut Value) {
+    match value {
+        Value::String(text) if text.starts_with('{') => {
+            if let Some(tree) = QueryTree::from_key(text) {
+                *text = tree.to_string();
+            }
+        }
+        Value::Array(elements) => elements.iter_mut().for_each(print_queries),
+        Value::Object(members) => members.values_mut().for_each(print_queries),
+        _ => {}
     }
 }
 
@@ -157,6 +185,7 @@ mod tests {
     #[test]
     fn details_show_both_values() {
         let digest = |digit: &str| json!(digit.repeat(64));
+        let key = |sql: &str| prep_spec::model::Query::parse(sql).unwrap().key;
         for (one, expected) in [
             (
                 change(
@@ -165,6 +194,23 @@ mod tests {
                     json!("SELECT 2 FROM t"),
                 ),
                 "sql: SELECT [-1-] {+2+} FROM t",
+            ),
+            (
+                // The old record is from a version that stored SQL.
+                change(
+                    "params.sql",
+                    json!("SELECT 1 AS a FROM t"),
+                    json!(key("SELECT 2 AS a FROM t")),
+                ),
+                "sql: SELECT [-1-] {+2+} AS a FROM ...",
+            ),
+            (
+                change(
+                    "params.members",
+                    json!([["x", key("SELECT 1 AS a")]]),
+                    json!([["x", key("SELECT 2 AS a")]]),
+                ),
+                r#"members: [["x","SELECT 1 AS a"]] -> [["x","SELECT 2 AS a"]]"#,
             ),
             (
                 change("inputs.train", digest("a"), digest("b")),

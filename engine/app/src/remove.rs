@@ -7,7 +7,8 @@ use std::io::ErrorKind;
 use std::path::Path;
 
 use prep_cache::{GcReport, Store};
-use prep_steps::MANIFEST_FILE;
+use prep_core::{Failure, chain};
+use prep_steps::RemovedFiles;
 use serde::Serialize;
 
 use crate::catalog::Catalog;
@@ -90,10 +91,9 @@ pub fn remove(
         for variant in settings.variants() {
             let data_dir = settings.data_dir_of(&variant);
             let home = data_dir.join(id);
-            // The manifest is removed first. If a later removal fails, the remaining files are not treated as prepared.
-            for name in [MANIFEST_FILE, "prepared", "prepared.files", "prepared.lock"] {
-                delete(&home.join(name), removal.dry_run, &mut removed.prepared)?;
-            }
+            let prepared = remove_prepared(&data_dir, id, removal.dry_run)?;
+            removed.prepared.files += prepared.files;
+            removed.prepared.bytes += prepared.bytes;
             if removal.bundles {
                 let files = prep_fetch::bundle_files(&data_dir, id);
                 let files = files.map_err(|error| Error::reading("list", &home, &error))?;
@@ -111,6 +111,17 @@ pub fn remove(
     Ok(RemovalResult {
         competitions,
         cache,
+    })
+}
+
+/// Removes the prepared data of a competition in a data directory.
+fn remove_prepared(data_dir: &Path, id: &str, dry_run: bool) -> Result<RemovedFiles, Error> {
+    let removed = prep_steps::remove_published(data_dir, id, dry_run);
+    let removed = removed
+        .map_err(|error| Error::new(Failure::Machine, format!("{id}: {}", chain(&error))))?;
+    removed.ok_or_else(|| {
+        let message = format!("cannot remove `{id}`: a run is publishing it");
+        Error::new(Failure::Machine, message).help("try again when the run has ended")
     })
 }
 

@@ -22,6 +22,7 @@ use prep_core::{Event, Reason, Reporter, RunReport, StepOutcome};
 use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
+use crate::reasons::readable;
 use crate::settings::Settings;
 use crate::task::Task;
 
@@ -214,7 +215,7 @@ impl Reporter for RunLog {
                 ..
             } => {
                 let name = (competition.clone(), step.clone());
-                self.reasons.lock().insert(name, reason.clone());
+                self.reasons.lock().insert(name, readable(reason.clone()));
             }
             Event::StepEnded {
                 competition,

@@ -1,9 +1,10 @@
-//! Ends the program with a message and exit code 6 if the system is out of threads or memory. Also lets writes beyond
-//! the file size limit fail with an error.
+//! Ends the program with a message and exit code 6 if the system is out of threads, open files or memory. Also lets
+//! writes beyond the file size limit fail with an error.
 //!
 //! * **Threads.** This workspace can run without additional threads, but libraries panic if they cannot start one.
 //!   The panic hook then ends the program. Unwinding is not enough, because a runtime waits forever if only some of its
 //!   threads were started.
+//! * **Open files.** Some libraries panic if they cannot open a file, with the error of the system in the message.
 //! * **Memory.** After a failed allocation, the standard library prints the size and aborts. The allocator records
 //!   the failure, and the handler of the abort signal ends the program. Libraries that handle failed allocations get an
 //!   error as usual.
@@ -20,6 +21,11 @@ use crate::exit::Exit;
 const NO_THREAD: &str = "\
 error: the system cannot start another thread
 help: raise the process limit (`ulimit -u`, or the container's limit), or lower --jobs and --connections
+";
+
+const NO_FILES: &str = "\
+error: the system cannot open another file
+help: raise the limit of open files (`ulimit -n`)
 ";
 
 const NO_MEMORY: &str = "\
@@ -52,9 +58,9 @@ const SIGXFSZ: c_int = 25;
 /// Installs the handlers. Must be called before any thread is started.
 pub fn set_up() {
     let usual = std::panic::take_hook();
-    std::panic::set_hook(Box::new(move |panic| match is_out_of_threads(panic) {
-        true => end(NO_THREAD),
-        false => {
+    std::panic::set_hook(Box::new(move |panic| match exhausted(panic) {
+        Some(message) => end(message),
+        None => {
             usual(panic);
             // The thread that joins this one ends the program with the exit code of a bug.
             print(BUG);
@@ -76,9 +82,15 @@ pub fn set_up() {
     }
 }
 
-fn is_out_of_threads(panic: &PanicHookInfo<'_>) -> bool {
+/// Returns the message about the resource whose lack made a library panic.
+fn exhausted(panic: &PanicHookInfo<'_>) -> Option<&'static str> {
     let text = panic.payload_as_str().unwrap_or_default();
-    OUT_OF_THREADS.iter().any(|one| text.starts_with(one))
+    match text {
+        // Libraries panic with the error of the system, for example if a runtime cannot create its event queue.
+        _ if text.contains("Too many open files") => Some(NO_FILES),
+        _ if OUT_OF_THREADS.iter().any(|one| text.starts_with(one)) => Some(NO_THREAD),
+        _ => None,
+    }
 }
 
 /// Prints `text` and ends the process at once. This is safe at any time, because unfinished files do not have their

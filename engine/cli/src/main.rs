@@ -73,7 +73,10 @@ fn main() -> ExitCode {
 }
 
 fn prep() -> ExitCode {
-    let cli = usage::parse();
+    let cli = match usage::parse() {
+        Ok(cli) => cli,
+        Err(exit) => return ExitCode::from(exit),
+    };
     let environment = Environment::of_process();
     let (printer, ended) = match CliSession::resolve(&cli.global, &environment, args::command) {
         Ok((session, warning)) => {

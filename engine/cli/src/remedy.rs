@@ -57,6 +57,9 @@ pub fn words(remedy: &Remedy) -> String {
             "run `prep remote push` on a machine with the results to write a new record".to_owned()
         }
         Remedy::Unlock => "run without --locked".to_owned(),
+        Remedy::MoveOrRemoveUnpublished => {
+            "move the files elsewhere, or run with --remove-unpublished, which deletes them".to_owned()
+        }
         Remedy::UseOneFileSystem => "put --cache-dir and --data-dir on one file system".to_owned(),
         Remedy::AnyOf(all) => {
             let all: Vec<String> = all.iter().map(words).collect();

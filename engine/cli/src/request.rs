@@ -3,8 +3,8 @@
 
 use std::sync::{Arc, OnceLock};
 
-use prep_app::{Catalog, Plan, Preparation, PreparationOptions, Run, Task};
-use prep_core::Cancel;
+use prep_app::{Catalog, Error, Plan, Preparation, PreparationOptions, Run, Task};
+use prep_core::{Cancel, Failure};
 use serde_json::{Value, json};
 
 use crate::downloads::{self, DownloadLimits, Purpose};
@@ -15,6 +15,7 @@ use crate::options::PreparationArgs;
 use crate::output::aside::Notice;
 use crate::output::printer::Printer;
 use crate::output::progress::Display;
+use crate::output::summary;
 use crate::session::CliSession;
 
 impl CliSession {
@@ -76,7 +77,8 @@ impl CliSession {
             Some(notice) => notice(interrupt::STOPPING),
             None => printer.message(interrupt::STOPPING),
         })?;
-        let mut run = Run::begin(task, ids, &cancel, &|note| self.printer.note(&note))?;
+        let mut run = Run::begin(task, ids, &cancel, &|note| self.printer.note(&note))
+            .map_err(stopped_or_failed)?;
         if find_only {
             run.forbid_execution();
         }
@@ -87,7 +89,7 @@ impl CliSession {
         self.printer.aside.set(Some(Box::new(display.notice())));
         let prepared = run.execute(display.reporter());
         self.printer.aside.set(None);
-        Ok(prepared?)
+        prepared.map_err(stopped_or_failed)
     }
 
     /// Calls `work` for each competition, and prints its errors. An interruption ends the loop.
@@ -110,6 +112,15 @@ impl CliSession {
             }
         }
         IdResults(outcomes)
+    }
+}
+
+/// Returns the error of a run that ended before it had a result. If it was stopped, the message is that of a run which
+/// was stopped later, because it does not matter which competition or step was planned at that time.
+fn stopped_or_failed(error: Error) -> CliError {
+    match error.failure() {
+        Failure::Cancelled => CliError::new(Exit::Interrupted, summary::STOPPED),
+        _ => error.into(),
     }
 }
 

@@ -1,6 +1,8 @@
 //! Messages about a wrong command line. They are clap's messages without hidden or unsafe suggestions. Verbs and
 //! options of other programs and of earlier versions have their own suggestions.
 
+use std::io::Write as _;
+
 use clap::FromArgMatches;
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, Error, ErrorKind};
@@ -8,6 +10,7 @@ use serde_json::json;
 
 use crate::args::{Cli, command};
 use crate::error::CliError;
+use crate::exit::Exit;
 
 /// Verbs of other programs and of earlier versions, each with its replacement.
 const REPLACED_VERBS: [(&str, &str); 27] = [
@@ -49,12 +52,15 @@ const REPLACED_OPTIONS: [(&str, &str); 5] = [
     ("--submission", "the path without an option"),
 ];
 
-/// Parses the command line of this process. Prints help and usage errors, and then ends the process with exit code 0 or
-/// 2.
-pub fn parse() -> Cli {
+/// Parses the command line of this process. Prints help and usage errors.
+///
+/// # Errors
+/// The exit code with which the process ends, if there is no verb to run: 0 after help, 2 after a usage error, and 6 if
+/// the help cannot be written.
+pub fn parse() -> Result<Cli, Exit> {
     let matches = command().try_get_matches();
     let cli = matches.and_then(|matches| Cli::from_arg_matches(&matches));
-    cli.unwrap_or_else(|error| {
+    cli.map_err(|error| {
         let error = with_suggestions(error);
         if error.use_stderr() && std::env::args_os().any(|word| word == "--json") {
             let text = error.render().to_string();
@@ -63,7 +69,16 @@ pub fn parse() -> Cli {
             let error = CliError::usage(message);
             anstream::println!("{:#}", json!({ "error": error.json() }));
         }
-        error.exit()
+        // Like clap, an error on stderr that cannot be written is ignored, and so is a closed pipe.
+        let printed = error.print().and_then(|()| std::io::stdout().flush());
+        match printed {
+            _ if error.use_stderr() => Exit::Usage,
+            Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+                anstream::eprintln!("error: cannot write to stdout: {error}");
+                Exit::Machine
+            }
+            _ => Exit::Success,
+        }
     })
 }
 

@@ -185,7 +185,7 @@ impl Walk<'_> {
     ) -> Result<bool> {
         let mut members = 0_u64;
         let packed = match (self.looks_at_packing, kind) {
-            (true, Archive::Tar) => by_name(packing::of_tar(place)?),
+            (true, Archive::Tar) => by_name(packing::of_tar(place, &context.resources.limits)?),
             _ => HashMap::new(),
         };
         let of_gzip = match (self.looks_at_packing, kind) {

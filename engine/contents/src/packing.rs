@@ -12,6 +12,7 @@ use std::path::Path;
 
 use flate2::bufread::MultiGzDecoder;
 use prep_formats::gzip::is_gzip;
+use prep_formats::limits::DecodingLimits;
 
 use crate::error::{ContentsError, Result};
 use prep_failure::QuotedValue;
@@ -176,12 +177,12 @@ pub fn of_gzip(place: &Path) -> Result<Option<Packed>> {
     }))
 }
 
-/// Returns the members of a tar archive, uncompressed or gzipped, in order. The list ends at the first damage. Empty
-/// for compressed archives of more than 256 MB.
+/// Returns the members of a tar archive, uncompressed or gzipped, in order. The list ends at the first damage, and where
+/// the archive unpacks to more bytes than `limits` allow. Empty for compressed archives of more than 256 MB.
 ///
 /// # Errors
 /// If the file cannot be read.
-pub fn of_tar(place: &Path) -> Result<Vec<Packed>> {
+pub fn of_tar(place: &Path, limits: &DecodingLimits) -> Result<Vec<Packed>> {
     let at = ContentsError::system_error(place);
     let file = File::open(place).map_err(&at)?;
     let length = file.metadata().map_err(&at)?.len();
@@ -201,7 +202,10 @@ pub fn of_tar(place: &Path) -> Result<Vec<Packed>> {
         };
         headers(&mut read, &mut found);
     } else if length <= MAX_PACKED_TAR_BYTES {
-        let mut input = MultiGzDecoder::new(BufReader::new(file));
+        let unpacked = limits
+            .unpacked
+            .saturating_add(limits.ratio.saturating_mul(length));
+        let mut input = MultiGzDecoder::new(BufReader::new(file)).take(unpacked);
         let mut read = |header: &mut [u8], skip: u64| {
             let skipped = io::copy(&mut Read::by_ref(&mut input).take(skip), &mut io::sink());
             skipped.is_ok() && input.read_exact(header).is_ok()
@@ -346,7 +350,8 @@ mod tests {
         .concat();
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), &archive).unwrap();
-        let plain = of_tar(file.path()).unwrap();
+        let tar = |path: &Path| of_tar(path, &DecodingLimits::default()).unwrap();
+        let plain = tar(file.path());
         let names: Vec<&str> = plain.iter().map(|one| one.name.as_str()).collect();
         assert_eq!(names, ["a", long.as_str()]);
         assert_eq!(plain[0].time, 1000.0);
@@ -354,10 +359,16 @@ mod tests {
         let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
         encoder.write_all(&archive).unwrap();
         std::fs::write(file.path(), encoder.finish().unwrap()).unwrap();
-        assert_eq!(of_tar(file.path()).unwrap(), plain);
+        assert_eq!(tar(file.path()), plain);
+        let strict = DecodingLimits {
+            unpacked: 1000,
+            ratio: 0,
+            ..DecodingLimits::default()
+        };
+        assert_eq!(of_tar(file.path(), &strict).unwrap(), plain[..1]);
         assert!(of_gzip(file.path()).unwrap().is_some());
         std::fs::write(file.path(), "x").unwrap();
-        assert!(of_tar(file.path()).unwrap().is_empty());
+        assert!(tar(file.path()).is_empty());
         assert_eq!(of_gzip(file.path()).unwrap(), None);
     }
 }

@@ -143,3 +143,10 @@ targets! {
     pixels: images();
     tables: table_files();
 }
+
+#[test]
+fn parsers_need_little_stack_for_deep_inputs() {
+    fuzzing::deep::on_little_stack("entries", fuzzed::entries::check);
+    fuzzing::deep::on_little_stack("tables", fuzzed::tables::check);
+    fuzzing::deep::on_little_stack("pixels", fuzzed::pixels::check);
+}

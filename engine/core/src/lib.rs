@@ -75,6 +75,7 @@ mod context;
 mod error;
 mod graph;
 mod loopback;
+mod rate;
 mod resolve;
 mod run;
 
@@ -92,8 +93,10 @@ pub use graph::value::Value;
 pub use graph::{Graph, GraphError, Node, NodeId, Port};
 pub use loopback::is_loopback;
 pub use prep_failure::{
-    BoxError, Failure, Quoted, QuotedValue, Remedy, WithRemedy, causes, chain, remedy, units,
+    BoxError, Failure, Quoted, QuotedValue, Remedy, WithRemedy, causes, chain, is_system_fault,
+    remedy, units,
 };
+pub use rate::RateCheck;
 pub use resolve::last_runs::{LastRun, LastRuns, LastSteps};
 pub use resolve::reason::{Change, Reason};
 pub use resolve::state::{MissingObject, NodeState, Resolution};

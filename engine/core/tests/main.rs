@@ -10,6 +10,7 @@
 mod conformance;
 mod engine;
 mod limits;
+mod lost_objects;
 mod memory_results;
 mod scheduler;
 #[allow(dead_code, reason = "other crates wait for open files")]

@@ -2,7 +2,7 @@
 //!
 //! Names and values come from files that this project did not write. Control characters, and characters that change the
 //! direction of text, are written as escapes (`\n`, `\u{1b}`), so that a name cannot add lines to a message or hide a
-//! part of itself.
+//! part of itself. Long texts are shortened, because a name may have millions of characters.
 
 use std::fmt::{self, Write};
 
@@ -13,6 +13,7 @@ use std::fmt::{self, Write};
 /// assert_eq!(Quoted("train/a b.csv").to_string(), "`train/a b.csv`");
 /// assert_eq!(Quoted("a\nerror: b").to_string(), r"`a\nerror: b`");
 /// assert_eq!(Quoted("\u{202e}gpj.exe").to_string(), r"`\u{202e}gpj.exe`");
+/// assert!(Quoted(&"a".repeat(1 << 20)).to_string().ends_with("a...`"));
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Quoted<'a>(pub &'a str);
@@ -39,9 +40,16 @@ impl fmt::Display for QuotedValue<'_> {
     }
 }
 
+/// Maximum number of characters of a text that are written.
+const MAX_CHARACTERS: usize = 1_000;
+
 fn write_quoted(f: &mut fmt::Formatter<'_>, quote: char, text: &str) -> fmt::Result {
     f.write_char(quote)?;
-    for c in text.chars() {
+    for (number, c) in text.chars().enumerate() {
+        if number == MAX_CHARACTERS {
+            f.write_str("...")?;
+            break;
+        }
         match c {
             '\n' | '\r' | '\t' => write!(f, "{}", c.escape_default())?,
             '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {

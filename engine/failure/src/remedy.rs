@@ -84,6 +84,8 @@ pub enum Remedy {
     SendAgain,
     /// Prepare without comparing with the lock file.
     Unlock,
+    /// Move files that no publication created out of the prepared directory, or let a publication remove them.
+    MoveOrRemoveUnpublished,
     /// Use directories on one file system for the cache and the data.
     UseOneFileSystem,
     /// Several remedies, each of which helps.

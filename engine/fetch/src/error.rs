@@ -55,6 +55,15 @@ pub enum FetchError {
         wait: Option<Duration>,
         message: String,
     },
+    #[error(
+        "{host} answered {code} and asks to wait {}", units::approximate_duration(*.wait)
+    )]
+    Unavailable {
+        host: String,
+        code: u16,
+        /// The pause that the server requested.
+        wait: Duration,
+    },
     #[error("{host} has no file {path} ({code})")]
     NoFile {
         host: String,
@@ -85,6 +94,14 @@ pub enum FetchError {
         "{host} does not send the length of the file, so a truncated file could not be detected"
     )]
     NoLength { host: String },
+    #[error(
+        "{host} sends the file with the header `Content-Encoding: {encoding}`, although no encoding was requested"
+    )]
+    Encoded { host: String, encoding: String },
+    #[error(
+        "{host} sends neither a strong ETag nor an MD5, so ranges of the file may belong to different versions"
+    )]
+    NoValidator { host: String },
     #[error("{item} now has MD5 {found}, but the published MD5 is {expected}: {owner} changed it")]
     OtherMd5 {
         item: String,
@@ -259,14 +276,18 @@ impl FetchError {
             FetchError::Quota { .. } => {
                 "run again later; the download then continues (the limits are per account and not published)".into()
             }
+            FetchError::Unavailable { .. } => "run again later; the download then continues".into(),
+            FetchError::Encoded { .. } => {
+                "use an address at which the server sends the file itself, or download and decode the file yourself".into()
+            }
+            FetchError::NoValidator { .. } => "download the entire file".into(),
             FetchError::NoFile { .. } => {
-                Remedy::from("correct the address of the file in the pipeline").or(Remedy::NameSource)
+                "correct the address of the file in the pipeline".into()
             }
             FetchError::NotZip { .. } => {
                 "open that host in a browser from this machine: a proxy or a login page may answer in its place".into()
             }
-            FetchError::Plain { .. } => Remedy::from("use https, or add the md5 or sha256 of the file to the pipeline")
-                .or(Remedy::NameSource),
+            FetchError::Plain { .. } => "use https, or add the md5 or sha256 of the file to the pipeline".into(),
             FetchError::OtherMd5 { .. } => Remedy::AcceptBundle,
             FetchError::Damaged { server_sent_md5: true, .. } => {
                 "try another network or another disk: something between the server and this disk changes bytes".into()
@@ -275,6 +296,9 @@ impl FetchError {
                 "try another network: something between the server and this machine may change bytes".into(),
             ),
             FetchError::KeepsChanging { .. } => "run again later".into(),
+            FetchError::GaveUp { cause, .. } if cause.unanswered().is_some() => {
+                "check the network connection, the address and HTTPS_PROXY; this host has not answered yet".into()
+            }
             FetchError::GaveUp { kept, .. } => Remedy::Words(kept.clone()),
             FetchError::NoSpace { .. } => {
                 "free some disk space and run again; the download then continues from the `.partial` file".into()
@@ -300,6 +324,7 @@ impl FetchError {
             | FetchError::Store(_) => Failure::Machine,
             FetchError::GaveUp { .. }
             | FetchError::Quota { .. }
+            | FetchError::Unavailable { .. }
             | FetchError::KeepsChanging { .. } => Failure::Away,
             FetchError::Cancelled => Failure::Cancelled,
             _ => Failure::Input,

@@ -18,7 +18,8 @@
 //! |---|---|
 //! | No damaged bundle gets the final name | renamed after MD5 (published, or sent by the server) and length are verified |
 //! | No completed piece is fetched again | a map of pieces next to the partial file, extended as each piece is written |
-//! | No file contains bytes of two objects | `If-Range`, and every response is compared by ETag, length and MD5 |
+//! | No file contains bytes of two objects | every response must prove by a strong ETag or MD5 that it belongs to the same object; otherwise one response is used |
+//! | No server blocks a download for ever | every response must begin, and send the minimum rate, within a time limit |
 //! | The bytes are not read a second time | BLAKE3 and MD5 are computed while the file arrives, and the cache records both |
 //! | No secret is printed or sent to other hosts | only the API's own hosts get credentials; messages name hosts, not URLs |
 //! | No endless retries, no error without a cause | failures are counted and limited; the last one is the first line of the error |

@@ -26,8 +26,12 @@ pub struct DownloadOptions {
     pub piece: u64,
     /// Maximum length of a range request in bytes. Must be a multiple of `piece`.
     pub range: u64,
-    /// A connection that sends nothing for this long is closed.
+    /// A connection is closed if it sends nothing for this long, or less than the minimum rate ([`RateCheck`]).
+    ///
+    /// [`RateCheck`]: prep_core::RateCheck
     pub stall: Duration,
+    /// Time after which a download fails if the host has never answered, for example because its name does not exist.
+    pub first_contact: Duration,
     /// Number of failures in a row, without a completed piece in between, after which a download fails.
     pub attempts: u32,
     /// Pause after the first failure. It doubles with each further failure, up to a minute. With the defaults, a
@@ -58,6 +62,7 @@ impl Default for DownloadOptions {
             piece: 256 << 10,
             range: 16 << 20,
             stall: Duration::from_secs(30),
+            first_contact: Duration::from_secs(45),
             attempts: 16,
             backoff: Duration::from_millis(500),
             patience: Duration::from_secs(600),

@@ -12,7 +12,12 @@ use prep_core::units;
 pub enum Trouble {
     /// The connection could not be established.
     #[error("no connection to {host}: {cause}")]
-    Unreachable { host: String, cause: String },
+    Unreachable {
+        host: String,
+        cause: String,
+        /// Time since the first request to the host, if it never answered.
+        unanswered: Option<Duration>,
+    },
     /// The connection broke.
     #[error("the connection to {host} broke at byte {offset}: {cause}")]
     Broken {
@@ -25,6 +30,19 @@ pub enum Trouble {
     Stalled {
         host: String,
         offset: u64,
+        time: Duration,
+        /// Time since the first request to the host, if it never answered.
+        unanswered: Option<Duration>,
+    },
+    /// The server sent less than the minimum rate.
+    #[error(
+        "{host} sent only {} in {}, at byte {offset}",
+        units::bytes(*.bytes), units::approximate_duration(*.time)
+    )]
+    Slow {
+        host: String,
+        offset: u64,
+        bytes: u64,
         time: Duration,
     },
     /// The answer ended early.
@@ -62,14 +80,25 @@ impl Trouble {
         }
     }
 
-    /// Returns whether the server is overloaded.
+    /// Returns the time since the first request to the host, if it never answered.
+    pub(crate) fn unanswered(&self) -> Option<Duration> {
+        match self {
+            Trouble::Unreachable { unanswered, .. } | Trouble::Stalled { unanswered, .. } => {
+                *unanswered
+            }
+            _ => None,
+        }
+    }
+
+    /// Returns whether fewer connections may help.
     pub(crate) fn is_overload(&self) -> bool {
         matches!(
             self,
-            Trouble::Status {
-                code: 429 | 500..,
-                ..
-            }
+            Trouble::Slow { .. }
+                | Trouble::Status {
+                    code: 429 | 500..,
+                    ..
+                }
         )
     }
 }

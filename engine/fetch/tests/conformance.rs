@@ -91,9 +91,17 @@ fn a_file_at_a_url_meets_the_requirements_of_a_source() -> Outcome {
             source: "labels",
             file: "labels.zip",
             url: &url,
+            member: None,
         };
         let sums = BundleChecksums::default();
-        WebFile::new(address, search(ID, data), sums, fixture.network.clone()).unwrap()
+        WebFile::new(
+            address,
+            search(ID, data),
+            sums,
+            true,
+            fixture.network.clone(),
+        )
+        .unwrap()
     };
     check_download(&fixture, || Box::new(file(&data)))?;
     Ok(())

@@ -113,6 +113,21 @@ fn access(network: &Network) -> Result<u64, FetchError> {
     network.check_access(ID, &Cancel::default())
 }
 
+/// A renewal that the server does not complete is repeated. It does not mean that the login has expired.
+#[test]
+fn an_incomplete_renewal_is_repeated() {
+    for kind in [Kind::StopAfterHead, Kind::Silence] {
+        for protocol in [Protocol::Rpc, Protocol::Rest] {
+            let fixture = Fixture::new(60);
+            fixture.set_time(3600);
+            fixture
+                .server
+                .set_faults(vec![Fault::at(At::Any, kind.clone())]);
+            access(&fixture.network(protocol)).unwrap_or_else(|error| panic!("{kind:?}: {error}"));
+        }
+    }
+}
+
 /// Requests access each minute for an hour, in a single process and in a new process for each request.
 #[test]
 fn a_token_is_renewed_before_it_expires() {

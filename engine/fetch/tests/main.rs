@@ -12,7 +12,6 @@ mod common;
 mod conformance;
 mod credentials;
 mod deleted_bundle;
-mod extracted_source;
 mod faults;
 mod kaggle_clients;
 mod limits;
@@ -22,7 +21,10 @@ mod plain_http;
 mod protocols;
 mod resume;
 mod secrets;
+mod silence;
 #[path = "../../../tests/skipped/mod.rs"]
 mod skipped;
 #[path = "../../../tests/until/mod.rs"]
 mod until;
+mod url_sources;
+mod versions;

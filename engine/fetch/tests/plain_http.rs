@@ -34,6 +34,7 @@ fn a_file_over_plain_http_needs_a_checksum() {
             source: "s",
             file: "f.bin",
             url,
+            member: None,
         };
         let sums = BundleChecksums {
             md5: md5.map(str::to_owned),
@@ -41,7 +42,7 @@ fn a_file_over_plain_http_needs_a_checksum() {
         };
         // If the file may be fetched, the error is that of the network.
         let network = LazyNetwork::new(|| Err(prep_fetch::FetchError::NotAllowed));
-        let web = WebFile::new(address, search(ID, &fixture.data()), sums, network).unwrap();
+        let web = WebFile::new(address, search(ID, &fixture.data()), sums, true, network).unwrap();
         prep_core::chain(&web.run(&fixture.context).unwrap_err())
     };
     let md5 = Some("00000000000000000000000000000000");

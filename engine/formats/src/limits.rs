@@ -13,6 +13,8 @@ use std::error::Error;
 use std::fmt;
 use std::io::{self, Read};
 
+use crate::pandas::MAX_COLUMNS;
+
 /// A quantity with a limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Limit {
@@ -33,6 +35,8 @@ pub enum Limit {
     /// Cells of a table. A small file can declare many cells, because a row may be shorter than the header and a column
     /// may be stored as a single value.
     Cells,
+    /// Columns of a table. Each of them takes about a kilobyte.
+    Columns,
     /// Bytes of memory for one record, for example a line, a JSON value or a variable of a MATLAB file.
     Record,
 }
@@ -50,7 +54,11 @@ impl Limit {
     /// The resource on which this limit depends. `None` for a constant limit, which no ordinary file exceeds.
     pub fn resource(self) -> Option<Resource> {
         match self {
-            Limit::Nesting | Limit::MembersByLength | Limit::Unpacked | Limit::Cells => None,
+            Limit::Nesting
+            | Limit::MembersByLength
+            | Limit::Unpacked
+            | Limit::Cells
+            | Limit::Columns => None,
             Limit::Members | Limit::Listing | Limit::Pixels | Limit::Record => {
                 Some(Resource::Memory)
             }
@@ -97,6 +105,7 @@ impl fmt::Display for LimitExceeded {
             ),
             Limit::Pixels => write!(f, "the image has {found} pixels"),
             Limit::Cells => write!(f, "the table has {found} cells"),
+            Limit::Columns => write!(f, "the table has {found} columns"),
             Limit::Record => write!(f, "one record takes {found} bytes of memory or more"),
         }?;
         write!(f, ", over the limit of {allowed}")?;
@@ -195,6 +204,7 @@ impl DecodingLimits {
             Limit::Spooled => self.spooled,
             Limit::Pixels => self.pixels,
             Limit::Cells => MIN_CELLS,
+            Limit::Columns => MAX_COLUMNS as u64,
             Limit::Record => self.record,
         }
     }
@@ -214,6 +224,14 @@ impl DecodingLimits {
     pub fn check_cells(&self, bytes: u64, cells: u64) -> Result<(), LimitExceeded> {
         let allowed = bytes.saturating_mul(CELLS_PER_BYTE).max(MIN_CELLS);
         check(Limit::Cells, allowed, cells)
+    }
+
+    /// Checks the number of columns of a table.
+    ///
+    /// # Errors
+    /// [`Limit::Columns`] if the table has more than 262,144 columns.
+    pub fn check_columns(&self, columns: usize) -> Result<(), LimitExceeded> {
+        self.check(Limit::Columns, columns as u64)
     }
 
     /// Checks the size of a record that is stored compressed. It may have the size [`Limit::Record`], or

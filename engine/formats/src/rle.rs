@@ -71,7 +71,8 @@ pub fn area(code: &str) -> Result<u64, RleError> {
 }
 
 /// Encodes a mask, given one value per pixel in the order of the pixel numbers. If no pixel is set, the code is empty.
-pub fn encode(pixels: impl IntoIterator<Item = bool>) -> String {
+/// Returns `None` if the code is longer than `max_bytes`.
+pub fn encode(pixels: impl IntoIterator<Item = bool>, max_bytes: usize) -> Option<String> {
     let mut code = String::new();
     let mut run: Option<u64> = None;
     let mut count = 0;
@@ -83,12 +84,13 @@ pub fn encode(pixels: impl IntoIterator<Item = bool>) -> String {
         code.push_str(buffer.format(start + 1));
         code.push(' ');
         code.push_str(buffer.format(end - start));
+        (code.len() <= max_bytes).then_some(())
     };
     for is_set in pixels {
         match (run, is_set) {
             (None, true) => run = Some(count),
             (Some(start), false) => {
-                push(start, count);
+                push(start, count)?;
                 run = None;
             }
             _ => {}
@@ -96,36 +98,33 @@ pub fn encode(pixels: impl IntoIterator<Item = bool>) -> String {
         count += 1;
     }
     if let Some(start) = run {
-        push(start, count);
+        push(start, count)?;
     }
-    code
+    Some(code)
 }
 
-/// Iterates over an array in column-major order: the first index varies fastest.
+/// Iterates over the indices of an array's `length` elements in column-major order: the first index of an element varies
+/// fastest.
 ///
-/// `values` are the elements in C order (the last index varies fastest). A mask of rows and columns is traversed column
-/// by column, from top to bottom. If `values` does not fill `shape`, the iterator is empty.
-pub fn column_major<'a, T>(
-    values: &'a [T],
-    shape: &[usize],
-) -> impl Iterator<Item = &'a T> + use<'a, T> {
+/// The elements are stored in C order (the last index varies fastest). A mask of rows and columns is traversed column by
+/// column, from top to bottom. If the elements do not fill `shape`, the iterator is empty.
+pub fn column_major(length: usize, shape: &[usize]) -> impl Iterator<Item = usize> + use<> {
     let count = shape
         .iter()
         .try_fold(1usize, |count, size| count.checked_mul(*size));
-    let total = count.filter(|count| *count == values.len()).unwrap_or(0);
+    let total = count.filter(|count| *count == length).unwrap_or(0);
     // Distance in `values` between neighbors along each axis.
     let mut strides = vec![1; shape.len()];
     for axis in (1..shape.len()).rev() {
         strides[axis - 1] = strides[axis] * shape[axis].max(1);
     }
     let axes: Vec<(usize, usize)> = shape.iter().copied().zip(strides).collect();
-    (0..total).filter_map(move |number| {
+    (0..total).map(move |number| {
         let mut rest = number;
-        let offset = axes.iter().fold(0, |offset, (size, stride)| {
+        axes.iter().fold(0, |offset, (size, stride)| {
             let index = rest % size;
             rest /= size;
             offset + index * stride
-        });
-        values.get(offset)
+        })
     })
 }

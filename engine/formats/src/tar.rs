@@ -57,6 +57,9 @@ pub enum TarError {
         #[source]
         cause: LimitExceeded,
     },
+    /// The bytes after the last member unpack to too many bytes.
+    #[error("after the last member of the tar archive")]
+    LongEnd(#[source] LimitExceeded),
     /// The archive is truncated or a header is damaged.
     #[error("the tar archive is damaged or truncated; fetch it again")]
     Damaged(#[source] io::Error),
@@ -160,7 +163,8 @@ fn check_head(head: &[u8]) -> Result<(), TarError> {
     }
 }
 
-/// Reads the archive and the rest of the input after it, because a checksum may be verified at the end.
+/// Reads the archive and the rest of the input after it, because a checksum may be verified at the end. The rest counts
+/// towards the budget.
 fn read_all(
     mut input: impl Read,
     budget: &ArchiveBudget,
@@ -225,8 +229,15 @@ fn read_all(
         visit(&path, kind, offset, &mut entry)
             .map_err(|source| TarError::Visitor { member, source })?;
     }
-    let rest = io::copy(&mut input, &mut io::sink());
-    rest.map(drop).map_err(TarError::Damaged)
+    let mut buffer = vec![0; 1 << 16];
+    loop {
+        match input.read(&mut buffer) {
+            Ok(0) => return Ok(()),
+            Ok(count) => budget.add_bytes(count as u64).map_err(TarError::LongEnd)?,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(TarError::Damaged(error)),
+        }
+    }
 }
 
 /// Writes archives whose bytes depend only on the members: no owner, time 0, mode 0644 or 0755.

@@ -216,6 +216,27 @@ fn mask_codes_equal_those_of_numpy() {
     assert!(matches!(large, Err(NpyError::BadHeader { .. })));
 }
 
+/// The code of a checkerboard is five times as long as the array.
+#[test]
+fn the_code_of_a_large_checkerboard_is_too_long() {
+    let header = NpyHeader {
+        descr: "|b1".to_owned(),
+        fortran_order: false,
+        shape: vec![5000, 5001],
+        item_size: 1,
+        data_offset: 0,
+    };
+    let pixels = (0..5000 * 5001).map(|number| (number % 2) as u8);
+    let file: Vec<u8> = header
+        .to_bytes()
+        .unwrap()
+        .into_iter()
+        .chain(pixels)
+        .collect();
+    let found = mask_code(file.as_slice(), 1.0);
+    assert!(matches!(found, Err(NpyError::LongCode { .. })), "{found:?}");
+}
+
 proptest! {
     /// Gathering equals indexing, for rows in any order and for any runs of neighboring rows.
     #[test]

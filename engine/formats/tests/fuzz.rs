@@ -88,7 +88,17 @@ macro_rules! targets {
                 fuzz(stringify!($name), &seeds, MUTATIONS, fuzzed::$name::check);
             }
         )*
+
+        const CHECKS: &[(&str, fn(&[u8]))] = &[$((stringify!($name), fuzzed::$name::check)),*];
     };
+}
+
+/// Libraries parse some of the formats.
+#[test]
+fn parsers_need_little_stack_for_deep_inputs() {
+    for (name, check) in CHECKS {
+        fuzzing::deep::on_little_stack(name, *check);
+    }
 }
 
 targets! {

@@ -135,14 +135,20 @@ impl Grader {
     }
 
     fn outcome(&self, mut pair: Pair<'_>) -> Result<GradeOutcome, Refusal> {
+        pair.recognise(self.named_columns(&self.spec.rules));
+        let outcome = self.apply(&mut pair);
+        outcome.map_err(|refusal| pair.without_quotes(refusal))
+    }
+
+    fn apply(&self, pair: &mut Pair<'_>) -> Result<GradeOutcome, Refusal> {
         let mut rules = self.spec.rules.as_slice();
         let mut knows_rows = false;
         while let [rule, later @ ..] = rules {
             if !knows_rows && !rule.rule.is_about_shape() {
-                self.check_rows(&mut pair, rules)?;
+                self.check_rows(pair, rules)?;
                 knows_rows = true;
             }
-            rule.rule.apply(&mut pair)?;
+            rule.rule.apply(pair)?;
             rules = later;
             if pair.submission.len() > MANY_ROWS {
                 let wanted: Vec<&str> = self.named_columns(later).collect();
@@ -150,9 +156,9 @@ impl Grader {
             }
         }
         if !knows_rows {
-            self.check_rows(&mut pair, rules)?;
+            self.check_rows(pair, rules)?;
         }
-        let score = self.spec.metric.metric.score(&pair)?;
+        let score = self.spec.metric.metric.score(pair)?;
         Ok(GradeOutcome::Score {
             value: score.value,
             rounded: score.rounded(),
@@ -209,5 +215,40 @@ mod tests {
             ] },
         });
         assert_eq!(columns(others), "id a b id m w");
+    }
+
+    #[test]
+    fn only_submissions_are_quoted() {
+        let section = json!({ "rules": ["same_rows", { "numeric": { "all_except": ["id"], "of": "submission" } }], "metric": { "accuracy": "label" } });
+        let grader = Grader::parse(&section).unwrap();
+        let answers = grader.read_answers(b"id,label\n1,2\n").unwrap();
+        for (submission, expected) in [
+            (
+                "id,labl\n1,2\n",
+                "column `label`: the submission has no such column, but a column `labl`; rename it to `label`",
+            ),
+            (
+                "id,other\n1,2\n",
+                "column `label`: the submission has no such column; it has: id, other",
+            ),
+            (
+                "SECRET,KEY\n1,2\n",
+                "column `label`: the submission has no such column; its first line has 2 columns, but none with a name that this competition uses",
+            ),
+            (
+                "SECRET\nSECRET\n",
+                "its first line has 1 column, but none with a name that this competition uses",
+            ),
+            (
+                "SECRET\n1\n2\n",
+                "the submission has 2 rows, 1 too many: expected 1",
+            ),
+        ] {
+            let outcome = grader.grade_bytes(&answers, submission.as_bytes());
+            let GradeOutcome::Invalid(refusal) = outcome else {
+                panic!("{submission} is valid");
+            };
+            assert_eq!(refusal.to_string(), expected, "{submission}");
+        }
     }
 }

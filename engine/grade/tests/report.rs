@@ -54,7 +54,7 @@ fn keys_have_the_order_of_the_benchmark() {
     let expected = "competition_id score gold_threshold silver_threshold bronze_threshold median_threshold any_medal \
                     gold_medal silver_medal bronze_medal above_median submission_exists valid_submission \
                     is_lower_better created_at submission_path variant reason comparable_with_v1 \
-                    not_comparable_because digests";
+                    not_comparable_because submission_is_answers digests";
     assert_eq!(keys.join(" "), expected);
     assert_eq!(single["created_at"], "2026-11-21T12:05:06.000007");
     assert_eq!(single["score"], 0.85);
@@ -101,6 +101,23 @@ fn incomparable_score_is_reported_with_reasons() {
     assert_eq!(value["variant"], "own");
     assert_eq!(value["comparable_with_v1"], false);
     assert_eq!(value["not_comparable_because"][0], "own pipeline");
+}
+
+#[test]
+fn copy_of_the_answers_is_not_comparable() {
+    let score = GradeOutcome::Score {
+        value: 1.0,
+        rounded: 1.0,
+    };
+    let report = CompetitionReport {
+        is_answers: true,
+        ..report(Some(score))
+    };
+    let value: Value = serde_json::from_str(&pretty(report.to_json())).unwrap();
+    assert_eq!(value["submission_is_answers"], true);
+    assert_eq!(value["comparable_with_v1"], false);
+    let reason = &value["not_comparable_because"][0];
+    assert_eq!(reason, "the submission is byte-identical to the answers");
 }
 
 #[test]

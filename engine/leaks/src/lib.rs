@@ -40,6 +40,7 @@ mod statistics;
 mod table;
 mod view;
 mod world;
+mod xml;
 
 use std::collections::BTreeMap;
 

@@ -23,7 +23,7 @@ pub(crate) struct Table {
 }
 
 /// Memory of a cell in addition to its text: its place in the column, and what detectors need to compare it with others.
-const CELL_BYTES: u64 = 48;
+pub(crate) const CELL_BYTES: u64 = 48;
 
 impl Table {
     /// Reads a table into at most `room` bytes of memory. If it needs more, every second row is dropped, then every

@@ -1,5 +1,7 @@
 //! The result of a tool.
 
+use std::borrow::Cow;
+
 use prep_app::{Error, Remedy};
 use serde_json::{Value, json};
 
@@ -46,7 +48,7 @@ pub fn result(answer: Answer, words: fn(&Remedy) -> String) -> Value {
     let (value, is_error) = match answer {
         Ok(value) => (value, false),
         Err(error) => (
-            json!({ "error": { "message": error.message, "help": error.help.as_ref().map(words) } }),
+            json!({ "error": { "message": shortened(&error.message), "help": error.help.as_ref().map(words) } }),
             true,
         ),
     };
@@ -55,4 +57,13 @@ pub fn result(answer: Answer, words: fn(&Remedy) -> String) -> Value {
         "structuredContent": value,
         "isError": is_error,
     })
+}
+
+/// Shortens a message that quotes the request, because a request can be long.
+pub fn shortened(message: &str) -> Cow<'_, str> {
+    const MAX_CHARACTERS: usize = 2000;
+    match message.char_indices().nth(MAX_CHARACTERS) {
+        Some((end, _)) => format!("{}...", message.get(..end).unwrap_or_default()).into(),
+        None => message.into(),
+    }
 }

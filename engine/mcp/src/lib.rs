@@ -11,8 +11,8 @@
 //! against the answers. Tools read `private` only to compare a submission with the answers, and no result contains an
 //! answer.
 //!
-//! Submissions are files. A server accepts only files below one directory, because a message about an invalid
-//! submission quotes cells of the file.
+//! Submissions are files. A server opens only regular files below one directory, without following links, because a
+//! message about an invalid submission quotes cells of the file. It opens no file in the data directory or the cache.
 //!
 //! A server of tools needs only four requests of the protocol, so this crate implements them itself. The official
 //! library (`rmcp`) depends on an asynchronous runtime and enables features of `chrono`, which would require compiling

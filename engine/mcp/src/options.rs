@@ -1,8 +1,6 @@
 //! The settings of a server.
 
-use std::path::PathBuf;
-
-use prep_app::{Catalog, Error, Grading, GradingLog, Remedy, Settings};
+use prep_app::{Catalog, Error, Grading, GradingLog, Remedy, Settings, SubmissionDirectory};
 
 /// Settings of a server. Its tools can only access the files that these settings name.
 pub struct McpOptions {
@@ -11,7 +9,7 @@ pub struct McpOptions {
     pub settings: Settings,
     pub variant: String,
     /// Only submissions below this directory are read.
-    pub submissions: PathBuf,
+    pub submissions: SubmissionDirectory,
     /// Whether agents can get scores.
     pub scores: bool,
     /// The log of gradings.

@@ -2,6 +2,8 @@
 
 use serde_json::{Value, json};
 
+use crate::answer::shortened;
+
 /// Error codes that the specification of JSON-RPC defines.
 pub const PARSE_ERROR: i64 = -32700;
 pub const INVALID_REQUEST: i64 = -32600;
@@ -58,7 +60,9 @@ pub fn response(id: &Value, outcome: Result<Value, RpcError>) -> Value {
     }
 }
 
-fn failure(id: &Value, RpcError(code, message): &RpcError) -> Value {
+/// Returns the response for an error. `id` is `null` if the id of the request is unknown.
+pub fn failure(id: &Value, RpcError(code, message): &RpcError) -> Value {
+    let message = shortened(message);
     json!({ "jsonrpc": "2.0", "id": id, "error": { "code": code, "message": message } })
 }
 

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use crate::answer::result;
 use crate::options::McpOptions;
-use crate::rpc::{self, INVALID_PARAMS, METHOD_NOT_FOUND, Request, RpcError};
+use crate::rpc::{self, INVALID_PARAMS, METHOD_NOT_FOUND, PARSE_ERROR, Request, RpcError};
 use crate::tools::{ALL, Arguments, ToolDefinition};
 
 /// Versions of the protocol that this server speaks, the latest first. They do not differ in the features that it uses.
@@ -25,30 +25,23 @@ fn tools(options: &McpOptions) -> impl Iterator<Item = &'static ToolDefinition> 
     all.filter(move |tool| scores || !tool.has_scores)
 }
 
-/// Answers the client's messages one after the other, until the client closes the input.
+/// Answers the client's messages one after the other, until the client closes the input. A message that is not UTF-8 or
+/// is too long gets an error as its answer.
 ///
 /// # Errors
-/// Returns an error if a message cannot be read, is not UTF-8 or is too long, or if a response cannot be written.
+/// Returns an error if the input cannot be read or a response cannot be written.
 pub fn serve(
     options: &McpOptions,
     mut input: impl BufRead,
     mut output: impl Write,
 ) -> io::Result<()> {
-    let mut line = String::new();
-    loop {
-        line.clear();
-        let mut message = input.by_ref().take(MAX_MESSAGE_BYTES);
-        if message.read_line(&mut line)? == 0 {
-            return Ok(());
-        }
-        if !line.ends_with('\n') && line.len() as u64 == MAX_MESSAGE_BYTES {
-            let message = format!("a message is longer than {MAX_MESSAGE_BYTES} bytes");
-            return Err(io::Error::new(io::ErrorKind::InvalidData, message));
-        }
-        if line.trim().is_empty() {
-            continue;
-        }
-        let response = match rpc::parse(&line) {
+    while let Some(line) = read_line(&mut input)? {
+        let request = match &line {
+            Ok(line) if line.trim().is_empty() => continue,
+            Ok(line) => rpc::parse(line),
+            Err(error) => Err(rpc::failure(&Value::Null, error)),
+        };
+        let response = match request {
             Ok(Some(Request {
                 id: Some(id),
                 method,
@@ -61,6 +54,26 @@ pub fn serve(
         writeln!(output, "{response}")?;
         output.flush()?;
     }
+    Ok(())
+}
+
+/// Reads the next line, or passes over it if it is not a message. Returns `None` at the end of the input.
+fn read_line(input: &mut impl BufRead) -> io::Result<Option<Result<String, RpcError>>> {
+    let mut line = Vec::new();
+    let mut start = input.by_ref().take(MAX_MESSAGE_BYTES);
+    if start.read_until(b'\n', &mut line)? == 0 {
+        return Ok(None);
+    }
+    let is_complete = line.ends_with(b"\n") || (line.len() as u64) < MAX_MESSAGE_BYTES;
+    if !is_complete && input.skip_until(b'\n')? > 0 {
+        let message = format!("a message is longer than {MAX_MESSAGE_BYTES} bytes");
+        return Ok(Some(Err(RpcError(PARSE_ERROR, message))));
+    }
+    let line = String::from_utf8(line).map_err(|error| {
+        let message = format!("a message is not UTF-8: {}", error.utf8_error());
+        RpcError(PARSE_ERROR, message)
+    });
+    Ok(Some(line))
 }
 
 fn answer(options: &McpOptions, method: &str, params: Value) -> Result<Value, RpcError> {
@@ -118,4 +131,33 @@ fn call(options: &McpOptions, params: Value) -> Result<Value, RpcError> {
         arguments.and_then(|arguments| (tool.call)(options, &arguments)),
         options.words,
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn unusable_lines_are_passed_over() {
+        let most = MAX_MESSAGE_BYTES as usize;
+        let input = [
+            b"one\n".to_vec(),
+            b"\xff\n".to_vec(),
+            [vec![b'x'; most - 1], b"\n".to_vec()].concat(),
+            [vec![b'x'; most], b"\n".to_vec()].concat(),
+            vec![b'\n'],
+            [vec![b'x'; 3 * most], b"\n".to_vec()].concat(),
+            b"last".to_vec(),
+        ]
+        .concat();
+        let mut input = input.as_slice();
+        let mut found = Vec::new();
+        while let Some(line) = read_line(&mut input).unwrap() {
+            found.push(line.map_or_else(|error| error.1, |line| line.len().to_string()));
+        }
+        let long = "a message is longer than 1048576 bytes";
+        let not_text = "a message is not UTF-8: invalid utf-8 sequence of 1 bytes from index 0";
+        let full = MAX_MESSAGE_BYTES.to_string();
+        assert_eq!(found, ["4", not_text, &full, long, "1", long, "4"]);
+    }
 }

@@ -3,15 +3,15 @@
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use bytes::Bytes;
 use futures::stream::BoxStream;
 use futures::{StreamExt, TryStreamExt, stream};
 use object_store::path::Path;
-use object_store::{GetResult, ObjectStore, ObjectStoreExt, PutMode, PutPayload};
+use object_store::{GetOptions, GetResult, ObjectStore, ObjectStoreExt, PutMode, PutPayload};
 use prep_cache::{Content, Digest, LedgerEntry};
-use prep_core::canonical;
+use prep_core::{RateCheck, canonical};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -22,12 +22,13 @@ use crate::layout::{self, Area};
 use crate::rejection::Rejection;
 use crate::signed;
 use crate::trust::TrustedSigner;
+use tokio::time::{Instant, timeout};
 
 /// Maximum length of a record in bytes. Longer records are never written.
 const MAX_RECORD_BYTES: u64 = 256 << 20;
-/// Minimum transfer rate of a response in bytes per second. It is checked after [`RATE_CHECK_AFTER`].
-const MIN_BYTES_PER_SECOND: u64 = 4 << 10;
-const RATE_CHECK_AFTER: Duration = Duration::from_secs(60);
+/// Time within which a response must begin, including repeated requests, and period in which the minimum rate is checked.
+/// The HTTP client has a shorter timeout for a single read.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The outcome of creating an entry.
 #[derive(Debug, Clone, PartialEq)]
@@ -83,6 +84,8 @@ pub struct Remote {
     trusted: Vec<TrustedSigner>,
     /// Further addresses of the same remote.
     same_as: Vec<String>,
+    /// Limit on the time of every read. See [`Remote::with_patience`].
+    patience: Duration,
     /// Whether reading a file in the private area was denied.
     hidden: AtomicBool,
     /// Number of bytes of objects and bundles that were received from the remote.
@@ -128,6 +131,13 @@ impl Remote {
         Remote { same_as, ..self }
     }
 
+    /// Returns the same remote with a different limit on the time of reads. A response must begin within this time, and a
+    /// body must not be slower than the minimum rate in a period of this duration.
+    #[must_use]
+    pub fn with_patience(self, patience: Duration) -> Remote {
+        Remote { patience, ..self }
+    }
+
     /// Creates a remote in an existing store. Messages refer to it as `name`.
     pub fn with_store(
         store: Arc<dyn ObjectStore>,
@@ -146,6 +156,7 @@ impl Remote {
             key,
             trusted,
             same_as: Vec::new(),
+            patience: PATIENCE,
             hidden: AtomicBool::new(false),
             received: AtomicU64::new(0),
             sent: AtomicU64::new(0),
@@ -183,6 +194,14 @@ impl Remote {
             path = path.join(part);
         }
         path
+    }
+
+    /// Waits for a response. All reads call this function, so that no server can block a run.
+    async fn in_time<T>(&self, response: impl Future<Output = T>) -> Result<T, RemoteError> {
+        let response = timeout(self.patience, response).await;
+        response.map_err(|_| RemoteError::Overloaded {
+            remote: self.name.clone(),
+        })
     }
 
     fn read_error(&self, error: &object_store::Error) -> RemoteError {
@@ -299,7 +318,8 @@ impl Remote {
             ..known.clone()
         };
         let sealed = self.seal(&name, &known)?;
-        let put = self.store.put(&self.path(&name), sealed.into()).await;
+        let path = self.path(&name);
+        let put = self.in_time(self.store.put(&path, sealed.into())).await?;
         put.map(drop).map_err(|error| self.write_error(&error))
     }
 
@@ -309,12 +329,11 @@ impl Remote {
     /// If the remote cannot be listed. A plain web server cannot be listed.
     pub async fn sources(&self) -> Result<Vec<String>, RemoteError> {
         let directory = self.path(layout::SOURCES);
-        let listed = self
-            .store
-            .list(Some(&directory))
-            .try_collect::<Vec<_>>()
-            .await;
-        let listed = listed.map_err(|error| self.read_error(&error))?;
+        let mut pages = self.store.list(Some(&directory));
+        let mut listed = Vec::new();
+        while let Some(found) = self.in_time(pages.next()).await? {
+            listed.push(found.map_err(|error| self.read_error(&error))?);
+        }
         let files = listed.iter().filter_map(|one| one.location.filename());
         Ok(files.filter_map(layout::source_of).collect())
     }
@@ -337,44 +356,63 @@ impl Remote {
         name: &str,
         competition: &str,
     ) -> Result<Option<Result<T, Rejection>>, RemoteError> {
-        let got = self.store.get(&self.path(name)).await;
-        let Some(got) = self.none_if_missing(name, got)? else {
+        let Some(got) = self.get(name, GetOptions::default()).await? else {
             return Ok(None);
         };
-        if got.meta.size > MAX_RECORD_BYTES {
-            return Ok(Some(Err(Rejection::Malformed)));
+        let opened = self.collect(got, MAX_RECORD_BYTES).await?;
+        Ok(Some(match opened {
+            Some(bytes) => signed::open(&self.trusted, competition, name, &bytes),
+            None => Err(Rejection::Malformed),
+        }))
+    }
+
+    /// Requests a file, or a range of it. Returns `None` if the file does not exist.
+    async fn get(&self, name: &str, options: GetOptions) -> Result<Option<GetResult>, RemoteError> {
+        let path = self.path(name);
+        let got = self.in_time(self.store.get_opts(&path, options)).await?;
+        self.none_if_missing(name, got)
+    }
+
+    /// Collects the bytes of a response. Returns `None` if there are more than `max_bytes`. The announced length may be
+    /// wrong, so the received bytes are counted as well.
+    async fn collect(
+        &self,
+        got: GetResult,
+        max_bytes: u64,
+    ) -> Result<Option<Vec<u8>>, RemoteError> {
+        if got.range.end.saturating_sub(got.range.start) > max_bytes {
+            return Ok(None);
         }
-        // The announced length may be wrong, so the limit is checked again.
         let mut pieces = self.pieces(got);
         let mut bytes = Vec::new();
         while let Some(piece) = pieces.try_next().await? {
             bytes.extend_from_slice(&piece);
-            if bytes.len() as u64 > MAX_RECORD_BYTES {
-                return Ok(Some(Err(Rejection::Malformed)));
+            if bytes.len() as u64 > max_bytes {
+                return Ok(None);
             }
         }
-        Ok(Some(signed::open(&self.trusted, competition, name, &bytes)))
+        Ok(Some(bytes))
     }
 
-    /// Returns the bytes of a response as they arrive. Fails if the server sends too few bytes over a long time. The
-    /// timeout of a single read would not detect a server that sends one byte now and then.
+    /// Returns the bytes of a response as they arrive. Fails if the server sends less than the minimum rate.
     fn pieces(&self, got: GetResult) -> ByteChunks {
         let name = self.name.clone();
-        let (mut waited, mut bytes) = (Duration::ZERO, 0);
-        let timed = stream::unfold(got.into_stream(), |mut pieces| async move {
-            let began = Instant::now();
-            let piece = pieces.next().await?;
-            Some(((piece, began.elapsed()), pieces))
-        });
-        let pieces = timed.map(move |(piece, time)| {
-            let piece = piece.map_err(|error| classify(&name, &error, false))?;
-            waited += time;
-            bytes += piece.len() as u64;
-            match is_too_slow(waited, bytes) {
-                true => Err(RemoteError::Overloaded {
-                    remote: name.clone(),
-                }),
-                false => Ok(piece),
+        let rate = RateCheck::new(self.patience);
+        let pieces = stream::unfold((got.into_stream(), rate), move |(mut pieces, mut rate)| {
+            let name = name.clone();
+            async move {
+                let began = Instant::now();
+                let too_slow = |remote| Err(RemoteError::Overloaded { remote });
+                let piece = match timeout(rate.left(), pieces.next()).await {
+                    Ok(None) => return None,
+                    Ok(Some(Ok(piece))) => match rate.add(piece.len() as u64, began.elapsed()) {
+                        true => Ok(piece),
+                        false => too_slow(name),
+                    },
+                    Ok(Some(Err(error))) => Err(classify(&name, &error, false)),
+                    Err(_) => too_slow(name),
+                };
+                Some((piece, (pieces, rate)))
             }
         });
         pieces.boxed()
@@ -385,11 +423,8 @@ impl Remote {
         let path = self.path(name);
         let payload = PutPayload::from(bytes);
         let mode = PutMode::Create;
-        match self
-            .store
-            .put_opts(&path, payload.clone(), mode.into())
-            .await
-        {
+        let put = self.store.put_opts(&path, payload.clone(), mode.into());
+        match self.in_time(put).await? {
             Ok(_) => Ok(true),
             Err(
                 object_store::Error::AlreadyExists { .. }
@@ -401,7 +436,7 @@ impl Remote {
                 if self.length(name).await?.is_some() {
                     return Ok(false);
                 }
-                let put = self.store.put(&path, payload).await;
+                let put = self.in_time(self.store.put(&path, payload)).await?;
                 put.map(|_| true).map_err(|error| self.write_error(&error))
             }
             Err(error) => Err(self.write_error(&error)),
@@ -409,7 +444,8 @@ impl Remote {
     }
 
     pub(crate) async fn length(&self, name: &str) -> Result<Option<u64>, RemoteError> {
-        let head = self.store.head(&self.path(name)).await;
+        let path = self.path(name);
+        let head = self.in_time(self.store.head(&path)).await?;
         Ok(self.none_if_missing(name, head)?.map(|meta| meta.size))
     }
 
@@ -453,8 +489,7 @@ impl Remote {
     ) -> Result<Option<(u64, ByteChunks)>, RemoteError> {
         for area in Area::ALL {
             let name = layout::object(area, digest);
-            let got = self.store.get(&self.path(&name)).await;
-            if let Some(got) = self.none_if_missing(&name, got)? {
+            if let Some(got) = self.get(&name, GetOptions::default()).await? {
                 let (remote, length) = (self.clone(), got.meta.size);
                 let pieces = self.pieces(got).inspect_ok(move |bytes| {
                     let count = bytes.len() as u64;
@@ -488,11 +523,16 @@ impl Remote {
         if range.is_empty() {
             return Ok(Some(Bytes::new()));
         }
-        let got = self.store.get_range(&self.path(name), range).await;
-        let got = self.none_if_missing(name, got)?;
-        let count = got.as_ref().map_or(0, Bytes::len) as u64;
-        self.received.fetch_add(count, Ordering::Relaxed);
-        Ok(got)
+        let length = range.end - range.start;
+        let options = GetOptions::default().with_range(Some(range));
+        let Some(got) = self.get(name, options).await? else {
+            return Ok(None);
+        };
+        // The caller verifies the bytes, so an answer of the wrong length is found to be damaged.
+        let bytes = self.collect(got, length).await?.unwrap_or_default();
+        self.received
+            .fetch_add(bytes.len() as u64, Ordering::Relaxed);
+        Ok(Some(bytes.into()))
     }
 }
 
@@ -509,34 +549,5 @@ fn has_long_number(record: &serde_json::Value) -> bool {
         Value::Array(values) => values.iter().any(has_long_number),
         Value::Object(values) => values.values().any(has_long_number),
         Value::Null | Value::Bool(_) | Value::String(_) => false,
-    }
-}
-
-/// Returns whether `bytes` is too small a number for the time that has passed.
-fn is_too_slow(waited: Duration, bytes: u64) -> bool {
-    waited > RATE_CHECK_AFTER && bytes / waited.as_secs().max(1) < MIN_BYTES_PER_SECOND
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_response_below_the_minimum_rate_is_too_slow() {
-        for (seconds, bytes, expected) in [
-            (0, 0, false),
-            (60, 0, false),
-            (61, 3, true),
-            (61, 61 * MIN_BYTES_PER_SECOND, false),
-            (3600, 61 * MIN_BYTES_PER_SECOND, true),
-            (3600, 3600 * MIN_BYTES_PER_SECOND, false),
-        ] {
-            let waited = Duration::from_secs(seconds);
-            assert_eq!(
-                is_too_slow(waited, bytes),
-                expected,
-                "{seconds} s, {bytes} bytes"
-            );
-        }
     }
 }

@@ -7,7 +7,7 @@ use std::io::Write;
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
-use common::{Fault, Faulty};
+use common::{Fault, Faulty, block_on};
 use futures::TryStreamExt;
 use object_store::local::LocalFileSystem;
 use object_store::memory::InMemory;
@@ -188,7 +188,7 @@ fn an_entry_is_created_once_and_a_different_result_is_reported() {
             "{}",
             two.messages()
         );
-        let stored = futures::executor::block_on(one.link.remote().entry(&id, "c"));
+        let stored = block_on(one.link.remote().entry(&id, "c"));
         assert_eq!(stored.unwrap().unwrap().unwrap().outputs, first.outputs);
     });
 }
@@ -254,7 +254,7 @@ fn untrusted_entries_are_ignored_and_reported_once() {
             two.messages()
         );
         // An offer does not replace an untrusted entry.
-        let put = futures::executor::block_on(two.link.remote().put_entry(
+        let put = block_on(two.link.remote().put_entry(
             &unsigned,
             &two.store.find(&good, "c").unwrap().unwrap(),
             "c",
@@ -340,7 +340,7 @@ fn write_errors_lose_no_result_and_do_not_affect_reads() {
             given: vec![],
         };
         two.link.send(offer, &two.store).unwrap();
-        let stored = futures::executor::block_on(two.link.remote().entry(&mine, "c"));
+        let stored = block_on(two.link.remote().entry(&mine, "c"));
         assert!(stored.unwrap().is_some());
     }
 }
@@ -664,7 +664,7 @@ fn an_entry_of_a_different_step_is_rejected() {
     let (_, entry) = one.create_result("s", b"content", &[]);
     let other = Digest::of_bytes(b"another step");
     let put = one.link.remote().put_entry(&other, &entry, "c");
-    futures::executor::block_on(put).unwrap();
+    block_on(put).unwrap();
     let two = Machine::new(Remote::with_store(store, "r", None, &[public]));
     assert!(two.store.find(&other, "c").unwrap().is_none());
     assert!(

@@ -10,5 +10,6 @@
 mod answers;
 mod common;
 mod conformance;
+mod slow;
 mod source;
 mod tier;

@@ -1,8 +1,15 @@
-//! Tracks open connections, and which of them are idle.
+//! Tracks open connections, and closes some of them if there are too many.
 //!
-//! The number of connections is limited. Clients that open connections and send nothing must not block other clients.
-//! Therefore, if the limit is reached, a new connection replaces the one that has been idle for the longest time.
+//! A connection only takes a socket and a small buffer. So there are more of them than uploads at the same time
+//! ([`slots`](crate::slots)), and a connection that sends `GET /health` is answered even if all uploads are slow. If
+//! the limit is reached, a new connection replaces an old one:
+//!
+//! 1. the one that has been idle for the longest time;
+//! 2. if no connection ended for some seconds, the one that has waited for the longest time to send its upload, among
+//!    those of the address with the most connections.
 
+use std::collections::HashMap;
+use std::net::IpAddr;
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
@@ -10,71 +17,138 @@ use parking_lot::Mutex;
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
+/// Maximum number of connections at the same time. Each has a socket, and at most one file. Together they are less than
+/// 1,024, the usual limit of open files.
+const MAX_CONNECTIONS: usize = 480;
+
 /// A connection is idle after this time without a request. Before that, a response may still be on its way.
 const IDLE_AFTER: Duration = Duration::from_secs(1);
 
-/// Interval at which idle connections are searched while a new connection waits.
+/// Connections that wait are closed if no connection ended by itself for this time.
+const PATIENCE: Duration = Duration::from_secs(3);
+
+/// Interval at which a connection to close is searched while a new connection waits.
 const RETRY: Duration = Duration::from_millis(50);
 
 /// All open connections.
-#[derive(Default)]
-pub(crate) struct Connections(Mutex<Vec<Weak<Connection>>>);
+pub(crate) struct Connections {
+    free: Arc<Semaphore>,
+    open: Mutex<Vec<Weak<Connection>>>,
+    /// The time at which a connection last ended by itself.
+    ended: Arc<Mutex<Instant>>,
+}
 
 /// An open connection.
 pub(crate) struct Connection {
+    /// The client's address, without the part that the client can choose freely.
+    pub peer: IpAddr,
     state: Mutex<State>,
     evicted: Notify,
+    ended: Arc<Mutex<Instant>>,
+    _permit: OwnedSemaphorePermit,
 }
 
 struct State {
-    /// Number of requests that are not answered yet.
-    requests: usize,
-    /// The time at which `requests` last changed.
+    activity: Activity,
+    /// The time at which `activity` last changed.
     since: Instant,
+    is_evicted: bool,
 }
 
-/// Marks a connection as busy while it exists.
-pub(crate) struct Busy(Arc<Connection>);
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Activity {
+    /// No request, or an incomplete head of a request.
+    Idle,
+    /// A request whose body is not read yet, because too many uploads are under way.
+    Waiting,
+    /// A request.
+    Busy,
+}
+
+/// Marks a connection as busy or waiting while it exists.
+pub(crate) struct Active(Arc<Connection>, Activity);
 
 impl Connections {
-    /// Waits for a permit for a new connection, and closes idle connections if no permit is free. Returns `None` if the
-    /// semaphore is closed.
-    pub(crate) async fn acquire(&self, free: &Arc<Semaphore>) -> Option<OwnedSemaphorePermit> {
-        loop {
-            let waiting = timeout(RETRY, Arc::clone(free).acquire_owned());
-            match waiting.await {
-                Ok(permit) => return permit.ok(),
-                Err(_) => self.evict(),
-            }
+    pub(crate) fn new() -> Connections {
+        Connections {
+            free: Arc::new(Semaphore::new(MAX_CONNECTIONS)),
+            open: Mutex::default(),
+            ended: Arc::new(Mutex::new(Instant::now())),
         }
     }
 
-    /// Registers a new connection.
-    pub(crate) fn open(&self) -> Arc<Connection> {
+    /// Registers a new connection, and closes another one if there are too many. Returns `None` if the semaphore is
+    /// closed, which does not happen.
+    pub(crate) async fn open(&self, client: IpAddr) -> Option<Arc<Connection>> {
+        let permit = loop {
+            if let Ok(permit) = Arc::clone(&self.free).try_acquire_owned() {
+                break permit;
+            }
+            self.evict();
+            if let Ok(permit) = timeout(RETRY, Arc::clone(&self.free).acquire_owned()).await {
+                break permit.ok()?;
+            }
+        };
         let connection = Arc::new(Connection {
+            peer: network(client),
             state: Mutex::new(State {
-                requests: 0,
+                activity: Activity::Idle,
                 since: Instant::now(),
+                is_evicted: false,
             }),
             evicted: Notify::new(),
+            ended: Arc::clone(&self.ended),
+            _permit: permit,
         });
-        let mut open = self.0.lock();
+        let mut open = self.open.lock();
         open.retain(|one| one.strong_count() > 0);
         open.push(Arc::downgrade(&connection));
-        connection
+        Some(connection)
     }
 
-    /// Closes the connection that has been idle for the longest time, if there is an idle one.
+    /// Closes one connection, if one may be closed.
     fn evict(&self) {
-        let open = self.0.lock();
-        let idle = open.iter().filter_map(Weak::upgrade).filter_map(|one| {
-            let since = one.idle_since()?;
-            Some((since, one))
+        let open: Vec<Arc<Connection>> =
+            self.open.lock().iter().filter_map(Weak::upgrade).collect();
+        let idle = oldest(&open, |_, state| {
+            state.activity == Activity::Idle
+                && state.since.elapsed() >= IDLE_AFTER
+                && !state.is_evicted
         });
-        if let Some((_, oldest)) = idle.min_by_key(|(since, _)| *since) {
-            oldest.evicted.notify_one();
+        let victim = match idle {
+            Some(idle) => Some(idle),
+            None if self.ended.lock().elapsed() < PATIENCE => None,
+            None => {
+                let mut counts: HashMap<IpAddr, usize> = HashMap::new();
+                for one in &open {
+                    *counts.entry(one.peer).or_default() += 1;
+                }
+                let most = counts.into_iter().max_by_key(|(_, count)| *count);
+                let most = most.map(|(peer, _)| peer);
+                oldest(&open, |one, state| {
+                    state.activity == Activity::Waiting
+                        && Some(one.peer) == most
+                        && !state.is_evicted
+                })
+            }
+        };
+        if let Some(victim) = victim {
+            victim.state.lock().is_evicted = true;
+            victim.evicted.notify_one();
         }
     }
+}
+
+/// Returns the connection whose activity has not changed for the longest time, among those that satisfy a condition.
+fn oldest(
+    open: &[Arc<Connection>],
+    is_wanted: impl Fn(&Connection, &State) -> bool,
+) -> Option<&Arc<Connection>> {
+    let wanted = open.iter().filter_map(|one| {
+        let state = one.state.lock();
+        is_wanted(one, &state).then_some((state.since, one))
+    });
+    wanted.min_by_key(|(since, _)| *since).map(|(_, one)| one)
 }
 
 impl Connection {
@@ -84,26 +158,67 @@ impl Connection {
     }
 
     /// Marks the connection as busy until the result is dropped.
-    pub(crate) fn begin_request(self: &Arc<Self>) -> Busy {
-        self.change(1);
-        Busy(Arc::clone(self))
+    pub(crate) fn begin_request(self: &Arc<Self>) -> Active {
+        self.change(Activity::Busy, Activity::Idle)
     }
 
-    fn change(&self, by: isize) {
+    /// Marks the busy connection as waiting until the result is dropped.
+    pub(crate) fn begin_waiting(self: &Arc<Self>) -> Active {
+        self.change(Activity::Waiting, Activity::Busy)
+    }
+
+    fn change(self: &Arc<Self>, now: Activity, then: Activity) -> Active {
+        self.set(now);
+        Active(Arc::clone(self), then)
+    }
+
+    fn set(&self, activity: Activity) {
         let mut state = self.state.lock();
-        state.requests = state.requests.saturating_add_signed(by);
+        state.activity = activity;
         state.since = Instant::now();
-    }
-
-    fn idle_since(&self) -> Option<Instant> {
-        let state = self.state.lock();
-        let is_idle = state.requests == 0 && state.since.elapsed() >= IDLE_AFTER;
-        is_idle.then_some(state.since)
     }
 }
 
-impl Drop for Busy {
+impl Drop for Active {
     fn drop(&mut self) {
-        self.0.change(-1);
+        self.0.set(self.1);
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        if !self.state.lock().is_evicted {
+            *self.ended.lock() = Instant::now();
+        }
+    }
+}
+
+/// Returns the network that a client belongs to: the address, or the first 64 bits of an IPv6 address, because a client
+/// can choose the others.
+fn network(client: IpAddr) -> IpAddr {
+    match client.to_canonical() {
+        IpAddr::V6(address) => {
+            let bits = address.to_bits() & !u128::from(u64::MAX);
+            IpAddr::V6(bits.into())
+        }
+        address => address,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clients_of_one_network_are_one_peer() {
+        for (client, expected) in [
+            ("10.0.0.1", "10.0.0.1"),
+            ("::ffff:10.0.0.1", "10.0.0.1"),
+            ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::"),
+            ("::1", "::"),
+        ] {
+            let found = network(client.parse().unwrap());
+            assert_eq!(found.to_string(), expected, "{client}");
+        }
     }
 }

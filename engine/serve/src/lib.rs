@@ -4,11 +4,13 @@
 //! server    accepts connections, limits clients          routes    requests and their responses
 //! upload    a multipart body -> a file                 answer    JSON in the format of upstream's server
 //! gradings  answers, rules and leaderboards            event     events for the owner of the server
+//! slots     limits of all uploads together             locality  requests of web pages
 //! ```
 //!
 //! `POST /validate` takes a file in the field `file` and returns `{"result": ...}` with upstream's messages. `GET
 //! /health` returns `{"status": "running"}`. These responses contain no score, no medal, and no path on this system.
-//! `POST /grade` exists only if the server was started with scores, for harnesses on a network without agents.
+//! `POST /grade` exists only if the server was started with scores, for harnesses on a network without agents. These
+//! gradings are logged in the data directory.
 //!
 //! # Limits for clients
 //!
@@ -16,7 +18,10 @@
 //! |---|---|
 //! | requests at the same time as others | writes each upload to a separate file, and grades several submissions at a time, at most [`ServerOptions::graders`] |
 //! | too many bytes | returns 413 and removes the partial file |
-//! | too slowly, or nothing | returns 408 after [`ServerOptions::timeout`] without a byte, or after ten times that for the entire upload |
+//! | too slowly, or nothing | returns 408 after [`ServerOptions::timeout`] without a byte or with less than 4 KiB per second, or after ten times that for the entire upload. If other uploads wait, 408 after two seconds with less than 4 KiB per second |
+//! | more than 256 uploads at the same time, or more than half of them from one address | lets further uploads wait; answers `GET /health` |
+//! | more than 16 times the longest upload in all uploads under way | returns 503 |
+//! | a request to a loopback address with a foreign `Host` or `Origin` | returns 403 |
 //! | a header without an end | rejects the request after 64 KiB |
 //! | an invalid request | returns 400, 404 or 405 |
 //!
@@ -27,9 +32,11 @@ mod answer;
 mod connections;
 mod event;
 mod gradings;
+mod locality;
 mod multipart;
 mod routes;
 mod server;
+mod slots;
 mod upload;
 mod worker;
 

@@ -1,6 +1,5 @@
 //! Handles requests.
 
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,13 +8,16 @@ use hyper::header::{CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, EXPECT, HeaderValu
 use hyper::http::request::Parts;
 use hyper::{HeaderMap, Method, Request, StatusCode};
 use percent_encoding::percent_decode_str;
-use prep_app::{Error, Grading, Validation};
-use prep_grade::GradeOutcome;
+use prep_app::{Error, Submission, SubmissionError, Validation};
+use prep_grade::report::CompetitionReport;
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
 use crate::answer::{self, Answer};
+use crate::connections::Connection;
 use crate::gradings::Gradings;
+use crate::locality;
+use crate::slots::Slot;
 use crate::upload::{self, Limits, Upload, UploadError};
 use crate::worker::{Worker, catch_panic};
 
@@ -28,8 +30,13 @@ const LARGE_UPLOAD_BYTES: u64 = 16 << 20;
 /// The header that names the competition, if the server is for all competitions.
 const COMPETITION_HEADER: &str = "exp-id";
 
+/// The name of each upload in reports. Names that clients send are ignored.
+const UPLOAD_NAME: &str = "submission.csv";
+
 /// State that all requests share.
 pub(crate) struct Shared {
+    /// The host that the server was started with.
+    pub host: String,
     pub competition: Option<String>,
     pub scores: bool,
     pub limits: Limits,
@@ -67,9 +74,26 @@ enum UploadTarget {
     Report,
 }
 
-pub(crate) async fn handle(shared: Arc<Shared>, request: Request<Incoming>) -> Handled {
+/// The connection on which a request arrived.
+#[derive(Clone)]
+pub(crate) struct Client {
+    pub connection: Arc<Connection>,
+    /// Whether the client connected to a loopback address.
+    pub is_loopback: bool,
+}
+
+pub(crate) async fn handle(
+    shared: Arc<Shared>,
+    client: &Client,
+    request: Request<Incoming>,
+) -> Handled {
     let (head, mut body) = request.into_parts();
-    let mut handled = route(shared, &head, &mut body).await;
+    let is_foreign =
+        client.is_loopback && !locality::is_local(&head.uri, &head.headers, &shared.host);
+    let mut handled = match is_foreign {
+        true => foreign().into(),
+        false => route(shared, client, &head, &mut body).await,
+    };
     // The client may still be sending. It must be able to read the response, and must not send another request on this
     // connection.
     let is_waiting = head.headers.contains_key(EXPECT) && !body.is_end_stream();
@@ -83,7 +107,18 @@ pub(crate) async fn handle(shared: Arc<Shared>, request: Request<Incoming>) -> H
     handled
 }
 
-async fn route(shared: Arc<Shared>, request: &Parts, body: &mut Incoming) -> Handled {
+/// Returns the response to a request that a page of another origin may have sent.
+fn foreign() -> Answer {
+    let details = "the host and the origin of a request to this machine must be localhost, a loopback address or a name without a dot";
+    answer::error(StatusCode::FORBIDDEN, "Forbidden", details)
+}
+
+async fn route(
+    shared: Arc<Shared>,
+    client: &Client,
+    request: &Parts,
+    body: &mut Incoming,
+) -> Handled {
     let wanted = match decoded(request.uri.path()).as_str() {
         "/health" => return health(&request.method).into(),
         "/validate" => UploadTarget::Validation,
@@ -95,7 +130,13 @@ async fn route(shared: Arc<Shared>, request: &Parts, body: &mut Incoming) -> Han
     };
     const METHODS: &str = "OPTIONS, POST";
     match request.method {
-        Method::POST => submission(&shared, wanted, &request.headers, body).await,
+        Method::POST => {
+            let received = receive(&shared, client, &request.headers, body).await;
+            match received {
+                Ok((id, upload)) => grade(&shared, wanted, id, upload).await,
+                Err(handled) => *handled,
+            }
+        }
         Method::OPTIONS => answer::allowed(StatusCode::OK, METHODS).into(),
         _ => answer::allowed(StatusCode::METHOD_NOT_ALLOWED, METHODS).into(),
     }
@@ -117,23 +158,49 @@ fn health(method: &Method) -> Answer {
     }
 }
 
-/// Receives the upload, waits for a permit, and grades.
-async fn submission(
-    shared: &Arc<Shared>,
-    wanted: UploadTarget,
+/// Receives the upload of a request. Returns it with the id of the competition, or the response to an invalid request.
+async fn receive(
+    shared: &Shared,
+    client: &Client,
     headers: &HeaderMap,
     body: &mut Incoming,
-) -> Handled {
-    let id = match competition(shared, headers) {
-        Ok(id) => id,
-        Err(details) => {
-            return answer::error(StatusCode::BAD_REQUEST, "Bad Request", details).into();
-        }
-    };
-    let upload = match receive(shared, headers, body).await {
-        Ok(upload) => upload,
-        Err(error) => return upload_error(&error),
-    };
+) -> Result<(String, Upload), Box<Handled>> {
+    let id = competition(shared, headers).map_err(|details| {
+        let answer = answer::error(StatusCode::BAD_REQUEST, "Bad Request", details);
+        Box::new(answer.into())
+    })?;
+    let failed = |error: UploadError| Box::new(upload_error(&error));
+    let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
+    let length = text(CONTENT_LENGTH).and_then(|text| text.parse::<u64>().ok());
+    if length.is_some_and(|length| length > shared.limits.bytes) {
+        // The error is returned before the client gets `100 Continue`.
+        return Err(failed(UploadError::TooLarge(shared.limits.bytes)));
+    }
+    let slot = slot(shared, client).await;
+    let _slot = slot.ok_or_else(|| {
+        Box::new(busy("too many submissions are waiting; try again later").into())
+    })?;
+    let received = upload::receive(text(CONTENT_TYPE), body, &shared.limits, &shared.uploads).await;
+    Ok((id, received.map_err(failed)?))
+}
+
+/// Waits until the upload may begin. Returns `None` if this takes too long.
+async fn slot(shared: &Shared, client: &Client) -> Option<Slot> {
+    let (slots, peer) = (&shared.limits.slots, client.connection.peer);
+    if let Some(slot) = slots.try_acquire(peer) {
+        return Some(slot);
+    }
+    let _waiting = client.connection.begin_waiting();
+    timeout(MAX_QUEUE_TIME, slots.acquire(peer)).await.ok()?
+}
+
+fn busy(details: &str) -> Answer {
+    let status = StatusCode::SERVICE_UNAVAILABLE;
+    answer::error(status, "Service Unavailable", details)
+}
+
+/// Waits for a permit, and grades.
+async fn grade(shared: &Arc<Shared>, wanted: UploadTarget, id: String, upload: Upload) -> Handled {
     let bytes = Some(upload.bytes);
     let is_large = upload.bytes > LARGE_UPLOAD_BYTES;
     let permits = match is_large {
@@ -142,15 +209,13 @@ async fn submission(
     };
     let Ok(Ok(_permit)) = timeout(MAX_QUEUE_TIME, shared.permits.acquire_many(permits)).await
     else {
-        let busy = "too many submissions are waiting; try again later";
-        let answer = answer::error(StatusCode::SERVICE_UNAVAILABLE, "Service Unavailable", busy);
         return Handled {
             bytes,
-            ..answer.into()
+            ..busy("too many submissions are waiting; try again later").into()
         };
     };
     let state = Arc::clone(shared);
-    let work = move || state.grade(&id, &upload, wanted);
+    let work = move || state.grade(&id, upload, wanted);
     let graded = match is_large {
         true => shared.large.run(work).await,
         false => match tokio::task::spawn_blocking(move || catch_panic(work)).await {
@@ -180,24 +245,11 @@ fn competition(shared: &Shared, headers: &HeaderMap) -> Result<String, &'static 
     }
 }
 
-async fn receive(
-    shared: &Shared,
-    headers: &HeaderMap,
-    body: &mut Incoming,
-) -> Result<Upload, UploadError> {
-    let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
-    let length = text(CONTENT_LENGTH).and_then(|text| text.parse::<u64>().ok());
-    if length.is_some_and(|length| length > shared.limits.bytes) {
-        // The error is returned before the client gets `100 Continue`.
-        return Err(UploadError::TooLarge(shared.limits.bytes));
-    }
-    upload::receive(text(CONTENT_TYPE), body, &shared.limits, &shared.uploads).await
-}
-
 fn upload_error(error: &UploadError) -> Handled {
     let (status, name) = match error {
         UploadError::TooLarge(_) => (StatusCode::PAYLOAD_TOO_LARGE, "Request Entity Too Large"),
         UploadError::TooSlow => (StatusCode::REQUEST_TIMEOUT, "Request Timeout"),
+        UploadError::TooMuch => (StatusCode::SERVICE_UNAVAILABLE, "Service Unavailable"),
         UploadError::Disk(cause) => {
             return Handled {
                 trouble: Some(format!("cannot store an upload: {cause}")),
@@ -213,18 +265,24 @@ fn upload_error(error: &UploadError) -> Handled {
 }
 
 impl Shared {
-    fn grade(&self, id: &str, upload: &Upload, wanted: UploadTarget) -> Handled {
+    fn grade(&self, id: &str, upload: Upload, wanted: UploadTarget) -> Handled {
         let grading = match self.gradings.get(id) {
             Ok(grading) => grading,
             Err(error) => return not_gradable(id, &error),
         };
-        let outcome = match grading.grade_file(&upload.file) {
-            Ok(outcome) => outcome,
-            Err(error) => return upload_error(&UploadError::Disk(error)),
-        };
-        let found = Validation::from_outcome(&outcome);
+        let Upload {
+            file,
+            reserved: _reserved,
+            ..
+        } = upload;
+        let submission = Submission::of_private_file(UPLOAD_NAME, file);
+        let outcome = grading.grade(&submission);
+        if let Err(SubmissionError::Read { source, .. }) = outcome {
+            return upload_error(&UploadError::Disk(source));
+        }
+        let found = Validation::of(UPLOAD_NAME, &outcome);
         let answer = match wanted {
-            UploadTarget::Report => report(&grading, outcome),
+            UploadTarget::Report => report(&grading.report(&submission, outcome)),
             UploadTarget::Validation => {
                 let valid = self.competition.is_none().then_some(found.valid);
                 answer::result(&found.message, valid)
@@ -237,13 +295,10 @@ impl Shared {
     }
 }
 
-/// Returns upstream's report, without the path of the file on this system.
-fn report(grading: &Grading, outcome: GradeOutcome) -> Answer {
-    let report = grading.report_of(Path::new("submission.csv"), Some(outcome));
-    answer::json(
-        StatusCode::OK,
-        prep_grade::report::pretty(report.to_json()) + "\n",
-    )
+/// Returns upstream's report.
+fn report(report: &CompetitionReport) -> Answer {
+    let text = prep_grade::report::pretty(report.to_json()) + "\n";
+    answer::json(StatusCode::OK, text)
 }
 
 /// Returns the response if the answers cannot be used. Only the owner of the server gets their path and the error.

@@ -10,29 +10,28 @@ use std::time::{Duration, Instant};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use prep_app::{Catalog, Settings};
+use prep_app::{Catalog, GradingLog, Settings};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 
 use crate::connections::{Connection, Connections};
 use crate::event::{EventSink, ServerEvent};
 use crate::gradings::Gradings;
-use crate::routes::{self, Handled, Shared};
+use crate::routes::{self, Client, Handled, Shared};
+use crate::slots::{Slots, Space};
 use crate::upload::Limits;
 use crate::worker::Worker;
 
 /// Number of threads for connections.
 const THREADS: usize = 2;
 
-/// Maximum number of connections at the same time. If it is reached, a new connection replaces the one that has been
-/// idle for the longest time.
-const MAX_CONNECTIONS: usize = 512;
+/// Maximum length of all uploads together, in uploads of the maximum length.
+const MAX_LARGEST_UPLOADS: u64 = 16;
 
 /// Time after which an idle thread for blocking work ends. Ten years, so that the threads never end.
 const BLOCKING_THREAD_LIFETIME: Duration = Duration::from_secs(10 * 365 * 24 * 3600);
 
 /// Settings of a server.
-#[derive(Debug, Clone)]
 pub struct ServerOptions {
     /// Host and port, for example `127.0.0.1:5000`. Port 0 takes any free port.
     pub address: (String, u16),
@@ -45,6 +44,8 @@ pub struct ServerOptions {
     pub max_upload: u64,
     /// Maximum time between two chunks of a request. An entire upload may take ten times as long.
     pub timeout: Duration,
+    /// The log of gradings with scores.
+    pub log: GradingLog,
     /// Maximum number of submissions that are graded at the same time.
     pub graders: usize,
     /// Directory for uploads while they are graded.
@@ -94,17 +95,21 @@ impl Server {
             port: *port,
             source,
         })?;
+        let gradings_log = options.scores.then_some(options.log);
         let graders = u32::try_from(options.graders).unwrap_or(u32::MAX).max(1);
         let shared = Shared {
+            host: host.clone(),
             competition: options.competition,
             scores: options.scores,
             limits: Limits {
                 bytes: options.max_upload,
                 idle: options.timeout,
                 total: options.timeout.saturating_mul(10),
+                slots: Slots::new(),
+                space: Space::new(options.max_upload.saturating_mul(MAX_LARGEST_UPLOADS)),
             },
             uploads: options.uploads,
-            gradings: Gradings::new(settings, catalog),
+            gradings: Gradings::new(settings, catalog, gradings_log),
             permits: Semaphore::new(graders as usize),
             graders,
             large: Worker::start()?,
@@ -153,15 +158,13 @@ impl Server {
     }
 
     async fn accept(&self, listener: &TcpListener) {
-        let free = Arc::new(Semaphore::new(MAX_CONNECTIONS));
-        let connections = Connections::default();
+        let connections = Connections::new();
         loop {
             match listener.accept().await {
                 Ok((stream, client)) => {
-                    let Some(permit) = connections.acquire(&free).await else {
+                    let Some(connection) = connections.open(client.ip()).await else {
                         return; // Does not happen, because the semaphore is never closed.
                     };
-                    let connection = connections.open();
                     let serve_connection =
                         self.serve_connection(stream, client, Arc::clone(&connection));
                     tokio::spawn(async move {
@@ -169,7 +172,6 @@ impl Server {
                             () = serve_connection => {}
                             () = connection.evicted() => {}
                         }
-                        drop((connection, permit));
                     });
                 }
                 // There may be too many open files. Waits until some are closed.
@@ -188,13 +190,20 @@ impl Server {
         let mut http = http1::Builder::new();
         http.timer(TokioTimer::new())
             .header_read_timeout(self.timeout)
+            // A client that ends its side of the connection after the request still gets the response.
+            .half_close(true)
             .max_buf_size(64 << 10);
+        let is_loopback = |address: SocketAddr| address.ip().to_canonical().is_loopback();
+        let on = Client {
+            connection,
+            is_loopback: stream.local_addr().is_ok_and(is_loopback),
+        };
         async move {
             let service = service_fn(|request: hyper::Request<hyper::body::Incoming>| {
                 let (shared, log) = (Arc::clone(&shared), Arc::clone(&log));
-                let busy = connection.begin_request();
+                let on = on.clone();
                 async move {
-                    let _busy = busy;
+                    let _busy = on.connection.begin_request();
                     let begun = Instant::now();
                     let request_line = format!("{} {}", request.method(), request.uri().path());
                     let Handled {
@@ -202,7 +211,7 @@ impl Server {
                         bytes,
                         valid,
                         trouble,
-                    } = routes::handle(shared, request).await;
+                    } = routes::handle(shared, &on, request).await;
                     log(&ServerEvent {
                         client,
                         request: request_line,

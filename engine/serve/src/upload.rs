@@ -2,24 +2,37 @@
 
 use std::fs::File;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
 use http_body_util::BodyExt;
-use hyper::body::{Body, Incoming};
+use hyper::body::{Body, Frame, Incoming};
 use tokio::io::AsyncWriteExt;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::multipart::{self, Decoder, Event, MultipartError};
+use crate::slots::{Reserved, Slots, Space};
+
+/// Minimum number of bytes per second.
+const MIN_BYTES_PER_SECOND: u64 = 4 << 10;
+
+/// Time over which the rate is measured while other requests wait for an upload to end.
+const SCARCE_PERIOD: Duration = Duration::from_secs(2);
+
+/// Interval at which the rate is checked while nothing arrives.
+const CHECK_INTERVAL: Duration = Duration::from_millis(500);
 
 /// Limits of an upload.
-#[derive(Debug, Clone)]
 pub(crate) struct Limits {
     pub bytes: u64,
-    /// Maximum time between two chunks.
+    /// Maximum time between two chunks, and the time over which the rate is measured.
     pub idle: Duration,
     /// Maximum time for the entire upload.
     pub total: Duration,
+    /// Limits of all uploads together.
+    pub slots: Slots,
+    pub space: Arc<Space>,
 }
 
 /// An uploaded file. It has no name, so the system deletes it when the process ends.
@@ -27,6 +40,8 @@ pub(crate) struct Limits {
 pub(crate) struct Upload {
     pub file: File,
     pub bytes: u64,
+    /// The disk space that the file takes.
+    pub reserved: Reserved,
 }
 
 /// Errors when receiving an upload.
@@ -42,8 +57,10 @@ pub(crate) enum UploadError {
     Multipart(#[from] MultipartError),
     #[error("the upload is larger than {0} bytes")]
     TooLarge(u64),
-    #[error("no data arrived for too long, or the upload took too long")]
+    #[error("no data arrived for too long, or the upload was too slow")]
     TooSlow,
+    #[error("too many bytes are being uploaded; try again later")]
+    TooMuch,
     #[error("the upload cannot be stored")]
     Disk(#[source] std::io::Error),
 }
@@ -61,6 +78,7 @@ pub(crate) async fn receive(
     let mut chunks = Chunks::new(body, limits);
     let mut upload = None;
     let mut current: Option<(tokio::fs::File, u64)> = None;
+    let mut reserved = limits.space.begin();
     loop {
         match decoder.next()? {
             Event::Part(part) => {
@@ -73,19 +91,26 @@ pub(crate) async fn receive(
             Event::Data(chunk) => {
                 if let Some((out, bytes)) = &mut current {
                     *bytes += chunk.len() as u64;
+                    if !reserved.grow(chunk.len() as u64) {
+                        return Err(UploadError::TooMuch);
+                    }
                     out.write_all(&chunk).await.map_err(UploadError::Disk)?;
                 }
             }
             Event::PartEnd => {
                 if let Some((mut out, bytes)) = current.take() {
                     out.flush().await.map_err(UploadError::Disk)?;
-                    let file = out.into_std().await;
-                    upload = Some(Upload { file, bytes });
+                    upload = Some((out.into_std().await, bytes));
                 }
             }
             Event::End => {
                 while chunks.next().await?.is_some() {}
-                return upload.ok_or(UploadError::NoFile);
+                let (file, bytes) = upload.ok_or(UploadError::NoFile)?;
+                return Ok(Upload {
+                    file,
+                    bytes,
+                    reserved,
+                });
             }
             Event::NeedData => match chunks.next().await? {
                 Some(chunk) => decoder.feed(&chunk),
@@ -98,37 +123,76 @@ pub(crate) async fn receive(
 /// Reads the chunks of a body, within limits.
 struct Chunks<'a> {
     body: &'a mut Incoming,
-    limits: Limits,
+    limits: &'a Limits,
     end: Instant,
     received: u64,
+    /// The time in which the server waited for data, and the bytes that arrived, since the rate was last checked.
+    period: (Duration, u64),
 }
 
 impl<'a> Chunks<'a> {
-    fn new(body: &'a mut Incoming, limits: &Limits) -> Chunks<'a> {
+    fn new(body: &'a mut Incoming, limits: &'a Limits) -> Chunks<'a> {
         Chunks {
             body,
-            limits: limits.clone(),
+            limits,
             end: Instant::now() + limits.total,
             received: 0,
+            period: (Duration::ZERO, 0),
         }
     }
 
     async fn next(&mut self) -> Result<Option<Bytes>, UploadError> {
         loop {
-            let frame = timeout(self.limits.idle, self.body.frame());
-            let Ok(Ok(frame)) = timeout_at(self.end, frame).await else {
-                return Err(UploadError::TooSlow);
+            let Some(frame) = self.frame().await? else {
+                return Ok(None);
             };
-            let Some(frame) = frame else { return Ok(None) };
             let frame = frame.map_err(|error| UploadError::Broken(error.to_string()))?;
             let Ok(chunk) = frame.into_data() else {
                 continue;
             };
             self.received += chunk.len() as u64;
+            self.period.1 += chunk.len() as u64;
             if self.received > self.limits.bytes {
                 return Err(UploadError::TooLarge(self.limits.bytes));
             }
             return Ok(Some(chunk));
+        }
+    }
+}
+
+impl Chunks<'_> {
+    /// Waits for the next frame, and checks the rate while it waits.
+    async fn frame(&mut self) -> Result<Option<hyper::Result<Frame<Bytes>>>, UploadError> {
+        let latest = self.end.min(Instant::now() + self.limits.idle);
+        loop {
+            let begun = Instant::now();
+            let check = latest.min(begun + CHECK_INTERVAL);
+            let frame = timeout_at(check, self.body.frame()).await;
+            self.period.0 += begun.elapsed();
+            self.check_rate()?;
+            match frame {
+                Ok(frame) => return Ok(frame),
+                Err(_) if Instant::now() >= latest => return Err(UploadError::TooSlow),
+                Err(_) => {}
+            }
+        }
+    }
+
+    /// Returns an error if the client has sent too little since the last check. Clients get less time while other
+    /// requests wait.
+    fn check_rate(&mut self) -> Result<(), UploadError> {
+        let (time, bytes) = self.period;
+        let is_over = match self.limits.slots.are_scarce() {
+            true => time >= SCARCE_PERIOD.min(self.limits.idle),
+            false => time >= self.limits.idle,
+        };
+        if !is_over {
+            return Ok(());
+        }
+        self.period = (Duration::ZERO, 0);
+        match bytes < MIN_BYTES_PER_SECOND.saturating_mul(time.as_secs().max(1)) {
+            true => Err(UploadError::TooSlow),
+            false => Ok(()),
         }
     }
 }

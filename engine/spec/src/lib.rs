@@ -10,7 +10,7 @@
 //! - `parse`: converts nodes into the [`model`], using the vocabulary in [`words`] and the kinds that the caller
 //!   passes, and checks the dependencies between tables;
 //! - `paths`: checks paths and file patterns;
-//! - `query`: parses SQL, expands its macros, and finds the tables that it reads.
+//! - [`query`]: parses SQL into a tree, expands its macros, and finds the tables that it reads.
 //!
 //! [`schema`] and [`mod@reference`] generate a JSON Schema and a reference page from the vocabulary.
 //!
@@ -31,7 +31,7 @@ mod load;
 pub mod model;
 mod parse;
 mod paths;
-mod query;
+pub mod query;
 mod text;
 mod variant;
 pub mod words;

@@ -106,6 +106,8 @@ pub struct RemoteFile {
     pub sha256: Option<String>,
     /// Length in bytes that the pipeline states.
     pub size: Option<u64>,
+    /// Path of a member of the bundle that is the same file.
+    pub member: Option<String>,
 }
 
 /// A named, ordered sequence of rows, or several sequences that are created together.

@@ -26,3 +26,8 @@ fn load() {
     let seeds = fuzzing::seeds(&root, &names);
     fuzzing::fuzz("load", &seeds, 5000, fuzzed::load::check);
 }
+
+#[test]
+fn deep_pipelines_need_little_stack() {
+    fuzzing::deep::on_little_stack("load", fuzzed::load::check);
+}

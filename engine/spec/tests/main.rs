@@ -11,5 +11,6 @@ mod catalog;
 mod diagnostics;
 mod mutations;
 mod queries;
+mod trees;
 mod variants;
 mod vocabulary;

@@ -10,8 +10,8 @@ use prep_spec::model::{
 use prep_spec::words::{CellContent, KeyType, ProducedColumn, Produces};
 use prep_spec::{Diagnostic, Reading, alternatives, list_names, nearest};
 
-use crate::plan::order::RowOrder;
-use crate::plan::{constants, plan_unread, types};
+use crate::bind::{RowDemand, bind};
+use crate::run::plan_only;
 use crate::table::relation::{Relation, RelationBatch, RelationColumn, ScanError};
 use crate::{QueryError, Session, VALUE_COLUMN};
 
@@ -77,7 +77,7 @@ pub fn known_columns(
     query: &Query,
 ) -> Vec<(String, &'static str)> {
     let mut checker = PipelineChecker::new(session, &reading.pipeline);
-    let columns = checker.query(query, RowOrder::AnyOrder);
+    let columns = checker.query(query, RowDemand::AnyOrder);
     let columns = columns.map(|columns| columns.0).unwrap_or_default();
     let known = columns
         .into_iter()
@@ -136,7 +136,7 @@ impl<'a> PipelineChecker<'a> {
             self.declared(&output.declaration);
         }
         for check in &pipeline.checks {
-            self.query(&check.query, RowOrder::AnyOrder);
+            self.query(&check.query, RowDemand::AnyOrder);
         }
     }
 
@@ -159,7 +159,7 @@ impl<'a> PipelineChecker<'a> {
     fn produced_columns(&mut self, table: &Table) -> Option<TableColumns> {
         let columns = match &table.made {
             TableOrigin::Query(query) => {
-                let columns = self.query(query, RowOrder::Ordered)?;
+                let columns = self.query(query, RowDemand::Ordered)?;
                 return self.check_names(query).then_some(columns);
             }
             TableOrigin::List(_) => vec![ProducedColumn::text(VALUE_COLUMN)],
@@ -248,7 +248,7 @@ impl<'a> PipelineChecker<'a> {
                 }
                 (_, Setting::Queries(queries)) => {
                     for (_, query) in queries {
-                        is_valid &= self.query(query, RowOrder::Ordered).is_some();
+                        is_valid &= self.query(query, RowDemand::Ordered).is_some();
                     }
                 }
                 (kind, Setting::Query(query)) => is_valid &= self.query_fits(kind, query),
@@ -292,7 +292,7 @@ impl<'a> PipelineChecker<'a> {
                     [line, ended] => is_text(&line.content) && is_boolean(&ended.content),
                     _ => false,
                 };
-                match self.query(query, RowOrder::Ordered) {
+                match self.query(query, RowDemand::Ordered) {
                     Some(columns) if is_text(&columns) => return true,
                     Some(_) => (
                         "a query for lines must return one text column, and optionally one boolean column"
@@ -304,7 +304,7 @@ impl<'a> PipelineChecker<'a> {
             }
             KeyType::Entries => {
                 let is_entries = |columns: &TableColumns| matches!(&*columns.0, [column] if column.content == ColumnContent::Entries);
-                match self.plan_query(query, RowOrder::Ordered) {
+                match self.plan_query(query, RowDemand::Ordered) {
                     Some(columns) if is_entries(&columns) => return true,
                     Some(_) => (
                         "a query for an array must return only the column `record` of a table that was read from an array".to_owned(),
@@ -315,7 +315,7 @@ impl<'a> PipelineChecker<'a> {
             }
             // The files of a directory have no order.
             KeyType::Placed => {
-                let Some(columns) = self.query(query, RowOrder::AnyOrder) else {
+                let Some(columns) = self.query(query, RowDemand::AnyOrder) else {
                     return false;
                 };
                 let missing = ["file", "path"].iter().find(|name| !columns.has(name));
@@ -327,9 +327,11 @@ impl<'a> PipelineChecker<'a> {
                     ),
                 }
             }
-            KeyType::Set | KeyType::Size => return self.query(query, RowOrder::AnyOrder).is_some(),
+            KeyType::Set | KeyType::Size => {
+                return self.query(query, RowDemand::AnyOrder).is_some();
+            }
             _ => {
-                let is_valid = self.query(query, RowOrder::Ordered).is_some();
+                let is_valid = self.query(query, RowDemand::Ordered).is_some();
                 return self.check_names(query) && is_valid;
             }
         };
@@ -357,7 +359,7 @@ impl<'a> PipelineChecker<'a> {
     }
 
     /// Plans a query whose result consists of values. Returns its columns, or `None` after reporting an error.
-    fn query(&mut self, query: &Query, rows: RowOrder) -> Option<TableColumns> {
+    fn query(&mut self, query: &Query, rows: RowDemand) -> Option<TableColumns> {
         let columns = self.plan_query(query, rows)?;
         let entries = columns
             .0
@@ -379,7 +381,7 @@ impl<'a> PipelineChecker<'a> {
     }
 
     /// Plans a query. Returns the columns of its result, or `None` after reporting an error.
-    fn plan_query(&mut self, query: &Query, rows: RowOrder) -> Option<TableColumns> {
+    fn plan_query(&mut self, query: &Query, rows: RowDemand) -> Option<TableColumns> {
         let mut tables: BTreeMap<String, Arc<dyn Relation>> = BTreeMap::new();
         let mut declared = BTreeMap::new();
         for name in &query.tables {
@@ -387,8 +389,8 @@ impl<'a> PipelineChecker<'a> {
             tables.insert(name.clone(), Arc::new(DeclaredTable::new(&columns)));
             declared.insert(name.clone(), columns);
         }
-        let planned = match plan_unread(self.session, query, &tables, rows) {
-            Ok(planned) => planned,
+        let bound = match bind(query.tree(), &tables, rows) {
+            Ok(bound) => bound,
             Err(QueryError::Plan {
                 column: Some(_), ..
             }) if self.allows_undeclared && self.reads_file(&query.tables) => return None,
@@ -398,41 +400,46 @@ impl<'a> PipelineChecker<'a> {
             }
         };
         let mut is_valid = true;
-        for (table, used) in &planned.used {
-            let Some(columns) = declared.get(table) else {
+        for column in bound.used_columns() {
+            let Some((table, index)) = &bound.catalog.get(column).source else {
                 continue;
             };
-            for column in used.iter().filter_map(|index| columns.0.get(*index)) {
-                if column.content != ColumnContent::Entries {
-                    continue;
-                }
-                let name = &column.name;
-                let message = format!(
-                    "column `{name}` of table `{table}` contains entries of an array, so queries cannot compute with it"
-                );
-                let help = "for an array with one axis, use its column `value`: `columns: { value: text }`";
-                is_valid = false;
-                self.diagnostics
-                    .push(Diagnostic::error("array-entries", query.span, message).help(help));
-            }
+            let found = declared
+                .get(table)
+                .and_then(|columns| columns.0.get(*index));
+            let Some(column) = found.filter(|column| column.content == ColumnContent::Entries)
+            else {
+                continue;
+            };
+            let name = &column.name;
+            let message = format!(
+                "column `{name}` of table `{table}` contains entries of an array, so queries cannot compute with it"
+            );
+            let help =
+                "for an array with one axis, use its column `value`: `columns: { value: text }`";
+            is_valid = false;
+            self.diagnostics
+                .push(Diagnostic::error("array-entries", query.span, message).help(help));
         }
         if !is_valid {
             return None;
         }
-        let checked = types::check(&planned.plan);
-        if let Err(error) = checked.and_then(|()| constants::check(self.session, &planned.plan)) {
+        if let Err(error) = plan_only(self.session, &bound, &tables, rows) {
             self.report(query, &error, &declared);
             return None;
         }
-        let columns = planned.columns.into_iter().map(|column| {
-            let from = column.from.as_ref();
-            let declared =
-                from.and_then(|(table, index)| declared.get(table)?.0.get(*index).cloned());
+        let columns = bound.columns.iter().map(|column| {
+            let info = bound.catalog.get(column.id);
+            let declared = info
+                .source
+                .as_ref()
+                .and_then(|(table, index)| declared.get(table)?.0.get(*index).cloned());
             TableColumn {
-                name: column.name,
-                content: declared.map_or(ColumnContent::Typed(column.data_type), |column| {
-                    column.content
-                }),
+                name: column.name.clone(),
+                content: declared.map_or_else(
+                    || ColumnContent::Typed(info.data_type.clone()),
+                    |column| column.content,
+                ),
                 hidden: false,
             }
         });

@@ -10,8 +10,7 @@ use std::io;
 use std::sync::Arc;
 
 use arrow::error::ArrowError;
-use datafusion::common::{Column, SchemaError};
-use datafusion::error::DataFusionError;
+use datafusion_common::DataFusionError;
 use prep_failure::{Failure, Remedy, is_from_system};
 use thiserror::Error;
 
@@ -80,6 +79,32 @@ impl FunctionError {
             failure,
             message: message.into(),
         }))
+    }
+}
+
+/// The error of an expression, with the row for which it fails.
+#[derive(Debug, Error)]
+#[error("{message}")]
+pub(crate) struct LocatedError {
+    message: String,
+    /// Line and column in the query's text.
+    place: Option<(u64, u64)>,
+    /// The error without the row.
+    #[source]
+    cause: DataFusionError,
+}
+
+impl LocatedError {
+    pub(crate) fn new(
+        cause: DataFusionError,
+        message: String,
+        place: Option<(u64, u64)>,
+    ) -> LocatedError {
+        LocatedError {
+            message,
+            place,
+            cause,
+        }
     }
 }
 
@@ -153,28 +178,6 @@ impl QueryError {
         }
     }
 
-    /// Converts an error of the planner.
-    pub(crate) fn plan(error: &DataFusionError) -> QueryError {
-        let place = error
-            .diagnostic()
-            .and_then(|diagnostic| diagnostic.span)
-            .map(|span| (span.start.line, span.start.column));
-        let column = missing_column(error);
-        QueryError::Plan {
-            message: match column {
-                Some(Column {
-                    relation: Some(table),
-                    name,
-                    ..
-                }) => format!("table `{table}` has no column `{name}`"),
-                Some(column) => format!("there is no column `{}`", column.name),
-                None => root_message(error),
-            },
-            place,
-            column: column.map(|column| column.name.clone()),
-        }
-    }
-
     /// Converts an error of a running query. `pool` shows how much memory it would have needed.
     pub(crate) fn run(error: DataFusionError, pool: Option<&QueryPool>) -> QueryError {
         let (failure, message) = classify(&error, pool);
@@ -189,27 +192,14 @@ impl QueryError {
                     Some(DataFusionError::ResourcesExhausted(_))
                 )
         });
+        let located = causes(&error).find_map(|cause| cause.downcast_ref::<LocatedError>());
         QueryError::Run {
             failure,
             message,
-            place: None,
+            place: located.and_then(|located| located.place),
             help,
             needs_memory,
             cause: has_cause.then(|| RelationError(Arc::new(error))),
-        }
-    }
-
-    /// Converts an error of the optimizer. The optimizer computes constants, so this is an error of either the plan or
-    /// a value.
-    pub(crate) fn prepare(error: DataFusionError, pool: &QueryPool) -> QueryError {
-        let is_value = causes(&error).any(|cause| {
-            cause.is::<ArrowError>() || cause.is::<FunctionError>() || cause.is::<QueryCancelled>()
-        });
-        let is_value = is_value || matches!(error.find_root(), DataFusionError::Execution(_));
-        if is_value {
-            QueryError::run(error, Some(pool))
-        } else {
-            QueryError::plan(&error)
         }
     }
 }
@@ -226,6 +216,10 @@ fn causes(error: &DataFusionError) -> impl Iterator<Item = &(dyn Error + 'static
 /// Returns the class and the message of an error.
 fn classify(error: &DataFusionError, pool: Option<&QueryPool>) -> (Failure, String) {
     for cause in causes(error) {
+        if let Some(located) = cause.downcast_ref::<LocatedError>() {
+            let (failure, _) = classify(&located.cause, pool);
+            return (failure, located.message.clone());
+        }
         if let Some(fault) = cause.downcast_ref::<FunctionError>() {
             return (fault.failure, fault.message.clone());
         }
@@ -266,6 +260,12 @@ pub(crate) fn message_of(error: &DataFusionError) -> String {
     classify(error, None).1
 }
 
+/// Returns the message of a function of this crate that rejects its arguments.
+pub(crate) fn function_message(error: &DataFusionError) -> Option<String> {
+    let mut causes = causes(error);
+    causes.find_map(|cause| Some(cause.downcast_ref::<FunctionError>()?.message.clone()))
+}
+
 /// Suggests how to correct a query that fails because of a value.
 fn help_for(error: &DataFusionError, message: &str) -> Option<String> {
     let mut arrays = causes(error).filter_map(|cause| cause.downcast_ref::<ArrowError>());
@@ -295,6 +295,8 @@ fn cast_message(text: &str) -> String {
         "Int32" => "INTEGER",
         "Float64" => "DOUBLE",
         "Boolean" => "BOOLEAN",
+        "Date32" => "DATE",
+        timestamp if timestamp.starts_with("Timestamp") => "TIMESTAMP",
         other => other,
     };
     format!("'{value}' cannot be cast to {data_type}")
@@ -329,16 +331,6 @@ fn out_of_memory(text: &str, pool: Option<&QueryPool>) -> String {
             format!("not enough memory: the query needs {megabytes} MB or more")
         }
         _ => format!("not enough memory: {text}"),
-    }
-}
-
-fn missing_column(error: &DataFusionError) -> Option<&Column> {
-    match error.find_root() {
-        DataFusionError::SchemaError(cause, _) => match cause.as_ref() {
-            SchemaError::FieldNotFound { field, .. } => Some(field),
-            _ => None,
-        },
-        _ => None,
     }
 }
 

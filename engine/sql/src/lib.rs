@@ -1,31 +1,31 @@
-//! Runs the SQL queries of a pipeline in DataFusion. No other crate depends on DataFusion.
+//! Runs the SQL queries of a pipeline with DataFusion's operators. No other crate depends on DataFusion.
 //!
-//! Two rewrites of the logical plan adapt SQL to pipelines:
-//!
-//! * `plan/order`: SQL tables have no row order, but published files must have the row order of pandas. Therefore every
-//!   table has the hidden column `_row`, and the rows of a query are sorted by the rows of its tables in FROM, the
-//!   first table first. The rewrite carries `_row` through the plan and sorts by it where a join loses the order. A
-//!   query whose row order is not determined is an error when the pipeline is loaded, not a wrong checksum later.
-//! * `plan/usage`: most columns of a pipeline are only copied. A column that a query passes on without computing with it is
-//!   *opaque*. The query is planned a second time with each opaque column replaced by its *origins*, the numbers of the
-//!   stored rows. DataFusion then joins and filters integers, and the writer copies the bytes of the cells. All other
-//!   columns are read as typed values.
+//! SQL tables have no row order, but published files must have the row order of pandas. Therefore this crate plans queries
+//! itself, and DataFusion only executes the plan:
 //!
 //! ```text
-//! check      all queries of a pipeline, when it is loaded
-//! table/     relation: a table as queries see it (trait); provider: relation -> DataFusion table
-//! plan/      text -> logical plan, with both rewrites
-//!   calls      clauses that a function does not accept   constants  errors in constant expressions
-//!   catalog    tables and functions by name              types      no implicit conversion of text and numbers
-//!   wildcard   `*` without hidden columns                mismatch   DataFusion's type errors in SQL words
-//!   replace    unknown columns in `* REPLACE`            integers   64-bit results of all functions
-//!   collapse   columns that no query names, planned as one
-//! session    DataFusion, configured once
-//! functions/ one file per function
-//! rewrite/   logical rules for values and memory
-//! physical/  operators and their memory
-//! limits/    memory limit, temporary files and cancellation
-//! run/       plan -> stream of batches; failing: the row at which a query failed
+//! syntax tree ─► bind ─► relational plan ─► lower ─► DataFusion's operators ─► run
+//!                        with its order              proven to be in order
+//! ```
+//!
+//! * Every table has the hidden column `_row`. Each operator of the relational plan states the order of its rows, and a
+//!   sort is part of the plan where an operator loses it. A query whose row order is not determined is an error when the
+//!   pipeline is loaded, not a wrong checksum later.
+//! * Most columns of a pipeline are only copied. A column that a query passes on without computing with it is read as its
+//!   *origins*, the numbers of the stored rows. DataFusion then joins and filters integers, and the writer copies the
+//!   bytes of the cells. All other columns are read as typed values.
+//!
+//! ```text
+//! check        all queries of a pipeline, when it is loaded
+//! table/       relation: a table as queries see it (trait)
+//! bind/        syntax tree -> relational plan: names, types, subqueries
+//! relational/  the relational plan: operators, expressions, order
+//! lower/       relational plan -> operators of DataFusion and of this crate
+//! physical/    the operators of this crate
+//! proof        the order of the operators that run
+//! functions/   one file per function or group of functions
+//! limits/      memory limit, temporary files and cancellation
+//! session, run operators -> stream of batches
 //! ```
 //!
 //! # Examples
@@ -85,13 +85,15 @@
 
 #![warn(missing_docs)]
 
+mod bind;
 mod check;
 mod error;
 mod functions;
 mod limits;
+mod lower;
 mod physical;
-mod plan;
-mod rewrite;
+mod proof;
+mod relational;
 mod run;
 mod session;
 mod table;

@@ -225,14 +225,14 @@ async fn join_keys_do_not_depend_on_memory() {
         "SELECT DISTINCT x AS v FROM (SELECT x FROM a UNION ALL SELECT x FROM b) c",
     ] {
         let mut all = Vec::new();
-        for memory in [1024, 8, 4] {
+        for memory in [1024, 8, 6] {
             let mut found = cells(text, &tables, memory * MB).await;
             found.sort_by(|a, b| a.unwrap().total_cmp(&b.unwrap()));
             let bits = found.into_iter().map(|value| value.unwrap().to_bits());
             all.push(bits.collect::<Vec<u64>>());
         }
         assert!(!all[0].is_empty(), "{text}");
-        for (found, memory) in all.iter().zip([1024, 8, 4]) {
+        for (found, memory) in all.iter().zip([1024, 8, 6]) {
             let differs = found.iter().find(|bits| {
                 all[0]
                     .binary_search_by(|other| {

@@ -312,8 +312,6 @@ async fn casts_beyond_64_bits_are_rejected() {
     let tables = tables(&[1 << 62, 3], &[0, 1]);
     for text in [
         "SELECT CAST(a * 4.0 AS BIGINT) AS x FROM whole",
-        "SELECT CAST(a AS INTEGER) AS x FROM whole",
-        "SELECT CAST(a AS SMALLINT) AS x FROM double",
         "SELECT CAST(CAST(a AS VARCHAR) || '00' AS BIGINT) AS x FROM whole",
     ] {
         let error = column(text, &tables).await.expect_err(text);

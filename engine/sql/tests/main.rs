@@ -9,12 +9,16 @@
     reason = "a test that panics has failed"
 )]
 
+mod bits;
 mod checks;
 mod doubles;
 mod failing;
 mod integers;
+mod oracle;
 mod queries;
 mod random;
+mod recorded;
+mod reference;
 mod rejected_queries;
 mod same_rows;
 mod support;

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import logging
 import os
 import re
 import shutil
@@ -17,6 +18,8 @@ from mleprep._mlebench.frames import write_frame
 
 if TYPE_CHECKING:
     import pandas as pd
+
+logger = logging.getLogger("mlebench.grade")
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 _BUILT_IN = re.compile(r"mlebench\.competitions\.(?P<id>[^.:]+)\.(?P<name>grade|prepare):(?P=name)")
@@ -98,6 +101,8 @@ def _write_answers(directory: Path, answers: pd.DataFrame | list[dict[str, Any]]
 def score_file(competition_id: str, submission: Path, answers: Path) -> tuple[float | None, str | None]:
     """Grades a submission file against an answers file. Returns the rounded score, or the reason if there is none."""
     found = program.score(competition_id, submission, answers)
+    if found["is_answers"]:
+        logger.warning(f"The submission {submission} is byte-identical to the answers, so its score is not a result.")
     rounded = found["rounded"]
     return (None if rounded is None else float(rounded)), found["reason"]
 

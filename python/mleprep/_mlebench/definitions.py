@@ -16,6 +16,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from mleprep import _private
 from mleprep._mlebench import files, program
 
 # Name of the file that identifies the program which wrote the files. In a wheel, its content is `SHIPPED`.
@@ -25,14 +26,14 @@ INDEX = "index.json"
 
 
 def user_cache_dir() -> Path:
-    """Returns the user's cache directory, or a temporary directory if the user has no home directory."""
+    """Returns the user's cache directory, or the user's own temporary directory if there is no home directory."""
     named = os.environ.get("XDG_CACHE_HOME")
     if named and os.path.isabs(named):
         return Path(named)
     try:
         home = Path.home()
     except RuntimeError:
-        return Path(tempfile.gettempdir())
+        return _private.temporary_home()
     return home / ("Library/Caches" if os.uname().sysname == "Darwin" else ".cache")
 
 
@@ -58,14 +59,25 @@ def _holds(directory: Path, stamp: str) -> bool:
         return False
 
 
+def _is_trusted(directory: Path) -> bool:
+    # The package's own directory is trusted like the code of the package.
+    return not directory.exists() or directory == _package() or _private.is_private(directory)
+
+
 def _write(directory: Path, stamp: str) -> bool:
+    """Ensures that a directory has the current files. Returns whether it has them.
+
+    Python imports modules from this directory, so no other user may be able to write it.
+    """
+    if not _is_trusted(directory):
+        return False
     if _holds(directory, stamp):
         return True
     if _holds(directory, SHIPPED):
         return False
     try:
         directory.mkdir(parents=True, exist_ok=True)
-        if not os.access(directory, os.W_OK):
+        if not os.access(directory, os.W_OK) or not _is_trusted(directory):
             return False
         files.write(directory, program.definitions(directory))
         files.replace(directory / STAMP, stamp)

@@ -9,7 +9,11 @@ from mleprep._mlebench import program
 
 
 def download(competition_id: str, download_dir: Path, quiet: bool = False, force: bool = False) -> Path:
-    """Downloads a bundle to `download_dir/ID.zip` if it does not exist. Returns its path."""
+    """Downloads a bundle to `download_dir/ID.zip` if it does not exist. Returns its path.
+
+    The program downloads into a directory named ID. If `download_dir` has a different name, this is a directory in
+    `download_dir/.download-ID`. After an interruption, it keeps the bytes received so far, and the next call continues.
+    """
     download_dir = Path(download_dir).resolve()
     target = download_dir / f"{competition_id}.zip"
     if force:
@@ -19,11 +23,22 @@ def download(competition_id: str, download_dir: Path, quiet: bool = False, force
     is_home = download_dir.name == competition_id
     data_dir = download_dir.parent if is_home else download_dir / f".download-{competition_id}"
     data_dir.mkdir(parents=True, exist_ok=True)
+    if is_home:
+        program.fetch(competition_id, data_dir, quiet)
+        return target
     try:
         program.fetch(competition_id, data_dir, quiet)
-        if not is_home:
-            shutil.move(data_dir / competition_id / target.name, target)
-    finally:
-        if not is_home:
-            shutil.rmtree(data_dir, ignore_errors=True)
+    except BaseException:
+        _remove_if_empty(data_dir / competition_id)
+        _remove_if_empty(data_dir)
+        raise
+    shutil.move(data_dir / competition_id / target.name, target)
+    shutil.rmtree(data_dir, ignore_errors=True)
     return target
+
+
+def _remove_if_empty(directory: Path) -> None:
+    try:
+        directory.rmdir()
+    except OSError:
+        pass

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Sequence
 
 from mleprep import _program
+from mleprep._mlebench import advice
 from mleprep._program import VARIABLE, ProgramNotFound, program
 
 __all__ = [
@@ -49,6 +50,8 @@ class ProgramError(RuntimeError):
 def score(competition_id: str, table: Path, answers: Path) -> dict[str, Any]:
     """Grades a table against answers. Returns `score` and `rounded`, or None and the `reason` if it is invalid.
 
+    `is_answers` is whether the table and the answers are the same bytes.
+
     A file `*.frame` is a typed frame, and every other file is a CSV.
     """
     found = _ask("grade", "--answers", answers, "--", competition_id, table)
@@ -56,6 +59,7 @@ def score(competition_id: str, table: Path, answers: Path) -> dict[str, Any]:
     return {
         "score": found["unrounded_score"] if found["score"] is not None else None,
         "rounded": found["score"],
+        "is_answers": found["submission_is_answers"],
         "reason": None if reason is None else one_line(reason["message"]),
     }
 
@@ -102,9 +106,9 @@ def fetch(competition_id: str, data_dir: Path, quiet: bool = False) -> None:
 
 def permission(competition_id: str) -> dict[str, Any]:
     """Returns whether Kaggle allows the user to download a bundle: `state`, `url` of the rules, `error`."""
-    nowhere = tempfile.gettempdir()
-    options = ("--check-rules", "--data-dir", nowhere, "--json", "--quiet")
-    text = _call("fetch", *options, competition_id, fine=tuple(range(256)))
+    with tempfile.TemporaryDirectory(prefix="mlebench-") as nowhere:
+        options = ("--check-rules", "--data-dir", nowhere, "--json", "--quiet")
+        text = _call("fetch", *options, competition_id, fine=tuple(range(256)))
     try:
         [found] = json.loads(text)["competitions"]
     except (ValueError, KeyError):
@@ -117,18 +121,24 @@ def _call(*arguments: str | os.PathLike[str], fine: tuple[int, ...] = (0,), show
     """Calls the program and returns its stdout. With `shown`, prints its messages on stderr while it runs."""
     finished = _program.call(arguments, _show if shown else None)
     if finished.code not in fine:
-        message = finished.stderr.strip().removeprefix("error: ")
+        message = advice.translate_all(finished.stderr).strip().removeprefix("error: ")
         raise ProgramError(message or f"`prep` ended with code {finished.code}", finished.code)
     return finished.stdout
 
 
 def _show(line: str) -> None:
-    print(line, file=sys.stderr)
+    translated = advice.translate(line)
+    if translated is not None:
+        print(translated, file=sys.stderr)
 
 
 def _ask(*arguments: str | os.PathLike[str]) -> dict[str, Any]:
-    """Returns the program's JSON for one competition, without using a data directory or a cache."""
-    nowhere = tempfile.gettempdir()
-    directories = ("--data-dir", nowhere, "--cache-dir", nowhere)
-    (found,) = json.loads(_call("--json", "--quiet", *directories, *arguments, fine=_ANSWERS))["competitions"]
+    """Returns the program's JSON for one competition, without using a data directory or a cache.
+
+    The directories are new and empty, because the program reads a `prep.toml` in the data directory.
+    """
+    with tempfile.TemporaryDirectory(prefix="mlebench-") as nowhere:
+        directories = ("--data-dir", nowhere, "--cache-dir", nowhere)
+        text = _call("--json", "--quiet", *directories, *arguments, fine=_ANSWERS)
+    (found,) = json.loads(text)["competitions"]
     return dict(found)

@@ -166,9 +166,15 @@ fn missing_or_modified_answers_are_not_used_for_grading() {
         .code(4)
         .says(&["not prepared", "prep run harbour"]);
     sandbox.run_well(Harbour::ID);
+    // Grading does not read public files.
     fs::remove_file(sandbox.prepared(Harbour::ID).join("public/test.csv")).expect("remove");
     sandbox
         .prep(&["grade", Harbour::ID, "files/a.csv"])
+        .code(1)
+        .says(&["warning", "public/test.csv"]);
+    fs::remove_file(sandbox.prepared(Harbour::ID).join("private/test.csv")).expect("remove");
+    sandbox
+        .prep(&["grade", Harbour::ID, "files/a.csv"])
         .code(4)
-        .says(&["incomplete", "prep run harbour"]);
+        .says(&["cannot read the answers", "prep run harbour"]);
 }

@@ -180,6 +180,39 @@ fn source_file_is_found_next_to_or_inside_the_bundle() {
 }
 
 #[test]
+fn source_file_without_checksum_comes_from_its_url() {
+    let file = labels(10);
+    let other = Archive::new().member(Member::deflated("labels/later.csv", "id,flag\n9,blue\n"));
+    let other = other.bytes();
+    for place in ["source/labels.zip", "source/harbour/labels.zip", "bundle"] {
+        let world = world(&file, "", Vec::new());
+        let bundle = Archive::new().file("train.csv", Harbour::table());
+        let bundle = match place {
+            "bundle" => bundle.file(FILE, &other),
+            path => {
+                world.sandbox.write(path, &other);
+                bundle
+            }
+        };
+        world.sandbox.bundle(Harbour::ID, &bundle.bytes());
+        run(&world, &["--source", "source"]).code(0);
+        assert_prepared(&world);
+        assert!(file_requests(&world) > 0, "{place}");
+        let report = run(&world, &["--source", "source"]).code(0).json();
+        assert_eq!(report["competitions"][0]["state"], "up_to_date", "{place}");
+    }
+    // The pipeline can name a member as the same file.
+    let world = world(&file, ", member: labels.zip", Vec::new());
+    let bundle = Archive::new()
+        .file("train.csv", Harbour::table())
+        .file(FILE, &file);
+    world.sandbox.bundle(Harbour::ID, &bundle.bytes());
+    run(&world, &["--source", "source"]).code(0);
+    assert_prepared(&world);
+    assert_eq!(world.requests(), 0);
+}
+
+#[test]
 fn source_with_wrong_checksum_is_an_error() {
     let file = labels(10);
     let zeros = |count| "0".repeat(count);
@@ -254,8 +287,10 @@ fn missing_sources_are_reported() {
     offline.sandbox.bundle(Harbour::ID, &bundle);
     let arguments = ["--no-download", "--source", "source"];
     run(&offline, &arguments).code(4).says(&[
-        "no file of the source `labels`: looked for source/labels.zip, source/harbour/labels.zip",
+        "no file of the source `labels`: looked for ",
+        "harbour/sources/labels.zip",
         "downloads are not allowed",
+        "add the md5 or sha256 of the file",
     ]);
     let plan = offline.prep(&[&["plan", "-c", Harbour::ID], &arguments[..]].concat());
     plan.code(0)

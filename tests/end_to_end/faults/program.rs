@@ -4,11 +4,12 @@
 
 use std::fs;
 use std::path::Path;
+use std::process::Command;
 
 use super::worker;
 use super::world::World;
 use crate::kinds;
-use crate::support::{Ended, Random, Snapshot};
+use crate::support::{Ended, Harbour, Random, Sandbox, Snapshot};
 
 /// Maximum number of attempts until a fault has an effect. Some accesses can fail without effect, for example in caches
 /// that only save time.
@@ -19,20 +20,39 @@ const PIPELINES: [&str; 2] = ["archives", "formats"];
 
 /// Runs `prep` and lets the access with this number fail. Also returns the number of accesses.
 fn run(world: &World, library: &Path, fault: &str, number: Option<usize>) -> (Ended, usize) {
-    let count = world.sandbox.path("count");
-    let source = world.sandbox.source();
     let mut command = world.sandbox.run_command(&[&world.id]);
+    run_with(&world.sandbox, &mut command, library, (fault, ""), number)
+}
+
+/// Runs a command with a fault at the access with this number, among those whose path contains a text. Also returns the
+/// number of accesses, or 0 if the command was killed.
+fn run_with(
+    sandbox: &Sandbox,
+    command: &mut Command,
+    library: &Path,
+    (fault, path): (&str, &str),
+    number: Option<usize>,
+) -> (Ended, usize) {
+    let (count, source) = (sandbox.path("count"), sandbox.source());
+    let _ = fs::remove_file(&count);
     command
         .env("LD_PRELOAD", library)
         .env("TROUBLE", fault)
+        .env("TROUBLE_WHERE", path)
         .env("TROUBLE_ROOT", source.parent().expect("a directory"))
         .env("TROUBLE_COUNT", &count);
     if let Some(number) = number {
         command.env("TROUBLE_NUMBER", number.to_string());
     }
-    let ended = Ended::of(&mut command);
-    let accesses = fs::read_to_string(count).expect("the library was loaded");
-    (ended, accesses.parse().expect("a number"))
+    let ended = Ended::of(command);
+    let accesses = match ended.code {
+        None => 0,
+        Some(_) => {
+            let text = fs::read_to_string(count).expect("the library was loaded");
+            text.parse().expect("a number")
+        }
+    };
+    (ended, accesses)
 }
 
 /// Asserts that an incomplete tree is not treated as complete, and that the next run completes it.
@@ -111,4 +131,79 @@ fn truncated_bundle_and_too_little_memory_have_their_codes() {
         }
         assert_next_run_repairs(&world, &whole, &ended, &world.id);
     }
+}
+
+/// Outputs that a pipeline published by mistake: a file, a directory of its own, an empty directory.
+const MISTAKES: &str = "public:
+  leaked.csv: SELECT * FROM labelled
+  leaked/all.csv: SELECT * FROM labelled
+  empty/: { empty: true }
+";
+
+/// Kills a run at each access to the data directory. A run of the corrected pipeline then removes everything that the
+/// killed run published.
+#[test]
+fn every_file_of_a_killed_publication_belongs_to_it() {
+    let Some(library) = worker::preloaded() else {
+        return;
+    };
+    let wrong = Harbour::PIPELINE.replace("public:\n", MISTAKES);
+    for is_later in [false, true] {
+        let sandbox = Harbour::prepared();
+        let whole = sandbox.tree(Harbour::ID);
+        let run_and_kill = |number: Option<usize>| {
+            sandbox.pipeline(Harbour::ID, Harbour::PIPELINE);
+            fs::remove_dir_all(sandbox.data()).expect("removed");
+            if is_later {
+                sandbox.run_well(Harbour::ID);
+            }
+            sandbox.pipeline(Harbour::ID, &wrong);
+            let mut command = sandbox.run_command(&[Harbour::ID]);
+            run_with(&sandbox, &mut command, library, ("kill", "/data/"), number)
+        };
+        let (quiet, accesses) = run_and_kill(None);
+        quiet.code(0);
+        assert!(accesses > 20, "{accesses} accesses");
+        for number in 0..accesses {
+            let (ended, _) = run_and_kill(Some(number));
+            assert_eq!(ended.code, None, "killed at {number}");
+            let mut incomplete = sandbox.tree(Harbour::ID).files().count();
+            if sandbox.state(Harbour::ID) == "prepared v1" {
+                incomplete = 0;
+            }
+            sandbox.pipeline(Harbour::ID, Harbour::PIPELINE);
+            sandbox.run_well(Harbour::ID);
+            let found = sandbox.tree(Harbour::ID);
+            assert_eq!(
+                found.contents(),
+                whole.contents(),
+                "killed at {number} of {accesses}, later: {is_later}, with {incomplete} files"
+            );
+            assert_eq!(sandbox.state(Harbour::ID), "prepared v1");
+        }
+    }
+}
+
+/// Ctrl-C while the run is planned has the same message as later.
+#[test]
+fn ctrl_c_at_any_time_has_the_same_message() {
+    let Some(library) = worker::preloaded() else {
+        return;
+    };
+    let sandbox = Harbour::prepared();
+    let mut noticed = 0;
+    for number in 0..40 {
+        fs::remove_dir_all(sandbox.data()).expect("removed");
+        let mut command = sandbox.run_command(&[Harbour::ID]);
+        let (ended, _) = run_with(&sandbox, &mut command, library, ("stop", ""), Some(number));
+        let note = format!("{number}: {ended:?}");
+        if ended.code == Some(130) {
+            noticed += 1;
+            let stopped = "stopped; finished steps are kept, and the next run continues from there";
+            assert!(ended.stderr.contains(stopped), "{note}");
+            assert!(!ended.stderr.contains("error"), "{note}");
+        }
+        fs::create_dir_all(sandbox.data()).expect("directory");
+    }
+    assert!(noticed > 3, "{noticed}");
 }

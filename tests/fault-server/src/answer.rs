@@ -5,7 +5,10 @@ use futures::StreamExt;
 use http_body_util::combinators::BoxBody;
 use http_body_util::{BodyExt, Full};
 use hyper::Response;
-use hyper::header::{CONTENT_TYPE, LOCATION, RETRY_AFTER};
+use hyper::body::Body as _;
+use hyper::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, LOCATION, RETRY_AFTER};
+
+use crate::fault::Kind;
 
 /// The body of a response. If it returns an error, the server cuts the connection.
 pub(crate) type Body = BoxBody<Bytes, std::io::Error>;
@@ -67,6 +70,38 @@ pub(crate) fn slow_status(code: u16, pause: std::time::Duration) -> Response<Bod
         tokio::time::sleep(pause).await;
         Some((Ok(Bytes::from_static(b".")), ()))
     }));
+    answer
+}
+
+/// Adds the header `Content-Encoding`.
+pub(crate) fn with_encoding(mut answer: Response<Body>, encoding: &str) -> Response<Body> {
+    if let Ok(encoding) = encoding.parse() {
+        answer.headers_mut().insert(CONTENT_ENCODING, encoding);
+    }
+    answer
+}
+
+/// Marks a response that is never sent.
+#[derive(Clone)]
+pub(crate) struct Unsent;
+
+/// Applies a fault that concerns any response.
+pub(crate) fn with_transport_fault(
+    mut answer: Response<Body>,
+    fault: Option<Kind>,
+) -> Response<Body> {
+    match fault {
+        Some(Kind::StopAfterHead) => {
+            let length = answer.body().size_hint().exact().unwrap_or(0).max(10);
+            let headers = answer.headers_mut();
+            headers.entry(CONTENT_LENGTH).or_insert(length.into());
+            *answer.body_mut() = streamed(futures::stream::pending());
+        }
+        Some(Kind::Silence) => {
+            answer.extensions_mut().insert(Unsent);
+        }
+        _ => {}
+    }
     answer
 }
 

@@ -43,7 +43,13 @@ pub(crate) fn serve(shared: &Shared, request: &Request<Bytes>) -> Option<Respons
         .map(str::to_owned);
     entry.method = request.method().to_string();
     entry.body = String::from_utf8_lossy(request.body()).into_owned();
-    let answer = respond(shared, request, &entry);
+    let side = match request.method() == Method::POST {
+        true => At::Rpc,
+        false => At::Rest,
+    };
+    let fault = shared.state().transport_fault(side);
+    let answer = respond(shared, request, &entry, side);
+    let answer = answer.map(|answer| answer::with_transport_fault(answer, fault));
     entry.status = answer.as_ref().map_or(0, |answer| answer.status().as_u16());
     shared.state().log.push(entry);
     answer
@@ -53,10 +59,9 @@ fn respond(
     shared: &Shared,
     request: &Request<Bytes>,
     entry: &log::Request,
+    side: At,
 ) -> Option<Response<Body>> {
     let mut state = shared.state();
-    let is_rpc = request.method() == Method::POST;
-    let side = if is_rpc { At::Rpc } else { At::Rest };
     let mut sends_bundle = false;
     for (_, kind) in state.active_faults(side, |_| false) {
         match kind {
@@ -86,6 +91,12 @@ fn respond(
             }
             Kind::Drop => return None,
             Kind::SendBundle => sends_bundle = true,
+            Kind::Encoding(encoding) => {
+                return Some(answer::with_encoding(
+                    answer::json(200, &json!({})),
+                    &encoding,
+                ));
+            }
             _ => {}
         }
     }

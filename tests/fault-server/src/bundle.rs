@@ -79,6 +79,51 @@ pub struct MemberFile {
     pub zipped: Bytes,
 }
 
+/// The headers by which clients recognise a version of a bundle.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Validators {
+    /// The ETag.
+    pub etag: Etag,
+    /// The time in `Last-Modified`.
+    pub modified: Modified,
+    /// Whether only the first response has these headers.
+    pub once: bool,
+}
+
+/// The ETag of a bundle.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Etag {
+    /// A strong ETag, which depends on the content.
+    Strong,
+    /// A weak ETag, which depends on the content.
+    Weak,
+    /// The same weak ETag for all contents.
+    ConstantWeak,
+    /// The same strong ETag for all bundles.
+    Shared,
+    None,
+}
+
+/// The time in the header `Last-Modified`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Modified {
+    /// The time depends on the content.
+    Changing,
+    /// The same time for all contents.
+    Constant,
+    None,
+}
+
+impl Default for Validators {
+    fn default() -> Validators {
+        Validators {
+            etag: Etag::Strong,
+            modified: Modified::Constant,
+            once: false,
+        }
+    }
+}
+
 /// The bundle of a competition, and whether it may be downloaded.
 #[derive(Debug, Clone)]
 pub struct Bundle {
@@ -93,6 +138,8 @@ pub struct Bundle {
     pub rules_accepted: bool,
     /// Whether responses contain the header `x-goog-hash`.
     pub hash_header: bool,
+    /// The other headers that identify the version.
+    pub validators: Validators,
     /// The files that the API lists and sends one by one.
     pub files: Vec<MemberFile>,
 }
@@ -109,6 +156,7 @@ impl Bundle {
             md5_base64,
             rules_accepted: true,
             hash_header: true,
+            validators: Validators::default(),
             files: Vec::new(),
         }
     }
@@ -122,6 +170,7 @@ impl Bundle {
             content,
             rules_accepted: true,
             hash_header: false,
+            validators: Validators::default(),
             files: Vec::new(),
         }
     }
@@ -148,8 +197,35 @@ impl Bundle {
         self
     }
 
+    /// Sets the headers that identify the version, and leaves the MD5 out of responses.
+    pub fn with_validators(mut self, validators: Validators) -> Bundle {
+        self.hash_header = false;
+        self.validators = validators;
+        self
+    }
+
     /// Returns the ETag with quotes, as in the header.
-    pub(crate) fn etag(&self) -> String {
-        format!("\"{}\"", self.md5)
+    pub(crate) fn etag(&self) -> Option<String> {
+        match self.validators.etag {
+            Etag::Strong => Some(format!("\"{}\"", self.md5)),
+            Etag::Weak => Some(format!("W/\"{}\"", self.md5)),
+            Etag::ConstantWeak => Some("W/\"1\"".to_owned()),
+            Etag::Shared => Some("\"1\"".to_owned()),
+            Etag::None => None,
+        }
+    }
+
+    pub(crate) fn modified(&self) -> Option<String> {
+        let second = match self.validators.modified {
+            Modified::None => return None,
+            Modified::Constant => 7,
+            Modified::Changing => {
+                self.md5
+                    .bytes()
+                    .fold(0, |sum: u32, byte| sum * 31 % 60 + u32::from(byte))
+                    % 60
+            }
+        };
+        Some(format!("Tue, 10 Dec 2024 09:08:{second:02} GMT"))
     }
 }

@@ -47,9 +47,22 @@ pub enum Kind {
     OtherRange,
     /// Status 206 without `Content-Range`.
     NoContentRange,
+    /// Ranges are at most this number of bytes long. The headers state the shorter range.
+    Cap(u64),
+    /// The response has this `Content-Encoding`.
+    Encoding(String),
+    /// The response ends after its header, although the header announces a body. The connection stays open.
+    StopAfterHead,
+    /// There is no response. The connection stays open.
+    Silence,
 }
 
 impl Kind {
+    /// Returns whether the fault concerns any response, independent of its content.
+    pub(crate) fn is_of_transport(&self) -> bool {
+        matches!(self, Kind::StopAfterHead | Kind::Silence)
+    }
+
     /// Returns a fault with this status and an empty body.
     pub fn status(code: u16) -> Kind {
         Kind::Status {
@@ -63,6 +76,8 @@ impl Kind {
 /// The requests that a fault can affect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum At {
+    /// All requests.
+    Any,
     /// Requests to the API, with either protocol.
     Api,
     /// Methods of the API, which are called by POST.

@@ -34,7 +34,7 @@ mod server;
 mod shared;
 mod store;
 
-pub use bundle::{Bundle, Content, MemberFile};
+pub use bundle::{Bundle, Content, Etag, MemberFile, Modified, Validators};
 pub use fault::{At, Fault, Kind};
 pub use log::{Request, Side};
 pub use server::FaultServer;

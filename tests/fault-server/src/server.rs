@@ -15,7 +15,7 @@ use hyper_util::rt::TokioIo;
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 
-use crate::answer::Body;
+use crate::answer::{Body, Unsent};
 use crate::bundle::Bundle;
 use crate::fault::Fault;
 use crate::log::{Request, Side};
@@ -128,6 +128,13 @@ impl FaultServer {
         self.api.to_string()
     }
 
+    /// Replaces the bundle with the same id.
+    pub fn set_bundle(&self, bundle: Bundle) {
+        let mut state = self.shared.state();
+        state.bundles.retain(|one| one.id != bundle.id);
+        state.bundles.push(bundle);
+    }
+
     /// Replaces all faults.
     pub fn set_faults(&self, faults: Vec<Fault>) {
         self.shared.state().faults = faults;
@@ -159,6 +166,11 @@ async fn accept(listener: &TcpListener, shared: &Arc<Shared>, handler: Handler) 
                     let (head, body) = request.into_parts();
                     let body = body.collect().await.map_err(io::Error::other)?.to_bytes();
                     let answer = handler(&shared, &HttpRequest::from_parts(head, body));
+                    let unsent =
+                        |answer: &Response<Body>| answer.extensions().get::<Unsent>().is_some();
+                    if answer.as_ref().is_some_and(unsent) {
+                        std::future::pending::<()>().await;
+                    }
                     answer.ok_or_else(|| io::Error::from(io::ErrorKind::ConnectionReset))
                 }
             });

@@ -39,6 +39,8 @@ pub(crate) struct State {
     pub(crate) first_valid: usize,
     /// The signatures that were used, if each signature is valid for a single request.
     pub(crate) used: HashSet<String>,
+    /// The bundles of which a response was sent.
+    pub(crate) served: HashSet<String>,
     /// Expiration time of each access token, on the server's clock.
     access_tokens: Vec<Duration>,
     /// The server's clock, which tests set.
@@ -59,6 +61,7 @@ impl Shared {
             signatures: 0,
             first_valid: 0,
             used: HashSet::new(),
+            served: HashSet::new(),
             access_tokens: Vec::new(),
             now: Duration::ZERO,
         };
@@ -85,14 +88,30 @@ impl State {
         side: At,
         covers: impl Fn(u64) -> bool,
     ) -> Vec<(At, Kind)> {
+        self.faults_where(side, covers, |kind| !kind.is_of_transport())
+    }
+
+    /// Returns the fault of transport that affects a request of `side`.
+    pub(crate) fn transport_fault(&mut self, side: At) -> Option<Kind> {
+        let faults = self.faults_where(side, |_| false, Kind::is_of_transport);
+        faults.into_iter().next().map(|(_, kind)| kind)
+    }
+
+    fn faults_where(
+        &mut self,
+        side: At,
+        covers: impl Fn(u64) -> bool,
+        is_selected: impl Fn(&Kind) -> bool,
+    ) -> Vec<(At, Kind)> {
         let concerns = |at: At| match at {
+            At::Any => true,
             At::Byte(offset) => side == At::Store && covers(offset),
             At::Api => matches!(side, At::Rpc | At::Rest),
             other => other == side,
         };
         self.faults
             .iter_mut()
-            .filter(|fault| concerns(fault.at))
+            .filter(|fault| is_selected(&fault.kind) && concerns(fault.at))
             .filter_map(|fault| {
                 fault
                     .affects_next_request()

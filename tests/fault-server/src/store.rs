@@ -21,9 +21,6 @@ use crate::shared::{Shared, State};
 const EXPIRED: &str = "<?xml version='1.0' encoding='UTF-8'?><Error><Code>ExpiredToken</Code>\
                        <Message>Invalid argument.</Message></Error>";
 
-/// The `Last-Modified` header of all bundles.
-const MODIFIED: &str = "Tue, 10 Dec 2024 09:08:07 GMT";
-
 pub(crate) fn serve(shared: &Shared, request: &Request<Bytes>) -> Option<Response<Body>> {
     let mut entry = log::Request::new(Side::Store, request.uri().path());
     let header = |name: &HeaderName| {
@@ -33,7 +30,9 @@ pub(crate) fn serve(shared: &Shared, request: &Request<Bytes>) -> Option<Respons
     entry.authorization = request.headers().contains_key(AUTHORIZATION);
     entry.if_range = header(&IF_RANGE);
     entry.range = header(&RANGE).as_deref().and_then(range);
+    let fault = shared.state().transport_fault(At::Store);
     let answer = respond(shared, request, &entry);
+    let answer = answer::with_transport_fault(answer, fault);
     entry.status = answer.status().as_u16();
     shared.state().log.push(entry);
     Some(answer)
@@ -131,6 +130,7 @@ fn respond(shared: &Shared, request: &Request<Bytes>, entry: &log::Request) -> R
                 if let Some(bundle) = state.bundles.iter_mut().find(|bundle| bundle.id == id) {
                     *bundle = Bundle {
                         hash_header: bundle.hash_header,
+                        validators: bundle.validators,
                         ..Bundle::new(id, content)
                     };
                 }
@@ -138,6 +138,8 @@ fn respond(shared: &Shared, request: &Request<Bytes>, entry: &log::Request) -> R
             Kind::IgnoreRange => faults.ignore_range = true,
             Kind::OtherRange => faults.shift = 1,
             Kind::NoContentRange => faults.bare = true,
+            Kind::Cap(bytes) => faults.cap = bytes,
+            Kind::Encoding(encoding) => faults.encoding = Some(encoding),
             Kind::Truncate => faults.end = byte,
             Kind::Throttle(rate) => faults.rate = Some(rate),
             Kind::Drop => faults.interruptions.push((byte, Interruption::Drop)),
@@ -145,8 +147,11 @@ fn respond(shared: &Shared, request: &Request<Bytes>, entry: &log::Request) -> R
             Kind::Corrupt => faults.interruptions.push((byte, Interruption::Corrupt)),
             // These faults affect only the API.
             Kind::RedirectToLogin | Kind::RedirectTo { .. } | Kind::SendBundle => {}
+            // These faults were applied before.
+            Kind::StopAfterHead | Kind::Silence => {}
         }
     }
+    faults.is_first = state.served.insert(id.to_owned());
     match state.bundle(id) {
         Some(bundle) => faults.answer(bundle, entry),
         None => answer::text(
@@ -180,6 +185,11 @@ struct ResponseFaults {
     shift: u64,
     bare: bool,
     end: u64,
+    /// Maximum length of a range.
+    cap: u64,
+    encoding: Option<String>,
+    /// Whether this is the first response with the bundle.
+    is_first: bool,
     rate: Option<u64>,
     interruptions: Vec<(u64, Interruption)>,
 }
@@ -191,6 +201,9 @@ impl Default for ResponseFaults {
             shift: 0,
             bare: false,
             end: u64::MAX,
+            cap: u64::MAX,
+            encoding: None,
+            is_first: true,
             rate: None,
             interruptions: Vec::new(),
         }
@@ -200,10 +213,9 @@ impl Default for ResponseFaults {
 impl ResponseFaults {
     fn answer(self, bundle: &Bundle, entry: &log::Request) -> Response<Body> {
         let total = bundle.content.len();
-        let same = entry
-            .if_range
-            .as_ref()
-            .is_none_or(|etag| *etag == bundle.etag());
+        let validators = bundle.validators;
+        let etag = bundle.etag();
+        let same = entry.if_range.is_none() || entry.if_range == etag;
         let requested = entry.range.clone().filter(|_| same && !self.ignore_range);
         let partial = requested.is_some();
         let range = requested.unwrap_or(0..u64::MAX);
@@ -213,7 +225,12 @@ impl ResponseFaults {
             return answer;
         }
         // A response with status 206 must contain at least one byte.
-        let end = range.end.min(self.end).max(range.start + 1).min(total);
+        let cap = range.start.saturating_add(match partial {
+            true => self.cap,
+            false => u64::MAX,
+        });
+        let end = range.end.min(self.end).min(cap);
+        let end = end.max(range.start + 1).min(total);
         let range = range.start..end;
         let stream = body::stream(
             bundle.content.clone(),
@@ -239,8 +256,18 @@ impl ResponseFaults {
         );
         set(&mut answer, CONTENT_TYPE, "application/zip");
         set(&mut answer, ACCEPT_RANGES, "bytes");
-        set(&mut answer, ETAG, &bundle.etag());
-        set(&mut answer, LAST_MODIFIED, MODIFIED);
+        if let Some(encoding) = &self.encoding {
+            answer = answer::with_encoding(answer, encoding);
+        }
+        if validators.once && !self.is_first {
+            return answer;
+        }
+        if let Some(etag) = etag {
+            set(&mut answer, ETAG, &etag);
+        }
+        if let Some(modified) = bundle.modified() {
+            set(&mut answer, LAST_MODIFIED, &modified);
+        }
         if bundle.hash_header {
             let value = format!("md5={}", bundle.md5_base64);
             set(&mut answer, HeaderName::from_static("x-goog-hash"), &value);

@@ -61,6 +61,9 @@ pub struct Catalog {
 /// Minimum length of a part of an id for which [`Catalog::suggestion`] suggests the id.
 const MIN_PART_LENGTH: usize = 4;
 
+/// Longer texts are not compared with ids, because the comparison takes time for each byte.
+const MAX_ID_BYTES: usize = 200;
+
 impl Catalog {
     /// Returns the built-in competitions, and those in the directory of pipelines that the settings name.
     ///
@@ -105,9 +108,11 @@ impl Catalog {
             let (Some(id), path) = (directory.file_name(), directory.join("pipeline.yaml")) else {
                 continue;
             };
-            let Some(pipeline) = read(&path)? else {
-                continue;
+            let pipeline = match std::fs::read_to_string(&path) {
+                Err(error) if is_missing(&error) => continue,
+                read => read.map_err(|error| Error::reading_pipeline(&path, &error))?,
             };
+            let pipeline = Cow::Owned(pipeline);
             found = true;
             let id = id.to_string_lossy().into_owned();
             let entry = CatalogEntry::entry_of_directory(id.clone(), &path, &directory, pipeline)?;
@@ -172,6 +177,9 @@ impl Catalog {
     /// Returns the id to suggest in place of an unknown `id`. Recognizes spelling mistakes, and parts of an id that
     /// occur in only one id.
     pub fn suggestion(&self, id: &str) -> Option<&str> {
+        if id.len() > MAX_ID_BYTES {
+            return None;
+        }
         let ids = || self.entries.keys().map(String::as_str);
         let part = id.to_lowercase();
         let only = || {
@@ -302,16 +310,14 @@ impl CatalogEntry {
 fn read(path: &Path) -> Result<Option<Cow<'static, str>>, Error> {
     match std::fs::read_to_string(path) {
         Ok(text) => Ok(Some(Cow::Owned(text))),
-        Err(error)
-            if matches!(
-                error.kind(),
-                std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory
-            ) =>
-        {
-            Ok(None)
-        }
+        Err(error) if is_missing(&error) => Ok(None),
         Err(error) => Err(Error::reading("read", path, &error)),
     }
+}
+
+fn is_missing(error: &std::io::Error) -> bool {
+    use std::io::ErrorKind::{NotADirectory, NotFound};
+    matches!(error.kind(), NotFound | NotADirectory)
 }
 
 #[cfg(test)]

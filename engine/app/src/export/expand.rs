@@ -53,7 +53,7 @@ pub fn expand(
             Error::new(Failure::Input, message).help(Remedy::KeepArchives)
         })?;
         let mut inside = CopyInputs::default();
-        list(&staging, base(&staging, directory), &mut inside)?;
+        list(&staging, base(&staging, directory), None, &mut inside)?;
         found.empty.append(&mut inside.empty);
         for item in inside.items {
             if let Some(other) = sources_by_path.get(&item.path) {

@@ -24,9 +24,9 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use md5::{Digest as _, Md5};
-use prep_core::{Cancel, CancellableReader, Failure};
+use prep_core::{Cancel, CancellableReader, Failure, Remedy};
 use prep_formats::pandas::{CsvScanner, ReadOptions, Schema};
-use prep_steps::Expand;
+use prep_steps::{Expand, Manifest, PublishedPaths};
 use serde::Serialize;
 
 use self::draft::TemporaryCopy;
@@ -95,6 +95,9 @@ pub struct CopyContent {
     pub archives: Option<Expand>,
     pub bytes: u64,
     pub files: Vec<ExportedFile>,
+    /// Files of the prepared directory that no run published, as text. They are not copied.
+    #[serde(skip)]
+    pub unpublished: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -140,7 +143,7 @@ trait Copier {
 ///
 /// # Errors
 /// Returns an error if:
-/// - the competition is not prepared, or its prepared data are incomplete;
+/// - the competition is not prepared, its prepared data are incomplete, or files to copy were changed;
 /// - the target exists or cannot be written;
 /// - an archive cannot be unpacked;
 /// - `cancel` is set during the copy.
@@ -156,22 +159,19 @@ pub fn export(
         return Err(prepared::not_prepared(id));
     };
     let home = settings.data_dir.join(id);
-    if !manifest.is_intact(&settings.prepared_dir(id)) {
-        return Err(prepared::not_intact(id));
-    }
+    let variant = manifest.variant.clone();
+    let (published, unpublished) = published(settings, id, manifest, wanted.private)?;
     let target = &wanted.target;
     if fs::symlink_metadata(target).is_ok() {
         let message = format!("{} already exists", target.display());
         return Err(Error::request(message).help("name a directory or file that does not exist"));
     }
     let mut found = CopyInputs::default();
-    list(&home.join("prepared/public"), "prepared/public", &mut found)?;
-    if wanted.private {
-        list(
-            &home.join("prepared/private"),
-            "prepared/private",
-            &mut found,
-        )?;
+    for section in ["public", "private"] {
+        if section == "public" || wanted.private {
+            let name = format!("prepared/{section}");
+            list(&home.join(&name), &name, Some(&published), &mut found)?;
+        }
     }
     let parent = match target.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
@@ -196,11 +196,12 @@ pub fn export(
     };
     let mut exported = CopyContent {
         competition: id.to_owned(),
-        variant: manifest.variant.clone(),
+        variant: variant.clone(),
         private: wanted.private,
         archives: wanted.expand,
         bytes: 0,
         files: Vec::with_capacity(items.len()),
+        unpublished,
     };
     for item in &items {
         let file = copier.file(item, cancel).map_err(failed)?;
@@ -210,7 +211,7 @@ pub fn export(
     for path in &empty {
         copier.directory(path).map_err(failed)?;
     }
-    let pipeline = entry.load(&manifest.variant)?;
+    let pipeline = entry.load(&variant)?;
     let croissant = croissant::describe(&exported, &pipeline);
     copier.text(CROISSANT, &croissant).map_err(failed)?;
     copier
@@ -225,30 +226,83 @@ fn interrupted() -> Error {
     Error::new(Failure::Cancelled, "interrupted; no copy was created")
 }
 
-/// Adds the files below a directory, and the empty directories, to `found`.
-fn list(directory: &Path, name: &str, found: &mut CopyInputs) -> Result<(), Error> {
+/// Returns the published paths of a complete publication, and a text about files that no run published.
+///
+/// # Errors
+/// Returns an error if the publication is incomplete, or if files to copy do not have their published content.
+fn published(
+    settings: &Settings,
+    id: &str,
+    manifest: Manifest,
+    private: bool,
+) -> Result<(PublishedPaths, Option<String>), Error> {
+    if !manifest.complete {
+        return Err(prepared::incomplete(id));
+    }
+    let tree = prepared::examine(&manifest, &settings.data_dir, settings)?;
+    let sections = [Some(&tree.public), private.then_some(&tree.private)];
+    let changed = sections.into_iter().flatten();
+    let changed: Vec<String> = changed
+        .filter(|paths| !paths.is_empty())
+        .map(ToString::to_string)
+        .collect();
+    if !changed.is_empty() || tree.is_list_damaged {
+        let message = match changed.is_empty() {
+            true => format!("the list of published files of `{id}` is damaged"),
+            false => format!(
+                "the prepared data of `{id}` changed; changed or missing: {}",
+                changed.join(", ")
+            ),
+        };
+        return Err(Error::new(Failure::Input, message).help(Remedy::Prepare { id: id.to_owned() }));
+    }
+    let unpublished = Some(tree.unpublished).filter(|paths| !paths.is_empty());
+    let unpublished = unpublished.map(|paths| paths.to_string());
+    Ok((
+        PublishedPaths::new(&settings.data_dir, manifest),
+        unpublished,
+    ))
+}
+
+/// Adds the files below a directory, and the empty directories, to `found`. If `published` is given, only published
+/// files. A published file may be a link, because tools that store data by content replace files by links.
+fn list(
+    directory: &Path,
+    name: &str,
+    published: Option<&PublishedPaths>,
+    found: &mut CopyInputs,
+) -> Result<(), Error> {
     let failed = |error: io::Error| Error::reading("read", directory, &error);
     let mut is_empty = true;
     for entry in fs::read_dir(directory).map_err(failed)? {
         let entry = entry.map_err(failed)?;
-        is_empty = false;
         let kind = entry.file_type().map_err(failed)?;
-        let Some(own) = entry
+        let Some(path) = entry
             .file_name()
             .to_str()
             .map(|own| format!("{name}/{own}"))
         else {
+            // Published names are UTF-8.
+            if published.is_some() {
+                continue;
+            }
             let message = format!("the name {} is not UTF-8", entry.path().display());
             return Err(Error::new(Failure::Input, message));
         };
-        if kind.is_dir() {
-            list(&entry.path(), &own, found)?;
-        } else if kind.is_file() {
-            found.items.push(Item {
-                path: own,
-                source: entry.path(),
-            });
+        let inner = path.strip_prefix("prepared/").unwrap_or(&path);
+        let (is_file, is_directory) = match published {
+            Some(published) => (published.has_file(inner), published.has_directory(inner)),
+            None => (kind.is_file(), kind.is_dir()),
+        };
+        if is_directory && entry.path().is_dir() {
+            list(&entry.path(), &path, published, found)?;
+        } else if is_file {
+            let source = entry.path();
+            found.items.push(Item { path, source });
+        } else if published.is_some() {
+            continue;
         }
+        is_empty = false;
     }
     if is_empty {
         found.empty.push(name.to_owned());

@@ -1,109 +1,248 @@
 //! Verifies prepared answers before grading.
 //!
 //! Grading reads the answers anyway. Therefore it always compares them with the digest that was recorded when they were
-//! published, even if their time and size are unchanged. Answers that another program prepared, for example upstream's
-//! scripts, are compared with the published checksum.
+//! published, even if their time and size are unchanged. If the record does not verify them, the published checksum
+//! does, as for answers that another program prepared, for example upstream's scripts. So a record never rejects answers
+//! that would be accepted without it.
+//!
+//! Grading reads no other prepared file. If other files changed, the score is right, but it may mean something else for
+//! a participant, so there are warnings.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use prep_core::{Failure, Remedy};
-use prep_digests::Trees;
-use prep_steps::Manifest;
+use prep_grade::Grader;
+use prep_grade::report::Digests;
+use prep_spec::{BASE_VARIANT, Pipeline};
+use prep_steps::{Manifest, TreeState};
 
-use super::comparable::has_published_checksum;
+use super::comparable::{Answers, Comparability, has_published_checksum};
+use super::grader;
+use super::read_files::ReadFiles;
 use crate::catalog::CatalogEntry;
+use crate::digests;
 use crate::error::Error;
 use crate::prepared;
 use crate::settings::Settings;
 
 /// The prepared directory of a competition, and the record of its publication.
-pub(crate) struct PreparedDirectory<'a> {
+pub(super) struct PreparedDirectory<'a> {
     settings: &'a Settings,
-    id: &'a str,
+    entry: &'a CatalogEntry,
     directory: PathBuf,
+    /// The record of the last publication, even if that was interrupted.
     manifest: Option<Manifest>,
+    /// The differences from the record of a complete publication.
+    tree: TreeState,
+}
+
+/// Verified answers, with the pipeline that grades them.
+pub(super) struct VerifiedAnswers {
+    pub variant: String,
+    pub pipeline: Pipeline,
+    pub grader: Grader,
+    pub file: AnswersFile,
+    /// The record that verifies the answers. `None` if the published checksum does.
+    record: Option<Manifest>,
+}
+
+/// A file with answers.
+pub(super) struct AnswersFile {
+    /// The path in the pipeline, for example `private/test.csv`.
+    name: String,
+    pub place: PathBuf,
+    pub bytes: Vec<u8>,
 }
 
 impl<'a> PreparedDirectory<'a> {
-    /// Opens the prepared directory of a competition.
+    /// Opens the prepared directory of a competition. Compares it with the record of its publication.
     ///
     /// # Errors
-    /// Returns an error if the record of its publication cannot be read, or if the directory is incomplete.
-    pub(crate) fn open(
+    /// Returns an error if the record cannot be read.
+    pub(super) fn open(
         settings: &'a Settings,
-        id: &'a str,
+        entry: &'a CatalogEntry,
     ) -> Result<PreparedDirectory<'a>, Error> {
-        let manifest = prepared::manifest(&settings.data_dir, id)?;
-        let directory = settings.prepared_dir(id);
-        if let Some(manifest) = &manifest
-            && !manifest.is_intact(&directory)
-        {
-            return Err(prepared::not_intact(id));
-        }
+        let manifest = prepared::manifest(&settings.data_dir, &entry.id)?;
+        let tree = match &manifest {
+            Some(manifest) if manifest.complete => {
+                prepared::examine(manifest, &settings.data_dir, settings)?
+            }
+            _ => TreeState::default(),
+        };
         Ok(PreparedDirectory {
             settings,
-            id,
-            directory,
+            entry,
+            directory: settings.prepared_dir(&entry.id),
             manifest,
+            tree,
         })
     }
 
-    /// The prepared variant, if it is known.
-    pub(crate) fn variant(&self) -> Option<&str> {
-        let manifest = self.manifest.as_ref();
-        manifest.map(|manifest| manifest.variant.as_str())
-    }
-
-    /// The record of the publication. `None` if another program prepared the data.
-    pub(crate) fn manifest(&self) -> Option<&Manifest> {
-        self.manifest.as_ref()
-    }
-
-    /// The recorded digests of the sections `public` and `private`.
-    pub(crate) fn trees(&self) -> Option<Trees> {
-        self.manifest.as_ref()?.trees
-    }
-
-    /// Returns the full path of a prepared file, for example of `private/test.csv`.
-    pub(crate) fn path_of(&self, path: &str) -> PathBuf {
-        self.directory.join(path)
-    }
-
-    /// Reads the answers in `path`, if they are the published ones.
+    /// Reads the answers, and verifies that they are the published ones. Adds the file to `files`.
     ///
     /// # Errors
-    /// Returns an error if the answers are missing, or if they differ from the published ones.
-    pub(crate) fn answers(&self, entry: &CatalogEntry, path: &str) -> Result<Vec<u8>, Error> {
-        let place = self.path_of(path);
-        if self.manifest.is_none() && !place.exists() {
-            return Err(prepared::not_prepared(self.id));
+    /// Returns an error if the answers are missing or cannot be verified, or if the pipeline has mistakes.
+    pub(super) fn answers(&self, files: &mut ReadFiles) -> Result<VerifiedAnswers, Error> {
+        let recorded = match &self.manifest {
+            Some(manifest) if manifest.complete => {
+                let read = self.read(&manifest.variant, files)?;
+                let is_published = read.file.as_ref().is_ok_and(|file| {
+                    manifest.has_published(&self.settings.data_dir, &file.name, &file.bytes)
+                });
+                if is_published {
+                    return read.verified(Some(manifest.clone()));
+                }
+                Some(read)
+            }
+            _ => None,
+        };
+        let read = self.read(BASE_VARIANT, files)?;
+        let has_checksum = |file: &AnswersFile| {
+            has_published_checksum(&file.bytes, self.entry, &file.name) == Some(true)
+        };
+        if read.file.as_ref().is_ok_and(has_checksum) {
+            return read.verified(None);
         }
-        let bytes = std::fs::read(&place)
-            .map_err(|error| Error::reading("read the answers", &place, &error))?;
-        match &self.manifest {
-            None if has_published_checksum(&bytes, entry, path) != Some(true) => {
-                Err(prepared::unverified_foreign_data(self.id, &self.directory))
-            }
-            Some(manifest) if !manifest.has_published(&self.settings.data_dir, path, &bytes) => {
-                Err(self.modified_answers(path, &place))
-            }
-            _ => Ok(bytes),
+        Err(self.rejected(recorded, read))
+    }
+
+    /// Returns the error for answers that could not be verified. `recorded` are those of a complete publication, and
+    /// `read` those of the base variant.
+    fn rejected(&self, recorded: Option<ReadAnswers>, read: ReadAnswers) -> Error {
+        let id = &self.entry.id;
+        match (&self.manifest, recorded.map(|recorded| recorded.file)) {
+            (Some(_), Some(Ok(file))) => self.modified_answers(&file),
+            (Some(_), Some(Err(error))) => error.help(Remedy::Prepare { id: id.clone() }),
+            (Some(_), None) => prepared::incomplete(id),
+            (None, _) if !read.place.exists() => prepared::not_prepared(id),
+            (None, _) => match read.file {
+                Ok(_) => prepared::unverified_foreign_data(id, &self.directory),
+                Err(error) => error,
+            },
         }
     }
 
-    /// Returns the error for modified answers. Also removes the record of the file. Otherwise the next run would not
-    /// write it again if its time and size are unchanged.
-    fn modified_answers(&self, path: &str, place: &Path) -> Error {
-        let id = self.id;
+    fn read(&self, variant: &str, files: &mut ReadFiles) -> Result<ReadAnswers, Error> {
+        let pipeline = self.entry.load(variant)?;
+        let (grader, name) = grader(self.entry, &pipeline)?;
+        let place = self.directory.join(&name);
+        files.record(&place);
+        let file = match std::fs::read(&place) {
+            Ok(bytes) => Ok(AnswersFile {
+                name,
+                place: place.clone(),
+                bytes,
+            }),
+            Err(error) => Err(Error::reading("read the answers", &place, &error)),
+        };
+        Ok(ReadAnswers {
+            variant: variant.to_owned(),
+            pipeline,
+            grader,
+            place,
+            file,
+        })
+    }
+
+    /// Returns whether scores with these answers are comparable with upstream's.
+    ///
+    /// # Errors
+    /// Returns an error if the pipeline has mistakes.
+    pub(super) fn comparability(&self, answers: &VerifiedAnswers) -> Result<Comparability, Error> {
+        let bytes = &answers.file.bytes;
+        let data = match &answers.record {
+            Some(manifest) => Answers::Prepared(manifest, bytes),
+            None => Answers::Foreign(bytes),
+        };
+        let mut found = Comparability::of_grading(self.entry, &answers.file.name, &data)?;
+        if self.has_changed_public_files() {
+            found.add_changed_public_files(self.tree.public.to_string());
+        }
+        Ok(found)
+    }
+
+    /// Returns the digests for a report. Recorded digests of a section are omitted if its files are known to differ.
+    pub(super) fn digests(&self, answers: &VerifiedAnswers) -> Digests {
+        let trees = answers.record.as_ref().and_then(|record| record.trees);
+        let description = digests::description(&self.settings.data_dir, &self.entry.id);
+        let (pipeline, variant) = (&answers.pipeline, &answers.variant);
+        let found = digests::report_digests(self.entry, pipeline, variant, trees, description);
+        let has_public = !self.has_changed_public_files() && !self.tree.is_description_replaced;
+        let has_private = self.tree.private.is_empty();
+        Digests {
+            all: found.all.filter(|_| has_public && has_private),
+            public: found.public.filter(|_| has_public),
+            answers: found.answers.filter(|_| has_private),
+            ..found
+        }
+    }
+
+    /// Returns whether public files changed. If the directory contains no public files, for example because only the
+    /// answers were copied, they are elsewhere.
+    fn has_changed_public_files(&self) -> bool {
+        !self.tree.public.is_empty() && self.directory.join("public").exists()
+    }
+
+    /// Returns warnings about prepared files that grading does not read.
+    pub(super) fn warnings(&self) -> Vec<String> {
+        let id = &self.entry.id;
+        let mut warnings = Vec::new();
+        if self.has_changed_public_files() {
+            let paths = &self.tree.public;
+            warnings.push(format!(
+                "{id}: public files changed or are missing since they were prepared: {paths}"
+            ));
+        }
+        if !self.tree.private.is_empty() {
+            let paths = &self.tree.private;
+            warnings.push(format!(
+                "{id}: private files changed or are missing since they were prepared: {paths}"
+            ));
+        }
+        if !self.tree.unpublished.is_empty() {
+            let paths = &self.tree.unpublished;
+            warnings.push(format!(
+                "{id}: the prepared directory contains files that `prep` did not publish: {paths}"
+            ));
+        }
+        warnings
+    }
+
+    /// Returns the error for modified answers. Also marks the file as changed in the record. Otherwise the next run would
+    /// not write it again if its time and size are unchanged.
+    fn modified_answers(&self, file: &AnswersFile) -> Error {
+        let id = &self.entry.id;
         let message = format!(
             "the answers of `{id}` changed after they were prepared: {} was modified",
-            place.display()
+            file.place.display()
         );
-        let noted = prep_steps::invalidate(&self.settings.data_dir, id, path);
+        let noted = prep_steps::invalidate(&self.settings.data_dir, id, &file.name);
         let prepare = Remedy::Prepare { id: id.to_owned() };
         Error::new(Failure::Input, message).help(match noted {
             Ok(()) => prepare,
             Err(_) => Remedy::InOrder(vec!["remove that file".into(), prepare]),
+        })
+    }
+}
+
+/// Answers that are not verified yet.
+struct ReadAnswers {
+    variant: String,
+    pipeline: Pipeline,
+    grader: Grader,
+    place: PathBuf,
+    file: Result<AnswersFile, Error>,
+}
+
+impl ReadAnswers {
+    fn verified(self, record: Option<Manifest>) -> Result<VerifiedAnswers, Error> {
+        Ok(VerifiedAnswers {
+            variant: self.variant,
+            pipeline: self.pipeline,
+            grader: self.grader,
+            file: self.file?,
+            record,
         })
     }
 }

@@ -1,12 +1,13 @@
 //! Decides whether scores are comparable with upstream's scores.
 //!
 //! A score depends on the answers, the rules of grading and the leaderboard. Its meaning for a participant also depends
-//! on the public files. A score is comparable with upstream's scores under three conditions:
+//! on the public files. A score is comparable with upstream's scores under four conditions:
 //!
 //! - The competition belongs to the benchmark. Its files (pipeline, description, leaderboard, checksums) are the
 //!   built-in ones, both when the data are prepared and when the submission is graded.
 //! - Every output that has a published checksum was checked and matches it. Answers are checked again when they are
 //!   read.
+//! - The public files have not changed since they were prepared.
 //! - The variant has the test rows, answers, rules and metric of `v1`. This is decided from the pipeline: the section
 //!   `grade`, the output with the answers, and every table of `v1` must be the same in both variants. Therefore a
 //!   correction that only concerns public files adds tables instead of changing them.
@@ -41,6 +42,8 @@ enum Obstacle {
     PreparedWithOwnFiles,
     /// The user passed a leaderboard for this grading.
     GivenLeaderboard,
+    /// These public files changed after they were prepared.
+    ChangedPublicFiles(String),
     /// These outputs do not have their published checksums.
     Differ(Vec<String>),
     /// The answers do not have their published checksum.
@@ -68,6 +71,9 @@ impl fmt::Display for Obstacle {
                 write!(f, "the data were prepared with a custom pipeline")
             }
             Obstacle::GivenLeaderboard => write!(f, "the leaderboard is not the built-in one"),
+            Obstacle::ChangedPublicFiles(paths) => {
+                write!(f, "public files changed after they were prepared: {paths}")
+            }
             Obstacle::Differ(outputs) => {
                 let names = is_or_are(outputs);
                 write!(f, "checksums differ: {names} not as published")
@@ -168,6 +174,11 @@ impl Comparability {
         self.0.push(Obstacle::GivenLeaderboard);
     }
 
+    /// Records that public files, as text, changed after they were prepared.
+    pub(super) fn add_changed_public_files(&mut self, paths: String) {
+        self.0.push(Obstacle::ChangedPublicFiles(paths));
+    }
+
     /// Adds an obstacle if the variant changes the grading. Skipped for custom pipelines, which are never comparable.
     fn judge_variant(&mut self, entry: &CatalogEntry, variant: &str) -> Result<(), Error> {
         if variant == BASE_VARIANT || self.is_own() {
@@ -234,6 +245,11 @@ impl Comparability {
         self.0.iter().any(unknown)
     }
 
+    fn has_changed_public_files(&self) -> bool {
+        let mut obstacles = self.0.iter();
+        obstacles.any(|obstacle| matches!(obstacle, Obstacle::ChangedPublicFiles(_)))
+    }
+
     fn is_other_variant(&self) -> bool {
         let mut obstacles = self.0.iter();
         obstacles.any(|obstacle| matches!(obstacle, Obstacle::Variant(_)))
@@ -256,6 +272,7 @@ impl Comparability {
         let name = match self {
             _ if self.is_own() => "own".to_owned(),
             _ if self.differs() => format!("{prepared}-differs"),
+            _ if self.has_changed_public_files() => format!("{prepared}-changed"),
             _ if self.is_unverified() => format!("{prepared}-unverified"),
             _ => prepared.to_owned(),
         };

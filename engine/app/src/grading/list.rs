@@ -1,6 +1,6 @@
 //! Grades a list of submissions in parallel, and writes one report.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::io::{ErrorKind, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -27,6 +27,8 @@ pub struct GradedList {
     pub text: String,
     /// The path of the report.
     pub path: PathBuf,
+    /// Warnings about the prepared data, sorted.
+    pub warnings: BTreeSet<String>,
 }
 
 /// Grades the submissions of the list in the file `list` and writes the report into the directory `output_dir`.
@@ -50,7 +52,7 @@ pub fn grade_list(
         .map_err(|error| Error::writing("create the directory", output_dir, &error))?;
     let cannot_write = |error| Error::writing("write a report into", output_dir, &error);
     let file = create_report_file(output_dir).map_err(cannot_write)?;
-    let results = grade_all(settings, catalog, &entries, log);
+    let (results, warnings) = grade_all(settings, catalog, &entries, log);
     let results: Vec<_> = entries.into_iter().zip(results).collect();
     let mut reports = Vec::new();
     let mut errors = Vec::new();
@@ -66,21 +68,23 @@ pub fn grade_list(
         results,
         text,
         path,
+        warnings,
     })
 }
 
-/// Grades the entries in parallel. The results are in the order of the entries.
+/// Grades the entries in parallel. The results are in the order of the entries. Also returns warnings about the prepared
+/// data.
 fn grade_all(
     settings: &Settings,
     catalog: &Catalog,
     entries: &[ListedSubmission],
     log: &GradingLog,
-) -> Vec<Result<CompetitionReport, Error>> {
+) -> (Vec<Result<CompetitionReport, Error>>, BTreeSet<String>) {
     let gradings: HashMap<&str, OnceLock<Result<Grading, Error>>> = entries
         .iter()
         .map(|entry| (entry.competition_id.as_str(), OnceLock::new()))
         .collect();
-    parallel::map(entries, settings.jobs, |entry| {
+    let results = parallel::map(entries, settings.jobs, |entry| {
         let id = entry.competition_id.as_str();
         let missing = || Error::new(Failure::Internal, "a competition of the list is missing");
         let grading = gradings.get(id).ok_or_else(missing)?;
@@ -89,8 +93,13 @@ fn grade_all(
             Ok(grading.logged(settings, log))
         });
         let grading = grading.as_ref().map_err(Clone::clone)?;
-        Ok(grading.report(Path::new(&entry.submission_path)))
-    })
+        Ok(grading.report_of_path(Path::new(&entry.submission_path)))
+    });
+    let opened = gradings
+        .values()
+        .filter_map(|grading| grading.get()?.as_ref().ok());
+    let warnings = opened.flat_map(|grading| grading.warnings().iter().cloned());
+    (results, warnings.collect())
 }
 
 /// Returns upstream's report. If some entries could not be graded, the key `not_graded` lists them.

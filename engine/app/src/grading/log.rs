@@ -1,7 +1,7 @@
 //! Writes the log of gradings, `DATA/grades.jsonl`.
 //!
 //! Each submission that is graded against prepared answers adds a line: time, competition, variant, digests of the
-//! submission and of the answers, the score or the reason why there is no score, and the program's version. Each line
+//! submission and of the answers, whether both are equal, the score or the reason why there is no score, and the program's version. Each line
 //! is appended with a single write, so several processes can use the same file.
 
 use std::fs::OpenOptions;
@@ -39,6 +39,7 @@ pub(crate) fn append(
         "variant": report.variant.name,
         "submission": submission.map(digests::text),
         "answers": digests::text(answers),
+        "submission_is_answers": report.is_answers,
         "score": score,
         "reason": report.reason.as_ref().map(ToString::to_string),
         "program": crate::VERSION,

@@ -3,7 +3,7 @@
 //! ```text
 //! answers      verified answers                             comparable   whether scores are comparable with upstream's
 //! list         many submissions, one report                 validation   the result as text, without a score
-//! log          DATA/grades.jsonl: a line per grading
+//! log          DATA/grades.jsonl: a line per grading        submission   opens submissions
 //! ```
 
 mod answers;
@@ -11,34 +11,35 @@ pub(crate) mod comparable;
 mod list;
 mod log;
 mod read_files;
+mod submission;
 mod validation;
 
-use std::fs::File;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use jiff::Zoned;
 use prep_core::{Failure, chain};
-use prep_digests::{Sha256, digest_of_file};
+use prep_digests::Sha256;
 use prep_formats::pandas::Frame;
 use prep_grade::metrics::Direction;
 use prep_grade::report::medals::{Leaderboard, LeaderboardError};
 use prep_grade::report::{CompetitionReport, Digests, GradedData, GradedSubmission};
-use prep_grade::table::{submission, typed};
-use prep_grade::{GradeOutcome, Grader, Refusal, RefusalKind};
+use prep_grade::table::typed;
+use prep_grade::{GradeOutcome, Grader};
 use prep_spec::{BASE_VARIANT, Pipeline};
 use prep_steps::MANIFEST_FILE;
 
-use self::answers::PreparedDirectory;
+use self::answers::{AnswersFile, PreparedDirectory};
 use self::comparable::Answers;
 use self::read_files::ReadFiles;
+use self::submission::{SubmissionContent, SubmissionFormat};
 use crate::catalog::{Catalog, CatalogEntry};
 use crate::error::Error;
 use crate::settings::Settings;
 
 pub use self::comparable::Comparability;
 pub use self::list::{GradedList, grade_list};
+pub use self::submission::{Submission, SubmissionDirectory, SubmissionError};
 pub use self::validation::Validation;
 use crate::digests;
 
@@ -58,6 +59,7 @@ pub struct Grading {
     log: Option<(PathBuf, GradingLog)>,
     /// The prepared files, with their metadata when they were read.
     read: ReadFiles,
+    warnings: Vec<String>,
 }
 
 /// Whether gradings are logged in the data directory, and a function that receives errors from writing the log.
@@ -84,41 +86,29 @@ impl Grading {
     ///
     /// # Errors
     /// Returns an error if:
-    /// - the competition is not prepared, or its prepared data are incomplete or were modified;
-    /// - another program prepared it, and the answers do not have their published checksum;
+    /// - the competition is not prepared, or its answers are missing;
+    /// - the answers were modified, the preparation was interrupted, or another program prepared them, and the answers
+    ///   do not have their published checksum;
     /// - it has no section `grade`, or its leaderboard is invalid.
     pub fn open(catalog: &Catalog, settings: &Settings, id: &str) -> Result<Grading, Error> {
         let entry = catalog.get(id)?;
         entry.pipeline()?;
         let mut files = ReadFiles::default();
         files.record(&settings.data_dir.join(id).join(MANIFEST_FILE));
-        let prepared = PreparedDirectory::open(settings, id)?;
-        let variant = prepared.variant().unwrap_or(BASE_VARIANT);
-        let pipeline = entry.load(variant)?;
-        let (grader, answers) = grader(entry, &pipeline)?;
-        files.record(&prepared.path_of(&answers));
-        let bytes = prepared.answers(entry, &answers)?;
-        let data = match prepared.manifest() {
-            Some(manifest) => Answers::Prepared(manifest, &bytes),
-            None => Answers::Foreign(&bytes),
-        };
-        let comparability = Comparability::of_grading(entry, &answers, &data)?;
+        let prepared = PreparedDirectory::open(settings, entry)?;
+        let found = prepared.answers(&mut files)?;
+        let AnswersFile { place, bytes, .. } = &found.file;
         Ok(Grading {
             id: id.to_owned(),
-            leaderboard: parse_leaderboard(entry, Some(grader.direction()))?,
-            variant: comparability.variant(variant),
-            answers: read(&grader, &bytes, &prepared.path_of(&answers))?,
-            grader,
-            answers_digest: Sha256::of_bytes(&bytes),
-            digests: digests::report_digests(
-                entry,
-                &pipeline,
-                variant,
-                prepared.trees(),
-                digests::description(&settings.data_dir, id),
-            ),
+            leaderboard: parse_leaderboard(entry, Some(found.grader.direction()))?,
+            variant: prepared.comparability(&found)?.variant(&found.variant),
+            answers: read(&found.grader, bytes, place)?,
+            answers_digest: Sha256::of_bytes(bytes),
+            digests: prepared.digests(&found),
             log: None,
             read: files,
+            warnings: prepared.warnings(),
+            grader: found.grader,
         })
     }
 
@@ -167,6 +157,7 @@ impl Grading {
             },
             log: None,
             read: files,
+            warnings: Vec::new(),
         })
     }
 
@@ -202,74 +193,95 @@ impl Grading {
         Ok(grading)
     }
 
-    /// Returns whether the files that were read have not changed since, according to size, modification time and inode.
+    /// Returns warnings about the prepared data, for example about files that changed since, but that grading does not
+    /// read.
+    pub fn warnings(&self) -> &[String] {
+        &self.warnings
+    }
+
+    /// Returns whether the files that were read have not changed since, according to size, times and inode.
     pub fn is_current(&self) -> bool {
         self.read.are_unchanged()
     }
 
-    /// Validates and scores a submission. Returns `None` if the file does not exist or its name does not end in `.csv`.
-    pub fn grade(&self, path: &Path) -> Option<GradeOutcome> {
-        submission::exists(path).then(|| {
-            let outcome = File::open(path).and_then(|file| self.grade_file(&file));
-            outcome.unwrap_or_else(|error| {
-                let message = format!("cannot read `{}`: {}", path.display(), chain(&error));
-                GradeOutcome::Invalid(Refusal::new(RefusalKind::Unreadable, message))
-            })
-        })
-    }
-
-    /// Validates and scores a typed frame (`*.frame`) or a submission. Returns `None` if a submission does not exist.
+    /// Validates and scores a submission.
     ///
     /// # Errors
-    /// Returns an error if a typed frame cannot be read.
-    pub fn grade_table(&self, path: &Path) -> Result<Option<GradeOutcome>, Error> {
-        if !is_frame(path) {
-            return Ok(self.grade(path));
+    /// Returns an error if the file cannot be read, or if it is a typed frame with mistakes. Neither means that the
+    /// submission is invalid.
+    pub fn grade(&self, submission: &Submission) -> Result<GradeOutcome, SubmissionError> {
+        if submission.format() == SubmissionFormat::Frame {
+            let frame = typed::parse(&submission.bytes()?)
+                .map_err(|error| SubmissionError::Frame(chain(&error)))?;
+            return Ok(self.grader.grade(&self.answers, &frame));
         }
-        let bytes =
-            std::fs::read(path).map_err(|error| Error::reading("read the frame", path, &error))?;
-        let frame = typed::parse(&bytes).map_err(|error| {
-            let message = format!("{}: {}", path.display(), chain(&error));
-            Error::new(Failure::Input, message)
-        })?;
-        Ok(Some(self.grader.grade(&self.answers, &frame)))
+        match submission.content() {
+            SubmissionContent::Memory(bytes) => Ok(self.grader.grade_bytes(&self.answers, bytes)),
+            SubmissionContent::File(file, _) | SubmissionContent::Private(file) => {
+                let outcome = self.grader.grade_file(&self.answers, file);
+                let outcome = outcome.map_err(|error| submission.read_error(error))?;
+                submission.require_unchanged()?;
+                Ok(outcome)
+            }
+        }
     }
 
-    /// Validates and scores a submission in an open file. The name of the file does not matter.
-    ///
-    /// # Errors
-    /// Returns an error if the file cannot be read.
-    pub fn grade_file(&self, file: &File) -> io::Result<GradeOutcome> {
-        self.grader.grade_file(&self.answers, file)
+    /// Opens and grades a submission, and returns a report with the current time.
+    pub fn report_of_path(&self, path: &Path) -> CompetitionReport {
+        match Submission::open(path) {
+            Ok(submission) => {
+                let outcome = self.grade(&submission);
+                self.report(&submission, outcome)
+            }
+            Err(error) => self.report_without_submission(&path.to_string_lossy(), &error),
+        }
     }
 
-    /// Grades a submission, and returns a report with the current time.
-    pub fn report(&self, path: &Path) -> CompetitionReport {
-        self.report_of(path, self.grade(path))
+    /// Returns the report of a graded submission, with the current time and the digest of the bytes that were graded.
+    pub fn report(
+        &self,
+        submission: &Submission,
+        outcome: Result<GradeOutcome, SubmissionError>,
+    ) -> CompetitionReport {
+        let graded = outcome.and_then(|outcome| Ok((outcome, submission.digest()?)));
+        match graded {
+            Ok((outcome, digest)) => self.report_of(submission.name(), Some(outcome), digest),
+            Err(error) => self.report_without_submission(submission.name(), &error),
+        }
     }
 
-    /// Returns the report of an outcome, with the current time and with `path` as the name of the submission.
-    pub fn report_of(&self, path: &Path, outcome: Option<GradeOutcome>) -> CompetitionReport {
-        let now = Zoned::now().datetime();
-        let submission = outcome.as_ref().and_then(|_| digest_of_file(path).ok());
-        let submission = submission.map(|(digest, _)| digest);
-        let path = path.to_string_lossy();
+    /// Returns the report of a file that could not be opened or read.
+    pub fn report_without_submission(
+        &self,
+        name: &str,
+        error: &SubmissionError,
+    ) -> CompetitionReport {
+        self.report_of(name, error.outcome(), None)
+    }
+
+    fn report_of(
+        &self,
+        name: &str,
+        outcome: Option<GradeOutcome>,
+        digest: Option<Sha256>,
+    ) -> CompetitionReport {
         let report = CompetitionReport::new(GradedSubmission {
             competition_id: &self.id,
-            path: &path,
+            path: name,
             outcome,
             leaderboard: self.leaderboard.as_ref(),
             data: &self.variant,
-            graded_at: now,
+            graded_at: Zoned::now().datetime(),
         });
         let report = CompetitionReport {
+            is_answers: digest == Some(self.answers_digest),
             digests: Digests {
-                submission: submission.map(digests::text),
+                submission: digest.map(digests::text),
                 ..self.digests.clone()
             },
             ..report
         };
-        self.log(&report, submission);
+        self.log(&report, digest);
         report
     }
 

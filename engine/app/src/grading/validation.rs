@@ -1,9 +1,8 @@
 //! Validates submissions, without a score. The messages are upstream's, because scripts search for them.
 
-use std::path::Path;
-
 use prep_grade::GradeOutcome;
-use prep_grade::table::submission;
+
+use super::submission::SubmissionError;
 
 /// Whether a submission is valid, with a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -15,30 +14,30 @@ pub struct Validation {
 }
 
 impl Validation {
-    /// Returns an invalid result if the file does not exist or has the wrong suffix. Returns `None` if it can be
-    /// graded.
-    pub fn before_grading(path: &Path) -> Option<Validation> {
-        let refused = |message: String| {
-            Some(Validation {
-                valid: false,
-                message: format!("Submission invalid! {message}"),
-                reason: Some("no_submission"),
-            })
+    /// Converts the result of opening or grading a submission. `name` is the name of the file for people.
+    ///
+    /// The result does not show whether the submission is a copy of the answers, because that is a score.
+    pub fn of(name: &str, outcome: &Result<GradeOutcome, SubmissionError>) -> Validation {
+        let error = match outcome {
+            Ok(outcome) => return Validation::from_outcome(outcome),
+            Err(error) => error,
         };
-        if !path.is_file() {
-            return refused(format!(
-                "Submission file {} does not exist.",
-                path.display()
-            ));
-        }
-        match submission::exists(path) {
-            true => None,
-            false => refused("Submission file must be a CSV file.".to_owned()),
+        let message = match error {
+            SubmissionError::NotCsv => "Submission file must be a CSV file.".to_owned(),
+            error => match error.outcome() {
+                Some(outcome) => return Validation::from_outcome(&outcome),
+                None => format!("Submission file {name} does not exist."),
+            },
+        };
+        Validation {
+            valid: false,
+            message: format!("Submission invalid! {message}"),
+            reason: Some("no_submission"),
         }
     }
 
     /// Converts the result of grading.
-    pub fn from_outcome(outcome: &GradeOutcome) -> Validation {
+    fn from_outcome(outcome: &GradeOutcome) -> Validation {
         match outcome {
             GradeOutcome::Score { .. } => Validation {
                 valid: true,
@@ -77,28 +76,32 @@ mod tests {
 
     #[test]
     fn messages_equal_upstreams_messages() {
-        let dir = tempfile::tempdir().unwrap();
-        let text = dir.path().join("a.txt");
-        std::fs::write(&text, "").unwrap();
-        let message = |path: &Path| Validation::before_grading(path).unwrap().message;
+        let message = |name: &str, error| Validation::of(name, &Err(error)).message;
+        for error in [SubmissionError::Missing, SubmissionError::NotAFile] {
+            assert_eq!(
+                message("None", error),
+                "Submission invalid! Submission file None does not exist."
+            );
+        }
         assert_eq!(
-            message(Path::new("None")),
-            "Submission invalid! Submission file None does not exist."
+            message("a.txt", SubmissionError::NotCsv),
+            "Submission invalid! Submission file must be a CSV file."
         );
         assert_eq!(
-            message(&text),
-            "Submission invalid! Submission file must be a CSV file."
+            message("a.csv", SubmissionError::Changed),
+            "Submission invalid! The attempt to grade the submission has resulted in the following error message:\n\
+             the file changed while it was read"
         );
         let score = GradeOutcome::Score {
             value: 0.123_456_7,
             rounded: 0.12346,
         };
         assert_eq!(
-            Validation::from_outcome(&score).message,
+            Validation::of("a.csv", &Ok(score)).message,
             "Submission is valid."
         );
         let refusal = Refusal::new(RefusalKind::Ids, "cell {a\nb} is unknown");
-        let refused = Validation::from_outcome(&GradeOutcome::Invalid(refusal));
+        let refused = Validation::of("a.csv", &Ok(GradeOutcome::Invalid(refusal)));
         assert!(
             refused
                 .message

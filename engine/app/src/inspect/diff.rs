@@ -62,8 +62,8 @@ pub fn diff_variants(
 /// Returns an error if one of the files cannot be read or has mistakes.
 pub fn diff_pipelines(old: &Path, new: &Path, variant: &str) -> Result<DataDifferences, Error> {
     let load = |path: &Path| {
-        let text = std::fs::read_to_string(path)
-            .map_err(|error| Error::reading("read the pipeline", path, &error))?;
+        let text =
+            std::fs::read_to_string(path).map_err(|error| Error::reading_pipeline(path, &error))?;
         CatalogEntry::of_text("pipeline", &path.display().to_string(), text).load(variant)
     };
     Ok(DataDifferences {

@@ -8,7 +8,6 @@ use prep_core::{Action, FileValue, Graph, NodeId};
 
 use super::assemble::Competition;
 use super::ended::{Ended, State};
-use super::sources::source_record_name;
 use crate::error::Error;
 
 /// The file of a source that steps used.
@@ -43,10 +42,9 @@ pub(crate) fn origins(
             None => Some(competition.id.clone()),
             Some(name) => {
                 let mut sources = competition.sources.iter();
-                let file = sources.find(|source| source.name == name);
+                let source = sources.find(|source| source.name == name);
                 // A directory is not recorded, because it is not a single file.
-                let file = file.and_then(|source| source.file.as_ref());
-                file.map(|file| source_record_name(&competition.id, name, file))
+                source.and_then(|source| source.record_name.clone())
             }
         };
         let Some(name) = name else { continue };

@@ -1,11 +1,12 @@
 //! Eighth stage: after a run, records facts about the prepared data in the cache, the data directory and `prep.lock`.
+//! Also renews the time of the record of data that are up to date, which programs such as Make compare.
 
 use std::collections::HashMap;
 use std::path::Path;
 
 use prep_cache::Digest;
 use prep_digests::{DataOrigin, LockedDataset, Trees};
-use prep_steps::{Manifest, Unpublished};
+use prep_steps::{Manifest, PathSummary};
 
 use super::assemble::Competition;
 use super::ended::{Ended, State};
@@ -40,6 +41,7 @@ pub(super) fn record(ended: &Ended) -> Result<HashMap<String, Published>, Error>
         let Some(published) = published.filter(|_| state.is_complete()) else {
             continue;
         };
+        prep_steps::renew_record(data_dir, &competition.id);
         if let Some(trees) = &published.trees {
             let facts = origin(ended, competition, published, data_dir)?.with_trees(trees);
             locked.push((&*competition.id, facts));
@@ -93,7 +95,7 @@ pub(super) struct Published {
     trees: Option<Trees>,
     key: Digest,
     origin: Option<DataOrigin>,
-    pub unpublished: Unpublished,
+    pub unpublished: PathSummary,
 }
 
 impl Published {

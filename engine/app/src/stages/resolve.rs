@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use super::assemble::{AssembledCompetition, Competition};
 use crate::error::Error;
+use crate::reasons::readable;
 
 /// Competitions and their steps, with the state of each step.
 pub struct Plan {
@@ -136,7 +137,7 @@ impl Plan {
             step: node.name.clone(),
             kind: node.action.kind(),
             runs,
-            reason,
+            reason: reason.map(readable),
         }
     }
 }

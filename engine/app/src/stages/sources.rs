@@ -101,6 +101,9 @@ pub struct FurtherSource {
     pub file: Option<String>,
     /// The path of the file or directory. `None` if it does not exist.
     pub path: Option<PathBuf>,
+    /// The name under which the cache and the remote record the source's file.
+    #[serde(skip)]
+    pub record_name: Option<String>,
     /// Length of the source's file, if the pipeline declares it.
     #[serde(skip)]
     pub published_bytes: Option<u64>,
@@ -138,7 +141,7 @@ impl Further {
             let (source, remote): (Box<dyn Source>, _) = match &source.place {
                 SourceLocation::Url(remote) => {
                     let web = web_file(entry, &name, remote, task)?;
-                    let record_name = source_record_name(&entry.id, &name, &remote.file);
+                    let record_name = source_record_name(&entry.id, &name, remote);
                     let (md5, sha256) = (remote.md5.as_deref(), remote.sha256.as_deref());
                     let web = mirrored(&task.settings, Box::new(web), &record_name, md5, sha256);
                     (web, Some(remote))
@@ -153,6 +156,7 @@ impl Further {
                 url: remote.map(|remote| remote.url.clone()),
                 file: remote.map(|remote| remote.file.clone()),
                 path: source.location(),
+                record_name: remote.map(|remote| source_record_name(&entry.id, &name, remote)),
                 published_bytes: remote.and_then(|remote| remote.size),
             });
             found.sources.insert(name, source);
@@ -161,9 +165,18 @@ impl Further {
     }
 }
 
-/// Returns the name under which the cache and the remote record a further source.
-pub(crate) fn source_record_name(id: &str, source: &str, file: &str) -> String {
-    format!("{id}/{source}/{file}")
+/// Returns the name under which the cache and the remote record the file at a URL.
+fn source_record_name(id: &str, source: &str, remote: &RemoteFile) -> String {
+    WebFile::record_name(id, &web_address(source, remote))
+}
+
+fn web_address<'a>(source: &'a str, remote: &'a RemoteFile) -> WebAddress<'a> {
+    WebAddress {
+        source,
+        file: &remote.file,
+        url: &remote.url,
+        member: remote.member.as_deref(),
+    }
 }
 
 fn web_file(
@@ -172,24 +185,18 @@ fn web_file(
     remote: &RemoteFile,
     task: &Task,
 ) -> Result<WebFile, Error> {
-    let address = WebAddress {
-        source,
-        file: &remote.file,
-        url: &remote.url,
+    let address = web_address(source, remote);
+    let published = BundleChecksums {
+        md5: remote.md5.clone(),
+        sha256: remote.sha256.clone(),
     };
-    let sums = match task.options.checks_sources() {
-        true => BundleChecksums {
-            md5: remote.md5.clone(),
-            sha256: remote.sha256.clone(),
-        },
-        false => BundleChecksums::default(),
-    };
+    let is_checked = task.options.checks_sources();
     let search = SearchPath {
         id: &entry.id,
         directories: &task.options.source_dirs(),
         data: &task.settings.data_dir,
     };
-    let web = WebFile::new(address, search, sums, task.network.clone());
+    let web = WebFile::new(address, search, published, is_checked, task.network.clone());
     web.map_err(|error| Error::new(Failure::Pipeline, format!("{}: {error}", entry.id)))
 }
 

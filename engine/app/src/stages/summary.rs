@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use prep_core::{Failure, Remedy, StepError, StepOutcome, Timing};
 use prep_spec::Diagnostics;
-use prep_steps::{LocatedError, Unpublished};
+use prep_steps::{LocatedError, PathSummary};
 use serde::Serialize;
 
 use super::assemble::Competition;
@@ -121,8 +121,8 @@ pub struct Summary {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub depends_on_writer: Vec<String>,
     /// Files and directories in the prepared directory that no run published. A run does not remove them.
-    #[serde(skip_serializing_if = "Unpublished::is_empty")]
-    pub unpublished: Unpublished,
+    #[serde(skip_serializing_if = "PathSummary::is_empty")]
+    pub unpublished: PathSummary,
     pub failures: Vec<StepFailure>,
 }
 
@@ -180,7 +180,7 @@ impl Summary {
             checksums,
             unverified,
             depends_on_writer,
-            unpublished: published.map_or_else(Unpublished::default, |published| {
+            unpublished: published.map_or_else(PathSummary::default, |published| {
                 published.unpublished.clone()
             }),
             failures,
@@ -201,7 +201,7 @@ impl Summary {
             checksums: Checksums::NotChecked,
             unverified: Vec::new(),
             depends_on_writer: Vec::new(),
-            unpublished: Unpublished::default(),
+            unpublished: PathSummary::default(),
             failures: Vec::new(),
         }
     }

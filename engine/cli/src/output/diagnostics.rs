@@ -4,7 +4,7 @@ use annotate_snippets::renderer::DecorStyle;
 use annotate_snippets::{Annotation, AnnotationKind, Level, Renderer, Snippet};
 use prep_spec::{Diagnostic, Diagnostics, SourceFile, Span};
 
-/// Renders all mistakes, with an empty line after each. The text has colours, which the printer removes if they are
+/// Renders the mistakes, with an empty line after each. The text has colours, which the printer removes if they are
 /// disabled.
 pub fn render(diagnostics: &Diagnostics) -> String {
     let renderer = Renderer::styled().decor_style(DecorStyle::Ascii);
@@ -13,6 +13,9 @@ pub fn render(diagnostics: &Diagnostics) -> String {
         let report = report(diagnostics.source(), diagnostic);
         text.push_str(&renderer.render(&[report]));
         text.push_str("\n\n");
+    }
+    if let Some(rest) = diagnostics.rest() {
+        text.push_str(&format!("{}: {rest}\n\n", diagnostics.source().name));
     }
     text
 }

@@ -48,9 +48,16 @@ pub fn not_graded(entry: &ListedSubmission, error: &CliError) -> JsonObject {
     ])
 }
 
-/// Prints remarks on competitions without medals, and on scores that cannot be compared with upstream's.
+/// Prints remarks on competitions without medals, on copies of the answers, and on scores that cannot be compared with
+/// upstream's.
 pub fn remarks(printer: &Printer, reports: &[&CompetitionReport]) {
     without_leaderboard(printer, reports);
+    for report in reports.iter().filter(|report| report.is_answers) {
+        printer.warning(format!(
+            "{} is byte-identical to the answers of `{}`, so its score is not a result",
+            report.submission_path, report.competition_id
+        ));
+    }
     not_comparable(printer, reports);
 }
 

@@ -178,6 +178,8 @@ impl Printer {
     pub fn error(&self, error: &CliError) {
         let text = match &error.diagnostics {
             Some(found) => diagnostics::render(found),
+            // The user stopped the program, which is not an error.
+            None if error.exit == Exit::Interrupted => format!("{}\n", printable(&error.message)),
             None => format!("{ERROR}error:{ERROR:#} {}\n", printable(&error.message)),
         };
         self.print(MessageLevel::Quiet, &text);

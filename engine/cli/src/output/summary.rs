@@ -12,6 +12,9 @@ use crate::output::printer::Printer;
 use crate::output::table::PrintedTable;
 use crate::remedy;
 
+/// The message about a run that the user stopped.
+pub const STOPPED: &str = "stopped; finished steps are kept, and the next run continues from there";
+
 /// Returns the combined exit code of all competitions.
 pub fn exit(preparation: &Preparation) -> Exit {
     match preparation.interrupted {
@@ -70,7 +73,7 @@ pub fn show(printer: &Printer, preparation: &Preparation) -> Result<(), CliError
         printer.message(line);
     }
     if preparation.interrupted {
-        printer.message("stopped; finished steps are kept, and the next run continues from there");
+        printer.message(STOPPED);
     }
     Ok(())
 }

@@ -69,6 +69,12 @@ impl ExportArgs {
             )
         };
         session.printer.show(json, text)?;
+        if let Some(paths) = &exported.unpublished {
+            session.printer.warning(format!(
+                "{}: not copied, because `prep` did not publish them: {paths}",
+                self.id
+            ));
+        }
         Ok(Exit::Success)
     }
 }

@@ -1,7 +1,7 @@
 //! `prep list`: lists competitions and their state.
 
 use clap::Args;
-use prep_app::{CatalogEntry, Comparability, PreparedState};
+use prep_app::{CatalogEntry, Comparability, PreparedData};
 use prep_core::units;
 use serde::Serialize;
 use serde_json::json;
@@ -33,6 +33,8 @@ struct Row {
     /// Size of the bundle.
     bytes: Option<u64>,
     state: String,
+    /// The files that differ from the published ones, or that no run published.
+    reason: Option<String>,
     /// The first prepared variant.
     variant: Option<String>,
     /// All prepared variants.
@@ -70,6 +72,7 @@ fn row(session: &CliSession, entry: &CatalogEntry) -> Result<Row, CliError> {
     // A pipeline with mistakes is still listed; `prep plan` shows its mistakes.
     let pipeline = text.map(|_| entry.load(prep_spec::BASE_VARIANT));
     let (mut variants, mut shown, mut problem) = (Vec::new(), Vec::new(), None);
+    let mut reasons = Vec::new();
     let mut first: Option<(String, Option<Comparability>)> = None;
     for variant in session.settings.variants() {
         let data_dir = session.settings.data_dir_of(&variant);
@@ -82,7 +85,9 @@ fn row(session: &CliSession, entry: &CatalogEntry) -> Result<Row, CliError> {
             Some(comparability) => comparability.mark(),
             None => Some("not verified"),
         };
-        match PreparedState::new(Some(&manifest), &data_dir, &session.settings).problem() {
+        let data = PreparedData::new(Some(&manifest), &data_dir, &session.settings)?;
+        reasons.extend(data.reason());
+        match data.state.problem() {
             None => {
                 variants.push(manifest.variant.clone());
                 shown.push(match mark {
@@ -113,6 +118,7 @@ fn row(session: &CliSession, entry: &CatalogEntry) -> Result<Row, CliError> {
         category: pipeline.map(|pipeline| pipeline.category),
         bytes: entry.size(),
         state,
+        reason: (!reasons.is_empty()).then(|| reasons.join("; ")),
         variant,
         variants,
         corrections: text
@@ -140,7 +146,10 @@ fn table(rows: &[Row]) -> PrintedTable {
             sets.join(" "),
             row.bytes.map_or_else(|| "-".to_owned(), units::bytes),
             or_dash(row.category.as_ref()),
-            row.state.clone(),
+            match &row.reason {
+                Some(reason) => format!("{}: {reason}", row.state),
+                None => row.state.clone(),
+            },
             or_dash(row.name.as_ref()),
         ]);
     }
@@ -161,6 +170,7 @@ mod tests {
             category: Some("Image Classification".into()),
             bytes: entry.size(),
             state: "not prepared".into(),
+            reason: None,
             variant: None,
             variants: Vec::new(),
             corrections: Vec::new(),

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use prep_app::SubmissionDirectory;
 use prep_mcp::McpOptions;
 
 use crate::error::CliError;
@@ -26,6 +27,8 @@ pub struct McpArgs {
     #[arg(long)]
     scores: bool,
     /// Read submissions only below this directory [default: the current one]
+    ///
+    /// Links are not followed, and no file in the data directory or the cache is read.
     #[arg(
         long,
         value_name = "DIR",
@@ -41,9 +44,9 @@ pub struct McpArgs {
 
 impl McpArgs {
     pub fn call(&self, session: &CliSession) -> VerbResult {
-        let submissions = self.submissions.canonicalize().map_err(|error| {
-            prep_app::Error::reading("use the directory", &self.submissions, &error)
-        })?;
+        let settings = &session.settings;
+        let forbidden = vec![settings.data_dir.clone(), settings.store_dir.clone()];
+        let submissions = SubmissionDirectory::new(&self.submissions, forbidden)?;
         let options = McpOptions {
             catalog: session.catalog()?,
             settings: self.variant.settings(session),

@@ -11,7 +11,7 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::options::VariantArg;
+use crate::options::{LogArgs, VariantArg};
 use crate::session::{CliSession, VerbResult};
 
 /// Validate submissions over HTTP, without scores
@@ -26,7 +26,8 @@ Examples:
 This is the server that upstream runs next to an agent. POST /validate takes a submission in the field `file` and \
 returns {\"result\": \"Submission is valid.\"} or {\"result\": \"Submission invalid! ...\"}. Without an ID, the header \
 exp-id names the competition, and responses also have `is_valid`. Answers that another program prepared are used \
-without verification. Requests are logged on stderr.")]
+without verification. Requests are logged on stderr, gradings of POST /grade in DATA/grades.jsonl. A request to a loopback \
+address must name localhost, a loopback address or a name without a dot as its host.")]
 pub struct ServeArgs {
     /// The competition
     #[arg(value_name = "ID")]
@@ -45,11 +46,13 @@ pub struct ServeArgs {
     max_upload: u64,
     /// Seconds without data before a client is disconnected
     ///
-    /// An upload may take ten times as long.
+    /// An upload may take ten times as long. It must send at least 4 KiB per second on average over this time.
     #[arg(long, value_name = "SECONDS", default_value_t = 60)]
     timeout: u64,
     #[command(flatten)]
     variant: VariantArg,
+    #[command(flatten)]
+    log: LogArgs,
 }
 
 impl ServeArgs {
@@ -67,6 +70,7 @@ impl ServeArgs {
             timeout: Duration::from_secs(self.timeout.max(1)),
             graders: settings.jobs,
             uploads: std::env::temp_dir(),
+            log: self.log.log(session),
         };
         let printer = session.printer.clone();
         let log = Arc::new(move |event: &ServerEvent| {

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use prep_app::{Catalog, Grading, Validation};
+use prep_app::{Catalog, Grading, Submission, Validation};
 use serde_json::json;
 
 use crate::error::CliError;
@@ -39,10 +39,12 @@ impl ValidateArgs {
         if !is_known(&self.id) && is_known(&self.submission.to_string_lossy()) {
             return Err(CliError::swapped(Path::new(&self.id), &self.submission));
         }
-        let found = match Validation::before_grading(&self.submission) {
-            Some(found) => found,
-            None => self.grade(session, &catalog)?,
+        let name = self.submission.to_string_lossy();
+        let outcome = match Submission::open(&self.submission) {
+            Ok(submission) => self.grading(session, &catalog)?.grade(&submission),
+            Err(error) => Err(error),
         };
+        let found = Validation::of(&name, &outcome);
         let json = || {
             json!({
                 "competitions": [{
@@ -58,17 +60,14 @@ impl ValidateArgs {
         Ok(if found.valid { Exit::Success } else { Exit::No })
     }
 
-    fn grade(&self, session: &CliSession, catalog: &Catalog) -> Result<Validation, CliError> {
+    fn grading(&self, session: &CliSession, catalog: &Catalog) -> Result<Grading, CliError> {
         let grading = match self.given.overrides() {
             Some(given) => Grading::with_answers(catalog, &self.id, &given)?,
             None => Grading::open(catalog, &self.variant.settings(session), &self.id)?,
         };
-        let outcome = grading.grade(&self.submission);
-        Ok(match outcome {
-            Some(outcome) => Validation::from_outcome(&outcome),
-            None => Validation::before_grading(&self.submission).ok_or_else(|| {
-                CliError::new(Exit::Input, "the submission changed while it was read")
-            })?,
-        })
+        for warning in grading.warnings() {
+            session.printer.warning(warning);
+        }
+        Ok(grading)
     }
 }

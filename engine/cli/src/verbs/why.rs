@@ -70,12 +70,17 @@ fn unknown(id: &str, wanted: &str, steps: &[PlannedStep]) -> CliError {
 }
 
 fn as_json(step: &PlannedStep, last: Option<&LastRun>) -> Value {
+    let last = last.map(|last| {
+        let mut record = last.record.to_json();
+        reasons::print_queries(&mut record);
+        json!({ "key": last.record.key(), "record": record, "reason": last.reason.clone().map(reasons::readable), "failed": last.failed })
+    });
     json!({
         "step": step.step,
         "kind": step.kind,
         "runs": step.runs,
         "reason": step.reason,
-        "last": last.map(|last| json!({ "key": last.record.key(), "record": last.record, "reason": last.reason, "failed": last.failed })),
+        "last": last,
     })
 }
 

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use prep_formats::latin1::Latin1Reader;
 use prep_formats::limits::DecodingLimits;
+use prep_formats::pandas::MAX_HEADER_BYTES;
 use prep_formats::sniff::{FileType, SNIFF_BYTES};
 
 use super::check_cells;
@@ -107,12 +108,14 @@ impl CsvTable {
             limits: *limits,
         };
         let mut rows = table.reader()?;
+        rows.limits.record = limits.record.min(MAX_HEADER_BYTES as u64);
         let mut row = Row::default();
         if rows.next(&mut row)? {
             let names =
                 (0..row.len()).map(|cell| String::from_utf8_lossy(row.cell(cell)).into_owned());
             table.columns = names.collect();
         }
+        rows.limits = *limits;
         // A row may have more fields than the header. These are also columns.
         let (mut width, mut count) = (table.columns.len(), 0);
         while rows.next(&mut row)? {

@@ -126,9 +126,10 @@ pub fn columns_of(path: &Path, format: Format, limits: &DecodingLimits) -> Resul
     Ok(opened.table().columns().to_vec())
 }
 
-/// Checks that a table in a file of this length does not have too many cells.
+/// Checks that a table in a file of this length does not have too many columns or cells.
 fn check_cells(limits: &DecodingLimits, bytes: u64, rows: u64, columns: usize) -> Result<()> {
     let cells = rows.saturating_mul(columns as u64);
-    let checked = limits.check_cells(bytes, cells);
+    let checked = limits.check_columns(columns);
+    let checked = checked.and_then(|()| limits.check_cells(bytes, cells));
     checked.map_err(ContentsError::Limit)
 }

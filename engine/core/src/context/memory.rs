@@ -46,6 +46,41 @@ pub struct Claim {
     bytes: u64,
 }
 
+/// The claim of a running step. It can be exchanged for all memory.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct StepClaim(Arc<Mutex<Option<Claim>>>);
+
+impl StepClaim {
+    pub fn new(claim: Claim) -> StepClaim {
+        StepClaim(Arc::new(Mutex::new(Some(claim))))
+    }
+
+    /// Returns the number of claimed bytes. `None` outside of a step.
+    pub fn bytes(&self) -> Option<u64> {
+        self.0.lock().as_ref().map(|claim| claim.bytes)
+    }
+
+    /// Exchanges the claim for all memory. Waits until no other step claims any. Returns false if the claim is all memory
+    /// already.
+    pub fn extend_to_all(&self, memory: &Memory) -> bool {
+        let mut claim = self.0.lock();
+        let is_extendable = claim
+            .as_ref()
+            .is_some_and(|claim| claim.bytes < memory.budget.total);
+        if is_extendable {
+            // Waiting with a claim could wait for another step that does the same.
+            *claim = None;
+            *claim = Some(memory.claim(memory.budget.total));
+        }
+        is_extendable
+    }
+
+    /// Returns the memory.
+    pub fn release(&self) {
+        *self.0.lock() = None;
+    }
+}
+
 impl Memory {
     pub fn new(bytes: u64) -> Memory {
         let free = FreeMemory {

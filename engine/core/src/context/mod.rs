@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use prep_cache::{Digest, LedgerEntry, LockGuard, Store, Threads};
 
-use crate::context::memory::Memory;
+use crate::context::memory::{Memory, StepClaim};
 use crate::context::objects::OpenObjects;
 use crate::context::outside::OutsideContent;
 use crate::{Cancel, Claim, Progress, StepError};
@@ -50,6 +50,7 @@ pub struct Context {
     /// The budget of all threads, including those of steps. See also [`Context::map_parallel`].
     pub threads: Threads,
     pub(crate) memory: Memory,
+    pub(crate) claim: StepClaim,
     /// Locks that the steps rely on: one prevents garbage collection, and one locks the target of a sink.
     locks: Vec<Arc<LockGuard>>,
     /// If true, steps do not run, and a missing result is an error.
@@ -71,6 +72,7 @@ impl Context {
             progress: Arc::default(),
             threads,
             memory: Memory::new(limits.memory),
+            claim: StepClaim::default(),
             locks: Vec::new(),
             no_execute: false,
             outside: OutsideContent::default(),
@@ -93,7 +95,7 @@ impl Context {
     pub(crate) fn for_step(
         &self,
         progress: Arc<Progress>,
-        memory: Memory,
+        (memory, claim): (Memory, StepClaim),
         lock: Option<Arc<LockGuard>>,
     ) -> Context {
         let threads = self.threads.with_own_counter();
@@ -103,6 +105,7 @@ impl Context {
             progress,
             threads,
             memory,
+            claim,
             locks: locks.collect(),
             objects: self.objects.for_step(),
             ..self.clone()
@@ -119,6 +122,11 @@ impl Context {
         }
     }
 
+    /// Returns the memory in bytes that the step has claimed, or the limit of the run outside of a step.
+    pub fn claimed_memory(&self) -> u64 {
+        self.claim.bytes().unwrap_or(self.limits.memory)
+    }
+
     /// Claims `bytes` more memory without waiting. Returns `None` if they are not free. The step then continues with
     /// its initial claim.
     pub fn try_claim(&self, bytes: u64) -> Option<Claim> {
@@ -133,9 +141,15 @@ impl Context {
     }
 
     /// Returns the objects of an entry that are not available. An object in memory is available only if the entry lists
-    /// it as unstored. Otherwise the object may have been passed to code that reads only the cache on disk.
+    /// it as unstored. Otherwise the object may have been passed to code that reads only the cache on disk. An object that
+    /// could not be fetched once is not available until the end of the run, even if the tier may have it.
     pub(crate) fn missing(&self, entry: &LedgerEntry) -> Vec<Digest> {
         let mut missing = self.store.missing(entry);
+        if self.outside.has_lost() {
+            let mut lost = self.store.missing_locally(entry);
+            lost.retain(|object| self.outside.is_lost(object) && !missing.contains(object));
+            missing.extend(lost);
+        }
         missing.retain(|object| !(entry.unstored.contains(object) && self.objects.holds(object)));
         missing
     }

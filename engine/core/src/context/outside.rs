@@ -61,6 +61,11 @@ impl OutsideContent {
         self.lost.write().insert(content);
     }
 
+    /// Returns whether any content was needed and not found.
+    pub(crate) fn has_lost(&self) -> bool {
+        !self.lost.read().is_empty()
+    }
+
     /// Returns whether a step needed this content and did not find it. A source that so far only reported the content's
     /// digest then has to fetch the content.
     pub fn is_lost(&self, content: &Digest) -> bool {

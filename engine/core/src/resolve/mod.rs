@@ -46,12 +46,17 @@ pub fn resolve(
     for part in resolved {
         states.extend(part?);
     }
-    let Work { reasons, waiting } = Work::new(graph, &order, &states);
+    let Work {
+        reasons,
+        waiting,
+        passed_on,
+    } = Work::new(graph, &order, &states);
     states.extend(waiting);
     Ok(Resolution {
         states,
         order,
         work: reasons,
+        passed_on,
         last,
     })
 }

@@ -1,6 +1,6 @@
 //! The states of nodes, and the work that follows from them.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use prep_cache::Digest;
@@ -82,6 +82,9 @@ pub struct Resolution {
     pub order: Vec<NodeId>,
     /// Nodes that run, or may run once their inputs are known, with the reason.
     pub work: HashMap<NodeId, Reason>,
+    /// The missing objects that nodes pass on to a node that runs. Such a node waits for these objects, and its other
+    /// missing objects are not needed.
+    pub(crate) passed_on: HashMap<NodeId, BTreeSet<MissingObject>>,
     /// The last runs of the steps.
     pub last: Arc<LastRuns>,
 }

@@ -16,6 +16,8 @@ pub(crate) struct Work {
     pub reasons: HashMap<NodeId, Reason>,
     /// New states of known nodes that wait for an object that they pass on.
     pub waiting: Vec<(NodeId, NodeState)>,
+    /// The missing objects that these nodes wait for.
+    pub passed_on: HashMap<NodeId, BTreeSet<MissingObject>>,
 }
 
 impl Resolution {
@@ -59,8 +61,6 @@ struct WorkFinder<'a> {
     graph: &'a Graph,
     states: &'a HashMap<NodeId, NodeState>,
     work: Work,
-    /// Missing objects that are needed, for each waiting node.
-    passed_on: HashMap<NodeId, BTreeSet<MissingObject>>,
 }
 
 impl Work {
@@ -72,8 +72,8 @@ impl Work {
             work: Work {
                 reasons: HashMap::new(),
                 waiting: Vec::new(),
+                passed_on: HashMap::new(),
             },
-            passed_on: HashMap::new(),
         };
         for id in order.iter().rev() {
             if let Some(reason) = finder.reason(*id) {
@@ -111,17 +111,19 @@ impl WorkFinder<'_> {
         let step = self.graph.node(input_with_object).name.clone();
         let state = NodeState::Pending { step: step.clone() };
         self.work.waiting.push((id, state));
-        self.passed_on.insert(id, needed);
+        self.work.passed_on.insert(id, needed);
         Some(Reason::InputPending { step })
     }
 
     /// Returns whether a user of the node runs, or itself waits for this object.
     fn is_needed(&self, id: NodeId, missing_object: &MissingObject) -> bool {
         let users = self.graph.users(id);
-        users.iter().any(|user| match self.passed_on.get(user) {
-            Some(needed) => needed.contains(missing_object),
-            None => self.work.reasons.contains_key(user),
-        })
+        users
+            .iter()
+            .any(|user| match self.work.passed_on.get(user) {
+                Some(needed) => needed.contains(missing_object),
+                None => self.work.reasons.contains_key(user),
+            })
     }
 
     fn input_with_object(&self, id: NodeId, missing_object: &MissingObject) -> Option<NodeId> {

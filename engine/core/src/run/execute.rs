@@ -1,7 +1,7 @@
 //! Executes one node on its thread.
 
 use std::any::Any;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Instant;
@@ -13,14 +13,15 @@ use prep_cache::{
 
 use super::RunShared;
 use super::queue::WaitStart;
+use crate::context::memory::StepClaim;
 use crate::context::objects::MemoryResult;
 use crate::graph::NodeId;
 use crate::resolve::resolve_with;
-use crate::resolve::state::NodeState;
+use crate::resolve::state::{MissingObject, NodeState};
 use crate::run::figures::millis;
 use crate::{
-    Action, Context, Event, Figures, Inputs, KeyRecord, Progress, Reason, Remedy, StepError, Value,
-    WaitTimes, WithRemedy,
+    Action, Context, Event, Figures, Inputs, KeyRecord, Outputs, Progress, Reason, Remedy, Step,
+    StepError, Value, WaitTimes, WithRemedy,
 };
 
 /// Memory claim of a source in bytes; sources read in chunks.
@@ -31,6 +32,8 @@ pub(super) struct Task {
     pub id: NodeId,
     /// State of the node before its inputs were known.
     pub state: Option<NodeState>,
+    /// If the node only waits for missing objects that it passes on, these objects.
+    pub passed_on: Option<BTreeSet<MissingObject>>,
     pub digests: BTreeMap<String, Digest>,
     pub waits: WaitStart,
 }
@@ -118,12 +121,20 @@ impl Task {
         TaskResult { id, state, result }
     }
 
+    /// Returns whether some of these missing objects of the node are needed, so that the node has to run.
+    fn needs(&self, missing: &[MissingObject]) -> bool {
+        match &self.passed_on {
+            Some(needed) => missing.iter().any(|one| needed.contains(one)),
+            None => !missing.is_empty(),
+        }
+    }
+
     fn work(
         self,
         shared: &RunShared,
         to_run: &mut Option<NodeState>,
     ) -> Result<Option<NodeResult>, StepError> {
-        let state = match self.state {
+        let state = match self.state.clone() {
             Some(state) if !matches!(state, NodeState::Pending { .. }) => state,
             _ => {
                 let inputs = self.digests.clone();
@@ -140,7 +151,7 @@ impl Task {
                         outputs,
                         objects,
                         missing,
-                    } if missing.is_empty() => {
+                    } if !self.needs(&missing) => {
                         return Ok(Some(NodeResult::Outputs {
                             record,
                             outputs,
@@ -176,12 +187,13 @@ impl Task {
         let (inputs, bytes) = load(shared, self.id, &self.digests)?;
         let memory = shared.context.memory.with_own_counter();
         let requested_at = Instant::now();
-        let claim = memory.claim(bytes);
+        let claim = StepClaim::new(memory.claim(bytes));
         waited.memory = millis(requested_at.elapsed());
         let progress = Arc::new(Progress::default());
-        let context = shared
-            .context
-            .for_step(progress, memory, lock.map(Arc::new));
+        let context =
+            shared
+                .context
+                .for_step(progress, (memory, claim.clone()), lock.map(Arc::new));
         let prepared = PreparedTask {
             id: self.id,
             record,
@@ -189,8 +201,21 @@ impl Task {
             waited,
         };
         let ended = prepared.run(shared, &context, &inputs);
-        drop(claim);
+        claim.release();
         ended.map(Some)
+    }
+}
+
+/// Runs a step. If its memory did not suffice, the step waits until it can have all memory, and runs again.
+fn run_step(step: &dyn Step, context: &Context, inputs: &Inputs) -> Result<Outputs, StepError> {
+    match step.run(context, inputs) {
+        Err(error)
+            if matches!(error.remedy(), Some(Remedy::RaiseMemory))
+                && context.claim.extend_to_all(&context.memory) =>
+        {
+            step.run(context, inputs)
+        }
+        outcome => outcome,
     }
 }
 
@@ -271,7 +296,7 @@ impl PreparedTask {
                     return Err(StepError::input(WithRemedy::new(message, remedy)));
                 }
                 let watch = begin();
-                let values = step.run(context, inputs)?;
+                let values = run_step(step.as_ref(), context, inputs)?;
                 context.check_locks()?;
                 let mut outputs = BTreeMap::new();
                 let mut references = Vec::new();

@@ -19,8 +19,8 @@
 //! should not be left to run alone at the end.
 //!
 //! If a cached object turns out to be damaged or missing, the run does not fail. The graph is resolved again, which
-//! finds the step that produces the object, and the run continues. If the same object is lost again after that, the run
-//! fails. A source whose content is known but no longer available is treated in the same way: it runs when a step needs
+//! finds the step that produces the object, and the run continues. If the object is lost again after that step has run, or
+//! too often by the same step, the step that needs it fails. A source whose content is known but no longer available is treated in the same way: it runs when a step needs
 //! the bytes.
 //!
 //! A failure skips all nodes that depend on the failed node. Without `keep_going`, no node starts after a failure, and

@@ -12,13 +12,18 @@ use super::{RunOptions, RunReport, RunShared};
 use crate::context::objects::MemoryResult;
 use crate::graph::NodeId;
 use crate::resolve::missing_output;
-use crate::resolve::state::NodeState;
+use crate::resolve::state::{MissingObject, NodeState};
 use crate::{Event, Failure, Figures, Reason, Resolution, StepError, StepOutcome, chain};
+
+/// Number of times that a node may lose the same object before it fails.
+const MAX_LOSSES: usize = 3;
 
 pub(super) struct Scheduler {
     shared: Arc<RunShared>,
     keep_going: bool,
     pub states: HashMap<NodeId, NodeState>,
+    /// The missing objects that nodes pass on.
+    passed_on: HashMap<NodeId, BTreeSet<MissingObject>>,
     pub report: RunReport,
     pub queue: NodeQueue,
     /// Results in memory that steps may still need.
@@ -29,11 +34,10 @@ pub(super) struct Scheduler {
     pub stop: bool,
     /// The first node that failed, if nothing starts after a failure.
     stopped_by: Option<String>,
-    /// Objects that a step needed and that were damaged or missing, with the number of the resolution in which this
-    /// happened.
-    lost: HashMap<Digest, usize>,
-    /// Number of times the graph was resolved again.
-    resolutions: usize,
+    /// Objects that a node needed and that were damaged or missing, with the number of times that this happened.
+    lost: HashMap<(NodeId, Digest), usize>,
+    /// Objects that nodes created and stored since the last resolution, if an object was lost before.
+    created: HashSet<Digest>,
     /// Whether the graph has to be resolved again.
     pub needs_resolve: bool,
 }
@@ -44,6 +48,7 @@ impl Scheduler {
             shared,
             keep_going: options.keep_going,
             states: HashMap::new(),
+            passed_on: HashMap::new(),
             report: RunReport::default(),
             queue: NodeQueue::new(options.oldest_first),
             memory_results: MemoryResults::default(),
@@ -51,7 +56,7 @@ impl Scheduler {
             stop: false,
             stopped_by: None,
             lost: HashMap::new(),
-            resolutions: 0,
+            created: HashSet::new(),
             needs_resolve: false,
         };
         scheduler.init(resolution);
@@ -81,6 +86,7 @@ impl Scheduler {
             self.queue.add(*id, feeding.len());
         }
         self.states = resolution.states;
+        self.passed_on = resolution.passed_on;
     }
 
     /// Returns the scheduler of the same run after a new resolution. Nodes that have ended are not run again, except
@@ -94,7 +100,7 @@ impl Scheduler {
                 ..RunReport::default()
             },
             queue: self.queue.empty_copy(),
-            resolutions: self.resolutions + 1,
+            created: HashSet::new(),
             needs_resolve: false,
             ..self
         };
@@ -113,8 +119,21 @@ impl Scheduler {
         }
         let outcomes = &next.report.outcomes;
         next.queue.retain_ready(|id| !outcomes.contains_key(id));
+        next.skip_users_of_failed();
         next.pass_on_results();
         next
+    }
+
+    /// Skips the nodes that need a node that failed before this resolution. It does not run again, so they would wait for
+    /// it forever.
+    fn skip_users_of_failed(&mut self) {
+        let outcomes = self.report.outcomes.iter();
+        let failed = outcomes.filter(|(id, outcome)| {
+            let ended_well = matches!(outcome, StepOutcome::Done { .. } | StepOutcome::Reused);
+            !ended_well && self.queue.contains(**id)
+        });
+        let failed: Vec<NodeId> = failed.map(|(id, _)| *id).collect();
+        failed.into_iter().for_each(|id| self.skip_users(id));
     }
 
     /// Registers results in memory for the nodes that have not ended. This includes users of nodes that the new
@@ -132,17 +151,41 @@ impl Scheduler {
         self.memory_results.retain(|id| !outcomes.contains_key(&id));
     }
 
-    /// Records an object that a step needed and did not find. Returns `false` if the object was already lost before the
-    /// last resolution, because computing it again did not help.
-    fn handle_lost(&mut self, error: &StepError) -> bool {
+    /// Records an object that a node needed and did not find. Returns `false` if resolving the graph again cannot help:
+    /// the object was just created, or the node has lost it too often.
+    ///
+    /// A node may lose an object several times. For example, if the tier fails while the graph is resolved, a node may
+    /// start although a later resolution finds that an earlier node has to run first.
+    fn handle_lost(&mut self, id: NodeId, error: &StepError) -> bool {
         let Some(object) = error.lost_object() else {
             return false;
         };
         self.shared.context.outside.record_lost(object);
-        // Concurrent steps may lose the same object.
-        let first = *self.lost.entry(object).or_insert(self.resolutions) == self.resolutions;
-        self.needs_resolve |= first;
-        first
+        let losses = self.lost.entry((id, object)).or_default();
+        *losses += 1;
+        let may_help = !self.created.contains(&object) && *losses <= MAX_LOSSES;
+        self.needs_resolve |= may_help;
+        may_help
+    }
+
+    /// Records which objects of a node's outputs the node has created, instead of receiving them from its inputs.
+    fn record_created(
+        &mut self,
+        id: NodeId,
+        outputs: &BTreeMap<String, Digest>,
+        objects: &[Digest],
+    ) {
+        let inputs = self.shared.graph.inputs(id);
+        let given: HashSet<Digest> = inputs
+            .iter()
+            .flat_map(|(_, port)| self.objects_of(port.node))
+            .collect();
+        let context = &self.shared.context;
+        let created = outputs.values().chain(objects);
+        let created =
+            created.filter(|object| !given.contains(object) && context.len_of(object).is_some());
+        let created: Vec<Digest> = created.copied().collect();
+        self.created.extend(created);
     }
 
     /// Returns the next node that can start.
@@ -154,6 +197,7 @@ impl Scheduler {
                     return Some(Task {
                         id,
                         state: self.states.get(&id).cloned(),
+                        passed_on: self.passed_on.get(&id).cloned(),
                         digests,
                         waits,
                     });
@@ -199,6 +243,9 @@ impl Scheduler {
                 held,
             }) => {
                 self.keep_results(id, held, &objects);
+                if ran.is_some() && !self.lost.is_empty() {
+                    self.record_created(id, &outputs, &objects);
+                }
                 self.report.outputs.insert(id, outputs.clone());
                 self.states.insert(
                     id,
@@ -217,7 +264,7 @@ impl Scheduler {
             }
             Err(error) if error.failure() == Failure::Cancelled => StepOutcome::Cancelled,
             // An object that the node needs was lost. The node runs again when the object has been restored.
-            Err(error) if self.handle_lost(&error) => return,
+            Err(error) if self.handle_lost(id, &error) => return,
             Err(error) => {
                 if !self.keep_going {
                     self.stop = true;

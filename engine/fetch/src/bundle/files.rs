@@ -9,6 +9,7 @@ use std::fs::File;
 use std::io::{self, BufWriter};
 use std::path::Path;
 
+use prep_cache::Digest;
 use prep_core::{Context, StepError};
 use prep_formats::limits::DecodingLimits;
 use prep_formats::zip::{EntryKind, ZipListing, ZipMethod, ZipWriter};
@@ -29,9 +30,10 @@ const MAX_FILES: usize = 100;
 /// Returns whether fetching the files one by one may succeed after range requests failed with this error.
 pub(crate) fn may_succeed_one_by_one(error: &FetchError) -> bool {
     match error {
-        FetchError::Listing { .. } | FetchError::NotZip { .. } | FetchError::NoLength { .. } => {
-            true
-        }
+        FetchError::Listing { .. }
+        | FetchError::NotZip { .. }
+        | FetchError::NoLength { .. }
+        | FetchError::NoValidator { .. } => true,
         FetchError::GaveUp { cause, .. } => matches!(cause, Trouble::RangeIgnored { .. }),
         _ => false,
     }
@@ -63,8 +65,9 @@ impl PartOfBundle {
         }
         let dir = with_suffix(&self.target, ".files");
         let mut files = Vec::new();
-        for (number, path) in paths.into_iter().enumerate() {
-            let place = dir.join(number.to_string());
+        for path in paths {
+            // A name that depends on the path, so that a later run with a different list does not mix the files up.
+            let place = dir.join(Digest::of_bytes(path.as_bytes()).to_string());
             let item = Item::Member {
                 id: id.to_owned(),
                 file: path.clone(),
@@ -72,7 +75,11 @@ impl PartOfBundle {
             // No other process uses this directory, because the archive is locked.
             if let Some(file) = lock(&place, context)? {
                 let order = Order::new(network.shared(), item, &file, &context.progress);
-                network.download(&order, &context.cancel)?;
+                let downloaded = network.download(&order, &context.cancel);
+                if downloaded.is_err() {
+                    let _ = file.remove_if_empty();
+                }
+                downloaded?;
                 file.finish()?;
             }
             files.push((path, place));

@@ -101,7 +101,12 @@ pub(crate) fn fetch_file(
         md5,
         ..Order::new(network.shared(), item, &partial, &context.progress)
     };
-    let Some(digests) = network.download(&order, &context.cancel)? else {
+    let downloaded = network.download(&order, &context.cancel);
+    if downloaded.is_err() {
+        // The error of the download is more useful than that of the removal.
+        let _ = partial.remove_if_empty();
+    }
+    let Some(digests) = downloaded? else {
         return Ok(None);
     };
     let file = partial.finish()?;

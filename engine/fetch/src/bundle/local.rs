@@ -20,6 +20,8 @@ pub struct LocalBundle {
     /// The name under which the cache records the content.
     name: String,
     candidates: Vec<PathBuf>,
+    /// The paths that an error lists.
+    looked: Vec<PathBuf>,
     sums: BundleChecksums,
 }
 
@@ -46,6 +48,8 @@ impl<'a> SearchPath<'a> {
 pub(crate) struct FileLabel {
     pub(crate) title: String,
     pub(crate) owner: String,
+    /// How the user can provide the file.
+    pub(crate) remedy: Remedy,
 }
 
 /// Published checksums in hexadecimal. A checksum that is `None` is not verified.
@@ -55,6 +59,27 @@ pub struct BundleChecksums {
     pub md5: Option<String>,
     /// SHA-256.
     pub sha256: Option<String>,
+}
+
+impl BundleChecksums {
+    /// Returns whether there is a checksum.
+    pub fn is_some(&self) -> bool {
+        self.md5.is_some() || self.sha256.is_some()
+    }
+
+    /// Returns whether a file with these checksums has the `published` ones.
+    pub(crate) fn fits(&self, published: &BundleChecksums) -> bool {
+        let pairs = [
+            (&self.md5, &published.md5),
+            (&self.sha256, &published.sha256),
+        ];
+        pairs.iter().all(|(found, published)| {
+            published.as_ref().is_none_or(|published| {
+                let found = found.as_deref().unwrap_or_default();
+                published.eq_ignore_ascii_case(found)
+            })
+        })
+    }
 }
 
 /// An error of a local bundle.
@@ -105,6 +130,7 @@ impl LocalBundle {
         let what = FileLabel {
             title: "bundle".to_owned(),
             owner: "Kaggle".to_owned(),
+            remedy: Remedy::NameSource,
         };
         let sums = BundleChecksums {
             md5: md5.map(str::to_owned),
@@ -123,9 +149,15 @@ impl LocalBundle {
         LocalBundle {
             what,
             name: name.to_owned(),
+            looked: candidates.clone(),
             candidates,
             sums,
         }
+    }
+
+    /// Returns the same source, whose errors list these paths.
+    pub(crate) fn with_looked(self, looked: Vec<PathBuf>) -> LocalBundle {
+        LocalBundle { looked, ..self }
     }
 
     /// Returns the path of the file, if it exists.
@@ -139,13 +171,14 @@ impl LocalBundle {
     /// Returns the error for a file that exists at none of the paths and cannot be downloaded because of `cause`.
     pub fn not_fetched(&self, cause: FetchError) -> StepError {
         let failure = cause.failure();
+        let provide = self.what.remedy.clone();
         let remedy = match cause.remedy() {
-            Some(remedy) => remedy.or(Remedy::NameSource),
-            None => Remedy::NameSource,
+            Some(remedy) => remedy.or(provide),
+            None => provide,
         };
         let error = BundleError::NotFetched {
             what: self.what.title.clone(),
-            looked: self.candidates.clone(),
+            looked: self.looked.clone(),
             cause: Box::new(cause),
         };
         StepError::new(failure, WithRemedy::new(error, remedy))
@@ -164,7 +197,7 @@ impl LocalBundle {
     }
 
     /// Returns the state of the source if the file does not exist.
-    fn absent(&self, context: &Context) -> Result<SourceState, StepError> {
+    pub(crate) fn absent(&self, context: &Context) -> Result<SourceState, StepError> {
         let Some(path) = self.candidates.last() else {
             return Ok(SourceState::Missing);
         };
@@ -180,6 +213,21 @@ impl LocalBundle {
         Ok(SourceState::Known {
             value: value(&record).digest(),
         })
+    }
+
+    /// Returns whether the file exists and is known to have a different checksum than the published one.
+    pub(crate) fn is_wrong(&self, context: &Context) -> Result<bool, StepError> {
+        let Some(path) = self.path() else {
+            return Ok(false);
+        };
+        let record = context.store.source(path)?;
+        let needed =
+            |sum: &Option<String>, found: &Option<String>| sum.is_none() || found.is_some();
+        Ok(record.is_some_and(|record| {
+            needed(&self.sums.md5, &record.md5)
+                && needed(&self.sums.sha256, &record.sha256)
+                && self.check(path, &record).is_err()
+        }))
     }
 
     /// Returns an error if a checksum of the file differs from the published one.
@@ -237,10 +285,10 @@ impl Source for LocalBundle {
         let Some(path) = self.path() else {
             let error = BundleError::Missing {
                 what: self.what.title.clone(),
-                looked: self.candidates.clone(),
+                looked: self.looked.clone(),
             };
             let download = format!("download it from {}", self.what.owner);
-            let remedy = Remedy::Words(download).or(Remedy::NameSource);
+            let remedy = Remedy::Words(download).or(self.what.remedy.clone());
             return Err(StepError::input(WithRemedy::new(error, remedy)));
         };
         let bytes = path.metadata().map(|metadata| metadata.len()).unwrap_or(0);

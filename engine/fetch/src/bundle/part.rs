@@ -12,6 +12,7 @@ use std::fs::File;
 use std::io::{self, BufWriter};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use prep_cache::Digest;
 use prep_core::{Context, Source, SourceState, StepError, Value};
@@ -24,6 +25,7 @@ use crate::bundle::local::LocalBundle;
 use crate::bundle::members::Members;
 use crate::download::Order;
 use crate::error::FetchError;
+use crate::network::Network;
 use crate::resume::commit::commit;
 use crate::resume::partial::Partial;
 use crate::wire::item::Item;
@@ -63,12 +65,26 @@ impl PartOfBundle {
         let Some(partial) = lock(&self.target, context)? else {
             return Ok(());
         };
+        let fetched = self.fetch_into(&network, &partial, context);
+        if fetched.is_err() {
+            // The error of the download is more useful than that of the removal.
+            let _ = partial.remove_if_empty();
+        }
+        fetched
+    }
+
+    fn fetch_into(
+        &self,
+        network: &Network,
+        partial: &Arc<Partial>,
+        context: &Context,
+    ) -> Result<(), StepError> {
         let id = self.whole.kaggle();
         let mut entries = match network.list(id, &context.cancel) {
             Ok(zip) => zip.entries,
             Err(error) => {
                 let is_fetched = files::may_succeed_one_by_one(&error)
-                    && self.fetch_one_by_one(&network, &partial, context)?;
+                    && self.fetch_one_by_one(network, partial, context)?;
                 return match is_fetched {
                     true => Ok(()),
                     false => Err(error.into()),
@@ -89,10 +105,10 @@ impl PartOfBundle {
         let item = Item::Bundle(id.to_owned());
         let order = Order {
             ranges: Some(ranges),
-            ..Order::new(network.shared(), item, &partial, &context.progress)
+            ..Order::new(network.shared(), item, partial, &context.progress)
         };
         network.download(&order, &context.cancel)?;
-        self.write(&partial, &entries, context)?;
+        self.write(partial, &entries, context)?;
         Ok(())
     }
 
@@ -138,6 +154,10 @@ impl PartOfBundle {
             .and_then(|mut reader| io::copy(&mut reader, &mut io::sink()));
         match checked {
             Ok(_) => Ok(()),
+            // The pieces may be right, so they are kept.
+            Err(cause) if prep_core::is_system_fault(&cause) => {
+                Err(FetchError::io("read", &partial.path, cause))
+            }
             Err(cause) => {
                 // The CRC does not show which piece is wrong, so all pieces are fetched again.
                 partial.clear()?;

@@ -6,7 +6,7 @@ use std::io::{self, Read as _};
 use std::ops::Range;
 
 use parking_lot::Mutex;
-use prep_core::Cancel;
+use prep_core::{Cancel, RateCheck};
 use prep_formats::limits::DecodingLimits;
 use prep_formats::read_at::ReadAt;
 use prep_formats::zip::{ZipEntry, ZipError, ZipListing};
@@ -152,6 +152,15 @@ impl<'a> Remote<'a> {
             .ok_or(FetchError::Cancelled)
     }
 
+    /// Same as [`fetch`](Self::fetch), but keeps the error for the caller of the reader.
+    fn fetch_or_fail(&self, state: &mut State, range: Range<u64>) -> io::Result<()> {
+        self.fetch(state, range).map_err(|error| {
+            let text = prep_core::chain(&error);
+            state.failed.get_or_insert(error);
+            io::Error::other(text)
+        })
+    }
+
     fn fetch(&self, state: &mut State, range: Range<u64>) -> Result<(), FetchError> {
         let request = FirstRequest {
             shared: self.network.shared(),
@@ -198,10 +207,10 @@ impl ReadAt for Remote<'_> {
                 None => start,
             };
             let range = start..start.saturating_add(length).max(offset + 1).min(total);
-            if let Err(error) = self.fetch(&mut state, range) {
-                let text = prep_core::chain(&error);
-                state.failed.get_or_insert(error);
-                return Err(io::Error::other(text));
+            self.fetch_or_fail(&mut state, range.clone())?;
+            // A server may send a shorter range than requested.
+            if state.read(offset).is_none() {
+                self.fetch_or_fail(&mut state, offset..range.end)?;
             }
         }
         let found = state.read(offset).unwrap_or_default();
@@ -257,7 +266,8 @@ async fn fetch(
 async fn read(shared: &Shared, answer: Answer) -> Result<Vec<u8>, Trouble> {
     let mut bytes = Vec::new();
     let mut body = Body::new(answer);
-    while let Some(chunk) = body.next(shared).await? {
+    let mut rate = RateCheck::new(shared.options.stall);
+    while let Some(chunk) = body.next(shared, &mut rate).await? {
         bytes.extend_from_slice(&chunk);
     }
     Ok(bytes)

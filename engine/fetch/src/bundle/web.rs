@@ -1,20 +1,30 @@
-//! A file of another source. It is read from a directory of the user, from the local bundle or from the data directory,
-//! or downloaded from its URL.
+//! A file at a URL.
+//!
+//! Only the bytes at the URL are the file. So a different file of the same name takes its place only if it has the
+//! published checksum: a file in a directory of the user, or a member of the bundle. The pipeline can also name a member
+//! of the bundle as the same file.
 
 use std::fs::File;
-use std::io;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use prep_core::{Context, Source, SourceState, StepError, Value};
+use md5::{Digest as _, Md5};
+use prep_cache::{Digest, hex};
+use prep_core::{Context, Failure, Remedy, Source, SourceState, StepError, Value};
 use prep_formats::limits::DecodingLimits;
 use prep_formats::zip::{EntryKind, ZipEntry, ZipListing};
+use sha2::Sha256;
 
 use crate::bundle::downloaded::source_path;
 use crate::bundle::kaggle::{fetch_file, lock};
 use crate::bundle::local::{BundleChecksums, FileLabel, LocalBundle, SearchPath};
+use crate::bundle::origin;
 use crate::error::FetchError;
 use crate::network::LazyNetwork;
 use crate::wire::item::Item;
+
+/// Length of the part of a URL's digest that is in a record's name.
+const URL_DIGEST_LENGTH: usize = 12;
 
 /// A file at a URL, as a pipeline describes it.
 #[derive(Debug, Clone, Copy)]
@@ -25,74 +35,149 @@ pub struct WebAddress<'a> {
     pub file: &'a str,
     /// The URL.
     pub url: &'a str,
+    /// Path of a member of the bundle that is the same file.
+    pub member: Option<&'a str>,
 }
 
 /// A source for a file at a URL.
 #[derive(Debug, Clone)]
 pub struct WebFile {
     item: Item,
+    url: String,
     file: String,
-    local: LocalBundle,
-    /// Bundles that may contain the file as a member.
-    bundles: LocalBundle,
+    member: Option<String>,
+    /// Files of the user. They are used only if they have the published checksums.
+    given: LocalBundle,
+    /// The downloaded file.
+    fetched: LocalBundle,
     target: PathBuf,
-    md5: Option<String>,
-    /// Whether the download is allowed, because encryption or a checksum protects it.
-    may_fetch: bool,
+    /// The bundle, which may contain the file as a member.
+    bundle: LocalBundle,
+    published: BundleChecksums,
+    /// Whether a file with a different checksum is an error.
+    is_checked: bool,
     network: LazyNetwork,
 }
 
 impl WebFile {
     /// Creates the source. It searches for `FILE` and `ID/FILE` in the directories of the user, then for the target of
     /// the download, `DATA/ID/sources/FILE`, then in the local bundle. If the file is in none of them, the source
-    /// downloads it.
+    /// downloads it. Without `published` checksums, only the target and the member that the address names are used.
     ///
     /// # Errors
     /// If the URL is not valid.
     pub fn new(
         address: WebAddress<'_>,
         search: SearchPath<'_>,
-        sums: BundleChecksums,
+        published: BundleChecksums,
+        is_checked: bool,
         network: impl Into<LazyNetwork>,
     ) -> Result<WebFile, FetchError> {
-        let WebAddress { source, file, url } = address;
+        let WebAddress {
+            source, file, url, ..
+        } = address;
         let item = Item::file(file, url)?;
         let id = search.id;
         let target = source_path(search.data, id, file);
-        let in_directory = |dir: &&Path| [dir.join(file), dir.join(id).join(file)];
-        let candidates = search.directories.iter().flat_map(in_directory);
-        let candidates = candidates.chain([target.clone()]).collect();
+        let has_sum = published.is_some();
+        let directories = search.directories.iter().filter(|_| has_sum);
+        let given: Vec<PathBuf> = directories
+            .flat_map(|directory| [directory.join(file), directory.join(id).join(file)])
+            .collect();
         let what = FileLabel {
             title: format!("file of the source `{source}`"),
             owner: item.owner(),
+            remedy: match has_sum {
+                true => Remedy::NameSource,
+                false => Remedy::Words(format!(
+                    "add the md5 or sha256 of the file to the pipeline to use a file of your own, or put it at {}",
+                    target.display()
+                )),
+            },
         };
-        // Names of bundles contain no slash, so this name cannot be that of a bundle.
-        let name = format!("{id}/{source}/{file}");
-        let md5 = sums.md5.clone();
-        let may_fetch = sums.md5.is_some() || sums.sha256.is_some() || item.is_private();
+        let looked = given.iter().cloned().chain([target.clone()]).collect();
+        let name = WebFile::record_name(id, &address);
+        let enforced = match is_checked {
+            true => published.clone(),
+            false => BundleChecksums::default(),
+        };
         Ok(WebFile {
             item,
+            url: url.to_owned(),
             file: file.to_owned(),
-            local: LocalBundle::of_file(what, &name, candidates, sums),
-            bundles: LocalBundle::new(id, &search.all(), None),
+            member: address.member.map(str::to_owned),
+            given: LocalBundle::of_file(what.clone(), &name, given, published.clone()),
+            fetched: LocalBundle::of_file(what, &name, vec![target.clone()], enforced)
+                .with_looked(looked),
             target,
-            md5,
-            may_fetch,
+            bundle: LocalBundle::new(id, &search.all(), None),
+            published,
+            is_checked,
             network: network.into(),
         })
     }
 
-    /// Returns the local bundle and the file's entry in it, if the bundle contains the file.
-    fn member(&self) -> Option<(File, ZipEntry)> {
-        let file = File::open(self.bundles.path()?).ok()?;
+    /// Returns the name under which the cache and a remote record the content. It depends on the URL. Names of bundles
+    /// contain no slash, so this name cannot be that of a bundle.
+    pub fn record_name(id: &str, address: &WebAddress<'_>) -> String {
+        let WebAddress {
+            source, file, url, ..
+        } = address;
+        let digest = Digest::of_bytes(url.as_bytes()).to_string();
+        let digest = digest.get(..URL_DIGEST_LENGTH).unwrap_or(&digest);
+        format!("{id}/{source}/{digest}/{file}")
+    }
+
+    /// Returns the origin of the file if it is extracted from the member that the address names.
+    fn origin_of_member(path: &str) -> String {
+        format!("member {path} of the bundle")
+    }
+
+    /// Returns whether the file at the target comes from elsewhere, for example because the pipeline had a different URL.
+    fn is_foreign(&self) -> bool {
+        let named = self.member.as_deref().map(WebFile::origin_of_member);
+        origin::differs(&self.target, &self.url)
+            && named.is_none_or(|named| origin::differs(&self.target, &named))
+    }
+
+    /// Returns whether the downloaded file is used. A file of the user comes first if a wrong checksum is an error.
+    fn uses_fetched(&self) -> bool {
+        let is_given = self.is_checked && self.given.path().is_some();
+        !is_given && self.fetched.path().is_some() && !self.is_foreign()
+    }
+
+    /// Returns the local bundle and the entry of the member that may be the file. Its checksum is not verified.
+    fn candidate(&self) -> Option<(File, ZipEntry)> {
+        if self.member.is_none() && !self.published.is_some() {
+            return None;
+        }
+        let path = self.member.as_ref().unwrap_or(&self.file);
+        let file = File::open(self.bundle.path()?).ok()?;
         let bytes = file.metadata().ok()?.len();
         // The step that reads the bundle reports defects of the bundle.
         let listing =
             ZipListing::read(&file, 0..bytes, &DecodingLimits::default().budget(bytes)).ok()?;
         let mut entries = listing.entries.into_iter();
-        let entry =
-            entries.find(|entry| entry.kind == EntryKind::File && entry.path == self.file)?;
+        let entry = entries.find(|entry| entry.kind == EntryKind::File && entry.path == *path)?;
         Some((file, entry))
+    }
+
+    /// Returns the local bundle and the member that is the file: the pipeline names it, or it has the published checksums.
+    fn proven_member(&self, context: &Context) -> Result<Option<(File, ZipEntry)>, StepError> {
+        let Some((bundle, entry)) = self.candidate() else {
+            return Ok(None);
+        };
+        if self.member.is_some() {
+            return Ok(Some((bundle, entry)));
+        }
+        let Ok(reader) = entry.open(&bundle) else {
+            return Ok(None);
+        };
+        let mut sums = Sums::default();
+        let read = io::copy(&mut context.cancel.reader(reader), &mut sums);
+        context.check()?;
+        let is_same = read.is_ok() && sums.finish().fits(&self.published);
+        Ok(is_same.then_some((bundle, entry)))
     }
 
     /// Extracts the file from the bundle, unless another process has just done so.
@@ -117,15 +202,38 @@ impl WebFile {
 
     /// Downloads the file, unless another process has just done so.
     fn fetch(&self, context: &Context) -> Result<(), StepError> {
-        if !self.may_fetch {
+        // Without encryption, only a checksum protects the file.
+        if !(self.item.is_private() || self.is_checked && self.published.is_some()) {
             let item = self.item.to_string();
-            return Err(self.local.not_fetched(FetchError::Plain { item }));
+            return Err(self.fetched.not_fetched(FetchError::Plain { item }));
         }
         let network = self.network.any();
-        let network = network.map_err(|cause| self.local.not_fetched(cause))?;
-        let (item, md5) = (self.item.clone(), self.md5.clone());
-        fetch_file(&network, item, md5, &self.target, context)?;
+        let network = network.map_err(|cause| self.fetched.not_fetched(cause))?;
+        self.prepare_target(&self.url)?;
+        let md5 = self.published.md5.clone().filter(|_| self.is_checked);
+        fetch_file(&network, self.item.clone(), md5, &self.target, context)?;
         Ok(())
+    }
+
+    /// Removes a file of a different origin, and records the origin of the new file.
+    fn prepare_target(&self, origin: &str) -> Result<(), FetchError> {
+        if self.is_foreign() {
+            origin::remove(&self.target);
+        }
+        match self.target.exists() {
+            true => Ok(()),
+            false => origin::record(&self.target, origin),
+        }
+    }
+
+    /// Creates the file at the target.
+    fn create(&self, context: &Context) -> Result<(), StepError> {
+        let Some((bundle, entry)) = self.proven_member(context)? else {
+            return self.fetch(context);
+        };
+        let named = self.member.as_deref().map(WebFile::origin_of_member);
+        self.prepare_target(&named.unwrap_or_else(|| self.url.clone()))?;
+        self.take(&bundle, &entry, context)
     }
 }
 
@@ -135,8 +243,14 @@ impl Source for WebFile {
     }
 
     fn state(&self, context: &Context) -> Result<SourceState, StepError> {
-        match self.local.state(context)? {
-            SourceState::Missing => Ok(match self.member() {
+        if self.uses_fetched() {
+            return self.fetched.state(context);
+        }
+        if self.given.path().is_some() && (self.is_checked || !self.given.is_wrong(context)?) {
+            return self.given.state(context);
+        }
+        match self.fetched.absent(context)? {
+            SourceState::Missing => Ok(match self.candidate() {
                 Some((_, entry)) => SourceState::Unread { bytes: entry.size },
                 None => SourceState::Missing,
             }),
@@ -145,22 +259,62 @@ impl Source for WebFile {
     }
 
     fn run(&self, context: &Context) -> Result<Value, StepError> {
-        if self.local.path().is_some() {
-            return self.local.run(context);
+        if self.uses_fetched() {
+            return self.fetched.run(context);
         }
-        match self.member() {
-            Some((bundle, entry)) => self.take(&bundle, &entry, context)?,
-            None => self.fetch(context)?,
+        if self.given.path().is_some() {
+            match self.given.run(context) {
+                // The file has the right name, but it is a different file.
+                Err(error) if !self.is_checked && error.failure() == Failure::Check => {}
+                ended => return ended,
+            }
         }
-        let value = self.local.run(context);
-        if value.is_err() && self.local.path() == Some(&self.target) {
-            // The file was just fetched and has the wrong checksum, so it is removed.
-            let _ = std::fs::remove_file(&self.target);
+        self.create(context)?;
+        let value = self.fetched.run(context);
+        if value
+            .as_ref()
+            .is_err_and(|error| error.failure() == Failure::Check)
+        {
+            // The file was just created and has the wrong checksum. After any other failure, such as a full disk, it is
+            // complete and stays.
+            origin::remove(&self.target);
         }
         value
     }
 
     fn location(&self) -> Option<PathBuf> {
-        self.local.path().map(Path::to_path_buf)
+        let path = match self.uses_fetched() {
+            true => self.fetched.path(),
+            false => self.given.path(),
+        };
+        path.map(Path::to_path_buf)
+    }
+}
+
+/// Computes the checksums of a file that is written to it.
+#[derive(Default)]
+struct Sums {
+    md5: Md5,
+    sha256: Sha256,
+}
+
+impl Write for Sums {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.md5.update(bytes);
+        self.sha256.update(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Sums {
+    fn finish(self) -> BundleChecksums {
+        BundleChecksums {
+            md5: Some(hex(&self.md5.finalize())),
+            sha256: Some(hex(&self.sha256.finalize())),
+        }
     }
 }

@@ -19,9 +19,11 @@ use crate::wire::shared::Shared;
 /// The outcome of a session that ended without an error.
 pub(crate) enum SessionEnd {
     /// All requested bytes were fetched. The digests are `Some` if the entire object was fetched.
-    Complete(Option<Digests>, Identity),
+    Complete(Option<Digests>, Box<Identity>),
     /// The object on the server changed during the session.
     Changed,
+    /// The server sends nothing that identifies the object, so the entire file must come from a single request.
+    NoValidator,
     /// The connection broke, and the server does not support ranges, so the download has to start over.
     StartOver(Trouble),
 }

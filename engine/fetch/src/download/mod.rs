@@ -37,6 +37,8 @@ pub(crate) async fn download(order: &Order) -> Result<Option<Digests>, FetchErro
     let (mut replaced, mut damaged) = (0, 0);
     let mut retry = Retry::default();
     loop {
+        let bytes = &order.progress.bytes;
+        bytes.store(0, std::sync::atomic::Ordering::Relaxed);
         match Session::run(order, &mut location, ranges).await? {
             SessionEnd::Complete(None, _) => return Ok(None),
             SessionEnd::Complete(Some(digests), object) => {
@@ -63,6 +65,12 @@ pub(crate) async fn download(order: &Order) -> Result<Option<Digests>, FetchErro
                 if replaced >= MAX_REPLACEMENTS {
                     return Err(FetchError::KeepsChanging { times: replaced });
                 }
+                // The validators may depend on the server that answers. A single request needs none.
+                ranges &= replaced < MAX_REPLACEMENTS - 1 || order.ranges.is_some();
+            }
+            SessionEnd::NoValidator => {
+                order.partial.clear()?;
+                ranges = false;
             }
             SessionEnd::StartOver(cause) => {
                 order.partial.clear()?;
@@ -80,10 +88,6 @@ pub(crate) async fn download(order: &Order) -> Result<Option<Digests>, FetchErro
                 }
             }
         }
-        order
-            .progress
-            .bytes
-            .store(0, std::sync::atomic::Ordering::Relaxed);
     }
 }
 

@@ -3,10 +3,12 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use prep_cache::Digest;
 use prep_core::Progress;
 
 use crate::error::FetchError;
 use crate::free_space;
+use crate::resume::earlier::Wanted;
 use crate::resume::partial::Partial;
 use crate::resume::pieces::max_bytes;
 use crate::wire::identity::Identity;
@@ -41,6 +43,14 @@ impl Order {
             partial: Arc::clone(partial),
             ranges: None,
             progress: Arc::clone(progress),
+        }
+    }
+
+    /// Returns the part of the file to fetch.
+    pub(crate) fn wanted(&self) -> Wanted<'_> {
+        Wanted {
+            source: Digest::of_bytes(self.item.key().as_bytes()),
+            ranges: self.ranges.as_deref(),
         }
     }
 

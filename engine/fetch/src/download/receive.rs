@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::Bytes;
+use prep_core::RateCheck;
 use prep_formats::sniff::FileType;
 use tokio::sync::mpsc::Sender;
 
@@ -41,23 +42,18 @@ pub(crate) struct Sink {
     pub(crate) received: Arc<AtomicU64>,
 }
 
-/// Passes on the bytes of an answer with their offsets. The answer must begin at the start of a piece. This function
-/// runs on a thread of the runtime, which also serves all other downloads and timers. So it never accesses the disk.
+/// Passes on the bytes of an answer with their offsets. The answer must begin at the cursor. This function runs on a
+/// thread of the runtime, which also serves all other downloads and timers. So it never accesses the disk.
 pub(crate) async fn receive(
     shared: &Shared,
-    sink: &Sink,
+    cursor: &mut Cursor<'_>,
+    rate: &mut RateCheck,
     answer: Answer,
 ) -> Result<(), AnswerFailure> {
-    let total = answer.object.total;
-    let mut cursor = Cursor {
-        sink,
-        offset: answer.range.start,
-        total,
-        crc: crc32fast::Hasher::new(),
-    };
+    let total = cursor.total;
     let expected = answer.expected;
     let mut body = Body::new(answer);
-    while let Some(chunk) = body.next(shared).await? {
+    while let Some(chunk) = body.next(shared, rate).await? {
         if cursor.offset == 0
             && expected == Expected::Zip
             && !b"PK".starts_with(chunk.get(..2).unwrap_or(&chunk))
@@ -68,22 +64,35 @@ pub(crate) async fn receive(
                 expected: describe_expected(expected, None),
             }));
         }
-        sink.received
+        cursor
+            .sink
+            .received
             .fetch_add(chunk.len() as u64, Ordering::Relaxed);
         cursor.pass_on(chunk).await;
     }
     Ok(())
 }
 
-/// A position in the file, with the CRC of the current piece up to this position.
-struct Cursor<'a> {
+/// A position in the file, with the CRC of the current piece up to this position. The bytes of a piece may come from
+/// several answers, because a server may send shorter ranges than requested.
+pub(crate) struct Cursor<'a> {
     sink: &'a Sink,
-    offset: u64,
+    pub(crate) offset: u64,
     total: u64,
     crc: crc32fast::Hasher,
 }
 
-impl Cursor<'_> {
+impl<'a> Cursor<'a> {
+    /// Creates a cursor at `offset`, which is the start of a piece, in a file of `total` bytes.
+    pub(crate) fn new(sink: &'a Sink, offset: u64, total: u64) -> Cursor<'a> {
+        Cursor {
+            sink,
+            offset,
+            total,
+            crc: crc32fast::Hasher::new(),
+        }
+    }
+
     async fn pass_on(&mut self, mut bytes: Bytes) {
         let size = self.sink.size;
         while !bytes.is_empty() {

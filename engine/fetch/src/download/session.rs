@@ -11,23 +11,22 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use tokio::sync::OwnedSemaphorePermit;
 use tokio::sync::mpsc::{Receiver, channel};
 use tokio::task::{JoinSet, yield_now};
 use tokio::time::{Instant, interval, sleep_until};
 
 use crate::download::address::SessionAddress;
-use crate::download::connection::{Request, connection};
+use crate::download::connection::{ReadyAnswer, Request, connection};
 use crate::download::first::{FirstRequest, SessionEnd, SessionResult, SessionStop};
 use crate::download::order::Order;
 use crate::download::pace::Pace;
 use crate::download::receive::{Chunk, Sink};
 use crate::download::stored::StoredPieces;
 use crate::error::FetchError;
-use crate::resume::earlier;
+use crate::resume::earlier::{self, State};
 use crate::resume::pieces::Pieces;
 use crate::trouble::Trouble;
-use crate::wire::answer::{Answer, AnswerFailure};
+use crate::wire::answer::{AnswerFailure, ENTIRE};
 use crate::wire::identity::Identity;
 use crate::wire::location::Location;
 use crate::wire::retry::{Retry, RetryAction};
@@ -85,49 +84,38 @@ impl<'a> Session<'a> {
         location: &'a mut Option<Location>,
         ranges: bool,
     ) -> SessionResult<SessionEnd> {
-        let limit = match ranges {
-            true => order.shared.options.range,
-            false => u64::MAX,
-        };
         let mut request = FirstRequest {
             shared: &order.shared,
             item: &order.item,
             location: &mut *location,
         };
         let mut retry = Retry::default();
-        let (object, state, first) = match earlier::load(&order.partial)? {
+        let start = match earlier::load(&order.partial, order.wanted())? {
             Some((object, state)) => {
-                let first = match state.pieces.clone().take(limit) {
-                    Some(range) => Some(request.answer(range, Some(&object), &mut retry).await?),
-                    None => None,
-                };
-                check_md5(order, &object)?;
-                (object, state, first)
+                Start::again(order, &mut request, &mut retry, object, state).await?
             }
-            None => {
-                let range = first_range(order, limit);
-                let first = request.answer(range, None, &mut retry).await?;
-                let object = first.0.object.clone();
-                check_md5(order, &object)?;
-                order.require_space(order.needed(&object))?;
-                order.require_map(&object)?;
-                let state = earlier::begin(&order.partial, &object, order.shared.options.piece)?;
-                (object, state, Some(first))
-            }
+            None => Start::anew(order, &mut request, &mut retry, ranges).await?,
         };
+        let Start {
+            object,
+            state,
+            whole,
+            first,
+        } = start;
         let (chunks, receiver) = channel(MAX_QUEUED_CHUNKS);
         let size = state.size;
         let stored = StoredPieces::new(order, object.total, state);
         let missing = stored.pieces.missing_bytes();
         order.require_space(missing)?;
-        order.progress.set_total_bytes(object.total);
-        order.progress.add_bytes(object.total - missing);
+        let requested = stored.pieces.requested_bytes();
+        order.progress.set_total_bytes(requested);
+        order.progress.add_bytes(requested - missing);
         let options = &order.shared.options;
         let mut session = Session {
             order,
             address: SessionAddress::new(location, first.is_some()),
             object,
-            whole: first.as_ref().is_some_and(|(answer, _)| answer.is_complete),
+            whole,
             stored,
             sink: Sink {
                 size,
@@ -140,8 +128,8 @@ impl<'a> Session<'a> {
             round: 0,
             pause: None,
         };
-        if let Some(ready) = first {
-            session.use_first(ready);
+        if let Some((range, ready)) = first {
+            session.spawn(range, Some(ready));
         }
         let end = session.serve(receiver).await;
         // All connections must have ended before the file is truncated or renamed.
@@ -149,28 +137,19 @@ impl<'a> Session<'a> {
         end
     }
 
-    /// Passes the first answer to the first connection.
-    fn use_first(&mut self, (answer, permit): (Answer, OwnedSemaphorePermit)) {
-        let limit = answer.range.end - answer.range.start;
-        if let Some(range) = self
-            .stored
-            .pieces
-            .take(limit.next_multiple_of(self.sink.size))
-        {
-            self.spawn(range, Some((answer, permit)));
-        }
-    }
-
     async fn serve(&mut self, mut chunks: Receiver<Chunk>) -> SessionResult<SessionEnd> {
         let mut ticks = interval(ADJUSTMENT_INTERVAL);
         let mut before = 0;
         loop {
             if self.stored.has_ranges() {
-                return Ok(SessionEnd::Complete(None, self.object.clone()));
+                return Ok(SessionEnd::Complete(None, Box::new(self.object.clone())));
             }
             self.connect().await?;
             let pause = self.pause.unwrap_or_else(Instant::now);
             let can_follow = self.stored.can_follow();
+            if self.whole && self.connections.is_empty() && !can_follow {
+                return Ok(SessionEnd::StartOver(self.lost_bytes()));
+            }
             tokio::select! {
                 Some(chunk) = chunks.recv() => self.write(&chunk)?,
                 Some(ended) = self.connections.join_next() => {
@@ -188,7 +167,7 @@ impl<'a> Session<'a> {
                 }
                 // This yields before each piece, so that a task that watches for Ctrl-C can run.
                 () = yield_now(), if can_follow => if let Some(digests) = self.stored.follow()? {
-                    return Ok(SessionEnd::Complete(Some(digests), self.object.clone()));
+                    return Ok(SessionEnd::Complete(Some(digests), Box::new(self.object.clone())));
                 },
                 _ = ticks.tick() => {
                     let received = self.sink.received.load(Ordering::Relaxed);
@@ -223,11 +202,22 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    fn spawn(&mut self, range: Range<u64>, ready: Option<(Answer, OwnedSemaphorePermit)>) {
+    /// Returns the failure of a download without ranges whose bytes were written but have to be fetched again, because
+    /// the disk returns different bytes.
+    fn lost_bytes(&self) -> Trouble {
+        Trouble::Broken {
+            host: self.order.item.owner(),
+            offset: 0,
+            cause: "the disk returned different bytes than those written".to_owned(),
+        }
+    }
+
+    fn spawn(&mut self, range: Range<u64>, ready: Option<ReadyAnswer>) {
         let shared = Arc::clone(&self.order.shared);
         let sink = self.sink.clone();
         let object = self.object.clone();
-        let location = self.address.location.clone();
+        // Without ranges, no second request may add bytes to the file.
+        let location = self.address.location.clone().filter(|_| !self.whole);
         let (round, address) = (self.round, self.address.number);
         let has_served = Arc::clone(&self.address.has_served);
         self.connections.spawn(async move {
@@ -290,6 +280,80 @@ impl<'a> Session<'a> {
             }
         }
         Ok(())
+    }
+}
+
+/// The object of a session, and the answer with which it starts.
+struct Start {
+    object: Identity,
+    state: State,
+    /// Whether all bytes come from the first answer.
+    whole: bool,
+    /// The first answer, with the range of its connection. `None` if nothing is missing.
+    first: Option<(Range<u64>, ReadyAnswer)>,
+}
+
+impl Start {
+    /// Continues an earlier session. Requests the first missing range.
+    async fn again(
+        order: &Order,
+        request: &mut FirstRequest<'_>,
+        retry: &mut Retry,
+        object: Identity,
+        mut state: State,
+    ) -> SessionResult<Start> {
+        let first = match state.pieces.take(order.shared.options.range) {
+            Some(range) => {
+                let ready = request.answer(range.clone(), Some(&object), retry).await?;
+                Some((range, ready))
+            }
+            None => None,
+        };
+        check_md5(order, &object)?;
+        Ok(Start {
+            object,
+            state,
+            whole: false,
+            first,
+        })
+    }
+
+    /// Starts from the beginning. If `ranges` is false, requests the entire file.
+    async fn anew(
+        order: &Order,
+        request: &mut FirstRequest<'_>,
+        retry: &mut Retry,
+        ranges: bool,
+    ) -> SessionResult<Start> {
+        let range = match ranges {
+            true => first_range(order, order.shared.options.range),
+            false => ENTIRE,
+        };
+        let ready = request.answer(range, None, retry).await?;
+        let answer = &ready.0;
+        let object = answer.object.clone();
+        let covers_all = answer.range == (0..object.total);
+        let whole = !ranges || answer.is_complete || covers_all && !object.can_be_verified();
+        if !whole && !object.can_be_verified() {
+            let host = answer.host.clone();
+            return Err(match order.ranges {
+                Some(_) => FetchError::NoValidator { host }.into(),
+                None => SessionStop::End(SessionEnd::NoValidator),
+            });
+        }
+        check_md5(order, &object)?;
+        order.require_space(order.needed(&object))?;
+        order.require_map(&object)?;
+        let piece = order.shared.options.piece;
+        let mut state = earlier::begin(&order.partial, order.wanted(), &object, piece)?;
+        let length = answer.range.end - answer.range.start;
+        let taken = state.pieces.take(length.next_multiple_of(state.size));
+        Ok(Start {
+            object,
+            state,
+            whole,
+            first: taken.map(|taken| (taken, ready)),
+        })
     }
 }
 

@@ -26,17 +26,13 @@ pub(crate) struct StoredPieces<'a> {
 impl<'a> StoredPieces<'a> {
     /// Continues with the pieces of an earlier session of the object with `total` bytes.
     pub(crate) fn new(order: &'a Order, total: u64, state: State) -> StoredPieces<'a> {
-        let mut pieces = state.pieces;
-        if let Some(ranges) = &order.ranges {
-            pieces.restrict(ranges);
-        }
         let digester = order.ranges.is_none().then(|| {
             let file = Arc::clone(&order.partial.file);
             Digester::new(file, total, state.size, &state.records)
         });
         StoredPieces {
             order,
-            pieces,
+            pieces: state.pieces,
             map: state.map,
             digester,
             rereads: 0,

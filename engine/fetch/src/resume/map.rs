@@ -1,6 +1,6 @@
 //! The piece map: a file next to the partial file that records the pieces in it, each with its CRC-32.
 //!
-//! The first line is JSON and identifies the object. It is followed by records of twelve bytes: the number of the
+//! The first line is JSON and identifies the object and its address. It is followed by records of twelve bytes: the number of the
 //! piece, the CRC-32 of its bytes, and a checksum of both that also depends on the first line. A record is appended
 //! after its piece was written, so after a crash of the process every recorded piece exists. After a power failure,
 //! records and pieces may be incomplete. An incomplete record fails its checksum. An incomplete piece fails its CRC
@@ -10,6 +10,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
+use prep_cache::Digest;
 use serde::{Deserialize, Serialize};
 
 use crate::wire::identity::Identity;
@@ -20,10 +21,11 @@ const RECORD_BYTES: usize = 12;
 struct Header {
     format: u32,
     piece: u64,
+    source: Digest,
     object: Identity,
 }
 
-const FORMAT_VERSION: u32 = 1;
+const FORMAT_VERSION: u32 = 2;
 
 /// An open map, to which records are appended.
 #[derive(Debug)]
@@ -36,6 +38,8 @@ pub(crate) struct Map {
 /// The content of a map file.
 #[derive(Debug)]
 pub(crate) struct MapContent {
+    /// Digest of the address from which the pieces came.
+    pub(crate) source: Digest,
     pub(crate) object: Identity,
     pub(crate) piece: u64,
     /// Pieces and their CRC-32. Later records replace earlier ones of the same piece.
@@ -44,10 +48,16 @@ pub(crate) struct MapContent {
 
 impl Map {
     /// Creates a new map and replaces an existing one.
-    pub(crate) fn create(path: &Path, object: &Identity, piece: u64) -> io::Result<Map> {
+    pub(crate) fn create(
+        path: &Path,
+        source: Digest,
+        object: &Identity,
+        piece: u64,
+    ) -> io::Result<Map> {
         let header = Header {
             format: FORMAT_VERSION,
             piece,
+            source,
             object: object.clone(),
         };
         let mut line = serde_json::to_vec(&header)?;
@@ -91,6 +101,7 @@ impl Map {
         file.set_len(valid)?;
         file.seek(SeekFrom::Start(valid))?;
         let known = MapContent {
+            source: header.source,
             object: header.object,
             piece: header.piece,
             records,
@@ -137,15 +148,20 @@ mod tests {
         Identity {
             total: 100,
             etag: Some(etag.to_owned()),
+            modified: None,
             md5: None,
         }
+    }
+
+    fn source() -> Digest {
+        Digest::of_bytes(b"https://a.example/file")
     }
 
     #[test]
     fn a_truncated_map_returns_its_complete_records() -> io::Result<()> {
         let dir = tempfile::tempdir()?;
         let path = dir.path().join("map");
-        let mut map = Map::create(&path, &identity("\"a\""), 10)?;
+        let mut map = Map::create(&path, source(), &identity("\"a\""), 10)?;
         let records = [(0, 7), (3, u32::MAX), (9, 0)];
         for (piece, crc) in records {
             map.append(piece, crc)?;
@@ -171,13 +187,13 @@ mod tests {
     fn zeros_and_records_of_a_different_object_are_ignored() -> io::Result<()> {
         let dir = tempfile::tempdir()?;
         let path = dir.path().join("map");
-        let mut map = Map::create(&path, &identity("\"a\""), 10)?;
+        let mut map = Map::create(&path, source(), &identity("\"a\""), 10)?;
         let seed = map.seed;
         map.append(0, 7)?;
         map.file.write_all(&[0; RECORD_BYTES])?;
         map.append(1, 7)?;
         assert_eq!(Map::open(&path)?.unwrap().1.records, [(0, 7)]);
-        let mut map = Map::create(&path, &identity("\"b\""), 10)?;
+        let mut map = Map::create(&path, source(), &identity("\"b\""), 10)?;
         map.file.write_all(&encode(seed, 0, 7))?;
         assert_eq!(Map::open(&path)?.unwrap().1.records, []);
         Ok(())

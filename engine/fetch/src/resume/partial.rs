@@ -109,6 +109,16 @@ impl Partial {
         Ok(())
     }
 
+    /// Removes the file if it contains nothing, because the download failed before the first byte.
+    pub(crate) fn remove_if_empty(&self) -> Result<(), FetchError> {
+        let examined = self.file.metadata();
+        let bytes = examined.map_err(|cause| FetchError::io("examine", &self.path, cause))?;
+        match bytes.len() {
+            0 => self.remove(),
+            _ => Ok(()),
+        }
+    }
+
     fn unlock(&self) {
         *self.lock.lock() = None;
     }

@@ -81,15 +81,36 @@ impl Pieces {
         start..start.saturating_add(self.size).min(self.total)
     }
 
-    /// Returns the number of required bytes that are missing. It may be wrong by up to one piece.
+    /// Returns the number of required bytes that are missing.
     pub(crate) fn missing_bytes(&self) -> u64 {
-        (self.open as u64).saturating_mul(self.size).min(self.total)
+        let last = self.pieces.last();
+        self.bytes_of(
+            self.open,
+            matches!(last, Some(Piece::Missing | Piece::Taken)),
+        )
     }
 
-    /// Returns the number of required bytes. It may be wrong by up to one piece.
+    /// Returns the number of required bytes.
     pub(crate) fn requested_bytes(&self) -> u64 {
-        (self.required as u64)
-            .saturating_mul(self.size)
+        let last = self.pieces.last();
+        self.bytes_of(
+            self.required,
+            last.is_some_and(|last| *last != Piece::NotRequired),
+        )
+    }
+
+    /// Returns the length of `count` pieces. The last piece of the file may be shorter than the others.
+    fn bytes_of(&self, count: usize, has_last: bool) -> u64 {
+        let full = count.saturating_sub(usize::from(has_last)) as u64;
+        let last = match has_last {
+            true => {
+                let range = self.range(self.pieces.len().saturating_sub(1));
+                range.end - range.start
+            }
+            false => 0,
+        };
+        full.saturating_mul(self.size)
+            .saturating_add(last)
             .min(self.total)
     }
 
@@ -167,7 +188,7 @@ mod tests {
         }
         assert!(pieces.is_complete());
         pieces.set_missing(9);
-        assert_eq!(pieces.missing_bytes(), 10);
+        assert_eq!(pieces.missing_bytes(), 5);
         assert_eq!(pieces.take(1), Some(90..95));
     }
 
@@ -176,7 +197,7 @@ mod tests {
         let mut pieces = Pieces::new(95, 10);
         pieces.set_done(2);
         pieces.restrict(&[5..25, 55..60, 90..95]);
-        assert_eq!((pieces.requested_bytes(), pieces.missing_bytes()), (50, 40));
+        assert_eq!((pieces.requested_bytes(), pieces.missing_bytes()), (45, 35));
         assert_eq!(pieces.take(1000), Some(0..20));
         assert_eq!(pieces.take(1000), Some(50..60));
         assert_eq!(pieces.take(1000), Some(90..95));

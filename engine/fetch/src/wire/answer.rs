@@ -2,13 +2,13 @@
 
 use std::ops::Range;
 
-use reqwest::header::{CONTENT_RANGE, IF_RANGE, LOCATION, RANGE};
+use reqwest::header::{CONTENT_ENCODING, CONTENT_RANGE, HeaderMap, IF_RANGE, LOCATION, RANGE};
 use reqwest::{Response, StatusCode};
 
 use crate::error::FetchError;
 use crate::trouble::Trouble;
 use crate::wire::api::{self, CallError, MAX_REDIRECTS};
-use crate::wire::identity::{Identity, content_range};
+use crate::wire::identity::{Identity, Sameness, content_range};
 use crate::wire::location::{Expected, Location, follow, host};
 use crate::wire::message::Message;
 use crate::wire::send::send;
@@ -26,7 +26,7 @@ pub(crate) struct Answer {
     pub(crate) object: Identity,
     /// The range of the bytes. It starts at the requested offset but may end earlier than requested.
     pub(crate) range: Range<u64>,
-    /// Whether the server sent the entire object (200) although a range was requested.
+    /// Whether the server sent the entire object (200), because it does not support ranges or no range was requested.
     pub(crate) is_complete: bool,
 }
 
@@ -56,26 +56,38 @@ impl From<FetchError> for AnswerFailure {
 /// A request for some bytes of an object.
 pub(crate) struct RangeRequest<'a> {
     pub(crate) location: &'a Location,
-    /// The requested bytes. The end may exceed the length of the object.
+    /// The requested bytes. The end may exceed the length of the object. [`ENTIRE`] requests no range.
     pub(crate) range: Range<u64>,
-    /// The object, if it is known. Then a different object is an error.
+    /// The object, if it is known. Then an answer that is not proven to belong to the same object is an error.
     pub(crate) expected: Option<&'a Identity>,
 }
+
+/// The range of a request for an entire object of unknown length.
+pub(crate) const ENTIRE: Range<u64> = 0..u64::MAX;
 
 impl RangeRequest<'_> {
     /// Sends the request, follows redirects and verifies the answer.
     pub(crate) async fn send(&self, shared: &Shared) -> Result<Answer, AnswerFailure> {
+        // An answer could not prove that it belongs to the same object, so no second range is requested.
+        if self
+            .expected
+            .is_some_and(|object| !object.can_be_verified())
+        {
+            let host = self.location.host();
+            return Err(AnswerFailure::Refused(FetchError::NoValidator { host }));
+        }
         let mut message = self.location.message.clone();
         // The object store must not receive anything but the signature.
         let mut with_credentials = self.location.is_api();
         for _ in 0..=MAX_REDIRECTS {
-            let mut request = message
-                .request(&shared.client)
-                .header(RANGE, header(&self.range));
+            let mut request = message.request(&shared.client);
+            if self.range != ENTIRE {
+                request = request.header(RANGE, header(&self.range));
+            }
             if with_credentials {
                 request = authorized(shared, request).await?;
             }
-            if let Some(etag) = self.expected.and_then(|object| object.etag.as_ref()) {
+            if let Some(etag) = self.expected.and_then(Identity::strong_etag) {
                 request = request.header(IF_RANGE, etag);
             }
             let response = send(shared, request, &message.url, self.range.start).await?;
@@ -106,12 +118,20 @@ impl RangeRequest<'_> {
         let kind = self.location.expected;
         if status.is_success() && kind != Expected::Page && api::is_html(&response) {
             let length = response.content_length();
-            let body = api::text_of(shared, response).await;
+            let body = api::beginning_of(shared, response, &host).await;
             let length = length.unwrap_or(body.len() as u64);
             return Err(AnswerFailure::Refused(FetchError::NotZip {
                 host,
                 got: format!("HTML, {}", units::bytes(length)),
                 expected: describe_expected(kind, self.expected),
+            }));
+        }
+        if status.is_success()
+            && let Some(encoding) = encoding(response.headers())
+        {
+            return Err(AnswerFailure::Refused(FetchError::Encoded {
+                host,
+                encoding,
             }));
         }
         match status {
@@ -149,6 +169,12 @@ impl RangeRequest<'_> {
         }
     }
 
+    /// Returns whether the object of an answer is not proven to be the expected one.
+    fn is_other(&self, object: &Identity) -> bool {
+        let expected = self.expected;
+        expected.is_some_and(|expected| expected.compare(object) != Sameness::Same)
+    }
+
     fn part(&self, response: Response, host: String) -> Result<Answer, AnswerFailure> {
         let requested = &self.range;
         let other = |what: String| {
@@ -163,10 +189,7 @@ impl RangeRequest<'_> {
             )));
         };
         let object = Identity::from_headers(response.headers(), total);
-        if self
-            .expected
-            .is_some_and(|expected| !expected.agrees(&object))
-        {
+        if self.is_other(&object) {
             return Err(AnswerFailure::Changed);
         }
         if range.start != requested.start || range.end > requested.end {
@@ -200,7 +223,7 @@ impl RangeRequest<'_> {
         };
         let object = Identity::from_headers(response.headers(), total);
         match self.expected {
-            Some(expected) if !expected.agrees(&object) => Err(AnswerFailure::Changed),
+            Some(_) if self.is_other(&object) => Err(AnswerFailure::Changed),
             Some(_) => Err(Trouble::RangeIgnored { host }.into()),
             None => Ok(Answer {
                 response,
@@ -226,12 +249,22 @@ async fn authorized(
     }
 }
 
-/// Returns the value of the `Range` header. An end of `u64::MAX` requests everything up to the end of the object.
+/// Returns the value of the `Range` header.
 fn header(range: &Range<u64>) -> String {
-    match range.end {
-        u64::MAX => format!("bytes={}-", range.start),
-        end => format!("bytes={}-{}", range.start, end - 1),
-    }
+    format!("bytes={}-{}", range.start, range.end.saturating_sub(1))
+}
+
+/// Maximum length of a header's value in a message.
+const MAX_SHOWN_VALUE: usize = 40;
+
+/// Returns the content encoding of an answer, for messages. `None` if the body contains the object's own bytes.
+pub(crate) fn encoding(headers: &HeaderMap) -> Option<String> {
+    let value = headers.get(CONTENT_ENCODING)?;
+    let value = String::from_utf8_lossy(value.as_bytes());
+    let value = value.trim();
+    let is_plain = value.is_empty() || value.eq_ignore_ascii_case("identity");
+    let shown = value.chars().filter(char::is_ascii_graphic);
+    (!is_plain).then(|| shown.take(MAX_SHOWN_VALUE).collect())
 }
 
 pub(crate) fn describe_expected(kind: Expected, expected: Option<&Identity>) -> String {

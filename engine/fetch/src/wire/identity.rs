@@ -1,8 +1,12 @@
-//! Identifies the object that an answer contains.
+//! Identifies the object that an answer contains, and compares objects.
+//!
+//! Two answers contain bytes of the same object only if a *strong validator* proves it: a strong ETag, or an MD5. Weak
+//! validators (a weak ETag, `Last-Modified`) can only prove that the object changed. Therefore a comparison has three
+//! results. If it is unknown whether two answers belong together, they are never combined into one file.
 
 use base64::Engine as _;
 use prep_cache::hex;
-use reqwest::header::{CONTENT_RANGE, ETAG, HeaderMap};
+use reqwest::header::{CONTENT_RANGE, ETAG, HeaderMap, LAST_MODIFIED};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
@@ -11,36 +15,68 @@ use std::ops::Range;
 pub(crate) struct Identity {
     /// Length of the entire object in bytes.
     pub(crate) total: u64,
-    /// A strong ETag, quoted as in the header.
+    /// The ETag as in the header, with quotes. It may be weak.
     pub(crate) etag: Option<String>,
+    /// The header `Last-Modified`.
+    pub(crate) modified: Option<String>,
     /// MD5 in hexadecimal, from `x-goog-hash`.
     pub(crate) md5: Option<String>,
 }
 
+/// The result of comparing the objects of two answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Sameness {
+    /// A strong validator proves that the bytes are equal.
+    Same,
+    /// A validator proves that the objects differ.
+    Different,
+    /// Nothing proves either.
+    Unknown,
+}
+
 impl Identity {
     pub(crate) fn from_headers(headers: &HeaderMap, total: u64) -> Identity {
-        let etag = headers.get(ETAG).and_then(|value| value.to_str().ok());
+        let text = |name| {
+            let value = headers.get(name)?.to_str().ok()?;
+            Some(value.trim().to_owned()).filter(|value| !value.is_empty())
+        };
         Identity {
             total,
-            // A weak ETag does not guarantee equal bytes.
-            etag: etag
-                .filter(|etag| !etag.starts_with("W/"))
-                .map(str::to_owned),
+            etag: text(ETAG),
+            modified: text(LAST_MODIFIED),
             md5: md5(headers),
         }
     }
 
-    /// Returns whether both may be the same object: no property that is known for both differs.
-    pub(crate) fn agrees(&self, other: &Identity) -> bool {
-        let same = |one: &Option<String>, other: &Option<String>| {
-            one.is_none() || other.is_none() || one == other
+    /// Compares the object of the first answer with that of a later one.
+    pub(crate) fn compare(&self, other: &Identity) -> Sameness {
+        let pairs = [
+            (&self.etag, &other.etag),
+            (&self.modified, &other.modified),
+            (&self.md5, &other.md5),
+        ];
+        let differ = |(one, other): &(&Option<String>, &Option<String>)| {
+            one.is_some() && other.is_some() && one != other
         };
-        self.total == other.total && same(&self.etag, &other.etag) && same(&self.md5, &other.md5)
+        if self.total != other.total || pairs.iter().any(differ) {
+            return Sameness::Different;
+        }
+        let is_same_etag = self.strong_etag().is_some() && self.etag == other.etag;
+        let is_same_md5 = self.md5.is_some() && self.md5 == other.md5;
+        match is_same_etag || is_same_md5 {
+            true => Sameness::Same,
+            false => Sameness::Unknown,
+        }
     }
 
-    /// Returns whether a later process can verify that the object is still the same.
+    /// Returns the ETag, if it is strong. A weak ETag does not guarantee equal bytes.
+    pub(crate) fn strong_etag(&self) -> Option<&str> {
+        self.etag.as_deref().filter(|etag| !etag.starts_with("W/"))
+    }
+
+    /// Returns whether a later answer can prove that it belongs to the same object.
     pub(crate) fn can_be_verified(&self) -> bool {
-        self.etag.is_some() || self.md5.is_some()
+        self.strong_etag().is_some() || self.md5.is_some()
     }
 }
 
@@ -118,18 +154,51 @@ mod tests {
         assert_eq!(Identity::from_headers(&headers, 3).md5, None);
     }
 
+    fn identity(etag: &str, modified: &str, md5: &str) -> Identity {
+        let some = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
+        Identity {
+            total: 3,
+            etag: some(etag),
+            modified: some(modified),
+            md5: some(md5),
+        }
+    }
+
     #[test]
-    fn a_weak_etag_is_ignored() {
-        let mut headers = HeaderMap::new();
-        headers.insert(ETAG, HeaderValue::from_static("W/\"1\""));
-        assert!(!Identity::from_headers(&headers, 3).can_be_verified());
-        headers.insert(ETAG, HeaderValue::from_static("\"1\""));
-        let one = Identity::from_headers(&headers, 3);
-        headers.insert(ETAG, HeaderValue::from_static("\"2\""));
-        assert!(one.can_be_verified() && !one.agrees(&Identity::from_headers(&headers, 3)));
-        assert!(!one.agrees(&Identity {
+    fn only_a_strong_validator_proves_that_objects_are_the_same() {
+        use Sameness::{Different, Same, Unknown};
+        let (strong, weak) = ("\"1\"", "W/\"1\"");
+        // The columns are the ETag, the modification time and the MD5 of both answers, and the result.
+        for (one, other, expected) in [
+            ((strong, "", ""), (strong, "", ""), Same),
+            ((strong, "", ""), ("\"2\"", "", ""), Different),
+            ((strong, "", ""), (weak, "", ""), Different),
+            ((strong, "", ""), ("", "", ""), Unknown),
+            (("", "", ""), (strong, "", ""), Unknown),
+            (("", "", "a"), ("", "", "a"), Same),
+            (("", "", "a"), ("", "", "b"), Different),
+            (("", "", "a"), ("", "", ""), Unknown),
+            ((strong, "", "a"), ("", "", "a"), Same),
+            ((strong, "", "a"), ("\"2\"", "", "a"), Different),
+            ((weak, "", ""), (weak, "", ""), Unknown),
+            ((weak, "", ""), ("W/\"2\"", "", ""), Different),
+            (("", "Mon", ""), ("", "Mon", ""), Unknown),
+            (("", "Mon", ""), ("", "Tue", ""), Different),
+            ((strong, "Mon", ""), (strong, "", ""), Same),
+            ((strong, "Mon", ""), (strong, "Tue", ""), Different),
+            (("", "", ""), ("", "", ""), Unknown),
+        ] {
+            let identity_of = |(etag, modified, md5)| identity(etag, modified, md5);
+            let found = identity_of(one).compare(&identity_of(other));
+            assert_eq!(found, expected, "{one:?} {other:?}");
+            if found == Same {
+                assert!(identity_of(one).can_be_verified(), "{one:?}");
+            }
+        }
+        let longer = Identity {
             total: 4,
-            ..one.clone()
-        }));
+            ..identity(strong, "", "")
+        };
+        assert_eq!(identity(strong, "", "").compare(&longer), Different);
     }
 }

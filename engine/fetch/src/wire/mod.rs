@@ -5,6 +5,7 @@ pub(crate) mod answer;
 pub(crate) mod api;
 pub(crate) mod backoff;
 pub(crate) mod body;
+pub(crate) mod contacts;
 pub(crate) mod identity;
 pub(crate) mod item;
 pub(crate) mod location;

@@ -94,25 +94,34 @@ impl Retry {
                 return Ok(RetryAction::WithoutRanges(trouble));
             }
         }
-        let last = self.failures >= options.attempts;
         let requested = trouble.retry_after();
-        let wait = requested.unwrap_or_else(|| backoff::pause_after(self.failures, options));
-        let is_limit = matches!(trouble, Trouble::Status { code: 429, .. });
-        let overloaded = is_limit && (last || self.stops_when_limited);
+        // A pause that the server requests never shortens the usual one, so that `Retry-After: 0` does not use up all
+        // attempts within a second.
+        let usual = backoff::pause_after(self.failures, options);
+        let wait = requested.map_or(usual, |requested| requested.max(usual));
+        let time_left = trouble
+            .unanswered()
+            .map(|time| options.first_contact.saturating_sub(time));
+        let last = self.failures >= options.attempts
+            || time_left.is_some_and(|time_left| time_left < wait);
+        let asks_too_much = requested.is_some_and(|requested| requested > options.patience);
         match trouble {
-            Trouble::Status { host, .. }
-                if overloaded
-                    || requested.is_some_and(|requested| requested > options.patience) =>
-            {
-                Err(FetchError::Quota {
-                    host,
-                    wait: requested,
-                    message: String::new(),
-                })
-            }
+            Trouble::Status {
+                host, code: 429, ..
+            } if last || self.stops_when_limited || asks_too_much => Err(FetchError::Quota {
+                host,
+                wait: requested,
+                message: String::new(),
+            }),
+            Trouble::Status { host, code, .. } if asks_too_much => Err(FetchError::Unavailable {
+                host,
+                code,
+                wait: requested.unwrap_or_default(),
+            }),
             trouble if last => give_up(trouble, self.failures),
             trouble => {
                 let until = wait + backoff::later_pauses(self.failures, options);
+                let until = time_left.map_or(until, |time_left| until.min(time_left));
                 if let Some(waiting) = WaitReport::new(&trouble, wait, until) {
                     options.watcher.report(&waiting);
                 }
@@ -130,6 +139,7 @@ mod tests {
         DownloadOptions {
             attempts: 3,
             patience: Duration::from_secs(60),
+            first_contact: Duration::from_secs(10),
             ..DownloadOptions::default()
         }
     }
@@ -153,6 +163,23 @@ mod tests {
         Trouble::RangeIgnored { host: "h".into() }
     }
 
+    fn unreachable(seconds: Option<u64>) -> Trouble {
+        Trouble::Unreachable {
+            host: "h".into(),
+            cause: "c".into(),
+            unanswered: seconds.map(Duration::from_secs),
+        }
+    }
+
+    fn silent(seconds: Option<u64>) -> Trouble {
+        Trouble::Stalled {
+            host: "h".into(),
+            offset: 0,
+            time: Duration::from_secs(30),
+            unanswered: seconds.map(Duration::from_secs),
+        }
+    }
+
     /// Returns the name of the action after each failure of a sequence.
     fn actions(troubles: Vec<Trouble>) -> Vec<&'static str> {
         let mut retry = Retry::default();
@@ -161,6 +188,7 @@ mod tests {
             Ok(RetryAction::NewAddress) => "address",
             Ok(RetryAction::WithoutRanges(_)) => "whole",
             Err(FetchError::Quota { .. }) => "quota",
+            Err(FetchError::Unavailable { .. }) => "unavailable",
             Err(_) => "end",
         };
         troubles.into_iter().map(word).collect()
@@ -177,7 +205,15 @@ mod tests {
                 vec![status(429, None), status(429, Some(1)), status(429, None)],
                 vec!["again", "again", "quota"],
             ),
-            (vec![status(503, Some(61))], vec!["quota"]),
+            (vec![status(503, Some(61))], vec!["unavailable"]),
+            (vec![status(429, Some(61))], vec!["quota"]),
+            (
+                vec![unreachable(None), unreachable(None), unreachable(None)],
+                vec!["again", "again", "end"],
+            ),
+            (vec![unreachable(Some(9))], vec!["again"]),
+            (vec![unreachable(Some(10))], vec!["end"]),
+            (vec![silent(Some(10))], vec!["end"]),
             (vec![status(503, Some(60))], vec!["again"]),
             (
                 vec![address(), status(503, None), address(), address()],
@@ -187,6 +223,23 @@ mod tests {
         ] {
             assert_eq!(actions(troubles), expected);
         }
+    }
+
+    #[test]
+    fn a_requested_pause_does_not_shorten_the_usual_one() {
+        for requested in [None, Some(0)] {
+            let mut retry = Retry::default();
+            for failures in 1..3 {
+                let next = retry.next(&options(), status(503, requested), String::new);
+                let Ok(RetryAction::After(pause)) = next else {
+                    panic!("{next:?}");
+                };
+                let least = options().backoff.mul_f64(0.5) * failures;
+                assert!(pause >= least, "{requested:?}: {pause:?}");
+            }
+        }
+        let next = Retry::default().next(&options(), status(503, Some(50)), String::new);
+        assert!(matches!(next, Ok(RetryAction::After(pause)) if pause.as_secs() == 50));
     }
 
     #[test]

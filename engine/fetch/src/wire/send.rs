@@ -1,7 +1,7 @@
 //! Sends a single request. All requests of this crate are sent by this function.
 
 use reqwest::{RequestBuilder, Response, Url};
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout};
 
 use crate::trouble::{self, Trouble};
 use crate::waiting::{REPORT_SILENCE_AFTER, WaitReport};
@@ -16,32 +16,39 @@ pub(crate) async fn send(
     url: &Url,
     offset: u64,
 ) -> Result<Response, Trouble> {
-    let stall = shared.options.stall;
+    let time = shared.options.stall;
     let host = host(url);
-    let answer = timeout(stall, request.send());
+    let began = Instant::now();
+    let answer = timeout(time, request.send());
     let report = async {
         sleep(REPORT_SILENCE_AFTER).await;
         let host = host.clone();
         shared
             .options
             .watcher
-            .report(&WaitReport::Silence { host, until: stall });
+            .report(&WaitReport::Silence { host, until: time });
         std::future::pending::<()>().await;
     };
     let answer = tokio::select! {
-        answer = answer => answer,
-        () = report => return Err(Trouble::Stalled { host, offset, time: stall }),
+        answer = answer => Some(answer),
+        () = report => None,
     };
+    let failed = |host: &str| shared.contacts.record_failure(host, began);
     match answer {
-        Ok(Ok(answer)) => Ok(answer),
-        Ok(Err(error)) => {
-            let cause = trouble::cause(error);
-            Err(Trouble::Unreachable { host, cause })
+        Some(Ok(Ok(answer))) => {
+            shared.contacts.record_answer(&host);
+            Ok(answer)
         }
-        Err(_) => Err(Trouble::Stalled {
+        Some(Ok(Err(error))) => Err(Trouble::Unreachable {
+            unanswered: failed(&host),
+            host,
+            cause: trouble::cause(error),
+        }),
+        Some(Err(_)) | None => Err(Trouble::Stalled {
+            unanswered: failed(&host),
             host,
             offset,
-            time: stall,
+            time,
         }),
     }
 }

@@ -15,6 +15,7 @@ use crate::error::FetchError;
 use crate::options::DownloadOptions;
 use crate::wire::addresses::Addresses;
 use crate::wire::api::endpoint::Endpoint;
+use crate::wire::contacts::Contacts;
 use crate::wire::rate::RateLimit;
 
 /// Timeout for opening a connection. It is short, so that an unreachable host is reported soon and the other protocol
@@ -37,6 +38,7 @@ pub(crate) struct Shared {
     finding: Mutex<()>,
     pub(crate) rate: RateLimit,
     pub(crate) addresses: Addresses,
+    pub(crate) contacts: Contacts,
     connections: Arc<Semaphore>,
     runtime: Option<Runtime>,
 }
@@ -80,6 +82,7 @@ impl Shared {
             connections: Arc::new(Semaphore::new(options.connections.max(1))),
             rate: RateLimit::new(options.max_rate),
             addresses: Addresses::default(),
+            contacts: Contacts::default(),
             runtime: Some(runtime),
             options,
         })

@@ -7,6 +7,7 @@
 use std::collections::HashMap;
 
 use super::inference::{FrameFunction, JsonColumnType, JsonInference};
+use super::object::SharedKeys;
 use super::{FormattedObject, JsonObject, JsonString, JsonValue, parse};
 use crate::pandas::ColumnType;
 use crate::python::python_float;
@@ -123,6 +124,11 @@ impl FrameBuilder {
         self.in_order && self.columns.iter().all(|(_, seen)| keeps(seen))
     }
 
+    /// Returns the number of cells of the table: each record has all columns.
+    pub fn cells(&self) -> u64 {
+        self.records.saturating_mul(self.columns.len() as u64)
+    }
+
     /// Counts a member of a record. `guess` is its index in the record.
     fn column(&mut self, key: &JsonString, guess: usize) -> Option<&mut JsonInference> {
         let index = self.column_index(key, guess);
@@ -151,7 +157,8 @@ impl FrameBuilder {
     /// # Errors
     /// [`FrameError`] if pandas would change the columns in a way that is not implemented.
     pub fn finish(self) -> Result<FrameColumns, FrameError> {
-        let mut columns = Vec::with_capacity(self.columns.len());
+        let mut names = Vec::with_capacity(self.columns.len());
+        let mut types = Vec::with_capacity(self.columns.len());
         for (name, mut seen) in self.columns {
             if seen.members < self.records {
                 seen.inference.add(None);
@@ -164,42 +171,47 @@ impl FrameBuilder {
                     name: name.to_string_lossy().into_owned(),
                 });
             }
-            columns.push((name, seen.inference.finish(self.function)));
+            names.push(name);
+            types.push(seen.inference.finish(self.function));
         }
-        let changes = columns.iter().all(|(name, _)| looks_like_a_number(name));
+        let changes = names.iter().all(looks_like_a_number);
         match self.function {
-            FrameFunction::ReadJson if columns.is_empty() && self.records > 0 => {
+            FrameFunction::ReadJson if names.is_empty() && self.records > 0 => {
                 return Err(FrameError::NoColumns);
             }
-            FrameFunction::ReadJson if changes && !columns.is_empty() => {
+            FrameFunction::ReadJson if changes && !names.is_empty() => {
                 return Err(FrameError::Names);
             }
             _ => {}
         }
-        Ok(FrameColumns { columns })
+        Ok(FrameColumns {
+            names: SharedKeys::new(names),
+            types,
+        })
     }
 }
 
 /// The columns of a table and their types.
 #[derive(Debug)]
 pub struct FrameColumns {
-    columns: Vec<(JsonString, JsonColumnType)>,
+    names: SharedKeys,
+    types: Vec<JsonColumnType>,
 }
 
 impl FrameColumns {
     /// Converts a record to a row of the table, with all columns in order.
     pub fn record(&self, mut record: JsonObject) -> JsonObject {
-        let columns = self.columns.iter();
-        columns
-            .map(|(name, inferred)| (name.clone(), inferred.value(record.take(name))))
-            .collect()
+        let value = |column: usize, name: &JsonString| match self.types.get(column) {
+            Some(inferred) => inferred.value(record.take(name)),
+            None => JsonValue::Null,
+        };
+        self.names.object(value)
     }
 
     /// Returns the type of a column. It is text if the values are unchanged (pandas' `object`).
     pub fn kind(&self, name: &str) -> Option<ColumnType> {
-        let name = JsonString::from(name);
-        let found = self.columns.iter().find(|(column, _)| *column == name);
-        found.map(|(_, inferred)| inferred.kind)
+        let column = self.names.position(&JsonString::from(name))?;
+        self.types.get(column).map(|inferred| inferred.kind)
     }
 }
 

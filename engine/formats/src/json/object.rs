@@ -1,6 +1,7 @@
 //! JSON objects that preserve the order of their keys.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use super::{JsonString, JsonValue};
 
@@ -12,11 +13,49 @@ const MAX_UNINDEXED_KEYS: usize = 24;
 pub struct JsonObject {
     entries: Vec<(JsonString, JsonValue)>,
     /// The index of each key in `entries`, if there are many keys.
-    #[allow(
-        clippy::box_collection,
-        reason = "few objects have one, and all would be 40 bytes longer"
-    )]
-    index: Option<Box<HashMap<JsonString, usize>>>,
+    index: Option<Arc<KeyIndex>>,
+}
+
+type KeyIndex = HashMap<JsonString, usize>;
+
+/// The keys of objects that all have the same keys. The objects share the index of the keys.
+#[derive(Debug)]
+pub(super) struct SharedKeys {
+    keys: Vec<JsonString>,
+    index: Option<Arc<KeyIndex>>,
+}
+
+impl SharedKeys {
+    /// `keys` must be different.
+    pub fn new(keys: Vec<JsonString>) -> Self {
+        let index = (keys.len() > MAX_UNINDEXED_KEYS).then(|| Arc::new(index_of(keys.iter())));
+        Self { keys, index }
+    }
+
+    /// Creates an object. `value` returns the value of the key with this number.
+    pub fn object(&self, mut value: impl FnMut(usize, &JsonString) -> JsonValue) -> JsonObject {
+        let keys = self.keys.iter().enumerate();
+        JsonObject {
+            entries: keys
+                .map(|(number, key)| (key.clone(), value(number, key)))
+                .collect(),
+            index: self.index.clone(),
+        }
+    }
+
+    pub fn position(&self, key: &JsonString) -> Option<usize> {
+        match &self.index {
+            Some(index) => index.get(key).copied(),
+            None => self.keys.iter().position(|known| known == key),
+        }
+    }
+}
+
+fn index_of<'a>(keys: impl Iterator<Item = &'a JsonString>) -> KeyIndex {
+    let positions = keys.enumerate();
+    positions
+        .map(|(position, key)| (key.clone(), position))
+        .collect()
 }
 
 impl JsonObject {
@@ -68,13 +107,11 @@ impl JsonObject {
             return Some(std::mem::replace(old, value));
         }
         if let Some(index) = &mut self.index {
-            index.insert(key.clone(), self.entries.len());
+            Arc::make_mut(index).insert(key.clone(), self.entries.len());
         }
         self.entries.push((key, value));
         if self.index.is_none() && self.entries.len() > MAX_UNINDEXED_KEYS {
-            let positions = self.entries.iter().enumerate();
-            let positions = positions.map(|(position, (key, _))| (key.clone(), position));
-            self.index = Some(Box::new(positions.collect()));
+            self.index = Some(Arc::new(index_of(self.keys())));
         }
         None
     }

@@ -7,6 +7,8 @@ use crate::rle;
 
 /// Maximum size of an array in bytes.
 const MAX_BYTES: u64 = 1 << 28;
+/// Maximum length of a code in bytes. If all neighbours in a mask differ, the code is five times as long as the array.
+const MAX_CODE_BYTES: usize = 1 << 26;
 
 /// The run-length code of a mask, and the shape of the array.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,7 +25,8 @@ pub struct MaskCode {
 /// `input` is an array file of numbers or booleans in any byte order, in C or Fortran order.
 ///
 /// # Errors
-/// [`NpyError`] if the file is not an array, its elements are not numbers, or it is larger than 256 MiB.
+/// [`NpyError`] if the file is not an array, its elements are not numbers, it is larger than 256 MiB, or its code is
+/// longer than 64 MiB.
 pub fn mask_code(mut input: impl Read, value: f64) -> Result<MaskCode, NpyError> {
     let header = NpyHeader::read(&mut input)?;
     let needed = header.data_bytes();
@@ -46,8 +49,22 @@ pub fn mask_code(mut input: impl Read, value: f64) -> Result<MaskCode, NpyError>
     if matches!(header.element_kind(), None | Some(ElementKind::Text)) && !is_half || size == 0 {
         return Err(unsupported());
     }
-    let items = data.chunks_exact(size);
-    let is_set: Vec<bool> = items.map(|item| number(item) == Some(value)).collect();
+    let is_set = |item: &[u8]| number(item) == Some(value);
+    // Numbers of one byte are looked up, because they are most of the masks.
+    let set_bytes: Vec<bool> = match size {
+        1 => (0..=u8::MAX).map(|byte| is_set(&[byte])).collect(),
+        _ => Vec::new(),
+    };
+    let is_set_at = |index: usize| match set_bytes.as_slice() {
+        [] => data
+            .get(index * size..(index + 1) * size)
+            .is_some_and(is_set),
+        set => {
+            let byte = data.get(index).copied().unwrap_or(0);
+            set.get(usize::from(byte)) == Some(&true)
+        }
+    };
+    let count = data.len() / size;
     let shape: Option<Vec<usize>> = header
         .shape
         .iter()
@@ -55,9 +72,15 @@ pub fn mask_code(mut input: impl Read, value: f64) -> Result<MaskCode, NpyError>
         .collect();
     let shape = shape.unwrap_or_default();
     let code = match header.fortran_order {
-        true => rle::encode(is_set),
-        false => rle::encode(rle::column_major(&is_set, &shape).copied()),
+        true => rle::encode((0..count).map(is_set_at), MAX_CODE_BYTES),
+        false => {
+            let indices = rle::column_major(count, &shape);
+            rle::encode(indices.map(is_set_at), MAX_CODE_BYTES)
+        }
     };
+    let code = code.ok_or(NpyError::LongCode {
+        limit: MAX_CODE_BYTES,
+    })?;
     Ok(MaskCode {
         shape: header.shape,
         code,

@@ -87,6 +87,12 @@ pub enum NpyError {
         /// Bytes that the header declares.
         needed: u64,
     },
+    /// The run-length code of a mask is too long.
+    #[error("the run-length code of the mask is longer than {limit} bytes; is it a mask?")]
+    LongCode {
+        /// Maximum length in bytes.
+        limit: usize,
+    },
     /// An I/O error.
     #[error("reading or writing the array failed")]
     Io(#[from] io::Error),

@@ -40,7 +40,7 @@ pub enum CsvError {
         /// Offset of the row.
         offset: u64,
     },
-    /// A row exceeds [`MAX_ROW_BYTES`](super::MAX_ROW_BYTES).
+    /// A row exceeds [`MAX_ROW_BYTES`](super::MAX_ROW_BYTES), or the header [`MAX_HEADER_BYTES`](super::MAX_HEADER_BYTES).
     #[error(
         "row {row} (byte {offset}) is longer than {limit} bytes; a quote is probably never closed"
     )]

@@ -52,7 +52,7 @@ pub use read::concat::{Concatenation, MissingColumn};
 pub use read::content::{ContentReader, FileContent};
 pub use read::normalise::normalise;
 pub use read::rewrite::{RewriteResult, Rewriter};
-pub use read::rows::MAX_ROW_BYTES;
+pub use read::rows::{MAX_COLUMNS, MAX_HEADER_BYTES, MAX_ROW_BYTES};
 pub use read::scan::{CsvScan, CsvScanner};
 pub use read::type_mismatch::{TypeMismatch, first_type_mismatch};
 pub use stored::batches::{Batches, RowSelection, arrow_type};

@@ -26,6 +26,12 @@ pub enum ParquetError {
         /// Maximum number of rows for this size.
         limit: u64,
     },
+    /// Groups of columns are nested too deeply.
+    #[error("the columns of the Parquet file are nested more than {limit} deep")]
+    TooDeep {
+        /// Maximum number of groups around a column.
+        limit: usize,
+    },
     /// A requested column does not exist.
     #[error("there is no column {column}; the columns are {}", .columns.join(", "), column = Quoted(.column))]
     UnknownColumn {

@@ -6,10 +6,12 @@
 
 mod error;
 mod fastparquet;
+mod footer;
 mod pages;
 mod pandas_metadata;
 mod read;
 mod texts;
+mod thrift;
 mod write;
 
 use arrow::datatypes::Schema;

@@ -14,10 +14,12 @@ use parquet::arrow::arrow_reader::{
     ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader,
     ParquetRecordBatchReaderBuilder,
 };
+use parquet::file::metadata::ParquetMetaDataReader;
 use parquet::file::reader::{ChunkReader, Length};
 use parquet::schema::types::ColumnDescriptor;
 
 use super::ParquetError;
+use super::footer;
 use super::pages::{ListChunk, Pages};
 use super::texts::{self, MAX_TEXT_BYTES, Texts};
 use crate::limits::{DecodingLimits, Limit};
@@ -33,7 +35,7 @@ const ROWS_PER_BYTE: u64 = 1000;
 /// An open file. Its footer is in memory. [`ParquetTable::batches`] reads its data.
 #[derive(Debug)]
 pub struct ParquetTable<R: ReadAt + Send + Sync> {
-    source: ParquetSource<R>,
+    section: Arc<ByteSection<R>>,
     /// The footer, and the schema with views for texts.
     metadata: ArrowReaderMetadata,
     schema: SchemaRef,
@@ -48,21 +50,24 @@ impl<R: ReadAt + Send + Sync + 'static> ParquetTable<R> {
     /// # Errors
     /// [`ParquetError::NotParquet`] if the file is not Parquet or is truncated.
     pub fn open(base: R, range: Range<u64>, limits: &DecodingLimits) -> Result<Self, ParquetError> {
-        let source = ParquetSource::new(Arc::new(ByteSection::new(base, range)), None);
+        let section = Arc::new(ByteSection::new(base, range));
+        let footer = read_footer(&section, limits)?;
+        footer::check(&footer, limits)?;
+        let metadata = Arc::new(guarded(|| {
+            ParquetMetaDataReader::decode_metadata(&footer)
+        })??);
         let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
-        reject_other_formats(&source.section)?;
-        let metadata = guarded(|| ArrowReaderMetadata::load(&source, options))?
-            .map_err(|error| source.failure.cause_of(error))?;
-        let schema = Arc::clone(metadata.schema());
+        let schema = ArrowReaderMetadata::try_new(Arc::clone(&metadata), options)?;
+        let schema = Arc::clone(schema.schema());
         let options = ArrowReaderOptions::new().with_schema(texts::with_views(&schema));
-        let metadata = ArrowReaderMetadata::try_new(Arc::clone(metadata.metadata()), options)?;
+        let metadata = ArrowReaderMetadata::try_new(metadata, options)?;
         let table = Self {
-            source,
+            section,
             metadata,
             schema,
             limits: *limits,
         };
-        let size = table.source.section.len();
+        let size = table.section.len();
         let rows = table.row_groups().fold(0, u64::saturating_add);
         if rows != table.rows() {
             return Err(ParquetError::Damaged);
@@ -134,10 +139,13 @@ impl<R: ReadAt + Send + Sync + 'static> ParquetTable<R> {
         row_group: Option<usize>,
         batch_rows: usize,
     ) -> Result<ParquetBatches, ParquetError> {
-        let section = &self.source.section;
-        let pages = Pages::new(&self.limits, section.len(), self.list_chunks(row_group));
-        let source = ParquetSource::new(Arc::clone(section), Some(pages));
-        let failure = source.failure.clone();
+        let section = &self.section;
+        let failure = LastError::default();
+        let source = ParquetSource {
+            section: Arc::clone(section),
+            failure: failure.clone(),
+            pages: Pages::new(&self.limits, section.len(), self.list_chunks(row_group)),
+        };
         let mut builder =
             ParquetRecordBatchReaderBuilder::new_with_metadata(source, self.metadata.clone())
                 .with_batch_size(batch_rows.min(self.most_rows()?).max(1));
@@ -284,63 +292,12 @@ impl LastError {
     }
 }
 
-/// The file, as the parquet crate accesses it.
+/// The pages of a file, as the parquet crate accesses them.
 #[derive(Debug)]
 struct ParquetSource<R> {
     section: Arc<ByteSection<R>>,
     failure: LastError,
-    /// `None` while the footer is read.
-    pages: Option<Pages>,
-}
-
-impl<R> ParquetSource<R> {
-    fn new(section: Arc<ByteSection<R>>, pages: Option<Pages>) -> Self {
-        Self {
-            section,
-            failure: LastError::default(),
-            pages,
-        }
-    }
-
-    fn from(&self, start: u64) -> SectionReader<R>
-    where
-        R: ReadAt,
-    {
-        SectionReader {
-            section: ByteSection::new(Arc::clone(&self.section), start..self.section.len()),
-            failure: self.failure.clone(),
-        }
-    }
-}
-
-/// The bytes of a section after an offset.
-struct SectionReader<R> {
-    section: ByteSection<Arc<ByteSection<R>>>,
-    failure: LastError,
-}
-
-impl<R: ReadAt> Read for SectionReader<R> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let read = self.section.read(buffer);
-        read.map_err(|error| self.failure.keep(error))
-    }
-}
-
-/// A sequential reader that reports its bytes to `pages`.
-struct HeaderReader<R: ReadAt> {
-    inner: io::BufReader<SectionReader<R>>,
-    start: u64,
-    pages: Option<Pages>,
-}
-
-impl<R: ReadAt> Read for HeaderReader<R> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let count = self.inner.read(buffer)?;
-        if let Some(pages) = &self.pages {
-            pages.add(self.start, buffer.get(..count).unwrap_or_default());
-        }
-        Ok(count)
-    }
+    pages: Pages,
 }
 
 impl<R: ReadAt + Send + Sync> Length for ParquetSource<R> {
@@ -349,26 +306,32 @@ impl<R: ReadAt + Send + Sync> Length for ParquetSource<R> {
     }
 }
 
+impl<R: ReadAt> ParquetSource<R> {
+    /// Returns the bytes at `start`.
+    fn from(&self, start: u64) -> ByteSection<&ByteSection<R>> {
+        ByteSection::new(&*self.section, start..self.section.len())
+    }
+}
+
 impl<R: ReadAt + Send + Sync> ChunkReader for ParquetSource<R> {
-    type T = HeaderReader<R>;
+    type T = io::Cursor<Vec<u8>>;
 
     fn get_read(&self, start: u64) -> parquet::errors::Result<Self::T> {
-        Ok(HeaderReader {
-            inner: io::BufReader::new(self.from(start)),
-            start,
-            pages: self.pages.clone(),
-        })
+        let header = self.pages.header(start, &mut self.from(start));
+        let header = header.map_err(|error| self.failure.keep(error))?;
+        Ok(io::Cursor::new(header))
     }
 
     fn get_bytes(&self, start: u64, length: usize) -> parquet::errors::Result<Bytes> {
-        if let Some(pages) = &self.pages {
-            let checked = pages.check(start, length as u64);
-            checked.map_err(|error| self.failure.keep(error))?;
-        }
+        let checked = self.pages.check(start, length as u64);
+        checked.map_err(|error| self.failure.keep(error))?;
         let mut bytes = Vec::new();
-        // A damaged footer may request more bytes than exist, so the buffer grows while reading.
-        let mut part = self.from(start).take(length as u64);
-        let read = part.read_to_end(&mut bytes)?;
+        // A damaged header may request more bytes than exist, so the buffer grows while reading.
+        let read = self
+            .from(start)
+            .take(length as u64)
+            .read_to_end(&mut bytes)
+            .map_err(|error| self.failure.keep(error))?;
         if read < length {
             return Err(parquet::errors::ParquetError::EOF(format!(
                 "expected {length} bytes at byte {start}, found {read}"
@@ -376,6 +339,24 @@ impl<R: ReadAt + Send + Sync> ChunkReader for ParquetSource<R> {
         }
         Ok(bytes.into())
     }
+}
+
+/// Reads the footer, which is before its length and a signature at the end of the file.
+fn read_footer<R: ReadAt>(
+    section: &ByteSection<R>,
+    limits: &DecodingLimits,
+) -> Result<Vec<u8>, ParquetError> {
+    reject_other_formats(section)?;
+    let mut length = [0; 4];
+    section.read_exact_at(&mut length, section.len() - 8)?;
+    let length = u64::from(u32::from_le_bytes(length));
+    let begin = section.len() - 8;
+    let begin = begin.checked_sub(length).ok_or(ParquetError::Damaged)?;
+    let checked = limits.check(Limit::Record, length);
+    checked.map_err(io::Error::from)?;
+    let mut footer = vec![0; usize::try_from(length).map_err(io::Error::other)?];
+    section.read_exact_at(&mut footer, begin)?;
+    Ok(footer)
 }
 
 /// Checks the signatures at the beginning and the end of the file.

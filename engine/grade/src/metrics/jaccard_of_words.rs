@@ -76,10 +76,7 @@ impl Metric for JaccardOfWords {
             let all = truth.len() + predicted.len() - common;
             rows.push(match (all, self.both_empty) {
                 (0, BothEmpty::Zero) => 0.0,
-                (0, BothEmpty::Refuse) => {
-                    let expected = "at least one word, because the answer has none";
-                    return Err(prediction.refuse(RefusalKind::Undefined, row, expected));
-                }
+                (0, BothEmpty::Refuse) => return Err(self.without_words(&prediction)?),
                 (all, _) => common as f64 / all as f64,
             });
         }
@@ -95,6 +92,19 @@ impl Metric for JaccardOfWords {
 }
 
 impl JaccardOfWords {
+    /// Returns the error for a submission with a cell without words whose answer has none either. It names the first
+    /// cell without words, which can be another one, because the message must not show which answers have no words.
+    fn without_words(&self, prediction: &GradedColumn<'_>) -> Result<Refusal, Refusal> {
+        let texts = prediction.map_cells(|row, _| {
+            let is_empty = words(&self.text(prediction, row)?).next().is_none();
+            Ok(is_empty.then_some(row))
+        })?;
+        let empty = texts.into_iter().flatten();
+        let first = empty.min_by_key(|row| prediction.file_row(*row));
+        let expected = "at least one word";
+        Ok(prediction.refuse(RefusalKind::Undefined, first.unwrap_or_default(), expected))
+    }
+
     /// Returns the cell in lower case.
     fn text(&self, column: &GradedColumn<'_>, row: usize) -> Result<String, Refusal> {
         let text = match column.value(row) {

@@ -1,7 +1,8 @@
 //! Writes the benchmark's reports about a single submission and about several submissions.
 //!
 //! Reports have the benchmark's keys in the benchmark's order, followed by additional keys (`variant`, `reason`,
-//! `comparable_with_v1`, `not_comparable_because`, `digests`). The caller passes the time of grading.
+//! `comparable_with_v1`, `not_comparable_because`, `submission_is_answers`, `digests`). The caller passes the time of
+//! grading.
 
 pub mod list;
 pub mod medals;
@@ -39,6 +40,9 @@ pub struct CompetitionReport {
     pub variant: GradedData,
     /// The reason why there is no score.
     pub reason: Option<Refusal>,
+    /// Whether the submission is byte-identical to the answers. [`new`](Self::new) sets `false`, because it does not
+    /// know their digests.
+    pub is_answers: bool,
     /// Digests of everything that the score depends on.
     pub digests: Digests,
 }
@@ -128,6 +132,7 @@ impl CompetitionReport {
             submission_path: graded.path.to_owned(),
             variant: graded.data.clone(),
             reason,
+            is_answers: false,
             digests: Digests::default(),
         }
     }
@@ -135,6 +140,14 @@ impl CompetitionReport {
     /// Whether the submission is valid, so that it has a score.
     pub fn valid_submission(&self) -> bool {
         self.score.is_some()
+    }
+
+    /// Returns the reasons why the score cannot be compared with the benchmark's; empty if it can.
+    pub fn not_comparable_because(&self) -> Vec<&str> {
+        let of_data = self.variant.not_comparable_because.iter();
+        let copied = "the submission is byte-identical to the answers";
+        let of_submission = self.is_answers.then_some(copied);
+        of_data.map(String::as_str).chain(of_submission).collect()
     }
 
     /// Returns the report as JSON.
@@ -152,8 +165,8 @@ impl CompetitionReport {
                 Some(pairs.into_iter().collect())
             }
         };
-        let obstacles = &self.variant.not_comparable_because;
-        let obstacles: Vec<JsonValue> = obstacles.iter().cloned().map(JsonValue::from).collect();
+        let obstacles = self.not_comparable_because().into_iter();
+        let obstacles: Vec<JsonValue> = obstacles.map(JsonValue::from).collect();
         JsonObject::from_iter([
             ("competition_id", self.competition_id.as_str().into()),
             ("score", self.score.into()),
@@ -175,6 +188,7 @@ impl CompetitionReport {
             ("reason", reason.into()),
             ("comparable_with_v1", obstacles.is_empty().into()),
             ("not_comparable_because", obstacles.into()),
+            ("submission_is_answers", self.is_answers.into()),
             ("digests", self.digests.to_json().into()),
         ])
     }

@@ -75,6 +75,8 @@ pub struct Side<'a> {
     unread: Option<&'a LazySubmission<'a>>,
     positions: Positions,
     role: Role,
+    /// Whether messages may quote names of columns and cells. See [`Pair::recognise`].
+    is_recognised: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -101,6 +103,7 @@ impl<'a> Side<'a> {
             unread: None,
             positions: Positions::all(frame.rows)?,
             role,
+            is_recognised: true,
         })
     }
 
@@ -114,6 +117,7 @@ impl<'a> Side<'a> {
             unread: Some(table),
             positions: Positions::all(table.rows())?,
             role: Role::Submission,
+            is_recognised: true,
         })
     }
 
@@ -263,6 +267,9 @@ impl<'a> Side<'a> {
                     .to_owned()
             }
             (None, 0) => "the submission has no such column: the file is empty".to_owned(),
+            (None, columns) if !self.is_recognised => {
+                format!("the submission has no such column; {}", foreign(columns))
+            }
             (None, 1..=12) => format!(
                 "the submission has no such column; it has: {}",
                 names.join(", ")
@@ -271,6 +278,12 @@ impl<'a> Side<'a> {
         };
         Refusal::new(kind, message).in_column(name)
     }
+}
+
+/// Describes a file without a column of a submission.
+fn foreign(columns: usize) -> String {
+    let columns = count(columns, "column");
+    format!("its first line has {columns}, but none with a name that this competition uses")
 }
 
 /// A column of a table, in the current order of the table's rows.
@@ -493,6 +506,29 @@ impl<'a> Pair<'a> {
             answers: Side::new(answers, Role::Answers)?,
             submission: Side::unread(submission)?,
         })
+    }
+
+    /// Decides whether messages may quote the submission. If its first line has none of the names of the answers'
+    /// columns and none of `names`, the file is probably not a submission. Then no message quotes it, because it may be
+    /// a file that the receiver of the message must not read.
+    pub(crate) fn recognise<'n>(&mut self, names: impl IntoIterator<Item = &'n str>) {
+        let submission = &self.submission;
+        let is_recognised = self.answers.names().any(|name| submission.has(name))
+            || names.into_iter().any(|name| submission.has(name));
+        self.submission.is_recognised = is_recognised;
+    }
+
+    /// Removes quotes of the submission from a message, if the submission was not recognised.
+    pub(crate) fn without_quotes(&self, refusal: Refusal) -> Refusal {
+        match refusal.kind {
+            _ if self.submission.is_recognised => refusal,
+            // These messages contain only names of expected columns, counts and similar names.
+            RefusalKind::Unreadable
+            | RefusalKind::MissingColumn
+            | RefusalKind::RowCount
+            | RefusalKind::Answers => refusal,
+            kind => Refusal::new(kind, foreign(self.submission.columns.len())),
+        }
     }
 
     /// Returns a column of the answers and of the submission, for metrics that compare cell by cell.

@@ -1,7 +1,6 @@
 //! Reads submissions, with limits that prevent a hostile or mistaken file from exhausting memory.
 
 use std::io::{self, BufRead, BufReader, Read};
-use std::path::Path;
 
 use prep_formats::pandas::{CsvError, FileContent, Frame, ReadOptions, ScannedFrame};
 
@@ -19,14 +18,6 @@ const MAX_HEADER: usize = 1 << 20;
 /// Maximum number of cells, including cells that short rows omit: 2^28, a hundred times as many as in the largest real
 /// submission.
 const MAX_CELLS: u64 = 1 << 28;
-
-/// Whether the path is a submission: a regular file whose name ends in `.csv`, in upper or lower case.
-pub fn exists(path: &Path) -> bool {
-    path.is_file()
-        && path
-            .extension()
-            .is_some_and(|extension| extension.eq_ignore_ascii_case("csv"))
-}
 
 /// Parses all of a submission that is in memory.
 ///

@@ -1,10 +1,8 @@
 //! Facts from XML and HTML. For elements with the id of an item in an attribute or text: their other attributes and
 //! texts. For documents that belong to an item: all attributes and texts.
-//!
-//! An XML parser stops at the first error. HTML is rarely well-formed, and a leak in a damaged document is still a leak,
-//! so this module only looks for tags.
 
 use super::{Channel, Facts, ItemOf};
+use crate::xml::{self, Part, Tag};
 
 /// Maximum number of attributes and texts that are collected for an element.
 const MAX_ENTRIES: usize = 200;
@@ -12,7 +10,10 @@ const MAX_ENTRIES: usize = 200;
 /// Maximum length of a value, in bytes. Longer values are skipped.
 const MAX_VALUE: usize = 200;
 
+/// Maximum number of open elements, and maximum length of their joined names in bytes. Elements inside are treated as
+/// empty.
 const MAX_DEPTH: usize = 64;
+const MAX_PATH: usize = 300;
 
 /// Returns whether the name of a file has the suffix of a markup format.
 pub(crate) fn is_markup(path: &str) -> bool {
@@ -22,28 +23,21 @@ pub(crate) fn is_markup(path: &str) -> bool {
         .any(|end| name.ends_with(end))
 }
 
-/// An open element: its name, and the attributes and texts found so far, as path within the element and value.
-#[derive(Default)]
-struct Element<'a> {
-    name: &'a str,
-    entries: Vec<(String, &'a str)>,
-}
-
 /// Adds the facts of elements that contain ids of items.
 pub(crate) fn collect(path: &str, text: &str, item_of: ItemOf<'_>, facts: &mut Facts) {
     let mut place = 0_usize;
-    walk(text, &mut |element| {
-        let mut entries = element.entries.iter().enumerate();
-        let named = entries.find_map(|(at, (_, value))| Some((at, item_of(value)?)));
+    walk(text, item_of, &mut |element, entries| {
+        let mut numbered = entries.iter().enumerate();
+        let named = numbered.find_map(|(at, entry)| Some((at, entry.item?)));
         // An element that contains only the id is part of a larger element, which describes the item.
-        let Some((at, item)) = named.filter(|_| element.entries.len() > 1) else {
+        let Some((at, item)) = named.filter(|_| entries.len() > 1) else {
             return true;
         };
         place += 1;
-        for (number, (name, value)) in element.entries.iter().enumerate() {
+        for (number, entry) in entries.iter().enumerate() {
             if number != at {
-                let what = format!("`{}/{name}` in {path}", element.name);
-                facts.add(Channel::Field, &what, item, value);
+                let what = format!("`{}` in {path}", element.path_of(entry));
+                facts.add(Channel::Field, &what, item, &entry.value);
             }
         }
         let what = format!("the position in {path}");
@@ -56,11 +50,13 @@ pub(crate) fn collect(path: &str, text: &str, item_of: ItemOf<'_>, facts: &mut F
 /// Adds the facts of a document that belongs to an item. Of repeated elements, the first one is used.
 pub(crate) fn collect_item(kind: &str, text: &str, item: usize, facts: &mut Facts) {
     let mut last: Vec<(String, String)> = Vec::new();
-    walk(text, &mut |element| {
-        let entries = element.entries.iter();
-        last = entries
-            .map(|(name, value)| (format!("{}/{name}", element.name), (*value).to_owned()))
-            .collect();
+    walk(text, &|_| None, &mut |element, entries| {
+        if element.is_outermost {
+            let entries = entries.iter();
+            let named =
+                entries.map(|entry| (element.path_of(entry).to_owned(), entry.value.to_string()));
+            last = named.collect();
+        }
         true
     });
     for (name, value) in last {
@@ -69,105 +65,132 @@ pub(crate) fn collect_item(kind: &str, text: &str, item: usize, facts: &mut Fact
     }
 }
 
-/// Calls `closed` for each element at its end. If `closed` returns true, the entries of the element are added to its
-/// parent.
-fn walk<'a>(text: &'a str, closed: &mut dyn FnMut(&Element<'a>) -> bool) {
-    let mut open: Vec<Element<'a>> = Vec::new();
-    let mut rest = text;
-    while let Some(begin) = rest.find('<') {
-        let content = rest.get(..begin).unwrap_or_default().trim();
-        if let Some(element) = open.last_mut().filter(|_| !content.is_empty()) {
-            add(element, "text", content);
+/// An attribute or a text.
+struct Entry {
+    /// The names of the open elements and of the attribute, or `text`.
+    path: Box<str>,
+    value: Box<str>,
+    /// The item whose id the value contains.
+    item: Option<usize>,
+}
+
+/// An element whose end was found.
+struct Closed {
+    /// Where its name begins in the paths of its entries.
+    begin: usize,
+    is_outermost: bool,
+}
+
+impl Closed {
+    /// Returns the path of an entry within the element.
+    fn path_of<'a>(&self, entry: &'a Entry) -> &'a str {
+        entry.path.get(self.begin..).unwrap_or_default()
+    }
+}
+
+/// Calls `closed` for each element at its end, with the attributes and texts inside. If `closed` returns true, they are
+/// also those of its parent.
+fn walk(text: &str, item_of: ItemOf<'_>, closed: &mut dyn FnMut(&Closed, &[Entry]) -> bool) {
+    let mut open = Open {
+        path: String::new(),
+        elements: Vec::new(),
+        entries: Vec::new(),
+        item_of,
+        closed,
+    };
+    xml::walk(text, &mut |part| match part {
+        Part::Begin(tag) => open.begin(&tag),
+        Part::End(name) => open.end(name.trim()),
+        Part::Text(text) if !text.trim().is_empty() => open.add("text", text.trim()),
+        Part::Text(_) => {}
+    });
+    while open.close() {}
+}
+
+/// The open elements.
+struct Open<'a> {
+    /// Their joined names.
+    path: String,
+    elements: Vec<OpenElement>,
+    /// The entries of all open elements. Each element owns the last ones, together with the elements inside.
+    entries: Vec<Entry>,
+    item_of: ItemOf<'a>,
+    closed: &'a mut dyn FnMut(&Closed, &[Entry]) -> bool,
+}
+
+struct OpenElement {
+    /// Where its name begins and ends in `path`.
+    name: std::ops::Range<usize>,
+    /// The number of entries before its own.
+    entries_before: usize,
+}
+
+impl Open<'_> {
+    fn begin(&mut self, tag: &Tag<'_>) {
+        let begin = self.path.len();
+        let name = tag.name();
+        self.path.push_str(
+            name.get(..name.floor_char_boundary(MAX_VALUE))
+                .unwrap_or_default(),
+        );
+        let name = begin..self.path.len();
+        self.path.push('/');
+        self.elements.push(OpenElement {
+            name,
+            entries_before: self.entries.len(),
+        });
+        for (name, value) in tag.attributes() {
+            self.add(name, &value);
         }
-        let behind = rest.get(begin + 1..).unwrap_or_default();
-        let end = match behind.starts_with("!--") {
-            true => behind.find("-->").map(|end| end + 2),
-            false => end_of_tag(behind),
+        if tag.is_empty || self.elements.len() > MAX_DEPTH || self.path.len() > MAX_PATH {
+            self.close();
+        }
+    }
+
+    fn add(&mut self, name: &str, value: &str) {
+        let Some(element) = self.elements.last() else {
+            return;
         };
-        let Some(end) = end else { break };
-        let tag = behind.get(..end).unwrap_or_default();
-        rest = behind.get(end + 1..).unwrap_or_default();
-        if tag.starts_with(['!', '?']) {
-            continue;
+        let is_full = self.entries.len() - element.entries_before >= MAX_ENTRIES;
+        if is_full || value.len() > MAX_VALUE || name.len() > MAX_VALUE {
+            return;
         }
-        if let Some(name) = tag.strip_prefix('/') {
-            let name = name.trim();
-            // HTML elements without an end tag end with their parent.
-            if open.iter().any(|element| element.name == name) {
-                while let Some(element) = open.pop() {
-                    let is_it = element.name == name;
-                    close(&element, &mut open, closed);
-                    if is_it {
-                        break;
-                    }
-                }
+        self.entries.push(Entry {
+            path: [&self.path, name].concat().into(),
+            value: value.into(),
+            item: (self.item_of)(value),
+        });
+    }
+
+    /// Closes the innermost element with this name and the elements inside. HTML elements without an end tag end with
+    /// their parent.
+    fn end(&mut self, name: &str) {
+        let is_named = |element: &OpenElement| self.path.get(element.name.clone()) == Some(name);
+        if let Some(at) = self.elements.iter().rposition(is_named) {
+            while self.elements.len() > at {
+                self.close();
             }
-            continue;
         }
-        let is_empty = tag.ends_with('/');
-        let tag = tag.trim_end_matches('/');
-        let name_end = tag.find(char::is_whitespace).unwrap_or(tag.len());
-        let mut element = Element {
-            name: tag.get(..name_end).unwrap_or_default(),
-            entries: Vec::new(),
+    }
+
+    /// Closes the innermost element. Returns false if no element is open.
+    fn close(&mut self) -> bool {
+        let Some(element) = self.elements.pop() else {
+            return false;
         };
-        attributes(tag.get(name_end..).unwrap_or_default(), &mut element);
-        match is_empty || open.len() >= MAX_DEPTH {
-            true => close(&element, &mut open, closed),
-            false => open.push(element),
-        }
-    }
-    while let Some(element) = open.pop() {
-        close(&element, &mut open, closed);
-    }
-}
-
-fn close<'a>(
-    element: &Element<'a>,
-    open: &mut [Element<'a>],
-    closed: &mut dyn FnMut(&Element<'a>) -> bool,
-) {
-    if closed(element)
-        && let Some(around) = open.last_mut()
-    {
-        for (name, value) in &element.entries {
-            add(around, &format!("{}/{name}", element.name), value);
-        }
-    }
-}
-
-fn add<'a>(element: &mut Element<'a>, name: &str, value: &'a str) {
-    if element.entries.len() < MAX_ENTRIES && value.len() <= MAX_VALUE {
-        element.entries.push((name.to_owned(), value));
-    }
-}
-
-/// Returns the end of a tag: the first `>` outside quotes.
-fn end_of_tag(text: &str) -> Option<usize> {
-    let mut quote = None;
-    for (at, letter) in text.char_indices() {
-        match (quote, letter) {
-            (None, '>') => return Some(at),
-            (None, '"' | '\'') => quote = Some(letter),
-            (Some(own), letter) if own == letter => quote = None,
-            _ => {}
-        }
-    }
-    None
-}
-
-fn attributes<'a>(text: &'a str, element: &mut Element<'a>) {
-    let mut rest = text.trim_start();
-    while let Some((name, behind)) = rest.split_once('=') {
-        let behind = behind.trim_start();
-        let Some(quote) = behind.chars().next().filter(|c| matches!(c, '"' | '\'')) else {
-            return;
+        let closed = Closed {
+            begin: element.name.start,
+            is_outermost: self.elements.is_empty(),
         };
-        let Some((value, behind)) = behind.get(1..).and_then(|text| text.split_once(quote)) else {
-            return;
+        let entries = self.entries.get(element.entries_before..);
+        let is_kept = (self.closed)(&closed, entries.unwrap_or_default());
+        self.path.truncate(element.name.start);
+        let kept = match self.elements.last().filter(|_| is_kept) {
+            Some(parent) => parent.entries_before + MAX_ENTRIES,
+            None => element.entries_before,
         };
-        add(element, name.trim(), value);
-        rest = behind.trim_start();
+        self.entries.truncate(kept);
+        true
     }
 }
 

@@ -9,6 +9,14 @@ use crate::bytes::integer;
 /// Maximum length of a text in a chunk, in bytes. Longer texts are truncated.
 const MAX_TEXT: usize = 300;
 
+/// Maximum number of entries, and of chunks that are read. A chunk takes a few bytes in its file.
+const MAX_ENTRIES: usize = 500;
+
+/// Returns whether more chunks are read after these entries and chunks.
+fn is_short(found: &[(String, String)], kinds: &[String]) -> bool {
+    found.len().max(kinds.len()) < MAX_ENTRIES
+}
+
 /// Returns the names and values of all metadata. Files in other formats have no metadata.
 pub(crate) fn read(file: &[u8]) -> Vec<(String, String)> {
     match file {
@@ -31,7 +39,9 @@ fn text(bytes: &[u8]) -> String {
 fn png(file: &[u8]) -> Vec<(String, String)> {
     let mut found = Vec::new();
     let (mut at, mut pieces, mut kinds) = (8, 0_usize, Vec::new());
-    while let (Some(length), Some(kind)) = (integer(file, at, 4, true), file.get(at + 4..at + 8)) {
+    while is_short(&found, &kinds)
+        && let (Some(length), Some(kind)) = (integer(file, at, 4, true), file.get(at + 4..at + 8))
+    {
         let Some(data) = file.get(at + 8..at + 8 + length) else {
             break;
         };
@@ -114,8 +124,9 @@ fn inflated(bytes: &[u8]) -> String {
 fn jpeg(file: &[u8]) -> Vec<(String, String)> {
     let mut found = Vec::new();
     let (mut at, mut kinds, mut tables) = (2, Vec::new(), crc32fast::Hasher::new());
-    while let (Some([0xff, marker]), Some(length)) =
-        (file.get(at..at + 2), integer(file, at + 2, 2, true))
+    while is_short(&found, &kinds)
+        && let (Some([0xff, marker]), Some(length)) =
+            (file.get(at..at + 2), integer(file, at + 2, 2, true))
     {
         let Some(data) = file.get(at + 4..at + 2 + length) else {
             break;
@@ -222,7 +233,9 @@ fn riff(file: &[u8]) -> Vec<(String, String)> {
     let mut found = Vec::new();
     let (mut at, mut kinds) = (12, Vec::new());
     let declared = integer(file, 4, 4, false).unwrap_or(0) + 8;
-    while let (Some(kind), Some(length)) = (file.get(at..at + 4), integer(file, at + 4, 4, false)) {
+    while is_short(&found, &kinds)
+        && let (Some(kind), Some(length)) = (file.get(at..at + 4), integer(file, at + 4, 4, false))
+    {
         let kind = text(kind);
         let end = (at + 8).saturating_add(length).min(file.len());
         let data = file.get(at + 8..end).unwrap_or_default();
@@ -237,4 +250,30 @@ fn riff(file: &[u8]) -> Vec<(String, String)> {
     found.push(("the chunks".to_owned(), kinds.join(" ")));
     found.push(bytes_after_the_end(file.len().saturating_sub(declared)));
     found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_number_of_entries_does_not_grow_with_the_number_of_chunks() {
+        let chunk = [&[0, 0, 0, 1], b"tEXt".as_slice(), b"a", &[0; 4]].concat();
+        let segment = [0xff, 0xe2, 0, 2];
+        let files = [
+            [b"\x89PNG\r\n\x1a\n".as_slice(), &chunk.repeat(10_000)].concat(),
+            [b"\xff\xd8".as_slice(), &segment.repeat(10_000)].concat(),
+            [
+                b"RIFF\0\0\0\0WAVE".as_slice(),
+                &b"abcd\0\0\0\0".repeat(10_000),
+            ]
+            .concat(),
+        ];
+        for file in files {
+            let found = read(&file);
+            assert!((500..510).contains(&found.len()), "{}", found.len());
+            let bytes = found.iter().map(|(name, value)| name.len() + value.len());
+            assert!(bytes.sum::<usize>() < 100_000);
+        }
+    }
 }

@@ -1,6 +1,6 @@
 //! The tool `list`: lists all competitions, and shows which are prepared.
 
-use prep_app::{CatalogEntry, PreparedState};
+use prep_app::{CatalogEntry, PreparedData, PreparedState};
 use serde_json::{Value, json};
 
 use super::{Arguments, ToolDefinition};
@@ -50,14 +50,13 @@ pub fn row(options: &McpOptions, entry: &CatalogEntry) -> Value {
 }
 
 fn state(options: &McpOptions, id: &str) -> &'static str {
-    let Ok(manifest) = prep_app::manifest(&options.settings.data_dir, id) else {
+    let settings = &options.settings;
+    let data = prep_app::manifest(&settings.data_dir, id)
+        .and_then(|manifest| PreparedData::new(manifest.as_ref(), &settings.data_dir, settings));
+    let Ok(data) = data else {
         return "unreadable";
     };
-    match PreparedState::new(
-        manifest.as_ref(),
-        &options.settings.data_dir,
-        &options.settings,
-    ) {
+    match data.state {
         PreparedState::Prepared => "prepared",
         PreparedState::NotPrepared => "not prepared",
         problem => problem.problem().unwrap_or("not prepared"),

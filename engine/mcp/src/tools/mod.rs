@@ -49,6 +49,11 @@ impl ToolDefinition {
                 "required": required,
                 "additionalProperties": false,
             },
+            "outputSchema": {
+                "type": "object",
+                "properties": { "competitions": { "type": "array", "items": { "type": "object" } } },
+                "required": ["competitions"],
+            },
             "annotations": { "readOnlyHint": true },
         })
     }
@@ -77,7 +82,7 @@ impl Arguments {
                 return Err(ToolError::new(message).help(format!("pass {}", names.join(" and "))));
             }
             if !value.is_string() {
-                return Err(ToolError::new(format!("`{name}` is not a string: {value}")));
+                return Err(ToolError::new(format!("`{name}` is not a string")));
             }
         }
         for (name, description, required) in definition.parameters {

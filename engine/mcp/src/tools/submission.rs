@@ -1,6 +1,6 @@
-//! Checks the path of the submission in a call.
+//! Opens the submission that a call names.
 
-use std::path::PathBuf;
+use prep_app::{Submission, SubmissionError};
 
 use super::Arguments;
 use crate::answer::ToolError;
@@ -16,29 +16,29 @@ pub const PARAMETERS: &[(&str, &str, bool)] = &[
     ),
 ];
 
-/// Returns the path of the submission. Relative paths are relative to the directory of submissions.
+/// Opens the submission. Relative paths are relative to the directory of submissions.
 ///
 /// # Errors
-/// Returns an error if the file does not exist or is not below the directory of submissions. Links are resolved first.
-pub fn path(options: &McpOptions, arguments: &Arguments) -> Result<PathBuf, ToolError> {
-    let given = arguments.text("submission");
-    let path = options.submissions.join(given);
-    let outside = || {
-        ToolError::new(format!(
-            "`{given}` is not below the directory of submissions"
-        ))
-        .help(format!(
-            "write the submission below {}",
-            options.submissions.display()
-        ))
+/// Same as [`SubmissionDirectory::open`](prep_app::SubmissionDirectory::open).
+pub fn open(options: &McpOptions, arguments: &Arguments) -> Result<Submission, SubmissionError> {
+    options.submissions.open(arguments.text("submission"))
+}
+
+/// Converts the error to one for the agent. Only errors of the system have a cause.
+pub fn refused(options: &McpOptions, arguments: &Arguments, error: &SubmissionError) -> ToolError {
+    let name = arguments.text("submission");
+    let directory = options.submissions.path().display();
+    let help = match error {
+        SubmissionError::Changed => "call the tool again after the file is complete".to_owned(),
+        _ => format!("write the submission as a regular file below {directory}"),
     };
-    let missing = |_| ToolError::new(format!("there is no file `{given}`"));
-    let root = options.submissions.canonicalize().map_err(missing)?;
-    match path.canonicalize() {
-        Ok(found) if found.starts_with(&root) => Ok(found),
-        Ok(_) => Err(outside()),
-        // The error does not reveal whether a file outside the directory exists.
-        Err(_) if !path.starts_with(&options.submissions) || given.contains("..") => Err(outside()),
-        Err(error) => Err(missing(error)),
-    }
+    let message = match error {
+        SubmissionError::Missing => format!("there is no file `{name}`"),
+        SubmissionError::Outside => {
+            format!("`{name}` is not below the directory of submissions")
+        }
+        SubmissionError::Read { source, .. } => format!("cannot read `{name}`: {source}"),
+        error => format!("cannot read `{name}`: {error}"),
+    };
+    ToolError::new(message).help(help)
 }

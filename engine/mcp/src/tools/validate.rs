@@ -1,10 +1,10 @@
 //! The tool `validate`: checks whether a submission is valid. Runs the same code as grading, but returns no score.
 
-use prep_app::Validation;
+use prep_app::{SubmissionError, Validation};
 use serde_json::json;
 
 use super::{Arguments, ToolDefinition, submission};
-use crate::answer::{Answer, ToolError};
+use crate::answer::Answer;
 use crate::options::McpOptions;
 
 pub const VALIDATE: ToolDefinition = ToolDefinition {
@@ -17,13 +17,13 @@ pub const VALIDATE: ToolDefinition = ToolDefinition {
 
 fn validate(options: &McpOptions, arguments: &Arguments) -> Answer {
     let id = arguments.text("id");
-    let path = submission::path(options, arguments)?;
-    let found = match Validation::before_grading(&path) {
-        Some(found) => found,
-        None => match options.grading(id)?.grade(&path) {
-            Some(outcome) => Validation::from_outcome(&outcome),
-            None => return Err(ToolError::new("the submission changed while it was read")),
-        },
+    let outcome = match submission::open(options, arguments) {
+        Ok(submission) => options.grading(id)?.grade(&submission),
+        Err(error) => Err(error),
+    };
+    let found = match &outcome {
+        Ok(_) | Err(SubmissionError::NotCsv) => Validation::of("", &outcome),
+        Err(error) => return Err(submission::refused(options, arguments, error)),
     };
     Ok(json!({ "competitions": [{
         "id": id,

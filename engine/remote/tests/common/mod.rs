@@ -196,3 +196,12 @@ impl ObjectStore for Faulty {
         self.inner.copy_opts(from, to, options).await
     }
 }
+
+/// Runs a future on a new runtime.
+pub fn block_on<T>(future: impl Future<Output = T>) -> T {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap()
+        .block_on(future)
+}

@@ -9,7 +9,7 @@ mod samples;
 mod steps;
 mod thumbnail;
 
-use prep_app::{Comparability, Error, Plan, PreparedState, Task};
+use prep_app::{Comparability, Error, Plan, PreparedData, PreparedState, Task};
 use prep_cache::Store;
 use prep_grade::report::medals::Leaderboard;
 use prep_spec::{BASE_VARIANT, Pipeline, variant_directory};
@@ -136,7 +136,7 @@ fn competition(
     let data_dir = task.settings.data_dir_of(&task.options.variant);
     let manifest = prep_app::manifest(&data_dir, id)?;
     let prepared = prep_app::prepared_dir(&data_dir, id);
-    let state = PreparedState::new(manifest.as_ref(), &data_dir, &task.settings);
+    let state = PreparedData::new(manifest.as_ref(), &data_dir, &task.settings)?.state;
     let variant = match &manifest {
         Some(manifest) => manifest.variant.clone(),
         None => task.options.variant.clone(),

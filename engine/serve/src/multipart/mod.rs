@@ -21,13 +21,20 @@ pub(crate) const MAX_HEADER_BYTES: usize = 64 << 10;
 /// Maximum number of spaces after a boundary.
 const MAX_PADDING: usize = 1 << 10;
 
+/// Maximum length of a boundary in bytes. The standard allows 70. The end of the buffer that may be the beginning of a
+/// boundary is searched again after each chunk.
+const MAX_BOUNDARY_BYTES: usize = 200;
+
 /// Returns the boundary that the header `Content-Type` names. Returns `None` if the body is not `multipart/form-data`.
 pub(crate) fn boundary(content_type: &str) -> Option<String> {
     let (kind, parameters) = parameters(content_type);
     let is_form = kind.eq_ignore_ascii_case("multipart/form-data");
     let boundary = parameters.into_iter().rfind(|(name, _)| name == "boundary");
     let boundary = boundary.map(|(_, value)| value);
-    boundary.filter(|boundary| is_form && !boundary.is_empty() && boundary.is_ascii())
+    let is_usable = |boundary: &String| {
+        !boundary.is_empty() && boundary.len() <= MAX_BOUNDARY_BYTES && boundary.is_ascii()
+    };
+    boundary.filter(|boundary| is_form && is_usable(boundary))
 }
 
 /// An event while decoding a body.
@@ -82,6 +89,8 @@ pub(crate) struct Decoder {
     /// Two hyphens and the boundary.
     delimiter: Finder<'static>,
     buffer: BytesMut,
+    /// In the header of a part: the number of bytes of the buffer that were searched for its end.
+    searched: usize,
     state: State,
     /// Whether a part was completed, so that the next event is [`Event::PartEnd`].
     is_part_complete: bool,
@@ -122,6 +131,7 @@ impl Decoder {
         Decoder {
             delimiter: Finder::new(&delimiter).into_owned(),
             buffer: BytesMut::new(),
+            searched: 0,
             state: State::Preamble,
             is_part_complete: false,
             is_complete: false,
@@ -180,7 +190,11 @@ impl Decoder {
     }
 
     fn header(&mut self) -> Result<Event, MultipartError> {
-        let Some(end) = empty_line(&self.buffer) else {
+        // Only the last bytes that were searched can be the beginning of an empty line.
+        let from = self.searched.saturating_sub(EMPTY_LINE_BYTES - 1);
+        let found = empty_line(self.buffer.get(from..).unwrap_or_default());
+        let Some(end) = found.map(|end| from + end) else {
+            self.searched = self.buffer.len();
             return match self.buffer.len() > MAX_HEADER_BYTES {
                 true => Err(MultipartError::LongHeader),
                 false => Ok(Event::NeedData),
@@ -191,6 +205,7 @@ impl Decoder {
         }
         let part = part(&String::from_utf8_lossy(&self.buffer[..end]))?;
         self.buffer.advance(end);
+        self.searched = 0;
         self.state = State::Body { is_begun: false };
         Ok(Event::Part(part))
     }
@@ -317,6 +332,9 @@ fn ending(rest: &[u8], is_complete: bool) -> Ending {
         _ => Ending::Data,
     }
 }
+
+/// Maximum length of the line breaks that make an empty line.
+const EMPTY_LINE_BYTES: usize = 4;
 
 /// Finds an empty line. Returns the end of the line break before it.
 fn empty_line(buffer: &[u8]) -> Option<usize> {

@@ -4,6 +4,7 @@ mod draft;
 mod merge;
 mod query_pipeline;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::model::{Pipeline, Variant};
@@ -135,21 +136,20 @@ fn always_unused(
     corrections: &[MappingEntry],
     unused: Vec<(CorrectionSet, Vec<Diagnostic>)>,
 ) -> Vec<Diagnostic> {
-    let is_declared_in = |one: &Diagnostic, set| {
+    let sets: Vec<CorrectionSet> = unused.iter().map(|(set, _)| *set).collect();
+    let declaring = |one: &Diagnostic| {
         let mut others = corrections.iter().enumerate();
         let home = others.find(|(_, other)| is_inside(one.span, other.value.span));
-        home.is_none_or(|(place, _)| has(set, place))
+        let is_declared = |set: &&CorrectionSet| home.is_none_or(|(place, _)| has(**set, place));
+        sets.iter().filter(is_declared).count()
     };
-    let mut found: Vec<Diagnostic> = Vec::new();
-    for (_, list) in &unused {
-        for one in list {
-            let mut declaring = unused.iter().filter(|(set, _)| is_declared_in(one, *set));
-            if !found.contains(one) && declaring.all(|(_, other)| other.contains(one)) {
-                found.push(one.clone());
-            }
-        }
+    // The number of variants in which a declaration is unused.
+    let mut counts: BTreeMap<Diagnostic, usize> = BTreeMap::new();
+    for one in unused.into_iter().flat_map(|(_, list)| list) {
+        *counts.entry(one).or_default() += 1;
     }
-    found
+    counts.retain(|one, count| *count == declaring(one));
+    counts.into_keys().collect()
 }
 
 /// Returns the tree without `variants`, and the corrections whose values are mappings.

@@ -308,7 +308,7 @@ impl ParseState {
 
     /// Parses a list of names, or a mapping from names to types.
     fn columns(&mut self, node: &YamlNode) -> Vec<Column> {
-        let mut columns: Vec<Column> = Vec::new();
+        let mut columns = UniqueColumns::default();
         match &node.kind {
             Kind::Sequence(items) => {
                 for item in items {
@@ -330,7 +330,7 @@ impl ParseState {
                 self.wrong_type(node, expected);
             }
         }
-        columns
+        columns.list
     }
 
     /// Parses an item of a list of columns: a name, or `{ list: NAME }` for all names of a list.
@@ -344,20 +344,27 @@ impl ParseState {
         name.into_iter().collect()
     }
 
-    fn column(&mut self, columns: &mut Vec<Column>, name: Spanned<String>, kind: ColumnKind) {
+    fn column(&mut self, columns: &mut UniqueColumns, name: Spanned<String>, kind: ColumnKind) {
         if is_row(&name.value) {
             let message = "the name `_row` is reserved for a hidden column of every table";
             self.error("reserved-column", name.span, message);
         }
-        let mut others = columns.iter().map(|column| &column.name);
-        if let Some(first) = others.find(|other| other.value == name.value) {
+        if let Some(first) = columns.places.get(&name.value) {
             let message = format!("the column `{}` appears twice", name.value);
             let found = Diagnostic::error("duplicate-column", name.span, message);
-            self.report(found.label(first.span, "first here"));
+            self.report(found.label(*first, "first here"));
             return;
         }
-        columns.push(Column { name, kind });
+        columns.places.insert(name.value.clone(), name.span);
+        columns.list.push(Column { name, kind });
     }
+}
+
+/// Columns with different names.
+#[derive(Default)]
+struct UniqueColumns {
+    list: Vec<Column>,
+    places: BTreeMap<String, Span>,
 }
 
 /// Removes default values that do not apply to a declaration, for example an option of CSV files in a declared JSON

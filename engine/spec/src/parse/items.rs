@@ -2,13 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use sqlparser::ast::{BinaryOperator, Expr, UnaryOperator, Value as Literal};
-use sqlparser::dialect::GenericDialect;
-use sqlparser::parser::Parser;
-
 use super::state::{ParseState, quoted, scalar_style};
-use crate::query::is_row;
-use crate::text::diagnostic::Diagnostic;
+use crate::query::tree::{BinaryOperator, Expr, ExprKind};
+use crate::query::{expression, is_row};
+use crate::text::diagnostic::{Diagnostic, Span};
 use crate::text::suggest::nearest;
 use crate::text::yaml::{Style, YamlNode};
 use crate::words::Section;
@@ -27,6 +24,7 @@ impl ParseState {
             self.error("empty-list", node.span, "the list is empty");
         }
         let mut items: Vec<Item> = Vec::new();
+        let mut places: BTreeMap<String, Span> = BTreeMap::new();
         let mut complete = true;
         for node in nodes {
             let Some(item) = self.item(node, sections) else {
@@ -34,11 +32,13 @@ impl ParseState {
                 continue;
             };
             let name = &item.name;
-            if let Some(first) = items.iter().find(|one| one.name.value == name.value) {
+            if let Some(first) = places.get(&name.value) {
                 let message = format!("the column `{}` appears twice", name.value);
                 let found = Diagnostic::error("duplicate-column", name.span, message);
-                self.report(found.label(first.name.span, "first here"));
+                self.report(found.label(*first, "first here"));
                 complete = false;
+            } else {
+                places.insert(name.value.clone(), name.span);
             }
             items.push(item);
         }
@@ -94,10 +94,9 @@ impl ParseState {
     /// Parses comparisons of columns and numbers that are joined by AND.
     pub fn condition(&mut self, node: &YamlNode) -> Option<Vec<Comparison>> {
         let text = self.text(node, "a condition")?;
-        let parser = Parser::new(&GenericDialect {}).try_with_sql(&text.value);
-        let parsed = parser.and_then(|mut parser| parser.parse_expr());
         let mut comparisons = Vec::new();
-        if parsed.is_ok_and(|expr| collect_comparisons(&expr, &mut comparisons).is_some()) {
+        let parsed = expression(&text.value);
+        if parsed.is_some_and(|expr| collect_comparisons(&expr, &mut comparisons).is_some()) {
             return Some(comparisons);
         }
         let message = format!("`{}` is not a condition", text.value);
@@ -108,23 +107,20 @@ impl ParseState {
 }
 
 fn collect_comparisons(expr: &Expr, comparisons: &mut Vec<Comparison>) -> Option<()> {
-    let Expr::BinaryOp { left, op, right } = expr else {
-        return match expr {
-            Expr::Nested(inner) => collect_comparisons(inner, comparisons),
-            _ => None,
-        };
+    let ExprKind::Binary { op, left, right } = &expr.kind else {
+        return None;
     };
     let operator = match op {
         BinaryOperator::And => {
             collect_comparisons(left, comparisons)?;
             return collect_comparisons(right, comparisons);
         }
-        BinaryOperator::Eq => Operator::Equal,
-        BinaryOperator::NotEq => Operator::NotEqual,
-        BinaryOperator::Lt => Operator::Less,
-        BinaryOperator::LtEq => Operator::LessOrEqual,
-        BinaryOperator::Gt => Operator::Greater,
-        BinaryOperator::GtEq => Operator::GreaterOrEqual,
+        BinaryOperator::Equal => Operator::Equal,
+        BinaryOperator::NotEqual => Operator::NotEqual,
+        BinaryOperator::Less => Operator::Less,
+        BinaryOperator::LessOrEqual => Operator::LessOrEqual,
+        BinaryOperator::Greater => Operator::Greater,
+        BinaryOperator::GreaterOrEqual => Operator::GreaterOrEqual,
         _ => return None,
     };
     comparisons.push(Comparison {
@@ -136,23 +132,13 @@ fn collect_comparisons(expr: &Expr, comparisons: &mut Vec<Comparison>) -> Option
 }
 
 fn side(expr: &Expr) -> Option<Operand> {
-    match expr {
-        Expr::Identifier(name) => Some(Operand::Column(name.value.clone())),
-        Expr::Nested(inner) => side(inner),
-        Expr::UnaryOp {
-            op: UnaryOperator::Minus,
-            expr,
-        } => match side(expr)? {
+    match &expr.kind {
+        ExprKind::Column { table: None, name } => Some(Operand::Column(name.text.clone())),
+        ExprKind::Integer(number) => Some(Operand::Number(*number as f64)),
+        ExprKind::Double(number) => Some(Operand::Number(*number)),
+        ExprKind::Negate(inner) => match side(inner)? {
             Operand::Number(number) => Some(Operand::Number(-number)),
             Operand::Column(_) => None,
-        },
-        Expr::Value(value) => match &value.value {
-            Literal::Number(digits, _) => {
-                let number = digits.to_string().parse::<f64>().ok();
-                let number = number.filter(|number| number.is_finite());
-                number.map(Operand::Number)
-            }
-            _ => None,
         },
         _ => None,
     }

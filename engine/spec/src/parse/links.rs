@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::state::{ParseState, TableUser};
 use crate::model::{Setting, SourceSpec, Spanned, Table, TableOrigin};
 use crate::text::diagnostic::{Diagnostic, Span};
-use crate::text::suggest::nearest;
 use crate::words::KeyType;
 
 /// Creates a table for each list that a query reads as a table.
@@ -14,10 +13,12 @@ pub fn lists_as_tables(
     lists: &[(Spanned<String>, Vec<String>)],
     tables: &mut Vec<Table>,
 ) {
+    let names = tables.iter().flat_map(|table| &table.names);
+    let mut taken: BTreeSet<String> = names.map(|name| name.value.clone()).collect();
+    let mentions = context.reads.mentions.iter();
+    let read: BTreeSet<&str> = mentions.map(|(_, table)| table.value.as_str()).collect();
     for (name, texts) in lists {
-        let is_read = |(_, table): &(TableUser, Spanned<String>)| table.value == name.value;
-        let is_table = tables.iter().any(|table| table.has(&name.value));
-        if is_table || !context.reads.mentions.iter().any(is_read) {
+        if !read.contains(name.value.as_str()) || !taken.insert(name.value.clone()) {
             continue;
         }
         context.lists.used.insert(name.value.clone());
@@ -134,7 +135,7 @@ impl ParseState {
             }
             _ => "define it in `tables`",
         };
-        self.report(found.suggest_or(nearest(&table.value, known), help));
+        self.report(found.suggest_or(self.near(&table.value, known), help));
     }
 }
 
@@ -144,6 +145,9 @@ fn report_not_drawn(context: &mut ParseState, tables: &[Table]) {
         TableOrigin::Declared(declaration) => declaration.is_drawn(),
         _ => false,
     };
+    let not_drawn = tables.iter().filter(|table| !is_drawn(table));
+    let not_drawn = not_drawn.flat_map(|table| &table.names);
+    let not_drawn: BTreeSet<&str> = not_drawn.map(|name| name.value.as_str()).collect();
     let mut found = Vec::new();
     for table in tables {
         let TableOrigin::Declared(declaration) = &table.made else {
@@ -153,7 +157,7 @@ fn report_not_drawn(context: &mut ParseState, tables: &[Table]) {
             let (KeyType::Drawn, Setting::Text(name)) = (&key.value, &setting.value) else {
                 continue;
             };
-            if tables.iter().any(|one| one.has(name) && !is_drawn(one)) {
+            if not_drawn.contains(name.as_str()) {
                 let message = format!(
                     "the table `{name}` is not drawn from a generator, so it cannot be continued"
                 );
@@ -177,6 +181,9 @@ fn add_dependencies(edges: &BTreeMap<usize, Vec<(usize, Span)>>, used: &mut BTre
     }
 }
 
+/// Maximum number of tables that a message about a cycle names.
+const MAX_CHAIN: usize = 20;
+
 /// Reports cycles. The search is depth-first: a reference to a table that is on the current path closes a cycle.
 fn report_cycles(
     context: &mut ParseState,
@@ -193,24 +200,34 @@ fn report_cycles(
     for start in edges.keys() {
         // The path from the start. Each table has the index of the next reference to follow.
         let mut path: Vec<(usize, usize)> = vec![(*start, 0)];
+        // The indices of the tables on the path.
+        let mut indices: BTreeMap<usize, usize> = BTreeMap::from([(*start, 0)]);
         while let Some((source, next)) = path.last_mut() {
             let source = *source;
             let edge = edges.get(&source).and_then(|edges| edges.get(*next));
             let Some((target, span)) = edge.filter(|_| !done.contains(&source)) else {
                 done.insert(source);
+                indices.remove(&source);
                 path.pop();
                 continue;
             };
             *next += 1;
-            match path.iter().position(|(other, _)| other == target) {
+            match indices.get(target) {
                 Some(first) => {
-                    let chain = path.iter().skip(first).map(|(source, _)| name(*source));
-                    let chain: Vec<String> = chain.chain([name(*target)]).collect();
+                    let mut chain = path.iter().skip(*first).map(|(source, _)| name(*source));
+                    let mut chain: Vec<String> = chain.by_ref().take(MAX_CHAIN).collect();
+                    if path.len() - first > MAX_CHAIN {
+                        chain.push("...".to_owned());
+                    }
+                    chain.push(name(*target));
                     let message = format!("circular dependency: {}", chain.join(" <- "));
                     let found = Diagnostic::error("cycle", *span, message);
                     context.report(found.help("remove one of these references"));
                 }
-                None if !done.contains(target) => path.push((*target, 0)),
+                None if !done.contains(target) => {
+                    indices.insert(*target, path.len());
+                    path.push((*target, 0));
+                }
                 None => {}
             }
         }

@@ -3,7 +3,6 @@
 use super::state::ParseState;
 use crate::paths::{FilePattern, fault, path_glob, split_source};
 use crate::text::diagnostic::{Diagnostic, Span, Spanned};
-use crate::text::suggest::nearest;
 use crate::text::yaml::YamlNode;
 
 impl ParseState {
@@ -17,7 +16,7 @@ impl ParseState {
             if !self.sources.places.contains_key(source) {
                 let message = format!("there is no source `{source}`");
                 let found = Diagnostic::error("unknown-source", node.span, message);
-                let near = nearest(source, self.sources.places.keys().map(String::as_str));
+                let near = self.near(source, self.sources.places.keys().map(String::as_str));
                 let found = found.suggest_or(near, "define it in `sources`");
                 self.report(found);
             }

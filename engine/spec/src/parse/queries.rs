@@ -3,9 +3,8 @@
 use std::collections::BTreeSet;
 use std::sync::{Arc, OnceLock};
 
-use sqlparser::tokenizer::Location;
-
 use super::state::ParseState;
+use crate::query::tree::Position;
 use crate::query::{offset, read};
 use crate::text::align;
 use crate::text::diagnostic::{Diagnostic, Span, Spanned};
@@ -32,8 +31,8 @@ impl ParseState {
         let mut faults = Vec::new();
         let parsed = read(&text, &self.lists.texts, purpose, &mut faults);
         let source = Arc::clone(&self.source);
-        let at = |location: Location| {
-            let offset = offset(&text, location);
+        let at = |at: Position| {
+            let offset = offset(&text, at);
             align::place(&source, node.span, style, &text, offset)
         };
         for fault in faults {
@@ -44,13 +43,12 @@ impl ParseState {
             self.report(diagnostic);
         }
         let parsed = parsed?;
-        for comment in &parsed.comments {
-            let span = Span::new(at(comment.start), at(comment.end));
-            self.check_comment(span);
+        for (start, end) in parsed.comments {
+            self.check_comment(Span::new(at(start), at(end)));
         }
         let mut tables = BTreeSet::new();
-        for (name, place) in parsed.tables {
-            let span = Span::new(at(place.start), at(place.end));
+        for (name, start, end) in parsed.tables {
+            let span = Span::new(at(start), at(end));
             tables.insert(name.clone());
             self.read(Spanned { value: name, span });
         }
@@ -58,7 +56,8 @@ impl ParseState {
         let (line, column) = source.position(node.span.start);
         Some(Query {
             place: format!("{}:{line}:{column}", source.name),
-            normal: parsed.tree.to_string(),
+            key: parsed.tree.key(),
+            is_copy: parsed.tree.copied_table().is_some(),
             span: node.span,
             style: Some(style),
             purpose,

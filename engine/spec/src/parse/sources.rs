@@ -60,15 +60,18 @@ impl ParseState {
             let md5 = fields.get("md5").and_then(|node| self.md5(node));
             let sha256 = fields.get("sha256").and_then(|node| self.sha256(node));
             let size = fields.get("size").and_then(|node| self.natural(node));
+            let member = fields.get("member");
+            let member = member.and_then(|node| self.text(node, "the path of a member"));
             return Some(SourceLocation::Url(RemoteFile {
                 url,
                 file: file.unwrap_or(last),
                 md5,
                 sha256,
                 size: size.map(|size| size as u64),
+                member: member.map(|member| member.value),
             }));
         };
-        for key in ["url", "file", "md5", "sha256", "size"] {
+        for key in ["url", "file", "md5", "sha256", "size", "member"] {
             if let Some(node) = fields.get(key) {
                 let message = format!("a source cannot have both `folder` and `{key}`");
                 let found = Diagnostic::error("conflicting-keys", node.span, message);

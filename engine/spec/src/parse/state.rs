@@ -3,6 +3,7 @@
 //! Each of these functions takes a node, reports its errors, and returns the valid part. So one mistake does not hide
 //! the next.
 
+use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -39,7 +40,13 @@ pub struct ParseState {
     /// Keys that were suggested in place of unknown keys, with the position of their mapping. They are not also
     /// reported as missing.
     suggested: BTreeSet<(usize, &'static str)>,
+    /// The number of names that may still be compared with mistyped ones.
+    comparisons_left: Cell<usize>,
 }
+
+/// Maximum number of names of the file that are compared with mistyped ones. Otherwise, the time for suggestions would
+/// be quadratic in the number of names.
+const MAX_COMPARISONS: usize = 50_000;
 
 /// The section `lists`.
 #[derive(Default)]
@@ -99,7 +106,21 @@ impl ParseState {
             defaults: BTreeMap::new(),
             unread: BTreeSet::new(),
             suggested: BTreeSet::new(),
+            comparisons_left: Cell::new(MAX_COMPARISONS),
         }
+    }
+
+    /// Same as [`nearest`], for candidates that the author of the file chose. Returns `None` if too many names were
+    /// compared before.
+    pub fn near<'a>(
+        &self,
+        word: &str,
+        candidates: impl Iterator<Item = &'a str>,
+    ) -> Option<&'a str> {
+        let candidates: Vec<&str> = candidates.collect();
+        let left = self.comparisons_left.get().checked_sub(candidates.len())?;
+        self.comparisons_left.set(left);
+        nearest(word, candidates)
     }
 
     pub fn report(&mut self, diagnostic: Diagnostic) {
@@ -264,7 +285,7 @@ impl ParseState {
             return Some(texts.clone());
         }
         let message = format!("there is no list `{name}`");
-        let near = nearest(name, self.lists.texts.keys().map(String::as_str));
+        let near = self.near(name, self.lists.texts.keys().map(String::as_str));
         let found = Diagnostic::error("unknown-list", span, message);
         let found = found.suggest_or(near, "define it in `lists`");
         self.report(found);

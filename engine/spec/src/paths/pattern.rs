@@ -36,6 +36,11 @@ pub fn path_glob(glob: &str) -> Result<Glob, globset::Error> {
         .build()
 }
 
+/// Maximum length of a pattern in bytes, and maximum depth of braces in it. The library for globs compiles longer and
+/// deeper patterns to regular expressions that exceed the limits of the library for those, and panics.
+const MAX_BYTES: usize = 4096;
+const MAX_BRACES: usize = 16;
+
 /// An error about a pattern, and its help.
 pub type PatternFault = (String, &'static str);
 
@@ -45,9 +50,18 @@ impl FilePattern {
     /// Parses a pattern. `text` may begin with the name of a source, as in `labels:train/{case}/*.png`.
     ///
     /// # Errors
-    /// If a name is not valid, occurs twice, equals the name of a fixed column, or has an ambiguous end.
+    /// If a name is not valid, occurs twice, equals the name of a fixed column, or has an ambiguous end; if the pattern is
+    /// too long or its braces are nested too deeply.
     pub fn parse(text: &str) -> Result<FilePattern, PatternFault> {
         let (_, inner) = split_source(text);
+        if inner.len() > MAX_BYTES {
+            let message = format!("it has more than {MAX_BYTES} bytes");
+            return Err((message, "select the files with several patterns"));
+        }
+        if braces(inner) > MAX_BRACES {
+            let message = format!("its braces are nested more than {MAX_BRACES} deep");
+            return Err((message, "write `{a,b,c}` in place of `{a,{b,c}}`"));
+        }
         let mut pattern = FilePattern {
             glob: String::new(),
             names: Vec::new(),
@@ -129,6 +143,20 @@ impl FilePattern {
     }
 }
 
+/// Returns the maximum depth of braces.
+fn braces(text: &str) -> usize {
+    let (mut depth, mut most) = (0_usize, 0);
+    for byte in text.bytes() {
+        match byte {
+            b'{' => depth += 1,
+            b'}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        most = most.max(depth);
+    }
+    most
+}
+
 /// Returns the name in `{name}`. `None` for other tokens and for alternatives.
 fn name_in(token: &str) -> Option<&str> {
     let inner = token.strip_prefix('{')?.strip_suffix('}')?;
@@ -172,7 +200,7 @@ fn group_end(text: &str) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::FilePattern;
+    use super::{FilePattern, MAX_BRACES, MAX_BYTES, path_glob};
 
     fn parsed(text: &str) -> (String, Vec<String>, Vec<String>) {
         let pattern = FilePattern::parse(text).unwrap();
@@ -229,6 +257,40 @@ mod tests {
                 below,
                 "{pattern}"
             );
+        }
+    }
+
+    /// The library for globs panics if its regular expression is too large.
+    #[test]
+    fn every_pattern_within_the_limits_compiles() {
+        let nested = |levels: usize| format!("{}a{}", "{a,".repeat(levels), "}".repeat(levels));
+        for part in [
+            "?",
+            "*",
+            "**/",
+            "[!a]",
+            "[\u{e9}-\u{4e00}]",
+            "{a,b}",
+            "{?,*}",
+            "\u{e9}",
+            "a",
+        ] {
+            let text = part.repeat(MAX_BYTES / part.len());
+            let pattern = FilePattern::parse(&text).unwrap();
+            for glob in pattern.pieces().iter().chain([&pattern.glob]) {
+                path_glob(glob).unwrap().compile_matcher();
+            }
+        }
+        path_glob(&FilePattern::parse(&nested(MAX_BRACES)).unwrap().glob)
+            .unwrap()
+            .compile_matcher();
+        for text in [
+            nested(MAX_BRACES + 1),
+            nested(1000),
+            "{".repeat(1000),
+            "?".repeat(MAX_BYTES + 1),
+        ] {
+            assert!(FilePattern::parse(&text).is_err());
         }
     }
 

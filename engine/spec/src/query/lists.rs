@@ -48,7 +48,11 @@ pub(super) fn expand(
                     continue;
                 }
                 if nearest(&word.value, lists.keys().map(String::as_str)).is_some() {
-                    return Err(Fault::unknown_list(&word.value, token.span.start, lists));
+                    return Err(Fault::unknown_list(
+                        &word.value,
+                        token.span.start.into(),
+                        lists,
+                    ));
                 }
             }
             Token::Word(word) => behind_in = word.keyword == Keyword::IN,
@@ -84,7 +88,11 @@ fn excluded(
         used.insert(name.value.clone());
         return Ok(Some((texts.clone(), end)));
     }
-    Err(Fault::unknown_list(&name.value, list.span.start, lists))
+    Err(Fault::unknown_list(
+        &name.value,
+        list.span.start.into(),
+        lists,
+    ))
 }
 
 /// Appends the tokens of `('a', 'b')`. All of them have the position of the list's name.

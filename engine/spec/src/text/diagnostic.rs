@@ -150,25 +150,34 @@ impl Diagnostic {
     }
 }
 
-/// The diagnostics of a file. There is at least one, and they are ordered by position.
+/// Maximum number of diagnostics of a file. A file can have an error in each of its bytes, and the time to show an error
+/// depends on the length of the file.
+const MAX_DIAGNOSTICS: usize = 20;
+
+/// The first diagnostics of a file. There is at least one, and they are ordered by position.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Diagnostics {
     source: Arc<SourceFile>,
     list: Vec<Diagnostic>,
+    /// The number of further diagnostics.
+    more: usize,
 }
 
 impl Diagnostics {
-    /// Sorts the diagnostics and removes duplicates. Returns `None` if there are none.
+    /// Sorts the diagnostics, removes duplicates, and keeps the first 20. Returns `None` if there are none.
     pub fn new(source: Arc<SourceFile>, mut list: Vec<Diagnostic>) -> Option<Self> {
         list.sort();
         list.dedup();
-        (!list.is_empty()).then_some(Self { source, list })
+        let more = list.len().saturating_sub(MAX_DIAGNOSTICS);
+        list.truncate(MAX_DIAGNOSTICS);
+        (!list.is_empty()).then_some(Self { source, list, more })
     }
 
     /// Creates a list with a single diagnostic.
     pub fn single(source: Arc<SourceFile>, one: Diagnostic) -> Self {
         let list = vec![one];
-        Self { source, list }
+        let more = 0;
+        Self { source, list, more }
     }
 
     /// Returns the file.
@@ -176,7 +185,18 @@ impl Diagnostics {
         &self.source
     }
 
-    /// Returns the diagnostics in the order of their positions.
+    /// Returns the number of diagnostics of the file, including those that are not kept.
+    pub fn count(&self) -> usize {
+        self.list.len() + self.more
+    }
+
+    /// Returns the number of diagnostics that are not kept, in words, if there are any.
+    pub fn rest(&self) -> Option<String> {
+        let errors = if self.more == 1 { "error" } else { "errors" };
+        (self.more > 0).then(|| format!("{} more {errors}", self.more))
+    }
+
+    /// Returns the first diagnostics in the order of their positions.
     pub fn iter(&self) -> std::slice::Iter<'_, Diagnostic> {
         self.list.iter()
     }
@@ -212,7 +232,10 @@ impl fmt::Display for Diagnostics {
                 }
             }
         }
-        Ok(())
+        match self.rest() {
+            Some(rest) => write!(f, "\n{file}: {rest}"),
+            None => Ok(()),
+        }
     }
 }
 

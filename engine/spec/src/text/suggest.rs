@@ -4,20 +4,34 @@ use strsim::osa_distance;
 
 use super::synonyms::synonym;
 
+/// Maximum length of a word in bytes. The time to compare two words is the product of their lengths, and nobody mistypes
+/// a longer name.
+const MAX_WORD_BYTES: usize = 200;
+
 /// Returns the candidate that is a synonym of `word` in pandas or scikit-learn. Otherwise returns the candidate with
 /// the fewest edits from `word`, if it may be a typing error. The number of edits must be at most a third of the longer
 /// word's characters, and less than the number of characters of the shorter word. The first of equally similar
-/// candidates is returned.
+/// candidates is returned. Words of more than 200 bytes are similar to none.
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let candidates: Vec<&str> = candidates.into_iter().collect();
     if let Some(ours) = synonym(word, &candidates) {
         return Some(ours);
     }
+    if word.len() > MAX_WORD_BYTES {
+        return None;
+    }
     let mut best: Option<(usize, &str)> = None;
-    for candidate in candidates {
-        let limit = (word.chars().count().max(candidate.chars().count())).div_ceil(3);
-        let edits = osa_distance(&word.to_lowercase(), &candidate.to_lowercase());
-        let shorter = word.chars().count().min(candidate.chars().count());
+    let (lower, length) = (word.to_lowercase(), word.chars().count());
+    let short = candidates.into_iter();
+    for candidate in short.filter(|candidate| candidate.len() <= MAX_WORD_BYTES) {
+        let other = candidate.chars().count();
+        let (shorter, longer) = (length.min(other), length.max(other));
+        let limit = longer.div_ceil(3);
+        // A difference in length takes at least as many edits.
+        if longer - shorter > limit {
+            continue;
+        }
+        let edits = osa_distance(&lower, &candidate.to_lowercase());
         if edits <= limit && edits < shorter && best.is_none_or(|(least, _)| edits < least) {
             best = Some((edits, candidate));
         }
@@ -96,5 +110,8 @@ mod tests {
         assert_eq!(nearest("answers", words), None);
         assert_eq!(nearest("", words), None);
         assert_eq!(nearest("x", ["y"]), None);
+        let long = "x".repeat(1 << 24);
+        assert_eq!(nearest(&long, [long.as_str(), "x"]), None);
+        assert_eq!(nearest("x1", [long.as_str(), "x2"]), Some("x2"));
     }
 }

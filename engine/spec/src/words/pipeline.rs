@@ -148,6 +148,12 @@ pub static SOURCE: Section = Section {
             "1234567",
         ),
         SectionKey::optional(
+            "member",
+            KeyType::Path,
+            "Member of the bundle that is the same file, and is used instead of a download. Without this key, a member with the name of the file is used only if it has the published checksum.",
+            "labels.zip",
+        ),
+        SectionKey::optional(
             "folder",
             KeyType::Text,
             "A directory with all files below it: an absolute path, or relative to the directory of the pipeline's file.",

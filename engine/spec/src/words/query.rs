@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, OnceLock};
 
+use crate::query::tree::QueryTree;
 use crate::text::diagnostic::Span;
 use crate::text::yaml::Style;
 
@@ -24,9 +25,9 @@ pub struct Query {
     pub span: Span,
     /// Position for messages: `taxi.yaml:12:5`.
     pub place: String,
-    /// The syntax tree as text. It is the same for queries that differ only in layout and comments. It is part of step
-    /// keys.
-    pub normal: String,
+    /// The serialization of the syntax tree. It is the same for queries that differ only in layout and comments, and it
+    /// is part of step keys.
+    pub key: String,
     /// Tables that the query reads, without those that it defines itself in `WITH`.
     pub tables: BTreeSet<String>,
     /// The YAML style of the text, which is needed to find positions of the text in the file. `None` if the text is not
@@ -36,6 +37,8 @@ pub struct Query {
     pub(crate) purpose: QueryUse,
     /// The pipeline's lists, for macros.
     pub(crate) lists: Arc<BTreeMap<String, Vec<String>>>,
+    /// Whether the query is `SELECT * FROM table`.
+    pub(crate) is_copy: bool,
     /// The syntax tree, parsed on first use.
-    pub(crate) tree: OnceLock<Arc<sqlparser::ast::Query>>,
+    pub(crate) tree: OnceLock<Arc<QueryTree>>,
 }

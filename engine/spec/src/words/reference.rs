@@ -32,7 +32,7 @@ characters other than letters, digits and `_` must be in double quotes.
 const QUERIES: &str = "\
 ## Queries
 
-A query is one SELECT in DataFusion's SQL. `FROM` names tables of the file. A list can be used as a table with the single
+A query is one SELECT. `FROM` names tables of the file. A list can be used as a table with the single
 column `value`. `column IN list` tests whether a cell is one of the list's texts.
 
 Every table is ordered and has a hidden column `_row`, the position of the row from 0. `*` does not include it, and no

@@ -1,23 +1,27 @@
-//! Integer arithmetic that fails if the result exceeds 64 bits and shows the operands in the message, and a `||` of
-//! limited size.
+//! Operators on numbers, and a `||` of limited size.
+//!
+//! An operation on integers fails if the result exceeds 64 bits, and shows the operands in the message. `a << b` is `a`
+//! times a power of two, and `a >> b` is rounded down. The number of bits must be from 0 to 63, because processors
+//! and databases disagree on all others. Operations on doubles follow IEEE 754, with one NaN.
 
 use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, AsArray, Datum, Scalar};
 use arrow::compute::kernels::concat_elements::concat_elements_utf8;
 use arrow::compute::kernels::numeric::{add, div, mul, neg, rem, sub};
-use arrow::datatypes::DataType;
+use arrow::compute::try_binary;
+use arrow::datatypes::{DataType, Int64Type};
 use arrow::error::ArrowError;
 use arrow::util::display::array_value_to_string;
-use datafusion::common::internal_err;
-use datafusion::error::Result;
-use datafusion::logical_expr::{
+use datafusion_common::ScalarValue;
+use datafusion_common::{DataFusionError, Result};
+use datafusion_expr::{
     ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
 };
-use datafusion::scalar::ScalarValue;
 use prep_failure::Failure;
 
 use super::bounded::{allowed, check_size, sum_of_lengths};
+use super::canonical::{canonical_value, one_nan};
 use crate::error::FunctionError;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -28,8 +32,49 @@ pub(crate) enum Arithmetic {
     Divide,
     Remainder,
     Negate,
+    ShiftLeft,
+    ShiftRight,
     /// `||`
     Join,
+}
+
+impl Arithmetic {
+    const ALL: [Arithmetic; 9] = [
+        Arithmetic::Add,
+        Arithmetic::Subtract,
+        Arithmetic::Multiply,
+        Arithmetic::Divide,
+        Arithmetic::Remainder,
+        Arithmetic::Negate,
+        Arithmetic::ShiftLeft,
+        Arithmetic::ShiftRight,
+        Arithmetic::Join,
+    ];
+
+    /// Returns the name of the function, and the operator as it is written.
+    fn names(self) -> (&'static str, &'static str) {
+        match self {
+            Arithmetic::Add => ("add", "+"),
+            Arithmetic::Subtract => ("subtract", "-"),
+            Arithmetic::Multiply => ("multiply", "*"),
+            Arithmetic::Divide => ("divide", "/"),
+            Arithmetic::Remainder => ("remainder", "%"),
+            Arithmetic::Negate => ("negate", "-"),
+            Arithmetic::ShiftLeft => ("shift_left", "<<"),
+            Arithmetic::ShiftRight => ("shift_right", ">>"),
+            Arithmetic::Join => ("join", "||"),
+        }
+    }
+
+    /// Returns the operator as it is written.
+    pub(crate) fn symbol(self) -> &'static str {
+        self.names().1
+    }
+
+    /// Returns whether a function is an operator.
+    pub(crate) fn is_name(name: &str) -> bool {
+        Arithmetic::ALL.iter().any(|kind| kind.names().0 == name)
+    }
 }
 
 /// Returns the function for an operator whose operands have the same type.
@@ -48,15 +93,7 @@ struct CheckedArithmetic {
 
 impl ScalarUDFImpl for CheckedArithmetic {
     fn name(&self) -> &str {
-        match self.kind {
-            Arithmetic::Add => "add",
-            Arithmetic::Subtract => "subtract",
-            Arithmetic::Multiply => "multiply",
-            Arithmetic::Divide => "divide",
-            Arithmetic::Remainder => "remainder",
-            Arithmetic::Negate => "negate",
-            Arithmetic::Join => "join",
-        }
+        self.kind.names().0
     }
 
     fn signature(&self) -> &Signature {
@@ -84,119 +121,119 @@ impl ScalarUDFImpl for CheckedArithmetic {
     }
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        match args.args.as_slice() {
-            [operand] if self.kind == Arithmetic::Negate => {
-                let array = operand.to_array(args.number_rows)?;
-                let negated = neg(&array).map_err(|error| self.failed(error, &[&array]))?;
-                result(negated, &[operand])
-            }
-            [left, right] if self.kind == Arithmetic::Join => {
-                let lengths = sum_of_lengths(&args.args, args.number_rows);
+        let rows = args.number_rows;
+        let array = |value: &ColumnarValue| value.to_array(rows);
+        let computed = match (self.kind, args.args.as_slice()) {
+            (Arithmetic::Join, [left, right]) => {
+                let lengths = sum_of_lengths(&args.args, rows);
                 check_size("||", lengths, allowed(&args)?)?;
-                let arrays = [
-                    left.to_array(args.number_rows)?,
-                    right.to_array(args.number_rows)?,
-                ];
-                let [left_array, right_array] = &arrays;
-                let joined = concat_elements_utf8(
-                    left_array.as_string::<i32>(),
-                    right_array.as_string::<i32>(),
-                )?;
-                result(Arc::new(joined), &[left, right])
+                let (left, right) = (array(left)?, array(right)?);
+                let joined =
+                    concat_elements_utf8(left.as_string::<i32>(), right.as_string::<i32>())?;
+                Arc::new(joined) as ArrayRef
             }
-            [left, right] => self.binary(left, right, args.number_rows),
-            _ => internal_err!("an operator has one or two operands"),
-        }
+            (Arithmetic::ShiftLeft | Arithmetic::ShiftRight | Arithmetic::Negate, operands) => {
+                let arrays = operands.iter().map(array).collect::<Result<Vec<_>>>()?;
+                let datums: Vec<&dyn Datum> = arrays.iter().map(|array| array as _).collect();
+                self.compute(&datums)
+                    .map_err(|error| self.failed(error, &arrays))?
+            }
+            (_, operands) => {
+                let boxed = operands.iter().map(datum).collect::<Result<Vec<_>>>()?;
+                let datums: Vec<&dyn Datum> = boxed.iter().map(AsRef::as_ref).collect();
+                match self.compute(&datums) {
+                    Ok(computed) => computed,
+                    Err(error) => {
+                        let arrays = operands.iter().map(array).collect::<Result<Vec<_>>>()?;
+                        return Err(self.failed(error, &arrays));
+                    }
+                }
+            }
+        };
+        canonical_value(result(computed, &args.args)?, one_nan)
     }
 }
 
 impl CheckedArithmetic {
-    fn binary(
-        &self,
-        left: &ColumnarValue,
-        right: &ColumnarValue,
-        rows: usize,
-    ) -> Result<ColumnarValue> {
-        let (left_datum, right_datum) = (datum(left)?, datum(right)?);
-        let computed = match self.kind {
-            Arithmetic::Add => add(&*left_datum, &*right_datum),
-            Arithmetic::Subtract => sub(&*left_datum, &*right_datum),
-            Arithmetic::Multiply => mul(&*left_datum, &*right_datum),
-            Arithmetic::Divide => div(&*left_datum, &*right_datum),
-            Arithmetic::Remainder => rem(&*left_datum, &*right_datum),
-            Arithmetic::Negate | Arithmetic::Join => {
-                return internal_err!("not an operator of two numbers");
-            }
-        };
-        match computed {
-            Ok(computed) => result(computed, &[left, right]),
-            Err(error) => {
-                let arrays = [left.to_array(rows)?, right.to_array(rows)?];
-                Err(self.failed(error, &[&arrays[0], &arrays[1]]))
-            }
+    fn compute(&self, operands: &[&dyn Datum]) -> std::result::Result<ArrayRef, ArrowError> {
+        match (self.kind, operands) {
+            (Arithmetic::Add, [left, right]) => add(*left, *right),
+            (Arithmetic::Subtract, [left, right]) => sub(*left, *right),
+            (Arithmetic::Multiply, [left, right]) => mul(*left, *right),
+            (Arithmetic::Divide, [left, right]) => div(*left, *right),
+            (Arithmetic::Remainder, [left, right]) => rem(*left, *right),
+            (Arithmetic::ShiftLeft, [left, right]) => shifted(*left, *right, shift_left),
+            (Arithmetic::ShiftRight, [left, right]) => shifted(*left, *right, shift_right),
+            (Arithmetic::Negate, [operand]) => neg(operand.get().0),
+            _ => Err(ArrowError::InvalidArgumentError(
+                "a wrong number of operands".to_owned(),
+            )),
         }
     }
 
     /// Returns the error for the first row that fails, with its operands.
-    fn failed(
-        &self,
-        error: ArrowError,
-        operands: &[&ArrayRef],
-    ) -> datafusion::error::DataFusionError {
+    fn failed(&self, error: ArrowError, operands: &[ArrayRef]) -> DataFusionError {
         let rows = operands.first().map_or(0, |operand| operand.len());
-        let failing = (0..rows).find(|row| {
-            let slices: Vec<ArrayRef> = operands.iter().map(|one| one.slice(*row, 1)).collect();
-            match slices.as_slice() {
-                [one] => neg(one).is_err(),
-                [left, right] => self.fails(left, right),
-                _ => false,
-            }
-        });
-        let texts = failing.map(|row| {
-            let texts = operands
+        let slices = |row| {
+            operands
                 .iter()
-                .map(|operand| array_value_to_string(operand, row));
-            texts
-                .map(std::result::Result::unwrap_or_default)
-                .collect::<Vec<_>>()
+                .map(move |operand| operand.slice(row, 1))
+                .collect()
+        };
+        let failing = (0..rows).find_map(|row| {
+            let slices: Vec<ArrayRef> = slices(row);
+            let datums: Vec<&dyn Datum> = slices.iter().map(|array| array as _).collect();
+            self.compute(&datums).err().map(|error| (slices, error))
         });
-        let message = match (texts.as_deref(), &error) {
-            (Some([left, right]), ArrowError::DivideByZero) => {
-                format!("division by zero: {left} {} {right}", self.symbol())
-            }
-            (Some([left, right]), _) => {
-                format!(
-                    "the result exceeds 64-bit integers: {left} {} {right}",
-                    self.symbol()
-                )
-            }
-            (Some([operand]), _) => format!("the result exceeds 64-bit integers: -({operand})"),
-            _ => error.to_string(),
+        let Some((slices, error)) = failing else {
+            return error.into();
+        };
+        let texts = slices
+            .iter()
+            .map(|operand| array_value_to_string(operand, 0).unwrap_or_default());
+        let operation = match texts.collect::<Vec<String>>().as_slice() {
+            [operand] => format!("-({operand})"),
+            operands => operands.join(&format!(" {} ", self.kind.symbol())),
+        };
+        let message = match error {
+            ArrowError::DivideByZero => format!("division by zero: {operation}"),
+            ArrowError::InvalidArgumentError(message) => format!("{message}: {operation}"),
+            _ => format!("the result exceeds 64-bit integers: {operation}"),
         };
         FunctionError::error(Failure::Pipeline, message)
     }
+}
 
-    fn fails(&self, left: &ArrayRef, right: &ArrayRef) -> bool {
-        match self.kind {
-            Arithmetic::Add => add(left, right).is_err(),
-            Arithmetic::Subtract => sub(left, right).is_err(),
-            Arithmetic::Multiply => mul(left, right).is_err(),
-            Arithmetic::Divide => div(left, right).is_err(),
-            Arithmetic::Remainder => rem(left, right).is_err(),
-            Arithmetic::Negate | Arithmetic::Join => false,
-        }
-    }
+type Shift = fn(i64, u32) -> Option<i64>;
 
-    fn symbol(&self) -> &'static str {
-        match self.kind {
-            Arithmetic::Add => "+",
-            Arithmetic::Subtract | Arithmetic::Negate => "-",
-            Arithmetic::Multiply => "*",
-            Arithmetic::Divide => "/",
-            Arithmetic::Remainder => "%",
-            Arithmetic::Join => "||",
+fn shift_left(value: i64, bits: u32) -> Option<i64> {
+    let shifted = value.checked_shl(bits)?;
+    (shifted >> bits == value).then_some(shifted)
+}
+
+fn shift_right(value: i64, bits: u32) -> Option<i64> {
+    value.checked_shr(bits)
+}
+
+fn shifted(
+    values: &dyn Datum,
+    bits: &dyn Datum,
+    shift: Shift,
+) -> std::result::Result<ArrayRef, ArrowError> {
+    let (values, bits) = (values.get().0, bits.get().0);
+    let (values, bits) = (
+        values.as_primitive::<Int64Type>(),
+        bits.as_primitive::<Int64Type>(),
+    );
+    let shifted = try_binary::<_, _, _, Int64Type>(values, bits, |value, bits| match bits {
+        0..=63 => shift(value, bits as u32)
+            .ok_or_else(|| ArrowError::ArithmeticOverflow("a shift".to_owned())),
+        _ => {
+            let message = "the number of bits must be from 0 to 63";
+            Err(ArrowError::InvalidArgumentError(message.to_owned()))
         }
-    }
+    })?;
+    Ok(Arc::new(shifted))
 }
 
 fn datum(value: &ColumnarValue) -> Result<Box<dyn Datum>> {
@@ -207,7 +244,7 @@ fn datum(value: &ColumnarValue) -> Result<Box<dyn Datum>> {
 }
 
 /// Returns the result as a scalar if all operands are scalars, and as an array otherwise.
-fn result(array: ArrayRef, operands: &[&ColumnarValue]) -> Result<ColumnarValue> {
+fn result(array: ArrayRef, operands: &[ColumnarValue]) -> Result<ColumnarValue> {
     let is_scalar = operands
         .iter()
         .all(|operand| matches!(operand, ColumnarValue::Scalar(_)));

@@ -1,29 +1,24 @@
-//! Limits the size of results that can be much larger than the arguments.
+//! Limits the size of the texts and lists that functions return.
 //!
-//! `repeat(x, 1000000000)` would allocate all memory before any check could run. Each function in this module computes
-//! the size of its result before the call. If the size exceeds the limit derived from the query's memory, the call is
-//! an error.
-
-use std::sync::Arc;
+//! `repeat(x, 1000000000)` would allocate all memory before any check could run. So the size of a result is bounded
+//! before each call. If it exceeds the limit derived from the query's memory, the call is an error. Most functions return
+//! at most a small multiple of their arguments. That is assumed of all functions, and [`growth`] lists the exceptions.
+//! If the multiple does not fit, the function is called for parts of the batch, and their actual sizes are added.
 
 use arrow::array::{Array, ArrayRef, AsArray, ListArray};
 use arrow::compute::cast;
-use arrow::datatypes::{DataType, FieldRef, Float64Type, Int64Type};
-use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
-use datafusion::error::Result;
-use datafusion::logical_expr::simplify::{ExprSimplifyResult, SimplifyContext};
-use datafusion::logical_expr::{
-    ColumnarValue, Expr, LogicalPlan, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF,
-    ScalarUDFImpl, Signature,
-};
-use datafusion::scalar::ScalarValue;
+use arrow::datatypes::{DataType, Float64Type, Int64Type};
+use datafusion_common::{Result, ScalarValue};
+use datafusion_expr::{ColumnarValue, ScalarFunctionArgs, ScalarUDF};
 use prep_failure::Failure;
+use prep_formats::printf::MAX_WIDTH;
 
+use super::regex;
 use crate::QueryLimits;
 use crate::error::FunctionError;
 
 /// Limit in bytes for calls outside of a running query, for example during constant folding.
-const FOLDING_CALL_BYTES: u64 = 64 << 20;
+const FOLDING_CALL_BYTES: u64 = 1 << 20;
 
 /// Returns the maximum number of bytes that a call may return.
 pub(super) fn allowed(args: &ScalarFunctionArgs) -> Result<u64> {
@@ -47,7 +42,13 @@ pub(super) struct ResultSize {
 }
 
 impl ResultSize {
-    fn add(&mut self, bytes: u64) {
+    /// Returns the size of all rows together, in bytes.
+    pub(super) fn total(self) -> u64 {
+        self.total
+    }
+
+    /// Adds a row.
+    pub(super) fn add(&mut self, bytes: u64) {
         self.total = self.total.saturating_add(bytes);
         self.largest = self.largest.max(bytes);
     }
@@ -74,214 +75,215 @@ pub(super) fn check_size(name: &str, size: ResultSize, allowed: u64) -> Result<(
     Ok(())
 }
 
-/// Describes how the size of a result depends on the arguments.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+/// An upper bound of the size of a call's result, computed before the call. The last argument is the limit: a bound that
+/// takes long to compute need not be tighter than that.
+type SizeOf = fn(&[ColumnarValue], usize, u64) -> Result<ResultSize>;
+
+/// How the size of a function's result is bounded.
+#[derive(Clone, Copy)]
 enum Growth {
-    /// The first argument is repeated the number of times that the second argument states.
-    Times,
-    /// The second argument is the number of characters.
-    Padded,
-    /// The result lists the numbers between two arguments.
-    Series,
-    /// The second argument is the number of elements.
-    Resized,
-    /// The result contains all arguments.
-    Together,
-    /// The third argument replaces each occurrence of the second argument in the first one.
-    Replaced,
-    /// The size is unknown before the call, so the function is called for a few rows at a time.
-    Unknown,
+    /// The size is known before the call.
+    Known(SizeOf),
+    /// The size is known before the call. It depends on the value of an argument, so batches are small if the planner
+    /// does not know that value.
+    Counted(SizeOf),
+    /// The size of each row has an upper bound, which may be much too large. So the function is called for a few rows at
+    /// a time, and an error for one row only if the bound exceeds the limit.
+    AtMost(SizeOf),
 }
 
-impl Growth {
-    /// Returns the size of a call's result, or 0 if it is unknown before the call.
-    fn size(self, args: &[ColumnarValue], rows: usize) -> Result<ResultSize> {
-        match self {
-            Growth::Times => repeated_size(args, rows),
-            Growth::Padded => padded_size(args, rows),
-            Growth::Series => series_size(args, rows),
-            Growth::Resized => resized_size(args, rows),
-            Growth::Together => Ok(sum_of_lengths(args, rows)),
-            Growth::Replaced => replaced_size(args, rows),
-            Growth::Unknown => Ok(ResultSize::default()),
-        }
-    }
-}
-
+/// Returns how a function's result grows. All functions without an entry are linear: a row of the result is at most
+/// [`LINEAR_GROWTH`] times as large as the row of all arguments, plus [`ROW_BYTES`].
 fn growth(name: &str) -> Option<Growth> {
     Some(match name {
-        "repeat" | "array_repeat" => Growth::Times,
-        "lpad" | "rpad" => Growth::Padded,
-        "range" | "generate_series" => Growth::Series,
-        "array_resize" => Growth::Resized,
-        "concat" | "concat_ws" | "array_concat" | "make_array" | "array_append"
-        | "array_prepend" | "overlay" | "named_struct" | "struct" => Growth::Together,
-        "replace" => Growth::Replaced,
-        "regexp_replace" | "array_to_string" | "translate" => Growth::Unknown,
+        "repeat" => Growth::Counted(repeated_size),
+        "array_repeat" => Growth::Counted(repeated_elements_size),
+        "lpad" | "rpad" => Growth::Counted(padded_size),
+        "range" | "generate_series" => Growth::Counted(series_size),
+        "concat" | "array_concat" | "make_array" | "array_append" | "array_prepend"
+        | "array_union" => Growth::Known(joined_size),
+        "concat_ws" => Growth::Known(separated_size),
+        "replace" => Growth::Known(replaced_size),
+        "regexp_replace" => Growth::Known(regex::replaced_size),
+        "array_to_string" => Growth::Known(printed_size),
+        "regexp_match" => Growth::AtMost(groups_size),
+        "printf" => Growth::AtMost(formatted_size),
         _ => return None,
     })
 }
 
-/// Returns the function with a limit on the size of its result. `None` if the function needs no limit.
-pub(crate) fn bounded(function: &Arc<ScalarUDF>) -> Option<Arc<ScalarUDF>> {
-    if function.inner().is::<BoundedFunction>() {
-        return None;
-    }
-    let growth = growth(function.name())?;
-    let inner = function.clone();
-    Some(Arc::new(ScalarUDF::from(BoundedFunction { inner, growth })))
-}
+/// Maximum size of a row's result of all functions without an entry in [`growth`], relative to the row's arguments. A
+/// list of characters has five bytes for each character, and upper and lower case differ in length by a factor of three.
+const LINEAR_GROWTH: u64 = 8;
+/// Maximum size of a row's result of the same functions, if the arguments are empty: the digits of a hash, the digits of
+/// a number, or the offsets of a list.
+const ROW_BYTES: u64 = 128;
 
 /// Default number of rows per batch.
-const BATCH_ROWS: usize = 8192;
+pub(crate) const BATCH_ROWS: usize = 8192;
 /// Number of rows per batch if the value of an argument determines the size of a result.
 const GROWING_BATCH_ROWS: usize = 256;
 
-/// Returns the number of rows per batch for a query. It is smaller if results of functions may be large.
-pub(crate) fn rows_per_batch(plan: &LogicalPlan, limits: &QueryLimits) -> usize {
-    let mut rows = BATCH_ROWS;
-    // The closures do not fail.
-    let _ = plan.apply_with_subqueries(|node| {
-        node.apply_expressions(|expr| {
-            expr.apply(|inner| {
-                if let Expr::ScalarFunction(function) = inner
-                    && let Some(growth) = growth(function.name())
-                {
-                    rows = rows.min(rows_for(growth, &function.args, limits));
-                }
-                Ok(TreeNodeRecursion::Continue)
-            })
-        })
-    });
-    rows
-}
-
-fn rows_for(growth: Growth, args: &[Expr], limits: &QueryLimits) -> usize {
-    let text = ScalarValue::Utf8(Some("x".repeat(64)));
-    let known = args.iter().enumerate().map(|(index, arg)| match arg {
-        Expr::Literal(value, _) => Some(ColumnarValue::Scalar(value.clone())),
-        // The first argument is assumed to be a text of typical length.
-        _ if index == 0 && growth != Growth::Series => Some(ColumnarValue::Scalar(text.clone())),
-        _ => None,
-    });
-    let size = match known.collect::<Option<Vec<_>>>() {
-        Some(args) => growth.size(&args, 1).ok(),
-        None => None,
+/// Returns the number of rows per batch for a call of a function. `constants` are the arguments that are constant.
+pub(crate) fn rows_for(
+    name: &str,
+    constants: &[Option<&ScalarValue>],
+    limits: &QueryLimits,
+) -> usize {
+    let Some(Growth::Counted(size)) = growth(name) else {
+        return BATCH_ROWS;
     };
-    match (growth, size) {
-        (Growth::Together | Growth::Replaced | Growth::Unknown, _) => BATCH_ROWS,
-        (_, None) => GROWING_BATCH_ROWS,
-        (_, Some(size)) => {
-            let rows = limits.max_call_bytes() / 4 / size.total.max(1);
-            usize::try_from(rows)
-                .unwrap_or(BATCH_ROWS)
-                .clamp(1, BATCH_ROWS)
+    let is_series = matches!(name, "range" | "generate_series");
+    let known = constants
+        .iter()
+        .enumerate()
+        .map(|(index, constant)| match constant {
+            Some(constant) => Some((*constant).clone()),
+            // The first argument is assumed to be a text of typical length.
+            None if index == 0 && !is_series => Some(ScalarValue::Utf8(Some("x".repeat(64)))),
+            None => None,
+        });
+    let known = known.map(|value| value.map(ColumnarValue::Scalar));
+    let size = known
+        .collect::<Option<Vec<_>>>()
+        .and_then(|args| size(&args, 1, 0).ok());
+    let Some(size) = size else {
+        return GROWING_BATCH_ROWS;
+    };
+    rows_of_bytes(size.total, limits)
+}
+
+/// Returns the number of rows per batch for a constant that is copied for each row.
+pub(crate) fn rows_of(constant: &ScalarValue, limits: &QueryLimits) -> usize {
+    let length = constant.to_array().map_or(0, |array| length(&array, 0));
+    rows_of_bytes(length, limits)
+}
+
+fn rows_of_bytes(bytes: u64, limits: &QueryLimits) -> usize {
+    let rows = limits.max_call_bytes() / 4 / bytes.max(1);
+    usize::try_from(rows)
+        .unwrap_or(BATCH_ROWS)
+        .clamp(1, BATCH_ROWS)
+}
+
+/// Calls a function if its result fits into the memory. Otherwise returns an error, before the call if possible.
+pub(super) fn bounded_call(
+    function: &ScalarUDF,
+    args: ScalarFunctionArgs,
+) -> Result<ColumnarValue> {
+    let is_array = |arg: &ColumnarValue| matches!(arg, ColumnarValue::Array(_));
+    // Constants are evaluated once.
+    let rows = if args.args.iter().any(is_array) {
+        args.number_rows
+    } else {
+        1
+    };
+    let sizes = args
+        .args
+        .iter()
+        .map(|arg| (is_array(arg), bytes(arg, rows)));
+    let sizes: Vec<(bool, u64)> = sizes.collect();
+    // A result that is not larger than a column in memory always fits.
+    let largest = sizes.iter().filter(|size| size.0).map(|size| size.1).max();
+    let limit = allowed(&args)?.max(largest.unwrap_or(0));
+    let linear = sizes
+        .iter()
+        .fold(0_u64, |sum, size| sum.saturating_add(size.1));
+    let linear = linear
+        .saturating_mul(LINEAR_GROWTH)
+        .saturating_add(ROW_BYTES * rows as u64);
+    let name = format!("{}()", function.name());
+    let bound = match growth(function.name()) {
+        Some(Growth::Known(size) | Growth::Counted(size)) => {
+            check_size(&name, size(&args.args, rows, limit)?, limit)?;
+            return function.invoke_with_args(args);
+        }
+        Some(Growth::AtMost(size)) => {
+            let size = size(&args.args, rows, limit)?;
+            let total = size.largest;
+            check_size(&name, ResultSize { total, ..size }, limit)?;
+            size.total
+        }
+        None => linear,
+    };
+    if bound <= limit || rows <= 1 {
+        return function.invoke_with_args(args);
+    }
+    let count = u128::from(limit) * rows as u128 / u128::from(bound);
+    piecewise(
+        function,
+        &name,
+        &args,
+        usize::try_from(count).unwrap_or(1).max(1),
+        limit,
+    )
+}
+
+/// Calls the function for `count` rows at a time, and stops if the results together exceed the limit.
+fn piecewise(
+    function: &ScalarUDF,
+    name: &str,
+    args: &ScalarFunctionArgs,
+    count: usize,
+    limit: u64,
+) -> Result<ColumnarValue> {
+    let mut size = ResultSize::default();
+    let mut pieces: Vec<ArrayRef> = Vec::new();
+    let mut first = 0;
+    while first < args.number_rows {
+        let count = count.min(args.number_rows - first);
+        let slice = args.args.iter().map(|arg| match arg {
+            ColumnarValue::Array(array) => ColumnarValue::Array(array.slice(first, count)),
+            scalar => scalar.clone(),
+        });
+        let piece = function.invoke_with_args(ScalarFunctionArgs {
+            args: slice.collect(),
+            arg_fields: args.arg_fields.clone(),
+            number_rows: count,
+            return_field: args.return_field.clone(),
+            config_options: args.config_options.clone(),
+        })?;
+        let piece = piece.into_array(count)?;
+        size.total = size.total.saturating_add(array_bytes(&piece));
+        check_size(name, size, limit)?;
+        pieces.push(piece);
+        first += count;
+    }
+    let pieces: Vec<&dyn Array> = pieces.iter().map(AsRef::as_ref).collect();
+    Ok(ColumnarValue::Array(arrow::compute::concat(&pieces)?))
+}
+
+/// Returns the size of a value in all rows together, in bytes.
+fn bytes(value: &ColumnarValue, rows: usize) -> u64 {
+    match value {
+        ColumnarValue::Array(array) => array_bytes(array),
+        ColumnarValue::Scalar(scalar) => {
+            let bytes = scalar.to_array().map_or(0, |array| array_bytes(&array));
+            bytes.saturating_mul(rows as u64)
         }
     }
 }
 
-#[derive(Debug, PartialEq, Eq, Hash)]
-struct BoundedFunction {
-    inner: Arc<ScalarUDF>,
-    growth: Growth,
-}
-
-impl ScalarUDFImpl for BoundedFunction {
-    fn name(&self) -> &str {
-        self.inner.name()
-    }
-
-    fn aliases(&self) -> &[String] {
-        self.inner.aliases()
-    }
-
-    fn schema_name(&self, args: &[Expr]) -> Result<String> {
-        self.inner.schema_name(args)
-    }
-
-    fn signature(&self) -> &Signature {
-        self.inner.signature()
-    }
-
-    fn return_type(&self, arguments: &[DataType]) -> Result<DataType> {
-        self.inner.return_type(arguments)
-    }
-
-    fn return_field_from_args(&self, args: ReturnFieldArgs) -> Result<FieldRef> {
-        self.inner.return_field_from_args(args)
-    }
-
-    fn coerce_types(&self, types: &[DataType]) -> Result<Vec<DataType>> {
-        self.inner.coerce_types(types)
-    }
-
-    fn simplify(&self, args: Vec<Expr>, context: &SimplifyContext) -> Result<ExprSimplifyResult> {
-        self.inner.simplify(args, context)
-    }
-
-    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        let allowed = allowed(&args)?;
-        let rows = args.number_rows;
-        let name = format!("{}()", self.inner.name());
-        if self.growth == Growth::Unknown {
-            return self.piecewise(&name, args, allowed);
+/// Returns the size of the values of an array, without the parts of its buffers that belong to other rows.
+fn array_bytes(array: &ArrayRef) -> u64 {
+    let rows = array.len();
+    let bytes = match array.data_type() {
+        DataType::Utf8 => {
+            let offsets = array.as_string::<i32>().offsets();
+            (offsets[rows] - offsets[0]) as usize + 4 * rows
         }
-        check_size(&name, self.growth.size(&args.args, rows)?, allowed)?;
-        self.inner.invoke_with_args(args)
-    }
-}
-
-/// Maximum number of rows per call if the size of the result is unknown.
-const MAX_PIECE_ROWS: usize = 64;
-
-impl BoundedFunction {
-    /// Calls the function for a few rows at a time, and stops if the results together are too large.
-    fn piecewise(
-        &self,
-        name: &str,
-        args: ScalarFunctionArgs,
-        allowed: u64,
-    ) -> Result<ColumnarValue> {
-        let rows = args.number_rows;
-        let is_scalar = |arg: &ColumnarValue| matches!(arg, ColumnarValue::Scalar(_));
-        let small = sum_of_lengths(&args.args, rows).total < allowed / 64;
-        if small || args.args.iter().all(is_scalar) {
-            return self.inner.invoke_with_args(args);
+        DataType::List(_) => {
+            let list: &ListArray = array.as_list();
+            let (first, end) = (list.offsets()[0] as usize, list.offsets()[rows] as usize);
+            let values = list.values().slice(first, end - first);
+            return array_bytes(&values).saturating_add(4 * rows as u64);
         }
-        let mut size = ResultSize::default();
-        let mut pieces: Vec<ArrayRef> = Vec::new();
-        let (mut first, mut count) = (0, 1);
-        while first < rows {
-            count = count.min(rows - first);
-            let slice = args.args.iter().map(|arg| match arg {
-                ColumnarValue::Array(array) => ColumnarValue::Array(array.slice(first, count)),
-                scalar => scalar.clone(),
-            });
-            let piece = self.inner.invoke_with_args(ScalarFunctionArgs {
-                args: slice.collect(),
-                arg_fields: args.arg_fields.clone(),
-                number_rows: count,
-                return_field: args.return_field.clone(),
-                config_options: args.config_options.clone(),
-            })?;
-            let piece = piece.into_array(count)?;
-            let bytes = piece.get_array_memory_size() as u64;
-            size.add(bytes);
-            check_size(name, ResultSize { largest: 0, ..size }, allowed)?;
-            pieces.push(piece);
-            first += count;
-            // The number of rows whose results probably use an eighth of the limit.
-            let row = (bytes / count as u64).max(1);
-            count = usize::try_from(allowed / 8 / row)
-                .unwrap_or(MAX_PIECE_ROWS)
-                .clamp(1, MAX_PIECE_ROWS);
-        }
-        let pieces: Vec<&dyn Array> = pieces.iter().map(AsRef::as_ref).collect();
-        if pieces.is_empty() {
-            return self.inner.invoke_with_args(args);
-        }
-        Ok(ColumnarValue::Array(arrow::compute::concat(&pieces)?))
-    }
+        other => match other.primitive_width() {
+            Some(width) => width * rows,
+            None => array.to_data().get_slice_memory_size().unwrap_or(16 * rows),
+        },
+    };
+    bytes as u64
 }
 
 /// Returns the size in bytes of the value in each row.
@@ -320,13 +322,18 @@ fn length(array: &ArrayRef, row: usize) -> u64 {
 
 /// Returns the size of all arguments together.
 pub(super) fn sum_of_lengths(args: &[ColumnarValue], rows: usize) -> ResultSize {
+    result_size(sums_of_lengths(args, rows))
+}
+
+/// Returns the size of all arguments of each row together.
+fn sums_of_lengths(args: &[ColumnarValue], rows: usize) -> Vec<u64> {
     let mut sums = vec![0_u64; rows];
     for arg in args {
         for (sum, length) in sums.iter_mut().zip(lengths(arg, rows)) {
             *sum = sum.saturating_add(length);
         }
     }
-    result_size(sums)
+    sums
 }
 
 fn result_size(sizes: impl IntoIterator<Item = u64>) -> ResultSize {
@@ -350,17 +357,28 @@ fn counts(args: &[ColumnarValue], index: usize, rows: usize) -> Result<Vec<u64>>
         .collect())
 }
 
-fn repeated_size(args: &[ColumnarValue], rows: usize) -> Result<ResultSize> {
+fn repeated_size(args: &[ColumnarValue], rows: usize, _: u64) -> Result<ResultSize> {
+    products(args, rows, 0)
+}
+
+/// Computes the size of a list of equal elements. An empty text takes the size of its offset.
+fn repeated_elements_size(args: &[ColumnarValue], rows: usize, _: u64) -> Result<ResultSize> {
+    const OFFSET_BYTES: u64 = 8;
+    products(args, rows, OFFSET_BYTES)
+}
+
+/// Multiplies the size of the first argument, plus `more` bytes, by the second argument.
+fn products(args: &[ColumnarValue], rows: usize, more: u64) -> Result<ResultSize> {
     let lengths = args.first().map(|value| lengths(value, rows));
     let products = lengths.unwrap_or_default().into_iter();
     let products = products.zip(counts(args, 1, rows)?);
-    Ok(result_size(
-        products.map(|(length, count)| length.saturating_mul(count)),
-    ))
+    Ok(result_size(products.map(|(length, count)| {
+        length.saturating_add(more).saturating_mul(count)
+    })))
 }
 
 /// Computes the size of a padded text. A character of the padding takes up to four bytes.
-fn padded_size(args: &[ColumnarValue], rows: usize) -> Result<ResultSize> {
+fn padded_size(args: &[ColumnarValue], rows: usize, _: u64) -> Result<ResultSize> {
     let is_wide = args.get(2).is_some_and(|fill| match fill {
         ColumnarValue::Scalar(fill) => !fill.to_string().is_ascii(),
         ColumnarValue::Array(_) => true,
@@ -374,7 +392,7 @@ fn padded_size(args: &[ColumnarValue], rows: usize) -> Result<ResultSize> {
     })))
 }
 
-fn series_size(args: &[ColumnarValue], rows: usize) -> Result<ResultSize> {
+fn series_size(args: &[ColumnarValue], rows: usize, _: u64) -> Result<ResultSize> {
     let number = |index: usize| -> Result<Option<Vec<Option<f64>>>> {
         let Some(arg) = args.get(index) else {
             return Ok(None);
@@ -403,33 +421,24 @@ fn series_size(args: &[ColumnarValue], rows: usize) -> Result<ResultSize> {
     Ok(size)
 }
 
-fn resized_size(args: &[ColumnarValue], rows: usize) -> Result<ResultSize> {
-    let width = match args.first().map(ColumnarValue::data_type) {
-        Some(DataType::List(field)) => field.data_type().primitive_width().unwrap_or(64),
-        _ => 64,
-    };
-    let counts = counts(args, 1, rows)?.into_iter();
-    Ok(result_size(
-        counts.map(|count| count.saturating_mul(width as u64)),
-    ))
-}
-
-fn replaced_size(args: &[ColumnarValue], rows: usize) -> Result<ResultSize> {
+fn replaced_size(args: &[ColumnarValue], rows: usize, limit: u64) -> Result<ResultSize> {
     let [text, from, to] = args else {
         return Ok(ResultSize::default());
     };
-    let shorter = |a: &ColumnarValue, b: &ColumnarValue| match (a, b) {
-        (ColumnarValue::Scalar(a), ColumnarValue::Scalar(b)) => {
-            matches!((a.try_as_str(), b.try_as_str()), (Some(Some(a)), Some(Some(b))) if a.len() <= b.len())
-        }
-        _ => false,
-    };
-    if shorter(to, from) {
-        return Ok(sum_of_lengths(&args[..1], rows));
+    // At most each byte begins an occurrence.
+    let (sources, tos) = (lengths(from, rows), lengths(to, rows));
+    let most = lengths(text, rows)
+        .into_iter()
+        .zip(sources.iter().zip(&tos));
+    let most = result_size(most.map(|(text, (from, to))| {
+        let count = text / from.max(&1) + u64::from(*from == 0);
+        text.saturating_add(count.saturating_mul(*to))
+    }));
+    if most.total <= limit {
+        return Ok(most);
     }
     let texts = cast(&text.to_array(rows)?, &DataType::Utf8)?;
     let sources = cast(&from.to_array(rows)?, &DataType::Utf8)?;
-    let tos = lengths(to, rows);
     let mut size = ResultSize::default();
     let pairs = texts
         .as_string::<i32>()
@@ -446,4 +455,87 @@ fn replaced_size(args: &[ColumnarValue], rows: usize) -> Result<ResultSize> {
         size.add((text.len() as u64).saturating_add((found as u64).saturating_mul(to)));
     }
     Ok(size)
+}
+
+/// Computes the size of joined texts or lists.
+fn joined_size(args: &[ColumnarValue], rows: usize, _: u64) -> Result<ResultSize> {
+    Ok(sum_of_lengths(args, rows))
+}
+
+/// Computes the size of joined texts, whose separator is the first argument.
+fn separated_size(args: &[ColumnarValue], rows: usize, _: u64) -> Result<ResultSize> {
+    let separators = (args.len() as u64).saturating_sub(3);
+    let separator = args.first().map(|separator| lengths(separator, rows));
+    let sums = sums_of_lengths(args, rows).into_iter();
+    let sums = sums.zip(separator.unwrap_or_default());
+    Ok(result_size(sums.map(|(sum, separator)| {
+        sum.saturating_add(separator.saturating_mul(separators))
+    })))
+}
+
+/// Computes the size of printed lists: for each innermost element a separator, and the digits of a number, the text of a
+/// missing element, or its own text.
+fn printed_size(args: &[ColumnarValue], rows: usize, _: u64) -> Result<ResultSize> {
+    const NUMBER_BYTES: u64 = 26;
+    let list = args.first().map(|list| list.to_array(rows)).transpose()?;
+    let others = sums_of_lengths(args.get(1..).unwrap_or_default(), rows);
+    let sizes = others.into_iter().enumerate().map(|(row, other)| {
+        let (elements, bytes) = list
+            .as_ref()
+            .map_or((0, 0), |list| elements(&list.slice(row, 1)));
+        let each = other.saturating_add(NUMBER_BYTES);
+        bytes.saturating_add(each.saturating_mul(elements))
+    });
+    Ok(result_size(sizes))
+}
+
+/// Returns the number and the size of the innermost elements of lists.
+fn elements(array: &ArrayRef) -> (u64, u64) {
+    match array.as_list_opt::<i32>() {
+        Some(list) => {
+            let (first, end) = (
+                list.offsets()[0] as usize,
+                list.offsets()[list.len()] as usize,
+            );
+            elements(&list.values().slice(first, end - first))
+        }
+        None => (array.len() as u64, array_bytes(array)),
+    }
+}
+
+/// Computes an upper bound of the size of a list of groups. A group is at most the entire text.
+fn groups_size(args: &[ColumnarValue], rows: usize, _: u64) -> Result<ResultSize> {
+    let [text, pattern, ..] = args else {
+        return Ok(ResultSize::default());
+    };
+    let patterns = cast(&pattern.to_array(rows)?, &DataType::Utf8)?;
+    let groups = patterns.as_string::<i32>().iter().map(|pattern| {
+        let groups = pattern.map_or(0, |pattern| pattern.matches('(').count());
+        groups.max(1) as u64
+    });
+    let sizes = lengths(text, rows).into_iter().zip(groups);
+    Ok(result_size(
+        sizes.map(|(length, groups)| length.saturating_mul(groups)),
+    ))
+}
+
+/// Computes an upper bound of the size of formatted values: for each conversion the digits of the largest double, and the
+/// largest width.
+fn formatted_size(args: &[ColumnarValue], rows: usize, _: u64) -> Result<ResultSize> {
+    const DIGITS: u64 = 350;
+    let Some(format) = args.first() else {
+        return Ok(ResultSize::default());
+    };
+    let formats = cast(&format.to_array(rows)?, &DataType::Utf8)?;
+    let padding = formats.as_string::<i32>().iter().map(|format| {
+        let format = format.unwrap_or_default();
+        let widths = format.split(|character: char| !character.is_ascii_digit());
+        let width = widths.filter_map(|width| width.parse::<u64>().ok()).max();
+        let width = width.unwrap_or(0).min(MAX_WIDTH as u64);
+        (width + DIGITS).saturating_mul(format.matches('%').count() as u64)
+    });
+    let sizes = sums_of_lengths(args, rows).into_iter().zip(padding);
+    Ok(result_size(
+        sizes.map(|(sum, padding)| sum.saturating_add(padding)),
+    ))
 }

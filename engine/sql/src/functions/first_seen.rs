@@ -8,10 +8,12 @@ use std::sync::Arc;
 
 use arrow::array::{ArrayRef, Int64Array};
 use arrow::datatypes::{DataType, Field, FieldRef};
-use datafusion::error::Result;
-use datafusion::logical_expr::function::{PartitionEvaluatorArgs, WindowUDFFieldArgs};
-use datafusion::logical_expr::{PartitionEvaluator, Signature, Volatility, WindowUDFImpl};
-use datafusion::scalar::ScalarValue;
+use datafusion_common::Result;
+use datafusion_common::ScalarValue;
+use datafusion_expr::function::{PartitionEvaluatorArgs, WindowUDFFieldArgs};
+use datafusion_expr::{PartitionEvaluator, Signature, Volatility, WindowUDFImpl};
+
+use super::canonical::key_array;
 
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub(crate) struct FirstSeen {
@@ -52,10 +54,12 @@ struct Evaluator;
 
 impl PartitionEvaluator for Evaluator {
     fn evaluate_all(&mut self, values: &[ArrayRef], rows: usize) -> Result<ArrayRef> {
+        // Equal doubles have equal bits.
+        let column = key_array(&values[0]);
         let mut seen: HashMap<ScalarValue, i64> = HashMap::new();
         let mut numbers = Vec::with_capacity(rows);
         for row in 0..rows {
-            let value = ScalarValue::try_from_array(&values[0], row)?;
+            let value = ScalarValue::try_from_array(&column, row)?;
             let next = seen.len() as i64;
             numbers.push(*seen.entry(value).or_insert(next));
         }

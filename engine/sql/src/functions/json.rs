@@ -3,7 +3,7 @@
 use arrow::array::{Array, ArrayRef, AsArray, ListArray, StringArray};
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Float64Type, Int64Type};
-use datafusion::error::{DataFusionError, Result};
+use datafusion_common::{DataFusionError, Result};
 use prep_formats::json;
 
 /// Returns a column as texts.

@@ -4,8 +4,8 @@
 //! other value as JSON. The result is missing if the path does not exist or leads to null.
 
 use arrow::array::{Array, ArrayRef};
-use datafusion::error::Result;
-use datafusion::logical_expr::Signature;
+use datafusion_common::Result;
+use datafusion_expr::Signature;
 use prep_formats::json::JsonValue;
 
 use super::json::{argument_error, parse, print, texts};

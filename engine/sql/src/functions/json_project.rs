@@ -3,8 +3,8 @@
 
 use arrow::array::{Array, ArrayRef};
 use arrow::datatypes::DataType;
-use datafusion::error::Result;
-use datafusion::logical_expr::Signature;
+use datafusion_common::Result;
+use datafusion_expr::Signature;
 use prep_formats::json::{JsonObject, JsonValue};
 
 use super::json::{argument_error, object, print, texts};

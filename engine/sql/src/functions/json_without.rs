@@ -2,18 +2,16 @@
 
 use arrow::array::{Array, ArrayRef};
 use arrow::datatypes::DataType;
-use datafusion::error::Result;
-use datafusion::logical_expr::Signature;
+use datafusion_common::Result;
+use datafusion_expr::{Signature, Volatility};
 use prep_formats::json::JsonValue;
 
 use super::json::{argument_error, object, print, texts};
 use super::scalar::{SimpleFunction, map_texts};
 
 pub(super) fn function() -> SimpleFunction {
-    SimpleFunction {
-        returns,
-        ..SimpleFunction::text("json_without", Signature::variadic_any, call)
-    }
+    let signature = Signature::variadic_any(Volatility::Immutable);
+    SimpleFunction::new("json_without", signature, returns, call)
 }
 
 fn returns(arguments: &[DataType]) -> Result<DataType> {

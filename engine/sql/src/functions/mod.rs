@@ -1,30 +1,55 @@
-//! SQL functions that extend or replace DataFusion's. There is one file per function or group of functions.
+//! The functions that queries can call: functions of DataFusion and functions of this directory, as `list.txt` states
+//! them.
+//!
+//! | Module | Content |
+//! |---|---|
+//! | `table` | the names and kinds of all functions |
+//! | `guarded` | every scalar function: bounded memory, and one NaN |
+//! | `bounded` | the size of a result before the call |
+//! | `canonical` | one representation of NaN and of zero |
+//! | `arithmetic` | operators on numbers |
+//! | `exact` | sums, means and variances that do not depend on the order of the rows |
+//! | `extreme` | `min` and `max` of doubles |
+//! | `math`, `hashes`, `regex`, `json*`, ... | functions that extend or replace DataFusion's |
 
-mod allowed;
 mod arithmetic;
 mod bounded;
+mod canonical;
 mod exact;
 mod extreme;
 mod first_seen;
+mod guarded;
+mod hashes;
 mod json;
 mod json_get;
 mod json_project;
 mod json_with;
 mod json_without;
+mod math;
+mod nullif;
 mod printf;
+mod regex;
 mod round_half_even;
 mod scalar;
+mod single_row;
 mod split_words;
-mod sum;
+mod table;
 
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::sync::{Arc, LazyLock};
 
-use datafusion::execution::SessionStateDefaults;
-use datafusion::logical_expr::{AggregateUDF, ScalarUDF, WindowUDF};
+use datafusion_expr::{AggregateUDF, ScalarUDF, WindowUDF};
+use datafusion_functions::all_default_functions;
+use datafusion_functions_aggregate::all_default_aggregate_functions;
+use datafusion_functions_nested::all_default_nested_functions;
+use datafusion_functions_window::all_default_window_functions;
 
-pub(crate) use allowed::{AGGREGATE, NON_DETERMINISTIC, SCALAR, WINDOW};
 pub(crate) use arithmetic::{Arithmetic, checked_function};
-pub(crate) use bounded::{bounded, rows_per_batch};
+pub(crate) use bounded::{BATCH_ROWS, rows_for, rows_of};
+pub(crate) use canonical::{canonical_key, with_one_nan};
+use guarded::guarded;
+pub(crate) use single_row::single_row;
+use table::{FunctionKind, functions, listed};
 
 /// Implements the methods that are the same for all replacements of an aggregate: those that describe the original
 /// aggregate in the field `plain`, and those that state that the result does not depend on the order of the rows.
@@ -38,7 +63,7 @@ macro_rules! describe_like_plain {
             self.plain.aliases()
         }
 
-        fn signature(&self) -> &datafusion::logical_expr::Signature {
+        fn signature(&self) -> &datafusion_expr::Signature {
             self.plain.signature()
         }
 
@@ -50,49 +75,136 @@ macro_rules! describe_like_plain {
             self.plain.coerce_types(types)
         }
 
-        fn reverse_expr(&self) -> datafusion::logical_expr::ReversedUDAF {
-            datafusion::logical_expr::ReversedUDAF::Identical
+        fn reverse_expr(&self) -> datafusion_expr::ReversedUDAF {
+            datafusion_expr::ReversedUDAF::Identical
         }
 
-        fn order_sensitivity(&self) -> datafusion::logical_expr::utils::AggregateOrderSensitivity {
-            datafusion::logical_expr::utils::AggregateOrderSensitivity::Insensitive
+        fn order_sensitivity(&self) -> datafusion_expr::utils::AggregateOrderSensitivity {
+            datafusion_expr::utils::AggregateOrderSensitivity::Insensitive
         }
     };
 }
 use describe_like_plain;
 
-/// Returns all scalar functions.
-pub(crate) fn scalar() -> Vec<Arc<ScalarUDF>> {
-    let mut functions = SessionStateDefaults::default_scalar_functions();
-    let added = [
+/// Functions that depend on the clock, randomness or the system. Some of them do not exist in DataFusion.
+pub(crate) const NON_DETERMINISTIC: &[&str] = &[
+    "current_date",
+    "current_time",
+    "current_timestamp",
+    "gen_random_uuid",
+    "getdate",
+    "localtime",
+    "localtimestamp",
+    "newid",
+    "now",
+    "rand",
+    "random",
+    "today",
+    "uuid",
+    "uuidv4",
+    "uuidv7",
+];
+
+/// Aggregates whose result depends on the order of the rows. `ORDER BY` in the parentheses of other aggregates has no
+/// effect.
+const ORDER_SENSITIVE: &[&str] = &[
+    "array_agg",
+    "first_value",
+    "last_value",
+    "nth_value",
+    "string_agg",
+];
+
+/// Functions that accept `IGNORE NULLS`.
+const NULL_TREATMENT: &[&str] = &["first_value", "lag", "last_value", "lead", "nth_value"];
+
+static SCALARS: LazyLock<HashMap<&'static str, Arc<ScalarUDF>>> = LazyLock::new(|| {
+    let mut plain = all_default_functions();
+    plain.extend(all_default_nested_functions());
+    let own = [
         json_get::function(),
         json_project::function(),
         json_with::function(),
         json_without::function(),
+        nullif::function(),
         printf::function(),
         round_half_even::function(),
         split_words::function(),
     ];
-    functions.extend(added.map(|function| Arc::new(ScalarUDF::from(function))));
-    functions
-}
+    let own = own
+        .into_iter()
+        .chain(hashes::functions())
+        .chain(regex::functions())
+        .chain(math::functions());
+    plain.extend(own.map(|function| Arc::new(ScalarUDF::from(function))));
+    let is_scalar = |kind| kind == FunctionKind::Scalar;
+    let named = chosen(plain, is_scalar, |function| function.name());
+    named
+        .map(|(name, function)| (name, guarded(&function)))
+        .collect()
+});
 
-/// Returns all aggregates. If two have the same name, DataFusion uses the last one.
-pub(crate) fn aggregate() -> Vec<Arc<AggregateUDF>> {
-    let mut functions = SessionStateDefaults::default_aggregate_functions();
-    functions.push(Arc::new(AggregateUDF::from(sum::Sum::default())));
+static AGGREGATES: LazyLock<HashMap<&'static str, Arc<AggregateUDF>>> = LazyLock::new(|| {
+    let is_aggregate = |kind| matches!(kind, FunctionKind::Aggregate | FunctionKind::Both);
+    let plain = all_default_aggregate_functions();
+    let named = chosen(plain, is_aggregate, |function| function.name());
     let order_free = |function: &Arc<AggregateUDF>| {
         exact::exact(function).or_else(|| extreme::ordered(function))
     };
-    let functions = functions.into_iter();
-    functions
-        .map(|function| order_free(&function).unwrap_or(function))
+    named
+        .map(|(name, function)| (name, order_free(&function).unwrap_or(function)))
         .collect()
+});
+
+static WINDOWS: LazyLock<HashMap<&'static str, Arc<WindowUDF>>> = LazyLock::new(|| {
+    let is_window = |kind| matches!(kind, FunctionKind::Window | FunctionKind::Both);
+    let mut plain = all_default_window_functions();
+    plain.push(Arc::new(WindowUDF::from(first_seen::FirstSeen::default())));
+    chosen(plain, is_window, |function| function.name()).collect()
+});
+
+/// Returns the functions of the list that have one of the wanted kinds.
+fn chosen<F>(
+    functions: Vec<Arc<F>>,
+    is_wanted: fn(FunctionKind) -> bool,
+    name: fn(&F) -> &str,
+) -> impl Iterator<Item = (&'static str, Arc<F>)> {
+    functions.into_iter().filter_map(move |function| {
+        let listed = listed(name(&function))?;
+        is_wanted(listed.kind).then_some((listed.name, function))
+    })
 }
 
-/// Returns all window functions.
-pub(crate) fn window() -> Vec<Arc<WindowUDF>> {
-    let mut functions = SessionStateDefaults::default_window_functions();
-    functions.push(Arc::new(WindowUDF::from(first_seen::FirstSeen::default())));
-    functions
+/// Returns a scalar function. Its memory is bounded, and its doubles do not depend on the processor. The name is in lower
+/// case. The planner replaces `coalesce` by CASE, because only the arguments up to the first value are evaluated.
+pub(crate) fn find_scalar(name: &str) -> Option<Arc<ScalarUDF>> {
+    SCALARS.get(listed(name)?.name).cloned()
+}
+
+/// Returns an aggregate. The name is in lower case.
+pub(crate) fn find_aggregate(name: &str) -> Option<Arc<AggregateUDF>> {
+    AGGREGATES.get(listed(name)?.name).cloned()
+}
+
+/// Returns a window function. The name is in lower case.
+pub(crate) fn find_window(name: &str) -> Option<Arc<WindowUDF>> {
+    WINDOWS.get(listed(name)?.name).cloned()
+}
+
+/// Returns the names of all functions, with their other names. They are candidates for suggestions.
+pub(crate) fn names() -> impl Iterator<Item = &'static str> {
+    let names = |function: &'static table::ListedFunction| {
+        std::iter::once(function.name).chain(function.aliases.iter().copied())
+    };
+    functions().iter().flat_map(names)
+}
+
+/// Returns whether the result of an aggregate depends on the order of the rows.
+pub(crate) fn is_order_sensitive(name: &str) -> bool {
+    ORDER_SENSITIVE.contains(&name)
+}
+
+/// Returns whether a function accepts `IGNORE NULLS`.
+pub(crate) fn takes_ignore_nulls(name: &str) -> bool {
+    NULL_TREATMENT.contains(&name)
 }

@@ -2,8 +2,8 @@
 //! result is missing if a value is missing.
 
 use arrow::array::ArrayRef;
-use datafusion::error::Result;
-use datafusion::logical_expr::Signature;
+use datafusion_common::Result;
+use datafusion_expr::Signature;
 use prep_formats::json::JsonValue;
 use prep_formats::printf::{PrintfArgument, PrintfFormat};
 

@@ -7,20 +7,21 @@ use std::sync::Arc;
 
 use arrow::array::{ArrayRef, AsArray, Float64Array};
 use arrow::datatypes::{DataType, Float64Type, Int64Type};
-use datafusion::error::Result;
-use datafusion::logical_expr::{Signature, Volatility};
+use datafusion_common::Result;
+use datafusion_expr::{Signature, Volatility};
 
 use super::json::argument_error;
 use super::scalar::SimpleFunction;
 
 pub(super) fn function() -> SimpleFunction {
     let types = vec![DataType::Float64, DataType::Int64];
-    SimpleFunction {
-        name: "round_half_even",
-        signature: Signature::exact(types, Volatility::Immutable),
-        returns: |_| Ok(DataType::Float64),
+    let signature = Signature::exact(types, Volatility::Immutable);
+    SimpleFunction::new(
+        "round_half_even",
+        signature,
+        |_| Ok(DataType::Float64),
         call,
-    }
+    )
 }
 
 fn call(columns: &[ArrayRef]) -> Result<ArrayRef> {
@@ -37,7 +38,8 @@ fn call(columns: &[ArrayRef]) -> Result<ArrayRef> {
 }
 
 fn round(number: f64, digits: i64) -> f64 {
-    let power = |digits: u64| 10f64.powi(i32::try_from(digits).unwrap_or(i32::MAX));
+    // The powers are the nearest doubles. Those up to 22 are exact.
+    let power = |digits: u64| format!("1e{digits}").parse().unwrap_or(f64::INFINITY);
     match digits {
         0 => number.round_ties_even(),
         1.. => {

@@ -1,40 +1,56 @@
 //! The shared implementation of DataFusion's trait for this crate's scalar functions.
 
+use std::fmt;
 use std::hash::{Hash, Hasher};
+use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, StringArray, StringBuilder};
 use arrow::datatypes::DataType;
-use datafusion::error::Result;
-use datafusion::logical_expr::{
-    ColumnarValue, ScalarFunctionArgs, ScalarUDFImpl, Signature, Volatility,
-};
+use datafusion_common::{Result, ScalarValue};
+use datafusion_expr::{ColumnarValue, ScalarFunctionArgs, ScalarUDFImpl, Signature, Volatility};
+
+/// Computes the result of a function, with one cell per row of the arguments.
+type Call = Box<dyn Fn(&[ArrayRef]) -> Result<ArrayRef> + Send + Sync>;
 
 /// A deterministic scalar function.
-#[derive(Debug)]
 pub(crate) struct SimpleFunction {
-    /// Name in queries.
-    pub name: &'static str,
-    /// Types of the arguments.
-    pub signature: Signature,
-    /// Returns the type of the result for arguments of these types.
-    pub returns: fn(&[DataType]) -> Result<DataType>,
-    /// Computes the result, with one cell per row of the arguments.
-    pub call: fn(&[ArrayRef]) -> Result<ArrayRef>,
+    name: &'static str,
+    signature: Signature,
+    returns: fn(&[DataType]) -> Result<DataType>,
+    call: Call,
 }
 
 impl SimpleFunction {
+    /// Creates a function. `signature` states the types of the arguments, `returns` is the type of the result for
+    /// arguments of these types, and `call` computes the result.
+    pub fn new(
+        name: &'static str,
+        signature: Signature,
+        returns: fn(&[DataType]) -> Result<DataType>,
+        call: impl Fn(&[ArrayRef]) -> Result<ArrayRef> + Send + Sync + 'static,
+    ) -> SimpleFunction {
+        SimpleFunction {
+            name,
+            signature,
+            returns,
+            call: Box::new(call),
+        }
+    }
+
     /// Creates a function that returns text.
     pub fn text(
         name: &'static str,
         signature: fn(Volatility) -> Signature,
         call: fn(&[ArrayRef]) -> Result<ArrayRef>,
     ) -> SimpleFunction {
-        SimpleFunction {
-            name,
-            signature: signature(Volatility::Immutable),
-            returns: |_| Ok(DataType::Utf8),
-            call,
-        }
+        let signature = signature(Volatility::Immutable);
+        SimpleFunction::new(name, signature, |_| Ok(DataType::Utf8), call)
+    }
+}
+
+impl fmt::Debug for SimpleFunction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name)
     }
 }
 
@@ -66,10 +82,16 @@ impl ScalarUDFImpl for SimpleFunction {
     }
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        let columns = args.args.into_iter();
-        let columns = columns.map(|column| column.into_array(args.number_rows));
+        let is_scalar = |arg: &ColumnarValue| matches!(arg, ColumnarValue::Scalar(_));
+        let is_constant = !args.args.is_empty() && args.args.iter().all(is_scalar);
+        let rows = if is_constant { 1 } else { args.number_rows };
+        let columns = args.args.into_iter().map(|column| column.into_array(rows));
         let columns = columns.collect::<Result<Vec<ArrayRef>>>()?;
-        Ok(ColumnarValue::Array((self.call)(&columns)?))
+        let result = (self.call)(&columns)?;
+        Ok(match is_constant {
+            true => ColumnarValue::Scalar(ScalarValue::try_from_array(&result, 0)?),
+            false => ColumnarValue::Array(result),
+        })
     }
 }
 
@@ -87,5 +109,5 @@ pub(super) fn map_texts(
         };
         out.append_option(found);
     }
-    Ok(std::sync::Arc::new(out.finish()))
+    Ok(Arc::new(out.finish()))
 }

@@ -7,20 +7,17 @@ use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, ListBuilder, StringBuilder};
 use arrow::datatypes::DataType;
-use datafusion::error::Result;
-use datafusion::logical_expr::{Signature, Volatility};
+use datafusion_common::Result;
+use datafusion_expr::{Signature, Volatility};
 use prep_formats::python::is_python_space;
 
 use super::json::{argument_error, texts};
 use super::scalar::SimpleFunction;
 
 pub(super) fn function() -> SimpleFunction {
-    SimpleFunction {
-        name: "split_words",
-        signature: Signature::string(1, Volatility::Immutable),
-        returns: |_| Ok(DataType::new_list(DataType::Utf8, true)),
-        call,
-    }
+    let signature = Signature::string(1, Volatility::Immutable);
+    let returns = |_: &[DataType]| Ok(DataType::new_list(DataType::Utf8, true));
+    SimpleFunction::new("split_words", signature, returns, call)
 }
 
 fn call(columns: &[ArrayRef]) -> Result<ArrayRef> {

@@ -7,10 +7,10 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use datafusion::common::config::{ConfigEntry, ConfigExtension, ExtensionOptions};
-use datafusion::common::config_err;
-use datafusion::error::{DataFusionError, Result};
-use datafusion::execution::memory_pool::{
+use datafusion_common::config::{ConfigEntry, ConfigExtension, ExtensionOptions};
+use datafusion_common::config_err;
+use datafusion_common::{DataFusionError, Result};
+use datafusion_execution::memory_pool::{
     FairSpillPool, MemoryConsumer, MemoryLimit, MemoryPool, MemoryReservation,
 };
 
@@ -115,9 +115,10 @@ impl QueryPool {
         }
     }
 
-    /// Returns the memory limit in bytes with which the failed requests would have succeeded. 0 if no request failed.
+    /// Returns a memory limit in bytes with which the query probably succeeds. 0 if no request failed. It is twice the limit
+    /// with which the failed request would have succeeded, because other requests follow it.
     pub(crate) fn required_bytes(&self) -> u64 {
-        2 * self.failed_total.load(Ordering::Relaxed) as u64
+        4 * self.failed_total.load(Ordering::Relaxed) as u64
     }
 }
 

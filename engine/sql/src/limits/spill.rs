@@ -12,8 +12,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::Bytes;
-use datafusion::error::{DataFusionError, Result};
-use datafusion::execution::spill_file::{SpillFile, SpillWriter, TempFileFactory};
+use datafusion_common::{DataFusionError, Result};
+use datafusion_execution::spill_file::{SpillFile, SpillWriter, TempFileFactory};
 use futures::{Stream, stream};
 
 /// Maximum number of bytes per read.

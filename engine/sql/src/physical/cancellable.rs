@@ -9,60 +9,26 @@ use std::sync::Arc;
 
 use arrow::array::RecordBatch;
 use arrow::datatypes::{FieldRef, Schema};
-use datafusion::common::config::ConfigOptions;
-use datafusion::common::internal_err;
-use datafusion::error::Result;
-use datafusion::logical_expr::ColumnarValue;
-use datafusion::physical_expr::PhysicalExpr;
-use datafusion::physical_plan::ExecutionPlan;
-use datafusion::physical_plan::joins::utils::JoinFilter;
-use datafusion::physical_plan::joins::{
-    HashJoinExec, NestedLoopJoinExec, NestedLoopJoinExecBuilder,
-};
+use datafusion_common::{Result, internal_err};
+use datafusion_expr::ColumnarValue;
+use datafusion_physical_expr::PhysicalExpr;
 
 use crate::QueryLimits;
 
-/// Returns the plan with a cancellable condition if it is a join with a condition.
-pub(super) fn cancellable(
-    plan: Arc<dyn ExecutionPlan>,
-    config: &ConfigOptions,
-) -> Result<Arc<dyn ExecutionPlan>> {
-    let Some(limits) = config.extensions.get::<QueryLimits>() else {
-        return Ok(plan);
-    };
-    let watch = |filter: &JoinFilter| {
-        let condition = CancellableCondition {
-            inner: filter.expression().clone(),
-            limits: limits.clone(),
-        };
-        JoinFilter::new(
-            Arc::new(condition),
-            filter.column_indices().to_vec(),
-            filter.schema().clone(),
-        )
-    };
-    if let Some(join) = plan.downcast_ref::<NestedLoopJoinExec>()
-        && let Some(filter) = join.filter()
-    {
-        let (left, right) = (join.left().clone(), join.right().clone());
-        let join = NestedLoopJoinExecBuilder::new(left, right, *join.join_type())
-            .with_filter(Some(watch(filter)))
-            .with_projection_ref(join.projection().clone())
-            .build()?;
-        return Ok(Arc::new(join));
-    }
-    if let Some(join) = plan.downcast_ref::<HashJoinExec>()
-        && let Some(filter) = join.filter()
-    {
-        return join.builder().with_filter(Some(watch(filter))).build_exec();
-    }
-    Ok(plan)
-}
-
+/// A condition that checks for cancellation when it is evaluated.
 #[derive(Debug)]
-struct CancellableCondition {
+pub(crate) struct CancellableCondition {
     inner: Arc<dyn PhysicalExpr>,
     limits: QueryLimits,
+}
+
+impl CancellableCondition {
+    pub(crate) fn around(
+        inner: Arc<dyn PhysicalExpr>,
+        limits: QueryLimits,
+    ) -> Arc<dyn PhysicalExpr> {
+        Arc::new(CancellableCondition { inner, limits })
+    }
 }
 
 impl PartialEq for CancellableCondition {

@@ -1,66 +1,39 @@
-//! Rules and operators that this crate adds to DataFusion's physical plans.
+//! Operators of this crate, next to DataFusion's.
 //!
 //! * `operator`: the parts that all operators of this crate share.
-//! * `scan`: the leaf that reads a [`Relation`](crate::Relation). It reports its exact number of rows, from which
-//!   DataFusion chooses the in-memory side of a join.
+//! * `scan`, `rows`: leaves that read a [`Relation`](crate::Relation), or rows in memory.
+//! * `concat`: the rows of several inputs, one after the other.
+//! * `numbered`: adds the position of each row.
+//! * `unnested`: a row for each element of lists.
+//! * `prepared`: values of a single row as constants.
 //! * `same_rows`: skips a join for EXCEPT if both sides have the same rows in the same order.
-//! * `joins`: sorts both sides of a join if the in-memory side would be too large.
 //! * `repeated`: skips repeated rows on the side of a join that is only looked up.
 //! * `windows`: evaluates window functions on a few partitions at a time, not on all rows.
-//! * `guard`: between all operators, checks for cancellation, accounts for memory that operators do not account for,
-//!   and splits long lists before they are unnested.
+//! * `guard`: between all operators, checks for cancellation and accounts for memory that operators do not account for.
 //! * `cancellable`: join conditions that check for cancellation.
-//! * `equalities`: hides equalities of columns, for queries whose first plan is rejected.
 
 mod cancellable;
-mod equalities;
+mod concat;
 mod guard;
-mod joins;
+mod numbered;
 mod operator;
+mod prepared;
 mod repeated;
+mod rows;
 mod same_rows;
 mod scan;
+mod unnested;
 mod windows;
 
-use std::sync::Arc;
-
-use datafusion::physical_optimizer::PhysicalOptimizerRule;
-use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
-use datafusion::physical_plan::ExecutionPlan;
-use datafusion::physical_plan::statistics::{StatisticsArgs, StatisticsContext};
-
-pub(crate) use scan::{Scan, ScanColumn};
-
-/// Returns DataFusion's rules with the rules of this module inserted.
-pub(crate) fn rules() -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> {
-    let mut rules = PhysicalOptimizer::new().rules;
-    // These rules run after the join sides are chosen, and before the sorts that joins need are inserted.
-    let after = rules
-        .iter()
-        .position(|rule| rule.name() == "join_selection")
-        .map_or(0, |place| place + 1);
-    rules.insert(after, Arc::new(same_rows::COMPARE_FIRST));
-    rules.insert(after + 1, Arc::new(joins::SORT_LARGE_SIDES));
-    rules.insert(after + 2, Arc::new(repeated::SKIP_REPEATED));
-    rules.push(Arc::new(windows::WINDOWS_IN_PARTS));
-    rules.push(Arc::new(guard::GUARD_BELOW));
-    rules.push(Arc::new(guard::GuardAbove));
-    rules
-}
-
-/// Returns the rules of [`rules`] with a rule that hides equalities before sorts are inserted.
-pub(crate) fn rules_without_equalities() -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> {
-    let mut rules = rules();
-    let after = rules
-        .iter()
-        .position(|rule| rule.name() == joins::SORT_LARGE_SIDES.name)
-        .map_or(0, |place| place + 1);
-    rules.insert(after, Arc::new(equalities::HIDE_EQUALITIES));
-    rules
-}
-
-/// Returns the exact or estimated number of rows of a plan, if known.
-fn rows(plan: &dyn ExecutionPlan) -> Option<usize> {
-    let statistics = StatisticsContext::new().compute(plan, &StatisticsArgs::new());
-    statistics.ok()?.num_rows.get_value().copied()
-}
+pub(crate) use cancellable::CancellableCondition;
+pub(crate) use concat::Concat;
+pub(crate) use guard::Guard;
+pub(crate) use numbered::Numbered;
+pub(crate) use operator::{Node, Plan};
+pub(crate) use prepared::{ConstantColumn, ConstantSlot, Prepared};
+pub(crate) use repeated::SkipRepeated;
+pub(crate) use rows::Rows;
+pub(crate) use same_rows::SameRows;
+pub(crate) use scan::{Scan, ScanColumn, row_bytes};
+pub(crate) use unnested::Unnested;
+pub(crate) use windows::WindowsInParts;

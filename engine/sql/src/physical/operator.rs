@@ -6,25 +6,24 @@
 use std::fmt;
 use std::sync::Arc;
 
-use datafusion::common::config::ConfigOptions;
-use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
-use datafusion::common::{Statistics, internal_err};
-use datafusion::error::Result;
-use datafusion::execution::{SendableRecordBatchStream, TaskContext};
-use datafusion::physical_expr::PhysicalExpr;
-use datafusion::physical_optimizer::PhysicalOptimizerRule;
-use datafusion::physical_plan::execution_plan::{ChildrenPropertiesMode, ReplaceChildrenOptions};
-use datafusion::physical_plan::statistics::{ChildStats, StatisticsArgs};
-use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties};
+use arrow::datatypes::SchemaRef;
+use datafusion_common::tree_node::TreeNodeRecursion;
+use datafusion_common::{Result, internal_err};
+use datafusion_execution::{SendableRecordBatchStream, TaskContext};
+use datafusion_physical_expr::{EquivalenceProperties, Partitioning, PhysicalExpr};
+use datafusion_physical_plan::execution_plan::{
+    Boundedness, ChildrenPropertiesMode, EmissionType, ReplaceChildrenOptions, SchedulingType,
+};
+use datafusion_physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties};
 
-pub(super) type Plan = Arc<dyn ExecutionPlan>;
+pub(crate) type Plan = Arc<dyn ExecutionPlan>;
 
 /// The behaviour of an operator.
-pub(super) trait Operator: fmt::Debug + Send + Sync + Sized + 'static {
+pub(crate) trait Operator: fmt::Debug + Send + Sync + Sized + 'static {
     /// Name in printed plans.
     const NAME: &'static str;
-    /// Whether the output rows have the order of the input rows.
-    const KEEPS_ORDER: bool = false;
+    /// For each input, whether the output rows have its order.
+    const KEEPS_ORDER: &'static [bool];
 
     /// Schema, ordering and partitioning of the output.
     fn properties(&self) -> &Arc<PlanProperties>;
@@ -46,25 +45,6 @@ pub(super) trait Operator: fmt::Debug + Send + Sync + Sized + 'static {
     fn details(&self) -> String {
         String::new()
     }
-
-    /// Whether the result of [`statistics`](Operator::statistics) depends on the statistics of the inputs.
-    const READS_STATISTICS: bool = false;
-
-    /// Returns the statistics of the output.
-    fn statistics(&self, _inputs: &[Arc<Statistics>]) -> Arc<Statistics> {
-        let schema = self.properties().equivalence_properties().schema();
-        Arc::new(Statistics::new_unknown(schema))
-    }
-
-    /// Returns the number of rows after which the operator stops, if it has a limit.
-    fn limit(&self) -> Option<usize> {
-        None
-    }
-
-    /// Returns the same operator that stops after `limit` rows, if supported.
-    fn with_limit(&self, _limit: Option<usize>) -> Option<Self> {
-        None
-    }
 }
 
 /// A plan node that contains an operator.
@@ -73,7 +53,7 @@ pub(crate) struct Node<T>(T);
 
 impl<T: Operator> Node<T> {
     /// Returns the operator of a plan node if it has type `T`.
-    pub(super) fn downcast(plan: &dyn ExecutionPlan) -> Option<&T> {
+    pub(crate) fn downcast(plan: &dyn ExecutionPlan) -> Option<&T> {
         plan.downcast_ref::<Node<T>>().map(|node| &node.0)
     }
 
@@ -98,7 +78,7 @@ impl<T: Operator> ExecutionPlan for Node<T> {
     }
 
     fn maintains_input_order(&self) -> Vec<bool> {
-        vec![T::KEEPS_ORDER; self.0.inputs().len()]
+        T::KEEPS_ORDER.to_vec()
     }
 
     fn children(&self) -> Vec<&Plan> {
@@ -135,61 +115,16 @@ impl<T: Operator> ExecutionPlan for Node<T> {
     ) -> Result<SendableRecordBatchStream> {
         self.0.start(partition, context)
     }
-
-    fn child_stats_requests(&self, partition: Option<usize>) -> Vec<ChildStats> {
-        let request = || match T::READS_STATISTICS {
-            true => ChildStats::At(partition),
-            false => ChildStats::Skip,
-        };
-        self.0.inputs().iter().map(|_| request()).collect()
-    }
-
-    fn statistics_from_inputs(
-        &self,
-        inputs: &[Arc<Statistics>],
-        _args: &StatisticsArgs,
-    ) -> Result<Arc<Statistics>> {
-        Ok(self.0.statistics(inputs))
-    }
-
-    fn fetch(&self) -> Option<usize> {
-        self.0.limit()
-    }
-
-    fn with_fetch(&self, limit: Option<usize>) -> Option<Plan> {
-        self.0.with_limit(limit).map(Node::plan)
-    }
 }
 
-/// An optimizer rule that replaces operators of a plan, from the leaves upward.
-pub(super) struct Rule {
-    pub name: &'static str,
-    /// Returns the replacement of an operator, or `None` to keep it.
-    pub replace: fn(&Plan, &ConfigOptions) -> Result<Option<Plan>>,
-}
-
-impl fmt::Debug for Rule {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name)
-    }
-}
-
-impl PhysicalOptimizerRule for Rule {
-    fn optimize(&self, plan: Plan, config: &ConfigOptions) -> Result<Plan> {
-        plan.transform_up(|plan| {
-            Ok(match (self.replace)(&plan, config)? {
-                Some(other) => Transformed::yes(other),
-                None => Transformed::no(plan),
-            })
-        })
-        .data()
-    }
-
-    fn name(&self) -> &str {
-        self.name
-    }
-
-    fn schema_check(&self) -> bool {
-        true
-    }
+/// Returns the properties of an operator whose rows have a schema, and an order that is not stated.
+pub(super) fn properties_of(schema: SchemaRef) -> Arc<PlanProperties> {
+    let properties = PlanProperties::new(
+        EquivalenceProperties::new(schema),
+        Partitioning::UnknownPartitioning(1),
+        EmissionType::Incremental,
+        Boundedness::Bounded,
+    );
+    // Guards check for cancellation between operators, so DataFusion need not add its own checks.
+    Arc::new(properties.with_scheduling_type(SchedulingType::Cooperative))
 }

@@ -11,47 +11,20 @@ use arrow::array::{BooleanArray, RecordBatch};
 use arrow::compute::filter_record_batch;
 use arrow::datatypes::SchemaRef;
 use arrow::row::{RowConverter, Rows, SortField};
-use datafusion::common::hash_utils::{RandomState, create_hashes};
-use datafusion::common::{JoinType, Statistics};
-use datafusion::error::Result;
-use datafusion::execution::{SendableRecordBatchStream, TaskContext};
-use datafusion::physical_plan::PlanProperties;
-use datafusion::physical_plan::execution_plan::{ChildrenPropertiesMode, ReplaceChildrenOptions};
-use datafusion::physical_plan::joins::HashJoinExec;
-use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
+use datafusion_common::Result;
+use datafusion_common::hash_utils::{RandomState, create_hashes};
+use datafusion_execution::{SendableRecordBatchStream, TaskContext};
+use datafusion_physical_plan::PlanProperties;
+use datafusion_physical_plan::stream::RecordBatchStreamAdapter;
 use futures::StreamExt;
 
-use super::operator::{Node, Operator, Plan, Rule};
+use super::operator::{Node, Operator, Plan};
 
 /// Number of rows that are remembered.
 const REMEMBERED_ROWS: usize = 1 << 14;
 
 /// Maximum total size in bytes of the remembered rows. When it is exceeded, all rows are forgotten.
 const REMEMBERED_BYTES: usize = 4 << 20;
-
-pub(super) const SKIP_REPEATED: Rule = Rule {
-    name: "skip_repeated",
-    replace: |plan, _| {
-        let Some(join) = plan.downcast_ref::<HashJoinExec>() else {
-            return Ok(None);
-        };
-        let (mut left, mut right) = (join.left().clone(), join.right().clone());
-        let looked_up = match join.join_type() {
-            JoinType::LeftSemi | JoinType::LeftAnti | JoinType::LeftMark => &mut right,
-            JoinType::RightSemi | JoinType::RightAnti | JoinType::RightMark => &mut left,
-            _ => return Ok(None),
-        };
-        if !RowConverter::supports_fields(&sort_fields(&looked_up.schema())) {
-            return Ok(None);
-        }
-        *looked_up = Node::plan(SkipRepeated {
-            input: looked_up.clone(),
-        });
-        let options = ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute);
-        let plan = Arc::clone(plan);
-        plan.replace_children(vec![left, right], options).map(Some)
-    },
-};
 
 fn sort_fields(schema: &SchemaRef) -> Vec<SortField> {
     let fields = schema.fields().iter();
@@ -60,15 +33,25 @@ fn sort_fields(schema: &SchemaRef) -> Vec<SortField> {
         .collect()
 }
 
+/// Passes on the distinct rows of its input, and some of the repeated ones.
 #[derive(Debug)]
-struct SkipRepeated {
+pub(crate) struct SkipRepeated {
     input: Plan,
+}
+
+impl SkipRepeated {
+    /// Skips repeated rows, if rows of these types can be compared.
+    pub(crate) fn plan(input: Plan) -> Plan {
+        match RowConverter::supports_fields(&sort_fields(&input.schema())) {
+            true => Node::plan(SkipRepeated { input }),
+            false => input,
+        }
+    }
 }
 
 impl Operator for SkipRepeated {
     const NAME: &'static str = "SkipRepeated";
-    const KEEPS_ORDER: bool = true;
-    const READS_STATISTICS: bool = true;
+    const KEEPS_ORDER: &'static [bool] = &[true];
 
     fn properties(&self) -> &Arc<PlanProperties> {
         self.input.properties()
@@ -98,13 +81,6 @@ impl Operator for SkipRepeated {
         let input = self.input.execute(partition, context)?;
         let rest = input.map(move |batch| passed.drop_repeated(batch?));
         Ok(Box::pin(RecordBatchStreamAdapter::new(schema, rest)))
-    }
-
-    fn statistics(&self, inputs: &[Arc<Statistics>]) -> Arc<Statistics> {
-        match inputs.first() {
-            Some(input) => Arc::new(Statistics::clone(input).to_inexact()),
-            None => Arc::new(Statistics::new_unknown(&self.input.schema())),
-        }
     }
 }
 

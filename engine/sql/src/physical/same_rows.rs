@@ -7,66 +7,21 @@
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, RecordBatch};
-use datafusion::common::{JoinType, NullEquality};
-use datafusion::error::Result;
-use datafusion::execution::{SendableRecordBatchStream, TaskContext};
-use datafusion::physical_expr::PhysicalExpr;
-use datafusion::physical_expr::expressions::Column;
-use datafusion::physical_plan::joins::HashJoinExec;
-use datafusion::physical_plan::projection::ProjectionExec;
-use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
-use datafusion::physical_plan::{EmptyRecordBatchStream, PlanProperties};
+use datafusion_common::Result;
+use datafusion_execution::{SendableRecordBatchStream, TaskContext};
+use datafusion_physical_plan::projection::ProjectionExec;
+use datafusion_physical_plan::stream::RecordBatchStreamAdapter;
+use datafusion_physical_plan::{EmptyRecordBatchStream, PlanProperties};
 use futures::{StreamExt, TryStreamExt};
 
-use super::operator::{Node, Operator, Plan, Rule};
-use super::{Scan, rows};
-
-/// Replaces a join that searches for rows without a matching row with [`SameRows`], if both sides have the same number
-/// of rows.
-pub(super) const COMPARE_FIRST: Rule = Rule {
-    name: "compare_first",
-    replace: |plan, _| {
-        let compared = plan.downcast_ref::<HashJoinExec>().and_then(compared_sides);
-        Ok(compared.map(|[one, other]| {
-            let join = Arc::clone(plan);
-            Node::plan(SameRows { one, other, join })
-        }))
-    },
-};
-
-/// Returns the sides of a join whose result is empty if both sides have the same keys in the same order. `None` if the
-/// join has no such property, or if the numbers of rows differ.
-fn compared_sides(join: &HashJoinExec) -> Option<[JoinSide; 2]> {
-    let is_difference = matches!(join.join_type(), JoinType::LeftAnti | JoinType::RightAnti);
-    let is_plain = join.filter().is_none() && !join.null_aware && !join.contains_projection();
-    // Missing values must be equal to each other. Otherwise they would match no row.
-    let is_equal = join.null_equality() == NullEquality::NullEqualsNull;
-    if !is_difference || !is_plain || !is_equal {
-        return None;
-    }
-    let keys = join.on().iter();
-    let (left, right) = keys
-        .map(|(left, right)| Some((column(left)?, column(right)?)))
-        .collect::<Option<(Vec<usize>, Vec<usize>)>>()?;
-    let sides = [join.left(), join.right()];
-    let [one, other] = sides.map(|side| rows(side.as_ref()));
-    // A side that is read twice must be cheap to read, so it must not compute anything.
-    (one? == other? && sides.into_iter().all(reads_only)).then(|| {
-        [(join.left(), left), (join.right(), right)].map(|(input, keys)| JoinSide {
-            input: Arc::clone(input),
-            keys,
-        })
-    })
-}
+use super::operator::{Node, Operator, Plan};
+use super::{Guard, Scan};
 
 /// Returns whether a plan only reads a relation.
 fn reads_only(plan: &Plan) -> bool {
+    let passes = plan.is::<ProjectionExec>() || Node::<Guard>::downcast(plan.as_ref()).is_some();
     Node::<Scan>::downcast(plan.as_ref()).is_some()
-        || plan.is::<ProjectionExec>() && plan.children().into_iter().all(reads_only)
-}
-
-fn column(key: &Arc<dyn PhysicalExpr>) -> Option<usize> {
-    Some(key.downcast_ref::<Column>()?.index())
+        || passes && plan.children().into_iter().all(reads_only)
 }
 
 /// One side of a join, and the columns to compare.
@@ -88,14 +43,33 @@ impl JoinSide {
 
 /// Returns no rows if both sides have the same rows, and the result of the join otherwise.
 #[derive(Debug)]
-struct SameRows {
+pub(crate) struct SameRows {
     one: JoinSide,
     other: JoinSide,
     join: Plan,
 }
 
+impl SameRows {
+    /// Compares two inputs before `join` runs, which keeps the rows of one without an equal row in the other. The inputs
+    /// are given with the columns to compare, and have the same number of rows. They are read twice, so an input that
+    /// computes something is not compared.
+    pub(crate) fn around(join: Plan, inputs: [(Plan, Vec<usize>); 2]) -> Plan {
+        if !inputs.iter().all(|(input, _)| reads_only(input)) {
+            return join;
+        }
+        let [one, other] = inputs.map(|(input, keys)| JoinSide { input, keys });
+        Node::plan(SameRows { one, other, join })
+    }
+
+    /// Returns the index of the join among the inputs. The other inputs are only compared.
+    pub(crate) fn join_index(&self) -> usize {
+        2
+    }
+}
+
 impl Operator for SameRows {
     const NAME: &'static str = "SameRows";
+    const KEEPS_ORDER: &'static [bool] = &[false, false, true];
 
     fn properties(&self) -> &Arc<PlanProperties> {
         self.join.properties()

@@ -6,21 +6,20 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, Int64Array, RecordBatch, RecordBatchOptions, UInt64Array};
 use arrow::compute::SortOptions;
 use arrow::datatypes::{DataType, SchemaRef};
-use datafusion::common::Statistics;
-use datafusion::common::stats::Precision;
-use datafusion::error::{DataFusionError, Result};
-use datafusion::execution::{SendableRecordBatchStream, TaskContext};
-use datafusion::physical_expr::expressions::Column;
-use datafusion::physical_expr::{
+use datafusion_common::{DataFusionError, Result};
+use datafusion_execution::{SendableRecordBatchStream, TaskContext};
+use datafusion_physical_expr::expressions::Column;
+use datafusion_physical_expr::{
     EquivalenceProperties, LexOrdering, Partitioning, PhysicalExpr, PhysicalSortExpr,
 };
-use datafusion::physical_plan::PlanProperties;
-use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType, SchedulingType};
-use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
+use datafusion_physical_plan::PlanProperties;
+use datafusion_physical_plan::execution_plan::{Boundedness, EmissionType, SchedulingType};
+use datafusion_physical_plan::stream::RecordBatchStreamAdapter;
 
 use super::operator::{Node, Operator, Plan};
 use crate::error::UnreadableRelation;
-use crate::table::relation::{ROW, Relation, RelationBatch};
+use crate::functions::with_one_nan;
+use crate::table::relation::{Relation, RelationBatch};
 
 /// Assumed size of a text in bytes, for estimates.
 const ASSUMED_TEXT_BYTES: usize = 48;
@@ -41,18 +40,16 @@ pub(crate) struct Scan {
     schema: SchemaRef,
     /// True if the rows may come in any order.
     any_order: bool,
-    limit: Option<usize>,
     properties: Arc<PlanProperties>,
 }
 
 impl Scan {
-    /// Creates the plan of a scan that reads at most `limit` rows.
+    /// Creates the plan of a scan.
     pub(crate) fn plan(
         relation: Arc<dyn Relation>,
         scanned: Vec<ScanColumn>,
         schema: SchemaRef,
         any_order: bool,
-        limit: Option<usize>,
     ) -> Plan {
         // The rows arrive in the order of their positions. Because this order is declared, a sort by `_row` costs
         // nothing.
@@ -60,7 +57,8 @@ impl Scan {
             .iter()
             .position(|kind| *kind == ScanColumn::Position);
         let ordering = row.and_then(|index| {
-            let row: Arc<dyn PhysicalExpr> = Arc::new(Column::new(ROW, index));
+            let name = schema.field(index).name();
+            let row: Arc<dyn PhysicalExpr> = Arc::new(Column::new(name, index));
             let options = SortOptions {
                 descending: false,
                 nulls_first: false,
@@ -82,10 +80,20 @@ impl Scan {
             any_order: any_order && by_position,
             scanned: scanned.into(),
             schema,
-            limit,
             // Guards check for cancellation between the relation's batches, so DataFusion need not add its own checks.
             properties: Arc::new(properties.with_scheduling_type(SchedulingType::Cooperative)),
         })
+    }
+
+    /// Returns whether the rows may come in any order.
+    pub(crate) fn is_unordered(&self) -> bool {
+        self.any_order
+    }
+
+    /// Returns the index of the column with the position of each row.
+    pub(crate) fn position(&self) -> Option<usize> {
+        let mut kinds = self.scanned.iter();
+        kinds.position(|kind| *kind == ScanColumn::Position)
     }
 
     fn batches(&self, size: usize) -> Box<dyn Iterator<Item = Result<RecordBatch>> + Send> {
@@ -129,9 +137,12 @@ impl Scan {
         let mut columns = Vec::with_capacity(self.scanned.len());
         for kind in self.scanned.iter() {
             columns.push(match kind {
-                ScanColumn::Value(_) => values.next().ok_or_else(|| {
-                    DataFusionError::Internal("a scan returned too few columns".to_owned())
-                })?,
+                ScanColumn::Value(_) => {
+                    let column = values.next().ok_or_else(|| {
+                        DataFusionError::Internal("a scan returned too few columns".to_owned())
+                    });
+                    with_one_nan(column?)
+                }
                 ScanColumn::Origin => origins
                     .get_or_insert_with(|| {
                         Arc::new(UInt64Array::from(self.relation.origins(first, len)))
@@ -152,14 +163,14 @@ impl Scan {
         )?)
     }
 
-    fn rows(&self) -> usize {
-        let rows = usize::try_from(self.relation.rows()).unwrap_or(usize::MAX);
-        rows.min(self.limit.unwrap_or(usize::MAX))
+    /// Returns the number of rows.
+    pub(super) fn rows(&self) -> usize {
+        usize::try_from(self.relation.rows()).unwrap_or(usize::MAX)
     }
 }
 
 /// Returns the estimated number of bytes per row of these columns.
-pub(super) fn row_bytes(schema: &SchemaRef) -> usize {
+pub(crate) fn row_bytes(schema: &SchemaRef) -> usize {
     let width = |data_type: &DataType| data_type.primitive_width().unwrap_or(ASSUMED_TEXT_BYTES);
     let fields = schema.fields().iter();
     fields.map(|field| width(field.data_type())).sum()
@@ -175,6 +186,7 @@ impl fmt::Debug for Scan {
 
 impl Operator for Scan {
     const NAME: &'static str = "Scan";
+    const KEEPS_ORDER: &'static [bool] = &[];
 
     fn properties(&self) -> &Arc<PlanProperties> {
         &self.properties
@@ -201,41 +213,10 @@ impl Operator for Scan {
         _partition: usize,
         context: Arc<TaskContext>,
     ) -> Result<SendableRecordBatchStream> {
-        let mut left = self.limit.unwrap_or(usize::MAX);
         let batches = self.batches(context.session_config().batch_size());
-        let batches = batches.map_while(move |batch| {
-            if left == 0 {
-                return None;
-            }
-            Some(batch.map(|batch| {
-                let batch = batch.slice(0, batch.num_rows().min(left));
-                left -= batch.num_rows();
-                batch
-            }))
-        });
         Ok(Box::pin(RecordBatchStreamAdapter::new(
             self.schema.clone(),
             futures::stream::iter(batches),
         )))
-    }
-
-    fn statistics(&self, _inputs: &[Arc<Statistics>]) -> Arc<Statistics> {
-        let mut statistics = Statistics::new_unknown(&self.schema);
-        let rows = self.rows();
-        statistics.num_rows = Precision::Exact(rows);
-        let bytes = rows.saturating_mul(row_bytes(&self.schema));
-        statistics.total_byte_size = Precision::Inexact(bytes);
-        Arc::new(statistics)
-    }
-
-    fn limit(&self) -> Option<usize> {
-        self.limit
-    }
-
-    fn with_limit(&self, limit: Option<usize>) -> Option<Scan> {
-        Some(Scan {
-            limit,
-            ..self.clone()
-        })
     }
 }

@@ -9,41 +9,24 @@ use std::sync::Arc;
 
 use arrow::array::{ArrayRef, RecordBatch};
 use arrow::compute::{concat, partition};
-use datafusion::error::Result;
-use datafusion::execution::memory_pool::{MemoryConsumer, MemoryReservation};
-use datafusion::execution::{SendableRecordBatchStream, TaskContext};
-use datafusion::physical_expr::PhysicalExpr;
-use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
-use datafusion::physical_plan::windows::WindowAggExec;
-use datafusion::physical_plan::{ExecutionPlan, PlanProperties, WindowExpr};
+use datafusion_common::Result;
+use datafusion_execution::memory_pool::{MemoryConsumer, MemoryReservation};
+use datafusion_execution::{SendableRecordBatchStream, TaskContext};
+use datafusion_physical_expr::PhysicalExpr;
+use datafusion_physical_plan::stream::RecordBatchStreamAdapter;
+use datafusion_physical_plan::windows::WindowAggExec;
+use datafusion_physical_plan::{ExecutionPlan, PlanProperties, WindowExpr};
 use futures::StreamExt;
 
-use super::operator::{Node, Operator, Plan, Rule};
+use super::operator::{Node, Operator, Plan};
+use super::rows::Rows;
 
 /// Minimum number of collected rows before evaluation, if partitions are small.
 const MIN_PART_ROWS: usize = 1 << 16;
 
-pub(super) const WINDOWS_IN_PARTS: Rule = Rule {
-    name: "windows_in_parts",
-    replace: |plan, _| {
-        let Some(window) = plan.downcast_ref::<WindowAggExec>() else {
-            return Ok(None);
-        };
-        let divided = window.window_expr().first();
-        let keys = divided.map_or(&[][..], |one| one.partition_by()).to_vec();
-        let parts = || WindowsInParts {
-            keys: keys.clone(),
-            exprs: window.window_expr().to_vec(),
-            properties: window.properties().clone(),
-            input: window.input().clone(),
-        };
-        Ok((!keys.is_empty()).then(|| Node::plan(parts())))
-    },
-};
-
 /// Window functions over an input that is sorted by their partition keys.
 #[derive(Debug, Clone)]
-struct WindowsInParts {
+pub(crate) struct WindowsInParts {
     /// The partition keys.
     keys: Vec<Arc<dyn PhysicalExpr>>,
     exprs: Vec<Arc<dyn WindowExpr>>,
@@ -51,9 +34,31 @@ struct WindowsInParts {
     input: Plan,
 }
 
+impl WindowsInParts {
+    /// Evaluates window functions with these partition keys.
+    pub(crate) fn plan(
+        keys: Vec<Arc<dyn PhysicalExpr>>,
+        exprs: Vec<Arc<dyn WindowExpr>>,
+        input: Plan,
+    ) -> Result<Plan> {
+        let window = WindowAggExec::try_new(exprs.clone(), input.clone(), false)?;
+        Ok(Node::plan(WindowsInParts {
+            keys,
+            exprs,
+            properties: window.properties().clone(),
+            input,
+        }))
+    }
+
+    /// Returns the window functions.
+    pub(crate) fn exprs(&self) -> &[Arc<dyn WindowExpr>] {
+        &self.exprs
+    }
+}
+
 impl Operator for WindowsInParts {
     const NAME: &'static str = "WindowsInParts";
-    const KEEPS_ORDER: bool = true;
+    const KEEPS_ORDER: &'static [bool] = &[true];
 
     fn properties(&self) -> &Arc<PlanProperties> {
         &self.properties
@@ -194,10 +199,7 @@ impl PartitionStream {
     }
 
     fn compute(&mut self, batches: Vec<RecordBatch>) -> Result<()> {
-        let complete = Node::plan(CompletePartitions {
-            properties: self.parts.input.properties().clone(),
-            batches,
-        });
+        let complete = Rows::with_properties(batches, self.parts.input.properties().clone());
         let window = WindowAggExec::try_new(self.parts.exprs.clone(), complete, false)?;
         self.computing = Some(window.execute(0, self.context.clone())?);
         Ok(())
@@ -207,42 +209,4 @@ impl PartitionStream {
 /// Returns the number of bytes to account for a batch. The batch is copied during evaluation.
 fn accounted_bytes(batch: &RecordBatch) -> usize {
     2 * batch.get_array_memory_size()
-}
-
-/// Provides complete partitions as an input with the properties of the original input.
-#[derive(Debug, Clone)]
-struct CompletePartitions {
-    properties: Arc<PlanProperties>,
-    batches: Vec<RecordBatch>,
-}
-
-impl Operator for CompletePartitions {
-    const NAME: &'static str = "Whole";
-
-    fn properties(&self) -> &Arc<PlanProperties> {
-        &self.properties
-    }
-
-    fn inputs(&self) -> Vec<&Plan> {
-        Vec::new()
-    }
-
-    fn with_inputs(&self, inputs: Vec<Plan>) -> Option<CompletePartitions> {
-        inputs.is_empty().then(|| self.clone())
-    }
-
-    fn details(&self) -> String {
-        format!("{} batches", self.batches.len())
-    }
-
-    fn start(
-        &self,
-        _partition: usize,
-        _context: Arc<TaskContext>,
-    ) -> Result<SendableRecordBatchStream> {
-        let batches = self.batches.clone().into_iter().map(Ok);
-        let schema = self.properties.equivalence_properties().schema().clone();
-        let batches = futures::stream::iter(batches);
-        Ok(Box::pin(RecordBatchStreamAdapter::new(schema, batches)))
-    }
 }

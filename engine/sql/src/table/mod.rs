@@ -1,4 +1,3 @@
-//! Tables as queries see them, and as DataFusion sees them.
+//! Tables as queries see them.
 
-pub(crate) mod provider;
 pub(crate) mod relation;

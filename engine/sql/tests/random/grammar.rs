@@ -57,7 +57,7 @@ pub struct GeneratedQuery {
 impl GeneratedQuery {
     pub fn printed(&self) -> Vec<String> {
         let line = |row: &Row| {
-            let cells: Vec<String> = row.iter().map(ToString::to_string).collect();
+            let cells: Vec<String> = row.iter().map(Value::literal).collect();
             cells.join(" | ")
         };
         let lines = self.rows.iter().map(line);
@@ -212,11 +212,11 @@ impl Generator {
     fn table_of(&mut self, which: usize) -> (String, Vec<Column>, Vec<Row>) {
         let alias = self.alias();
         let data = &self.tables[which];
-        let (name, rows) = (data.name, data.rows.clone());
+        let (name, rows) = (data.name.clone(), data.rows.clone());
         let columns = data
             .columns
             .iter()
-            .map(|(name, kind)| ((*name).to_owned(), *kind));
+            .map(|(name, kind)| (name.clone(), *kind));
         let scope = scope(&alias, columns, 0);
         let suffix = self.foreign(&[
             "TABLESAMPLE BERNOULLI (50)",

@@ -29,8 +29,8 @@ public:
 
 #[derive(Clone)]
 pub struct Data {
-    pub name: &'static str,
-    pub columns: Vec<(&'static str, Kind)>,
+    pub name: String,
+    pub columns: Vec<(String, Kind)>,
     pub rows: Vec<Vec<Value>>,
 }
 
@@ -81,9 +81,12 @@ pub fn data(is_large: bool) -> Vec<Data> {
             Value::Integer(more),
         ]
     });
-    let table = |name, columns: &[(&'static str, Kind)], rows: Vec<Vec<Value>>| Data {
-        name,
-        columns: columns.to_vec(),
+    let table = |name: &str, columns: &[(&str, Kind)], rows: Vec<Vec<Value>>| Data {
+        name: name.to_owned(),
+        columns: columns
+            .iter()
+            .map(|(name, kind)| ((*name).to_owned(), *kind))
+            .collect(),
         rows,
     };
     use Kind::{Boolean, Integer, Number, Text};
@@ -148,7 +151,7 @@ pub struct Memory {
 }
 
 impl Memory {
-    fn new(data: &Data) -> Memory {
+    pub fn new(data: &Data) -> Memory {
         let mut columns = Vec::new();
         let mut arrays: Vec<ArrayRef> = Vec::new();
         for (index, (name, kind)) in data.columns.iter().enumerate() {
@@ -169,7 +172,7 @@ impl Memory {
                 Kind::Boolean => Arc::new(BooleanArray::from_iter(cells.map(Value::truth))),
             };
             columns.push(RelationColumn {
-                name: (*name).to_owned(),
+                name: name.clone(),
                 data_type: array.data_type().clone(),
                 hidden: false,
             });
@@ -224,13 +227,13 @@ impl Relation for Memory {
 }
 
 /// Tables by name, in the form that DataFusion reads.
-pub type Memories = BTreeMap<&'static str, Arc<Memory>>;
+pub type Memories = BTreeMap<String, Arc<Memory>>;
 
 pub fn memories(is_large: bool) -> Memories {
     let data = data(is_large);
     let tables = data
         .iter()
-        .map(|data| (data.name, Arc::new(Memory::new(data))));
+        .map(|data| (data.name.clone(), Arc::new(Memory::new(data))));
     tables.collect()
 }
 
@@ -243,7 +246,7 @@ pub enum RequestedRows {
     AnyOrder,
 }
 
-/// Returns the rows that the engine computes. Rows in any order are sorted.
+/// Returns the rows that the engine computes, as lines below the names of the columns. Rows in any order are sorted.
 pub async fn rows(
     session: &Session,
     query: &Query,
@@ -251,6 +254,23 @@ pub async fn rows(
     requested: RequestedRows,
     memory: u64,
 ) -> Result<Vec<String>, QueryError> {
+    let (names, rows) = cells(session, query, memories, requested, memory).await?;
+    let mut lines: Vec<String> = rows.iter().map(|row| row.join(" | ")).collect();
+    if requested == RequestedRows::AnyOrder {
+        lines.sort();
+    }
+    lines.insert(0, names.join(" | "));
+    Ok(lines)
+}
+
+/// Returns the names of the columns and the rows that the engine computes, as literals.
+pub async fn cells(
+    session: &Session,
+    query: &Query,
+    memories: &Memories,
+    requested: RequestedRows,
+    memory: u64,
+) -> Result<(Vec<String>, Vec<Vec<String>>), QueryError> {
     let names = query.tables.iter();
     let tables = names.map(|name| {
         let table = memories[name.as_str()].clone();
@@ -263,8 +283,7 @@ pub async fn rows(
         RequestedRows::AnyOrder => session.values_unordered(query, tables, &limits).await?,
     };
     let columns = result.columns().to_vec();
-    let names = columns.iter().map(|column| column.name.as_str());
-    let head = names.collect::<Vec<_>>().join(" | ");
+    let names = columns.iter().map(|column| column.name.clone());
     let mut lines = Vec::new();
     while let Some(batch) = result.next().await? {
         let origins = columns.iter().zip(batch.columns());
@@ -273,7 +292,7 @@ pub async fn rows(
         let origins: Vec<&ArrayRef> = origins.map(|(_, array)| array).collect();
         if result.has_single_origin() {
             let is_one = |array: &&ArrayRef| array.null_count() == 0 && *array == origins[0];
-            assert!(origins.iter().all(is_one), "{}", query.normal);
+            assert!(origins.iter().all(is_one), "{}", query.tree());
         }
         for row in 0..batch.num_rows() {
             let cells = columns.iter().zip(batch.columns());
@@ -281,33 +300,31 @@ pub async fn rows(
                 ColumnSource::Cells { table, column } => {
                     let origins = array.as_primitive::<UInt64Type>();
                     if origins.is_null(row) {
-                        return String::new();
+                        return Value::Missing.literal();
                     }
                     let place = usize::try_from(FIRST_ORIGIN - origins.value(row)).unwrap();
                     cell(&memories[table.as_str()].arrays[*column], place)
                 }
                 ColumnSource::Values(_) => cell(array, row),
             });
-            lines.push(cells.collect::<Vec<_>>().join(" | "));
+            lines.push(cells.collect());
         }
     }
-    if requested == RequestedRows::AnyOrder {
-        lines.sort();
-    }
-    lines.insert(0, head);
-    Ok(lines)
+    Ok((names.collect(), lines))
 }
 
+/// Returns the literal of a value.
 fn cell(array: &ArrayRef, row: usize) -> String {
-    if array.data_type() == &DataType::Null {
-        return String::new();
+    if array.is_null(row) || array.data_type() == &DataType::Null {
+        return Value::Missing.literal();
     }
     if let Some(numbers) = array.as_primitive_opt::<Float64Type>() {
-        let value = numbers
-            .is_valid(row)
-            .then(|| format!("{:?}", numbers.value(row)));
-        return value.unwrap_or_default();
+        return Value::Number(numbers.value(row)).literal();
     }
     let formatter = ArrayFormatter::try_new(array, &FormatOptions::default()).unwrap();
-    formatter.value(row).to_string()
+    let text = formatter.value(row).to_string();
+    match array.data_type().is_string() {
+        true => Value::Text(text).literal(),
+        false => text,
+    }
 }

@@ -3,6 +3,8 @@
 use std::cmp::Ordering;
 use std::fmt;
 
+use num_bigint::{BigInt, Sign};
+
 #[derive(Debug, Clone, PartialEq)]
 pub enum Value {
     Missing,
@@ -44,9 +46,9 @@ impl Value {
     pub fn compare(&self, other: &Value) -> Option<Ordering> {
         Some(match (self, other) {
             (Value::Integer(a), Value::Integer(b)) => a.cmp(b),
-            (Value::Number(a), Value::Number(b)) => a.total_cmp(b),
-            (Value::Integer(a), Value::Number(b)) => (*a as f64).total_cmp(b),
-            (Value::Number(a), Value::Integer(b)) => a.total_cmp(&(*b as f64)),
+            (Value::Number(a), Value::Number(b)) => in_number_order(*a, *b),
+            (Value::Integer(a), Value::Number(b)) => in_number_order(*a as f64, *b),
+            (Value::Number(a), Value::Integer(b)) => in_number_order(*a, *b as f64),
             (Value::Text(a), Value::Text(b)) => a.cmp(b),
             (Value::Boolean(a), Value::Boolean(b)) => a.cmp(b),
             _ => return None,
@@ -69,6 +71,24 @@ impl Value {
         match self {
             Value::Missing => "-".to_owned(),
             Value::Text(text) => format!("'{text}"),
+            other => other.canonical().to_string(),
+        }
+    }
+
+    /// Returns the value that represents all equal values.
+    pub fn canonical(&self) -> Value {
+        match self {
+            Value::Number(value) if *value == 0.0 => Value::Number(0.0),
+            Value::Number(value) if value.is_nan() => Value::Number(f64::NAN),
+            other => other.clone(),
+        }
+    }
+
+    /// Returns the value in a form that is unique to it: texts are in quotes.
+    pub fn literal(&self) -> String {
+        match self {
+            Value::Missing => "NULL".to_owned(),
+            Value::Text(text) => format!("'{}'", text.replace('\'', "''")),
             other => other.to_string(),
         }
     }
@@ -98,25 +118,88 @@ impl From<usize> for Value {
     }
 }
 
-/// The numbers in the tables and the results of expressions are multiples of `2^-FRACTION_BITS`.
-const FRACTION_BITS: i32 = 30;
-
-/// Returns the exact sum of numbers, in units of `2^-FRACTION_BITS`.
-fn total(values: &[Value]) -> i128 {
-    let whole = values.iter().map(|value| match value {
-        Value::Number(value) => (value * 2_f64.powi(FRACTION_BITS)) as i128,
-        _ => panic!("{value:?} in a sum of numbers"),
-    });
-    whole.sum()
+/// Compares numbers. NaN is one value and the largest, and -0.0 equals 0.0.
+pub fn in_number_order(a: f64, b: f64) -> Ordering {
+    let by_nan = a.is_nan().cmp(&b.is_nan());
+    by_nan.then(a.partial_cmp(&b).unwrap_or(Ordering::Equal))
 }
 
-/// Returns the sum of the values that are not missing. For numbers, this is the double nearest to the exact sum.
-pub fn sum(values: &[Value]) -> Value {
-    match values.first() {
-        None => Value::Missing,
-        Some(Value::Integer(_)) => Value::Integer(values.iter().map(Value::integer).sum()),
-        Some(_) => Value::Number(total(values) as f64 / 2_f64.powi(FRACTION_BITS)),
+/// The numbers of a sum are added in units of `2^-UNIT_BITS`, the smallest positive double.
+const UNIT_BITS: i64 = 1074;
+
+/// Returns the exact sum of finite numbers, in units of `2^-UNIT_BITS`.
+fn total(values: &[f64]) -> BigInt {
+    let exact = values.iter().map(|value| {
+        let bits = value.abs().to_bits();
+        let (exponent, fraction) = (bits >> 52, bits & ((1 << 52) - 1));
+        let whole = match exponent {
+            0 => BigInt::from(fraction),
+            _ => BigInt::from(fraction | 1 << 52) << (exponent - 1),
+        };
+        if value.is_sign_negative() {
+            -whole
+        } else {
+            whole
+        }
+    });
+    exact.sum()
+}
+
+/// Returns the double nearest to `value * 2^-unit_bits`.
+fn rounded(value: &BigInt, unit_bits: i64) -> f64 {
+    let magnitude = value.magnitude();
+    let excess = magnitude.bits().saturating_sub(64);
+    let mut top = (magnitude >> excess).iter_u64_digits().next().unwrap_or(0);
+    // This bit only decides whether the value is exactly halfway between two doubles.
+    top |= u64::from((magnitude >> excess << excess) != *magnitude);
+    let mut exponent = i32::try_from(excess as i64 - unit_bits).unwrap();
+    let mut number = top as f64;
+    while exponent != 0 {
+        let step = exponent.clamp(-1000, 1000);
+        number *= 2_f64.powi(step);
+        exponent -= step;
     }
+    if value.sign() == Sign::Minus {
+        -number
+    } else {
+        number
+    }
+}
+
+/// Returns the numbers, or their sum if it is not finite.
+fn finite(values: &[Value]) -> Result<Vec<f64>, Value> {
+    let numbers = values.iter().map(|value| match value {
+        Value::Number(value) => *value,
+        _ => panic!("{value:?} in a sum of numbers"),
+    });
+    let numbers: Vec<f64> = numbers.collect();
+    match numbers.iter().all(|number| number.is_finite()) {
+        true => Ok(numbers),
+        false => {
+            let special = numbers.iter().filter(|number| !number.is_finite());
+            Err(Value::Number(special.sum()))
+        }
+    }
+}
+
+/// Returns the sum of the values that are not missing. For numbers, this is the double nearest to the exact sum. Returns
+/// `None` if a sum of integers does not fit.
+pub fn checked_sum(values: &[Value]) -> Option<Value> {
+    Some(match values.first() {
+        None => Value::Missing,
+        Some(Value::Integer(_)) => {
+            let total: i128 = values.iter().map(|value| i128::from(value.integer())).sum();
+            Value::Integer(i64::try_from(total).ok()?)
+        }
+        Some(_) => match finite(values) {
+            Ok(numbers) => Value::Number(rounded(&total(&numbers), UNIT_BITS)),
+            Err(special) => special,
+        },
+    })
+}
+
+pub fn sum(values: &[Value]) -> Value {
+    checked_sum(values).expect("a sum of 64 bits")
 }
 
 /// Returns the double nearest to the exact average of the numbers that are not missing.
@@ -124,17 +207,14 @@ pub fn average(values: &[Value]) -> Value {
     if values.is_empty() {
         return Value::Missing;
     }
-    let (total, count) = (total(values), values.len() as u128);
-    // With this number of bits, the remainder only decides whether the value is exactly halfway between two doubles.
-    let shift = total
-        .unsigned_abs()
-        .leading_zeros()
-        .min(127)
-        .saturating_sub(2);
-    let magnitude = total.unsigned_abs() << shift;
-    let rounded = (magnitude / count) << 1 | u128::from(magnitude % count != 0);
-    let average = rounded as f64 / 2_f64.powi(FRACTION_BITS + shift as i32 + 1);
-    Value::Number(if total < 0 { -average } else { average })
+    match finite(values) {
+        // The remainder of the division is far below the last bit of the result.
+        Ok(numbers) => {
+            let shifted: BigInt = total(&numbers) << 128;
+            Value::Number(rounded(&(shifted / numbers.len()), UNIT_BITS + 128))
+        }
+        Err(special) => special,
+    }
 }
 
 pub fn and(a: Option<bool>, b: Option<bool>) -> Option<bool> {

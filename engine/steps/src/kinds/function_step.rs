@@ -83,7 +83,7 @@ impl FunctionStep {
         session: &Session,
         run: impl Fn(QueryRun<'_>) -> Result<Value, StepError> + Send + Sync + 'static,
     ) -> FunctionStep {
-        params["sql"] = query.normal.clone().into();
+        params["sql"] = query.key.clone().into();
         let (session, memory_query, query) = (session.clone(), query.clone(), query.clone());
         let function = FunctionStep::new(kind, 4, params, move |context, inputs| {
             run(QueryRun::new(&session, &query, context, inputs))

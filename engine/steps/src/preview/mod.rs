@@ -78,7 +78,7 @@ impl Sink for PreviewSink {
     }
 
     fn params(&self) -> serde_json::Value {
-        serde_json::json!({ "sql": self.request.query.normal, "limit": self.request.limit })
+        serde_json::json!({ "sql": self.request.query.key, "limit": self.request.limit })
     }
 
     fn is_current(&self, _context: &Context, _key: &Digest) -> Result<bool, StepError> {

@@ -85,7 +85,7 @@ impl<'a> QueryRun<'a> {
         } = self;
         let cancel = context.cancel.clone();
         let limits = QueryLimits {
-            memory: query_memory(query, inputs).min(context.limits.memory),
+            memory: context.claimed_memory(),
             stop: Arc::new(move || cancel.is_cancelled()),
         };
         let tables = relations(tables);

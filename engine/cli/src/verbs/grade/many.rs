@@ -29,6 +29,9 @@ pub fn grade(session: &CliSession, catalog: &Catalog, list: &Path, args: &GradeA
     } else {
         session.printer.result(&grading::summary(&reports))?;
     }
+    for warning in &graded.warnings {
+        session.printer.warning(warning);
+    }
     grading::remarks(&session.printer, &reports);
     let path = graded.path.display();
     session.printer.message(format!("report: {path}"));

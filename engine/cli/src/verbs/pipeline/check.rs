@@ -38,6 +38,19 @@ struct Mistake {
     help: Option<String>,
 }
 
+impl Mistake {
+    fn without_place(file: &str, message: &str, help: Option<String>) -> Mistake {
+        Mistake {
+            file: file.to_owned(),
+            line: None,
+            column: None,
+            code: None,
+            message: message.to_owned(),
+            help,
+        }
+    }
+}
+
 impl CheckArgs {
     pub fn call(&self, session: &CliSession) -> VerbResult {
         let (mut found, mut text, mut exits) = (Vec::new(), String::new(), Vec::new());
@@ -61,14 +74,11 @@ impl CheckArgs {
 
 fn mistakes(file: &str, error: &Error) -> Vec<Mistake> {
     let Some(diagnostics) = &error.diagnostics else {
-        return vec![Mistake {
-            file: file.to_owned(),
-            line: None,
-            column: None,
-            code: None,
-            message: error.message.clone(),
-            help: error.help.as_ref().map(words),
-        }];
+        return vec![Mistake::without_place(
+            file,
+            &error.message,
+            error.help.as_ref().map(words),
+        )];
     };
     let found = diagnostics.iter().map(|diagnostic| {
         let (line, column) = diagnostics.source().position(diagnostic.span.start);
@@ -81,5 +91,7 @@ fn mistakes(file: &str, error: &Error) -> Vec<Mistake> {
             help: diagnostic.help.clone(),
         }
     });
-    found.collect()
+    let rest = diagnostics.rest();
+    let rest = rest.map(|rest| Mistake::without_place(file, &rest, None));
+    found.chain(rest).collect()
 }

@@ -36,16 +36,17 @@ struct Hello {
 /// Same as for [`ask`], including [`FetchError::Unauthorised`] if the credentials are rejected.
 pub(crate) async fn account(shared: &Shared) -> Result<Account, FetchError> {
     ask(shared, Call::Hello, Retry::default(), async |reply| {
-        let (answer, message) = reply.answer()?;
+        let (answer, url) = reply.answer()?;
+        let host = host(&url);
         let date = answer.headers().get(DATE);
         let date = date.and_then(|date| date.to_str().ok());
         let server_time = date.and_then(|date| httpdate::parse_http_date(date).ok());
-        let text = text_of(shared, answer).await;
+        let text = text_of(shared, answer, &host).await?;
         let hello: Hello = serde_json::from_str(&text).unwrap_or_default();
         Ok(Account {
             user: hello.user_name.filter(|user| !user.is_empty()),
             server_time,
-            host: host(&message.url),
+            host,
         })
     })
     .await

@@ -7,8 +7,9 @@ use crate::credentials::KaggleCredentials;
 use crate::error::FetchError;
 use crate::message;
 use crate::trouble::Trouble;
+use crate::wire::answer::encoding;
 use crate::wire::api::authorize::authorize;
-use crate::wire::api::body::{is_html, is_temporary, text_of, trouble_of};
+use crate::wire::api::body::{beginning_of, is_html, is_temporary, trouble_of};
 use crate::wire::api::calls::Call;
 use crate::wire::location::{follow, host};
 use crate::wire::message::Message;
@@ -30,10 +31,10 @@ pub(crate) enum Reply {
 }
 
 impl Reply {
-    /// Returns the answer of a call that is never redirected.
-    pub(crate) fn answer(self) -> Result<(Response, Message), CallError> {
+    /// Returns the answer of a call that is never redirected, and the URL that sent it.
+    pub(crate) fn answer(self) -> Result<(Response, Url), CallError> {
         match self {
-            Reply::Answer(answer, message) => Ok((answer, message)),
+            Reply::Answer(answer, message) => Ok((answer, message.url)),
             Reply::Elsewhere(url) => Err(CallError::unexpected(&url)),
         }
     }
@@ -62,6 +63,12 @@ impl CallError {
             CallError::Absent(_)
                 | CallError::Trouble(Trouble::Unreachable { .. } | Trouble::Stalled { .. }, _)
         )
+    }
+}
+
+impl From<Trouble> for CallError {
+    fn from(trouble: Trouble) -> CallError {
+        CallError::Trouble(trouble, String::new())
     }
 }
 
@@ -142,8 +149,7 @@ async fn follow_redirects(
     for _ in 0..=MAX_REDIRECTS {
         let request = message.request(&shared.client);
         let (request, token) = authorize(shared, request, rejected.as_ref()).await?;
-        let answer = send(shared, request, &message.url, 0).await;
-        let answer = answer.map_err(|trouble| CallError::Trouble(trouble, String::new()))?;
+        let answer = send(shared, request, &message.url, 0).await?;
         let status = answer.status();
         // The login may have been revoked, or the clock may be wrong. A new token may help, so one is requested once.
         if status == StatusCode::UNAUTHORIZED && token.is_some() && rejected.is_none() {
@@ -196,18 +202,23 @@ async fn classify_answer(
     let status = answer.status();
     let host = host(&message.url);
     if is_html(&answer) && status.is_success() {
-        let page = text_of(shared, answer).await;
+        let page = beginning_of(shared, answer, &host).await;
         return Err(CallError::Fatal(FetchError::NotZip {
             host,
             got: format!("HTML, {}", units::bytes(page.len() as u64)),
             expected: "a redirect to a zip archive".into(),
         }));
     }
+    if status.is_success()
+        && let Some(encoding) = encoding(answer.headers())
+    {
+        return Err(CallError::Fatal(FetchError::Encoded { host, encoding }));
+    }
     if status.is_success() {
         return Ok(Reply::Answer(answer, message));
     }
     let trouble = trouble_of(&answer, host.clone());
-    let text = text_of(shared, answer).await;
+    let text = beginning_of(shared, answer, &host).await;
     let found = shared.credentials().map_err(CallError::Fatal)?;
     let message = message::of_api(&text, &found.credentials);
     let id = call.id().to_owned();

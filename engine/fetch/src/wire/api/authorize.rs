@@ -10,7 +10,7 @@ use crate::error::FetchError;
 use crate::message;
 use crate::secret::Secret;
 use crate::wire::api::ask::CallError;
-use crate::wire::api::body::{is_temporary, text_of, trouble_of};
+use crate::wire::api::body::{beginning_of, is_temporary, text_of, trouble_of};
 use crate::wire::api::calls::Call;
 use crate::wire::location::host;
 use crate::wire::send::send;
@@ -85,13 +85,17 @@ async fn renew(shared: &Shared, login: &Login) -> Result<Secret, CallError> {
         let answer = match send(shared, request, &message.url, 0).await {
             Ok(answer) => answer,
             Err(trouble) => {
-                last.get_or_insert(CallError::Trouble(trouble, String::new()));
+                last.get_or_insert(trouble.into());
                 continue;
             }
         };
         let status = answer.status();
-        let trouble = trouble_of(&answer, host(&message.url));
-        let text = text_of(shared, answer).await;
+        let host = host(&message.url);
+        let trouble = trouble_of(&answer, host.clone());
+        let text = match status.is_success() {
+            true => text_of(shared, answer, &host).await?,
+            false => beginning_of(shared, answer, &host).await,
+        };
         let now = shared.options.clock.now();
         if status.is_success()
             && let Ok(new) = serde_json::from_str::<NewToken>(&text)

@@ -2,12 +2,15 @@
 
 use std::time::SystemTime;
 
+use bytes::Bytes;
+use prep_core::RateCheck;
 use reqwest::header::{CONTENT_TYPE, RETRY_AFTER};
 use reqwest::{Response, StatusCode};
 use tokio::time::timeout;
 
 use crate::trouble::Trouble;
 use crate::wire::backoff;
+use crate::wire::body::{Position, chunk};
 use crate::wire::shared::Shared;
 
 /// Maximum number of bytes that are read of a response that is not a file.
@@ -41,18 +44,67 @@ pub(crate) fn trouble_of(answer: &Response, host: String) -> Trouble {
     }
 }
 
-/// Reads the beginning of a body as text, for at most the stall timeout. The timeout covers the entire text. Otherwise
-/// a server that sends a byte now and then could block the download for weeks.
-pub(crate) async fn text_of(shared: &Shared, mut answer: Response) -> String {
+/// Reads a body as text, at most [`MAX_TEXT_BYTES`], for at most the stall timeout. The timeout covers the entire text.
+/// Otherwise a server that sends a byte now and then could block the download for weeks.
+///
+/// # Errors
+/// If the text does not arrive completely in time.
+pub(crate) async fn text_of(
+    shared: &Shared,
+    answer: Response,
+    host: &str,
+) -> Result<String, Trouble> {
+    match read_text(shared, answer, host).await {
+        (text, None) => Ok(text),
+        (_, Some(trouble)) => Err(trouble),
+    }
+}
+
+/// Same as [`text_of`], but returns the part that arrived if the text is incomplete. It may still be useful in a message.
+pub(crate) async fn beginning_of(shared: &Shared, answer: Response, host: &str) -> String {
+    read_text(shared, answer, host).await.0
+}
+
+/// Returns the first bytes of a body. Empty if the body is empty.
+///
+/// # Errors
+/// If no byte arrives within the stall timeout.
+pub(crate) async fn first_bytes(
+    shared: &Shared,
+    mut answer: Response,
+    host: &str,
+) -> Result<Bytes, Trouble> {
+    let mut rate = RateCheck::new(shared.options.stall);
+    let position = Position { host, offset: 0 };
+    Ok(chunk(&mut answer, &mut rate, position)
+        .await?
+        .unwrap_or_default())
+}
+
+async fn read_text(shared: &Shared, mut answer: Response, host: &str) -> (String, Option<Trouble>) {
+    let time = shared.options.stall;
     let mut bytes = Vec::new();
     let reading = async {
-        while bytes.len() < MAX_TEXT_BYTES
-            && let Ok(Some(chunk)) = answer.chunk().await
-        {
-            bytes.extend_from_slice(&chunk);
+        let mut rate = RateCheck::new(time);
+        while bytes.len() < MAX_TEXT_BYTES {
+            let offset = bytes.len() as u64;
+            let position = Position { host, offset };
+            match chunk(&mut answer, &mut rate, position).await? {
+                Some(chunk) => bytes.extend_from_slice(&chunk),
+                None => break,
+            }
         }
+        Ok(())
     };
-    // If the text is incomplete, the part that arrived may still be useful.
-    let _ = timeout(shared.options.stall, reading).await;
-    String::from_utf8_lossy(&bytes).into_owned()
+    let ended = timeout(time, reading).await;
+    let trouble = match ended {
+        Ok(ended) => ended.err(),
+        Err(_) => Some(Trouble::Slow {
+            host: host.to_owned(),
+            offset: 0,
+            bytes: bytes.len() as u64,
+            time,
+        }),
+    };
+    (String::from_utf8_lossy(&bytes).into_owned(), trouble)
 }

@@ -8,6 +8,7 @@ use crate::error::FetchError;
 use crate::wire::api::ask::{CallError, ask};
 use crate::wire::api::body::text_of;
 use crate::wire::api::calls::Call;
+use crate::wire::location::host;
 use crate::wire::retry::Retry;
 use crate::wire::shared::Shared;
 
@@ -119,10 +120,10 @@ pub(crate) async fn summary(shared: &Shared, id: &str) -> Result<DataSummary, Fe
 /// Makes a call whose answer is JSON.
 async fn json<T: DeserializeOwned>(shared: &Shared, call: Call<'_>) -> Result<T, FetchError> {
     ask(shared, call, Retry::default(), async |reply| {
-        let (answer, message) = reply.answer()?;
-        let text = text_of(shared, answer).await;
+        let (answer, url) = reply.answer()?;
+        let text = text_of(shared, answer, &host(&url)).await?;
         // The parser's message is dropped, because it may quote the response.
-        serde_json::from_str(&text).map_err(|_| CallError::unexpected(&message.url))
+        serde_json::from_str(&text).map_err(|_| CallError::unexpected(&url))
     })
     .await
 }

@@ -4,7 +4,7 @@ use reqwest::Response;
 
 use crate::error::FetchError;
 use crate::wire::api::ask::{CallError, Reply, ask};
-use crate::wire::api::body::is_of_type;
+use crate::wire::api::body::{first_bytes, is_of_type};
 use crate::wire::api::calls::Call;
 use crate::wire::item::Item;
 use crate::wire::location::{Location, LocationKind, host};
@@ -44,7 +44,7 @@ pub(crate) async fn locate(
         let (message, kind) = match reply {
             Reply::Elsewhere(url) => (Message::get(url), LocationKind::Signed),
             Reply::Answer(answer, message) => {
-                check_sent_directly(answer, &message, item).await?;
+                check_sent_directly(shared, answer, &message, item).await?;
                 (message, LocationKind::Api)
             }
         };
@@ -63,12 +63,14 @@ pub(crate) async fn locate(
 /// Checks the answer of an API that sends the file itself instead of an address. The file is then requested again by
 /// ranges from the same URL.
 async fn check_sent_directly(
-    mut answer: Response,
+    shared: &Shared,
+    answer: Response,
     message: &Message,
     item: &Item,
 ) -> Result<(), CallError> {
     let is_json = is_of_type(&answer, "application/json");
-    let start = answer.chunk().await.ok().flatten().unwrap_or_default();
+    let host = host(&message.url);
+    let start = first_bytes(shared, answer, &host).await?;
     if !is_json && (!item.is_zip() || start.starts_with(b"PK")) {
         return Ok(());
     }
@@ -77,7 +79,7 @@ async fn check_sent_directly(
         false => "something else".to_owned(),
     };
     Err(CallError::Fatal(FetchError::NotZip {
-        host: host(&message.url),
+        host,
         got,
         expected: "a redirect to a zip archive".into(),
     }))

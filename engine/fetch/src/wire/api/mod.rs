@@ -34,6 +34,6 @@ pub use data::{DataFile, DataSummary};
 pub(crate) use account::account;
 pub(crate) use ask::{CallError, MAX_REDIRECTS};
 pub(crate) use authorize::authorize;
-pub(crate) use body::{is_html, is_temporary, text_of, trouble_of};
+pub(crate) use body::{beginning_of, is_html, is_temporary, trouble_of};
 pub(crate) use data::{files, summary};
 pub(crate) use locate::{address, locate};

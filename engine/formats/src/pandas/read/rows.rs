@@ -21,8 +21,11 @@ use crate::pandas::{CsvError, ReadOptions};
 /// Maximum length of a row in bytes.
 pub const MAX_ROW_BYTES: usize = 1 << 28;
 
+/// Maximum length of a header in bytes. A name is copied about 20 times, into schemas, queries and messages.
+pub const MAX_HEADER_BYTES: usize = 1 << 22;
+
 /// Maximum number of fields in a row. Each column takes 1,500 bytes in the steps of a pipeline.
-const MAX_COLUMNS: usize = 1 << 18;
+pub const MAX_COLUMNS: usize = 1 << 18;
 
 /// Maximum number of fields that short rows may lack in total, in addition to one field per byte of the file. Without a
 /// limit, a wide header and many empty rows would create a table of any size.
@@ -337,14 +340,21 @@ impl RowReader {
     }
 
     fn check_length(&self) -> Result<(), CsvError> {
-        if self.carry.len() > MAX_ROW_BYTES {
-            return Err(CsvError::RowTooLong {
-                row: self.current(),
-                offset: self.offset,
-                limit: MAX_ROW_BYTES,
-            });
+        self.check_row(self.carry.len(), self.offset)
+    }
+
+    /// Checks the length of the next row, as far as it was read.
+    fn check_row(&self, bytes: usize, offset: u64) -> Result<(), CsvError> {
+        let row = self.current();
+        let limit = if row == 0 {
+            MAX_HEADER_BYTES
+        } else {
+            MAX_ROW_BYTES
+        };
+        match bytes > limit {
+            true => Err(CsvError::RowTooLong { row, offset, limit }),
+            false => Ok(()),
         }
-        Ok(())
     }
 
     /// Number of the next row, counted from 1; 0 is the header.
@@ -476,6 +486,7 @@ impl RowReader {
     fn take(&mut self, row: &RawRow<'_>, sink: &mut impl RowSink) -> Result<(), CsvError> {
         let found = row.fields.len();
         if self.wants_header && self.header.is_none() {
+            self.check_row(row.text.len(), row.offset)?;
             self.header = Some(found);
             self.before = found;
             return sink.header(row);

@@ -131,7 +131,13 @@ impl Collected<'_> {
     /// Adds what is known only after all files were read.
     fn finish(mut self) -> PublicContent {
         self.add_lists();
-        self.tables.extend(workbook::tables(&self.content.texts));
+        let books = workbook::tables(&self.content.texts, self.room);
+        self.tables.extend(books.tables);
+        for path in books.shortened {
+            let what =
+                format!("{path}: the first rows were read, because the rest needs too much memory");
+            self.content.unread.push(what);
+        }
         self.tables.sort_by(|(one, _), (other, _)| one.cmp(other));
         let mut content = self.content;
         for (item, count) in &self.counts {

@@ -1,9 +1,9 @@
-//! Aggregates of doubles whose results do not depend on the order of the rows.
+//! Aggregates of numbers whose results do not depend on the order of the rows.
 //!
 //! The floating-point sum of doubles depends on the order of the additions, and the order in which DataFusion merges
 //! groups depends on the memory limit. In this module, doubles are added exactly (`sum`), and the result is rounded
 //! once (`round`, `statistic`). So the result is the same in every order, and it is the double nearest to the exact
-//! value.
+//! value. Integers are added in 128 bits, and a sum that exceeds 64 bits is an error.
 
 mod moments;
 mod round;
@@ -15,49 +15,64 @@ mod tests;
 use std::sync::Arc;
 
 use arrow::datatypes::{DataType, Field, FieldRef};
-use datafusion::error::Result;
-use datafusion::logical_expr::function::{AccumulatorArgs, StateFieldsArgs};
-use datafusion::logical_expr::utils::format_state_name;
-use datafusion::logical_expr::{Accumulator, AggregateUDF, AggregateUDFImpl, GroupsAccumulator};
+use datafusion_common::Result;
+use datafusion_expr::function::{AccumulatorArgs, StateFieldsArgs};
+use datafusion_expr::utils::format_state_name;
+use datafusion_expr::{Accumulator, AggregateUDF, AggregateUDFImpl, GroupsAccumulator};
 
 use super::describe_like_plain;
-use moments::{Group, Groups};
+use moments::{Group, Groups, Integers, Moments};
 use statistic::Statistic;
 
-/// Returns the exact version of an aggregate. `None` if the aggregate does not add doubles.
+/// Returns the exact version of an aggregate. `None` if the aggregate does not add numbers.
 pub(super) fn exact(plain: &Arc<AggregateUDF>) -> Option<Arc<AggregateUDF>> {
     let statistic = Statistic::from_function(plain)?;
     let plain = plain.clone();
     Some(Arc::new(AggregateUDF::from(Exact { plain, statistic })))
 }
 
-/// Computes the exact aggregate if the result is a double, and otherwise calls the original aggregate.
+/// Computes the exact aggregate if the result is an integer or a double, and otherwise calls the original aggregate.
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct Exact {
     plain: Arc<AggregateUDF>,
     statistic: Statistic,
 }
 
-fn is_double(result: &FieldRef) -> bool {
-    *result.data_type() == DataType::Float64
+/// The terms of the sums of an aggregate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Summands {
+    Integers,
+    Doubles,
+    Squares,
+    Other,
+}
+
+impl Exact {
+    fn summands(&self, result: &FieldRef) -> Summands {
+        match result.data_type() {
+            DataType::Int64 => Summands::Integers,
+            DataType::Float64 if self.statistic.needs_squares() => Summands::Squares,
+            DataType::Float64 => Summands::Doubles,
+            _ => Summands::Other,
+        }
+    }
 }
 
 impl AggregateUDFImpl for Exact {
     describe_like_plain!();
 
     fn accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn Accumulator>> {
-        if !is_double(&args.return_field) {
-            return self.plain.accumulator(args);
-        }
         let (statistic, is_distinct) = (self.statistic, args.is_distinct);
-        Ok(match statistic.needs_squares() {
-            false => Box::new(Group::<1>::new(statistic, is_distinct)),
-            true => Box::new(Group::<2>::new(statistic, is_distinct)),
+        Ok(match self.summands(&args.return_field) {
+            Summands::Integers => Box::new(Group::<Integers>::new(statistic, is_distinct)),
+            Summands::Doubles => Box::new(Group::<Moments<1>>::new(statistic, is_distinct)),
+            Summands::Squares => Box::new(Group::<Moments<2>>::new(statistic, is_distinct)),
+            Summands::Other => return self.plain.accumulator(args),
         })
     }
 
     fn state_fields(&self, args: StateFieldsArgs) -> Result<Vec<FieldRef>> {
-        if !is_double(&args.return_field) {
+        if self.summands(&args.return_field) == Summands::Other {
             return self.plain.state_fields(args);
         }
         let name = format_state_name(args.name, "sums");
@@ -65,10 +80,9 @@ impl AggregateUDFImpl for Exact {
     }
 
     fn groups_accumulator_supported(&self, args: AccumulatorArgs) -> bool {
-        if is_double(&args.return_field) {
-            !args.is_distinct
-        } else {
-            self.plain.groups_accumulator_supported(args)
+        match self.summands(&args.return_field) {
+            Summands::Other => self.plain.groups_accumulator_supported(args),
+            _ => !args.is_distinct,
         }
     }
 
@@ -76,21 +90,19 @@ impl AggregateUDFImpl for Exact {
         &self,
         args: AccumulatorArgs,
     ) -> Result<Box<dyn GroupsAccumulator>> {
-        if !is_double(&args.return_field) {
-            return self.plain.create_groups_accumulator(args);
-        }
         let statistic = self.statistic;
-        Ok(match statistic.needs_squares() {
-            false => Box::new(Groups::<1>::new(statistic)),
-            true => Box::new(Groups::<2>::new(statistic)),
+        Ok(match self.summands(&args.return_field) {
+            Summands::Integers => Box::new(Groups::<Integers>::new(statistic)),
+            Summands::Doubles => Box::new(Groups::<Moments<1>>::new(statistic)),
+            Summands::Squares => Box::new(Groups::<Moments<2>>::new(statistic)),
+            Summands::Other => return self.plain.create_groups_accumulator(args),
         })
     }
 
     fn create_sliding_accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn Accumulator>> {
-        if is_double(&args.return_field) {
-            self.accumulator(args)
-        } else {
-            self.plain.create_sliding_accumulator(args)
+        match self.summands(&args.return_field) {
+            Summands::Other => self.plain.create_sliding_accumulator(args),
+            _ => self.accumulator(args),
         }
     }
 }

@@ -1,22 +1,99 @@
 //! Accumulators of exact sums: for one group, for many groups, and for a sliding window.
 
-use std::collections::HashMap;
-
-use arrow::array::{Array, ArrayRef, AsArray, BinaryBuilder, BooleanArray, Float64Array};
-use arrow::compute::cast;
-use arrow::datatypes::{DataType, Float64Type};
-use datafusion::common::internal_datafusion_err;
-use datafusion::error::Result;
-use datafusion::logical_expr::{Accumulator, EmitTo, GroupsAccumulator};
-use datafusion::scalar::ScalarValue;
+use std::collections::HashSet;
+use std::fmt::Debug;
 use std::sync::Arc;
+
+use arrow::array::{
+    Array, ArrayRef, ArrowPrimitiveType, AsArray, BinaryBuilder, BooleanArray, PrimitiveBuilder,
+};
+use arrow::compute::cast;
+use arrow::datatypes::{Float64Type, Int64Type};
+use datafusion_common::{Result, ScalarValue, internal_datafusion_err};
+use datafusion_expr::{Accumulator, EmitTo, GroupsAccumulator};
+use prep_failure::Failure;
 
 use super::statistic::Statistic;
 use super::sum::{Change, ExactSum, read_word};
+use crate::error::FunctionError;
+use crate::functions::canonical::key;
 
-/// The number of values, their sum, and the sum of their squares if `SUMS` is 2.
-#[derive(Debug, Clone)]
-struct Moments<const SUMS: usize> {
+/// Exact sums of the values of one group.
+pub(super) trait Sums: Debug + Default + Send + Sync + 'static {
+    /// The type of the values and of the result.
+    type Values: ArrowPrimitiveType;
+
+    fn change(&mut self, value: Native<Self>, change: Change);
+    /// Returns the statistic of the values. `None` if it is undefined.
+    fn result(&self, statistic: Statistic) -> Result<Option<Native<Self>>>;
+    /// Returns the number of bytes on the heap.
+    fn heap(&self) -> usize;
+    fn write(&self, out: &mut Vec<u8>);
+    /// Adds a serialized state. `None` if it is truncated.
+    fn merge(&mut self, state: &[u8]) -> Option<()>;
+    /// Returns the bits that equal values share.
+    fn bits(value: Native<Self>) -> u64;
+    fn value(bits: u64) -> Native<Self>;
+}
+
+type Native<S> = <<S as Sums>::Values as ArrowPrimitiveType>::Native;
+
+/// The number of integers, and their sum. It fits into 128 bits, so only the final result can exceed 64.
+#[derive(Debug, Default)]
+pub(super) struct Integers {
+    count: u64,
+    sum: i128,
+}
+
+impl Sums for Integers {
+    type Values = Int64Type;
+
+    fn change(&mut self, value: i64, change: Change) {
+        let value = i128::from(value);
+        match change {
+            Change::Add => (self.count, self.sum) = (self.count + 1, self.sum + value),
+            Change::Remove => (self.count, self.sum) = (self.count - 1, self.sum - value),
+        }
+    }
+
+    fn result(&self, _: Statistic) -> Result<Option<i64>> {
+        if self.count == 0 {
+            return Ok(None);
+        }
+        let beyond = |_| {
+            let message = format!("sum() exceeds 64-bit integers: {}", self.sum);
+            FunctionError::error(Failure::Pipeline, message)
+        };
+        i64::try_from(self.sum).map(Some).map_err(beyond)
+    }
+
+    fn heap(&self) -> usize {
+        0
+    }
+
+    fn write(&self, out: &mut Vec<u8>) {
+        out.extend(self.count.to_le_bytes());
+        out.extend(self.sum.to_le_bytes());
+    }
+
+    fn merge(&mut self, mut state: &[u8]) -> Option<()> {
+        self.count += read_word(&mut state)?;
+        self.sum += i128::from_le_bytes(state.try_into().ok()?);
+        Some(())
+    }
+
+    fn bits(value: i64) -> u64 {
+        value as u64
+    }
+
+    fn value(bits: u64) -> i64 {
+        bits as i64
+    }
+}
+
+/// The number of doubles, their sum, and the sum of their squares if `SUMS` is 2.
+#[derive(Debug)]
+pub(super) struct Moments<const SUMS: usize> {
     count: u64,
     sums: [ExactSum; SUMS],
 }
@@ -30,7 +107,9 @@ impl<const SUMS: usize> Default for Moments<SUMS> {
     }
 }
 
-impl<const SUMS: usize> Moments<SUMS> {
+impl<const SUMS: usize> Sums for Moments<SUMS> {
+    type Values = Float64Type;
+
     fn change(&mut self, value: f64, change: Change) {
         self.count = match change {
             Change::Add => self.count + 1,
@@ -47,6 +126,10 @@ impl<const SUMS: usize> Moments<SUMS> {
         }
     }
 
+    fn result(&self, statistic: Statistic) -> Result<Option<f64>> {
+        Ok(statistic.of_sums(self.count, &self.sums))
+    }
+
     fn heap(&self) -> usize {
         self.sums.iter().map(ExactSum::heap).sum()
     }
@@ -58,102 +141,96 @@ impl<const SUMS: usize> Moments<SUMS> {
         }
     }
 
-    fn merge(&mut self, mut state: &[u8]) -> Result<()> {
-        let truncated = || internal_datafusion_err!("the state of a sum is truncated");
-        self.count += read_word(&mut state).ok_or_else(truncated)?;
+    fn merge(&mut self, mut state: &[u8]) -> Option<()> {
+        self.count += read_word(&mut state)?;
         for sum in &mut self.sums {
-            sum.merge(&ExactSum::read(&mut state).ok_or_else(truncated)?);
+            sum.merge(&ExactSum::read(&mut state)?);
         }
-        Ok(())
+        Some(())
+    }
+
+    fn bits(value: f64) -> u64 {
+        key(value).to_bits()
+    }
+
+    fn value(bits: u64) -> f64 {
+        f64::from_bits(bits)
     }
 }
 
-/// Returns the argument of a statistic as doubles.
-fn doubles(values: &[ArrayRef]) -> Result<Float64Array> {
-    let values = cast(&values[0], &DataType::Float64)?;
-    Ok(values.as_primitive::<Float64Type>().clone())
+fn merge<S: Sums>(sums: &mut S, state: &[u8]) -> Result<()> {
+    let truncated = || internal_datafusion_err!("the state of a sum is truncated");
+    sums.merge(state).ok_or_else(truncated)
 }
 
-/// The accumulator of one group. It stores DISTINCT values with their number of occurrences, so that a sliding window
-/// can remove values again.
+/// Calls `change` for each value that is not missing, with its row.
+fn for_each<S: Sums>(values: &[ArrayRef], mut change: impl FnMut(usize, Native<S>)) -> Result<()> {
+    let values = cast(&values[0], &S::Values::DATA_TYPE)?;
+    for (row, value) in values.as_primitive::<S::Values>().iter().enumerate() {
+        if let Some(value) = value {
+            change(row, value);
+        }
+    }
+    Ok(())
+}
+
+/// The accumulator of one group, and of a sliding window. With DISTINCT, which windows do not have, it stores the values.
 #[derive(Debug)]
-pub(super) struct Group<const SUMS: usize> {
+pub(super) struct Group<S> {
     statistic: Statistic,
-    moments: Moments<SUMS>,
-    distinct: Option<HashMap<u64, u64>>,
+    sums: S,
+    distinct: Option<HashSet<u64>>,
 }
 
-impl<const SUMS: usize> Group<SUMS> {
-    pub(super) fn new(statistic: Statistic, is_distinct: bool) -> Group<SUMS> {
+impl<S: Sums> Group<S> {
+    pub(super) fn new(statistic: Statistic, is_distinct: bool) -> Group<S> {
         Group {
             statistic,
-            moments: Moments::default(),
-            distinct: is_distinct.then(HashMap::new),
+            sums: S::default(),
+            distinct: is_distinct.then(HashSet::new),
         }
     }
 
-    fn change(&mut self, values: &[ArrayRef], change: Change) -> Result<()> {
-        for value in doubles(values)?.iter().flatten() {
-            self.change_value(value, change);
+    fn add(&mut self, value: Native<S>) {
+        if self
+            .distinct
+            .as_mut()
+            .is_none_or(|distinct| distinct.insert(S::bits(value)))
+        {
+            self.sums.change(value, Change::Add);
         }
-        Ok(())
-    }
-
-    fn change_value(&mut self, value: f64, change: Change) {
-        if let Some(distinct) = &mut self.distinct {
-            // 0.0 and -0.0 are the same value, as in GROUP BY.
-            let bits = (value + 0.0).to_bits();
-            let times = distinct.entry(bits).or_default();
-            match change {
-                Change::Add => *times += 1,
-                Change::Remove => *times = times.saturating_sub(1),
-            }
-            match (change, *times) {
-                (Change::Add, 1) => {}
-                (Change::Remove, 0) => {
-                    distinct.remove(&bits);
-                }
-                _ => return,
-            }
-        }
-        self.moments.change(value, change);
     }
 }
 
-impl<const SUMS: usize> Accumulator for Group<SUMS> {
+impl<S: Sums> Accumulator for Group<S> {
     fn update_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
-        self.change(values, Change::Add)
+        for_each::<S>(values, |_, value| self.add(value))
     }
 
     fn retract_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
-        self.change(values, Change::Remove)
+        for_each::<S>(values, |_, value| self.sums.change(value, Change::Remove))
     }
 
     fn supports_retract_batch(&self) -> bool {
-        true
+        self.distinct.is_none()
     }
 
     fn evaluate(&mut self) -> Result<ScalarValue> {
-        let value = self
-            .statistic
-            .of_sums(self.moments.count, &self.moments.sums);
-        Ok(ScalarValue::Float64(value))
+        let result = self.sums.result(self.statistic)?;
+        ScalarValue::new_primitive::<S::Values>(result, &S::Values::DATA_TYPE)
     }
 
     fn size(&self) -> usize {
-        let entries = self.distinct.as_ref().map_or(0, HashMap::capacity);
-        size_of::<Self>() + self.moments.heap() + entries * (size_of::<(u64, u64)>() + 1)
+        let entries = self.distinct.as_ref().map_or(0, HashSet::capacity);
+        size_of::<Self>() + self.sums.heap() + entries * (size_of::<u64>() + 1)
     }
 
     /// Returns the sums, or the distinct values.
     fn state(&mut self) -> Result<Vec<ScalarValue>> {
         let mut state = Vec::new();
         match &self.distinct {
-            Some(distinct) => {
-                let values = distinct.keys().flat_map(|value| value.to_le_bytes());
-                state.extend(values);
-            }
-            None => self.moments.write(&mut state),
+            Some(distinct) => state.extend(distinct.iter().flat_map(|bits| bits.to_le_bytes())),
+            None => self.sums.write(&mut state),
         }
         Ok(vec![ScalarValue::Binary(Some(state))])
     }
@@ -161,11 +238,11 @@ impl<const SUMS: usize> Accumulator for Group<SUMS> {
     fn merge_batch(&mut self, states: &[ArrayRef]) -> Result<()> {
         for mut state in states[0].as_binary::<i32>().iter().flatten() {
             if self.distinct.is_none() {
-                self.moments.merge(state)?;
+                merge(&mut self.sums, state)?;
                 continue;
             }
-            while let Some(value) = read_word(&mut state) {
-                self.change_value(f64::from_bits(value), Change::Add);
+            while let Some(bits) = read_word(&mut state) {
+                self.add(S::value(bits));
             }
         }
         Ok(())
@@ -174,15 +251,15 @@ impl<const SUMS: usize> Accumulator for Group<SUMS> {
 
 /// The accumulator of many groups.
 #[derive(Debug)]
-pub(super) struct Groups<const SUMS: usize> {
+pub(super) struct Groups<S> {
     statistic: Statistic,
-    groups: Vec<Moments<SUMS>>,
+    groups: Vec<S>,
     /// Heap size of the groups, in bytes.
     heap: usize,
 }
 
-impl<const SUMS: usize> Groups<SUMS> {
-    pub(super) fn new(statistic: Statistic) -> Groups<SUMS> {
+impl<S: Sums> Groups<S> {
+    pub(super) fn new(statistic: Statistic) -> Groups<S> {
         Groups {
             statistic,
             groups: Vec::new(),
@@ -190,29 +267,23 @@ impl<const SUMS: usize> Groups<SUMS> {
         }
     }
 
-    fn update(
-        &mut self,
-        group: usize,
-        change: impl FnOnce(&mut Moments<SUMS>) -> Result<()>,
-    ) -> Result<()> {
-        let Some(moments) = self.groups.get_mut(group) else {
-            return Ok(());
-        };
-        let before = moments.heap();
-        change(moments)?;
-        self.heap += moments.heap() - before;
-        Ok(())
+    fn update<T>(&mut self, group: usize, change: impl FnOnce(&mut S) -> T) -> Option<T> {
+        let sums = self.groups.get_mut(group)?;
+        let before = sums.heap();
+        let changed = change(sums);
+        self.heap += sums.heap() - before;
+        Some(changed)
     }
 
-    fn take(&mut self, emit: EmitTo) -> Vec<Moments<SUMS>> {
+    fn take(&mut self, emit: EmitTo) -> Vec<S> {
         let taken = emit.take_needed(&mut self.groups);
-        let heap: usize = taken.iter().map(Moments::heap).sum();
+        let heap: usize = taken.iter().map(Sums::heap).sum();
         self.heap = self.heap.saturating_sub(heap);
         taken
     }
 }
 
-impl<const SUMS: usize> GroupsAccumulator for Groups<SUMS> {
+impl<S: Sums> GroupsAccumulator for Groups<S> {
     fn update_batch(
         &mut self,
         values: &[ArrayRef],
@@ -220,24 +291,21 @@ impl<const SUMS: usize> GroupsAccumulator for Groups<SUMS> {
         filter: Option<&BooleanArray>,
         count: usize,
     ) -> Result<()> {
-        self.groups.resize_with(count, Moments::default);
-        for (row, (value, group)) in doubles(values)?.iter().zip(groups).enumerate() {
-            let is_chosen = filter.is_none_or(|filter| filter.is_valid(row) && filter.value(row));
-            if let (Some(value), true) = (value, is_chosen) {
-                self.update(*group, |moments| {
-                    moments.change(value, Change::Add);
-                    Ok(())
-                })?;
+        self.groups.resize_with(count, S::default);
+        for_each::<S>(values, |row, value| {
+            if filter.is_none_or(|filter| filter.is_valid(row) && filter.value(row)) {
+                self.update(groups[row], |sums| sums.change(value, Change::Add));
             }
-        }
-        Ok(())
+        })
     }
 
     fn evaluate(&mut self, emit: EmitTo) -> Result<ArrayRef> {
-        let statistic = self.statistic;
-        let groups = self.take(emit).into_iter();
-        let values = groups.map(|group| statistic.of_sums(group.count, &group.sums));
-        Ok(Arc::new(values.collect::<Float64Array>()))
+        let groups = self.take(emit);
+        let mut results = PrimitiveBuilder::<S::Values>::with_capacity(groups.len());
+        for group in groups {
+            results.append_option(group.result(self.statistic)?);
+        }
+        Ok(Arc::new(results.finish()))
     }
 
     fn state(&mut self, emit: EmitTo) -> Result<Vec<ArrayRef>> {
@@ -253,11 +321,11 @@ impl<const SUMS: usize> GroupsAccumulator for Groups<SUMS> {
     }
 
     fn merge_batch(&mut self, states: &[ArrayRef], groups: &[usize], count: usize) -> Result<()> {
-        self.groups.resize_with(count, Moments::default);
+        self.groups.resize_with(count, S::default);
         let states = states[0].as_binary::<i32>().iter();
         for (state, group) in states.zip(groups) {
             if let Some(state) = state {
-                self.update(*group, |moments| moments.merge(state))?;
+                self.update(*group, |sums| merge(sums, state)).transpose()?;
             }
         }
         Ok(())
@@ -271,12 +339,12 @@ impl<const SUMS: usize> GroupsAccumulator for Groups<SUMS> {
     ) -> Result<Vec<ArrayRef>> {
         let rows = values.first().map_or(0, Array::len);
         let groups: Vec<usize> = (0..rows).collect();
-        let mut alone = Groups::<SUMS>::new(self.statistic);
+        let mut alone = Groups::<S>::new(self.statistic);
         alone.update_batch(values, &groups, filter, rows)?;
         alone.state(EmitTo::All)
     }
 
     fn size(&self) -> usize {
-        self.groups.capacity() * size_of::<Moments<SUMS>>() + self.heap
+        self.groups.capacity() * size_of::<S>() + self.heap
     }
 }

@@ -1,7 +1,7 @@
 //! Statistics of doubles. Each is computed from exact sums as a fraction of integers, which is rounded once. The standard
 //! deviation is the square root of the rounded variance.
 
-use datafusion::logical_expr::AggregateUDF;
+use datafusion_expr::AggregateUDF;
 use num_bigint::BigInt;
 
 use super::round::{fraction, rounded};

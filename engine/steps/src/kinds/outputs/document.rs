@@ -103,7 +103,7 @@ struct Document {
 impl Document {
     fn step(self) -> FunctionStep {
         let members = self.members.iter();
-        let members: Vec<_> = members.map(|(name, query)| (name, &query.normal)).collect();
+        let members: Vec<_> = members.map(|(name, query)| (name, &query.key)).collect();
         let params = serde_json::json!({
             "path": self.path,
             "encoding": self.encoding,

@@ -1,10 +1,10 @@
-//! Compares a prepared directory with the new tree, to find the files to write, the files to remove, and the files of
-//! other programs, which stay in place.
+//! Second stage of a publication: compares the prepared directory with the new tree, to find the files to write, the
+//! files to remove, and the files of other programs, which stay in place.
 //!
-//! A publication removes only what an earlier one wrote: a path of the listing, or a directory of the manifest. Everything
-//! else in the directory belongs to another program, for example files that an agent unpacked. It stays unless the caller
-//! requests its removal. A path of the new tree is always written, because a publication replaces files of other programs
-//! that have the same path.
+//! A publication replaces and removes only what an earlier one wrote: a path of the listing, or a directory of the
+//! manifest. Everything else in the directory belongs to another program, for example files that an agent unpacked. It
+//! stays unless the caller requests its removal. If such a file has the path of a file of the new tree, it is adopted if
+//! it has the same bytes; otherwise it is in the way, which is an error.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -12,10 +12,11 @@ use std::path::{Path, PathBuf};
 
 use prep_core::{Context, StepError};
 
-use super::PublishError;
 use super::listing::{PublishedListing, WrittenFile};
-use super::unpublished::Unpublished;
-use crate::value::{BETWEEN_CHECKS, Tree};
+use super::observe::Observed;
+use super::paths::PathSummary;
+use super::{PublishError, sums, verify};
+use crate::value::{BETWEEN_CHECKS, Opener, Tree};
 
 /// The difference between the new tree and a prepared directory.
 #[derive(Debug, Default)]
@@ -30,8 +31,10 @@ pub(super) struct Changes {
     pub remove: Vec<PathBuf>,
     /// Directories to remove, innermost first.
     pub remove_directories: Vec<PathBuf>,
+    /// Files and directories of other programs in the place of files and directories of the new tree.
+    in_the_way: PathSummary,
     /// Files and directories of other programs, which stay.
-    pub unpublished: Unpublished,
+    pub unpublished: PathSummary,
 }
 
 impl Changes {
@@ -48,10 +51,10 @@ impl Changes {
 }
 
 /// Files and directories that earlier publications wrote into a prepared directory.
-pub(super) struct Published<'a> {
-    pub listing: &'a PublishedListing,
+struct Published<'a> {
+    listing: &'a PublishedListing,
     /// Paths of directories. The parents of listed files may be missing.
-    pub directories: &'a BTreeSet<&'a str>,
+    directories: BTreeSet<&'a str>,
 }
 
 impl Published<'_> {
@@ -66,17 +69,24 @@ impl Published<'_> {
     }
 }
 
-/// Compares the new tree with the directory `prepared`. Files of other programs stay, unless `remove_others` is true.
+/// Compares the new tree with the prepared directory. Files of other programs stay, unless `remove_others` is true.
 ///
 /// # Errors
-/// If the directory cannot be read, or if a file or directory of another program is in the way of the new tree.
+/// If the directory cannot be read, or if files or directories of other programs are in the way of the new tree.
 pub(super) fn compare(
     context: &Context,
     desired: &Tree,
-    published: &Published<'_>,
-    prepared: &Path,
+    observed: &Observed,
     remove_others: bool,
 ) -> Result<Changes, StepError> {
+    let published = Published {
+        listing: &observed.listing,
+        directories: observed
+            .manifest
+            .iter()
+            .flat_map(|one| one.directories())
+            .collect(),
+    };
     let mut changes = Changes {
         kept: vec![None; desired.len()],
         ..Changes::default()
@@ -84,6 +94,7 @@ pub(super) fn compare(
     for section in ["public", "private"] {
         changes.directories.insert(section.to_owned());
     }
+    let mut foreign = Vec::new();
     for (index, file) in (0..).zip(desired.files()) {
         if file.index().is_multiple_of(BETWEEN_CHECKS) {
             context.check()?;
@@ -102,24 +113,29 @@ pub(super) fn compare(
         if file.is_directory() {
             continue;
         }
-        let listed = published
-            .listing
-            .with_same_origin(&file)
-            .filter(|listed| listed.is_untouched(&prepared.join(file.path())));
+        let listed = published.listing.with_same_origin(&file);
         match (listed, changes.kept.get_mut(file.index())) {
             (Some(listed), Some(kept)) => *kept = Some(listed.written),
+            _ if !observed.is_fresh && published.listing.find(file.path()).is_none() => {
+                foreign.push(index);
+            }
             _ => changes.write.push(index),
         }
     }
-    if prepared.exists() {
-        let surplus = Surplus {
+    if !observed.is_fresh {
+        let comparison = Comparison {
             context,
-            prepared,
+            prepared: &observed.prepared,
             desired,
-            published,
+            published: &published,
             remove_others,
         };
-        surplus.search(Path::new(""), &mut changes)?;
+        comparison.adopt(&foreign, &mut changes)?;
+        comparison.search(Path::new(""), &mut changes)?;
+        if !changes.in_the_way.is_empty() {
+            let paths = std::mem::take(&mut changes.in_the_way);
+            return Err(PublishError::in_the_way(&observed.prepared, paths));
+        }
     }
     Ok(changes)
 }
@@ -128,8 +144,8 @@ fn parent(path: &str) -> Option<&str> {
     path.rsplit_once('/').map(|(parent, _)| parent)
 }
 
-/// The search for files and directories that the new tree does not have.
-struct Surplus<'a> {
+/// The comparison of a prepared directory that exists.
+struct Comparison<'a> {
     context: &'a Context,
     prepared: &'a Path,
     desired: &'a Tree,
@@ -137,7 +153,45 @@ struct Surplus<'a> {
     remove_others: bool,
 }
 
-impl Surplus<'_> {
+impl Comparison<'_> {
+    /// Decides about files of the new tree, by index, that no publication wrote: those that exist with the same bytes are
+    /// kept, and those that do not exist are written.
+    fn adopt(&self, indices: &[u32], changes: &mut Changes) -> Result<(), StepError> {
+        let opener = Opener::new(self.context);
+        let adopted = self
+            .context
+            .map_in_order(indices, sums::THREAD_BYTES, |index| {
+                self.context.check()?;
+                self.adopted(&opener, *index)
+            })?;
+        for (index, adopted) in indices.iter().zip(adopted) {
+            match (adopted, changes.kept.get_mut(*index as usize)) {
+                (Some(written), Some(kept)) => *kept = Some(written),
+                _ => changes.write.push(*index),
+            }
+        }
+        changes.write.sort_unstable();
+        Ok(())
+    }
+
+    /// Returns the metadata of the existing file with the path of a file of the new tree, if it has the same bytes.
+    fn adopted(&self, opener: &Opener, index: u32) -> Result<Option<WrittenFile>, StepError> {
+        let Some(file) = self.desired.file(index as usize) else {
+            return Ok(None);
+        };
+        let path = self.prepared.join(file.path());
+        let Ok(metadata) = fs::metadata(&path) else {
+            return Ok(None);
+        };
+        if !metadata.is_file() || metadata.len() != file.bytes() {
+            return Ok(None);
+        }
+        let desired = sums::file_sha256(self.context, opener, file)?;
+        let found = verify::hash_file(self.context, &path)?;
+        let is_same = found.is_some() && found == desired;
+        Ok(is_same.then(|| WrittenFile::new(&metadata, found)))
+    }
+
     /// Searches the directory `inner` below `prepared`. Returns whether something in it stays. A name that is not UTF-8 is
     /// never in the new tree.
     fn search(&self, inner: &Path, changes: &mut Changes) -> Result<bool, StepError> {
@@ -172,7 +226,10 @@ impl Surplus<'_> {
             }
         };
         match stays {
-            true if self.needs_file(&inner) => Err(PublishError::in_the_way(self.prepared, &inner)),
+            true if self.needs_file(&inner) => {
+                changes.in_the_way.add(&inner, true);
+                Ok(true)
+            }
             true => Ok(true),
             false => {
                 changes.remove_directories.push(inner);
@@ -184,17 +241,22 @@ impl Surplus<'_> {
     /// Adds a file, or anything else that is not a directory, to `changes` if it must be removed, or if `prep` did not
     /// publish it. Returns whether it stays.
     fn visit_file(&self, inner: PathBuf, changes: &mut Changes) -> Result<bool, StepError> {
-        if self.needs_file(&inner) {
+        let is_ours = self.remove_others || self.published.has_file(&inner);
+        if let Some(index) = self.desired_file(&inner) {
+            let is_kept = changes.kept.get(index).is_some_and(Option::is_some);
+            if !is_ours && !is_kept {
+                changes.in_the_way.add(&inner, false);
+            }
             return Ok(true);
         }
-        if self.remove_others || self.published.has_file(&inner) {
+        if is_ours {
             changes.remove.push(inner);
             return Ok(false);
         }
-        if self.needs_directory(&inner, changes) {
-            return Err(PublishError::in_the_way(self.prepared, &inner));
+        match self.needs_directory(&inner, changes) {
+            true => changes.in_the_way.add(&inner, false),
+            false => changes.unpublished.add(&inner, false),
         }
-        changes.unpublished.add(&inner, false);
         Ok(true)
     }
 
@@ -205,7 +267,12 @@ impl Surplus<'_> {
     }
 
     fn needs_file(&self, inner: &Path) -> bool {
-        let desired_file = inner.to_str().and_then(|name| self.desired.find(name));
-        desired_file.is_some_and(|desired_file| !desired_file.is_directory())
+        self.desired_file(inner).is_some()
+    }
+
+    /// Returns the index of the file of the new tree with this path.
+    fn desired_file(&self, inner: &Path) -> Option<usize> {
+        let desired_file = self.desired.find(inner.to_str()?)?;
+        (!desired_file.is_directory()).then(|| desired_file.index())
     }
 }

@@ -18,6 +18,7 @@ use std::io::{self, Read, Write};
 use std::num::NonZeroU64;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+use std::time::SystemTime;
 
 use prep_cache::Digest;
 use prep_digests::Sha256;
@@ -28,11 +29,11 @@ use crate::value::{
     write_number, write_text,
 };
 
-const LISTING_FILE: &str = "prepared.files";
+pub(super) const LISTING_FILE: &str = "prepared.files";
 const MAGIC: [u8; 13] = *b"prep files 4\n";
 
-/// A modification time that no file has. It marks a file that belongs to a publication, but whose content is unknown.
-const NEVER: i64 = i64::MIN;
+/// A modification time that no file has. It marks a file that belongs to a publication, but whose content must be read.
+pub(super) const NEVER: i64 = i64::MIN;
 
 /// Placeholder for a SHA-256 that has not been computed yet.
 const UNKNOWN_SHA256: Sha256 = Sha256::from_bytes([0; 32]);
@@ -54,6 +55,8 @@ pub(super) struct PublishedListing {
     paths: TextList,
     files: Vec<ListedFile>,
     bases: Vec<Digest>,
+    /// Whether the file of the listing was read to its end.
+    is_whole: bool,
 }
 
 /// A file of the listing.
@@ -68,7 +71,7 @@ pub(super) struct ListedFile {
 impl WrittenFile {
     pub(super) fn new(metadata: &fs::Metadata, sha256: Option<Sha256>) -> WrittenFile {
         WrittenFile {
-            time: time(metadata),
+            time: prep_cache::modification_time(metadata),
             inode: inode(metadata.ino()),
             sha256: sha256.unwrap_or(UNKNOWN_SHA256),
         }
@@ -102,22 +105,25 @@ impl ListedFile {
         }
     }
 
-    /// Returns whether inode, size and time of the file on disk are unchanged.
-    pub(super) fn is_untouched(&self, path: &Path) -> bool {
-        fs::symlink_metadata(path).is_ok_and(|metadata| {
-            metadata.is_file()
-                && metadata.len() == self.bytes
-                && WrittenFile::new(&metadata, self.written.sha256()) == self.written
-        })
+    /// Returns the entry to write to disk.
+    fn settled(mut self, began: SystemTime) -> ListedFile {
+        self.written.time = trusted_time(self.written.time, began);
+        self
+    }
+
+    /// Returns whether the file had its recorded content when its metadata were recorded.
+    pub(super) fn is_trusted(&self) -> bool {
+        self.written.time != NEVER
     }
 }
 
-/// Modification time in nanoseconds since 1970.
-pub(super) fn time(metadata: &fs::Metadata) -> i64 {
-    metadata
-        .mtime()
-        .saturating_mul(1_000_000_000)
-        .saturating_add(metadata.mtime_nsec())
+/// Returns the time to record for a file or directory whose metadata were read after `began`, or [`NEVER`] if a change
+/// after `began` may have left this time unchanged. The caller waits for one [`prep_cache::CLOCK_TICK`] before it writes
+/// the record, so only the times of coarser clocks matter here.
+pub(super) fn trusted_time(time: i64, began: SystemTime) -> i64 {
+    let is_trusted =
+        !prep_cache::is_coarse(time) || prep_cache::time_until_settled(&[time], began).is_zero();
+    if is_trusted { time } else { NEVER }
 }
 
 /// No file has the inode 0.
@@ -126,11 +132,12 @@ fn inode(number: u64) -> NonZeroU64 {
 }
 
 /// Writes the listing of a tree. `written` contains the metadata of its files by index. Files without metadata are
-/// omitted.
+/// omitted. For `began`, see [`trusted_time`].
 pub(super) fn write_published(
     home: &Path,
     tree: &Tree,
     written: &[Option<WrittenFile>],
+    began: SystemTime,
 ) -> Result<(), ManifestError> {
     let listed = || {
         let files = tree.files().zip(written);
@@ -144,8 +151,9 @@ pub(super) fn write_published(
         })
     };
     let files = listed().count() as u64;
-    replace_with(home, LISTING_FILE, |out| {
-        write(out, tree.bases(), files, listed())
+    replace_with(home, LISTING_FILE, None, |out| {
+        let listed = listed().map(|(path, listed)| (path, listed.settled(began)));
+        write(out, tree.bases(), files, listed)
     })
 }
 
@@ -183,22 +191,34 @@ fn write<'a>(
 }
 
 impl PublishedListing {
-    /// Returns the listing in which all files are marked as changed, except those for whose index `is_trusted` returns
-    /// true. Changed files stay listed, because they belong to a publication.
-    pub(super) fn trusting(&self, is_trusted: impl Fn(usize) -> bool) -> PublishedListing {
+    /// Returns the listing with new metadata. Files for whose index `metadata` returns `None` are marked as changed. They
+    /// stay listed, because they belong to a publication.
+    pub(super) fn with_metadata(
+        &self,
+        metadata: impl Fn(usize) -> Option<WrittenFile>,
+    ) -> PublishedListing {
         let mut listing = PublishedListing {
             bases: self.bases.clone(),
+            is_whole: self.is_whole,
             ..PublishedListing::default()
         };
         for (index, file) in self.files.iter().enumerate() {
-            let mut file = *file;
-            if !is_trusted(index) {
-                file.written.time = NEVER;
-            }
-            listing.paths.push(self.paths.get(index));
-            listing.files.push(file);
+            let written = metadata(index).unwrap_or(WrittenFile {
+                time: NEVER,
+                ..file.written
+            });
+            listing.push(self.paths.get(index), ListedFile { written, ..*file });
         }
         listing
+    }
+
+    /// Returns the listing in which all files are marked as changed, except those for whose index `is_trusted` returns
+    /// true.
+    pub(super) fn trusting(&self, is_trusted: impl Fn(usize) -> bool) -> PublishedListing {
+        self.with_metadata(|index| {
+            let file = self.files.get(index).filter(|_| is_trusted(index))?;
+            Some(file.written)
+        })
     }
 
     /// Returns the listing in which all files that may be hard links to cached objects are marked as changed.
@@ -244,9 +264,14 @@ impl PublishedListing {
     }
 
     /// Returns the number of files that are not marked as changed.
+    #[cfg(test)]
     pub(super) fn trusted(&self) -> usize {
-        let files = self.files.iter();
-        files.filter(|file| file.written.time != NEVER).count()
+        self.files.iter().filter(|file| file.is_trusted()).count()
+    }
+
+    /// Whether the listing was read to its end. Otherwise files of the publication are missing in it.
+    pub(super) fn is_whole(&self) -> bool {
+        self.is_whole
     }
 
     /// Returns whether files are listed below the directory `path`.
@@ -277,7 +302,7 @@ impl PublishedListing {
     pub(super) fn with_same_origin(&self, desired_file: &TreeFile<'_>) -> Option<&ListedFile> {
         let listed = self.find(desired_file.path())?;
         let (origin, desired) = (listed.origin, desired_file.origin()?);
-        let is_same = listed.written.time != NEVER
+        let is_same = listed.is_trusted()
             && (origin.kind, origin.offset) == (desired.kind, desired.offset)
             && self.bases.get(origin.base as usize) == desired_file.base()
             && listed.bytes == desired_file.bytes();
@@ -289,7 +314,7 @@ impl PublishedListing {
         let mut listing = PublishedListing::default();
         if let Ok(file) = File::open(home.join(LISTING_FILE)) {
             // A truncated listing yields its first files.
-            let _ = listing.read_from(file);
+            listing.is_whole = listing.read_from(file).is_ok();
         }
         listing
     }
@@ -336,10 +361,11 @@ impl PublishedListing {
         Ok(())
     }
 
-    pub(super) fn write(&self, home: &Path) -> Result<(), ManifestError> {
+    /// Writes the listing. For `began`, see [`trusted_time`].
+    pub(super) fn write(&self, home: &Path, began: SystemTime) -> Result<(), ManifestError> {
         let files = self.files.iter().enumerate();
-        let listed = files.map(|(index, file)| (self.paths.get(index), *file));
-        replace_with(home, LISTING_FILE, |out| {
+        let listed = files.map(|(index, file)| (self.paths.get(index), file.settled(began)));
+        replace_with(home, LISTING_FILE, None, |out| {
             write(out, &self.bases, self.files.len() as u64, listed)
         })
     }
@@ -399,9 +425,9 @@ mod tests {
         let base = Digest::of_bytes(b"base");
         let (tree, written) = sample()?;
         let home = tempfile::tempdir()?;
-        write_published(home.path(), &tree, &written)?;
+        write_published(home.path(), &tree, &written, SystemTime::now())?;
         let read = PublishedListing::read(home.path());
-        read.write(home.path())?;
+        read.write(home.path(), SystemTime::now())?;
         assert_eq!(PublishedListing::read(home.path()), read);
         assert_eq!(read.len(), 3);
         for (index, file) in tree.files().enumerate() {
@@ -439,14 +465,14 @@ mod tests {
         });
         let desired_file = Tree::new(desired_file.into())?;
         let claimed = read.claiming(&desired_file, &[0, 1, 2]);
-        claimed.write(home.path())?;
+        claimed.write(home.path(), SystemTime::now())?;
         let claimed = PublishedListing::read(home.path());
         assert_eq!((claimed.len(), claimed.trusted()), (5, 3));
         assert_eq!(claimed.find("private/a.csv"), read.find("private/a.csv"));
         for file in desired_file.files() {
             assert_eq!(claimed.with_same_origin(&file), None, "{}", file.path());
         }
-        read.write(home.path())?;
+        read.write(home.path(), SystemTime::now())?;
         // A truncated listing still contains its first files.
         let path = home.path().join(LISTING_FILE);
         let bytes = fs::read(&path)?;

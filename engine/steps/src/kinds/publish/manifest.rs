@@ -6,14 +6,20 @@
 //! DATA/ID/prepared.lock    locked while a process publishes
 //! ```
 //!
-//! A check of the manifest needs one `stat` per directory and per output that is a single file, regardless of the
-//! number of files. Adding, removing or replacing a file changes the time of its directory. A file that is modified in
-//! place without changing that time is only found by an audit, which compares digests.
+//! A quick check of the manifest needs one `stat` per directory and per output that is a single file, regardless of the
+//! number of files. Adding, removing or replacing a file changes the time of its directory. If a time differs, all files
+//! are compared with the listing (see `examine`). The quick check does not notice a file in a directory of many files
+//! that is modified in place. An audit, which compares digests, finds it.
+//!
+//! The time of `prepared.json` is the time of the last run that found the data complete and current, for programs such as
+//! Make. Only a run renews it. The record of an incomplete publication keeps the time of the earlier record, or has the
+//! time 1970-01-01.
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use prep_cache::{Digest, LinkMode};
 use prep_digests::{DataOrigin, Sha256, Trees};
@@ -21,8 +27,8 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::Publish;
-use super::listing::{PublishedListing, time};
-use super::unpublished::Unpublished;
+use super::listing::{NEVER, PublishedListing, trusted_time};
+use super::paths::PathSummary;
 
 /// Name of the manifest in the data directory of a competition.
 pub const MANIFEST_FILE: &str = "prepared.json";
@@ -49,7 +55,7 @@ pub enum ManifestError {
 
 impl ManifestError {
     /// Converts an I/O error on `path`. `operation` completes the message "cannot ...".
-    fn io(operation: &'static str, path: &Path) -> impl Fn(io::Error) -> ManifestError {
+    pub(super) fn io(operation: &'static str, path: &Path) -> impl Fn(io::Error) -> ManifestError {
         move |cause| ManifestError::Io {
             operation,
             path: path.to_path_buf(),
@@ -93,8 +99,8 @@ pub struct Manifest {
     #[serde(default, skip_serializing_if = "Sharing::is_default")]
     pub(super) link_mode: Sharing,
     /// Files and directories of other programs in the tree.
-    #[serde(default, skip_serializing_if = "Unpublished::is_empty")]
-    pub unpublished: Unpublished,
+    #[serde(default, skip_serializing_if = "PathSummary::is_empty")]
+    pub unpublished: PathSummary,
     #[serde(alias = "folders")]
     directories: Vec<PathStamp>,
     singles: Vec<PathStamp>,
@@ -129,7 +135,8 @@ struct PathStamp {
 }
 
 impl Manifest {
-    /// Reads the manifest of a competition. `None` if it does not exist or has an unknown format.
+    /// Reads the manifest of a competition. `None` if it does not exist, has an unknown format, or was copied from a
+    /// different competition.
     ///
     /// # Errors
     /// If the file exists but cannot be read.
@@ -138,7 +145,9 @@ impl Manifest {
         match fs::read(&path) {
             Ok(bytes) => {
                 let manifest = serde_json::from_slice::<Manifest>(&bytes).ok();
-                Ok(manifest.filter(|manifest| manifest.version == VERSION))
+                Ok(manifest.filter(|manifest| {
+                    manifest.version == VERSION && manifest.competition == competition
+                }))
             }
             Err(error) => match error.kind() {
                 io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => Ok(None),
@@ -147,14 +156,12 @@ impl Manifest {
         }
     }
 
-    /// Returns whether the tree at `prepared` is complete, and unchanged according to times and sizes.
+    /// Returns whether the tree at `prepared` is complete, and unchanged according to times and sizes. If not, its files
+    /// may nevertheless have their published content.
     pub fn is_intact(&self, prepared: &Path) -> bool {
         let same = |stamp: &PathStamp, is_directory: bool| {
-            fs::symlink_metadata(prepared.join(&stamp.path)).is_ok_and(|metadata| {
-                metadata.is_dir() == is_directory
-                    && time(&metadata) == stamp.time
-                    && (is_directory || metadata.len() == stamp.bytes)
-            })
+            let now = PathStamp::of(prepared, &stamp.path, is_directory);
+            stamp.time != NEVER && now.as_ref() == Some(stamp)
         };
         self.complete
             && self.directories.iter().all(|stamp| same(stamp, true))
@@ -186,6 +193,36 @@ impl Manifest {
         }
     }
 
+    /// Returns the manifest of files that were written in `boot`, as far as it is known.
+    pub(super) fn written_in(self, boot: Option<&str>, home: &Path) -> Manifest {
+        let boot = boot.map(str::to_owned);
+        Manifest {
+            host: writer(home, boot.as_ref()),
+            boot,
+            ..self
+        }
+    }
+
+    /// Returns the manifest with the current times of its files and directories. For `began`, see [`trusted_time`].
+    pub(super) fn stamped(mut self, prepared: &Path, began: SystemTime) -> Manifest {
+        let stamps = self.directories.iter_mut().map(|stamp| (stamp, true));
+        for (stamp, is_directory) in
+            stamps.chain(self.singles.iter_mut().map(|stamp| (stamp, false)))
+        {
+            let now = PathStamp::of(prepared, &stamp.path, is_directory);
+            stamp.time = now.map_or(NEVER, |now| trusted_time(now.time, began));
+        }
+        self
+    }
+
+    /// Returns the manifest that fails the quick check, so that the next check compares all files with the listing.
+    pub(super) fn distrusted(mut self) -> Manifest {
+        for stamp in &mut self.directories {
+            stamp.time = NEVER;
+        }
+        self
+    }
+
     /// Returns whether `content` is the content that was published at `path` (`private/test.csv`).
     pub fn has_published(&self, data_dir: &Path, path: &str, content: &[u8]) -> bool {
         let noted = self.outputs.iter().find(|output| output.path == path);
@@ -198,35 +235,18 @@ impl Manifest {
     }
 
     /// Creates the manifest of a complete tree.
-    pub(super) fn complete(
-        publish: &Publish,
-        key: Digest,
-        tree: PublishedTree<'_>,
-    ) -> Result<Manifest, ManifestError> {
-        let PublishedTree {
-            prepared, outputs, ..
-        } = &tree;
-        let mut singles = Vec::new();
-        for output in outputs.iter().filter(|output| !output.path.ends_with('/')) {
-            let metadata = inspect(&prepared.join(&output.path))?;
-            if metadata.is_file() {
-                singles.push(PathStamp {
-                    path: output.path.clone(),
-                    bytes: metadata.len(),
-                    time: time(&metadata),
-                });
-            }
-        }
-        Ok(Manifest {
-            version: VERSION,
-            competition: publish.competition.clone(),
-            variant: publish.variant.clone(),
+    pub(super) fn complete(publish: &Publish, key: Digest, tree: PublishedTree<'_>) -> Manifest {
+        let (prepared, began) = (tree.prepared, tree.began);
+        let singles = tree.outputs.iter();
+        let singles = singles.filter(|output| !output.path.ends_with('/'));
+        let singles = singles.filter_map(|output| PathStamp::of(prepared, &output.path, false));
+        let singles = singles.collect();
+        let manifest = Manifest {
             complete: true,
-            key,
-            files: outputs.iter().map(|output| output.files).sum(),
-            bytes: outputs.iter().map(|output| output.bytes).sum(),
+            files: tree.outputs.iter().map(|output| output.files).sum(),
+            bytes: tree.outputs.iter().map(|output| output.bytes).sum(),
             host: writer(prepared, tree.boot.as_ref()),
-            directories: tree.stamps()?,
+            directories: PathStamp::unknown(&tree.directories),
             singles,
             boot: tree.boot,
             trees: tree.trees,
@@ -234,33 +254,107 @@ impl Manifest {
             outputs: tree.outputs,
             link_mode: tree.link_mode,
             unpublished: tree.unpublished,
-        })
+            ..Manifest::empty(publish, key)
+        };
+        manifest.stamped(prepared, began)
+    }
+
+    /// Creates the manifest of a publication that has written nothing yet.
+    fn empty(publish: &Publish, key: Digest) -> Manifest {
+        Manifest {
+            version: VERSION,
+            competition: publish.competition.clone(),
+            variant: publish.variant.clone(),
+            complete: false,
+            key,
+            files: 0,
+            bytes: 0,
+            boot: None,
+            host: None,
+            trees: None,
+            origin: None,
+            outputs: Vec::new(),
+            link_mode: Sharing::from(publish.link_mode),
+            unpublished: PathSummary::default(),
+            directories: Vec::new(),
+            singles: Vec::new(),
+        }
+    }
+
+    /// Marks the tree incomplete until a complete manifest is written, and claims directories, which therefore belong to
+    /// a publication if it is interrupted. Files written from now on are written in the current boot. `before` is the
+    /// manifest of the earlier publication.
+    pub(super) fn begin(
+        publish: &Publish,
+        key: Digest,
+        before: Option<&Manifest>,
+        directories: &BTreeSet<String>,
+    ) -> Result<(), ManifestError> {
+        let home = publish.home();
+        let manifest = match before {
+            Some(before) => before.clone(),
+            None => Manifest::empty(publish, key),
+        };
+        let earlier = manifest.directories().into_iter().map(str::to_owned);
+        let manifest = Manifest {
+            complete: false,
+            directories: PathStamp::unknown(&earlier.chain(directories.iter().cloned()).collect()),
+            ..manifest
+        };
+        let manifest = manifest.written_in(publish.boot.as_deref(), &home);
+        manifest.write_with_old_time(&home)
     }
 
     pub(super) fn write(&self, home: &Path) -> Result<(), ManifestError> {
-        let text = serde_json::to_vec_pretty(self).map_err(io::Error::from);
-        let text = text.map_err(ManifestError::io("write", &home.join(MANIFEST_FILE)))?;
-        replace_with(home, MANIFEST_FILE, |out| out.write_all(&text))
+        self.write_with_time(home, SystemTime::now())
     }
 
-    /// Marks the tree incomplete until [`Manifest::write`]. Files written from now on are written in `boot`.
-    pub(super) fn mark_incomplete(home: &Path, boot: Option<String>) -> Result<(), ManifestError> {
-        let path = home.join(MANIFEST_FILE);
-        let bytes = match fs::read(&path) {
-            Ok(bytes) => bytes,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-            Err(cause) => return Err(ManifestError::io("read", &path)(cause)),
-        };
-        match serde_json::from_slice::<Manifest>(&bytes) {
-            Ok(manifest) => Manifest {
-                complete: false,
-                host: writer(home, boot.as_ref()),
-                boot,
-                ..manifest
-            }
-            .write(home),
-            Err(_) => fs::remove_file(&path).map_err(ManifestError::io("remove", &path)),
-        }
+    /// Replaces the manifest. The file keeps its time, because this does not make the data more recent.
+    pub(super) fn write_with_old_time(&self, home: &Path) -> Result<(), ManifestError> {
+        let before = fs::metadata(home.join(MANIFEST_FILE)).and_then(|found| found.modified());
+        self.write_with_time(home, before.unwrap_or(UNIX_EPOCH))
+    }
+
+    fn write_with_time(&self, home: &Path, time: SystemTime) -> Result<(), ManifestError> {
+        let text = serde_json::to_vec_pretty(self).map_err(io::Error::from);
+        let text = text.map_err(ManifestError::io("write", &home.join(MANIFEST_FILE)))?;
+        replace_with(home, MANIFEST_FILE, Some(time), |out| out.write_all(&text))
+    }
+}
+
+/// Renews the time of the record of a competition, because a run found its data complete and current. Does nothing if
+/// the record does not exist or the directory is not writable.
+pub fn renew_record(data_dir: &Path, competition: &str) {
+    let path = data_dir.join(competition).join(MANIFEST_FILE);
+    let _ = fs::File::open(path).and_then(|file| file.set_modified(SystemTime::now()));
+}
+
+impl PathStamp {
+    /// Returns the stamp of `path` below `prepared`. `None` if it is missing or of the other kind. Links are followed,
+    /// because tools that store data by content replace files by links.
+    fn of(prepared: &Path, path: &str, is_directory: bool) -> Option<PathStamp> {
+        let metadata = fs::metadata(prepared.join(path)).ok()?;
+        let bytes = if is_directory { 0 } else { metadata.len() };
+        let is_kind = metadata.is_dir() == is_directory;
+        is_kind.then(|| PathStamp {
+            path: path.to_owned(),
+            bytes,
+            time: prep_cache::modification_time(&metadata),
+        })
+    }
+
+    /// Returns stamps without times, of `prepared` and of directories in it.
+    fn unknown(directories: &BTreeSet<String>) -> Vec<PathStamp> {
+        let paths = std::iter::once("").chain(directories.iter().map(String::as_str));
+        let mut stamps: Vec<PathStamp> = paths
+            .map(|path| PathStamp {
+                path: path.to_owned(),
+                bytes: 0,
+                time: NEVER,
+            })
+            .collect();
+        stamps.dedup_by(|a, b| a.path == b.path);
+        stamps
     }
 }
 
@@ -311,38 +405,21 @@ pub(super) struct PublishedTree<'a> {
     pub outputs: Vec<PublishedOutput>,
     /// Directories, below `prepared`.
     pub directories: BTreeSet<String>,
-    pub unpublished: Unpublished,
+    pub unpublished: PathSummary,
     /// See [`Manifest::boot`].
     pub boot: Option<String>,
     pub trees: Option<Trees>,
     pub origin: Option<DataOrigin>,
     pub link_mode: Sharing,
+    /// The time at which the publication began to read metadata.
+    pub began: SystemTime,
 }
 
-impl PublishedTree<'_> {
-    /// Returns the stamps of `prepared` and of the publication's directories in it. Directories of other programs may
-    /// change without making the tree incomplete.
-    fn stamps(&self) -> Result<Vec<PathStamp>, ManifestError> {
-        let paths = std::iter::once("").chain(self.directories.iter().map(String::as_str));
-        let stamps = paths.map(|inner| {
-            Ok(PathStamp {
-                path: inner.to_owned(),
-                bytes: 0,
-                time: time(&inspect(&self.prepared.join(inner))?),
-            })
-        });
-        stamps.collect()
-    }
-}
-
-fn inspect(path: &Path) -> Result<fs::Metadata, ManifestError> {
-    fs::symlink_metadata(path).map_err(ManifestError::io("inspect", path))
-}
-
-/// Replaces a file of `home` atomically by the output of `write`.
+/// Replaces a file of `home` atomically by the output of `write`, and sets its time, if one is given.
 pub(super) fn replace_with(
     home: &Path,
     name: &str,
+    time: Option<SystemTime>,
     write: impl FnOnce(&mut dyn io::Write) -> io::Result<()>,
 ) -> Result<(), ManifestError> {
     let target = home.join(name);
@@ -353,6 +430,9 @@ pub(super) fn replace_with(
         .tempfile_in(home)
         .map_err(&failed)?;
     write(&mut file).map_err(&failed)?;
+    if let Some(time) = time {
+        file.as_file().set_modified(time).map_err(&failed)?;
+    }
     // A shared file system may report write errors later.
     if prep_cache::is_shared(home) {
         file.as_file().sync_data().map_err(&failed)?;

@@ -112,7 +112,10 @@ impl<'a> SourceOrder<'a> {
     /// Sets the change times of the files that were written in the order of their source, and the modification times of
     /// their directories, in the order of their paths.
     pub(super) fn touch_files(&self, root: &Path) -> Result<(), StepError> {
-        let Publication { context, time, .. } = *self.publication;
+        let Publication {
+            context, observed, ..
+        } = *self.publication;
+        let time = observed.began;
         let accessed = FileTimes::new().set_accessed(SystemTime::now());
         let modified = FileTimes::new().set_modified(time);
         let touch = |path: &Path, times: FileTimes| {

@@ -34,5 +34,6 @@ pub fn record_origin(
         None => origin,
     };
     manifest.origin = Some(origin);
-    manifest.write(&home).map_err(StepError::machine)
+    let written = manifest.write_with_old_time(&home);
+    written.map_err(StepError::machine)
 }

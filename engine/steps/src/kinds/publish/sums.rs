@@ -15,7 +15,7 @@ use super::write::content_error;
 use crate::value::{ContentError, ContentRef, Opener, Tree, TreeFile};
 
 /// Memory in bytes of a thread: a buffer, and a reader of a content.
-const THREAD_BYTES: u64 = 4 << 20;
+pub(super) const THREAD_BYTES: u64 = 4 << 20;
 
 /// Adds missing checksums. Some were recorded when the object was written. For the others, the published files are
 /// read.

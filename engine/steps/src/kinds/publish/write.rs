@@ -1,4 +1,4 @@
-//! Writes published files.
+//! Third stage of a publication: writes the files.
 //!
 //! Cached objects are hard-linked, and members of archives are inflated directly into the published file. Files are
 //! read-only, except for the description: evaluation harnesses overwrite it with their own text, which must not modify
@@ -8,23 +8,25 @@ use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, BufRead, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
 
 use parking_lot::Mutex;
-use prep_cache::LinkMode;
+use prep_cache::{Digest, LinkMode};
 use prep_core::{Context, StepError};
 use prep_digests::{Sha256, Sha256Hasher, digest_of_file};
 use prep_formats::zip::MemberInflater;
 
-use super::PublishError;
 use super::diff::Changes;
-use super::listing::{PublishedListing, WrittenFile};
+use super::listing::{WrittenFile, write_published};
+use super::manifest::Manifest;
+use super::observe::Observed;
 use super::order::SourceOrder;
+use super::{Publish, PublishError};
 use crate::limits::FileError;
 use crate::value::{ContentError, ContentRef, OpenContent, Tree, TreeFile};
 
-/// Prefix of temporary files and directories. The next publication removes those of an interrupted one.
-pub(super) const TEMP_PREFIX: &str = ".prep-";
+/// Prefix of temporary files and directories. The next publication removes those of an interrupted one, so no other
+/// program may use this prefix.
+pub(super) const TEMP_PREFIX: &str = ".prep-publish-";
 
 /// Contents with more bytes are streamed instead of being read into memory.
 const MAX_BUFFERED_BYTES: u64 = 8 << 20;
@@ -54,27 +56,37 @@ pub(super) type WrittenFiles = Mutex<Vec<Option<WrittenFile>>>;
 /// A publication whose changes are known but not yet written.
 pub(super) struct Publication<'a> {
     pub context: &'a Context,
+    pub publish: &'a Publish,
+    pub key: &'a Digest,
     /// The directory of the competition, for temporary files.
     pub home: &'a Path,
-    /// The directory `prepared` in `home`.
-    pub prepared: &'a Path,
+    pub observed: &'a Observed,
     pub desired: &'a Tree,
     pub changes: &'a Changes,
-    pub files: &'a WrittenFiles,
-    /// The cheapest way in which files may share bytes with the cache.
-    pub link_mode: LinkMode,
-    /// Modification time of the files.
-    pub time: SystemTime,
 }
 
 impl Publication<'_> {
+    /// Applies the changes. Returns the metadata of all files.
+    pub(super) fn apply(&self) -> Result<Vec<Option<WrittenFile>>, StepError> {
+        let files = WrittenFiles::new(self.changes.kept.clone());
+        let applied = match self.observed.is_fresh {
+            true => self.write_all(&files),
+            false => self.apply_changes(&files),
+        };
+        if applied.is_err() {
+            // The disk may be full. If the removal also fails, or the run is cancelled, the next run removes the files.
+            let _ = remove_leftovers(self.context, self.home);
+        }
+        applied.map(|()| files.into_inner())
+    }
+
     /// Writes a first publication into a temporary directory, which is renamed when it is complete.
-    pub(super) fn write_all(&self) -> Result<(), StepError> {
+    fn write_all(&self, files: &WrittenFiles) -> Result<(), StepError> {
         let staging = staging(self.home)?;
         make_directories(&staging, self.changes)?;
         let order = SourceOrder::of(self);
         order.create_files(|_, file| staging.join(file.path()))?;
-        self.write_files(&order, &|index, file, opened, worker| {
+        self.write_files(&order, files, &|index, file, opened, worker| {
             let path = staging.join(file.path());
             let new = NewFile::at(&path, file, order.is_created(index));
             let sha256 = worker.write_new(self, &new, opened)?;
@@ -83,18 +95,36 @@ impl Publication<'_> {
         order.touch_files(&staging)?;
         // If another machine took over the lock, this publication must not become visible.
         self.context.check()?;
-        fs::rename(&staging, self.prepared)
-            .map_err(PublishError::io("move into place", self.prepared))
+        // A rename changes neither times nor inodes, so the listing is final.
+        let listed = write_published(self.home, self.desired, &files.lock(), self.observed.began);
+        listed.map_err(StepError::machine)?;
+        self.begin()?;
+        let prepared = &self.observed.prepared;
+        fs::rename(&staging, prepared).map_err(PublishError::io("move into place", prepared))
     }
 
-    /// Applies the changes of a later publication, file by file. `old` lists the files that are published already.
-    pub(super) fn apply_changes(&self, old: &PublishedListing) -> Result<(), StepError> {
+    /// Marks the tree incomplete and claims the directories of the new tree.
+    fn begin(&self) -> Result<(), StepError> {
+        let (before, directories) = (self.observed.manifest.as_ref(), &self.changes.directories);
+        let begun = Manifest::begin(self.publish, *self.key, before, directories);
+        begun.map_err(StepError::machine)
+    }
+
+    /// Applies the changes of a later publication, file by file.
+    fn apply_changes(&self, files: &WrittenFiles) -> Result<(), StepError> {
         let Publication {
             context,
-            prepared,
             changes,
+            observed,
             ..
         } = *self;
+        let (prepared, old) = (&observed.prepared, &observed.listing);
+        if !changes.is_empty() {
+            self.begin()?;
+            let claimed = old.claiming(self.desired, &changes.write);
+            let claimed = claimed.write(self.home, observed.began);
+            claimed.map_err(StepError::machine)?;
+        }
         // The new tree may need a file where a directory exists, or a directory where a file exists.
         let remove = |path: &Path, remove: fn(&Path) -> io::Result<()>| {
             remove(path).map_err(PublishError::io("remove", path))
@@ -114,14 +144,14 @@ impl Publication<'_> {
         let order = SourceOrder::of(self);
         let temporary = |index: u32| staging.join(index.to_string());
         order.create_files(|index, _| temporary(index))?;
-        self.write_files(&order, &|index, file, opened, worker| {
+        self.write_files(&order, files, &|index, file, opened, worker| {
             let target = prepared.join(file.path());
             let temporary = temporary(index);
             let new = NewFile::at(&temporary, file, order.is_created(index));
             let mut sha256 = worker.write_new(self, &new, opened)?;
             let old = old
                 .find(file.path())
-                .filter(|listed| listed.bytes == file.bytes() && listed.is_untouched(&target));
+                .filter(|listed| listed.is_trusted() && listed.bytes == file.bytes());
             if let Some(listed) = old {
                 if sha256.is_none() {
                     let read = digest_of_file(&temporary);
@@ -145,12 +175,16 @@ impl Publication<'_> {
     }
 
     /// Writes files on all available threads. Stops at the first error.
-    fn write_files(&self, order: &SourceOrder<'_>, write: WriteFn<'_>) -> Result<(), StepError> {
+    fn write_files(
+        &self,
+        order: &SourceOrder<'_>,
+        files: &WrittenFiles,
+        write: WriteFn<'_>,
+    ) -> Result<(), StepError> {
         let Publication {
             context,
             desired,
             changes,
-            files,
             ..
         } = *self;
         let one = |worker: &mut Worker, number: usize| {
@@ -233,7 +267,7 @@ fn written_file(path: &Path, sha256: Option<Sha256>) -> Result<WrittenFile, Step
 }
 
 /// The file that users may modify. It is not a hard link, and it has the mode that the umask allows.
-const USER_FILE: &str = "public/description.md";
+pub(super) const USER_FILE: &str = "public/description.md";
 
 type WriteFn<'a> = &'a (
         dyn Fn(u32, &TreeFile<'_>, &OpenContent<'_>, &mut Worker) -> Result<WrittenFile, StepError>
@@ -286,7 +320,10 @@ impl Worker {
         new: &NewFile<'_>,
         opened: &OpenContent<'_>,
     ) -> Result<Option<Sha256>, StepError> {
-        let Publication { context, time, .. } = *publication;
+        let Publication {
+            context, observed, ..
+        } = *publication;
+        let time = observed.began;
         let NewFile { path, name, .. } = *new;
         let content = opened.content();
         if let ContentRef::Object { digest, .. } = content
@@ -294,7 +331,7 @@ impl Worker {
             && name != USER_FILE
         {
             let store = &context.store;
-            let mode = store.materialise_as(digest, path, publication.link_mode)?;
+            let mode = store.materialise_as(digest, path, publication.publish.link_mode)?;
             // A hard link has the time of the object.
             if mode != LinkMode::HardLink {
                 let set = File::open(path).and_then(|file| file.set_modified(time));

@@ -13,7 +13,7 @@ use prep_spec::model::{Column, ColumnKind};
 
 use super::ReadSpec;
 use super::records::{Record, RecordContent, RecordFile};
-use crate::limits::FileError;
+use crate::limits::{FileError, limits, undecodable_file};
 use crate::located::{Subject, error_at};
 
 /// The types that pandas infers.
@@ -126,7 +126,12 @@ pub(super) fn infer_chunks(
     let nested = Cell::new(NestedValues::Read);
     let change = || nested.set(NestedValues::Skip);
     let mut chunks = BTreeMap::new();
+    let (limits, mut cells) = (limits(file.context), 0_u64);
     let mut end = |chunk: u64, frame: FrameBuilder| {
+        // Each record has a cell for each key that occurs in any record of its chunk.
+        cells = cells.saturating_add(frame.cells());
+        let checked = limits.check_cells(file.bytes(), cells);
+        checked.map_err(|exceeded| undecodable_file(&file.read.path, exceeded))?;
         if !frame.keeps_records() {
             change();
         }

@@ -109,6 +109,11 @@ pub(super) struct RecordFile<'a> {
 }
 
 impl RecordFile<'_> {
+    /// Length in bytes.
+    pub fn bytes(&self) -> u64 {
+        self.opened.bytes()
+    }
+
     /// Calls `act` with the number of each record, from 1, and the record.
     pub fn for_each(
         &self,

@@ -1,0 +1,93 @@
+//! The least rate of a transfer. Downloads and remotes share this policy.
+//!
+//! A timeout for each read does not detect a server that sends one byte now and then. Therefore a transfer has a *quota*:
+//! this number of bytes must arrive in every period of waiting. Silence for an entire period is a special case. Time that
+//! the receiver spends on other work, such as writing to a slow disk, is not counted.
+
+use std::time::Duration;
+
+/// Minimum rate of a transfer in bytes per second.
+const MIN_BYTES_PER_SECOND: u32 = 4 << 10;
+
+/// Checks the rate of one transfer. It has no clock: the caller measures the time for which it waited.
+#[derive(Debug, Clone)]
+pub struct RateCheck {
+    period: Duration,
+    quota: u64,
+    waited: Duration,
+    bytes: u64,
+}
+
+impl RateCheck {
+    /// Creates a check in which each period has this duration.
+    pub fn new(period: Duration) -> RateCheck {
+        let quota = period.as_millis() * u128::from(MIN_BYTES_PER_SECOND) / 1000;
+        RateCheck {
+            period,
+            quota: u64::try_from(quota).unwrap_or(u64::MAX).max(1),
+            waited: Duration::ZERO,
+            bytes: 0,
+        }
+    }
+
+    /// Returns the duration of a period.
+    pub fn period(&self) -> Duration {
+        self.period
+    }
+
+    /// Returns the time for which the caller may wait for the next bytes.
+    pub fn left(&self) -> Duration {
+        self.period.saturating_sub(self.waited)
+    }
+
+    /// Returns the number of bytes that arrived in the current period.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Counts bytes for which the caller waited for `time`. Returns whether the transfer is fast enough.
+    pub fn add(&mut self, bytes: u64, time: Duration) -> bool {
+        self.waited += time;
+        self.bytes = self.bytes.saturating_add(bytes);
+        if self.bytes >= self.quota {
+            self.waited = Duration::ZERO;
+            self.bytes = 0;
+        }
+        self.waited < self.period
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns the number of reads until the transfer is too slow. `None` if it is fast enough for 10,000 reads.
+    fn reads(bytes: u64, millis: u64) -> Option<usize> {
+        let mut check = RateCheck::new(Duration::from_secs(30));
+        (0..10_000).position(|_| !check.add(bytes, Duration::from_millis(millis)))
+    }
+
+    #[test]
+    fn transfers_below_the_minimum_rate_are_too_slow() {
+        for (bytes, millis, expected) in [
+            (1, 1000, Some(29)),
+            (4095, 1000, Some(29)),
+            (4096, 1000, None),
+            (0, 30_000, Some(0)),
+            // Long pauses are allowed if enough bytes arrive in a period.
+            (200_000, 29_000, None),
+            (1 << 20, 40_000, None),
+        ] {
+            assert_eq!(reads(bytes, millis), expected, "{bytes} B in {millis} ms");
+        }
+    }
+
+    #[test]
+    fn fast_bytes_do_not_pay_for_later_slow_ones() {
+        let mut check = RateCheck::new(Duration::from_secs(30));
+        assert!(check.add(1 << 40, Duration::from_secs(1)));
+        assert!(check.add(1, Duration::from_secs(29)));
+        assert_eq!(check.left(), Duration::from_secs(1));
+        assert!(!check.add(1, Duration::from_secs(1)));
+    }
+}

@@ -1,0 +1,213 @@
+//! Checks a footer before the parquet crate parses it.
+//!
+//! The crate builds the tree of columns by recursion, so a schema that nests 10,000 deep would overflow the stack. It
+//! also allocates a multiple of the footer for columns and their chunks, and copies the path of each column.
+
+use super::ParquetError;
+use super::pages::STATISTICS;
+use super::thrift::FieldKind::{
+    self, Binary, Boolean, Byte, Double, Integer, List, Structure, Undefined,
+};
+use super::thrift::{self, Visitor};
+use crate::limits::{DecodingLimits, Limit};
+
+/// Maximum depth of groups in groups. A list in a column takes two levels.
+const MAX_DEPTH: usize = 32;
+
+/// Memory of a column, in addition to its path: its element of the schema, and its fields in both Arrow schemas.
+const COLUMN_BYTES: u64 = 1_000;
+/// Memory of a column in a row group.
+const CHUNK_BYTES: u64 = 700;
+
+/// The fields of `FileMetaData` in `parquet.thrift`.
+static FOOTER: &[FieldKind] = &[
+    Integer,
+    List(&SCHEMA_ELEMENT),
+    Integer,
+    List(&ROW_GROUP),
+    List(&KEY_VALUE),
+    Binary,
+    List(&Structure(&[EMPTY, EMPTY])),
+];
+
+const EMPTY: FieldKind = Structure(&[]);
+const TIME: FieldKind = Structure(&[Boolean, Structure(&[EMPTY, EMPTY, EMPTY])]);
+
+static SCHEMA_ELEMENT: FieldKind = Structure(&[
+    Integer,
+    Integer,
+    Integer,
+    Binary,
+    Integer,
+    Integer,
+    Integer,
+    Integer,
+    Integer,
+    // `LogicalType`
+    Structure(&[
+        EMPTY,
+        EMPTY,
+        EMPTY,
+        EMPTY,
+        Structure(&[Integer, Integer]),
+        EMPTY,
+        TIME,
+        TIME,
+        Undefined,
+        Structure(&[Byte, Boolean]),
+        EMPTY,
+        EMPTY,
+        EMPTY,
+        EMPTY,
+        EMPTY,
+        Structure(&[Byte]),
+        Structure(&[Binary]),
+        Structure(&[Binary, Integer]),
+    ]),
+]);
+
+static KEY_VALUE: FieldKind = Structure(&[Binary, Binary]);
+
+static ROW_GROUP: FieldKind = Structure(&[
+    List(&COLUMN_CHUNK),
+    Integer,
+    Integer,
+    List(&Structure(&[Integer, Boolean, Boolean])),
+    Integer,
+    Integer,
+    Integer,
+]);
+
+static COLUMN_CHUNK: FieldKind = Structure(&[
+    Binary,
+    Integer,
+    // `ColumnMetaData`
+    Structure(&[
+        Integer,
+        List(&Integer),
+        List(&Binary),
+        Integer,
+        Integer,
+        Integer,
+        Integer,
+        List(&KEY_VALUE),
+        Integer,
+        Integer,
+        Integer,
+        STATISTICS,
+        List(&Structure(&[Integer, Integer, Integer])),
+        Integer,
+        Integer,
+        Structure(&[Integer, List(&Integer), List(&Integer)]),
+        Structure(&[
+            Structure(&[
+                Double, Double, Double, Double, Double, Double, Double, Double,
+            ]),
+            List(&Integer),
+        ]),
+    ]),
+    Integer,
+    Integer,
+    Integer,
+    Integer,
+    Undefined,
+    Binary,
+]);
+
+/// Checks that a parser may build the tables of this footer.
+///
+/// # Errors
+/// [`ParquetError::Damaged`] if the footer does not have the structure of the format; [`ParquetError::TooDeep`];
+/// [`Limit::Record`] if it would take too much memory.
+pub(super) fn check(footer: &[u8], limits: &DecodingLimits) -> Result<(), ParquetError> {
+    let mut cost = FooterCost::default();
+    let end = thrift::walk(footer, FOOTER, &mut cost);
+    if cost.is_too_deep {
+        return Err(ParquetError::TooDeep { limit: MAX_DEPTH });
+    }
+    let is_complete = cost.open.iter().all(|group| group.children == 0);
+    if end.is_none() || !is_complete {
+        return Err(ParquetError::Damaged);
+    }
+    let checked = limits.check(Limit::Record, cost.bytes);
+    checked.map_err(|exceeded| ParquetError::Io(exceeded.into()))
+}
+
+/// The fields of `FileMetaData`, and fields of its structures, that determine the cost.
+const SCHEMA: &[usize] = &[2];
+const NAME: &[usize] = &[2, 4];
+const NUM_CHILDREN: &[usize] = &[2, 5];
+const CHUNKS: &[usize] = &[4, 1];
+
+/// The memory that the footer takes in the crate.
+#[derive(Default)]
+struct FooterCost {
+    bytes: u64,
+    is_too_deep: bool,
+    /// Whether there was an element of the schema.
+    has_root: bool,
+    /// The groups that contain the next element, from the root.
+    open: Vec<Group>,
+    /// Name length and children of the current element.
+    name: u64,
+    children: u32,
+}
+
+struct Group {
+    /// The number of children that follow.
+    children: u32,
+    /// Total length of the names on the path to the group.
+    path: u64,
+}
+
+impl FooterCost {
+    /// Adds the current element to the innermost group that is not complete.
+    fn element(&mut self) -> Option<()> {
+        let (name, children) = (self.name, std::mem::take(&mut self.children));
+        self.name = 0;
+        while self.open.pop_if(|group| group.children == 0).is_some() {}
+        let path = match self.open.last_mut() {
+            Some(group) => {
+                group.children -= 1;
+                group.path + name
+            }
+            None if !self.has_root => 0,
+            None => return None,
+        };
+        self.has_root = true;
+        // Both schemas contain the name, and a column contains its path and the names of the groups around it.
+        self.bytes += COLUMN_BYTES + 4 * name + 2 * path;
+        if children > 0 {
+            self.open.push(Group { children, path });
+            self.is_too_deep = self.open.len() > MAX_DEPTH;
+        }
+        (!self.is_too_deep).then_some(())
+    }
+}
+
+impl Visitor for FooterCost {
+    fn integer(&mut self, path: &[usize], value: i64) -> Option<()> {
+        if path == NUM_CHILDREN {
+            // The crate truncates the integer to 32 bits.
+            self.children = u32::try_from(value as i32).ok()?;
+        }
+        Some(())
+    }
+
+    fn binary(&mut self, path: &[usize], bytes: usize) -> Option<()> {
+        if path == NAME {
+            self.name = bytes as u64;
+        }
+        self.bytes += bytes as u64;
+        Some(())
+    }
+
+    fn end(&mut self, path: &[usize]) -> Option<()> {
+        match path {
+            SCHEMA => self.element()?,
+            CHUNKS => self.bytes += CHUNK_BYTES,
+            _ => self.bytes += 64,
+        }
+        Some(())
+    }
+}

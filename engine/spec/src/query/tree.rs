@@ -1,0 +1,601 @@
+//! The syntax tree of a query: the supported subset of SQL, and nothing else.
+//!
+//! The tree is the identity of a query. Two queries are equal if and only if their trees are equal, and two trees are equal
+//! if and only if their serializations ([`QueryTree::key`]) are equal. Layout, comments, redundant parentheses and the
+//! spelling of keywords are not part of the tree. Positions are, but they are ignored by comparisons and serialization.
+//!
+//! Each query has one tree. So a tree has these properties, and code that builds trees keeps them:
+//!
+//! - [`Body::Query`] is a query with clauses of its own, and so is a query whose body is a [`Body::Query`].
+//! - A branch of a UNION is not a UNION of the same kind.
+//! - A minus sign before a number is part of the number, but -0.0 is [`ExprKind::Negate`] of 0.0.
+//! - The name of a function is not an alias.
+//!
+//! Each query has one tree. So a tree has these properties, and code that builds trees keeps them:
+//!
+//! - [`Body::Query`] is a query with clauses of its own, and so is a query whose body is a [`Body::Query`].
+//! - A branch of a UNION is not a UNION of the same kind.
+//! - A minus sign before a number is part of the number, but -0.0 is [`ExprKind::Negate`] of 0.0.
+//! - The name of a function is not an alias.
+//!
+//! Macros (`one_hot`, `columns`, ...) and names of lists are expanded before the tree is complete, so the tree contains
+//! the texts of the lists. Each kind of node states what it means, so that no consumer needs to know how it was written.
+
+use serde::{Deserialize, Serialize};
+
+/// A position in a query's text: line and column, from 1. Line 0 means that the position is unknown.
+///
+/// All positions are equal to each other, because trees that differ only in positions are the same query.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Position {
+    /// Line, from 1.
+    pub line: u32,
+    /// Column in characters, from 1.
+    pub column: u32,
+}
+
+impl PartialEq for Position {
+    fn eq(&self, _: &Position) -> bool {
+        true
+    }
+}
+
+impl Eq for Position {}
+
+/// A name as it is written, without quotes. Names are case-sensitive.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Name {
+    /// The name.
+    pub text: String,
+    /// Where it is written.
+    #[serde(skip)]
+    pub at: Position,
+}
+
+/// A query: optional parts of WITH, a body, and the clauses that follow the body.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct QueryTree {
+    /// The queries that WITH defines, in order. Each can use the earlier ones.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub with: Vec<Part>,
+    /// The rows.
+    pub body: Body,
+    /// The keys of ORDER BY.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub order_by: Vec<SortKey>,
+    /// Maximum number of rows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<u64>,
+    /// Number of rows to skip.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub offset: u64,
+    /// Where the query begins.
+    #[serde(skip)]
+    pub at: Position,
+}
+
+/// A query that WITH defines.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Part {
+    /// The name of the table that the query defines, and the names of its columns.
+    pub alias: Alias,
+    /// The query.
+    pub query: QueryTree,
+}
+
+/// The name of an item of FROM or of a part of WITH, as in `AS t(a, b)`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Alias {
+    /// The name.
+    pub name: Name,
+    /// New names of the columns. Empty if the columns keep their names.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub columns: Vec<Name>,
+}
+
+/// The rows of a query, before ORDER BY and LIMIT.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum Body {
+    /// `SELECT ...`
+    Select(Box<Select>),
+    /// A query in parentheses.
+    Query(Box<QueryTree>),
+    /// `a UNION b UNION c`, all of the same kind. A chain is one node, because UNION is associative.
+    Union {
+        /// Whether equal rows are kept (`UNION ALL`).
+        all: bool,
+        /// Two branches or more.
+        branches: Vec<Body>,
+    },
+    /// The distinct rows of `left` that are not in `right`.
+    Except {
+        /// The rows to keep.
+        left: Box<Body>,
+        /// The rows to remove.
+        right: Box<Body>,
+        /// Where `right` begins.
+        #[serde(skip)]
+        at: Position,
+    },
+    /// The distinct rows of `left` that are also in `right`.
+    Intersect {
+        /// The rows to keep.
+        left: Box<Body>,
+        /// The rows to look up.
+        right: Box<Body>,
+        /// Where `right` begins.
+        #[serde(skip)]
+        at: Position,
+    },
+    /// `VALUES (1, 'a'), (2, 'b')`. The columns are named `column1`, `column2`, ...
+    Values(Vec<Vec<Expr>>),
+}
+
+/// A SELECT.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Select {
+    /// Whether equal rows are removed.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub distinct: bool,
+    /// The select list.
+    pub items: Vec<Item>,
+    /// The items of FROM. Several items are a cross join.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub from: Vec<From>,
+    /// WHERE.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub filter: Option<Expr>,
+    /// The keys of GROUP BY. A number is the position of an item of the select list.
+    #[serde(default, skip_serializing_if = "Grouping::is_none")]
+    pub group_by: Grouping,
+    /// HAVING.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub having: Option<Expr>,
+    /// QUALIFY.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub qualify: Option<Expr>,
+    /// Where the SELECT begins.
+    #[serde(skip)]
+    pub at: Position,
+}
+
+/// The keys of GROUP BY.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub enum Grouping {
+    /// There is no GROUP BY.
+    #[default]
+    None,
+    /// `GROUP BY ALL`: the items of the select list without an aggregate.
+    All,
+    /// These keys.
+    Keys(Vec<Expr>),
+}
+
+impl Grouping {
+    fn is_none(&self) -> bool {
+        *self == Grouping::None
+    }
+}
+
+/// An item of a select list.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum Item {
+    /// An expression, with its name if it has an AS.
+    Expr {
+        /// The expression.
+        expr: Expr,
+        /// The name after AS.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        name: Option<Name>,
+    },
+    /// `*` or `t.*`.
+    Wildcard(Wildcard),
+}
+
+/// `*` or `t.*`, with the columns that are left out or replaced.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Wildcard {
+    /// The table before the dot.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub table: Option<Name>,
+    /// The columns of EXCLUDE.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub exclude: Vec<Name>,
+    /// The columns of REPLACE, with the expressions that replace them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub replace: Vec<(Name, Expr)>,
+    /// Where the wildcard is written.
+    #[serde(skip)]
+    pub at: Position,
+}
+
+/// An item of FROM with its joins.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct From {
+    /// The first table.
+    pub first: Source,
+    /// The joined tables, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub joins: Vec<Join>,
+}
+
+/// A table, subquery or list in FROM.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum Source {
+    /// A table of the pipeline, or a part of WITH.
+    Table {
+        /// The name of the table.
+        name: Name,
+        /// The name after AS.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        alias: Option<Alias>,
+    },
+    /// A subquery.
+    Query {
+        /// The subquery.
+        query: Box<QueryTree>,
+        /// The name after AS.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        alias: Option<Alias>,
+        /// Where the subquery begins.
+        #[serde(skip)]
+        at: Position,
+    },
+    /// `unnest(list, ...)`: a row for each element of the lists. As the right side of a CROSS JOIN, the lists may use the
+    /// columns of the left side.
+    Unnest {
+        /// The lists.
+        lists: Vec<Expr>,
+        /// The name after AS, with the names of the columns.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        alias: Option<Alias>,
+        /// Where `unnest` is written.
+        #[serde(skip)]
+        at: Position,
+    },
+}
+
+/// A join with one further table.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Join {
+    /// The kind.
+    pub kind: JoinKind,
+    /// The table.
+    pub right: Source,
+    /// The condition. [`Condition::None`] for a cross join only.
+    pub condition: Condition,
+    /// Where the table begins.
+    #[serde(skip)]
+    pub at: Position,
+}
+
+/// The kind of a join.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "the names are those of SQL")]
+pub enum JoinKind {
+    Inner,
+    Left,
+    Right,
+    Full,
+    LeftSemi,
+    RightSemi,
+    LeftAnti,
+    RightAnti,
+    Cross,
+}
+
+/// The condition of a join.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum Condition {
+    /// ON.
+    On(Expr),
+    /// USING.
+    Using(Vec<Name>),
+    /// No condition.
+    None,
+}
+
+/// A key of ORDER BY.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SortKey {
+    /// The expression. In the ORDER BY of a query, a number is the position of a column.
+    pub expr: Expr,
+    /// Whether the largest value comes first.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub descending: bool,
+    /// Whether missing values come first. The default is SQL's: last, and first in descending order.
+    pub nulls_first: bool,
+}
+
+/// An expression, with the position of its first character.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Expr {
+    /// The expression.
+    pub kind: ExprKind,
+    /// Where it begins.
+    #[serde(skip)]
+    pub at: Position,
+}
+
+/// The kinds of expressions.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum ExprKind {
+    /// A column, with the table before the dot.
+    Column {
+        /// The table.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        table: Option<Name>,
+        /// The column.
+        name: Name,
+    },
+    /// NULL.
+    Null,
+    /// `true` or `false`.
+    Boolean(bool),
+    /// An integer of 64 bits. A minus sign before the digits is part of the literal.
+    Integer(i64),
+    /// A finite double, not -0.0.
+    Double(f64),
+    /// A text.
+    Text(String),
+    /// `NOT a`
+    Not(Box<Expr>),
+    /// `-a`
+    Negate(Box<Expr>),
+    /// `a + b` and other operators with two operands.
+    Binary {
+        /// The operator.
+        op: BinaryOperator,
+        /// The left operand.
+        left: Box<Expr>,
+        /// The right operand.
+        right: Box<Expr>,
+    },
+    /// `a IS NULL`, `a IS NOT TRUE`, ...
+    Is {
+        /// The operand.
+        expr: Box<Expr>,
+        /// The value to compare with.
+        value: Truth,
+        /// Whether the result is negated.
+        negated: bool,
+    },
+    /// `a IS DISTINCT FROM b`, or if negated, `a IS NOT DISTINCT FROM b`
+    IsDistinct {
+        /// The left operand.
+        left: Box<Expr>,
+        /// The right operand.
+        right: Box<Expr>,
+        /// Whether the result is negated.
+        negated: bool,
+    },
+    /// `a BETWEEN b AND c`
+    Between {
+        /// The value.
+        expr: Box<Expr>,
+        /// The smallest value.
+        low: Box<Expr>,
+        /// The largest value.
+        high: Box<Expr>,
+        /// Whether the result is negated.
+        negated: bool,
+    },
+    /// `a IN (b, c)`
+    InList {
+        /// The value.
+        expr: Box<Expr>,
+        /// The values to compare with.
+        list: Vec<Expr>,
+        /// Whether the result is negated.
+        negated: bool,
+    },
+    /// `a IN (SELECT ...)`
+    InQuery {
+        /// The value.
+        expr: Box<Expr>,
+        /// The query with one column.
+        query: Box<QueryTree>,
+        /// Whether the result is negated.
+        negated: bool,
+    },
+    /// `EXISTS (SELECT ...)`
+    Exists {
+        /// The query.
+        query: Box<QueryTree>,
+        /// Whether the result is negated.
+        negated: bool,
+    },
+    /// `(SELECT ...)`: the value of a query with one column and at most one row.
+    Subquery(Box<QueryTree>),
+    /// `a LIKE b`, `a ILIKE b`. A backslash escapes `%`, `_` and itself.
+    Like {
+        /// The text.
+        expr: Box<Expr>,
+        /// The pattern.
+        pattern: Box<Expr>,
+        /// Whether the result is negated.
+        negated: bool,
+        /// Whether upper and lower case are equal (ILIKE).
+        ignores_case: bool,
+    },
+    /// `CAST(a AS BIGINT)`, or `TRY_CAST`, whose result is missing if the value cannot be converted.
+    Cast {
+        /// The value.
+        expr: Box<Expr>,
+        /// The type of the result.
+        to: CastType,
+        /// Whether a failure gives a missing value.
+        is_try: bool,
+    },
+    /// `CASE ... END`
+    Case {
+        /// The value after CASE, which is compared with each condition.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        operand: Option<Box<Expr>>,
+        /// The conditions and results, in order.
+        branches: Vec<(Expr, Expr)>,
+        /// The result if no condition is true.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        otherwise: Option<Box<Expr>>,
+    },
+    /// A call of a function. `[a, b]` is `make_array(a, b)`, `trim(LEADING 'x' FROM a)` is `ltrim(a, 'x')`, and so on.
+    Call(Box<Call>),
+    /// `a[1]`: the element of a list, from 1.
+    Element {
+        /// The list.
+        list: Box<Expr>,
+        /// The index.
+        index: Box<Expr>,
+    },
+    /// `a[1:2]`: a part of a list. A missing bound is the start or the end of the list.
+    Slice {
+        /// The list.
+        list: Box<Expr>,
+        /// The first index.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        first: Option<Box<Expr>>,
+        /// The last index.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        last: Option<Box<Expr>>,
+    },
+}
+
+/// An operator with two operands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "the names are those of the operators")]
+pub enum BinaryOperator {
+    Add,
+    Subtract,
+    Multiply,
+    Divide,
+    Remainder,
+    Equal,
+    NotEqual,
+    Less,
+    LessOrEqual,
+    Greater,
+    GreaterOrEqual,
+    And,
+    Or,
+    /// `||`
+    Join,
+    BitAnd,
+    BitOr,
+    ShiftLeft,
+    ShiftRight,
+    /// `a ~ b`, `a !~ b`, `a ~* b` and `a !~* b`
+    Matches {
+        negated: bool,
+        ignores_case: bool,
+    },
+}
+
+/// The value of `IS`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "the names are those of SQL")]
+pub enum Truth {
+    Null,
+    True,
+    False,
+    Unknown,
+}
+
+/// A type in CAST.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "the names are those of SQL")]
+pub enum CastType {
+    Boolean,
+    /// 64 bits. The only type of integers.
+    BigInt,
+    /// 64 bits. The only type of floating-point numbers.
+    Double,
+    Varchar,
+    Date,
+    Timestamp,
+}
+
+/// A call of a function.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Call {
+    /// The name in lower case, under which [`reference`](crate) lists the function. Another name of the function is
+    /// replaced by this one.
+    pub name: Name,
+    /// The arguments. Empty for `count(*)`.
+    pub args: Vec<Expr>,
+    /// Whether the argument is `*`.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub star: bool,
+    /// DISTINCT before the arguments.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub distinct: bool,
+    /// ORDER BY in the parentheses, or of WITHIN GROUP.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub order_by: Vec<SortKey>,
+    /// Whether the call has WITHIN GROUP.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub within_group: bool,
+    /// FILTER.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub filter: Option<Expr>,
+    /// Whether the call has IGNORE NULLS.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub ignores_nulls: bool,
+    /// OVER.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub over: Option<Window>,
+}
+
+/// The window of a call.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Window {
+    /// PARTITION BY.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub partition_by: Vec<Expr>,
+    /// ORDER BY.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub order_by: Vec<SortKey>,
+    /// The frame. SQL's default if `None`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub frame: Option<Frame>,
+}
+
+/// The frame of a window.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Frame {
+    /// The unit of the bounds.
+    pub units: FrameUnits,
+    /// The first row.
+    pub start: FrameBound,
+    /// The last row.
+    pub end: FrameBound,
+}
+
+/// The unit of the bounds of a frame.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "the names are those of SQL")]
+pub enum FrameUnits {
+    Rows,
+    Range,
+    Groups,
+}
+
+/// A bound of a frame.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum FrameBound {
+    /// `n PRECEDING`. The first row of the partition if `None`.
+    Preceding(Option<u64>),
+    /// `CURRENT ROW`
+    CurrentRow,
+    /// `n FOLLOWING`. The last row of the partition if `None`.
+    Following(Option<u64>),
+}
+
+fn is_false(value: &bool) -> bool {
+    !value
+}
+
+fn is_zero(value: &u64) -> bool {
+    *value == 0
+}

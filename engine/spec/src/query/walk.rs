@@ -1,0 +1,378 @@
+//! Visits the nodes of a tree, and questions about trees that need only a visit.
+
+use std::ops::ControlFlow;
+
+use super::functions::is_row_function;
+use super::tree::{
+    Body, Condition, Expr, ExprKind, From, Grouping, Item, Name, Position, QueryTree, Select,
+    SortKey, Source, Wildcard,
+};
+
+/// A node of a tree whose children can be visited.
+#[derive(Debug, Clone, Copy)]
+#[allow(missing_docs, reason = "the names are those of the nodes")]
+pub enum Node<'t> {
+    Query(&'t QueryTree),
+    Body(&'t Body),
+    Select(&'t Select),
+    Source(&'t Source),
+    Expr(&'t Expr),
+}
+
+impl<'t> Node<'t> {
+    /// Visits the direct children of this node, in the order of the text.
+    pub fn children(self, visit: &mut dyn FnMut(Node<'t>)) {
+        match self {
+            Node::Query(query) => {
+                for part in &query.with {
+                    visit(Node::Query(&part.query));
+                }
+                visit(Node::Body(&query.body));
+                visit_keys(&query.order_by, visit);
+            }
+            Node::Body(body) => match body {
+                Body::Select(select) => visit(Node::Select(select)),
+                Body::Query(query) => visit(Node::Query(query)),
+                Body::Union { all: _, branches } => {
+                    branches.iter().for_each(|branch| visit(Node::Body(branch)));
+                }
+                Body::Except { left, right, at: _ } | Body::Intersect { left, right, at: _ } => {
+                    visit(Node::Body(left));
+                    visit(Node::Body(right));
+                }
+                Body::Values(rows) => visit_exprs(rows.iter().flatten(), visit),
+            },
+            Node::Select(select) => visit_select(select, visit),
+            Node::Source(source) => match source {
+                Source::Table { .. } => {}
+                Source::Query { query, .. } => visit(Node::Query(query)),
+                Source::Unnest { lists, .. } => visit_exprs(lists, visit),
+            },
+            Node::Expr(expr) => visit_operands(&expr.kind, visit),
+        }
+    }
+
+    /// Visits this node and all nodes below it, each before its children, until `visit` breaks.
+    pub fn walk<B>(self, visit: &mut dyn FnMut(Node<'t>) -> ControlFlow<B>) -> ControlFlow<B> {
+        visit(self)?;
+        let mut result = ControlFlow::Continue(());
+        self.children(&mut |child| {
+            if result.is_continue() {
+                result = child.walk(visit);
+            }
+        });
+        result
+    }
+}
+
+fn visit_exprs<'t>(exprs: impl IntoIterator<Item = &'t Expr>, visit: &mut dyn FnMut(Node<'t>)) {
+    exprs.into_iter().for_each(|expr| visit(Node::Expr(expr)));
+}
+
+fn visit_keys<'t>(keys: &'t [SortKey], visit: &mut dyn FnMut(Node<'t>)) {
+    visit_exprs(keys.iter().map(|key| &key.expr), visit);
+}
+
+fn visit_select<'t>(select: &'t Select, visit: &mut dyn FnMut(Node<'t>)) {
+    for item in &select.items {
+        match item {
+            Item::Expr { expr, name: _ } => visit(Node::Expr(expr)),
+            Item::Wildcard(Wildcard { replace, .. }) => {
+                visit_exprs(replace.iter().map(|(_, expr)| expr), visit);
+            }
+        }
+    }
+    for from in &select.from {
+        visit(Node::Source(&from.first));
+        for join in &from.joins {
+            visit(Node::Source(&join.right));
+            if let Condition::On(condition) = &join.condition {
+                visit(Node::Expr(condition));
+            }
+        }
+    }
+    visit_exprs(&select.filter, visit);
+    if let Grouping::Keys(keys) = &select.group_by {
+        visit_exprs(keys, visit);
+    }
+    visit_exprs(select.having.iter().chain(&select.qualify), visit);
+}
+
+fn visit_operands<'t>(kind: &'t ExprKind, visit: &mut dyn FnMut(Node<'t>)) {
+    let (operands, query): (Vec<&Expr>, Option<&QueryTree>) = match kind {
+        ExprKind::Column { .. }
+        | ExprKind::Null
+        | ExprKind::Boolean(_)
+        | ExprKind::Integer(_)
+        | ExprKind::Double(_)
+        | ExprKind::Text(_) => return,
+        ExprKind::Not(expr)
+        | ExprKind::Negate(expr)
+        | ExprKind::Is { expr, .. }
+        | ExprKind::Cast { expr, .. } => (vec![expr], None),
+        ExprKind::Binary { left, right, .. } | ExprKind::IsDistinct { left, right, .. } => {
+            (vec![left, right], None)
+        }
+        ExprKind::Between {
+            expr, low, high, ..
+        } => (vec![expr, low, high], None),
+        ExprKind::Like { expr, pattern, .. } => (vec![expr, pattern], None),
+        ExprKind::InList { expr, list, .. } => {
+            (std::iter::once(&**expr).chain(list).collect(), None)
+        }
+        ExprKind::InQuery { expr, query, .. } => (vec![expr], Some(query)),
+        ExprKind::Exists { query, .. } | ExprKind::Subquery(query) => (Vec::new(), Some(query)),
+        ExprKind::Case {
+            operand,
+            branches,
+            otherwise,
+        } => {
+            let branches = branches.iter();
+            let branches = branches.flat_map(|(condition, result)| [condition, result]);
+            let first = operand.as_deref().into_iter();
+            (
+                first.chain(branches).chain(otherwise.as_deref()).collect(),
+                None,
+            )
+        }
+        ExprKind::Element { list, index } => (vec![list, index], None),
+        ExprKind::Slice { list, first, last } => {
+            let bounds = first.as_deref().into_iter().chain(last.as_deref());
+            (std::iter::once(&**list).chain(bounds).collect(), None)
+        }
+        ExprKind::Call(call) => {
+            visit_exprs(&call.args, visit);
+            visit_keys(&call.order_by, visit);
+            visit_exprs(&call.filter, visit);
+            if let Some(window) = &call.over {
+                visit_exprs(&window.partition_by, visit);
+                visit_keys(&window.order_by, visit);
+            }
+            return;
+        }
+    };
+    visit_exprs(operands, visit);
+    query
+        .into_iter()
+        .for_each(|query| visit(Node::Query(query)));
+}
+
+impl Body {
+    /// Returns the SELECT that determines the column names of the result. `None` for VALUES.
+    pub fn first_select(&self) -> Option<&Select> {
+        match self {
+            Body::Select(select) => Some(select),
+            Body::Query(query) => query.body.first_select(),
+            Body::Union { all: _, branches } => branches.first()?.first_select(),
+            Body::Except { left, .. } | Body::Intersect { left, .. } => left.first_select(),
+            Body::Values(_) => None,
+        }
+    }
+
+    /// Adds the column `path` to every SELECT of the result that selects only `file`: `SELECT p.file` becomes `SELECT
+    /// p.file, p.name AS path`.
+    pub(super) fn add_path(&mut self) {
+        match self {
+            Body::Select(select) => {
+                if let [Item::Expr { expr, name: None }] = select.items.as_slice()
+                    && let ExprKind::Column { table, name } = &expr.kind
+                    && name.text == "file"
+                {
+                    let at = name.at;
+                    let named = |text: &str| Name {
+                        text: text.to_owned(),
+                        at,
+                    };
+                    let kind = ExprKind::Column {
+                        table: table.clone(),
+                        name: named("name"),
+                    };
+                    let item = Item::Expr {
+                        expr: Expr { kind, at },
+                        name: Some(named("path")),
+                    };
+                    select.items.push(item);
+                }
+            }
+            Body::Query(query) => query.body.add_path(),
+            Body::Union { all: _, branches } => branches.iter_mut().for_each(Body::add_path),
+            Body::Except { left, right, .. } | Body::Intersect { left, right, .. } => {
+                left.add_path();
+                right.add_path();
+            }
+            Body::Values(_) => {}
+        }
+    }
+}
+
+impl Source {
+    /// Where the source begins.
+    pub fn at(&self) -> Position {
+        match self {
+            Source::Table { name, alias: _ } => name.at,
+            Source::Query { at, .. } | Source::Unnest { at, .. } => *at,
+        }
+    }
+}
+
+impl QueryTree {
+    /// Returns the computed columns of the result that have no name. The column names of a set operation are those of its
+    /// first SELECT.
+    pub fn unnamed(&self) -> Vec<&Expr> {
+        let select = self.body.first_select();
+        let items = select.iter().flat_map(|select| &select.items);
+        let unnamed = items.filter_map(|item| match item {
+            Item::Expr { expr, name: None } if !matches!(expr.kind, ExprKind::Column { .. }) => {
+                Some(expr)
+            }
+            Item::Expr { .. } | Item::Wildcard(_) => None,
+        });
+        unnamed.collect()
+    }
+
+    /// Returns every mention of a table that the query does not define itself, in the order of the text. A name that WITH
+    /// defines hides a table with that name in the query itself and in later definitions.
+    pub fn tables(&self) -> Vec<&Name> {
+        let (mut hidden, mut found) = (Vec::new(), Vec::new());
+        find_tables(Node::Query(self), &mut hidden, &mut found);
+        found
+    }
+
+    /// Returns the SELECT if it computes each row of a single table independently, without other rows. The expressions of the
+    /// SELECT are not considered.
+    fn row_by_row(&self) -> Option<&Select> {
+        let Body::Select(select) = &self.body else {
+            return None;
+        };
+        let is_plain = !select.distinct
+            && select.group_by == Grouping::None
+            && select.having.is_none()
+            && select.qualify.is_none();
+        let [From { first, joins }] = select.from.as_slice() else {
+            return None;
+        };
+        let is_table = matches!(first, Source::Table { .. }) && joins.is_empty();
+        (is_plain && is_table && self.with.is_empty() && self.order_by.is_empty()).then_some(select)
+    }
+
+    /// Returns the name of the table if the query is `SELECT * FROM table`.
+    pub fn copied_table(&self) -> Option<&str> {
+        let select = self.row_by_row()?;
+        let [Item::Wildcard(wildcard)] = select.items.as_slice() else {
+            return None;
+        };
+        let Source::Table { name, alias: None } = &select.from.first()?.first else {
+            return None;
+        };
+        let is_whole = wildcard.table.is_none()
+            && wildcard.exclude.is_empty()
+            && wildcard.replace.is_empty()
+            && select.filter.is_none()
+            && self.limit.is_none()
+            && self.offset == 0;
+        is_whole.then_some(name.text.as_str())
+    }
+
+    /// Returns whether the query reads a single table and computes each row independently, so that only a few rows are in
+    /// memory at a time. Returns `false` if this is not certain.
+    pub fn is_stream(&self) -> bool {
+        let mut needs_other_rows = |node: Node<'_>| match node {
+            Node::Query(_) => ControlFlow::Break(()),
+            Node::Expr(Expr {
+                kind: ExprKind::Call(call),
+                at: _,
+            }) if call.over.is_some() || !is_row_function(&call.name.text) => {
+                ControlFlow::Break(())
+            }
+            _ => ControlFlow::Continue(()),
+        };
+        let select = self.row_by_row();
+        select.is_some_and(|select| {
+            Node::Select(select)
+                .walk(&mut needs_other_rows)
+                .is_continue()
+        })
+    }
+}
+
+fn find_tables<'t>(node: Node<'t>, hidden: &mut Vec<&'t str>, found: &mut Vec<&'t Name>) {
+    let outer = hidden.len();
+    match node {
+        Node::Query(query) => {
+            for part in &query.with {
+                find_tables(Node::Query(&part.query), hidden, found);
+                hidden.push(&part.alias.name.text);
+            }
+            find_tables(Node::Body(&query.body), hidden, found);
+            visit_keys(&query.order_by, &mut |key| find_tables(key, hidden, found));
+        }
+        Node::Source(Source::Table { name, alias: _ }) => {
+            if !hidden.contains(&name.text.as_str()) {
+                found.push(name);
+            }
+        }
+        _ => node.children(&mut |child| find_tables(child, hidden, found)),
+    }
+    hidden.truncate(outer);
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::model::Query;
+
+    #[test]
+    fn only_select_star_copies_a_table() {
+        for (text, expected) in [
+            ("SELECT * FROM t", Some("t")),
+            ("select *\nfrom t -- all", Some("t")),
+            ("SELECT * FROM \"t u\"", Some("t u")),
+            ("(SELECT * FROM t)", Some("t")),
+            ("SELECT * FROM t AS u", None),
+            ("SELECT * FROM t WHERE a = 1", None),
+            ("SELECT * FROM t LIMIT 3", None),
+            ("SELECT * FROM t OFFSET 3", None),
+            ("SELECT * EXCLUDE (a) FROM t", None),
+            ("SELECT DISTINCT * FROM t", None),
+            ("SELECT t.* FROM t", None),
+            ("SELECT *, a AS b FROM t", None),
+            ("SELECT a FROM t", None),
+            ("SELECT * FROM t, u", None),
+            ("SELECT 1 AS a", None),
+            ("WITH t AS (SELECT * FROM u) SELECT * FROM t", None),
+        ] {
+            let query = Query::parse(text).expect(text);
+            assert_eq!(query.copied_table(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_stream_reads_one_table_row_by_row() {
+        for (text, expected) in [
+            ("SELECT * FROM t", true),
+            (
+                "SELECT a, lower(b) AS b, c + 1 AS c FROM t AS x WHERE d IN (1, 2)",
+                true,
+            ),
+            ("SELECT a FROM t LIMIT 3", true),
+            (
+                "SELECT length(a) AS n, trim(a) AS b, substring(a FROM 2) AS c FROM t",
+                true,
+            ),
+            ("SELECT a FROM t ORDER BY a", false),
+            ("SELECT DISTINCT a FROM t", false),
+            ("SELECT a FROM t GROUP BY a", false),
+            ("SELECT count(*) AS n FROM t", false),
+            ("SELECT unnest(a) AS b FROM t", false),
+            ("SELECT row_number() OVER () AS n FROM t", false),
+            ("SELECT a FROM t WHERE a IN (SELECT b FROM u)", false),
+            ("SELECT a FROM t JOIN u ON t.a = u.b", false),
+            ("SELECT a FROM t, u", false),
+            ("SELECT a FROM t UNION ALL SELECT a FROM u", false),
+            ("SELECT a FROM (SELECT a FROM t) AS x", false),
+            ("WITH x AS (SELECT a FROM t) SELECT a FROM x", false),
+        ] {
+            let query = Query::parse(text).expect(text);
+            assert_eq!(query.is_stream(), expected, "{text}");
+        }
+    }
+}

@@ -1,0 +1,707 @@
+//! Resolves calls: scalar functions, aggregates, window functions and `unnest`.
+
+use std::sync::Arc;
+
+use arrow::datatypes::{DataType, Field, FieldRef};
+use datafusion_common::ScalarValue;
+use datafusion_expr::type_coercion::functions::{UDFCoercionExt, fields_with_udf};
+use datafusion_expr::{
+    AggregateUDF, Operator, ReturnFieldArgs, ScalarUDF, WindowFrame, WindowFrameBound,
+    WindowFrameUnits, WindowFunctionDefinition,
+};
+use prep_spec::query::tree::{self, Call, FrameBound, FrameUnits, Position, SortKey};
+use prep_spec::{construct, nearest};
+
+use super::constant::{check_pattern, null};
+use super::expr::{Exprs, unified};
+use super::types::{
+    TypeClass, canonical, cast, common, compared, comparison, computed_type, help, of_class,
+    refused, rejected, text,
+};
+use crate::QueryError;
+use crate::functions::{
+    NON_DETERMINISTIC, find_aggregate, find_scalar, find_window, is_order_sensitive, names,
+    takes_ignore_nulls,
+};
+use crate::relational::{ColumnId, Expr, ExprKind, needs_order_by};
+
+/// A key of ORDER BY, resolved.
+#[derive(Debug, Clone)]
+pub(super) struct OrderKey {
+    pub expr: Expr,
+    pub descending: bool,
+    pub nulls_first: bool,
+}
+
+/// An aggregate of which an expression uses the result, as a column.
+#[derive(Debug)]
+pub(super) struct PendingAggregate {
+    pub id: ColumnId,
+    pub function: Arc<AggregateUDF>,
+    pub args: Vec<Expr>,
+    pub distinct: bool,
+    pub ignores_nulls: bool,
+    pub filter: Option<Expr>,
+    pub order_by: Vec<OrderKey>,
+}
+
+/// A window function of which an expression uses the result, as a column.
+#[derive(Debug)]
+pub(super) struct PendingWindow {
+    pub id: ColumnId,
+    pub function: WindowFunctionDefinition,
+    pub args: Vec<Expr>,
+    pub ignores_nulls: bool,
+    pub filter: Option<Expr>,
+    pub partition_by: Vec<Expr>,
+    pub order_by: Vec<OrderKey>,
+    pub frame: WindowFrame,
+    /// Whether the result depends on the order of rows with equal keys.
+    pub depends_on_ties: bool,
+}
+
+/// Scalar functions that accept values of any type, and convert them to text.
+const TEXT_OF_ANY: [&str; 2] = ["concat", "concat_ws"];
+
+/// The arguments, the FILTER and the ORDER BY of an aggregate.
+type CallParts = (Vec<Expr>, Option<Expr>, Vec<OrderKey>);
+
+impl<'q> Exprs<'_, 'q, '_> {
+    /// Resolves a call.
+    pub(super) fn call(
+        &mut self,
+        call: &'q Call,
+        source: &'q tree::Expr,
+    ) -> Result<Expr, QueryError> {
+        let name = call.name.text.as_str();
+        if name == "unnest" {
+            reject_clauses(call, &[])?;
+            return self.unnest(call);
+        }
+        if let Some(special) = self.conditional(call, source)? {
+            return Ok(special);
+        }
+        if let Some(function) = find_scalar(name) {
+            reject_clauses(call, &[])?;
+            let args = call.args.iter().map(|arg| self.expr(arg));
+            let args = args.collect::<Result<Vec<_>, _>>()?;
+            let sources: Vec<&tree::Expr> = call.args.iter().collect();
+            return scalar_call(function, args, &sources, source.at);
+        }
+        let aggregate = find_aggregate(name);
+        let window = find_window(name);
+        match (call.over.is_some(), aggregate, window) {
+            (true, _, Some(window)) => {
+                reject_clauses(call, &["OVER"])?;
+                self.window(call, WindowFunctionDefinition::WindowUDF(window))
+            }
+            (true, Some(aggregate), None) => {
+                reject_clauses(call, &["OVER", "FILTER", "*"])?;
+                self.window(call, WindowFunctionDefinition::AggregateUDF(aggregate))
+            }
+            (false, Some(aggregate), _) => {
+                reject_clauses(
+                    call,
+                    &["DISTINCT", "FILTER", "ORDER BY", "WITHIN GROUP", "*"],
+                )?;
+                self.aggregate(call, aggregate)
+            }
+            (false, None, Some(_)) => {
+                Err(refused(call.name.at, format!("{name}() needs OVER (...)")))
+            }
+            (_, None, None) => Err(unknown(name, call.name.at)),
+        }
+    }
+
+    /// Resolves functions that evaluate an argument only if it is needed, as CASE does.
+    fn conditional(
+        &mut self,
+        call: &'q Call,
+        source: &'q tree::Expr,
+    ) -> Result<Option<Expr>, QueryError> {
+        let name = call.name.text.as_str();
+        let count = match name {
+            "coalesce" => None,
+            "nvl" | "nullif" => Some(2),
+            "nvl2" => Some(3),
+            _ => return Ok(None),
+        };
+        reject_clauses(call, &[])?;
+        if call.args.is_empty() || count.is_some_and(|count| count != call.args.len()) {
+            let takes = count.map_or("values".to_owned(), |count| format!("{count} values"));
+            return Err(refused(call.name.at, format!("{name}() takes {takes}")));
+        }
+        let args = call.args.iter().map(|arg| self.expr(arg));
+        let args = args.collect::<Result<Vec<_>, _>>()?;
+        let sources: Vec<&tree::Expr> = call.args.iter().collect();
+        let what = format!("arguments of {name}()");
+        let (branches, otherwise) = match name {
+            "nullif" => {
+                let (Ok([a, b]), [left, right]) = (<[Expr; 2]>::try_from(args), &*sources) else {
+                    return Ok(None);
+                };
+                let texts: (&dyn Fn() -> String, &dyn Fn() -> String) =
+                    (&|| text(left), &|| text(right));
+                let (left, right) = compared((a.clone(), b), texts, &what)?;
+                let equal = comparison(Operator::Eq, left, right);
+                (vec![(equal, null(&a.data_type))], a)
+            }
+            "nvl2" => {
+                let Ok([tested, present, missing]) = <[Expr; 3]>::try_from(args) else {
+                    return Ok(None);
+                };
+                let results = unified(vec![present, missing], &sources[1..], &what)?;
+                let Ok([present, missing]) = <[Expr; 2]>::try_from(results) else {
+                    return Ok(None);
+                };
+                (vec![(tested.missing().not(), present)], missing)
+            }
+            _ => {
+                let mut args = unified(args, &sources, &what)?;
+                let Some(last) = args.pop() else {
+                    return Ok(None);
+                };
+                if args.is_empty() {
+                    return Ok(Some(last));
+                }
+                let branches = args.into_iter();
+                let branches = branches.map(|arg| (arg.clone().missing().not(), arg));
+                (branches.collect(), last)
+            }
+        };
+        let data_type = otherwise.data_type.clone();
+        let kind = ExprKind::Case {
+            branches,
+            otherwise: Some(Box::new(otherwise)),
+        };
+        Ok(Some(Expr::new(kind, data_type, source.at)))
+    }
+
+    /// Returns a call that the syntax of another expression stands for.
+    pub(super) fn named_call(
+        &mut self,
+        name: &str,
+        args: Vec<Expr>,
+        sources: &[&'q tree::Expr],
+        at: Position,
+    ) -> Result<Expr, QueryError> {
+        match find_scalar(name) {
+            Some(function) => scalar_call(function, args, sources, at),
+            None => Err(unknown(name, at)),
+        }
+    }
+
+    fn unnest(&mut self, call: &'q Call) -> Result<Expr, QueryError> {
+        let [list] = call.args.as_slice() else {
+            return Err(refused(call.name.at, "unnest() takes one list"));
+        };
+        let resolved = self.expr(list)?;
+        let element = element_type(&resolved, list)?;
+        let id = self.binder.column("unnest", element);
+        let Some(unnested) = &mut self.found.unnested else {
+            let message = "unnest() can only be used in a select list or in FROM";
+            return Err(refused(call.name.at, message));
+        };
+        unnested.push((id, resolved));
+        Ok(self.binder.reference(id, call.name.at))
+    }
+
+    fn aggregate(
+        &mut self,
+        call: &'q Call,
+        function: Arc<AggregateUDF>,
+    ) -> Result<Expr, QueryError> {
+        let name = call.name.text.as_str();
+        let at = call.name.at;
+        if is_order_sensitive(name) && call.order_by.is_empty() {
+            return Err(needs_order_by(name));
+        }
+        if !call.order_by.is_empty() && !is_order_sensitive(name) && !call.within_group {
+            return Err(refused(at, format!("ORDER BY cannot be used in {name}()")));
+        }
+        if self.found.aggregates.is_none() {
+            let message = format!("{name}() cannot be used here");
+            let help = "compute it in a subquery, or write the condition in HAVING";
+            return Err(rejected(at, message, Some(help)));
+        }
+        // Aggregates see rows of the input, so their arguments contain no other aggregates.
+        let outside = (
+            self.found.aggregates.take(),
+            self.found.windows.take(),
+            self.found.unnested.take(),
+            std::mem::take(&mut self.found.subqueries),
+        );
+        let inside = self.aggregate_parts(call);
+        let within = std::mem::replace(&mut self.found.subqueries, outside.3);
+        self.found.inside.extend(within);
+        (self.found.aggregates, self.found.windows) = (outside.0, outside.1);
+        self.found.unnested = outside.2;
+        let (mut args, filter, order_by) = inside?;
+        if call.within_group {
+            let keys = order_by.iter().map(|key| key.expr.clone());
+            args = keys.chain(args).collect();
+        }
+        let sources: Vec<&tree::Expr> = match call.within_group {
+            true => call
+                .order_by
+                .iter()
+                .map(|key| &key.expr)
+                .chain(&call.args)
+                .collect(),
+            false => call.args.iter().collect(),
+        };
+        let args = coerced(function.as_ref(), args, &sources, at)?;
+        let fields: Vec<FieldRef> = args.iter().map(field).collect();
+        let result = function.return_field(&fields);
+        let data_type = result.map_err(|error| not_accepted(name, &args, at, &error))?;
+        let id = self.binder.column(name, data_type.data_type().clone());
+        let pending = PendingAggregate {
+            id,
+            function,
+            // Equal doubles are one value.
+            args: match call.distinct {
+                true => args.into_iter().map(canonical).collect(),
+                false => args,
+            },
+            distinct: call.distinct,
+            ignores_nulls: call.ignores_nulls,
+            filter,
+            order_by,
+        };
+        let result = self.binder.reference(id, at);
+        let Some(aggregates) = &mut self.found.aggregates else {
+            return Ok(result);
+        };
+        let same = aggregates.iter().find(|other| is_same(other, &pending));
+        let result = same.map_or(result, |same| self.binder.reference(same.id, at));
+        if result.as_column() == Some(id) {
+            aggregates.push(pending);
+        }
+        let wide = computed_type(&result.data_type);
+        Ok(cast(result, &wide))
+    }
+
+    /// Resolves arguments, FILTER and ORDER BY of an aggregate.
+    fn aggregate_parts(&mut self, call: &'q Call) -> Result<CallParts, QueryError> {
+        Ok((
+            self.arguments(call)?,
+            self.call_filter(call)?,
+            self.order_keys(&call.order_by)?,
+        ))
+    }
+
+    fn arguments(&mut self, call: &'q Call) -> Result<Vec<Expr>, QueryError> {
+        if call.star {
+            if call.name.text != "count" {
+                let message = format!("* cannot be used in {}()", call.name.text);
+                return Err(refused(call.name.at, message));
+            }
+            return Ok(vec![Expr::literal(1_i64.into(), call.name.at)]);
+        }
+        call.args.iter().map(|arg| self.expr(arg)).collect()
+    }
+
+    fn call_filter(&mut self, call: &'q Call) -> Result<Option<Expr>, QueryError> {
+        let filter = call.filter.as_ref();
+        let filter = filter.map(|filter| self.class(filter, TypeClass::Boolean, "FILTER"));
+        filter.transpose()
+    }
+
+    /// Resolves the keys of an ORDER BY.
+    pub(super) fn order_keys(&mut self, keys: &'q [SortKey]) -> Result<Vec<OrderKey>, QueryError> {
+        let mut resolved = Vec::with_capacity(keys.len());
+        for key in keys {
+            let expr = self.expr(&key.expr)?;
+            check_key(&expr, &key.expr, "ORDER BY")?;
+            resolved.push(OrderKey {
+                expr: self.binder.canonical(expr),
+                descending: key.descending,
+                nulls_first: key.nulls_first,
+            });
+        }
+        Ok(resolved)
+    }
+
+    fn window(
+        &mut self,
+        call: &'q Call,
+        function: WindowFunctionDefinition,
+    ) -> Result<Expr, QueryError> {
+        let (name, at) = (call.name.text.as_str(), call.name.at);
+        let Some(window) = &call.over else {
+            return Err(refused(at, format!("{name}() needs OVER (...)")));
+        };
+        // Window functions see all rows of the clause, so their parts contain no other window functions.
+        let Some(windows) = self.found.windows.take() else {
+            let message = format!("{name}() OVER (...) cannot be used here");
+            let help = "compute it in a subquery, or write the condition in QUALIFY";
+            return Err(rejected(at, message, Some(help)));
+        };
+        let unnested = self.found.unnested.take();
+        let parts = self.window_parts(call, window);
+        (self.found.windows, self.found.unnested) = (Some(windows), unnested);
+        let (args, filter, partition_by, order_by) = parts?;
+        let sources: Vec<&tree::Expr> = call.args.iter().collect();
+        let args = match &function {
+            WindowFunctionDefinition::AggregateUDF(function) => {
+                coerced(function.as_ref(), args, &sources, at)?
+            }
+            WindowFunctionDefinition::WindowUDF(function) => {
+                // `lag(a, 1, b)` returns `b` where there is no earlier row.
+                if let ([value, _, default], [of_value, _, of_default]) = (&*args, &*sources) {
+                    unified(
+                        vec![value.clone(), default.clone()],
+                        &[of_value, of_default],
+                        "values of one column",
+                    )?;
+                }
+                coerced(function.as_ref(), args, &sources, at)?
+            }
+        };
+        let fields: Vec<FieldRef> = args.iter().map(field).collect();
+        let result = function.return_field(&fields, name);
+        let data_type = result.map_err(|error| not_accepted(name, &args, at, &error))?;
+        let frame = frame(window, &order_by, at)?;
+        let id = self.binder.column(name, data_type.data_type().clone());
+        let counts_rows = frame.units == WindowFrameUnits::Rows
+            && !(frame.start_bound.is_unbounded() && frame.end_bound.is_unbounded());
+        let is_aggregate = matches!(function, WindowFunctionDefinition::AggregateUDF(_));
+        let pending = PendingWindow {
+            id,
+            function,
+            args,
+            ignores_nulls: call.ignores_nulls,
+            filter,
+            partition_by,
+            order_by,
+            // Functions that are not aggregates process rows one by one.
+            depends_on_ties: counts_rows || !is_aggregate || is_order_sensitive(name),
+            frame,
+        };
+        if let Some(windows) = &mut self.found.windows {
+            windows.push(pending);
+        }
+        let result = self.binder.reference(id, at);
+        let wide = computed_type(&result.data_type);
+        Ok(cast(result, &wide))
+    }
+
+    #[allow(clippy::type_complexity, reason = "the parts of one call, used once")]
+    fn window_parts(
+        &mut self,
+        call: &'q Call,
+        window: &'q tree::Window,
+    ) -> Result<(Vec<Expr>, Option<Expr>, Vec<Expr>, Vec<OrderKey>), QueryError> {
+        let args = self.arguments(call)?;
+        let filter = self.call_filter(call)?;
+        let mut partition_by = Vec::with_capacity(window.partition_by.len());
+        for key in &window.partition_by {
+            let expr = self.expr(key)?;
+            check_key(&expr, key, "PARTITION BY")?;
+            partition_by.push(self.binder.canonical(expr));
+        }
+        let order_by = self.order_keys(&window.order_by)?;
+        Ok((args, filter, partition_by, order_by))
+    }
+}
+
+fn is_same(a: &PendingAggregate, b: &PendingAggregate) -> bool {
+    a.function == b.function
+        && a.args == b.args
+        && a.distinct == b.distinct
+        && a.ignores_nulls == b.ignores_nulls
+        && a.filter == b.filter
+        && a.order_by.is_empty()
+        && b.order_by.is_empty()
+}
+
+/// Returns an error for a key without a column.
+pub(super) fn check_key(expr: &Expr, source: &tree::Expr, clause: &str) -> Result<(), QueryError> {
+    if expr.is_constant() {
+        let message = format!(
+            "`{clause} {}` names no column, so it has no effect",
+            text(source)
+        );
+        return Err(refused(source.at, message));
+    }
+    Ok(())
+}
+
+/// Returns an error for a clause of a call that the kind of function does not support.
+fn reject_clauses(call: &Call, supported: &[&str]) -> Result<(), QueryError> {
+    let name = call.name.text.as_str();
+    let ignores = call.ignores_nulls && !takes_ignore_nulls(name);
+    let within = call.within_group && !matches!(name, "percentile_cont");
+    for (clause, is_present) in [
+        ("OVER", call.over.is_some()),
+        ("FILTER", call.filter.is_some()),
+        ("IGNORE NULLS", ignores),
+        ("WITHIN GROUP", within),
+        ("DISTINCT", call.distinct),
+        ("ORDER BY", !call.order_by.is_empty()),
+        ("*", call.star),
+    ] {
+        let is_supported = supported.contains(&clause) && !(clause == "WITHIN GROUP" && within);
+        if is_present && !is_supported {
+            let over = match call.over.is_some() && clause != "OVER" {
+                true => " OVER a window",
+                false => "",
+            };
+            let message = format!("{clause} cannot be used in {name}(){over}");
+            return Err(refused(call.name.at, message));
+        }
+    }
+    Ok(())
+}
+
+fn unknown(name: &str, at: Position) -> QueryError {
+    if NON_DETERMINISTIC.contains(&name) {
+        let message = format!(
+            "{name}() returns a different value each time, but results must be reproducible"
+        );
+        let help = "use a seeded split or `draws` for random numbers";
+        return rejected(at, message, Some(help));
+    }
+    let special = ["unnest", "coalesce", "nullif", "nvl", "nvl2"];
+    let candidates = names()
+        .chain(special)
+        .chain(["one_hot", "multi_hot", "constants"]);
+    let near = nearest(name, candidates);
+    let help = construct(name).or_else(|| near.map(|near| format!("did you mean `{near}`?")));
+    rejected(at, format!("there is no function `{name}`"), help)
+}
+
+/// Returns the field that describes an argument.
+fn field(arg: &Expr) -> FieldRef {
+    Arc::new(Field::new("argument", arg.data_type.clone(), true))
+}
+
+/// Returns a call of a scalar function, with a result of 64-bit integers in place of other integers.
+pub(super) fn scalar_call(
+    function: Arc<ScalarUDF>,
+    args: Vec<Expr>,
+    sources: &[&tree::Expr],
+    at: Position,
+) -> Result<Expr, QueryError> {
+    let name = function.name().to_owned();
+    let mut args = args;
+    if name == "trunc" && args.len() == 1 {
+        // With one argument, the function returns 0.0 for -0.0. With two, it keeps the sign.
+        args.push(Expr::literal(0_i64.into(), at));
+    }
+    let args = coerced(function.as_ref(), args, sources, at)?;
+    if name.starts_with("regexp_")
+        && let (Some(pattern), Some(source)) = (args.get(1), sources.get(1))
+    {
+        let flags = match name.as_str() {
+            "regexp_like" | "regexp_match" => args.get(2),
+            "regexp_count" => args.get(3),
+            "regexp_instr" => args.get(4),
+            // The flag `g` is valid only in `regexp_replace`.
+            _ => args.get(3),
+        };
+        check_pattern(pattern, flags, source)?;
+    }
+    let fields: Vec<FieldRef> = args.iter().map(field).collect();
+    let scalars: Vec<Option<&ScalarValue>> = args.iter().map(Expr::as_literal).collect();
+    let returned = function.return_field_from_args(ReturnFieldArgs {
+        arg_fields: &fields,
+        scalar_arguments: &scalars,
+    });
+    let returned = returned.map_err(|error| not_accepted(&name, &args, at, &error))?;
+    let data_type = returned.data_type().clone();
+    let wide = computed_type(&data_type);
+    let call = Expr::new(ExprKind::Call { function, args }, data_type, at);
+    Ok(cast(call, &wide))
+}
+
+/// Returns arguments with the types that a function takes.
+fn coerced<F: UDFCoercionExt>(
+    function: &F,
+    args: Vec<Expr>,
+    sources: &[&tree::Expr],
+    at: Position,
+) -> Result<Vec<Expr>, QueryError> {
+    let name = function.name();
+    if args.is_empty() {
+        return Ok(args);
+    }
+    let args: Vec<Expr> = args.into_iter().map(super::types::widened).collect();
+    let fields: Vec<FieldRef> = args.iter().map(field).collect();
+    let taken = fields_with_udf(&fields, function);
+    let taken = taken.map_err(|error| not_accepted(name, &args, at, &error))?;
+    let mut coerced = Vec::with_capacity(args.len());
+    for (index, (arg, taken)) in args.into_iter().zip(&taken).enumerate() {
+        let classes = (innermost(&arg.data_type), innermost(taken.data_type()));
+        let classes = (TypeClass::of(classes.0), TypeClass::of(classes.1));
+        let is_mixed = classes.0 != classes.1
+            && ![classes.0, classes.1].contains(&TypeClass::Missing)
+            && !TEXT_OF_ANY.contains(&name)
+            && common(innermost(&arg.data_type), innermost(taken.data_type())).is_none();
+        if is_mixed {
+            let message = format!(
+                "{name}() takes {}, and `{}` is {}",
+                classes.1.name(),
+                sources
+                    .get(index)
+                    .map_or(String::new(), |source| text(source)),
+                classes.0.name()
+            );
+            return Err(rejected(arg.at, message, Some(help(classes.0, classes.1))));
+        }
+        coerced.push(cast(arg, taken.data_type()));
+    }
+    Ok(coerced)
+}
+
+/// Returns the type of a list's innermost elements, or the type itself if it is not a list.
+fn innermost(data_type: &DataType) -> &DataType {
+    match data_type {
+        DataType::List(field) | DataType::LargeList(field) | DataType::FixedSizeList(field, _) => {
+            innermost(field.data_type())
+        }
+        other => other,
+    }
+}
+
+/// Returns the error for arguments that a function does not take.
+fn not_accepted(
+    name: &str,
+    args: &[Expr],
+    at: Position,
+    error: &datafusion_common::DataFusionError,
+) -> QueryError {
+    let classes: Vec<&str> = args
+        .iter()
+        .map(|arg| match &arg.data_type {
+            integer if integer.is_integer() => "an integer",
+            other => TypeClass::of(other).name(),
+        })
+        .collect();
+    if let Some(message) = crate::error::function_message(error) {
+        return refused(at, message);
+    }
+    let message = match classes.is_empty() {
+        true => format!("{name}() needs arguments"),
+        false => format!("{name}() does not take {}", classes.join(" and ")),
+    };
+    let help = "convert the value: CAST(x AS VARCHAR), CAST(x AS BIGINT), CAST(x AS DOUBLE)";
+    rejected(at, message, Some(help))
+}
+
+/// Returns the type of the elements of a list.
+pub(super) fn element_type(list: &Expr, source: &tree::Expr) -> Result<DataType, QueryError> {
+    match &list.data_type {
+        DataType::List(field) | DataType::LargeList(field) => Ok(field.data_type().clone()),
+        DataType::Null => Ok(DataType::Null),
+        other => {
+            let class = TypeClass::of(other).name();
+            let message = format!("unnest() takes a list, and `{}` is {class}", text(source));
+            Err(refused(source.at, message))
+        }
+    }
+}
+
+/// Returns the frame of a window, with bounds of the type of its ORDER BY.
+fn frame(
+    window: &tree::Window,
+    order_by: &[OrderKey],
+    at: Position,
+) -> Result<WindowFrame, QueryError> {
+    let is_ordered = !order_by.is_empty();
+    let Some(frame) = window.frame else {
+        let default = WindowFrame::new(is_ordered.then_some(false));
+        let DataType::UInt64 = bound_type(&default, order_by) else {
+            let start = null_bound(&bound_type(&default, order_by));
+            let (units, end) = (default.units, default.end_bound);
+            return Ok(WindowFrame::new_bounds(
+                units,
+                WindowFrameBound::Preceding(start),
+                end,
+            ));
+        };
+        return Ok(default);
+    };
+    let units = match frame.units {
+        FrameUnits::Rows => WindowFrameUnits::Rows,
+        FrameUnits::Range => WindowFrameUnits::Range,
+        FrameUnits::Groups => WindowFrameUnits::Groups,
+    };
+    let counts = |bound: FrameBound| {
+        matches!(
+            bound,
+            FrameBound::Preceding(Some(_)) | FrameBound::Following(Some(_))
+        )
+    };
+    let has_distance = counts(frame.start) || counts(frame.end);
+    if frame.start == FrameBound::Following(None) || frame.end == FrameBound::Preceding(None) {
+        return Err(refused(at, "a frame ends after it starts"));
+    }
+    if units == WindowFrameUnits::Groups && !is_ordered {
+        return Err(refused(at, "a frame of GROUPS needs an ORDER BY"));
+    }
+    if units == WindowFrameUnits::Range && has_distance && order_by.len() != 1 {
+        return Err(refused(
+            at,
+            "a frame of RANGE with a distance needs one ORDER BY column",
+        ));
+    }
+    // Without an order, all rows are equal.
+    let units = match units {
+        WindowFrameUnits::Range if !is_ordered => {
+            return Ok(WindowFrame::new(None));
+        }
+        units => units,
+    };
+    let sample = WindowFrame::new_bounds(
+        units,
+        WindowFrameBound::CurrentRow,
+        WindowFrameBound::CurrentRow,
+    );
+    let data_type = bound_type(&sample, order_by);
+    if has_distance && units == WindowFrameUnits::Range && !data_type.is_numeric() {
+        return Err(refused(
+            at,
+            "a frame of RANGE with a distance needs an ORDER BY of numbers",
+        ));
+    }
+    let bound = |bound: FrameBound| {
+        let distance = |rows: Option<u64>| match rows {
+            None => null_bound(&data_type),
+            Some(rows) => {
+                let rows = ScalarValue::UInt64(Some(rows));
+                rows.cast_to(&data_type).unwrap_or(rows)
+            }
+        };
+        match bound {
+            FrameBound::Preceding(rows) => WindowFrameBound::Preceding(distance(rows)),
+            FrameBound::CurrentRow => WindowFrameBound::CurrentRow,
+            FrameBound::Following(rows) => WindowFrameBound::Following(distance(rows)),
+        }
+    };
+    Ok(WindowFrame::new_bounds(
+        units,
+        bound(frame.start),
+        bound(frame.end),
+    ))
+}
+
+fn null_bound(data_type: &DataType) -> ScalarValue {
+    ScalarValue::try_from(data_type).unwrap_or(ScalarValue::Null)
+}
+
+/// Returns the type of the bounds of a frame.
+fn bound_type(frame: &WindowFrame, order_by: &[OrderKey]) -> DataType {
+    match (frame.units, order_by.first()) {
+        (WindowFrameUnits::Range, Some(first)) => first.expr.data_type.clone(),
+        _ => DataType::UInt64,
+    }
+}
+
+/// Resolves an expression that must be a list, for FROM.
+pub(super) fn list_class(expr: Expr, source: &tree::Expr) -> Result<Expr, QueryError> {
+    match TypeClass::of(&expr.data_type) {
+        TypeClass::List | TypeClass::Missing => Ok(expr),
+        _ => of_class(expr, source, TypeClass::List, "unnest()"),
+    }
+}

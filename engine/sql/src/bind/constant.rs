@@ -1,0 +1,116 @@
+//! Expressions without columns: computed once, when the query is resolved.
+
+use std::sync::Arc;
+
+use arrow::array::{RecordBatch, RecordBatchOptions};
+use arrow::datatypes::{DataType, Schema};
+use datafusion_common::config::ConfigOptions;
+use datafusion_common::{DataFusionError, ScalarValue};
+use datafusion_expr::ColumnarValue;
+use prep_spec::query::tree;
+
+use super::types::{refused, rejected, text};
+use crate::QueryError;
+use crate::error::message_of;
+use crate::functions::Arithmetic;
+use crate::lower::physical_constant;
+use crate::relational::{Expr, ExprKind};
+
+/// Returns the value of an expression whose parts are literals, as a literal. Other expressions do not change.
+///
+/// # Errors
+/// If arithmetic or a cast of constants fails. A call of another function that fails is computed when the query runs, and
+/// only if its value is needed.
+pub(super) fn folded(expr: Expr, source: &tree::Expr) -> Result<Expr, QueryError> {
+    let children = expr.children();
+    let is_constant = children.iter().all(|child| child.as_literal().is_some());
+    if children.is_empty() || !is_constant {
+        return Ok(expr);
+    }
+    match value(&expr) {
+        Ok(value) => Ok(Expr::literal(value, expr.at)),
+        Err(error) if is_plain(&expr.kind) => {
+            let message = format!(
+                "`{}` cannot be computed: {}",
+                text(source),
+                message_of(&error)
+            );
+            Err(refused(source.at, message))
+        }
+        Err(_) => Ok(expr),
+    }
+}
+
+/// Returns whether an expression is a cast or an operator.
+fn is_plain(kind: &ExprKind) -> bool {
+    match kind {
+        ExprKind::Call { function, .. } => Arithmetic::is_name(function.name()),
+        ExprKind::Cast { .. } | ExprKind::Binary(..) => true,
+        _ => false,
+    }
+}
+
+/// Computes a constant expression.
+pub(super) fn value(expr: &Expr) -> Result<ScalarValue, DataFusionError> {
+    let options = Arc::new(ConfigOptions::default());
+    let physical = physical_constant(expr, &options)?;
+    let rows = RecordBatchOptions::new().with_row_count(Some(1));
+    let batch = RecordBatch::try_new_with_options(Arc::new(Schema::empty()), Vec::new(), &rows)?;
+    match physical.evaluate(&batch)? {
+        ColumnarValue::Scalar(value) => Ok(value),
+        ColumnarValue::Array(array) => ScalarValue::try_from_array(&array, 0),
+    }
+}
+
+/// Returns an error for a division of integers by a constant zero.
+pub(super) fn divides_by_zero(
+    op: Arithmetic,
+    divisor: &Expr,
+    source: &tree::Expr,
+) -> Result<(), QueryError> {
+    let divides = matches!(op, Arithmetic::Divide | Arithmetic::Remainder);
+    if divides && divisor.as_literal() == Some(&ScalarValue::Int64(Some(0))) {
+        let message = format!("`{}` divides by zero", text(source));
+        let help = "use NULLIF(x, 0) as the divisor to make the result missing";
+        return Err(rejected(source.at, message, Some(help)));
+    }
+    Ok(())
+}
+
+/// Returns an error for a constant pattern that is not a regular expression.
+pub(super) fn check_pattern(
+    pattern: &Expr,
+    flags: Option<&Expr>,
+    source: &tree::Expr,
+) -> Result<(), QueryError> {
+    let Some(ScalarValue::Utf8(Some(pattern))) = pattern.as_literal() else {
+        return Ok(());
+    };
+    let flags = match flags.and_then(Expr::as_literal) {
+        Some(ScalarValue::Utf8(Some(flags))) => flags.replace('g', ""),
+        _ => String::new(),
+    };
+    let compiled = match flags.is_empty() {
+        true => regex::Regex::new(pattern),
+        false => regex::Regex::new(&format!("(?{flags}){pattern}")),
+    };
+    let Err(error) = compiled else {
+        return Ok(());
+    };
+    // The message shows the pattern, a mark below the error, and the reason in the last line.
+    let message = error.to_string();
+    let mut lines = message.lines().rev();
+    let why = lines.find_map(|line| line.trim().strip_prefix("error: "));
+    let why = why.or_else(|| message.lines().next()).unwrap_or_default();
+    Err(rejected(
+        source.at,
+        format!("invalid regular expression `{pattern}`: {why}"),
+        Some("escape special characters with a backslash: `\\(`"),
+    ))
+}
+
+/// Returns the literal NULL of a type.
+pub(super) fn null(data_type: &DataType) -> Expr {
+    let value = ScalarValue::try_from(data_type).unwrap_or(ScalarValue::Null);
+    Expr::literal(value, tree::Position::default())
+}

@@ -1,0 +1,197 @@
+//! GROUP BY and aggregates: the rows become groups, and expressions above see the keys and the results of aggregates.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use prep_spec::query::tree;
+
+use super::Binder;
+use super::call::{OrderKey, PendingAggregate};
+use super::types::{refused, rejected};
+use crate::QueryError;
+use crate::relational::{AggregateCall, ColumnId, Expr, ExprKind, Relational, SortKey};
+
+/// The columns that exist above groups.
+pub(super) struct Groups {
+    /// The expressions of GROUP BY, with the columns of their values.
+    keys: Vec<(Expr, ColumnId)>,
+    /// The columns below.
+    input: Arc<BTreeSet<ColumnId>>,
+}
+
+impl Groups {
+    /// Replaces the expressions of GROUP BY in an expression by their columns.
+    ///
+    /// # Errors
+    /// If the expression uses another column of the rows below.
+    pub(super) fn rewrite(&self, expr: Expr, binder: &Binder<'_>) -> Result<Expr, QueryError> {
+        expr.replace(&mut |part: &Expr| {
+            if let Some((_, id)) = self.keys.iter().find(|(key, _)| key == part) {
+                return Ok(Some(Expr::column(*id, part.data_type.clone(), part.at)));
+            }
+            match part.kind {
+                ExprKind::Column(id) if self.input.contains(&id) => {
+                    let name = &binder.catalog.get(id).name;
+                    Err(rejected(
+                        part.at,
+                        format!("`{name}` is neither in GROUP BY nor in an aggregate"),
+                        Some(format!("add it to GROUP BY, or write `min({name})`")),
+                    ))
+                }
+                _ => Ok(None),
+            }
+        })
+    }
+}
+
+impl Binder<'_> {
+    /// Groups rows by keys and computes aggregates.
+    pub(super) fn grouped(
+        &mut self,
+        plan: Relational,
+        keys: Vec<Expr>,
+        aggregates: Vec<PendingAggregate>,
+    ) -> Result<(Relational, Groups), QueryError> {
+        let mut groups = Groups {
+            keys: Vec::new(),
+            input: Arc::clone(&plan.columns),
+        };
+        let mut plan = plan;
+        let mut columns = Vec::with_capacity(keys.len());
+        for key in keys {
+            if groups.keys.iter().any(|(known, _)| *known == key) {
+                continue;
+            }
+            let name = match key.as_column() {
+                Some(id) => self.catalog.get(id).name.clone(),
+                None => "key".to_owned(),
+            };
+            let input;
+            (plan, input) = self.with_column(plan, &name, self.canonical(key.clone()));
+            let id = self.key_column(&name, input);
+            columns.push((id, input));
+            groups.keys.push((key, id));
+        }
+        let (plan, calls) = self.aggregate_calls(plan, aggregates)?;
+        if let Some((plan, calls)) = self.distinct_calls(&plan, &columns, &calls) {
+            let keys = columns.iter().map(|(id, _)| (*id, *id)).collect();
+            return Ok((plan.aggregated(keys, calls), groups));
+        }
+        Ok((plan.aggregated(columns, calls), groups))
+    }
+
+    fn aggregate_calls(
+        &mut self,
+        mut plan: Relational,
+        aggregates: Vec<PendingAggregate>,
+    ) -> Result<(Relational, Vec<(ColumnId, AggregateCall)>), QueryError> {
+        let mut calls = Vec::with_capacity(aggregates.len());
+        for one in aggregates {
+            let mut order_by = Vec::with_capacity(one.order_by.len());
+            for key in one.order_by {
+                let column;
+                (plan, column) = self.sort_column(plan, key);
+                order_by.push(column);
+            }
+            let mut call = AggregateCall {
+                function: one.function,
+                args: one.args,
+                distinct: one.distinct,
+                ignores_nulls: one.ignores_nulls,
+                filter: one.filter,
+                order_by,
+            };
+            // The function finds an argument in its ORDER BY by its column.
+            if !call.order_by.is_empty() {
+                for arg in &mut call.args {
+                    if arg.as_literal().is_none() {
+                        let id;
+                        (plan, id) = self.with_column(plan, "argument", arg.clone());
+                        *arg = self.reference(id, arg.at);
+                    }
+                }
+                let (name, at) = (call.function.name().to_owned(), tree::Position::default());
+                if name != "percentile_cont" {
+                    (plan, call) = plan.ordered_call(call, &mut self.positions())?;
+                }
+                check_sorting(&calls, &call, at)?;
+            }
+            calls.push((one.id, call));
+        }
+        Ok((plan, calls))
+    }
+
+    /// Computes aggregates of distinct values as aggregates of groups, if all have the same argument. The values can then
+    /// be written to temporary files.
+    fn distinct_calls(
+        &mut self,
+        plan: &Relational,
+        keys: &[(ColumnId, ColumnId)],
+        calls: &[(ColumnId, AggregateCall)],
+    ) -> Option<(Relational, Vec<(ColumnId, AggregateCall)>)> {
+        let (_, first) = calls.first()?;
+        let [argument] = first.args.as_slice() else {
+            return None;
+        };
+        let is_plain = |call: &AggregateCall| {
+            call.distinct
+                && call.filter.is_none()
+                && call.order_by.is_empty()
+                && call.args.as_slice() == std::slice::from_ref(argument)
+        };
+        if !calls.iter().all(|(_, call)| is_plain(call)) {
+            return None;
+        }
+        let (plan, column) = self.with_column(plan.clone(), "argument", argument.clone());
+        let value = self.key_column("argument", column);
+        let inner = keys.iter().copied().chain([(value, column)]);
+        let plan = plan.aggregated(inner.collect(), Vec::new());
+        let argument = self.reference(value, argument.at);
+        let calls = calls.iter().map(|(id, call)| {
+            let call = AggregateCall {
+                distinct: false,
+                args: vec![argument.clone()],
+                ..call.clone()
+            };
+            (*id, call)
+        });
+        Some((plan, calls.collect()))
+    }
+
+    /// Adds a column for a key of an ORDER BY.
+    pub(super) fn sort_column(&mut self, plan: Relational, key: OrderKey) -> (Relational, SortKey) {
+        let (plan, column) = self.with_column(plan, "key", key.expr);
+        let key = SortKey {
+            column,
+            descending: key.descending,
+            nulls_first: key.nulls_first,
+        };
+        (plan, key)
+    }
+}
+
+/// Aggregates for which the operator sorts its rows. It sorts once for all aggregates.
+const SORTED_BY_OPERATOR: [&str; 2] = ["string_agg", "nth_value"];
+
+/// Returns an error if such aggregates need different orders.
+fn check_sorting(
+    calls: &[(ColumnId, AggregateCall)],
+    call: &AggregateCall,
+    at: tree::Position,
+) -> Result<(), QueryError> {
+    let is_sorted = |call: &AggregateCall| SORTED_BY_OPERATOR.contains(&call.function.name());
+    if !is_sorted(call) {
+        return Ok(());
+    }
+    let mut others = calls.iter().filter(|(_, other)| is_sorted(other));
+    let conflict = others.any(|(_, other)| {
+        !other.order_by.starts_with(&call.order_by) && !call.order_by.starts_with(&other.order_by)
+    });
+    match conflict {
+        true => Err(refused(
+            at,
+            "string_agg() and nth_value() of one SELECT need the same ORDER BY; compute them in separate tables and join these",
+        )),
+        false => Ok(()),
+    }
+}

@@ -1,0 +1,261 @@
+//! Resolves names and types of a query, and turns it into a [`Relational`] plan.
+//!
+//! ```text
+//! scope      which column a name refers to          types     which values can be compared or combined
+//! query      WITH, set operations, ORDER BY, LIMIT   from      FROM and joins
+//! select     SELECT and its clauses                 group     GROUP BY: which columns exist above it
+//! expr       expressions                            call      functions, aggregates and windows
+//! subquery   subqueries in expressions, as joins    constant  expressions without columns
+//! ```
+//!
+//! Everything that can be wrong with a query, except for its values, is found here, with its place.
+
+mod call;
+mod constant;
+mod expr;
+mod from;
+mod group;
+mod query;
+mod scope;
+mod select;
+mod subquery;
+mod types;
+
+use std::collections::BTreeSet;
+
+use arrow::datatypes::DataType;
+use prep_spec::query::tree::{Position, QueryTree};
+
+use crate::QueryError;
+use crate::relational::{ColumnId, Expr, Node, Relational};
+use crate::table::relation::{ROW, Tables};
+use scope::Parts;
+
+/// Whether the caller needs the rows of a query in order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum RowDemand {
+    Ordered,
+    AnyOrder,
+}
+
+/// A query with resolved names and types.
+#[derive(Debug, Clone)]
+pub(crate) struct BoundQuery {
+    pub plan: Relational,
+    pub columns: Vec<OutputColumn>,
+    pub catalog: Catalog,
+}
+
+/// A column of a query's result.
+#[derive(Debug, Clone)]
+pub(crate) struct OutputColumn {
+    pub name: String,
+    pub id: ColumnId,
+}
+
+/// All columns of a plan.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Catalog(Vec<ColumnInfo>);
+
+/// Name, type and origin of a column.
+#[derive(Debug, Clone)]
+pub(crate) struct ColumnInfo {
+    pub name: String,
+    pub data_type: DataType,
+    /// The table from which the column is read, and its position in it. The position of a row follows the last column.
+    pub source: Option<(String, usize)>,
+    /// Whether equal doubles of the column have equal bits.
+    pub is_canonical: bool,
+}
+
+impl Catalog {
+    /// Returns what is known about a column.
+    pub(crate) fn get(&self, id: ColumnId) -> &ColumnInfo {
+        #[allow(
+            clippy::indexing_slicing,
+            reason = "only `add` creates identifiers, for the columns that it adds"
+        )]
+        &self.0[id.0 as usize]
+    }
+
+    pub(crate) fn add(&mut self, info: ColumnInfo) -> ColumnId {
+        let id = ColumnId(u32::try_from(self.0.len()).unwrap_or(u32::MAX));
+        self.0.push(info);
+        id
+    }
+}
+
+impl BoundQuery {
+    /// Returns the columns with whose values the query computes, as opposed to those that it only passes on.
+    pub(crate) fn used_columns(&self) -> BTreeSet<ColumnId> {
+        let mut used = BTreeSet::new();
+        add_used(&self.plan, &mut used);
+        used
+    }
+
+    /// Returns whether every row of the result comes from one row of the only table that the query scans.
+    pub(crate) fn has_single_origin(&self) -> bool {
+        fn visit(plan: &Relational, scans: &mut usize, is_outer: &mut bool) {
+            use crate::relational::JoinKind;
+            match plan.node.as_ref() {
+                Node::Scan { .. } => *scans += 1,
+                Node::Join { spec, .. } => {
+                    *is_outer |= matches!(spec.kind, JoinKind::Left | JoinKind::Full);
+                }
+                _ => {}
+            }
+            for input in plan.node.inputs() {
+                visit(input, scans, is_outer);
+            }
+        }
+        let (mut scans, mut is_outer) = (0, false);
+        visit(&self.plan, &mut scans, &mut is_outer);
+        scans == 1 && !is_outer
+    }
+}
+
+fn add_used(plan: &Relational, used: &mut BTreeSet<ColumnId>) {
+    match plan.node.as_ref() {
+        Node::OneRow | Node::Scan { .. } | Node::Limit { .. } | Node::Number { .. } => {}
+        Node::Values { rows, .. } => {
+            for expr in rows.iter().flatten() {
+                expr.add_columns(used);
+            }
+        }
+        Node::Filter { condition, .. } => condition.add_columns(used),
+        Node::Compute { exprs, .. } => {
+            for (_, expr) in exprs {
+                expr.add_columns(used);
+            }
+        }
+        Node::Join { spec, .. } => {
+            used.extend(spec.on.iter().flat_map(|(left, right)| [*left, *right]));
+            if let Some(filter) = &spec.filter {
+                filter.add_columns(used);
+            }
+        }
+        Node::Aggregate { keys, calls, .. } => {
+            used.extend(keys.iter().map(|(_, key)| *key));
+            for (_, call) in calls {
+                used.extend(call.order_by.iter().map(|key| key.column));
+                for arg in call.args.iter().chain(&call.filter) {
+                    arg.add_columns(used);
+                }
+            }
+        }
+        Node::Window {
+            window,
+            ties,
+            calls,
+            ..
+        } => {
+            used.extend(&window.partition_by);
+            used.extend(window.order_by.iter().chain(ties).map(|key| key.column));
+            for (_, call) in calls {
+                for arg in call.args.iter().chain(&call.filter) {
+                    arg.add_columns(used);
+                }
+            }
+        }
+        Node::Union { columns, .. } => {
+            used.extend(columns.iter().flat_map(|(_, inputs)| inputs));
+        }
+        Node::Sort { keys, .. } => used.extend(keys.iter().map(|key| key.column)),
+        Node::Unnest { lists, .. } => used.extend(lists.iter().map(|(_, list)| *list)),
+    }
+    for input in plan.node.inputs() {
+        add_used(input, used);
+    }
+}
+
+/// Resolves a query over tables.
+///
+/// # Errors
+/// If a name, a type or the order of the rows is wrong.
+pub(crate) fn bind(
+    query: &QueryTree,
+    tables: &Tables,
+    demand: RowDemand,
+) -> Result<BoundQuery, QueryError> {
+    let mut binder = Binder {
+        tables,
+        catalog: Catalog::default(),
+        demand,
+    };
+    let (plan, columns) = binder.query(query, &Parts::default(), None)?;
+    let plan = match demand {
+        RowDemand::Ordered => plan.arranged()?,
+        RowDemand::AnyOrder => plan,
+    };
+    Ok(BoundQuery {
+        plan,
+        columns,
+        catalog: binder.catalog,
+    })
+}
+
+/// A plan with its columns by name.
+type Bound = (Relational, Vec<OutputColumn>);
+
+/// Resolves the parts of a query.
+struct Binder<'t> {
+    tables: &'t Tables,
+    catalog: Catalog,
+    demand: RowDemand,
+}
+
+impl Binder<'_> {
+    /// Creates a column for an expression.
+    fn column_for(&mut self, name: &str, expr: &Expr) -> ColumnId {
+        self.column(name, expr.data_type.clone())
+    }
+
+    fn column(&mut self, name: &str, data_type: DataType) -> ColumnId {
+        self.catalog.add(ColumnInfo {
+            name: name.to_owned(),
+            data_type,
+            source: None,
+            is_canonical: false,
+        })
+    }
+
+    /// Creates a column with the values of another one, as keys: equal doubles have equal bits.
+    fn key_column(&mut self, name: &str, of: ColumnId) -> ColumnId {
+        let info = self.catalog.get(of);
+        let info = ColumnInfo {
+            name: name.to_owned(),
+            data_type: info.data_type.clone(),
+            source: None,
+            is_canonical: true,
+        };
+        self.catalog.add(info)
+    }
+
+    /// Returns an expression so that equal doubles have equal bits.
+    fn canonical(&self, expr: Expr) -> Expr {
+        let is_canonical = |id: ColumnId| self.catalog.get(id).is_canonical;
+        match expr.as_column().is_some_and(is_canonical) {
+            true => expr,
+            false => types::canonical(expr),
+        }
+    }
+
+    /// Returns the function that creates columns without a name of their own.
+    fn positions(&mut self) -> impl FnMut(DataType) -> ColumnId + '_ {
+        |data_type| self.column(ROW, data_type)
+    }
+
+    /// Returns the expression that consists of a column.
+    fn reference(&self, id: ColumnId, at: Position) -> Expr {
+        Expr::column(id, self.catalog.get(id).data_type.clone(), at)
+    }
+
+    /// Adds a column for an expression, unless it is a column.
+    fn with_column(&mut self, plan: Relational, name: &str, expr: Expr) -> (Relational, ColumnId) {
+        if let Some(id) = expr.as_column() {
+            return (plan, id);
+        }
+        let id = self.column_for(name, &expr);
+        (plan.computed(vec![(id, expr)]), id)
+    }
+}

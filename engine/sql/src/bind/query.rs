@@ -1,0 +1,391 @@
+//! Resolves queries: WITH, set operations, VALUES, ORDER BY and LIMIT.
+
+use arrow::datatypes::DataType;
+use prep_spec::query::tree::{self, Body, Position, QueryTree};
+
+use super::call::{OrderKey, check_key};
+use super::expr::{Exprs, Found, unified};
+use super::scope::{Parts, Scope, ScopeColumn, ScopeTable};
+use super::types::{TypeClass, canonical, cast, common, help, refused, rejected};
+use super::{Binder, Bound, OutputColumn, RowDemand};
+use crate::QueryError;
+use crate::relational::{ColumnId, Expr, JoinKind, JoinSpec, Relational, SortKey};
+
+impl Binder<'_> {
+    /// Resolves a query. `outer` contains the names of the query around it.
+    pub(super) fn query<'q>(
+        &mut self,
+        query: &'q QueryTree,
+        parts: &Parts<'q>,
+        outer: Option<&Scope<'_>>,
+    ) -> Result<Bound, QueryError> {
+        let mut parts = parts.clone();
+        for part in &query.with {
+            parts = parts.with(part);
+        }
+        let (plan, columns) = match &query.body {
+            // The ORDER BY of a SELECT can use more than the columns of its result.
+            Body::Select(select) => self.select(select, &query.order_by, &parts, outer)?,
+            body => {
+                let (plan, columns) = self.body(body, &parts, outer)?;
+                self.ordered(plan, columns, query, &parts)?
+            }
+        };
+        if query.limit.is_none() && query.offset == 0 {
+            return Ok((plan, columns));
+        }
+        Ok((plan.limited(query.offset, query.limit)?, columns))
+    }
+
+    fn body<'q>(
+        &mut self,
+        body: &'q Body,
+        parts: &Parts<'q>,
+        outer: Option<&Scope<'_>>,
+    ) -> Result<Bound, QueryError> {
+        match body {
+            Body::Select(select) => self.select(select, &[], parts, outer),
+            Body::Query(query) => self.query(query, parts, outer),
+            Body::Union { all, branches } => {
+                let branches = branches
+                    .iter()
+                    .map(|branch| self.body(branch, parts, outer));
+                let branches = branches.collect::<Result<Vec<_>, _>>()?;
+                let (plan, columns) = self.union(branches, query_position(body))?;
+                match all {
+                    true => Ok((plan, columns)),
+                    false => Ok(self.distinct(plan, columns)),
+                }
+            }
+            Body::Except { left, right, at } => {
+                let sides = (
+                    self.body(left, parts, outer)?,
+                    self.body(right, parts, outer)?,
+                );
+                self.matched(sides, JoinKind::Anti, *at)
+            }
+            Body::Intersect { left, right, at } => {
+                let sides = (
+                    self.body(left, parts, outer)?,
+                    self.body(right, parts, outer)?,
+                );
+                self.matched(sides, JoinKind::Semi, *at)
+            }
+            Body::Values(rows) => self.values(rows, parts, outer),
+        }
+    }
+
+    fn union(&mut self, branches: Vec<Bound>, at: Position) -> Result<Bound, QueryError> {
+        let mut types: Vec<DataType> = Vec::new();
+        let mut first: Vec<OutputColumn> = Vec::new();
+        for (_, columns) in &branches {
+            if types.is_empty() {
+                types = self.types(columns);
+                first.clone_from(columns);
+                continue;
+            }
+            types = self.common_types(&types, &first, columns, at)?;
+        }
+        let mut inputs = Vec::with_capacity(branches.len());
+        let mut by_branch = Vec::with_capacity(branches.len());
+        for (plan, columns) in branches {
+            let (plan, ids) = self.with_types(plan, &columns, &types, |expr| expr);
+            inputs.push(plan);
+            by_branch.push(ids);
+        }
+        let mut united = Vec::with_capacity(types.len());
+        let mut columns = Vec::with_capacity(types.len());
+        for (index, (column, data_type)) in first.into_iter().zip(types).enumerate() {
+            let id = self.column(&column.name, data_type);
+            let from = by_branch.iter().filter_map(|ids| ids.get(index).copied());
+            united.push((id, from.collect()));
+            columns.push(OutputColumn {
+                name: column.name,
+                id,
+            });
+        }
+        Ok((Relational::union(inputs, united), columns))
+    }
+
+    fn types(&self, columns: &[OutputColumn]) -> Vec<DataType> {
+        let types = columns.iter();
+        types
+            .map(|column| self.catalog.get(column.id).data_type.clone())
+            .collect()
+    }
+
+    /// Returns the types to which the columns of two branches are converted.
+    fn common_types(
+        &self,
+        types: &[DataType],
+        first: &[OutputColumn],
+        columns: &[OutputColumn],
+        at: Position,
+    ) -> Result<Vec<DataType>, QueryError> {
+        if types.len() != columns.len() {
+            let message = format!(
+                "the SELECTs of a set operation have {} and {} columns",
+                types.len(),
+                columns.len()
+            );
+            return Err(refused(at, message));
+        }
+        let pairs = types.iter().zip(self.types(columns)).zip(first);
+        pairs
+            .map(|((a, b), column)| {
+                // Equal types need no conversion, so columns that are only passed on keep theirs.
+                if *a == b {
+                    return Ok(b);
+                }
+                common(a, &b).ok_or_else(|| {
+                    let classes = (TypeClass::of(a), TypeClass::of(&b));
+                    let message = format!(
+                        "column `{}` is {} in one SELECT and {} in another",
+                        column.name,
+                        classes.0.name(),
+                        classes.1.name()
+                    );
+                    rejected(at, message, Some(help(classes.0, classes.1)))
+                })
+            })
+            .collect()
+    }
+
+    /// Returns a plan with its columns converted.
+    fn with_types(
+        &mut self,
+        mut plan: Relational,
+        columns: &[OutputColumn],
+        types: &[DataType],
+        convert: impl Fn(Expr) -> Expr,
+    ) -> (Relational, Vec<ColumnId>) {
+        let mut exprs = Vec::new();
+        let mut ids = Vec::with_capacity(columns.len());
+        for (column, data_type) in columns.iter().zip(types) {
+            let expr = self.reference(column.id, Position::default());
+            let expr = convert(cast(expr, data_type));
+            let id = match expr.as_column() {
+                Some(id) => id,
+                None => {
+                    let id = self.column_for(&column.name, &expr);
+                    exprs.push((id, expr));
+                    id
+                }
+            };
+            ids.push(id);
+        }
+        plan = plan.computed(exprs);
+        (plan, ids)
+    }
+
+    /// Returns the distinct rows.
+    pub(super) fn distinct(&mut self, plan: Relational, columns: Vec<OutputColumn>) -> Bound {
+        let types = self.types(&columns);
+        let (plan, ids) = self.with_types(plan, &columns, &types, canonical);
+        let mut keys: Vec<(ColumnId, ColumnId)> = Vec::new();
+        let mut outputs = Vec::with_capacity(columns.len());
+        for (column, input) in columns.into_iter().zip(ids) {
+            let known = keys
+                .iter()
+                .find(|(_, key)| *key == input)
+                .map(|(id, _)| *id);
+            let id = known.unwrap_or_else(|| {
+                let id = self.key_column(&column.name, input);
+                keys.push((id, input));
+                id
+            });
+            outputs.push(OutputColumn {
+                name: column.name,
+                id,
+            });
+        }
+        (plan.aggregated(keys, Vec::new()), outputs)
+    }
+
+    /// Returns the distinct rows of the left side with or without an equal row on the right side.
+    fn matched(
+        &mut self,
+        ((left, left_columns), (right, right_columns)): (Bound, Bound),
+        kind: JoinKind,
+        at: Position,
+    ) -> Result<Bound, QueryError> {
+        let types = self.types(&left_columns);
+        let types = self.common_types(&types, &left_columns, &right_columns, at)?;
+        let (left, left_ids) = self.with_types(left, &left_columns, &types, canonical);
+        let (right, right_ids) = self.with_types(right, &right_columns, &types, canonical);
+        let spec = JoinSpec {
+            on: left_ids.iter().copied().zip(right_ids).collect(),
+            nulls_equal: true,
+            ..JoinSpec::new(kind)
+        };
+        // Rows are looked up before equal rows are removed, because fewer rows then have to be kept in memory.
+        let plan = left.joined(right, spec, &mut self.positions())?;
+        let columns = left_columns.into_iter().zip(left_ids);
+        let columns = columns.map(|(column, id)| OutputColumn { id, ..column });
+        Ok(self.distinct(plan, columns.collect()))
+    }
+
+    fn values<'q>(
+        &mut self,
+        rows: &'q [Vec<tree::Expr>],
+        parts: &Parts<'q>,
+        outer: Option<&Scope<'_>>,
+    ) -> Result<Bound, QueryError> {
+        let scope = Scope::new(Vec::new(), outer);
+        let width = rows.first().map_or(0, Vec::len);
+        let mut by_column: Vec<Vec<Expr>> = vec![Vec::new(); width];
+        let mut sources: Vec<Vec<&tree::Expr>> = vec![Vec::new(); width];
+        let mut exprs = Exprs {
+            binder: self,
+            scope: &scope,
+            parts,
+            aliases: &[],
+            found: Found::default(),
+        };
+        for row in rows {
+            if row.len() != width {
+                let at = row.first().map_or(Position::default(), |first| first.at);
+                return Err(refused(at, "the rows of VALUES have different lengths"));
+            }
+            for (index, source) in row.iter().enumerate() {
+                let value = exprs.expr(source)?;
+                if !value.is_constant() || !exprs.found.subqueries.is_empty() {
+                    return Err(refused(source.at, "VALUES contains constants only"));
+                }
+                if let (Some(column), Some(of)) = (by_column.get_mut(index), sources.get_mut(index))
+                {
+                    column.push(value);
+                    of.push(source);
+                }
+            }
+        }
+        let mut columns = Vec::with_capacity(width);
+        let mut unified_columns = Vec::with_capacity(width);
+        for (index, (values, sources)) in by_column.into_iter().zip(sources).enumerate() {
+            let values = unified(values, &sources, "values of one column")?;
+            let name = format!("column{}", index + 1);
+            let data_type = values
+                .first()
+                .map_or(DataType::Null, |value| value.data_type.clone());
+            let id = self.column(&name, data_type);
+            columns.push(OutputColumn { name, id });
+            unified_columns.push(values);
+        }
+        let count = rows.len();
+        let rows = (0..count).map(|row| {
+            let values = unified_columns.iter().filter_map(|column| column.get(row));
+            values.cloned().collect()
+        });
+        let ids = columns.iter().map(|column| column.id).collect();
+        Ok((Relational::values(ids, rows.collect()), columns))
+    }
+
+    /// Sorts the result of a set operation by the ORDER BY of its query, which can use the columns of the result.
+    fn ordered<'q>(
+        &mut self,
+        plan: Relational,
+        columns: Vec<OutputColumn>,
+        query: &'q QueryTree,
+        parts: &Parts<'q>,
+    ) -> Result<Bound, QueryError> {
+        if query.order_by.is_empty() {
+            return Ok((plan, columns));
+        }
+        let table = ScopeTable {
+            name: None,
+            columns: columns
+                .iter()
+                .map(|column| ScopeColumn {
+                    name: column.name.clone(),
+                    id: column.id,
+                    is_hidden: false,
+                    is_merged: false,
+                })
+                .collect(),
+        };
+        let scope = Scope::new(vec![table], None);
+        let mut keys = Vec::with_capacity(query.order_by.len());
+        let mut exprs = Exprs {
+            binder: self,
+            scope: &scope,
+            parts,
+            aliases: &[],
+            found: Found::default(),
+        };
+        for key in &query.order_by {
+            let expr = match position(&key.expr, columns.len())? {
+                Some(index) => {
+                    let id = columns.get(index).map_or(ColumnId(0), |column| column.id);
+                    exprs.binder.reference(id, key.expr.at)
+                }
+                None => exprs.expr(&key.expr)?,
+            };
+            check_key(&expr, &key.expr, "ORDER BY")?;
+            keys.push(OrderKey {
+                expr: exprs.binder.canonical(expr),
+                descending: key.descending,
+                nulls_first: key.nulls_first,
+            });
+        }
+        let pending = std::mem::take(&mut exprs.found.subqueries);
+        let plan = self.attach(plan, pending, &mut Ok)?;
+        Ok((self.sorted(plan, keys)?, columns))
+    }
+
+    /// Sorts rows. Rows with equal keys keep their order.
+    pub(super) fn sorted(
+        &mut self,
+        plan: Relational,
+        keys: Vec<OrderKey>,
+    ) -> Result<Relational, QueryError> {
+        let mut plan = plan;
+        let mut sort = Vec::with_capacity(keys.len());
+        for key in keys {
+            let column;
+            (plan, column) = self.with_column(plan, "key", key.expr);
+            sort.push(SortKey {
+                column,
+                descending: key.descending,
+                nulls_first: key.nulls_first,
+            });
+        }
+        if self.demand == RowDemand::Ordered
+            && let Some(missing) = plan.missing_key(&sort)
+        {
+            let name = &self.catalog.get(missing).name;
+            return Err(QueryError::Order(format!(
+                "ORDER BY must also name `{name}`, a key of GROUP BY or DISTINCT"
+            )));
+        }
+        plan.sorted(sort, &mut self.positions())
+    }
+}
+
+/// Returns the index of the column if a key is the position of a column.
+pub(super) fn position(key: &tree::Expr, columns: usize) -> Result<Option<usize>, QueryError> {
+    let tree::ExprKind::Integer(number) = key.kind else {
+        return Ok(None);
+    };
+    let index = usize::try_from(number)
+        .ok()
+        .and_then(|number| number.checked_sub(1));
+    match index.filter(|index| *index < columns) {
+        Some(index) => Ok(Some(index)),
+        None => Err(refused(
+            key.at,
+            format!("there is no column {number}: the query has {columns}"),
+        )),
+    }
+}
+
+fn query_position(body: &Body) -> Position {
+    match body {
+        Body::Select(select) => select.at,
+        Body::Query(query) => query.at,
+        Body::Union { branches, .. } => {
+            branches.first().map_or(Position::default(), query_position)
+        }
+        Body::Except { left, .. } | Body::Intersect { left, .. } => query_position(left),
+        Body::Values(_) => Position::default(),
+    }
+}

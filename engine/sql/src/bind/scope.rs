@@ -1,0 +1,157 @@
+//! Names of tables and columns, and what they refer to.
+
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use prep_spec::query::tree::{Name, Part};
+
+use super::types::place;
+use crate::QueryError;
+use crate::relational::ColumnId;
+
+/// The parts of WITH that a query can use. The latest is found first.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Parts<'q>(Option<Rc<DefinedPart<'q>>>);
+
+#[derive(Debug)]
+struct DefinedPart<'q> {
+    part: &'q Part,
+    /// The parts that this part can use.
+    earlier: Parts<'q>,
+}
+
+impl<'q> Parts<'q> {
+    pub(super) fn with(&self, part: &'q Part) -> Parts<'q> {
+        Parts(Some(Rc::new(DefinedPart {
+            part,
+            earlier: self.clone(),
+        })))
+    }
+
+    /// Returns the part with a name, and the parts that it can use.
+    pub(super) fn find(&self, name: &str) -> Option<(&'q Part, Parts<'q>)> {
+        let mut next = self.0.as_ref();
+        while let Some(defined) = next {
+            if defined.part.alias.name.text == name {
+                return Some((defined.part, defined.earlier.clone()));
+            }
+            next = defined.earlier.0.as_ref();
+        }
+        None
+    }
+}
+
+/// A column that a name can refer to.
+#[derive(Debug, Clone)]
+pub(super) struct ScopeColumn {
+    pub name: String,
+    pub id: ColumnId,
+    /// Whether `*` leaves the column out.
+    pub is_hidden: bool,
+    /// Whether the column is merged with a column of an earlier table by USING, so that only `table.column` finds it.
+    pub is_merged: bool,
+}
+
+/// A table of FROM, and its columns.
+#[derive(Debug, Clone)]
+pub(super) struct ScopeTable {
+    /// `None` for a subquery without a name.
+    pub name: Option<String>,
+    pub columns: Vec<ScopeColumn>,
+}
+
+/// The tables of FROM, in order, and those of the queries around it.
+#[derive(Debug, Default)]
+pub(super) struct Scope<'s> {
+    pub tables: Vec<ScopeTable>,
+    /// For each name, the tables and columns with it that can be found without a table name.
+    by_name: HashMap<String, Vec<ColumnId>>,
+    pub outer: Option<&'s Scope<'s>>,
+}
+
+impl<'s> Scope<'s> {
+    pub(super) fn new(tables: Vec<ScopeTable>, outer: Option<&'s Scope<'s>>) -> Scope<'s> {
+        let mut by_name: HashMap<String, Vec<ColumnId>> = HashMap::new();
+        let columns = tables.iter().flat_map(|table| &table.columns);
+        for column in columns.filter(|column| !column.is_merged) {
+            let found = by_name.entry(column.name.clone()).or_default();
+            if !found.contains(&column.id) {
+                found.push(column.id);
+            }
+        }
+        Scope {
+            tables,
+            by_name,
+            outer,
+        }
+    }
+
+    /// Returns the table with a name in this FROM.
+    pub(super) fn table(&self, name: &str) -> Option<&ScopeTable> {
+        let mut tables = self.tables.iter();
+        tables.find(|table| table.name.as_deref() == Some(name))
+    }
+
+    /// Returns the column that a name refers to in this FROM. `None` if there is no such column.
+    pub(super) fn own(
+        &self,
+        table: Option<&Name>,
+        name: &Name,
+    ) -> Result<Option<ColumnId>, QueryError> {
+        let Some(table) = table else {
+            return match self.by_name.get(&name.text).map(Vec::as_slice) {
+                None | Some([]) => Ok(None),
+                Some([id]) => Ok(Some(*id)),
+                Some(_) => Err(QueryError::Rejected {
+                    message: format!("`{}` is a column of several tables", name.text),
+                    place: place(name.at),
+                    help: Some(format!("write the table before it: `t.{}`", name.text)),
+                }),
+            };
+        };
+        let found = self.table(&table.text);
+        let columns = found.into_iter().flat_map(|table| &table.columns);
+        let mut columns = columns.filter(|column| column.name == name.text);
+        let first = columns.next().map(|column| column.id);
+        if columns.any(|other| Some(other.id) != first) {
+            return Err(QueryError::Rejected {
+                message: format!("`{}` has several columns `{}`", table.text, name.text),
+                place: place(name.at),
+                help: Some("give each of them a name of its own with AS".to_owned()),
+            });
+        }
+        Ok(first)
+    }
+
+    /// Returns the column that a name refers to in this FROM or in a query around it.
+    pub(super) fn find(
+        &self,
+        table: Option<&Name>,
+        name: &Name,
+    ) -> Result<Option<ColumnId>, QueryError> {
+        let mut scope = Some(self);
+        while let Some(one) = scope {
+            if let Some(found) = one.own(table, name)? {
+                return Ok(Some(found));
+            }
+            // A table hides tables with the same name in the queries around it.
+            if table.is_some_and(|table| one.table(&table.text).is_some()) {
+                return Ok(None);
+            }
+            scope = one.outer;
+        }
+        Ok(None)
+    }
+}
+
+/// Returns the error for a column that does not exist.
+pub(super) fn missing_column(table: Option<&Name>, name: &Name) -> QueryError {
+    QueryError::Plan {
+        message: match table {
+            Some(table) => format!("table `{}` has no column `{}`", table.text, name.text),
+            None => format!("there is no column `{}`", name.text),
+        },
+        place: place(table.map_or(name.at, |table| table.at)),
+        column: Some(name.text.clone()),
+    }
+}

@@ -1,0 +1,574 @@
+//! Resolves SELECT: its clauses in the order in which SQL applies them.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use prep_spec::query::tree::{self, Grouping, Item, Name, Select, SortKey, Wildcard};
+
+use super::call::{OrderKey, PendingWindow, check_key};
+use super::expr::{Exprs, Found};
+use super::group::Groups;
+use super::query::position;
+use super::scope::{Parts, Scope, ScopeColumn, ScopeTable, missing_column};
+use super::types::{TypeClass, refused, rejected, text};
+use super::{Binder, Bound, OutputColumn};
+use crate::QueryError;
+use crate::relational::{ColumnId, Expr, Relational, SortKey as PlanKey, WindowCall, WindowSpec};
+
+/// An item of a select list: a column, or an expression.
+enum ListItem<'q> {
+    Column(OutputColumn),
+    Expr { name: String, expr: &'q tree::Expr },
+}
+
+/// A key of the ORDER BY of a SELECT.
+enum SelectKey {
+    /// The item with this index.
+    Item(usize),
+    Expr(Expr),
+}
+
+/// The clauses of a SELECT, resolved over the rows of FROM.
+struct Clauses<'q> {
+    items: Vec<(String, Expr)>,
+    having: Option<Expr>,
+    qualify: Option<Expr>,
+    keys: Vec<(SelectKey, &'q SortKey)>,
+}
+
+impl Binder<'_> {
+    /// Resolves a SELECT and the ORDER BY of its query.
+    pub(super) fn select<'q>(
+        &mut self,
+        select: &'q Select,
+        order_by: &'q [SortKey],
+        parts: &Parts<'q>,
+        outer: Option<&Scope<'_>>,
+    ) -> Result<Bound, QueryError> {
+        let (plan, tables) = self.from(&select.from, parts, outer)?;
+        let scope = Scope::new(tables, outer);
+        let plan = match &select.filter {
+            Some(filter) => self.filter(plan, filter, &scope, parts)?,
+            None => plan,
+        };
+        let list = list(&select.items, &scope)?;
+        let aliases = aliases(&select.items);
+        let mut exprs = Exprs {
+            binder: self,
+            scope: &scope,
+            parts,
+            aliases: &[],
+            found: Found {
+                aggregates: Some(Vec::new()),
+                windows: Some(Vec::new()),
+                unnested: Some(Vec::new()),
+                ..Found::default()
+            },
+        };
+        let clauses = exprs.clauses(select, order_by, &list, &aliases)?;
+        let found = exprs.found;
+        let plan = self.attach(plan, found.inside, &mut Ok)?;
+        let aggregates = found.aggregates.unwrap_or_default();
+        let is_grouped =
+            select.group_by != Grouping::None || !aggregates.is_empty() || select.having.is_some();
+        let (plan, groups) = match is_grouped {
+            false => (plan, None),
+            true => {
+                let is_result = |id: ColumnId| aggregates.iter().any(|one| one.id == id);
+                let (plan, keys) = self.keys(
+                    plan,
+                    select,
+                    &clauses,
+                    (&scope, parts, &aliases),
+                    &is_result,
+                )?;
+                let (plan, groups) = self.grouped(plan, keys, aggregates)?;
+                (plan, Some(groups))
+            }
+        };
+        let groups = groups.as_ref();
+        let plan = match groups {
+            None => self.attach(plan, found.subqueries, &mut Ok)?,
+            Some(groups) => {
+                // The rewriting reads the catalog, which attaching extends.
+                let catalog = Binder {
+                    tables: self.tables,
+                    catalog: self.catalog.clone(),
+                    demand: self.demand,
+                };
+                let mut rewrite = |expr: Expr| groups.rewrite(expr, &catalog);
+                self.attach(plan, found.subqueries, &mut rewrite)?
+            }
+        };
+        let Clauses {
+            items,
+            having,
+            qualify,
+            keys,
+        } = clauses;
+        let plan = match having {
+            Some(having) => plan.filtered(vec![self.above(groups, having)?]),
+            None => plan,
+        };
+        let plan = self.windows(plan, found.windows.unwrap_or_default(), groups)?;
+        let plan = match qualify {
+            Some(qualify) => plan.filtered(vec![self.above(groups, qualify)?]),
+            None => plan,
+        };
+        let mut plan = plan;
+        let unnested = found.unnested.unwrap_or_default();
+        if !unnested.is_empty() {
+            let mut pairs = Vec::with_capacity(unnested.len());
+            for (id, list) in unnested {
+                let list = self.above(groups, list)?;
+                let column;
+                (plan, column) = self.with_column(plan, "list", list);
+                pairs.push((id, column));
+            }
+            plan = plan.unnested(pairs)?;
+        }
+        let mut columns = Vec::with_capacity(items.len());
+        let mut computed = Vec::new();
+        for (name, expr) in items {
+            let expr = self.above(groups, expr)?;
+            let id = expr.as_column().unwrap_or_else(|| {
+                let id = self.column_for(&name, &expr);
+                computed.push((id, expr));
+                id
+            });
+            columns.push(OutputColumn { name, id });
+        }
+        let plan = plan.computed(computed.clone());
+        self.finish(plan, columns, (select.distinct, &computed), keys, groups)
+    }
+
+    /// Removes equal rows, and sorts.
+    fn finish(
+        &mut self,
+        mut plan: Relational,
+        mut columns: Vec<OutputColumn>,
+        (distinct, computed): (bool, &[(ColumnId, Expr)]),
+        keys: Vec<(SelectKey, &SortKey)>,
+        groups: Option<&Groups>,
+    ) -> Result<Bound, QueryError> {
+        let before: Vec<ColumnId> = columns.iter().map(|column| column.id).collect();
+        if distinct {
+            (plan, columns) = self.distinct(plan, columns);
+        }
+        let mut sort = Vec::with_capacity(keys.len());
+        for (key, source) in keys {
+            let at = source.expr.at;
+            let expr = match key {
+                SelectKey::Item(index) => match columns.get(index) {
+                    Some(column) => self.reference(column.id, at),
+                    None => continue,
+                },
+                SelectKey::Expr(expr) => {
+                    let expr = self.above(groups, expr)?;
+                    match distinct {
+                        false => expr,
+                        true => {
+                            let known = computed.iter().find(|(_, item)| *item == expr);
+                            let id = expr.as_column().or(known.map(|(id, _)| *id));
+                            let place = before.iter().position(|item| Some(*item) == id);
+                            let column = place.and_then(|place| columns.get(place));
+                            let Some(column) = column else {
+                                let message = format!(
+                                    "ORDER BY of a SELECT DISTINCT cannot use `{}`",
+                                    text(&source.expr)
+                                );
+                                let help = "add it to the select list";
+                                return Err(rejected(at, message, Some(help)));
+                            };
+                            self.reference(column.id, at)
+                        }
+                    }
+                }
+            };
+            check_key(&expr, &source.expr, "ORDER BY")?;
+            sort.push(OrderKey {
+                expr: self.canonical(expr),
+                descending: source.descending,
+                nulls_first: source.nulls_first,
+            });
+        }
+        match sort.is_empty() {
+            true => Ok((plan, columns)),
+            false => Ok((self.sorted(plan, sort)?, columns)),
+        }
+    }
+
+    /// Returns an expression as it is above the groups.
+    fn above(&self, groups: Option<&Groups>, expr: Expr) -> Result<Expr, QueryError> {
+        match groups {
+            Some(groups) => groups.rewrite(expr, self),
+            None => Ok(expr),
+        }
+    }
+
+    /// Keeps the rows for which WHERE is true. Subqueries that are conditions become semi joins and anti joins.
+    fn filter<'q>(
+        &mut self,
+        mut plan: Relational,
+        filter: &'q tree::Expr,
+        scope: &Scope<'_>,
+        parts: &Parts<'q>,
+    ) -> Result<Relational, QueryError> {
+        let mut conditions = Vec::new();
+        split(filter, &mut conditions);
+        let is_lookup = |condition: &&tree::Expr| {
+            matches!(
+                unnegated(condition).0.kind,
+                tree::ExprKind::InQuery { .. } | tree::ExprKind::Exists { .. }
+            )
+        };
+        let (lookups, plain): (Vec<&tree::Expr>, Vec<&tree::Expr>) =
+            conditions.into_iter().partition(is_lookup);
+        for condition in plain {
+            let mut exprs = Exprs {
+                binder: self,
+                scope,
+                parts,
+                aliases: &[],
+                found: Found::default(),
+            };
+            let resolved = exprs.class(condition, TypeClass::Boolean, "WHERE")?;
+            let pending = exprs.found.subqueries;
+            plan = self.attach(plan, pending, &mut Ok)?;
+            plan = plan.filtered(vec![resolved]);
+        }
+        for condition in lookups {
+            let (lookup, is_negated) = unnegated(condition);
+            let mut exprs = Exprs {
+                binder: self,
+                scope,
+                parts,
+                aliases: &[],
+                found: Found::default(),
+            };
+            match &lookup.kind {
+                tree::ExprKind::Exists { query, negated } => {
+                    let (subquery, _) = exprs.subquery(query)?;
+                    let negated = *negated != is_negated;
+                    plan = self.filter_exists(plan, subquery, negated, lookup.at)?;
+                }
+                tree::ExprKind::InQuery {
+                    expr,
+                    query,
+                    negated,
+                } => {
+                    let value = exprs.expr(expr)?;
+                    let (value, subquery, column) = exprs.looked_up(value, expr, query)?;
+                    let pending = exprs.found.subqueries;
+                    plan = self.attach(plan, pending, &mut Ok)?;
+                    let negated = *negated != is_negated;
+                    plan = self.filter_in(plan, subquery, (value, column), negated)?;
+                }
+                _ => {}
+            }
+        }
+        Ok(plan)
+    }
+
+    /// Resolves the keys of GROUP BY.
+    fn keys<'q>(
+        &mut self,
+        plan: Relational,
+        select: &'q Select,
+        clauses: &Clauses<'_>,
+        (scope, parts, aliases): (&Scope<'_>, &Parts<'q>, &[(&'q Name, &'q tree::Expr)]),
+        is_result: &dyn Fn(ColumnId) -> bool,
+    ) -> Result<(Relational, Vec<Expr>), QueryError> {
+        let keys = match &select.group_by {
+            Grouping::None => return Ok((plan, Vec::new())),
+            Grouping::All => {
+                let items = clauses.items.iter().map(|(_, expr)| expr);
+                let keys = items.filter(|expr| {
+                    !expr.is_constant() && !expr.columns().into_iter().any(is_result)
+                });
+                return Ok((plan, keys.cloned().collect()));
+            }
+            Grouping::Keys(keys) => keys,
+        };
+        let mut exprs = Exprs {
+            binder: self,
+            scope,
+            parts,
+            aliases,
+            found: Found::default(),
+        };
+        let mut resolved = Vec::with_capacity(keys.len());
+        for key in keys {
+            let expr = match position(key, clauses.items.len())? {
+                Some(index) => match clauses.items.get(index) {
+                    Some((_, expr)) if !expr.columns().into_iter().any(is_result) => expr.clone(),
+                    _ => {
+                        let message = "GROUP BY cannot use the result of an aggregate";
+                        return Err(refused(key.at, message));
+                    }
+                },
+                None => exprs.expr(key)?,
+            };
+            check_key(&expr, key, "GROUP BY")?;
+            resolved.push(expr);
+        }
+        let pending = exprs.found.subqueries;
+        let plan = self.attach(plan, pending, &mut Ok)?;
+        Ok((plan, resolved))
+    }
+
+    /// Computes window functions. Those with the same partitions and order share an operator.
+    fn windows(
+        &mut self,
+        mut plan: Relational,
+        windows: Vec<PendingWindow>,
+        groups: Option<&Groups>,
+    ) -> Result<Relational, QueryError> {
+        let mut by_window: Vec<(WindowSpec, Vec<_>)> = Vec::new();
+        let mut columns: Vec<(Expr, ColumnId)> = Vec::new();
+        let mut prepared = Vec::with_capacity(windows.len());
+        for window in windows {
+            let mut key = |binder: &mut Self, plan: Relational, expr: Expr| {
+                let expr = binder.above(groups, expr)?;
+                if let Some((_, id)) = columns.iter().find(|(known, _)| *known == expr) {
+                    return Ok::<_, QueryError>((plan, *id));
+                }
+                let (plan, id) = binder.with_column(plan, "key", expr.clone());
+                columns.push((expr, id));
+                Ok((plan, id))
+            };
+            let mut spec = WindowSpec {
+                partition_by: Vec::with_capacity(window.partition_by.len()),
+                order_by: Vec::with_capacity(window.order_by.len()),
+                depends_on_ties: window.depends_on_ties,
+            };
+            for expr in window.partition_by {
+                let id;
+                (plan, id) = key(self, plan, expr)?;
+                spec.partition_by.push(id);
+            }
+            for order in window.order_by {
+                let column;
+                (plan, column) = key(self, plan, order.expr)?;
+                spec.order_by.push(PlanKey {
+                    column,
+                    descending: order.descending,
+                    nulls_first: order.nulls_first,
+                });
+            }
+            let args = window.args.into_iter().map(|arg| self.above(groups, arg));
+            let args = args.collect::<Result<Vec<_>, _>>()?;
+            let filter = window.filter.map(|filter| self.above(groups, filter));
+            let call = WindowCall {
+                function: window.function,
+                args,
+                ignores_nulls: window.ignores_nulls,
+                filter: filter.transpose()?,
+                frame: Arc::new(window.frame),
+            };
+            prepared.push((spec, (window.id, call)));
+        }
+        for (spec, call) in prepared {
+            let same = by_window.iter_mut().find(|(other, _)| {
+                other.partition_by == spec.partition_by && other.order_by == spec.order_by
+            });
+            match same {
+                Some((other, calls)) => {
+                    other.depends_on_ties |= spec.depends_on_ties;
+                    calls.push(call);
+                }
+                None => by_window.push((spec, vec![call])),
+            }
+        }
+        for (spec, calls) in by_window {
+            plan = plan.windowed(spec, calls, &mut self.positions())?;
+        }
+        Ok(plan)
+    }
+}
+
+impl<'b, 'q> Exprs<'b, 'q, '_> {
+    /// Resolves the clauses of a SELECT that follow WHERE.
+    fn clauses(
+        &mut self,
+        select: &'q Select,
+        order_by: &'q [SortKey],
+        list: &[ListItem<'q>],
+        aliases: &'b [(&'q Name, &'q tree::Expr)],
+    ) -> Result<Clauses<'q>, QueryError> {
+        let mut items = Vec::with_capacity(list.len());
+        for item in list {
+            items.push(match item {
+                ListItem::Column(column) => {
+                    let at = tree::Position::default();
+                    (column.name.clone(), self.binder.reference(column.id, at))
+                }
+                ListItem::Expr { name, expr } => (name.clone(), self.expr(expr)?),
+            });
+        }
+        self.aliases = aliases;
+        // The conditions and keys below follow the elements of lists.
+        let unnested = self.found.unnested.take();
+        let windows = self.found.windows.take();
+        let having = select.having.as_ref();
+        let having = having.map(|having| self.class(having, TypeClass::Boolean, "HAVING"));
+        let having = having.transpose()?;
+        self.found.windows = windows;
+        let qualify = select.qualify.as_ref();
+        let qualify = qualify.map(|qualify| self.class(qualify, TypeClass::Boolean, "QUALIFY"));
+        let qualify = qualify.transpose()?;
+        let mut by_name: HashMap<&str, Vec<usize>> = HashMap::new();
+        for (index, (name, _)) in items.iter().enumerate() {
+            by_name.entry(name).or_default().push(index);
+        }
+        let mut keys = Vec::with_capacity(order_by.len());
+        for key in order_by {
+            let named = match &key.expr.kind {
+                tree::ExprKind::Column { table: None, name } => by_name.get(name.text.as_str()),
+                _ => None,
+            };
+            let same = named.and_then(|indices| {
+                let first = indices.first()?;
+                let item = |index: &usize| items.get(*index).map(|(_, expr)| expr);
+                indices
+                    .iter()
+                    .all(|index| item(index) == item(first))
+                    .then_some(*first)
+            });
+            let resolved = match position(&key.expr, items.len())?.or(same) {
+                Some(index) => SelectKey::Item(index),
+                None => SelectKey::Expr(self.expr(&key.expr)?),
+            };
+            keys.push((resolved, key));
+        }
+        self.found.unnested = unnested;
+        Ok(Clauses {
+            items,
+            having,
+            qualify,
+            keys,
+        })
+    }
+}
+
+/// Returns the items of a select list. Wildcards are replaced by the columns that they stand for.
+fn list<'q>(items: &'q [Item], scope: &Scope<'_>) -> Result<Vec<ListItem<'q>>, QueryError> {
+    let mut list = Vec::with_capacity(items.len());
+    for item in items {
+        match item {
+            Item::Expr { expr, name } => list.push(ListItem::Expr {
+                name: match (name, &expr.kind) {
+                    (Some(name), _) | (None, tree::ExprKind::Column { name, .. }) => {
+                        name.text.clone()
+                    }
+                    _ => text(expr),
+                },
+                expr,
+            }),
+            Item::Wildcard(wildcard) => add_wildcard(wildcard, scope, &mut list)?,
+        }
+    }
+    Ok(list)
+}
+
+fn add_wildcard<'q>(
+    wildcard: &'q Wildcard,
+    scope: &Scope<'_>,
+    list: &mut Vec<ListItem<'q>>,
+) -> Result<(), QueryError> {
+    let tables: Vec<&ScopeTable> = match &wildcard.table {
+        None => scope.tables.iter().collect(),
+        Some(name) => {
+            let Some(table) = scope.table(&name.text) else {
+                let message = format!("there is no table `{}`", name.text);
+                return Err(refused(name.at, message));
+            };
+            vec![table]
+        }
+    };
+    let is_shown = |column: &&ScopeColumn| {
+        !column.is_hidden && (wildcard.table.is_some() || !column.is_merged)
+    };
+    let columns = tables.iter().flat_map(|table| &table.columns);
+    let columns: Vec<&ScopeColumn> = columns.filter(is_shown).collect();
+    let mut replaced: HashMap<&str, &'q tree::Expr> = HashMap::new();
+    let mut excluded: HashSet<&str> = HashSet::new();
+    let count = |name: &Name| {
+        columns
+            .iter()
+            .filter(|column| column.name == name.text)
+            .count()
+    };
+    for name in &wildcard.exclude {
+        if count(name) == 0 {
+            return Err(missing_column(wildcard.table.as_ref(), name));
+        }
+        excluded.insert(&name.text);
+    }
+    for (name, expr) in &wildcard.replace {
+        match count(name) {
+            0 => return Err(missing_column(wildcard.table.as_ref(), name)),
+            1 => replaced.insert(&name.text, expr),
+            _ => {
+                let message = format!("`{}` is a column of several tables", name.text);
+                let help = "write `t.* REPLACE (...)` for the table";
+                return Err(rejected(name.at, message, Some(help)));
+            }
+        };
+    }
+    for column in columns {
+        let name = column.name.as_str();
+        if excluded.contains(name) {
+            continue;
+        }
+        list.push(match replaced.get(name) {
+            Some(expr) => ListItem::Expr {
+                name: name.to_owned(),
+                expr,
+            },
+            None => ListItem::Column(OutputColumn {
+                name: name.to_owned(),
+                id: column.id,
+            }),
+        });
+    }
+    Ok(())
+}
+
+/// Returns the names that a select list defines.
+fn aliases(items: &[Item]) -> Vec<(&Name, &tree::Expr)> {
+    let named = items.iter().filter_map(|item| match item {
+        Item::Expr {
+            expr,
+            name: Some(name),
+        } => Some((name, expr)),
+        _ => None,
+    });
+    named.collect()
+}
+
+/// Returns the conditions that are joined by AND.
+fn split<'q>(condition: &'q tree::Expr, found: &mut Vec<&'q tree::Expr>) {
+    match &condition.kind {
+        tree::ExprKind::Binary {
+            op: tree::BinaryOperator::And,
+            left,
+            right,
+        } => {
+            split(left, found);
+            split(right, found);
+        }
+        _ => found.push(condition),
+    }
+}
+
+/// Returns a condition without NOT, and whether the number of NOTs is odd.
+fn unnegated(condition: &tree::Expr) -> (&tree::Expr, bool) {
+    match &condition.kind {
+        tree::ExprKind::Not(inner) => {
+            let (inner, is_negated) = unnegated(inner);
+            (inner, !is_negated)
+        }
+        _ => (condition, false),
+    }
+}

@@ -1,0 +1,269 @@
+//! Types of values: which can be compared or combined, and the casts that this needs.
+//!
+//! Text and numbers are never converted into each other implicitly. Integers of all sizes are computed with 64 bits, and
+//! all floating-point numbers as doubles.
+
+use std::sync::Arc;
+
+use arrow::datatypes::{DataType, Field, TimeUnit};
+use datafusion_common::ScalarValue;
+use datafusion_expr::Operator;
+use prep_spec::query::tree::{self, Position};
+use prep_spec::shortened;
+
+use crate::QueryError;
+use crate::functions::canonical_key;
+use crate::relational::{Expr, ExprKind};
+
+/// The kind of value of a type.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum TypeClass {
+    Text,
+    Number,
+    Boolean,
+    Time,
+    List,
+    /// The type of NULL.
+    Missing,
+    /// Bytes and other types that queries only pass on.
+    Other,
+}
+
+impl TypeClass {
+    pub(super) fn of(data_type: &DataType) -> TypeClass {
+        match data_type {
+            DataType::Null => TypeClass::Missing,
+            DataType::Boolean => TypeClass::Boolean,
+            DataType::List(_) | DataType::LargeList(_) | DataType::FixedSizeList(..) => {
+                TypeClass::List
+            }
+            text if text.is_string() => TypeClass::Text,
+            number if number.is_numeric() => TypeClass::Number,
+            time if time.is_temporal() => TypeClass::Time,
+            _ => TypeClass::Other,
+        }
+    }
+
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            TypeClass::Text => "text",
+            TypeClass::Number => "a number",
+            TypeClass::Boolean => "a boolean",
+            TypeClass::Time => "a time",
+            TypeClass::List => "a list",
+            TypeClass::Missing => "missing",
+            TypeClass::Other => "a value without operations",
+        }
+    }
+}
+
+/// The type of times with a date and a time of day.
+pub(super) const TIMESTAMP: DataType = DataType::Timestamp(TimeUnit::Microsecond, None);
+
+/// Returns the type in which values of a type are computed.
+pub(super) fn computed_type(data_type: &DataType) -> DataType {
+    match data_type {
+        integer if integer.is_integer() => DataType::Int64,
+        number if number.is_numeric() => DataType::Float64,
+        text if text.is_string() => DataType::Utf8,
+        DataType::Timestamp(..) => TIMESTAMP,
+        DataType::Date64 => DataType::Date32,
+        DataType::LargeList(element) | DataType::List(element) => {
+            list_of(computed_type(element.data_type()))
+        }
+        other => other.clone(),
+    }
+}
+
+/// Returns the type of lists with elements of a type.
+pub(super) fn list_of(element: DataType) -> DataType {
+    DataType::List(Arc::new(Field::new_list_field(element, true)))
+}
+
+/// Returns the type to which values of both types can be converted without a CAST in the query.
+pub(super) fn common(a: &DataType, b: &DataType) -> Option<DataType> {
+    let (a, b) = (computed_type(a), computed_type(b));
+    match (&a, &b) {
+        (DataType::Null, _) => Some(b),
+        (_, DataType::Null) => Some(a),
+        (a, b) if a == b => Some(a.clone()),
+        (a, b) if a.is_numeric() && b.is_numeric() => Some(DataType::Float64),
+        (DataType::Date32, DataType::Timestamp(..)) => Some(b),
+        (DataType::Timestamp(..), DataType::Date32) => Some(a),
+        (DataType::List(a), DataType::List(b)) => common(a.data_type(), b.data_type()).map(list_of),
+        _ => None,
+    }
+}
+
+/// Converts an expression to a type, or returns it if it has the type.
+pub(super) fn cast(expr: Expr, to: &DataType) -> Expr {
+    if expr.data_type == *to {
+        return expr;
+    }
+    if let Some(value) = expr.as_literal()
+        && let Ok(value) = value.cast_to(to)
+    {
+        return Expr::literal(value, expr.at);
+    }
+    let at = expr.at;
+    let kind = ExprKind::Cast {
+        expr: Box::new(expr),
+        is_try: false,
+    };
+    Expr::new(kind, to.clone(), at)
+}
+
+/// Converts an expression to the type in which it is computed.
+pub(super) fn widened(expr: Expr) -> Expr {
+    let to = computed_type(&expr.data_type);
+    cast(expr, &to)
+}
+
+/// Returns a double so that equal doubles have equal bits: NaN is one value, and -0.0 is 0.0. Other types do not change.
+pub(super) fn canonical(expr: Expr) -> Expr {
+    if !expr.data_type.is_floating() {
+        return expr;
+    }
+    let expr = cast(expr, &DataType::Float64);
+    if let Some(ScalarValue::Float64(Some(value))) = expr.as_literal() {
+        let value = if value.is_nan() {
+            f64::NAN
+        } else {
+            value + 0.0
+        };
+        return Expr::literal(ScalarValue::Float64(Some(value)), expr.at);
+    }
+    if let ExprKind::Call { function, .. } = &expr.kind
+        && function.name() == "canonical_key"
+    {
+        return expr;
+    }
+    let function = canonical_key();
+    let at = expr.at;
+    let args = vec![expr];
+    Expr::new(ExprKind::Call { function, args }, DataType::Float64, at)
+}
+
+/// Returns two expressions with one type, so that they can be compared.
+pub(super) fn compared(
+    (left, right): (Expr, Expr),
+    (left_text, right_text): (&dyn Fn() -> String, &dyn Fn() -> String),
+    what: &str,
+) -> Result<(Expr, Expr), QueryError> {
+    let (left, right) = time_literals(left, right);
+    let Some(to) = common(&left.data_type, &right.data_type) else {
+        let classes = (
+            TypeClass::of(&left.data_type),
+            TypeClass::of(&right.data_type),
+        );
+        let message = format!(
+            "`{}` is {} and `{}` is {}: they cannot be {what}",
+            left_text(),
+            classes.0.name(),
+            right_text(),
+            classes.1.name()
+        );
+        return Err(rejected(left.at, message, Some(help(classes.0, classes.1))));
+    };
+    Ok((cast(left, &to), cast(right, &to)))
+}
+
+/// Converts a text literal to a time if the other operand is a time, as in `day < '2020-01-31'`.
+fn time_literals(left: Expr, right: Expr) -> (Expr, Expr) {
+    let is_time = |expr: &Expr| TypeClass::of(&expr.data_type) == TypeClass::Time;
+    let as_time = |expr: Expr, other: &DataType| match expr.as_literal() {
+        Some(ScalarValue::Utf8(Some(_))) => {
+            let value = expr
+                .as_literal()
+                .and_then(|value| value.cast_to(other).ok());
+            value.map_or(expr.clone(), |value| Expr::literal(value, expr.at))
+        }
+        _ => expr,
+    };
+    if is_time(&left) {
+        let right = as_time(right, &left.data_type);
+        (left, right)
+    } else if is_time(&right) {
+        (as_time(left, &right.data_type), right)
+    } else {
+        (left, right)
+    }
+}
+
+/// Returns `left op right` for a comparison of values of one type.
+pub(super) fn comparison(op: Operator, left: Expr, right: Expr) -> Expr {
+    Expr::binary(op, canonical(left), canonical(right), DataType::Boolean)
+}
+
+/// Returns the expression as a value of a class.
+pub(super) fn of_class(
+    expr: Expr,
+    source: &tree::Expr,
+    class: TypeClass,
+    what: &str,
+) -> Result<Expr, QueryError> {
+    let found = TypeClass::of(&expr.data_type);
+    if found == TypeClass::Missing {
+        let to = match class {
+            TypeClass::Text => DataType::Utf8,
+            TypeClass::Boolean => DataType::Boolean,
+            TypeClass::Number => DataType::Int64,
+            _ => return Ok(expr),
+        };
+        return Ok(cast(expr, &to));
+    }
+    if found == class {
+        return Ok(widened(expr));
+    }
+    let message = format!(
+        "{what} takes {}, and `{}` is {}",
+        class.name(),
+        text(source),
+        found.name()
+    );
+    Err(rejected(source.at, message, Some(help(found, class))))
+}
+
+/// Formats an expression of the query for a message.
+pub(super) fn text(expr: &tree::Expr) -> String {
+    let expr = match &expr.kind {
+        // The table of a column is known from the place of the error.
+        tree::ExprKind::Column { name, .. } => return name.text.clone(),
+        _ => expr.to_string(),
+    };
+    shortened(&expr, 60)
+}
+
+/// Returns the position for an error. `None` if it is unknown.
+pub(super) fn place(at: Position) -> Option<(u64, u64)> {
+    (at.line > 0).then_some((u64::from(at.line), u64::from(at.column)))
+}
+
+pub(super) fn rejected(
+    at: Position,
+    message: impl Into<String>,
+    help: Option<impl Into<String>>,
+) -> QueryError {
+    QueryError::Rejected {
+        message: message.into(),
+        place: place(at),
+        help: help.map(Into::into),
+    }
+}
+
+/// Returns an error without help.
+pub(super) fn refused(at: Position, message: impl Into<String>) -> QueryError {
+    rejected(at, message, None::<String>)
+}
+
+pub(super) fn help(a: TypeClass, b: TypeClass) -> &'static str {
+    match (a, b) {
+        (TypeClass::Text, TypeClass::Number) | (TypeClass::Number, TypeClass::Text) => {
+            "declare the column with the other type in `columns`, write the value in quotes, or convert: CAST(x AS BIGINT), CAST(x AS DOUBLE), CAST(x AS VARCHAR)"
+        }
+        (TypeClass::Boolean, _) | (_, TypeClass::Boolean) => {
+            "write a condition (`a = 1`), or convert a boolean to a number: CAST(x AS BIGINT)"
+        }
+        _ => "convert one of them: CAST(x AS ...)",
+    }
+}

@@ -1,0 +1,103 @@
+//! One representation of NaN and of zero.
+//!
+//! IEEE 754 has many NaNs, and processors differ in the one that `0.0 / 0.0` is: its sign is negative on x86 and positive
+//! on ARM, so it would be the smallest value on one and the largest on the other. It also has two zeros, which are equal
+//! but differ in their bits, and DataFusion's operators compare sometimes the values and sometimes the bits. Therefore:
+//!
+//! * Every NaN that an operator or function returns has the same bits (`with_one_nan`). It is the largest double.
+//! * Doubles that are compared have one zero in addition (`canonical_key`): operands of comparisons, and keys of joins,
+//!   groups, partitions and sorts. All comparisons of bits are then comparisons of values.
+
+use std::sync::Arc;
+
+use arrow::array::{Array, ArrayRef, AsArray, ListArray};
+use arrow::datatypes::{DataType, Float64Type};
+use datafusion_common::{Result, ScalarValue};
+use datafusion_expr::{ColumnarValue, ScalarUDF, Signature, Volatility};
+
+use super::scalar::SimpleFunction;
+
+/// The bits of the only NaN.
+const NAN: f64 = f64::from_bits(0x7FF8_0000_0000_0000);
+
+/// Returns a double with the canonical NaN.
+#[inline]
+pub(super) fn one_nan(value: f64) -> f64 {
+    if value.is_nan() { NAN } else { value }
+}
+
+/// Returns a double as a key: with the canonical NaN and without -0.0.
+#[inline]
+pub(super) fn key(value: f64) -> f64 {
+    // The sum of -0.0 and 0.0 is 0.0. All other values stay the same.
+    one_nan(value + 0.0)
+}
+
+/// Returns a column of doubles, or of lists of doubles, with the canonical form of each double. `None` if all doubles
+/// have this form already, or if the column has no doubles.
+fn changed(array: &ArrayRef, canonical: impl Fn(f64) -> f64 + Copy) -> Option<ArrayRef> {
+    match array.data_type() {
+        DataType::Float64 => {
+            let doubles = array.as_primitive::<Float64Type>();
+            // Without an early end, the loop compares several values at once.
+            let differs = doubles.values().iter().fold(false, |differs, value| {
+                differs | (canonical(*value).to_bits() != value.to_bits())
+            });
+            differs.then(|| Arc::new(doubles.unary::<_, Float64Type>(canonical)) as ArrayRef)
+        }
+        DataType::List(field) => {
+            let list = array.as_list::<i32>();
+            let values = changed(list.values(), canonical)?;
+            let (offsets, nulls) = (list.offsets().clone(), list.nulls().cloned());
+            Some(Arc::new(ListArray::new(
+                field.clone(),
+                offsets,
+                values,
+                nulls,
+            )))
+        }
+        _ => None,
+    }
+}
+
+/// Returns the canonical form of all doubles of a value.
+pub(super) fn canonical_value(
+    value: ColumnarValue,
+    canonical: impl Fn(f64) -> f64 + Copy,
+) -> Result<ColumnarValue> {
+    Ok(match value {
+        ColumnarValue::Array(array) => {
+            let changed = changed(&array, canonical);
+            ColumnarValue::Array(changed.unwrap_or(array))
+        }
+        ColumnarValue::Scalar(scalar) => match changed(&scalar.to_array()?, canonical) {
+            Some(array) => ColumnarValue::Scalar(ScalarValue::try_from_array(&array, 0)?),
+            None => ColumnarValue::Scalar(scalar),
+        },
+    })
+}
+
+/// Returns a column as keys.
+pub(super) fn key_array(array: &ArrayRef) -> ArrayRef {
+    changed(array, key).unwrap_or_else(|| array.clone())
+}
+
+fn function(name: &'static str, canonical: fn(f64) -> f64) -> Arc<ScalarUDF> {
+    Arc::new(ScalarUDF::from(SimpleFunction::new(
+        name,
+        Signature::any(1, Volatility::Immutable),
+        |types| Ok(types[0].clone()),
+        move |columns| Ok(changed(&columns[0], canonical).unwrap_or_else(|| columns[0].clone())),
+    )))
+}
+
+/// Returns the function for a double that is compared: a key of a join, a group, a partition or a sort, or an operand of
+/// a comparison, of IN or of CASE. Values of other types stay the same.
+pub(crate) fn canonical_key() -> Arc<ScalarUDF> {
+    function("canonical_key", key)
+}
+
+/// Returns a column that something else than a function of this module computed, with the canonical NaN.
+pub(crate) fn with_one_nan(array: ArrayRef) -> ArrayRef {
+    changed(&array, one_nan).unwrap_or(array)
+}

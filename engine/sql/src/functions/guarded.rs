@@ -1,0 +1,113 @@
+//! The form in which queries call scalar functions.
+//!
+//! Every function is called through [`Guarded`], whatever it does, so that no list has to be kept of the functions that
+//! need care:
+//!
+//! * A result of text or lists is bounded (see `bounded`).
+//! * NaN has one representation in results. Functions that compare elements of lists treat -0.0 and 0.0 as equal.
+//! * Only the planner replaces calls by other expressions, because DataFusion's replacements would be without a bound.
+
+use std::sync::Arc;
+
+use arrow::datatypes::{DataType, FieldRef};
+use datafusion_common::Result;
+use datafusion_expr::simplify::{ExprSimplifyResult, SimplifyContext};
+use datafusion_expr::{
+    ColumnarValue, Expr, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature,
+};
+
+use super::bounded::bounded_call;
+use super::canonical::{canonical_value, key, one_nan};
+use super::table::listed;
+
+/// Functions that compare elements of lists.
+const COMPARES_ELEMENTS: &[&str] = &[
+    "array_distinct",
+    "array_except",
+    "array_has",
+    "array_has_all",
+    "array_has_any",
+    "array_intersect",
+    "array_position",
+    "array_positions",
+    "array_remove_all",
+    "array_union",
+];
+
+/// DataFusion evaluates this function by replacing it with CASE.
+const COALESCE: &str = "coalesce";
+
+/// Returns the form in which queries call a function.
+pub(super) fn guarded(function: &Arc<ScalarUDF>) -> Arc<ScalarUDF> {
+    let aliases = listed(function.name()).map(|listed| listed.aliases.iter());
+    Arc::new(ScalarUDF::from(Guarded {
+        aliases: aliases
+            .into_iter()
+            .flatten()
+            .map(ToString::to_string)
+            .collect(),
+        compares_elements: COMPARES_ELEMENTS.contains(&function.name()),
+        inner: function.clone(),
+    }))
+}
+
+#[derive(Debug, PartialEq, Eq, Hash)]
+pub(super) struct Guarded {
+    inner: Arc<ScalarUDF>,
+    aliases: Vec<String>,
+    compares_elements: bool,
+}
+
+impl ScalarUDFImpl for Guarded {
+    fn name(&self) -> &str {
+        self.inner.name()
+    }
+
+    fn aliases(&self) -> &[String] {
+        &self.aliases
+    }
+
+    fn schema_name(&self, args: &[Expr]) -> Result<String> {
+        self.inner.schema_name(args)
+    }
+
+    fn signature(&self) -> &Signature {
+        self.inner.signature()
+    }
+
+    fn return_type(&self, arguments: &[DataType]) -> Result<DataType> {
+        self.inner.return_type(arguments)
+    }
+
+    fn return_field_from_args(&self, args: ReturnFieldArgs) -> Result<FieldRef> {
+        self.inner.return_field_from_args(args)
+    }
+
+    fn coerce_types(&self, types: &[DataType]) -> Result<Vec<DataType>> {
+        self.inner.coerce_types(types)
+    }
+
+    fn short_circuits(&self) -> bool {
+        self.inner.short_circuits()
+    }
+
+    fn simplify(&self, args: Vec<Expr>, context: &SimplifyContext) -> Result<ExprSimplifyResult> {
+        match self.name() {
+            COALESCE => self.inner.simplify(args, context),
+            _ => Ok(ExprSimplifyResult::Original(args)),
+        }
+    }
+
+    fn invoke_with_args(&self, mut args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        if self.compares_elements {
+            let canonical = args.args.into_iter().map(|arg| canonical_value(arg, key));
+            args.args = canonical.collect::<Result<_>>()?;
+        }
+        match args.return_field.data_type() {
+            DataType::Float64 => canonical_value(self.inner.invoke_with_args(args)?, one_nan),
+            data_type if data_type.primitive_width().is_some() => self.inner.invoke_with_args(args),
+            DataType::Boolean => self.inner.invoke_with_args(args),
+            _ => bounded_call(&self.inner, args),
+        }
+    }
+}

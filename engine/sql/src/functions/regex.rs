@@ -1,0 +1,304 @@
+//! `regexp_match(text, pattern, flags)` returns the groups of the first match, or the entire match if the pattern has no
+//! groups. A group that does not take part in the match is missing, and so is the result if nothing matches.
+//! (DataFusion's function leaves out such groups, so the others have other positions.)
+//!
+//! `regexp_replace(text, pattern, replacement, flags)` replaces the first match, or all matches if the flags contain `g`.
+//! In the replacement, a backslash and a digit stand for a group, `\0` and `\&` for the entire match, and `\\` for a
+//! backslash. All other characters stand for themselves. (DataFusion's function also replaces `$1` and `$name`.)
+
+use std::fmt::Write;
+use std::sync::Arc;
+
+use arrow::array::{Array, ArrayRef, ListBuilder, StringArray, StringBuilder};
+use arrow::datatypes::DataType;
+use datafusion_common::Result;
+use datafusion_expr::{ColumnarValue, Signature, TypeSignature, Volatility};
+use regex::Regex;
+
+use super::bounded::ResultSize;
+use super::json::{argument_error, failed, texts};
+use super::scalar::SimpleFunction;
+
+pub(super) fn functions() -> [SimpleFunction; 2] {
+    let signature = |counts: [usize; 2]| {
+        let texts = counts.map(|count| TypeSignature::Uniform(count, vec![DataType::Utf8]));
+        Signature::one_of(texts.to_vec(), Volatility::Immutable)
+    };
+    let list = |_: &[DataType]| Ok(DataType::new_list(DataType::Utf8, true));
+    [
+        SimpleFunction::new("regexp_match", signature([2, 3]), list, match_groups),
+        SimpleFunction::new(
+            "regexp_replace",
+            signature([3, 4]),
+            |_| Ok(DataType::Utf8),
+            replace,
+        ),
+    ]
+}
+
+fn match_groups(columns: &[ArrayRef]) -> Result<ArrayRef> {
+    let [text, pattern, flags @ ..] = columns else {
+        return Err(argument_error("regexp_match takes a text and a pattern"));
+    };
+    let texts = texts(text)?;
+    let mut patterns = Patterns::new(pattern, flags)?;
+    let mut lists = ListBuilder::new(StringBuilder::new());
+    for row in 0..texts.len() {
+        let pattern = patterns.at(row)?.filter(|_| texts.is_valid(row));
+        if pattern.is_some_and(|pattern| pattern.all) {
+            return Err(argument_error("regexp_match does not take the flag `g`"));
+        }
+        let Some(groups) = pattern.and_then(|found| found.regex.captures(texts.value(row))) else {
+            lists.append_null();
+            continue;
+        };
+        // The first group is the entire match.
+        let entire = usize::from(groups.len() > 1);
+        for group in groups.iter().skip(entire) {
+            lists
+                .values()
+                .append_option(group.map(|found| found.as_str()));
+        }
+        lists.append(true);
+    }
+    Ok(Arc::new(lists.finish()))
+}
+
+fn replace(columns: &[ArrayRef]) -> Result<ArrayRef> {
+    let mut rows = Rows::new(columns)?;
+    let mut out = StringBuilder::new();
+    for row in 0..rows.texts.len() {
+        match rows.at(row)? {
+            Some(replaced) => {
+                // Writing to a builder does not fail.
+                let _ = replaced.write(&mut out);
+                out.append_value("");
+            }
+            None => out.append_null(),
+        }
+    }
+    Ok(Arc::new(out.finish()))
+}
+
+/// Returns an upper bound of the size of a call's result. Counts the matches if the bound without them exceeds `limit`.
+pub(super) fn replaced_size(args: &[ColumnarValue], rows: usize, limit: u64) -> Result<ResultSize> {
+    let columns = args.iter().map(|arg| arg.to_array(rows));
+    let mut cells = Rows::new(&columns.collect::<Result<Vec<_>>>()?)?;
+    for is_counted in [false, true] {
+        let mut size = ResultSize::default();
+        for row in 0..rows {
+            if let Some(replaced) = cells.at(row)? {
+                size.add(replaced.max_bytes(is_counted));
+            }
+        }
+        if is_counted || size.total() <= limit {
+            return Ok(size);
+        }
+    }
+    Ok(ResultSize::default())
+}
+
+/// The patterns of all rows, with the last one. It is the same in almost every row.
+struct Patterns {
+    texts: StringArray,
+    flags: Option<StringArray>,
+    last: Option<(String, String, Pattern)>,
+}
+
+impl Patterns {
+    fn new(column: &ArrayRef, flags: &[ArrayRef]) -> Result<Patterns> {
+        Ok(Patterns {
+            texts: texts(column)?,
+            flags: flags.first().map(texts).transpose()?,
+            last: None,
+        })
+    }
+
+    /// Returns the pattern in a row. `None` if it or its flags are missing.
+    fn at(&mut self, row: usize) -> Result<Option<&Pattern>> {
+        let columns = std::iter::once(&self.texts).chain(&self.flags);
+        if columns.into_iter().any(|column| column.is_null(row)) {
+            return Ok(None);
+        }
+        let text = self.texts.value(row);
+        let flags = self.flags.as_ref().map_or("", |flags| flags.value(row));
+        if !matches!(&self.last, Some((last, of, _)) if last == text && of == flags) {
+            let pattern = Pattern::new(text, flags)?;
+            self.last = Some((text.to_owned(), flags.to_owned(), pattern));
+        }
+        Ok(self.last.as_ref().map(|(_, _, pattern)| pattern))
+    }
+}
+
+/// The arguments of `regexp_replace` in all rows, with the last replacement.
+struct Rows {
+    texts: StringArray,
+    patterns: Patterns,
+    replacements: StringArray,
+    replacement: Option<(String, Vec<Part>)>,
+}
+
+struct Pattern {
+    regex: Regex,
+    /// Whether all matches are replaced.
+    all: bool,
+}
+
+/// A part of a replacement.
+enum Part {
+    Text(String),
+    Group(usize),
+}
+
+impl Rows {
+    fn new(columns: &[ArrayRef]) -> Result<Rows> {
+        let [text, pattern, replacement, flags @ ..] = columns else {
+            return Err(argument_error(
+                "regexp_replace takes a text, a pattern and a replacement",
+            ));
+        };
+        Ok(Rows {
+            texts: texts(text)?,
+            patterns: Patterns::new(pattern, flags)?,
+            replacements: texts(replacement)?,
+            replacement: None,
+        })
+    }
+
+    /// Returns the replacement in a row. `None` if an argument is missing.
+    fn at(&mut self, row: usize) -> Result<Option<Replaced<'_>>> {
+        if self.texts.is_null(row) || self.replacements.is_null(row) {
+            return Ok(None);
+        }
+        let replacement = self.replacements.value(row);
+        if !matches!(&self.replacement, Some((last, _)) if last == replacement) {
+            self.replacement = Some((replacement.to_owned(), parts(replacement)));
+        }
+        let pattern = self.patterns.at(row)?;
+        let (Some(pattern), Some((_, parts))) = (pattern, &self.replacement) else {
+            return Ok(None);
+        };
+        let text = self.texts.value(row);
+        Ok(Some(Replaced {
+            text,
+            pattern,
+            parts,
+        }))
+    }
+}
+
+impl Pattern {
+    fn new(pattern: &str, flags: &str) -> Result<Pattern> {
+        let others = flags.replace('g', "");
+        let regex = match others.as_str() {
+            "" => Regex::new(pattern),
+            others => Regex::new(&format!("(?{others}){pattern}")),
+        };
+        Ok(Pattern {
+            regex: regex.map_err(failed)?,
+            all: flags.contains('g'),
+        })
+    }
+}
+
+/// Splits a replacement into texts and groups.
+fn parts(replacement: &str) -> Vec<Part> {
+    let mut parts = Vec::new();
+    let mut text = String::new();
+    let mut characters = replacement.chars().peekable();
+    while let Some(character) = characters.next() {
+        let next = characters.peek().copied().filter(|_| character == '\\');
+        let group = match next {
+            Some('&') => Some(0),
+            Some(digit) => digit.to_digit(10),
+            None => None,
+        };
+        if let Some(group) = group {
+            parts.push(Part::Text(std::mem::take(&mut text)));
+            parts.push(Part::Group(group as usize));
+        } else {
+            text.push(character);
+        }
+        if group.is_some() || next == Some('\\') {
+            characters.next();
+        }
+    }
+    parts.push(Part::Text(text));
+    parts.retain(|part| !matches!(part, Part::Text(text) if text.is_empty()));
+    parts
+}
+
+/// The text of a row whose matches are replaced.
+struct Replaced<'r> {
+    text: &'r str,
+    pattern: &'r Pattern,
+    parts: &'r [Part],
+}
+
+impl Replaced<'_> {
+    fn matches(&self) -> usize {
+        if self.pattern.all { usize::MAX } else { 1 }
+    }
+
+    fn write(&self, out: &mut impl Write) -> std::fmt::Result {
+        let mut end = 0;
+        let has_groups = self.parts.iter().any(|part| matches!(part, Part::Group(_)));
+        if has_groups {
+            for groups in self
+                .pattern
+                .regex
+                .captures_iter(self.text)
+                .take(self.matches())
+            {
+                let Some(found) = groups.get(0) else {
+                    continue;
+                };
+                out.write_str(&self.text[end..found.start()])?;
+                for part in self.parts {
+                    out.write_str(match part {
+                        Part::Text(text) => text,
+                        Part::Group(group) => groups.get(*group).map_or("", |found| found.as_str()),
+                    })?;
+                }
+                end = found.end();
+            }
+        } else {
+            for found in self.pattern.regex.find_iter(self.text).take(self.matches()) {
+                out.write_str(&self.text[end..found.start()])?;
+                for part in self.parts {
+                    if let Part::Text(text) = part {
+                        out.write_str(text)?;
+                    }
+                }
+                end = found.end();
+            }
+        }
+        out.write_str(&self.text[end..])
+    }
+
+    /// Returns an upper bound of the size of the result, in bytes.
+    fn max_bytes(&self, is_counted: bool) -> u64 {
+        let length = self.text.len() as u64;
+        let (count, matched) = match (self.pattern.all, is_counted) {
+            (false, _) => (1, length),
+            (true, false) => (length + 1, length),
+            (true, true) => {
+                let found = self.pattern.regex.find_iter(self.text);
+                found.fold((0, 0), |(count, bytes), found| {
+                    (count + 1, bytes + found.len() as u64)
+                })
+            }
+        };
+        let (mut literal, mut groups) = (0, 0);
+        for part in self.parts {
+            match part {
+                Part::Text(text) => literal += text.len() as u64,
+                Part::Group(_) => groups += 1,
+            }
+        }
+        let replaced = literal.saturating_mul(count);
+        length
+            .saturating_add(replaced)
+            .saturating_add(matched.saturating_mul(groups))
+    }
+}

@@ -1,0 +1,120 @@
+//! Expressions that DataFusion evaluates.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use arrow::datatypes::{Field, Schema, SchemaRef};
+use datafusion_common::Result;
+use datafusion_common::config::ConfigOptions;
+use datafusion_physical_expr::expressions::{
+    BinaryExpr, CastExpr, IsNullExpr, Literal, NotExpr, TryCastExpr, case, in_list, like,
+};
+use datafusion_physical_expr::{PhysicalExpr, ScalarFunctionExpr};
+
+use super::{column_at, internal};
+use crate::physical::{ConstantColumn, ConstantSlot};
+use crate::relational::{ColumnId, Expr, ExprKind};
+
+/// The columns of rows.
+#[derive(Debug, Clone)]
+pub(super) struct Layout {
+    pub columns: Vec<ColumnId>,
+    pub constants: BTreeMap<ColumnId, Arc<ConstantSlot>>,
+    pub schema: SchemaRef,
+}
+
+impl Default for Layout {
+    fn default() -> Layout {
+        Layout {
+            columns: Vec::new(),
+            constants: BTreeMap::new(),
+            schema: Arc::new(Schema::empty()),
+        }
+    }
+}
+
+impl Layout {
+    /// Returns the expression that reads a column.
+    pub(super) fn column(&self, id: ColumnId) -> Result<Arc<dyn PhysicalExpr>> {
+        if let Some(index) = self.columns.iter().position(|own| *own == id) {
+            return Ok(column_at(&self.schema, index));
+        }
+        match self.constants.get(&id) {
+            Some(slot) => Ok(Arc::new(ConstantColumn(Arc::clone(slot)))),
+            None => internal(format!("column {} is not part of the rows", id.0)),
+        }
+    }
+
+    /// Returns an expression over rows.
+    pub(super) fn expr(
+        &self,
+        expr: &Expr,
+        options: &Arc<ConfigOptions>,
+    ) -> Result<Arc<dyn PhysicalExpr>> {
+        let part = |expr: &Expr| self.expr(expr, options);
+        Ok(match &expr.kind {
+            ExprKind::Column(id) => self.column(*id)?,
+            ExprKind::Literal(value) => Arc::new(Literal::new(value.clone())),
+            ExprKind::Binary(op, left, right) => {
+                Arc::new(BinaryExpr::new(part(left)?, *op, part(right)?))
+            }
+            ExprKind::Not(inner) => Arc::new(NotExpr::new(part(inner)?)),
+            ExprKind::IsNull(inner) => Arc::new(IsNullExpr::new(part(inner)?)),
+            ExprKind::Like {
+                expr,
+                pattern,
+                negated,
+                ignores_case,
+            } => like(
+                *negated,
+                *ignores_case,
+                part(expr)?,
+                part(pattern)?,
+                &self.schema,
+            )?,
+            ExprKind::InList { expr, list } => {
+                let list = list.iter().map(part).collect::<Result<Vec<_>>>()?;
+                in_list(part(expr)?, list, &false, &self.schema)?
+            }
+            ExprKind::Cast {
+                expr: inner,
+                is_try,
+            } => {
+                let (inner, to) = (part(inner)?, expr.data_type.clone());
+                match is_try {
+                    true => Arc::new(TryCastExpr::new(inner, to)),
+                    false => Arc::new(CastExpr::new(inner, to, None)),
+                }
+            }
+            ExprKind::Case {
+                branches,
+                otherwise,
+            } => {
+                let branches = branches
+                    .iter()
+                    .map(|(when, then)| Ok((part(when)?, part(then)?)));
+                let otherwise = otherwise.as_deref().map(part).transpose()?;
+                case(None, branches.collect::<Result<Vec<_>>>()?, otherwise)?
+            }
+            ExprKind::Call { function, args } => {
+                let args = args.iter().map(part).collect::<Result<Vec<_>>>()?;
+                let field = Field::new(function.name(), expr.data_type.clone(), true);
+                Arc::new(ScalarFunctionExpr::new(
+                    function.name(),
+                    Arc::clone(function),
+                    args,
+                    Arc::new(field),
+                    Arc::clone(options),
+                ))
+            }
+        })
+    }
+}
+
+/// Returns an expression without columns.
+pub(crate) fn physical_constant(
+    expr: &Expr,
+    options: &Arc<ConfigOptions>,
+) -> Result<Arc<dyn PhysicalExpr>> {
+    Layout::default().expr(expr, options)
+}

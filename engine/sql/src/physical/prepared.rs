@@ -1,0 +1,159 @@
+//! Values of a single row, as constants of the operators above.
+//!
+//! The value of an uncorrelated subquery is the same for all rows. A copy for each row would cost memory, and functions
+//! could not prepare it once. Therefore it is not part of the rows: [`Prepared`] reads it before the first row, and
+//! [`ConstantColumn`] returns it.
+
+use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+
+use arrow::array::RecordBatch;
+use arrow::datatypes::{DataType, Field, FieldRef, Schema};
+use datafusion_common::{Result, ScalarValue, internal_err};
+use datafusion_execution::{SendableRecordBatchStream, TaskContext};
+use datafusion_expr::ColumnarValue;
+use datafusion_physical_expr::PhysicalExpr;
+use datafusion_physical_plan::PlanProperties;
+use datafusion_physical_plan::stream::RecordBatchStreamAdapter;
+use futures::{StreamExt, TryStreamExt};
+use parking_lot::Mutex;
+
+use super::operator::{Node, Operator, Plan};
+
+/// A value that is known when the first row arrives.
+#[derive(Debug)]
+pub(crate) struct ConstantSlot {
+    data_type: DataType,
+    value: Mutex<Option<ScalarValue>>,
+}
+
+impl ConstantSlot {
+    pub(crate) fn new(data_type: DataType) -> ConstantSlot {
+        ConstantSlot {
+            data_type,
+            value: Mutex::new(None),
+        }
+    }
+}
+
+/// Reads the only row of `row` before the rows of `input`.
+#[derive(Debug)]
+pub(crate) struct Prepared {
+    input: Plan,
+    row: Plan,
+    /// One slot for each column of the row.
+    slots: Vec<Arc<ConstantSlot>>,
+}
+
+impl Prepared {
+    pub(crate) fn plan(input: Plan, row: Plan, slots: Vec<Arc<ConstantSlot>>) -> Plan {
+        Node::plan(Prepared { input, row, slots })
+    }
+}
+
+impl Operator for Prepared {
+    const NAME: &'static str = "Prepared";
+    const KEEPS_ORDER: &'static [bool] = &[true, false];
+
+    fn properties(&self) -> &Arc<PlanProperties> {
+        self.input.properties()
+    }
+
+    fn inputs(&self) -> Vec<&Plan> {
+        vec![&self.input, &self.row]
+    }
+
+    fn with_inputs(&self, inputs: Vec<Plan>) -> Option<Prepared> {
+        let [input, row] = inputs.try_into().ok()?;
+        let slots = self.slots.clone();
+        Some(Prepared { input, row, slots })
+    }
+
+    fn start(
+        &self,
+        partition: usize,
+        context: Arc<TaskContext>,
+    ) -> Result<SendableRecordBatchStream> {
+        let schema = self.input.schema();
+        let (input, row, slots) = (self.input.clone(), self.row.clone(), self.slots.clone());
+        let rest = async move {
+            let mut rows = row.execute(partition, context.clone())?;
+            let mut found = 0;
+            while let Some(batch) = rows.next().await {
+                let batch = batch?;
+                found += batch.num_rows();
+                if batch.num_rows() == 0 {
+                    continue;
+                }
+                for (slot, column) in slots.iter().zip(batch.columns()) {
+                    *slot.value.lock() = Some(ScalarValue::try_from_array(column, 0)?);
+                }
+            }
+            if found != 1 {
+                return internal_err!("a single row is {found} rows");
+            }
+            input.execute(partition, context)
+        };
+        Ok(Box::pin(RecordBatchStreamAdapter::new(
+            schema,
+            futures::stream::once(rest).try_flatten(),
+        )))
+    }
+}
+
+/// The value of a slot.
+#[derive(Debug)]
+pub(crate) struct ConstantColumn(pub Arc<ConstantSlot>);
+
+impl PartialEq for ConstantColumn {
+    fn eq(&self, other: &ConstantColumn) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Eq for ConstantColumn {}
+
+impl Hash for ConstantColumn {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        Arc::as_ptr(&self.0).hash(state);
+    }
+}
+
+impl fmt::Display for ConstantColumn {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("constant")
+    }
+}
+
+impl PhysicalExpr for ConstantColumn {
+    fn evaluate(&self, _batch: &RecordBatch) -> Result<ColumnarValue> {
+        match self.0.value.lock().as_ref() {
+            Some(value) => Ok(ColumnarValue::Scalar(value.clone())),
+            None => internal_err!("a constant is not known yet"),
+        }
+    }
+
+    fn return_field(&self, _schema: &Schema) -> Result<FieldRef> {
+        Ok(Arc::new(Field::new(
+            "constant",
+            self.0.data_type.clone(),
+            true,
+        )))
+    }
+
+    fn children(&self) -> Vec<&Arc<dyn PhysicalExpr>> {
+        Vec::new()
+    }
+
+    fn with_new_children(
+        self: Arc<Self>,
+        _children: Vec<Arc<dyn PhysicalExpr>>,
+    ) -> Result<Arc<dyn PhysicalExpr>> {
+        Ok(self)
+    }
+
+    fn fmt_sql(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}

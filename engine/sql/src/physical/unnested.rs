@@ -1,0 +1,225 @@
+//! A row for each element of lists.
+
+use std::sync::Arc;
+
+use arrow::array::{
+    Array, ArrayRef, AsArray, RecordBatch, RecordBatchOptions, UInt32Array, new_null_array,
+};
+use arrow::compute::{cast, take};
+use arrow::datatypes::{DataType, Field, Schema};
+use datafusion_common::{DataFusionError, Result, internal_err};
+use datafusion_execution::{SendableRecordBatchStream, TaskContext};
+use datafusion_physical_plan::PlanProperties;
+use datafusion_physical_plan::stream::RecordBatchStreamAdapter;
+use futures::{StreamExt, TryStreamExt};
+
+use super::operator::{Node, Operator, Plan, properties_of};
+
+/// Maximum number of rows in a batch of the result.
+const MAX_ROWS: usize = 1 << 14;
+
+/// Maximum size in bytes of a batch of the result. Each element gets a copy of the other columns of its row.
+const MAX_BYTES: usize = 8 << 20;
+
+/// Replaces each row by one row for each element of its lists. Shorter lists are padded with missing values, and rows
+/// without elements disappear.
+#[derive(Debug)]
+pub(crate) struct Unnested {
+    input: Plan,
+    /// The other columns that are kept.
+    others: Vec<usize>,
+    lists: Vec<usize>,
+    properties: Arc<PlanProperties>,
+}
+
+impl Unnested {
+    /// Keeps the columns `others`, followed by the elements of `lists` with their names.
+    pub(crate) fn plan(
+        input: Plan,
+        others: Vec<usize>,
+        lists: Vec<(usize, String)>,
+    ) -> Result<Plan> {
+        let schema = input.schema();
+        let mut fields = Vec::with_capacity(others.len() + lists.len());
+        for other in &others {
+            fields.push(schema.field(*other).clone());
+        }
+        for (list, name) in &lists {
+            let element = match schema.field(*list).data_type() {
+                DataType::List(element) => element.data_type().clone(),
+                DataType::Null => DataType::Null,
+                other => return internal_err!("{other} is not a list"),
+            };
+            fields.push(Field::new(name, element, true));
+        }
+        let properties = properties_of(Arc::new(Schema::new(fields)));
+        Ok(Node::plan(Unnested {
+            input,
+            others,
+            lists: lists.into_iter().map(|(list, _)| list).collect(),
+            properties,
+        }))
+    }
+
+    /// Returns the parts of a batch's result. Each is computed when it is read.
+    fn parts(&self, batch: RecordBatch) -> Result<Parts> {
+        let lengths = lengths(&batch, &self.lists)?;
+        let others = self.others.iter().map(|index| batch.column(*index));
+        let bytes: usize = others.map(|column| column.get_array_memory_size()).sum();
+        let row_bytes = bytes / batch.num_rows().max(1) + 1;
+        Ok(Parts {
+            others: self.others.clone(),
+            lists: self.lists.clone(),
+            properties: self.properties.clone(),
+            max_rows: (MAX_BYTES / row_bytes).clamp(1, MAX_ROWS),
+            batch,
+            lengths,
+            row: 0,
+            element: 0,
+        })
+    }
+}
+
+/// Returns the number of elements for each row: the length of its longest list.
+fn lengths(batch: &RecordBatch, lists: &[usize]) -> Result<Vec<usize>> {
+    let mut lengths = vec![0_usize; batch.num_rows()];
+    for list in lists {
+        let column = batch.column(*list);
+        if column.data_type().is_null() {
+            continue;
+        }
+        let list = column.as_list::<i32>();
+        let offsets = list.value_offsets();
+        for (row, (length, range)) in lengths.iter_mut().zip(offsets.windows(2)).enumerate() {
+            if let [start, end] = range
+                && list.is_valid(row)
+            {
+                *length = (*length).max(usize::try_from(end - start).unwrap_or(0));
+            }
+        }
+    }
+    Ok(lengths)
+}
+
+/// The result of a batch that has not been returned yet.
+struct Parts {
+    batch: RecordBatch,
+    others: Vec<usize>,
+    lists: Vec<usize>,
+    properties: Arc<PlanProperties>,
+    max_rows: usize,
+    lengths: Vec<usize>,
+    /// The next row, and its next element.
+    row: usize,
+    element: usize,
+}
+
+impl Parts {
+    /// Returns the next part.
+    fn next(&mut self) -> Result<Option<RecordBatch>> {
+        // The row of each element, and its index in the lists.
+        let (mut rows, mut indices) = (Vec::new(), Vec::new());
+        while let Some(length) = self.lengths.get(self.row) {
+            let room = self.max_rows - rows.len();
+            let count = (length - self.element).min(room);
+            let row = u32::try_from(self.row).unwrap_or(u32::MAX);
+            rows.extend(std::iter::repeat_n(row, count));
+            indices.extend(self.element..self.element + count);
+            self.element += count;
+            if self.element == *length {
+                (self.row, self.element) = (self.row + 1, 0);
+            }
+            if rows.len() == self.max_rows {
+                break;
+            }
+        }
+        if rows.is_empty() {
+            return Ok(None);
+        }
+        let count = rows.len();
+        let rows = UInt32Array::from(rows);
+        let mut columns: Vec<ArrayRef> = Vec::with_capacity(self.others.len() + self.lists.len());
+        for other in &self.others {
+            columns.push(take(self.batch.column(*other), &rows, None)?);
+        }
+        for list in &self.lists {
+            columns.push(elements(self.batch.column(*list), &rows, &indices)?);
+        }
+        let schema = self.properties.equivalence_properties().schema().clone();
+        let options = RecordBatchOptions::new().with_row_count(Some(count));
+        Ok(Some(RecordBatch::try_new_with_options(
+            schema, columns, &options,
+        )?))
+    }
+}
+
+/// Returns the elements at `indices` of the lists in `rows`. Missing if a list has no such element.
+fn elements(lists: &ArrayRef, rows: &UInt32Array, indices: &[usize]) -> Result<ArrayRef> {
+    if lists.data_type().is_null() {
+        return Ok(new_null_array(&DataType::Null, rows.len()));
+    }
+    let lists = lists.as_list::<i32>();
+    let offsets = lists.value_offsets();
+    let pairs = rows.values().iter().zip(indices);
+    let places = pairs.map(|(row, index)| {
+        let row = *row as usize;
+        let (start, end) = (*offsets.get(row)?, *offsets.get(row + 1)?);
+        let place = u32::try_from(start).ok()? as usize + index;
+        (lists.is_valid(row) && place < usize::try_from(end).ok()?)
+            .then(|| u32::try_from(place).ok())?
+    });
+    let places = UInt32Array::from_iter(places);
+    let values = take(lists.values(), &places, None)?;
+    Ok(match values.data_type() == lists.values().data_type() {
+        true => values,
+        false => cast(&values, lists.values().data_type())?,
+    })
+}
+
+impl Operator for Unnested {
+    const NAME: &'static str = "Unnested";
+    const KEEPS_ORDER: &'static [bool] = &[true];
+
+    fn properties(&self) -> &Arc<PlanProperties> {
+        &self.properties
+    }
+
+    fn inputs(&self) -> Vec<&Plan> {
+        vec![&self.input]
+    }
+
+    fn with_inputs(&self, inputs: Vec<Plan>) -> Option<Unnested> {
+        let [input] = inputs.try_into().ok()?;
+        Some(Unnested {
+            input,
+            others: self.others.clone(),
+            lists: self.lists.clone(),
+            properties: self.properties.clone(),
+        })
+    }
+
+    fn start(
+        &self,
+        partition: usize,
+        context: Arc<TaskContext>,
+    ) -> Result<SendableRecordBatchStream> {
+        let schema = self.properties.equivalence_properties().schema().clone();
+        let own = Unnested {
+            input: self.input.clone(),
+            others: self.others.clone(),
+            lists: self.lists.clone(),
+            properties: self.properties.clone(),
+        };
+        let input = self.input.execute(partition, context)?;
+        let parts = input.map(move |batch| {
+            let mut parts = own.parts(batch?)?;
+            Ok::<_, DataFusionError>(futures::stream::iter(std::iter::from_fn(move || {
+                parts.next().transpose()
+            })))
+        });
+        Ok(Box::pin(RecordBatchStreamAdapter::new(
+            schema,
+            parts.try_flatten(),
+        )))
+    }
+}

@@ -1,0 +1,314 @@
+//! Proves that the rows of a plan arrive in a determined order, by the plan that is executed.
+//!
+//! The proof knows nothing of how the plan was built. It walks the operators from the sources upward and derives which
+//! columns are different for different rows, and whether the rows arrive in an order that does not depend on memory,
+//! batches or timing. An operator that is not listed here is an error, so a new operator cannot reorder rows unnoticed.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use datafusion_common::{DataFusionError, JoinType, Result};
+use datafusion_expr::WindowFrameUnits;
+use datafusion_physical_expr::PhysicalExpr;
+use datafusion_physical_expr::expressions::{Column, Literal};
+use datafusion_physical_expr::window::{PlainAggregateWindowExpr, SlidingAggregateWindowExpr};
+use datafusion_physical_plan::aggregates::AggregateExec;
+use datafusion_physical_plan::filter::FilterExec;
+use datafusion_physical_plan::joins::{
+    CrossJoinExec, HashJoinExec, NestedLoopJoinExec, SortMergeJoinExec,
+};
+use datafusion_physical_plan::limit::GlobalLimitExec;
+use datafusion_physical_plan::projection::ProjectionExec;
+use datafusion_physical_plan::sorts::sort::SortExec;
+use datafusion_physical_plan::windows::{BoundedWindowAggExec, WindowAggExec};
+use datafusion_physical_plan::{ExecutionPlan, WindowExpr};
+
+use crate::functions::is_order_sensitive;
+use crate::physical::{
+    Concat, Guard, Node, Numbered, Plan, Prepared, Rows, SameRows, Scan, SkipRepeated, Unnested,
+    WindowsInParts,
+};
+
+/// Known properties of the rows of an operator.
+#[derive(Debug, Clone, Default)]
+struct Facts {
+    /// Whether the rows arrive in a determined order.
+    is_ordered: bool,
+    /// Columns that are different for different rows. `None` if no such columns are known. Without columns, there is at
+    /// most one row.
+    unique: Option<BTreeSet<usize>>,
+}
+
+/// Verifies that the rows of a plan arrive in a determined order, or that nothing in the plan depends on an order that is
+/// not determined.
+///
+/// # Errors
+/// If this is not certain, which is an error of this crate.
+pub(crate) fn prove(plan: &Plan, in_order: bool) -> Result<()> {
+    let facts = facts(plan.as_ref())?;
+    match in_order && !facts.is_ordered {
+        true => unproven(plan.as_ref(), "its rows have no determined order"),
+        false => Ok(()),
+    }
+}
+
+fn unproven<T>(plan: &dyn ExecutionPlan, why: &str) -> Result<T> {
+    let message = format!("the order of rows cannot be proven: {}: {why}", plan.name());
+    Err(DataFusionError::Internal(message))
+}
+
+fn facts(plan: &dyn ExecutionPlan) -> Result<Facts> {
+    let inputs = plan.children().into_iter();
+    let inputs = inputs
+        .map(|input| facts(input.as_ref()))
+        .collect::<Result<Vec<Facts>>>()?;
+    if let Some(scan) = Node::<Scan>::downcast(plan) {
+        return Ok(Facts {
+            is_ordered: !scan.is_unordered(),
+            unique: scan.position().map(|index| BTreeSet::from([index])),
+        });
+    }
+    if let Some(rows) = Node::<Rows>::downcast(plan) {
+        return Ok(Facts {
+            is_ordered: true,
+            unique: rows.is_single().then(BTreeSet::new),
+        });
+    }
+    let first = inputs.first().cloned().unwrap_or_default();
+    if Node::<Guard>::downcast(plan).is_some()
+        || Node::<SkipRepeated>::downcast(plan).is_some()
+        || Node::<Prepared>::downcast(plan).is_some()
+        || plan.is::<FilterExec>()
+    {
+        return kept(plan, first);
+    }
+    if let Some(projection) = plan.downcast_ref::<ProjectionExec>() {
+        let outputs = projection.expr().iter();
+        let outputs: Vec<Option<usize>> = outputs.map(|output| column(&output.expr)).collect();
+        let place = |index: &usize| outputs.iter().position(|own| *own == Some(*index));
+        let unique = first.unique.as_ref();
+        let unique = unique.and_then(|unique| unique.iter().map(place).collect());
+        return kept(plan, Facts { unique, ..first });
+    }
+    if let Some(sort) = plan.downcast_ref::<SortExec>() {
+        let keys = sort.expr().iter().map(|key| column(&key.expr));
+        let keys: BTreeSet<usize> = keys.flatten().collect();
+        let is_total = first
+            .unique
+            .as_ref()
+            .is_some_and(|unique| unique.is_subset(&keys));
+        return Ok(Facts {
+            is_ordered: is_total,
+            ..first
+        });
+    }
+    if plan.is::<GlobalLimitExec>() {
+        return match first.is_ordered {
+            true => kept(plan, first),
+            false => unproven(plan, "it takes the first rows of rows without an order"),
+        };
+    }
+    if Node::<Numbered>::downcast(plan).is_some() {
+        let number = plan.schema().fields().len() - 1;
+        return match first.is_ordered {
+            true => Ok(Facts {
+                is_ordered: true,
+                unique: Some(BTreeSet::from([number])),
+            }),
+            false => unproven(plan, "it numbers rows without an order"),
+        };
+    }
+    if Node::<Unnested>::downcast(plan).is_some() {
+        return Ok(Facts {
+            is_ordered: first.is_ordered,
+            unique: None,
+        });
+    }
+    if Node::<Concat>::downcast(plan).is_some() {
+        return Ok(Facts {
+            is_ordered: inputs.iter().all(|input| input.is_ordered),
+            unique: None,
+        });
+    }
+    if let Some(same) = Node::<SameRows>::downcast(plan) {
+        let join = inputs.get(same.join_index()).cloned();
+        return Ok(join.unwrap_or_default());
+    }
+    if let Some(aggregate) = plan.downcast_ref::<AggregateExec>() {
+        return aggregate_facts(plan, aggregate, &first);
+    }
+    let windows = match plan.downcast_ref::<BoundedWindowAggExec>() {
+        Some(window) => Some(window.window_expr()),
+        None => match plan.downcast_ref::<WindowAggExec>() {
+            Some(window) => Some(window.window_expr()),
+            None => Node::<WindowsInParts>::downcast(plan).map(WindowsInParts::exprs),
+        },
+    };
+    if let Some(windows) = windows {
+        let depends = windows
+            .iter()
+            .any(|window| depends_on_order(window.as_ref()));
+        return match first.is_ordered || !depends {
+            true => kept(plan, first),
+            false => unproven(
+                plan,
+                "a window function depends on an order that is not determined",
+            ),
+        };
+    }
+    join_facts(plan, &inputs)
+}
+
+/// Returns the facts of an operator that states that it keeps the order of its first input.
+fn kept(plan: &dyn ExecutionPlan, first: Facts) -> Result<Facts> {
+    match plan.maintains_input_order().first() {
+        Some(true) => Ok(first),
+        _ => unproven(plan, "it does not keep the order of its rows"),
+    }
+}
+
+fn column(expr: &Arc<dyn PhysicalExpr>) -> Option<usize> {
+    Some(expr.downcast_ref::<Column>()?.index())
+}
+
+fn aggregate_facts(
+    plan: &dyn ExecutionPlan,
+    aggregate: &AggregateExec,
+    input: &Facts,
+) -> Result<Facts> {
+    for call in aggregate.aggr_expr() {
+        let keys = call.order_bys().iter().map(|key| column(&key.expr));
+        let keys: BTreeSet<usize> = keys.flatten().collect();
+        let args = call.expressions();
+        let is_single = input.unique.as_ref().is_some_and(BTreeSet::is_empty);
+        // The values of rows that are equal in the keys are equal, or no rows are equal in them.
+        let of_keys = args
+            .iter()
+            .all(|arg| column(arg).is_some_and(|index| keys.contains(&index)) || is_literal(arg));
+        let is_total = input
+            .unique
+            .as_ref()
+            .is_some_and(|unique| unique.is_subset(&keys));
+        let is_determined = of_keys || is_total || is_single || call.order_bys().is_empty();
+        if is_order_sensitive(call.fun().name()) && !is_determined {
+            return unproven(
+                plan,
+                "an aggregate depends on an order that is not determined",
+            );
+        }
+    }
+    let keys = aggregate.group_expr().expr().len();
+    Ok(Facts {
+        is_ordered: keys == 0,
+        unique: Some((0..keys).collect()),
+    })
+}
+
+fn is_literal(expr: &Arc<dyn PhysicalExpr>) -> bool {
+    expr.is::<Literal>()
+}
+
+/// Returns whether the result of a window function may depend on the order of rows with equal keys.
+fn depends_on_order(window: &dyn WindowExpr) -> bool {
+    let frame = window.get_window_frame();
+    let counts_rows = frame.units == WindowFrameUnits::Rows
+        && !(frame.start_bound.is_unbounded() && frame.end_bound.is_unbounded());
+    let any = window.as_any();
+    let aggregate = match any.downcast_ref::<PlainAggregateWindowExpr>() {
+        Some(plain) => Some(plain.get_aggregate_expr()),
+        None => any
+            .downcast_ref::<SlidingAggregateWindowExpr>()
+            .map(SlidingAggregateWindowExpr::get_aggregate_expr),
+    };
+    // Functions that are not aggregates process rows one by one.
+    counts_rows || aggregate.is_none_or(|call| is_order_sensitive(call.fun().name()))
+}
+
+fn join_facts(plan: &dyn ExecutionPlan, inputs: &[Facts]) -> Result<Facts> {
+    let [build, probe] = inputs else {
+        return unproven(plan, "the operator is not known");
+    };
+    let (join_type, keeps) = if let Some(join) = plan.downcast_ref::<HashJoinExec>() {
+        (*join.join_type(), plan.maintains_input_order())
+    } else if let Some(join) = plan.downcast_ref::<SortMergeJoinExec>() {
+        (join.join_type(), vec![false, false])
+    } else if let Some(join) = plan.downcast_ref::<NestedLoopJoinExec>() {
+        (*join.join_type(), vec![false, false])
+    } else if plan.is::<CrossJoinExec>() {
+        (JoinType::Inner, vec![false, false])
+    } else {
+        return unproven(plan, "the operator is not known");
+    };
+    let build_width = plan
+        .children()
+        .first()
+        .map_or(0, |input| input.schema().fields().len());
+    let pairs = || {
+        let (build, probe) = (build.unique.as_ref()?, probe.unique.as_ref()?);
+        let moved = probe.iter().map(|index| index + build_width);
+        Some(
+            build
+                .iter()
+                .copied()
+                .chain(moved)
+                .collect::<BTreeSet<usize>>(),
+        )
+    };
+    // A hash join returns the rows of its second input in their order. If several rows of the first input match one of
+    // them, their order is not known.
+    let keeps_probe = keeps.get(1) == Some(&true);
+    Ok(match join_type {
+        JoinType::RightSemi | JoinType::RightAnti => Facts {
+            is_ordered: keeps_probe && probe.is_ordered,
+            unique: probe.unique.clone(),
+        },
+        JoinType::LeftSemi | JoinType::LeftAnti => Facts {
+            is_ordered: false,
+            unique: build.unique.clone(),
+        },
+        _ => {
+            let keys = keys(plan);
+            let is_unique = |side: &Facts, keys: &BTreeSet<usize>| {
+                side.unique
+                    .as_ref()
+                    .is_some_and(|unique| unique.is_subset(keys))
+            };
+            let moved = |unique: &BTreeSet<usize>| {
+                unique
+                    .iter()
+                    .map(|index| index + build_width)
+                    .collect::<BTreeSet<usize>>()
+            };
+            // Each row of one input has at most one match if the other input has different keys in different rows.
+            let one_build_row = keys
+                .as_ref()
+                .is_some_and(|(left, _)| is_unique(build, left));
+            let one_probe_row = keys
+                .as_ref()
+                .is_some_and(|(_, right)| is_unique(probe, right));
+            let unique = match join_type {
+                JoinType::Inner | JoinType::Right if one_build_row => {
+                    probe.unique.as_ref().map(moved)
+                }
+                JoinType::Inner | JoinType::Left if one_probe_row => build.unique.clone(),
+                _ => None,
+            };
+            Facts {
+                is_ordered: keeps_probe && probe.is_ordered && one_build_row,
+                unique: unique.or_else(pairs),
+            }
+        }
+    })
+}
+
+/// Returns the columns of both inputs that a join compares. `None` if it compares something else.
+fn keys(plan: &dyn ExecutionPlan) -> Option<(BTreeSet<usize>, BTreeSet<usize>)> {
+    let on = match plan.downcast_ref::<HashJoinExec>() {
+        Some(join) => join.on(),
+        None => plan.downcast_ref::<SortMergeJoinExec>()?.on(),
+    };
+    let pairs = on
+        .iter()
+        .map(|(left, right)| Some((column(left)?, column(right)?)));
+    pairs.collect()
+}

@@ -1,0 +1,258 @@
+//! Typed expressions over columns of a [`Relational`](super::Relational) plan.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use arrow::datatypes::DataType;
+use datafusion_common::ScalarValue;
+use datafusion_expr::{Operator, ScalarUDF};
+use prep_spec::query::tree::Position;
+
+use crate::functions::Arithmetic;
+
+/// A column of a plan. Each column of each node that creates columns has its own number, so that a column keeps its
+/// identity from the node that creates it to the result, whatever its name is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct ColumnId(pub u32);
+
+/// An expression with its type. Comparisons ignore positions.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Expr {
+    pub kind: ExprKind,
+    pub data_type: DataType,
+    /// The position in the query's text.
+    pub at: Position,
+}
+
+/// The kinds of expressions. Operands have the types that the operation needs: the binder has inserted all casts.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum ExprKind {
+    Column(ColumnId),
+    Literal(ScalarValue),
+    Binary(Operator, Box<Expr>, Box<Expr>),
+    Not(Box<Expr>),
+    IsNull(Box<Expr>),
+    Like {
+        expr: Box<Expr>,
+        pattern: Box<Expr>,
+        negated: bool,
+        ignores_case: bool,
+    },
+    InList {
+        expr: Box<Expr>,
+        list: Vec<Expr>,
+    },
+    Cast {
+        expr: Box<Expr>,
+        is_try: bool,
+    },
+    Case {
+        branches: Vec<(Expr, Expr)>,
+        otherwise: Option<Box<Expr>>,
+    },
+    Call {
+        function: Arc<ScalarUDF>,
+        args: Vec<Expr>,
+    },
+}
+
+impl Expr {
+    pub(crate) fn new(kind: ExprKind, data_type: DataType, at: Position) -> Expr {
+        Expr {
+            kind,
+            data_type,
+            at,
+        }
+    }
+
+    pub(crate) fn column(id: ColumnId, data_type: DataType, at: Position) -> Expr {
+        Expr::new(ExprKind::Column(id), data_type, at)
+    }
+
+    pub(crate) fn literal(value: ScalarValue, at: Position) -> Expr {
+        let data_type = value.data_type();
+        Expr::new(ExprKind::Literal(value), data_type, at)
+    }
+
+    pub(crate) fn boolean(kind: ExprKind, at: Position) -> Expr {
+        Expr::new(kind, DataType::Boolean, at)
+    }
+
+    pub(crate) fn binary(op: Operator, left: Expr, right: Expr, data_type: DataType) -> Expr {
+        let at = left.at;
+        Expr::new(
+            ExprKind::Binary(op, Box::new(left), Box::new(right)),
+            data_type,
+            at,
+        )
+    }
+
+    pub(crate) fn missing(self) -> Expr {
+        let at = self.at;
+        Expr::boolean(ExprKind::IsNull(Box::new(self)), at)
+    }
+
+    pub(crate) fn not(self) -> Expr {
+        let at = self.at;
+        Expr::boolean(ExprKind::Not(Box::new(self)), at)
+    }
+
+    /// Returns the column if the expression is only a column.
+    pub(crate) fn as_column(&self) -> Option<ColumnId> {
+        match self.kind {
+            ExprKind::Column(id) => Some(id),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn as_literal(&self) -> Option<&ScalarValue> {
+        match &self.kind {
+            ExprKind::Literal(value) => Some(value),
+            _ => None,
+        }
+    }
+
+    /// Returns the direct parts.
+    pub(crate) fn children(&self) -> Vec<&Expr> {
+        match &self.kind {
+            ExprKind::Column(_) | ExprKind::Literal(_) => Vec::new(),
+            ExprKind::Binary(_, left, right) => vec![left, right],
+            ExprKind::Not(inner) | ExprKind::IsNull(inner) => {
+                vec![inner]
+            }
+            ExprKind::Like { expr, pattern, .. } => vec![expr, pattern],
+            ExprKind::InList { expr, list } => std::iter::once(expr.as_ref()).chain(list).collect(),
+            ExprKind::Cast { expr, .. } => vec![expr],
+            ExprKind::Case {
+                branches,
+                otherwise,
+            } => {
+                let branches = branches.iter().flat_map(|(when, then)| [when, then]);
+                branches.chain(otherwise.as_deref()).collect()
+            }
+            ExprKind::Call { args, .. } => args.iter().collect(),
+        }
+    }
+
+    fn children_mut(&mut self) -> Vec<&mut Expr> {
+        match &mut self.kind {
+            ExprKind::Column(_) | ExprKind::Literal(_) => Vec::new(),
+            ExprKind::Binary(_, left, right) => vec![left, right],
+            ExprKind::Not(inner) | ExprKind::IsNull(inner) => {
+                vec![inner]
+            }
+            ExprKind::Like { expr, pattern, .. } => vec![expr, pattern],
+            ExprKind::InList { expr, list } => std::iter::once(expr.as_mut()).chain(list).collect(),
+            ExprKind::Cast { expr, .. } => vec![expr],
+            ExprKind::Case {
+                branches,
+                otherwise,
+            } => {
+                let branches = branches.iter_mut().flat_map(|(when, then)| [when, then]);
+                branches.chain(otherwise.as_deref_mut()).collect()
+            }
+            ExprKind::Call { args, .. } => args.iter_mut().collect(),
+        }
+    }
+
+    /// Calls `visit` for the expression and all its parts.
+    pub(crate) fn visit(&self, visit: &mut impl FnMut(&Expr)) {
+        visit(self);
+        for child in self.children() {
+            child.visit(visit);
+        }
+    }
+
+    /// Replaces the outermost parts for which `replace` returns an expression.
+    ///
+    /// # Errors
+    /// Returns the first error of `replace`.
+    pub(crate) fn replace<E>(
+        mut self,
+        replace: &mut impl FnMut(&Expr) -> Result<Option<Expr>, E>,
+    ) -> Result<Expr, E> {
+        if let Some(replaced) = replace(&self)? {
+            return Ok(replaced);
+        }
+        for child in self.children_mut() {
+            let taken = std::mem::replace(child, Expr::literal(ScalarValue::Null, child.at));
+            *child = taken.replace(replace)?;
+        }
+        Ok(self)
+    }
+
+    /// Adds the columns of the expression to `columns`.
+    pub(crate) fn add_columns(&self, columns: &mut BTreeSet<ColumnId>) {
+        self.visit(&mut |expr| columns.extend(expr.as_column()));
+    }
+
+    pub(crate) fn columns(&self) -> BTreeSet<ColumnId> {
+        let mut columns = BTreeSet::new();
+        self.add_columns(&mut columns);
+        columns
+    }
+
+    /// Returns whether the expression has no columns.
+    pub(crate) fn is_constant(&self) -> bool {
+        self.as_column().is_none() && self.children().into_iter().all(Expr::is_constant)
+    }
+
+    /// Returns whether evaluating the expression can fail because of a value. `true` if this is not certain.
+    pub(crate) fn can_fail(&self) -> bool {
+        let own = match &self.kind {
+            ExprKind::Cast { expr, is_try } => {
+                !is_try && !is_lossless_cast(&expr.data_type, &self.data_type)
+            }
+            ExprKind::Call { function, .. } => {
+                let is_double = self.data_type == DataType::Float64;
+                let is_safe = INFALLIBLE.contains(&function.name())
+                    || is_double && Arithmetic::is_name(function.name());
+                !is_safe
+            }
+            // The pattern of a literal has been compiled before.
+            ExprKind::Binary(op, _, pattern) if is_regex(*op) => pattern.as_literal().is_none(),
+            _ => false,
+        };
+        own || self.children().into_iter().any(Expr::can_fail)
+    }
+}
+
+fn is_regex(op: Operator) -> bool {
+    matches!(
+        op,
+        Operator::RegexMatch
+            | Operator::RegexIMatch
+            | Operator::RegexNotMatch
+            | Operator::RegexNotIMatch
+    )
+}
+
+/// Returns whether each value of one type can be converted to the other.
+fn is_lossless_cast(from: &DataType, to: &DataType) -> bool {
+    match (from, to) {
+        (DataType::Null, _) | (_, DataType::Utf8) => true,
+        (DataType::Boolean, to) => to.is_numeric(),
+        (from, DataType::Float64) => from.is_numeric(),
+        (from, DataType::Int64) => from.is_integer() && *from != DataType::UInt64,
+        (from, to) => from == to,
+    }
+}
+
+/// Functions that return a value for all values of their arguments and need little memory, so that it makes no
+/// difference for how many rows they are evaluated.
+const INFALLIBLE: [&str; 14] = [
+    "canonical_key",
+    "character_length",
+    "contains",
+    "ends_with",
+    "floor",
+    "ceil",
+    "isnan",
+    "lower",
+    "btrim",
+    "ltrim",
+    "rtrim",
+    "starts_with",
+    "strpos",
+    "upper",
+];

@@ -1,0 +1,249 @@
+//! Joins: which conditions become keys, and the order of the result.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use arrow::datatypes::DataType;
+use datafusion_expr::Operator;
+
+use super::{ColumnId, Expr, ExprKind, NewColumn, Node, Relational, RowOrder, SortKey, push};
+use crate::QueryError;
+
+/// The kind of a join.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum JoinKind {
+    /// All pairs that match.
+    Inner,
+    /// All pairs that match, and the rows of the left side without a match.
+    Left,
+    /// All pairs that match, and the rows of both sides without a match.
+    Full,
+    /// The rows of the left side with a match.
+    Semi,
+    /// The rows of the left side without a match.
+    Anti,
+}
+
+/// How the rows of a join match.
+#[derive(Debug, Clone)]
+pub(crate) struct JoinSpec {
+    pub kind: JoinKind,
+    /// Pairs of columns that are equal in rows that match.
+    pub on: Vec<(ColumnId, ColumnId)>,
+    /// A further condition.
+    pub filter: Option<Expr>,
+    /// Whether a missing value matches a missing value.
+    pub nulls_equal: bool,
+    /// Whether each row of the left side has at most one match.
+    pub is_unique: bool,
+}
+
+impl JoinSpec {
+    pub(crate) fn new(kind: JoinKind) -> JoinSpec {
+        JoinSpec {
+            kind,
+            on: Vec::new(),
+            filter: None,
+            nulls_equal: false,
+            is_unique: false,
+        }
+    }
+
+    /// A join for which each row of the left side has at most one match, because the right side has no two rows with
+    /// equal keys.
+    pub(crate) fn unique(kind: JoinKind, on: Vec<(ColumnId, ColumnId)>) -> JoinSpec {
+        JoinSpec {
+            on,
+            is_unique: true,
+            ..JoinSpec::new(kind)
+        }
+    }
+}
+
+/// Returns the parts of a condition that are joined by AND.
+pub(crate) fn conjuncts(condition: Expr, found: &mut Vec<Expr>) {
+    match condition.kind {
+        ExprKind::Binary(Operator::And, left, right) => {
+            conjuncts(*left, found);
+            conjuncts(*right, found);
+        }
+        _ => found.push(condition),
+    }
+}
+
+/// Returns the two sides of an equality of which each uses columns of another set.
+pub(super) fn equated<'e>(
+    condition: &'e Expr,
+    left: &BTreeSet<ColumnId>,
+    right: &BTreeSet<ColumnId>,
+) -> Option<(&'e Expr, &'e Expr)> {
+    let ExprKind::Binary(Operator::Eq, a, b) = &condition.kind else {
+        return None;
+    };
+    let uses = |expr: &Expr, side: &BTreeSet<ColumnId>| {
+        let columns = expr.columns();
+        !columns.is_empty() && columns.is_subset(side)
+    };
+    if uses(a, left) && uses(b, right) {
+        Some((a, b))
+    } else if uses(b, left) && uses(a, right) {
+        Some((b, a))
+    } else {
+        None
+    }
+}
+
+impl Relational {
+    /// Joins two plans on conditions.
+    ///
+    /// # Errors
+    /// If the order of a side is not determined. The order of the result is then an error, too, where it is used.
+    pub(crate) fn joined_on(
+        self,
+        right: Relational,
+        kind: JoinKind,
+        conditions: Vec<Expr>,
+        new_column: NewColumn<'_>,
+    ) -> Result<Relational, QueryError> {
+        let (mut left, mut right) = (self, right);
+        let mut spec = JoinSpec::new(kind);
+        let mut rest = Vec::new();
+        for condition in conditions {
+            if let Some((a, b)) = equated(&condition, &left.columns, &right.columns) {
+                let (left_key, right_key);
+                (left, left_key) = left.with_column(a.clone(), new_column);
+                (right, right_key) = right.with_column(b.clone(), new_column);
+                spec.on.push((left_key, right_key));
+                continue;
+            }
+            let columns = condition.columns();
+            let may_move = !condition.can_fail() && kind != JoinKind::Full;
+            if may_move && columns.is_subset(&right.columns) {
+                right = push::filter(right, condition);
+            } else if may_move && kind == JoinKind::Inner && columns.is_subset(&left.columns) {
+                left = push::filter(left, condition);
+            } else {
+                rest.push(condition);
+            }
+        }
+        spec.filter = rest.into_iter().reduce(and);
+        left.joined(right, spec, new_column)
+    }
+
+    /// Joins two plans.
+    ///
+    /// # Errors
+    /// Same as for [`Relational::joined_on`].
+    pub(crate) fn joined(
+        self,
+        right: Relational,
+        spec: JoinSpec,
+        new_column: NewColumn<'_>,
+    ) -> Result<Relational, QueryError> {
+        let (mut left, mut right) = (self, right);
+        let order = match spec.kind {
+            JoinKind::Semi | JoinKind::Anti => {
+                left = left.numbered(new_column);
+                left.order.clone()
+            }
+            JoinKind::Inner | JoinKind::Left if spec.is_unique => {
+                left = left.numbered(new_column);
+                left.order.clone()
+            }
+            JoinKind::Inner | JoinKind::Left => {
+                left = left.numbered(new_column);
+                right = right.numbered(new_column);
+                paired(&left.order, &right.order)
+            }
+            JoinKind::Full => {
+                // Rows of the right side without a match follow all others, whatever the order of the left side is.
+                let present = new_column(DataType::Boolean);
+                let exists = Expr::literal(true.into(), Default::default());
+                left = left.numbered(new_column).computed(vec![(present, exists)]);
+                right = right.numbered(new_column);
+                match paired(&left.order, &right.order) {
+                    RowOrder::Columns(mut keys) => {
+                        keys.insert(0, SortKey::ascending(present));
+                        RowOrder::Columns(keys)
+                    }
+                    order => order,
+                }
+            }
+        };
+        let columns = match spec.kind {
+            JoinKind::Semi | JoinKind::Anti => Arc::clone(&left.columns),
+            _ => Arc::new(left.columns.union(&right.columns).copied().collect()),
+        };
+        let rows = match spec.kind {
+            JoinKind::Semi | JoinKind::Anti => left.rows,
+            JoinKind::Inner | JoinKind::Left if spec.is_unique => left.rows,
+            JoinKind::Inner if spec.on.is_empty() => left.rows.saturating_mul(right.rows),
+            _ => left.rows.max(right.rows),
+        };
+        Ok(Relational {
+            columns,
+            order,
+            rows,
+            node: Arc::new(Node::Join { left, right, spec }),
+        })
+    }
+
+    /// Returns the plan with a column for an expression. An expression that is a column needs no further one.
+    pub(crate) fn with_column(
+        self,
+        expr: Expr,
+        new_column: NewColumn<'_>,
+    ) -> (Relational, ColumnId) {
+        if let Some(column) = expr.as_column() {
+            return (self, column);
+        }
+        let column = new_column(expr.data_type.clone());
+        (self.computed(vec![(column, expr)]), column)
+    }
+
+    /// Returns the rows with an order that columns express, if they have an order.
+    fn numbered(self, new_column: NewColumn<'_>) -> Relational {
+        match &self.order {
+            RowOrder::Arrival => match self.clone().with_order_columns(new_column) {
+                Ok((mut numbered, keys)) => {
+                    numbered.order = RowOrder::Columns(keys);
+                    numbered
+                }
+                Err(_) => self,
+            },
+            _ => self,
+        }
+    }
+}
+
+/// Returns the order of pairs: the order of the left rows, and for each left row the order of the right rows.
+fn paired(left: &RowOrder, right: &RowOrder) -> RowOrder {
+    let ascending = |keys: &[ColumnId]| keys.iter().copied().map(SortKey::ascending).collect();
+    let columns = |keys: &[SortKey]| keys.iter().map(|key| key.column).collect::<Vec<_>>();
+    match (left, right) {
+        (RowOrder::Lost(why), _) | (_, RowOrder::Lost(why)) => RowOrder::Lost(why),
+        (RowOrder::Columns(left), RowOrder::Columns(right)) => {
+            RowOrder::Columns([left.as_slice(), right].concat())
+        }
+        // Each left row is joined with each right row at most once, so the keys of the right rows order its pairs.
+        (RowOrder::Columns(left), RowOrder::Keys(right)) => {
+            let right: Vec<SortKey> = ascending(right);
+            RowOrder::Columns([left.as_slice(), &right].concat())
+        }
+        (RowOrder::Keys(left), RowOrder::Keys(right)) => {
+            RowOrder::Keys([left.as_slice(), right].concat())
+        }
+        (RowOrder::Keys(left), RowOrder::Columns(right)) => {
+            RowOrder::Keys([left.as_slice(), &columns(right)].concat())
+        }
+        // Both sides have been numbered.
+        (RowOrder::Arrival, _) | (_, RowOrder::Arrival) => RowOrder::Lost(UNKNOWN),
+    }
+}
+
+const UNKNOWN: &str = "the order of a side of a join is unknown";
+
+/// Returns `left AND right`.
+pub(crate) fn and(left: Expr, right: Expr) -> Expr {
+    Expr::binary(Operator::And, left, right, DataType::Boolean)
+}

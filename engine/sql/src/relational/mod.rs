@@ -1,0 +1,324 @@
+//! The plan of a query as this crate states it: operators over numbered columns, each with the order of its rows.
+//!
+//! A node passes on all columns of its input, and adds the columns that it computes. Nodes that combine rows (aggregates,
+//! unions) create new columns instead. Which columns are kept in memory is decided when the plan is lowered: only those
+//! that a later operator reads.
+//!
+//! The order of a node's rows is a property that the node states ([`RowOrder`]). Where an operator needs rows in order,
+//! [`Relational::arranged`] adds a sort. `lower` omits the sort if the operator below provably returns its rows in this
+//! order.
+
+mod expr;
+mod join;
+mod order;
+mod push;
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use arrow::datatypes::DataType;
+use datafusion_expr::{AggregateUDF, WindowFrame, WindowFunctionDefinition};
+
+pub(crate) use expr::{ColumnId, Expr, ExprKind};
+pub(crate) use join::{JoinKind, JoinSpec, and, conjuncts};
+pub(crate) use order::{RowOrder, needs_order_by};
+
+/// Creates a column of a type.
+pub(crate) type NewColumn<'a> = &'a mut dyn FnMut(DataType) -> ColumnId;
+
+/// A plan: an operator, its columns, and the order of its rows.
+#[derive(Debug, Clone)]
+pub(crate) struct Relational {
+    pub node: Arc<Node>,
+    /// The columns that expressions above can use.
+    pub columns: Arc<BTreeSet<ColumnId>>,
+    pub order: RowOrder,
+    /// Estimated number of rows, usually an upper bound.
+    pub rows: u64,
+}
+
+/// An operator.
+#[derive(Debug)]
+pub(crate) enum Node {
+    /// One row without columns.
+    OneRow,
+    /// These rows.
+    Values {
+        columns: Vec<ColumnId>,
+        rows: Vec<Vec<Expr>>,
+    },
+    /// The rows of a table in their order.
+    Scan {
+        table: String,
+        /// Each column with its position in the table.
+        columns: Vec<(ColumnId, usize)>,
+        /// The column with the position of the row, from 0.
+        row: ColumnId,
+    },
+    /// The rows for which the condition is true.
+    Filter { input: Relational, condition: Expr },
+    /// The rows with further columns.
+    Compute {
+        input: Relational,
+        exprs: Vec<(ColumnId, Expr)>,
+    },
+    /// Pairs of rows.
+    Join {
+        left: Relational,
+        right: Relational,
+        spec: JoinSpec,
+    },
+    /// One row for each group of rows, or one row if there are no keys.
+    Aggregate {
+        input: Relational,
+        /// Each key column of the result, with the column of the input.
+        keys: Vec<(ColumnId, ColumnId)>,
+        calls: Vec<(ColumnId, AggregateCall)>,
+    },
+    /// The rows with window functions. All calls have the same partitions and order.
+    Window {
+        input: Relational,
+        window: WindowSpec,
+        /// The order of rows that are equal in the order of the window.
+        ties: Vec<SortKey>,
+        calls: Vec<(ColumnId, WindowCall)>,
+    },
+    /// The rows of all inputs, one input after the other.
+    Union {
+        inputs: Vec<Relational>,
+        /// Each column of the result, with the column of each input.
+        columns: Vec<(ColumnId, Vec<ColumnId>)>,
+    },
+    /// The rows in the order of these keys. The keys determine the order.
+    Sort {
+        input: Relational,
+        keys: Vec<SortKey>,
+    },
+    /// Some rows of an input whose rows arrive in order.
+    Limit {
+        input: Relational,
+        skip: u64,
+        fetch: Option<u64>,
+    },
+    /// The rows with their position, from 0.
+    Number { input: Relational, number: ColumnId },
+    /// A row for each element of the lists. Shorter lists are padded with missing values.
+    Unnest {
+        input: Relational,
+        /// Each column of elements, with the column of lists.
+        lists: Vec<(ColumnId, ColumnId)>,
+    },
+}
+
+/// A column to sort by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct SortKey {
+    pub column: ColumnId,
+    pub descending: bool,
+    pub nulls_first: bool,
+}
+
+impl SortKey {
+    /// Returns the key that sorts by a column in ascending order.
+    pub(crate) fn ascending(column: ColumnId) -> SortKey {
+        SortKey {
+            column,
+            descending: false,
+            nulls_first: false,
+        }
+    }
+}
+
+/// A call of an aggregate.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct AggregateCall {
+    pub function: Arc<AggregateUDF>,
+    pub args: Vec<Expr>,
+    pub distinct: bool,
+    pub ignores_nulls: bool,
+    pub filter: Option<Expr>,
+    pub order_by: Vec<SortKey>,
+}
+
+/// The partitions and the order of window functions.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct WindowSpec {
+    pub partition_by: Vec<ColumnId>,
+    pub order_by: Vec<SortKey>,
+    /// Whether a function depends on the order of rows with equal keys.
+    pub depends_on_ties: bool,
+}
+
+/// A call of a window function.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct WindowCall {
+    pub function: WindowFunctionDefinition,
+    pub args: Vec<Expr>,
+    pub ignores_nulls: bool,
+    pub filter: Option<Expr>,
+    pub frame: Arc<WindowFrame>,
+}
+
+impl Relational {
+    /// Returns one row without columns.
+    pub(crate) fn one_row() -> Relational {
+        Relational {
+            node: Arc::new(Node::OneRow),
+            columns: Arc::default(),
+            order: RowOrder::Arrival,
+            rows: 1,
+        }
+    }
+
+    /// Returns the given rows.
+    pub(crate) fn values(columns: Vec<ColumnId>, rows: Vec<Vec<Expr>>) -> Relational {
+        Relational {
+            columns: Arc::new(columns.iter().copied().collect()),
+            order: RowOrder::Arrival,
+            rows: rows.len() as u64,
+            node: Arc::new(Node::Values { columns, rows }),
+        }
+    }
+
+    /// Returns the rows of a table.
+    pub(crate) fn scan(
+        table: &str,
+        columns: Vec<(ColumnId, usize)>,
+        row: ColumnId,
+        rows: u64,
+    ) -> Relational {
+        let ids = columns.iter().map(|(id, _)| *id).chain([row]);
+        Relational {
+            columns: Arc::new(ids.collect()),
+            order: RowOrder::Columns(vec![SortKey::ascending(row)]),
+            rows,
+            node: Arc::new(Node::Scan {
+                table: table.to_owned(),
+                columns,
+                row,
+            }),
+        }
+    }
+
+    /// Returns the rows for which all conditions are true. Conditions are evaluated in their order if one can fail.
+    pub(crate) fn filtered(self, conditions: Vec<Expr>) -> Relational {
+        let mut plan = self;
+        for condition in conditions {
+            plan = push::filter(plan, condition);
+        }
+        plan
+    }
+
+    /// Returns the rows with further columns.
+    pub(crate) fn computed(self, exprs: Vec<(ColumnId, Expr)>) -> Relational {
+        if exprs.is_empty() {
+            return self;
+        }
+        let mut columns = self.columns.as_ref().clone();
+        columns.extend(exprs.iter().map(|(id, _)| *id));
+        Relational {
+            columns: Arc::new(columns),
+            order: self.order.clone(),
+            rows: self.rows,
+            node: Arc::new(Node::Compute { input: self, exprs }),
+        }
+    }
+
+    /// Returns one row for each group.
+    pub(crate) fn aggregated(
+        self,
+        keys: Vec<(ColumnId, ColumnId)>,
+        calls: Vec<(ColumnId, AggregateCall)>,
+    ) -> Relational {
+        let key_columns: Vec<ColumnId> = keys.iter().map(|(id, _)| *id).collect();
+        let ids = key_columns.iter().copied();
+        Relational {
+            columns: Arc::new(ids.chain(calls.iter().map(|(id, _)| *id)).collect()),
+            rows: if keys.is_empty() { 1 } else { self.rows },
+            order: match keys.is_empty() {
+                true => RowOrder::Arrival,
+                false => RowOrder::Keys(key_columns),
+            },
+            node: Arc::new(Node::Aggregate {
+                input: self,
+                keys,
+                calls,
+            }),
+        }
+    }
+
+    /// Returns the rows of all inputs, one input after the other.
+    pub(crate) fn union(
+        inputs: Vec<Relational>,
+        columns: Vec<(ColumnId, Vec<ColumnId>)>,
+    ) -> Relational {
+        let lost = inputs.iter().find_map(|input| match &input.order {
+            RowOrder::Lost(why) => Some(*why),
+            RowOrder::Keys(_) => Some(order::UNORDERED_KEYS),
+            RowOrder::Columns(_) | RowOrder::Arrival => None,
+        });
+        let inputs = match lost {
+            None => inputs
+                .into_iter()
+                .map(Relational::arranged_or_same)
+                .collect(),
+            Some(_) => inputs,
+        };
+        Relational {
+            columns: Arc::new(columns.iter().map(|(id, _)| *id).collect()),
+            order: lost.map_or(RowOrder::Arrival, RowOrder::Lost),
+            rows: inputs.iter().map(|input| input.rows).sum(),
+            node: Arc::new(Node::Union { inputs, columns }),
+        }
+    }
+
+    /// Returns whether the plan has exactly one row, whatever its tables are.
+    pub(crate) fn is_single_row(&self) -> bool {
+        match self.node.as_ref() {
+            Node::OneRow => true,
+            Node::Aggregate { keys, .. } => keys.is_empty(),
+            Node::Compute { input, .. } | Node::Sort { input, .. } => input.is_single_row(),
+            Node::Join { left, right, spec } => {
+                spec.is_unique
+                    && left.is_single_row()
+                    && (spec.kind == JoinKind::Left || spec.on.is_empty() && right.is_single_row())
+            }
+            _ => false,
+        }
+    }
+
+    /// Returns a node with the columns and order of its input and further columns.
+    pub(super) fn above(
+        input: &Relational,
+        added: impl IntoIterator<Item = ColumnId>,
+        node: Node,
+    ) -> Relational {
+        let mut columns = input.columns.as_ref().clone();
+        columns.extend(added);
+        Relational {
+            columns: Arc::new(columns),
+            order: input.order.clone(),
+            rows: input.rows,
+            node: Arc::new(node),
+        }
+    }
+}
+
+impl Node {
+    /// Returns the inputs.
+    pub(crate) fn inputs(&self) -> Vec<&Relational> {
+        match self {
+            Node::OneRow | Node::Values { .. } | Node::Scan { .. } => Vec::new(),
+            Node::Filter { input, .. }
+            | Node::Compute { input, .. }
+            | Node::Aggregate { input, .. }
+            | Node::Window { input, .. }
+            | Node::Sort { input, .. }
+            | Node::Limit { input, .. }
+            | Node::Number { input, .. }
+            | Node::Unnest { input, .. } => vec![input],
+            Node::Join { left, right, .. } => vec![left, right],
+            Node::Union { inputs, .. } => inputs.iter().collect(),
+        }
+    }
+}

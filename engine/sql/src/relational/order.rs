@@ -1,0 +1,249 @@
+//! The order of rows, and the nodes that depend on it.
+//!
+//! SQL tables have no order, but published files have. Each node states the order of its rows, and a node that depends on
+//! the order of its input is created by a function of this module, which arranges the input or returns an error.
+
+use std::sync::Arc;
+
+use arrow::datatypes::DataType;
+
+use super::{
+    AggregateCall, ColumnId, Expr, NewColumn, Node, Relational, SortKey, WindowCall, WindowSpec,
+};
+use crate::QueryError;
+
+/// The order of a node's rows.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum RowOrder {
+    /// The order of these columns, which are different for different rows. The rows may arrive in another order.
+    Columns(Vec<SortKey>),
+    /// The rows arrive in their order, and no columns express it. If the order is used, it is numbered first.
+    Arrival,
+    /// The rows have no order, but different rows have different values in these columns.
+    Keys(Vec<ColumnId>),
+    /// The rows have no order, for this reason.
+    Lost(&'static str),
+}
+
+pub(super) const UNORDERED_KEYS: &str = "GROUP BY and DISTINCT lose the order of the rows; add an ORDER BY that names all their columns";
+
+/// Returns the error for rows without order.
+pub(crate) fn no_order(why: &str) -> QueryError {
+    QueryError::Order(why.to_owned())
+}
+
+/// Returns the error for an aggregate that depends on an order and states none.
+pub(crate) fn needs_order_by(name: &str) -> QueryError {
+    QueryError::Order(format!("{name}() needs an ORDER BY inside its parentheses"))
+}
+
+impl Relational {
+    /// Returns the rows so that they arrive in their order.
+    ///
+    /// # Errors
+    /// If the rows have no order.
+    pub(crate) fn arranged(self) -> Result<Relational, QueryError> {
+        match &self.order {
+            RowOrder::Arrival => Ok(self),
+            RowOrder::Columns(keys) => {
+                let keys = keys.clone();
+                let (columns, rows) = (Arc::clone(&self.columns), self.rows);
+                Ok(Relational {
+                    columns,
+                    rows,
+                    order: self.order.clone(),
+                    node: Arc::new(Node::Sort { input: self, keys }),
+                })
+            }
+            RowOrder::Keys(_) => Err(no_order(UNORDERED_KEYS)),
+            RowOrder::Lost(why) => Err(no_order(why)),
+        }
+    }
+
+    /// Returns the rows so that they arrive in their order if they have one.
+    pub(super) fn arranged_or_same(self) -> Relational {
+        match &self.order {
+            RowOrder::Columns(_) | RowOrder::Arrival => self.clone().arranged().unwrap_or(self),
+            RowOrder::Keys(_) | RowOrder::Lost(_) => self,
+        }
+    }
+
+    /// Returns the rows with columns that are different for different rows and, if the rows have an order, express it.
+    ///
+    /// # Errors
+    /// If the rows have neither an order nor keys.
+    pub(crate) fn with_order_columns(
+        self,
+        new_column: NewColumn<'_>,
+    ) -> Result<(Relational, Vec<SortKey>), QueryError> {
+        match &self.order {
+            RowOrder::Columns(keys) => {
+                let keys = keys.clone();
+                Ok((self, keys))
+            }
+            RowOrder::Keys(keys) => {
+                let keys = keys.iter().copied().map(SortKey::ascending).collect();
+                Ok((self, keys))
+            }
+            // A single row needs no columns.
+            RowOrder::Arrival if self.is_single_row() => Ok((self, Vec::new())),
+            RowOrder::Arrival => {
+                let number = new_column(DataType::Int64);
+                let keys = vec![SortKey::ascending(number)];
+                let node = Node::Number {
+                    input: self.clone(),
+                    number,
+                };
+                let mut numbered = Relational::above(&self, [number], node);
+                numbered.order = RowOrder::Columns(keys.clone());
+                Ok((numbered, keys))
+            }
+            RowOrder::Lost(why) => Err(no_order(why)),
+        }
+    }
+
+    /// Returns a key of GROUP BY or DISTINCT that `keys` would have to contain to determine the order.
+    pub(crate) fn missing_key(&self, keys: &[SortKey]) -> Option<ColumnId> {
+        let RowOrder::Keys(unique) = &self.order else {
+            return None;
+        };
+        unique.iter().copied().find(|key| !names(keys, *key))
+    }
+
+    /// Sorts by `keys`. Rows with equal keys keep their order, and groups are in the order of their keys.
+    ///
+    /// # Errors
+    /// If the order is not determined.
+    pub(crate) fn sorted(
+        self,
+        mut keys: Vec<SortKey>,
+        new_column: NewColumn<'_>,
+    ) -> Result<Relational, QueryError> {
+        let (input, ties) = self.with_order_columns(new_column)?;
+        for tie in ties {
+            if !names(&keys, tie.column) {
+                keys.push(tie);
+            }
+        }
+        if keys.is_empty() {
+            return Ok(input);
+        }
+        Ok(Relational {
+            columns: Arc::clone(&input.columns),
+            order: RowOrder::Columns(keys.clone()),
+            rows: input.rows,
+            node: Arc::new(Node::Sort { input, keys }),
+        })
+    }
+
+    /// Returns the first rows.
+    ///
+    /// # Errors
+    /// If the rows have no order.
+    pub(crate) fn limited(self, skip: u64, fetch: Option<u64>) -> Result<Relational, QueryError> {
+        let input = self.arranged()?;
+        let rows = fetch.map_or(input.rows, |fetch| fetch.min(input.rows));
+        let node = Node::Limit {
+            input: input.clone(),
+            skip,
+            fetch,
+        };
+        Ok(Relational {
+            rows,
+            ..Relational::above(&input, [], node)
+        })
+    }
+
+    /// Returns a row for each element of the lists.
+    ///
+    /// # Errors
+    /// If the rows have no order.
+    pub(crate) fn unnested(
+        self,
+        lists: Vec<(ColumnId, ColumnId)>,
+    ) -> Result<Relational, QueryError> {
+        let is_ordered = matches!(self.order, RowOrder::Columns(_) | RowOrder::Arrival);
+        let input = self.arranged_or_same();
+        let node = Node::Unnest {
+            input: input.clone(),
+            lists: lists.clone(),
+        };
+        let unnested = Relational::above(&input, lists.into_iter().map(|(id, _)| id), node);
+        Ok(Relational {
+            order: match (&input.order, is_ordered) {
+                (_, true) => RowOrder::Arrival,
+                (RowOrder::Lost(why), _) => RowOrder::Lost(why),
+                _ => RowOrder::Lost(UNORDERED_KEYS),
+            },
+            rows: input.rows.saturating_mul(4),
+            ..unnested
+        })
+    }
+
+    /// Returns the rows with window functions. The functions see the rows of a partition in the order of `order_by`, and
+    /// rows with equal keys in the order of the input.
+    ///
+    /// # Errors
+    /// If the functions depend on the order of rows with equal keys, and the rows have no order.
+    pub(crate) fn windowed(
+        self,
+        window: WindowSpec,
+        calls: Vec<(ColumnId, WindowCall)>,
+        new_column: NewColumn<'_>,
+    ) -> Result<Relational, QueryError> {
+        let is_lost = matches!(self.order, RowOrder::Lost(_));
+        let (input, ties) = match is_lost && !window.depends_on_ties {
+            true => (self, Vec::new()),
+            false => self.with_order_columns(new_column)?,
+        };
+        let ties = ties.into_iter().filter(|tie| {
+            !names(&window.order_by, tie.column) && !window.partition_by.contains(&tie.column)
+        });
+        let node = Node::Window {
+            input: input.clone(),
+            ties: ties.collect(),
+            window,
+            calls: calls.clone(),
+        };
+        let ids = calls.into_iter().map(|(id, _)| id);
+        Ok(Relational::above(&input, ids, node))
+    }
+
+    /// Returns a call of an aggregate with an ORDER BY that ends with the order of the rows, and the rows.
+    ///
+    /// # Errors
+    /// If the call depends on an order that is not determined.
+    pub(crate) fn ordered_call(
+        self,
+        mut call: AggregateCall,
+        new_column: NewColumn<'_>,
+    ) -> Result<(Relational, AggregateCall), QueryError> {
+        let mut seen: Vec<SortKey> = Vec::new();
+        call.order_by.retain(|key| {
+            let is_new = !names(&seen, key.column);
+            seen.push(*key);
+            is_new
+        });
+        let is_determined = |arg: &Expr| arg.columns().iter().all(|id| names(&call.order_by, *id));
+        if call.args.iter().all(is_determined) {
+            return Ok((self, call));
+        }
+        let (input, ties) = self.with_order_columns(new_column)?;
+        let missing = ties.into_iter();
+        let missing = missing.filter(|tie| !names(&call.order_by, tie.column));
+        let missing: Vec<SortKey> = missing.collect();
+        if call.distinct && !missing.is_empty() {
+            let name = call.function.name();
+            return Err(QueryError::Order(format!(
+                "{name}(DISTINCT x ORDER BY ...) needs `x` in its ORDER BY"
+            )));
+        }
+        call.order_by.extend(missing);
+        Ok((input, call))
+    }
+}
+
+/// Returns whether one of the keys is this column.
+fn names(keys: &[SortKey], column: ColumnId) -> bool {
+    keys.iter().any(|key| key.column == column)
+}

@@ -1,0 +1,411 @@
+//! Runs queries and returns their rows in batches.
+//!
+//! A query runs within [`QueryLimits`]. A join keeps its smaller side in memory if the estimated size of that side is
+//! small enough, and sorts both sides otherwise. The estimate may be too low. If memory runs out before the first batch
+//! was returned, the query starts again and sorts the sides of all joins.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use arrow::array::RecordBatch;
+use arrow::datatypes::DataType;
+use datafusion_common::config::{ConfigNonZeroUsize, ConfigOptions};
+use datafusion_execution::config::SessionConfig;
+use datafusion_execution::{SendableRecordBatchStream, TaskContext};
+use datafusion_physical_plan::{ExecutionPlan, execute_stream};
+use futures::StreamExt;
+use prep_failure::Failure;
+use prep_spec::model::Query;
+
+use crate::bind::{BoundQuery, RowDemand, bind};
+use crate::functions::{BATCH_ROWS, rows_for, rows_of};
+use crate::limits::{QueryLimits, QueryPool};
+use crate::lower::{Lowering, Sides};
+use crate::proof::prove;
+use crate::relational::{ColumnId, Expr, ExprKind, Node, Relational};
+use crate::table::relation::Tables;
+use crate::{QueryError, Relation, Session};
+
+/// Memory that a sort reserves for merging its temporary files, in bytes.
+const MERGE_BYTES: usize = 10 << 20;
+
+/// The origin of a result column's cells.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ColumnSource {
+    /// Cells of a table, unchanged. The column in a batch contains origins (`UInt64`), with null for a row without an
+    /// origin.
+    Cells {
+        /// Name of the table.
+        table: String,
+        /// Position of the column in [`Relation::columns`].
+        column: usize,
+    },
+    /// Computed values of this type.
+    Values(DataType),
+}
+
+/// A column of a result.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ResultColumn {
+    /// The name of the column.
+    pub name: String,
+    /// The source of the column's cells.
+    pub source: ColumnSource,
+}
+
+/// The rows of a result, batch by batch, in the query's order.
+pub struct QueryRows {
+    columns: Vec<ResultColumn>,
+    query: Arc<PreparedQuery>,
+    execution: QueryExecution,
+    /// True until the first batch has been returned.
+    is_fresh: bool,
+}
+
+/// A query and what it needs to run.
+struct PreparedQuery {
+    session: Session,
+    bound: BoundQuery,
+    tables: Tables,
+    demand: RowDemand,
+    /// The columns of which only the origins are read.
+    opaque: BTreeSet<ColumnId>,
+    limits: QueryLimits,
+}
+
+/// A query that is running.
+struct QueryExecution {
+    stream: SendableRecordBatchStream,
+    pool: Arc<QueryPool>,
+}
+
+impl Session {
+    /// Runs a query and returns passed-on columns as origins, for writers that copy cells.
+    ///
+    /// # Errors
+    /// If the query is invalid for these tables, or fails when it starts.
+    pub async fn rows(
+        &self,
+        query: &Query,
+        tables: BTreeMap<String, Arc<dyn Relation>>,
+        limits: &QueryLimits,
+    ) -> Result<QueryRows, QueryError> {
+        let bound = bind(query.tree(), &tables, RowDemand::Ordered)?;
+        let opaque = opaque_columns(&bound, &tables);
+        self.start(bound, tables, (RowDemand::Ordered, opaque), limits)
+    }
+
+    /// Runs a query and returns all columns as values.
+    ///
+    /// # Errors
+    /// Same as for [`Session::rows`].
+    pub async fn values(
+        &self,
+        query: &Query,
+        tables: BTreeMap<String, Arc<dyn Relation>>,
+        limits: &QueryLimits,
+    ) -> Result<QueryRows, QueryError> {
+        let bound = bind(query.tree(), &tables, RowDemand::Ordered)?;
+        let none = BTreeSet::new();
+        self.start(bound, tables, (RowDemand::Ordered, none), limits)
+    }
+
+    /// Runs a query and returns all columns as values, with the rows in any order.
+    ///
+    /// # Errors
+    /// Same as for [`Session::rows`].
+    pub async fn values_unordered(
+        &self,
+        query: &Query,
+        tables: BTreeMap<String, Arc<dyn Relation>>,
+        limits: &QueryLimits,
+    ) -> Result<QueryRows, QueryError> {
+        let bound = bind(query.tree(), &tables, RowDemand::AnyOrder)?;
+        let none = BTreeSet::new();
+        self.start(bound, tables, (RowDemand::AnyOrder, none), limits)
+    }
+
+    /// Runs a query that is not part of a pipeline, and returns all columns as values. The rows are in the query's order,
+    /// or in any order if the query does not determine one.
+    ///
+    /// # Errors
+    /// Same as for [`Session::rows`].
+    pub async fn checked_values(
+        &self,
+        query: &Query,
+        tables: BTreeMap<String, Arc<dyn Relation>>,
+        limits: &QueryLimits,
+    ) -> Result<QueryRows, QueryError> {
+        let tree = query.tree();
+        let (bound, demand) = match bind(tree, &tables, RowDemand::Ordered) {
+            Err(QueryError::Order(_)) => {
+                let demand = RowDemand::AnyOrder;
+                (bind(tree, &tables, demand)?, demand)
+            }
+            bound => (bound?, RowDemand::Ordered),
+        };
+        self.start(bound, tables, (demand, BTreeSet::new()), limits)
+    }
+
+    fn start(
+        &self,
+        bound: BoundQuery,
+        tables: Tables,
+        (demand, opaque): (RowDemand, BTreeSet<ColumnId>),
+        limits: &QueryLimits,
+    ) -> Result<QueryRows, QueryError> {
+        let columns = bound.columns.iter().map(|column| {
+            let info = bound.catalog.get(column.id);
+            let source = match &info.source {
+                Some((table, index)) if opaque.contains(&column.id) => ColumnSource::Cells {
+                    table: table.clone(),
+                    column: *index,
+                },
+                _ => ColumnSource::Values(info.data_type.clone()),
+            };
+            ResultColumn {
+                name: column.name.clone(),
+                source,
+            }
+        });
+        let columns = columns.collect();
+        let query = PreparedQuery {
+            session: self.clone(),
+            bound,
+            tables,
+            demand,
+            opaque,
+            limits: limits.clone(),
+        };
+        Ok(QueryRows {
+            columns,
+            execution: query.execute(Sides::InMemory, false)?,
+            query: Arc::new(query),
+            is_fresh: true,
+        })
+    }
+
+    /// Returns the operators of a query as text, for tests and debugging.
+    #[doc(hidden)]
+    pub async fn explain(
+        &self,
+        query: &Query,
+        tables: BTreeMap<String, Arc<dyn Relation>>,
+        ordered: bool,
+        limits: &QueryLimits,
+    ) -> Result<String, QueryError> {
+        let demand = match ordered {
+            true => RowDemand::Ordered,
+            false => RowDemand::AnyOrder,
+        };
+        let query = PreparedQuery {
+            session: self.clone(),
+            bound: bind(query.tree(), &tables, demand)?,
+            tables,
+            demand,
+            opaque: BTreeSet::new(),
+            limits: limits.clone(),
+        };
+        let options = Arc::new(query.options());
+        let plan = query.plan(Sides::InMemory, false, options)?;
+        let shown = datafusion_physical_plan::displayable(plan.as_ref());
+        Ok(shown.indent(false).to_string())
+    }
+}
+
+/// Plans a query over tables without running it, and proves its order.
+pub(crate) fn plan_only(
+    session: &Session,
+    bound: &BoundQuery,
+    tables: &Tables,
+    demand: RowDemand,
+) -> Result<(), QueryError> {
+    let query = PreparedQuery {
+        session: session.clone(),
+        bound: bound.clone(),
+        tables: tables.clone(),
+        demand,
+        opaque: opaque_columns(bound, tables),
+        limits: QueryLimits::with_memory(1 << 30),
+    };
+    let options = Arc::new(query.options());
+    query.plan(Sides::InMemory, false, options)?;
+    Ok(())
+}
+
+/// Returns the columns that a query only passes on, and of which the cells can be copied.
+fn opaque_columns(bound: &BoundQuery, tables: &Tables) -> BTreeSet<ColumnId> {
+    let used = bound.used_columns();
+    let outputs = bound.columns.iter().map(|column| column.id);
+    let is_opaque = |id: &ColumnId| {
+        let source = bound.catalog.get(*id).source.as_ref();
+        let has_cells = source.is_some_and(|(table, index)| {
+            let relation = tables.get(table);
+            relation.is_some_and(|relation| {
+                *index < relation.columns().len() && relation.has_cells(*index)
+            })
+        });
+        has_cells && !used.contains(id)
+    };
+    outputs.filter(is_opaque).collect()
+}
+
+impl PreparedQuery {
+    /// Returns the options that operators and functions read.
+    fn options(&self) -> ConfigOptions {
+        let mut options = ConfigOptions::new();
+        let rows = batch_rows(&self.bound.plan, &self.limits).min(self.session.batch_rows);
+        if let Ok(rows) = ConfigNonZeroUsize::try_new(rows) {
+            options.execution.batch_size = rows;
+        }
+        options.execution.sort_spill_reservation_bytes =
+            MERGE_BYTES.min(self.limits.accounted_bytes() / 8);
+        options.extensions.insert(self.limits.clone());
+        options
+    }
+
+    /// Returns the operators, whose order is proven.
+    fn plan(
+        &self,
+        sides: Sides,
+        is_traced: bool,
+        options: Arc<ConfigOptions>,
+    ) -> Result<Arc<dyn ExecutionPlan>, QueryError> {
+        let lowering = Lowering {
+            tables: &self.tables,
+            catalog: &self.bound.catalog,
+            opaque: &self.opaque,
+            limits: &self.limits,
+            options,
+            sides,
+            is_traced,
+        };
+        let in_order = self.demand == RowDemand::Ordered;
+        let plan = lowering.query(&self.bound, in_order);
+        let plan = plan.map_err(|error| QueryError::run(error, None))?;
+        prove(&plan, in_order).map_err(|error| QueryError::run(error, None))?;
+        Ok(plan)
+    }
+
+    fn execute(&self, sides: Sides, is_traced: bool) -> Result<QueryExecution, QueryError> {
+        let options = self.options();
+        let plan = self.plan(sides, is_traced, Arc::new(options.clone()))?;
+        let pool = Arc::new(QueryPool::new(self.limits.accounted_bytes()));
+        let runtime = self.session.runtime(pool.clone())?;
+        let context = TaskContext::default()
+            .with_session_config(SessionConfig::from(options))
+            .with_runtime(runtime);
+        let stream = execute_stream(plan, Arc::new(context));
+        let stream = stream.map_err(|error| QueryError::run(error, Some(&pool)))?;
+        Ok(QueryExecution { stream, pool })
+    }
+
+    /// Adds the failing row to an error caused by a value, if the row can be found.
+    async fn with_row(&self, error: QueryError) -> QueryError {
+        let is_value = matches!(
+            &error,
+            QueryError::Run {
+                failure: Failure::Input | Failure::Pipeline,
+                cause: None,
+                ..
+            }
+        );
+        if !is_value {
+            return error;
+        }
+        let Ok(mut traced) = self.execute(Sides::InMemory, true) else {
+            return error;
+        };
+        while let Some(batch) = traced.stream.next().await {
+            let Err(failure) = batch else {
+                continue;
+            };
+            let located = QueryError::run(failure, Some(&traced.pool));
+            // Without memory for the positions of rows, the row cannot be found.
+            return match located.failure() == error.failure() {
+                true => located,
+                false => error,
+            };
+        }
+        error
+    }
+}
+
+/// Returns the number of rows per batch. It is smaller if results of functions may be large.
+fn batch_rows(plan: &Relational, limits: &QueryLimits) -> usize {
+    let mut rows = BATCH_ROWS;
+    let mut visit = |expr: &Expr| match &expr.kind {
+        ExprKind::Call { function, args } => {
+            let constants: Vec<_> = args.iter().map(Expr::as_literal).collect();
+            rows = rows.min(rows_for(function.name(), &constants, limits));
+        }
+        // Operators copy a constant for each row.
+        ExprKind::Literal(value) => rows = rows.min(rows_of(value, limits)),
+        _ => {}
+    };
+    match plan.node.as_ref() {
+        Node::Filter { condition, .. } => condition.visit(&mut visit),
+        Node::Compute { exprs, .. } => {
+            for (_, expr) in exprs {
+                expr.visit(&mut visit);
+            }
+        }
+        Node::Aggregate { calls, .. } => {
+            for arg in calls.iter().flat_map(|(_, call)| &call.args) {
+                arg.visit(&mut visit);
+            }
+        }
+        Node::Window { calls, .. } => {
+            for arg in calls.iter().flat_map(|(_, call)| &call.args) {
+                arg.visit(&mut visit);
+            }
+        }
+        Node::Join { spec, .. } => {
+            if let Some(filter) = &spec.filter {
+                filter.visit(&mut visit);
+            }
+        }
+        _ => {}
+    }
+    let inputs = plan.node.inputs().into_iter();
+    inputs.fold(rows, |rows, input| rows.min(batch_rows(input, limits)))
+}
+
+impl QueryRows {
+    /// Returns the columns of the result, in order.
+    pub fn columns(&self) -> &[ResultColumn] {
+        &self.columns
+    }
+
+    /// Returns true if each row of the result comes from one row of a single table that is scanned once. In that case,
+    /// all origins of a row are equal and none is missing.
+    pub fn has_single_origin(&self) -> bool {
+        self.query.bound.has_single_origin()
+    }
+
+    /// Returns the next batch, or `None` at the end.
+    ///
+    /// # Errors
+    /// If a value cannot be computed, a table cannot be read, memory or disk space is insufficient, or the query is
+    /// cancelled.
+    pub async fn next(&mut self) -> Result<Option<RecordBatch>, QueryError> {
+        loop {
+            let next = self.execution.stream.next().await.transpose();
+            let error = match next {
+                Ok(batch) => {
+                    self.is_fresh = false;
+                    return Ok(batch);
+                }
+                Err(error) => QueryError::run(error, Some(&self.execution.pool)),
+            };
+            if error.failure() != Failure::Machine
+                || !self.is_fresh
+                || self.execution.pool.required_bytes() == 0
+            {
+                return Err(self.query.with_row(error).await);
+            }
+            self.is_fresh = false;
+            self.execution = self.query.execute(Sides::Sorted, false)?;
+        }
+    }
+}

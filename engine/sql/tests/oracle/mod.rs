@@ -1,0 +1,313 @@
+//! Compares random queries with their evaluation by definition.
+//!
+//! `generate` and `expressions` write a query as a tree (`tree`), `print` prints it, and `evaluate` computes its rows
+//! and their order with nested loops. The engine must return the same rows with nine settings of memory, batch size and
+//! form of the result. In contrast to `random`, which extends a text clause by clause, the trees nest: subqueries of all
+//! kinds can be anywhere in expressions, set operations in any parentheses. The tables (`database`) are small, random,
+//! and full of ties, duplicates, missing values, NaN, zeros of both signs, and names and texts with quotes.
+//!
+//! - A query that is rejected must be rejected when it is loaded, for one of the reasons in [`DOCUMENTED`].
+//! - A query whose evaluation fails, for example with an overflow, may fail in the engine as well, but not with some
+//!   settings only.
+//! - If the documentation leaves the order undefined, the rows are compared in any order, and a request for rows in
+//!   order must be rejected.
+//!
+//! A difference is printed as a case for `cases`. `QUERIES=n` changes the number of queries, `SEED=n` the first seed, and
+//! `REPORT=path` appends each difference to a file as soon as it is found.
+
+mod cases;
+mod database;
+mod defects;
+mod duckdb;
+mod evaluate;
+mod expressions;
+mod generate;
+mod pipelines;
+mod print;
+mod settings;
+mod shrink;
+mod tree;
+mod windows;
+
+use std::collections::{BTreeMap, HashSet};
+use std::io::Write as _;
+
+use prep_spec::model::Query;
+use prep_sql::Session;
+
+use crate::random::table::RequestedRows;
+use crate::random::value::Value;
+use database::Database;
+use evaluate::{Evaluator, Fault, Row};
+use generate::Generator;
+use print::{Dialect, Printer};
+use settings::{Outcome, findings, run, settings};
+
+const QUERIES: u64 = 400;
+
+/// Parts of the messages with which a generated query may be rejected.
+const DOCUMENTED: [&str; 8] = [
+    // docs/reference/functions.md, "Order"
+    "the order of the rows is not determined",
+    "of one SELECT need the same ORDER BY",
+    // The parser does not read `((SELECT ...) EXCEPT SELECT ...)` in an expression.
+    "expected ), found",
+    // Forms of correlated subqueries
+    "can refer to columns of the query around it only in conditions such as",
+    "a subquery with LIMIT cannot refer to columns of the query around it",
+    "a subquery can refer to columns of the query around it only in its WHERE",
+    // Known defects: two rare forms of subqueries are rejected with the wrong message.
+    "is not part of the rows",
+    "the order of rows cannot be proven: GlobalLimitExec",
+];
+
+/// The result of the comparison of one query.
+enum Verdict {
+    Equal,
+    /// The query is rejected when it is loaded.
+    Rejected(String),
+    /// The evaluation fails. The engine fails, too, or returns rows because it need not compute the value.
+    Faulty {
+        engine_fails: bool,
+    },
+    Memory,
+    Different(Difference),
+}
+
+struct Difference {
+    kind: &'static str,
+    /// The setting and the result of the engine.
+    detail: String,
+}
+
+/// The rows of a query and whether their order is defined.
+struct Expected {
+    rows: Result<Vec<Row>, Fault>,
+    is_ordered: bool,
+    has_doubt: bool,
+}
+
+fn number_from_env(name: &str, default: u64) -> u64 {
+    let value = std::env::var(name).ok();
+    value.map_or(default, |value| value.parse().expect("a number"))
+}
+
+fn evaluate(query: &tree::Query, database: &Database) -> Expected {
+    let evaluator = Evaluator::new(database);
+    let rows = evaluator.query(query, None);
+    Expected {
+        rows,
+        is_ordered: query.order.is_defined(),
+        has_doubt: evaluator.has_doubt.get(),
+    }
+}
+
+/// Returns the rows as lines below the names of the columns.
+fn lines(query: &tree::Query, rows: &[Row]) -> Vec<String> {
+    let names: Vec<&str> = query.columns.iter().map(|column| &*column.name).collect();
+    let rows = rows.iter().map(|row| {
+        let cells: Vec<String> = row.iter().map(Value::literal).collect();
+        cells.join(" | ")
+    });
+    std::iter::once(names.join(" | ")).chain(rows).collect()
+}
+
+async fn compare(session: &Session, tree: &tree::Query, database: &Database, turn: u64) -> Verdict {
+    let different = |kind, detail: String| Verdict::Different(Difference { kind, detail });
+    let printer = Printer {
+        dialect: Dialect::Prep,
+        database,
+    };
+    let text = printer.query(tree);
+    let expected = evaluate(tree, database);
+    let query = match Query::parse(&text) {
+        Ok(query) => query,
+        Err(message) => return Verdict::Rejected(message),
+    };
+    let planner = Session::planner();
+    let rejected = match expected.is_ordered {
+        true => findings(&planner, database, &text),
+        false => Vec::new(),
+    };
+    if let Some(message) = rejected.into_iter().next() {
+        return Verdict::Rejected(message);
+    }
+    let memories = database.memories();
+    if !expected.is_ordered {
+        let mut setting = settings(true, 0).remove(0);
+        setting.requested = RequestedRows::Values;
+        match run(session, &query, &memories, &setting).await {
+            Outcome::Rows(_) => return different("accepted in undefined order", String::new()),
+            Outcome::Rejected(_) | Outcome::Memory(_) => {}
+            other => return different("failed in the run", format!("{other:?}")),
+        }
+    }
+    let sorted = |mut lines: Vec<String>| {
+        lines[1..].sort();
+        lines
+    };
+    let rows = expected.rows.as_ref().map(|rows| lines(tree, rows));
+    let mut verdict = Verdict::Equal;
+    for (index, setting) in settings(expected.is_ordered, turn).into_iter().enumerate() {
+        let found = run(session, &query, &memories, &setting).await;
+        let detail = |found: &Outcome| match found {
+            Outcome::Rows(lines) => format!("{setting}\n{}", lines.join("\n")),
+            other => format!("{setting}\n{other:?}"),
+        };
+        match (&found, &rows) {
+            (Outcome::Memory(_), _) => {
+                verdict = Verdict::Memory;
+                continue;
+            }
+            (Outcome::Rejected(message), _) if !expected.is_ordered && index == 0 => {
+                return Verdict::Rejected(message.clone());
+            }
+            (Outcome::Rejected(_), _) => return different("rejected in the run", detail(&found)),
+            (Outcome::Panicked(_), _) => return different("panic", detail(&found)),
+            // A subquery that is not correlated may be evaluated even if no row needs it.
+            (Outcome::Failed(message), Ok(_))
+                if expected.has_doubt || message.contains("must return at most one") =>
+            {
+                verdict = Verdict::Faulty { engine_fails: true };
+            }
+            (Outcome::Failed(_), Ok(_)) => return different("failed in the run", detail(&found)),
+            (Outcome::Rows(lines), Ok(rows)) => {
+                let is_equal = match setting.requested {
+                    RequestedRows::AnyOrder => sorted(lines.clone()) == sorted(rows.clone()),
+                    _ => lines == rows,
+                };
+                let kind = match sorted(lines.clone()) == sorted(rows.clone()) {
+                    true => "other order",
+                    false => "other rows",
+                };
+                if !is_equal {
+                    return different(kind, detail(&found));
+                }
+            }
+            (Outcome::Failed(_) | Outcome::Rows(_), Err(_)) => {
+                let engine_fails = matches!(found, Outcome::Failed(_));
+                if let Verdict::Faulty {
+                    engine_fails: other,
+                } = verdict
+                    && other != engine_fails
+                {
+                    return different("fails with some settings", detail(&found));
+                }
+                verdict = Verdict::Faulty { engine_fails };
+            }
+        }
+    }
+    verdict
+}
+
+/// Replaces names and numbers in a message, so that equal reasons are counted together.
+fn reason(message: &str) -> String {
+    let mut reason = String::new();
+    let mut quote = None;
+    for c in message.chars().take(300) {
+        match quote {
+            Some(open) if c == open => {
+                quote = None;
+                reason.push(c);
+            }
+            Some(_) => {}
+            None => {
+                if matches!(c, '`' | '"' | '\'') {
+                    quote = Some(c);
+                    reason.push_str(if c == '`' { "`..." } else { "\"..." });
+                } else if c.is_ascii_digit() {
+                    if !reason.ends_with('#') {
+                        reason.push('#');
+                    }
+                } else {
+                    reason.push(c);
+                }
+            }
+        }
+    }
+    reason
+}
+
+fn append_to_report(text: &str) {
+    if let Ok(path) = std::env::var("REPORT") {
+        let file = std::fs::OpenOptions::new()
+            .append(true)
+            .create(true)
+            .open(path);
+        file.and_then(|mut file| file.write_all(text.as_bytes()))
+            .expect("a report");
+    }
+}
+
+#[tokio::test]
+async fn nested_queries_return_the_rows_of_their_definition() {
+    let session = Session::new(&std::env::temp_dir());
+    let first = number_from_env("SEED", 1);
+    let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
+    let mut reasons: BTreeMap<String, (u64, u64, String)> = BTreeMap::new();
+    let mut found = Vec::new();
+    // Each reason is printed once.
+    let mut late = HashSet::new();
+    for seed in first..first + number_from_env("QUERIES", QUERIES) {
+        let database = Database::random(seed);
+        let query = Generator::new(seed, &database).root();
+        let verdict = compare(&session, &query, &database, seed).await;
+        let kind = match verdict {
+            Verdict::Equal => "equal",
+            Verdict::Rejected(message) => {
+                let text = Printer {
+                    dialect: Dialect::Prep,
+                    database: &database,
+                }
+                .query(&query);
+                let count =
+                    reasons
+                        .entry(reason(&message))
+                        .or_insert((0, seed, message + "\n" + &text));
+                count.0 += 1;
+                "rejected"
+            }
+            Verdict::Faulty { engine_fails: true } => "failed as expected",
+            Verdict::Faulty {
+                engine_fails: false,
+            } => "rows instead of a failure",
+            Verdict::Memory => "short of memory",
+            Verdict::Different(difference)
+                if matches!(difference.kind, "rejected in the run" | "panic")
+                    && !late
+                        .insert(reason(difference.detail.lines().last().unwrap_or_default())) =>
+            {
+                difference.kind
+            }
+            Verdict::Different(difference) => {
+                let smaller = shrink::shrink(&session, query, database, difference).await;
+                let (query, database, difference) = smaller;
+                let case = cases::print(&query, &database, seed, &difference);
+                append_to_report(&case);
+                found.push(case);
+                difference.kind
+            }
+        };
+        *counts.entry(kind).or_default() += 1;
+    }
+    println!("{counts:?}");
+    let mut reasons: Vec<_> = reasons.into_iter().collect();
+    reasons.sort_by_key(|(_, (count, ..))| std::cmp::Reverse(*count));
+    for (_, (count, seed, first)) in &reasons {
+        println!("{count} rejected, first with seed {seed}: {first}");
+    }
+    let undocumented = reasons
+        .iter()
+        .filter(|(reason, _)| !DOCUMENTED.iter().any(|part| reason.contains(part)));
+    let undocumented: Vec<_> = undocumented.collect();
+    assert!(
+        found.is_empty(),
+        "{} differences, for example\n\n{}",
+        found.len(),
+        found[..found.len().min(5)].join("\n\n")
+    );
+    assert!(
+        undocumented.is_empty(),
+        "rejected without a documented reason: {undocumented:#?}"
+    );
+}

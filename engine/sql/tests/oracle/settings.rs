@@ -1,0 +1,115 @@
+//! Runs a query with every combination of memory limit, batch size and form of the result.
+
+use std::panic::AssertUnwindSafe;
+
+use futures::FutureExt as _;
+use prep_failure::Failure;
+use prep_spec::model::Query;
+use prep_sql::{QueryError, Session};
+
+use super::database::Database;
+use crate::random::table::{Memories, RequestedRows, rows};
+
+const MB: u64 = 1 << 20;
+const MEMORIES: [u64; 3] = [8 * MB, 64 * MB, 1024 * MB];
+const BATCHES: [usize; 3] = [1, 100, 8192];
+
+/// The result of a query with one setting.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Outcome {
+    Rows(Vec<String>),
+    /// The query was rejected, or its plan failed.
+    Rejected(String),
+    /// A value could not be computed.
+    Failed(String),
+    /// The query needs more memory.
+    Memory(String),
+    Panicked(String),
+}
+
+/// One of the settings of a query.
+#[derive(Debug, Clone)]
+pub struct Setting {
+    pub requested: RequestedRows,
+    memory: u64,
+    batch: usize,
+}
+
+impl std::fmt::Display for Setting {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let memory = self.memory / MB;
+        write!(
+            f,
+            "{:?}, {memory} MB, batches of {}",
+            self.requested, self.batch
+        )
+    }
+}
+
+/// Returns nine settings. If the order of the rows is undefined, they are requested in any order.
+pub fn settings(is_ordered: bool, turn: u64) -> Vec<Setting> {
+    let requested = match is_ordered {
+        true => [
+            RequestedRows::Values,
+            RequestedRows::Origins,
+            RequestedRows::AnyOrder,
+        ],
+        false => [RequestedRows::AnyOrder; 3],
+    };
+    let mut requested = requested.into_iter().cycle().skip(turn as usize % 3);
+    let mut settings = Vec::new();
+    for memory in MEMORIES {
+        // Each memory limit and batch size meets another form.
+        requested.next();
+        for batch in BATCHES {
+            settings.push(Setting {
+                requested: requested.next().expect("an endless iterator"),
+                memory,
+                batch,
+            });
+        }
+    }
+    settings
+}
+
+pub async fn run(
+    session: &Session,
+    query: &Query,
+    memories: &Memories,
+    setting: &Setting,
+) -> Outcome {
+    let session = session.clone().with_batch_rows(setting.batch);
+    let found = rows(&session, query, memories, setting.requested, setting.memory);
+    match AssertUnwindSafe(found).catch_unwind().await {
+        Ok(Ok(lines)) => Outcome::Rows(lines),
+        Ok(Err(error)) => outcome(&error),
+        Err(panic) => {
+            let text = panic.downcast_ref::<String>().cloned();
+            let text = text.or(panic.downcast_ref::<&str>().map(|text| (*text).to_owned()));
+            Outcome::Panicked(text.unwrap_or_default())
+        }
+    }
+}
+
+pub fn outcome(error: &QueryError) -> Outcome {
+    let message = error.to_string();
+    match error {
+        QueryError::Run { failure, .. } if *failure == Failure::Machine => Outcome::Memory(message),
+        QueryError::Run { .. } => Outcome::Failed(message),
+        _ => Outcome::Rejected(message),
+    }
+}
+
+/// Returns the errors that loading a pipeline with this query reports.
+pub fn findings(session: &Session, database: &Database, query: &str) -> Vec<String> {
+    let text = format!("{}    {query}\n", database.pipeline());
+    let draft = prep_spec::read(prep_steps::vocabulary(), "x", "x.yaml", &text);
+    let mut found: Vec<prep_spec::Diagnostic> = Vec::new();
+    for reading in draft.readings() {
+        found.extend(prep_sql::check(session, reading));
+    }
+    if let Err(rejected) = draft.clone().finish("v1") {
+        found.extend(rejected.iter().cloned());
+    }
+    found.into_iter().map(|one| one.message).collect()
+}

@@ -1,0 +1,310 @@
+//! Compares the files of a prepared directory with the record of their publication.
+//!
+//! Size, time and inode of an unchanged file equal the recorded ones. After a copy, an unpacked archive or `touch` they
+//! differ, although the bytes are the same, so the content decides: a file whose metadata differ is read once and
+//! compared with its recorded SHA-256. If the directory is writable, the new metadata are then recorded, so that the
+//! file is not read again. Nothing else depends on this record.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use prep_cache::CLOCK_TICK;
+use prep_core::StepError;
+use prep_digests::Sha256;
+
+use super::listing::{PublishedListing, WrittenFile};
+use super::lock_file;
+use super::manifest::{Manifest, ManifestError};
+use super::paths::PathSummary;
+use super::write::USER_FILE;
+
+/// Returns the SHA-256 of each file, or `None` if it cannot be read.
+///
+/// # Errors
+/// If the caller is cancelled.
+pub type HashFiles<'a> = dyn Fn(&[PathBuf]) -> Result<Vec<Option<Sha256>>, StepError> + 'a;
+
+/// The differences between a prepared directory and the record of its publication.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TreeState {
+    /// Public files that are missing or have a different content.
+    pub public: PathSummary,
+    /// Private files that are missing or have a different content.
+    pub private: PathSummary,
+    /// Whether the description is missing or has a different content. Users may replace it, so it is not among the changed
+    /// public files.
+    pub is_description_replaced: bool,
+    /// Published directories that are missing. They may have been empty.
+    pub missing_directories: PathSummary,
+    /// Files and directories that no publication wrote.
+    pub unpublished: PathSummary,
+    /// Whether the list of published files is missing or damaged, so that some files could not be compared.
+    pub is_list_damaged: bool,
+}
+
+impl TreeState {
+    /// Returns whether all published files except the description are there and have their published content.
+    pub fn has_published_content(&self) -> bool {
+        self.public.is_empty() && self.private.is_empty() && !self.is_list_damaged
+    }
+
+    /// Returns whether the recorded digests of the tree are those of its files.
+    pub fn has_recorded_digests(&self) -> bool {
+        self.has_published_content() && !self.is_description_replaced
+    }
+
+    /// Returns whether a publication would change nothing, except that it may remove files of other programs.
+    pub(super) fn is_as_published(&self) -> bool {
+        self.has_recorded_digests() && self.missing_directories.is_empty()
+    }
+}
+
+/// Whether to trust the recorded metadata of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Trust {
+    /// A file with the recorded metadata is unchanged.
+    Metadata,
+    /// Every file is read, because the system may have lost its content.
+    Nothing,
+}
+
+/// A comparison of a complete publication with its prepared directory.
+pub struct TreeExamination<'a> {
+    /// The data directory.
+    pub data_dir: &'a Path,
+    /// The record of the publication.
+    pub manifest: &'a Manifest,
+    /// Identifier of the system's current boot, if available.
+    pub boot: Option<&'a str>,
+    /// Reads files.
+    pub hash: &'a HashFiles<'a>,
+}
+
+/// Whether an examination records its results.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Remember {
+    No,
+    /// If the directory is writable, and no other process publishes into it.
+    IfUnlocked,
+    /// The caller holds the lock.
+    Locked,
+}
+
+impl TreeExamination<'_> {
+    /// Compares the directory with the record. If `remember` is true and the directory is writable, records the
+    /// metadata of files that were read.
+    ///
+    /// # Errors
+    /// If the caller is cancelled. A file or directory that cannot be read is treated as changed.
+    pub fn state(&self, remember: bool) -> Result<TreeState, StepError> {
+        if self.manifest.is_intact(&self.prepared()) {
+            return Ok(TreeState {
+                unpublished: self.manifest.unpublished.clone(),
+                ..TreeState::default()
+            });
+        }
+        match remember {
+            true => self.compare(Remember::IfUnlocked),
+            false => self.compare(Remember::No),
+        }
+    }
+
+    /// Compares all files, even if the quick check would succeed.
+    pub(super) fn compare(&self, remember: Remember) -> Result<TreeState, StepError> {
+        let (began, prepared) = (SystemTime::now(), self.prepared());
+        let trust = match self.manifest.is_durable(self.boot) {
+            true => Trust::Metadata,
+            false => Trust::Nothing,
+        };
+        // The metadata of directories are read first, so that a later change is noticed.
+        let stamped = self.manifest.clone().stamped(&prepared, began);
+        let listing = PublishedListing::read(&self.home());
+        let verified = verified(&listing, &prepared, trust, self.hash)?;
+        let mut state = TreeState {
+            is_list_damaged: !listing.is_whole(),
+            ..TreeState::default()
+        };
+        for index in 0..verified.len() {
+            let Some((path, file)) = verified.get(index) else {
+                continue;
+            };
+            match path.starts_with("private/") {
+                _ if file.is_trusted() => {}
+                _ if path == USER_FILE => state.is_description_replaced = true,
+                true => state.private.add(Path::new(path), false),
+                false => state.public.add(Path::new(path), false),
+            }
+        }
+        let directories = self.manifest.directories();
+        for path in &directories {
+            if !path.is_empty() && !prepared.join(path).is_dir() {
+                state.missing_directories.add(Path::new(path), true);
+            }
+        }
+        let search = UnpublishedSearch {
+            prepared: &prepared,
+            listing: &listing,
+            directories: &directories,
+        };
+        search.add(Path::new(""), &mut state.unpublished);
+        let mut manifest = match verified == listing {
+            // All files have the metadata of an earlier boot, so their content came from the disk.
+            true if trust == Trust::Nothing => stamped.into_durable(),
+            true => stamped,
+            false => stamped.written_in(self.boot, &self.home()),
+        };
+        manifest.unpublished = state.unpublished.clone();
+        let record = Examined {
+            manifest: state.is_as_published().then_some(manifest),
+            listing: (verified != listing).then_some(&verified),
+            began,
+        };
+        self.remember(&record, remember);
+        Ok(state)
+    }
+
+    /// Records the results. Errors are ignored, because the record only saves time.
+    fn remember(&self, record: &Examined<'_>, remember: Remember) {
+        let home = self.home();
+        let _lock = match remember {
+            Remember::No => return,
+            Remember::Locked => None,
+            Remember::IfUnlocked => match prep_cache::try_lock_file(&lock_file(&home)) {
+                Ok(Some(lock)) => Some(lock),
+                _ => return,
+            },
+        };
+        let now = Manifest::read(self.data_dir, &self.manifest.competition);
+        // If another process published in between, it has written a newer record.
+        if matches!(now, Ok(Some(now)) if now == *self.manifest) {
+            let _ = record.write(&home);
+        }
+    }
+
+    fn home(&self) -> PathBuf {
+        self.data_dir.join(&self.manifest.competition)
+    }
+
+    fn prepared(&self) -> PathBuf {
+        self.home().join("prepared")
+    }
+}
+
+/// The parts of a record that an examination replaces.
+struct Examined<'a> {
+    manifest: Option<Manifest>,
+    listing: Option<&'a PublishedListing>,
+    began: SystemTime,
+}
+
+impl Examined<'_> {
+    fn write(&self, home: &Path) -> Result<(), ManifestError> {
+        std::thread::sleep(CLOCK_TICK);
+        if let Some(listing) = self.listing {
+            listing.write(home, self.began)?;
+        }
+        match &self.manifest {
+            Some(manifest) => manifest.write_with_old_time(home),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Returns the listing with the current metadata of the files that have their recorded content. All other files are
+/// marked as changed.
+pub(super) fn verified(
+    listing: &PublishedListing,
+    prepared: &Path,
+    trust: Trust,
+    hash: &HashFiles<'_>,
+) -> Result<PublishedListing, StepError> {
+    let mut current: Vec<Option<WrittenFile>> = vec![None; listing.len()];
+    let (mut unread, mut paths) = (Vec::new(), Vec::new());
+    for (index, current) in current.iter_mut().enumerate() {
+        let Some((path, listed)) = listing.get(index) else {
+            continue;
+        };
+        let path = prepared.join(path);
+        // Tools that store data by content replace files by links.
+        let Ok(metadata) = fs::metadata(&path) else {
+            continue;
+        };
+        if !metadata.is_file() || metadata.len() != listed.bytes {
+            continue;
+        }
+        let sha256 = listed.written.sha256();
+        let now = WrittenFile::new(&metadata, sha256);
+        if trust == Trust::Metadata && now == listed.written {
+            *current = Some(now);
+        } else if sha256.is_some() {
+            unread.push((index, now));
+            paths.push(path);
+        }
+    }
+    for ((index, now), sha256) in unread.into_iter().zip(hash(&paths)?) {
+        if sha256.is_some()
+            && sha256 == now.sha256()
+            && let Some(current) = current.get_mut(index)
+        {
+            *current = Some(now);
+        }
+    }
+    Ok(listing.with_metadata(|index| current.get(index).copied().flatten()))
+}
+
+/// The search for files and directories that no publication wrote.
+struct UnpublishedSearch<'a> {
+    prepared: &'a Path,
+    listing: &'a PublishedListing,
+    directories: &'a BTreeSet<&'a str>,
+}
+
+impl UnpublishedSearch<'_> {
+    /// Adds those in the directory `inner` below `prepared`. The files of a directory that cannot be read are found to
+    /// be missing, so its error is ignored.
+    fn add(&self, inner: &Path, found: &mut PathSummary) {
+        let entries = fs::read_dir(self.prepared.join(inner));
+        for entry in entries.into_iter().flatten().flatten() {
+            let inner = inner.join(entry.file_name());
+            let is_directory = entry.file_type().is_ok_and(|kind| kind.is_dir());
+            let is_published = inner.to_str().is_some_and(|path| {
+                self.listing.find(path).is_some()
+                    || self.directories.contains(path)
+                    || self.listing.has_below(path)
+            });
+            match is_published {
+                true if is_directory => self.add(&inner, found),
+                true => {}
+                false => found.add(&inner, is_directory),
+            }
+        }
+    }
+}
+
+/// The paths that a publication wrote, for copies of them.
+pub struct PublishedPaths {
+    listing: PublishedListing,
+    manifest: Manifest,
+}
+
+impl PublishedPaths {
+    /// Reads the list of the files of a publication.
+    pub fn new(data_dir: &Path, manifest: Manifest) -> PublishedPaths {
+        PublishedPaths {
+            listing: PublishedListing::read(&data_dir.join(&manifest.competition)),
+            manifest,
+        }
+    }
+
+    /// Returns whether a publication wrote the file `path` (`public/train.csv`).
+    pub fn has_file(&self, path: &str) -> bool {
+        self.listing.find(path).is_some()
+    }
+
+    /// Returns whether a publication created the directory `path` (`public/images`).
+    pub fn has_directory(&self, path: &str) -> bool {
+        self.manifest.directories().contains(path) || self.listing.has_below(path)
+    }
+}

@@ -1,0 +1,94 @@
+//! First stage of a publication: reads the record of the earlier publication, and finds its files that still have their
+//! content.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use prep_core::{Context, Remedy, StepError, WithRemedy};
+
+use super::examine::{self, Trust};
+use super::listing::PublishedListing;
+use super::manifest::Manifest;
+use super::{Publish, PublishError, verify};
+
+/// The state of the prepared directory before a publication.
+pub(super) struct Observed {
+    /// The time at which the observation began. Published files get this modification time.
+    pub began: SystemTime,
+    /// The directory `prepared`.
+    pub prepared: PathBuf,
+    /// Whether the directory does not exist.
+    pub is_fresh: bool,
+    /// The record of the earlier publication.
+    pub manifest: Option<Manifest>,
+    /// The files of the earlier publication. Files that must be written again are marked as changed.
+    pub listing: PublishedListing,
+    /// Whether files of the earlier publication share more disk space with the cache than the new one allows.
+    pub is_too_shared: bool,
+    /// Whether the files of the earlier publication are known to be on disk, or were written in this boot.
+    pub is_durable: bool,
+}
+
+impl Observed {
+    pub(super) fn new(context: &Context, publish: &Publish) -> Result<Observed, StepError> {
+        let (began, home) = (SystemTime::now(), publish.home());
+        let prepared = home.join("prepared");
+        let manifest = Manifest::read(&publish.data_dir, &publish.competition);
+        let manifest = manifest.map_err(StepError::machine)?;
+        let boot = publish.boot.as_deref();
+        let is_durable = manifest.as_ref().is_some_and(|one| one.is_durable(boot));
+        let is_too_shared = manifest
+            .as_ref()
+            .is_some_and(|one| publish.is_too_shared(one));
+        let is_fresh = is_missing(&prepared)?;
+        let listing = match is_fresh {
+            true => PublishedListing::default(),
+            false => {
+                let trust = if is_durable {
+                    Trust::Metadata
+                } else {
+                    Trust::Nothing
+                };
+                let hash = |paths: &[PathBuf]| verify::hash_files(context, paths);
+                let listing = PublishedListing::read(&home);
+                examine::verified(&listing, &prepared, trust, &hash)?
+            }
+        };
+        if !is_fresh && !is_durable && listing.len() > 0 {
+            // Written before the manifest contains this boot. Otherwise a second attempt would trust the old listing.
+            listing.write(&home, began).map_err(StepError::machine)?;
+        }
+        Ok(Observed {
+            began,
+            prepared,
+            is_fresh,
+            manifest,
+            // Files that share more disk space than allowed are written again.
+            listing: match is_too_shared {
+                true => listing.without_objects(),
+                false => listing,
+            },
+            is_too_shared,
+            is_durable,
+        })
+    }
+}
+
+/// Returns whether `prepared` does not exist.
+///
+/// # Errors
+/// If it is not a directory, or a link that leads nowhere.
+fn is_missing(prepared: &Path) -> Result<bool, StepError> {
+    match fs::symlink_metadata(prepared) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(true),
+        Err(error) => Err(PublishError::io("inspect", prepared)(error)),
+        Ok(_) if prepared.is_dir() => Ok(false),
+        Ok(_) => {
+            let error = PublishError::NotADirectory(prepared.to_owned());
+            let help = Remedy::Words("move it away".to_owned());
+            Err(StepError::machine(WithRemedy::new(error, help)))
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! Last stage of a publication: records the files, their digests, and that the tree is complete.
+
+use prep_cache::CLOCK_TICK;
+use prep_core::StepError;
+
+use super::listing::{WrittenFile, write_published};
+use super::manifest::{Manifest, PublishedOutput, PublishedTree, Sharing};
+use super::sums;
+use super::write::Publication;
+
+impl Publication<'_> {
+    /// Writes the records of the tree. `files` has the metadata of its files.
+    pub(super) fn record(
+        &self,
+        mut files: Vec<Option<WrittenFile>>,
+        outputs: Vec<PublishedOutput>,
+    ) -> Result<(), StepError> {
+        let (context, observed, desired) = (self.context, self.observed, self.desired);
+        // Stop if another machine took over the lock, because it may be changing the tree.
+        context.check()?;
+        let write_listing = |files: &[Option<WrittenFile>]| {
+            let written = write_published(self.home, desired, files, observed.began);
+            written.map_err(StepError::machine)
+        };
+        // Computing digests may take long. The listing is stored first, so that the next publication after an
+        // interruption does not write the files again.
+        write_listing(&files)?;
+        sums::complete(context, &observed.prepared, desired, &mut files)?;
+        let trees = sums::written_trees(desired, &files);
+        write_listing(&files)?;
+        drop(files);
+        // If the tree has the same checksums as before, its recorded origin remains valid, even if published checksums
+        // were not compared this time.
+        let earlier = observed.manifest.as_ref();
+        let same = earlier.filter(|earlier| earlier.trees.is_some() && earlier.trees == trees);
+        let origin = same.and_then(|earlier| earlier.origin.clone());
+        // Later changes then have a later time, unless the clock of the file system is coarse.
+        std::thread::sleep(CLOCK_TICK);
+        let tree = PublishedTree {
+            prepared: &observed.prepared,
+            outputs,
+            directories: self.changes.directories.clone(),
+            unpublished: self.changes.unpublished.clone(),
+            boot: self.boot(),
+            trees,
+            origin,
+            link_mode: self.sharing(),
+            began: observed.began,
+        };
+        let manifest = Manifest::complete(self.publish, *self.key, tree);
+        manifest.write(self.home).map_err(StepError::machine)
+    }
+
+    /// Returns the boot in which the files were written, or `None` if they are known to be on disk.
+    fn boot(&self) -> Option<String> {
+        match &self.observed.manifest {
+            Some(earlier) if self.changes.write.is_empty() && self.observed.is_durable => {
+                earlier.boot.clone()
+            }
+            // The existing files were written in an earlier boot and have just been verified.
+            Some(_) if self.changes.write.is_empty() => None,
+            _ => self.publish.boot.clone(),
+        }
+    }
+
+    /// Returns how the files share disk space with the cache.
+    fn sharing(&self) -> Sharing {
+        let new = Sharing::from(self.publish.link_mode);
+        match &self.observed.manifest {
+            Some(earlier) if self.changes.write.is_empty() => earlier.link_mode,
+            Some(earlier) if !self.observed.is_too_shared => earlier.link_mode.min(new),
+            _ => new,
+        }
+    }
+}

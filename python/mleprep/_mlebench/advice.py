@@ -1,0 +1,58 @@
+"""Translates the program's advice for users of the package.
+
+The program's help names options of `prep`, which the command `mlebench` does not have. Complete commands, such as
+`prep cache verify`, are correct for these users, too.
+"""
+
+from __future__ import annotations
+
+import re
+
+# Options that `mlebench prepare` also has, with the same meaning.
+SAME_OPTIONS = frozenset({"--data-dir", "--skip-verification"})
+
+# Actions for users of the package in place of an option of the program. None if there is no such action.
+INSTEAD: dict[str, str | None] = {
+    "--available": None,
+    "--cache-dir": "set PREP_CACHE_DIR to a directory on the file system of the data directory",
+    "--discard-bundle": None,
+    "--expand-archives": None,
+    "--locked": None,
+    "--memory": "raise `memory` in prep.toml",
+    "--no-download": None,
+    "--pipelines": "set PREP_PIPELINES to a directory that contains ID/pipeline.yaml",
+    "--remote": "set `url` in `[remote]` of prep.toml",
+    "--skip-bundle-verification": "--skip-verification accepts the bundle and the outputs, whatever their checksums are",
+    "--source": "put the bundle at ID/ID.zip in the data directory",
+}
+
+_PREFIX = "help: "
+_ALTERNATIVE = "; or "
+
+
+def translate(line: str) -> str | None:
+    """Returns a line of the program's messages for users of the package. None if the line does not apply to them."""
+    if not line.startswith(_PREFIX):
+        return line
+    actions = [_action(one) for one in line.removeprefix(_PREFIX).split(_ALTERNATIVE)]
+    kept = list(dict.fromkeys(one for one in actions if one is not None))
+    return _PREFIX + _ALTERNATIVE.join(kept) if kept else None
+
+
+def translate_all(text: str) -> str:
+    """Translates each line of a text."""
+    lines = (translate(line) for line in text.splitlines())
+    return "\n".join(line for line in lines if line is not None)
+
+
+def options_in(text: str) -> list[str]:
+    """Returns the options in a text, without those of complete commands in backticks."""
+    return re.findall(r"--[a-z][a-z-]*", re.sub(r"`prep [^`]*`", "", text))
+
+
+def _action(text: str) -> str | None:
+    for option in options_in(text):
+        if option not in SAME_OPTIONS:
+            # An option that is not in the table does not exist in the package, either.
+            return INSTEAD.get(option)
+    return text

@@ -1,0 +1,77 @@
+"""The package gives no advice that its users cannot follow."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from mlebench import cli
+from mleprep._mlebench import advice, download, program
+
+_REMEDIES = Path(__file__).parents[2] / "engine/cli/src/remedy.rs"
+
+
+def _prepare_options() -> set[str]:
+    [commands] = cli._parser()._subparsers._group_actions  # type: ignore[union-attr]
+    return {option for action in commands.choices["prepare"]._actions for option in action.option_strings}
+
+
+def _remedies() -> list[str]:
+    """Returns the texts of all remedies of the program."""
+    text = _REMEDIES.read_text(encoding="utf-8")
+    return [one.replace("\\", "") for one in re.findall(r'"([^"]+)"', text) if " " in one]
+
+
+def test_every_option_in_the_table_exists() -> None:
+    options = _prepare_options()
+    assert advice.SAME_OPTIONS <= options
+    for text in filter(None, advice.INSTEAD.values()):
+        assert set(advice.options_in(text)) <= options, text
+
+
+def test_no_option_of_the_program_is_advised() -> None:
+    remedies, options = _remedies(), _prepare_options()
+    assert len(remedies) > 20
+    named = {option for text in remedies for option in advice.options_in(text)}
+    assert named - advice.SAME_OPTIONS == set(advice.INSTEAD)
+    for text in [*remedies, "; or ".join(remedies)]:
+        translated = advice.translate(f"help: {text}") or ""
+        assert set(advice.options_in(translated)) <= options, translated
+
+
+def test_other_lines_and_commands_are_not_changed() -> None:
+    for line in ["error: a", "help: run `prep cache verify --repair`", "warning: --available", "help: accept the rules"]:
+        assert advice.translate(line) == line
+    assert advice.translate("help: run without --locked") is None
+    assert advice.translate_all("error: a\nhelp: run without --locked\nhelp: b") == "error: a\nhelp: b"
+
+
+def test_an_interrupted_download_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = tmp_path / "any/.download-x/x/x.zip.partial"
+
+    def interrupted(competition_id: str, data_dir: Path, quiet: bool) -> None:
+        kept.parent.mkdir()
+        kept.write_bytes(b"some")
+        raise KeyboardInterrupt
+
+    def complete(competition_id: str, data_dir: Path, quiet: bool) -> None:
+        assert kept.read_bytes() == b"some"
+        kept.rename(kept.with_name("x.zip"))
+
+    def refused(competition_id: str, data_dir: Path, quiet: bool) -> None:
+        (data_dir / competition_id).mkdir()
+        raise program.ProgramError("no", 4)
+
+    monkeypatch.setattr(program, "fetch", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        download.download("x", tmp_path / "any")
+    monkeypatch.setattr(program, "fetch", complete)
+    assert download.download("x", tmp_path / "any").read_bytes() == b"some"
+    assert [one.name for one in (tmp_path / "any").iterdir()] == ["x.zip"]
+    # A download that received nothing leaves nothing.
+    monkeypatch.setattr(program, "fetch", refused)
+    with pytest.raises(program.ProgramError):
+        download.download("y", tmp_path / "any")
+    assert [one.name for one in (tmp_path / "any").iterdir()] == ["x.zip"]
