@@ -22,6 +22,7 @@ INSTEAD: dict[str, str | None] = {
     "--no-download": None,
     "--pipelines": "set PREP_PIPELINES to a directory that contains ID/pipeline.yaml",
     "--remote": "set `url` in `[remote]` of prep.toml",
+    "--remove-unpublished": "move the files elsewhere",
     "--skip-bundle-verification": "--skip-verification accepts the bundle and the outputs, whatever their checksums are",
     "--source": "put the bundle at ID/ID.zip in the data directory",
 }
