@@ -105,9 +105,7 @@ impl Session {
         tables: BTreeMap<String, Arc<dyn Relation>>,
         limits: &QueryLimits,
     ) -> Result<QueryRows, QueryError> {
-        let bound = bind(query.tree(), &tables, RowDemand::Ordered)?;
-        let none = BTreeSet::new();
-        self.start(bound, tables, (RowDemand::Ordered, none), limits)
+        self.all_values(query, tables, RowDemand::Ordered, limits)
     }
 
     /// Runs a query and returns all columns as values, with the rows in any order.
@@ -120,9 +118,7 @@ impl Session {
         tables: BTreeMap<String, Arc<dyn Relation>>,
         limits: &QueryLimits,
     ) -> Result<QueryRows, QueryError> {
-        let bound = bind(query.tree(), &tables, RowDemand::AnyOrder)?;
-        let none = BTreeSet::new();
-        self.start(bound, tables, (RowDemand::AnyOrder, none), limits)
+        self.all_values(query, tables, RowDemand::AnyOrder, limits)
     }
 
     /// Runs a query that is not part of a pipeline, and returns all columns as values. The rows are in the query's order,
@@ -136,14 +132,22 @@ impl Session {
         tables: BTreeMap<String, Arc<dyn Relation>>,
         limits: &QueryLimits,
     ) -> Result<QueryRows, QueryError> {
-        let tree = query.tree();
-        let (bound, demand) = match bind(tree, &tables, RowDemand::Ordered) {
+        match self.all_values(query, tables.clone(), RowDemand::Ordered, limits) {
             Err(QueryError::Order(_)) => {
-                let demand = RowDemand::AnyOrder;
-                (bind(tree, &tables, demand)?, demand)
+                self.all_values(query, tables, RowDemand::AnyOrder, limits)
             }
-            bound => (bound?, RowDemand::Ordered),
-        };
+            rows => rows,
+        }
+    }
+
+    fn all_values(
+        &self,
+        query: &Query,
+        tables: Tables,
+        demand: RowDemand,
+        limits: &QueryLimits,
+    ) -> Result<QueryRows, QueryError> {
+        let bound = bind(query.tree(), &tables, demand)?;
         self.start(bound, tables, (demand, BTreeSet::new()), limits)
     }
 

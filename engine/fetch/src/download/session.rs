@@ -94,7 +94,7 @@ impl<'a> Session<'a> {
             Some((object, state)) => {
                 Start::again(order, &mut request, &mut retry, object, state).await?
             }
-            None => Start::anew(order, &mut request, &mut retry, ranges).await?,
+            None => Start::from_beginning(order, &mut request, &mut retry, ranges).await?,
         };
         let Start {
             object,
@@ -319,7 +319,7 @@ impl Start {
     }
 
     /// Starts from the beginning. If `ranges` is false, requests the entire file.
-    async fn anew(
+    async fn from_beginning(
         order: &Order,
         request: &mut FirstRequest<'_>,
         retry: &mut Retry,

@@ -45,6 +45,24 @@ pub(super) struct Found {
     pub unnested: Option<Vec<(ColumnId, Expr)>>,
 }
 
+impl<'b, 'q, 't> Exprs<'b, 'q, 't> {
+    /// Creates a resolver for a clause that knows no names of the select list, and accepts only expressions that need no
+    /// operator except for subqueries.
+    pub(super) fn new(
+        binder: &'b mut Binder<'t>,
+        scope: &'b Scope<'b>,
+        parts: &'b Parts<'q>,
+    ) -> Exprs<'b, 'q, 't> {
+        Exprs {
+            binder,
+            scope,
+            parts,
+            aliases: &[],
+            found: Found::default(),
+        }
+    }
+}
+
 impl<'q> Exprs<'_, 'q, '_> {
     /// Resolves an expression.
     pub(super) fn expr(&mut self, source: &'q tree::Expr) -> Result<Expr, QueryError> {

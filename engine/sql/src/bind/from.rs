@@ -5,7 +5,7 @@ use datafusion_expr::Operator;
 use prep_spec::query::tree::{self, Alias, Condition, Join, JoinKind as TreeJoin, Name, Source};
 
 use super::call::{element_type, list_class};
-use super::expr::{Exprs, Found, unified};
+use super::expr::{Exprs, unified};
 use super::scope::{Parts, Scope, ScopeColumn, ScopeTable};
 use super::types::{TypeClass, compared, comparison, place, refused};
 use super::{Binder, ColumnInfo, OutputColumn};
@@ -92,13 +92,7 @@ impl Binder<'_> {
                     None => (Relational::one_row(), Vec::new()),
                 };
                 let scope = Scope::new(tables, outer);
-                let mut exprs = Exprs {
-                    binder: self,
-                    scope: &scope,
-                    parts,
-                    aliases: &[],
-                    found: Found::default(),
-                };
+                let mut exprs = Exprs::new(self, &scope, parts);
                 let mut resolved = Vec::with_capacity(lists.len());
                 for list in lists {
                     let expr = exprs.expr(list)?;
@@ -270,13 +264,7 @@ impl Binder<'_> {
         parts: &Parts<'q>,
     ) -> Result<Vec<Expr>, QueryError> {
         let scope = Scope::new(tables, None);
-        let mut exprs = Exprs {
-            binder: self,
-            scope: &scope,
-            parts,
-            aliases: &[],
-            found: Found::default(),
-        };
+        let mut exprs = Exprs::new(self, &scope, parts);
         let resolved = exprs.class(condition, TypeClass::Boolean, "ON")?;
         if !exprs.found.subqueries.is_empty() {
             let message = "a subquery cannot be used in ON; write the condition in WHERE";

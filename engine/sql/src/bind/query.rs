@@ -4,7 +4,7 @@ use arrow::datatypes::DataType;
 use prep_spec::query::tree::{self, Body, Position, QueryTree};
 
 use super::call::{OrderKey, check_key};
-use super::expr::{Exprs, Found, unified};
+use super::expr::{Exprs, unified};
 use super::scope::{Parts, Scope, ScopeColumn, ScopeTable};
 use super::types::{TypeClass, canonical, cast, common, help, refused, rejected};
 use super::{Binder, Bound, OutputColumn, RowDemand};
@@ -235,13 +235,7 @@ impl Binder<'_> {
         let width = rows.first().map_or(0, Vec::len);
         let mut by_column: Vec<Vec<Expr>> = vec![Vec::new(); width];
         let mut sources: Vec<Vec<&tree::Expr>> = vec![Vec::new(); width];
-        let mut exprs = Exprs {
-            binder: self,
-            scope: &scope,
-            parts,
-            aliases: &[],
-            found: Found::default(),
-        };
+        let mut exprs = Exprs::new(self, &scope, parts);
         for row in rows {
             if row.len() != width {
                 let at = row.first().map_or(Position::default(), |first| first.at);
@@ -305,13 +299,7 @@ impl Binder<'_> {
         };
         let scope = Scope::new(vec![table], None);
         let mut keys = Vec::with_capacity(query.order_by.len());
-        let mut exprs = Exprs {
-            binder: self,
-            scope: &scope,
-            parts,
-            aliases: &[],
-            found: Found::default(),
-        };
+        let mut exprs = Exprs::new(self, &scope, parts);
         for key in &query.order_by {
             let expr = match position(&key.expr, columns.len())? {
                 Some(index) => {

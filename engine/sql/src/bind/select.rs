@@ -54,16 +54,13 @@ impl Binder<'_> {
         let list = list(&select.items, &scope)?;
         let aliases = aliases(&select.items);
         let mut exprs = Exprs {
-            binder: self,
-            scope: &scope,
-            parts,
-            aliases: &[],
             found: Found {
                 aggregates: Some(Vec::new()),
                 windows: Some(Vec::new()),
                 unnested: Some(Vec::new()),
                 ..Found::default()
             },
+            ..Exprs::new(self, &scope, parts)
         };
         let clauses = exprs.clauses(select, order_by, &list, &aliases)?;
         let found = exprs.found;
@@ -225,13 +222,7 @@ impl Binder<'_> {
         let (lookups, plain): (Vec<&tree::Expr>, Vec<&tree::Expr>) =
             conditions.into_iter().partition(is_lookup);
         for condition in plain {
-            let mut exprs = Exprs {
-                binder: self,
-                scope,
-                parts,
-                aliases: &[],
-                found: Found::default(),
-            };
+            let mut exprs = Exprs::new(self, scope, parts);
             let resolved = exprs.class(condition, TypeClass::Boolean, "WHERE")?;
             let pending = exprs.found.subqueries;
             plan = self.attach(plan, pending, &mut Ok)?;
@@ -239,13 +230,7 @@ impl Binder<'_> {
         }
         for condition in lookups {
             let (lookup, is_negated) = unnegated(condition);
-            let mut exprs = Exprs {
-                binder: self,
-                scope,
-                parts,
-                aliases: &[],
-                found: Found::default(),
-            };
+            let mut exprs = Exprs::new(self, scope, parts);
             match &lookup.kind {
                 tree::ExprKind::Exists { query, negated } => {
                     let (subquery, _) = exprs.subquery(query)?;
@@ -291,11 +276,8 @@ impl Binder<'_> {
             Grouping::Keys(keys) => keys,
         };
         let mut exprs = Exprs {
-            binder: self,
-            scope,
-            parts,
             aliases,
-            found: Found::default(),
+            ..Exprs::new(self, scope, parts)
         };
         let mut resolved = Vec::with_capacity(keys.len());
         for key in keys {

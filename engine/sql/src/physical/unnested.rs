@@ -23,7 +23,7 @@ const MAX_BYTES: usize = 8 << 20;
 
 /// Replaces each row by one row for each element of its lists. Shorter lists are padded with missing values, and rows
 /// without elements disappear.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Unnested {
     input: Plan,
     /// The other columns that are kept.
@@ -192,9 +192,7 @@ impl Operator for Unnested {
         let [input] = inputs.try_into().ok()?;
         Some(Unnested {
             input,
-            others: self.others.clone(),
-            lists: self.lists.clone(),
-            properties: self.properties.clone(),
+            ..self.clone()
         })
     }
 
@@ -204,12 +202,7 @@ impl Operator for Unnested {
         context: Arc<TaskContext>,
     ) -> Result<SendableRecordBatchStream> {
         let schema = self.properties.equivalence_properties().schema().clone();
-        let own = Unnested {
-            input: self.input.clone(),
-            others: self.others.clone(),
-            lists: self.lists.clone(),
-            properties: self.properties.clone(),
-        };
+        let own = self.clone();
         let input = self.input.execute(partition, context)?;
         let parts = input.map(move |batch| {
             let mut parts = own.parts(batch?)?;
