@@ -529,6 +529,7 @@ impl<'a> Evaluator<'a> {
         let mut values: Row = rows.into_iter().map(|(_, value)| value).collect();
         if aggregate.is_distinct {
             values.retain(|value| *value != Value::Missing);
+            values = values.iter().map(Value::canonical).collect();
             let mut seen = HashSet::new();
             values.retain(|value| seen.insert(value.key()));
         }

@@ -234,6 +234,10 @@ impl Printer<'_> {
                 true => format!("{}.{}", name(&column.alias), name(&column.name)),
                 false => name(&column.name),
             },
+            // In DuckDB, `-0.0` is a decimal number without sign.
+            Expr::Literal(Value::Number(number)) if self.dialect == Dialect::DuckDb => {
+                format!("CAST('{number:?}' AS DOUBLE)")
+            }
             Expr::Literal(value) => literal(value),
             Expr::Unary(operator, inner) => self.unary(*operator, inner),
             Expr::Binary {
