@@ -4,10 +4,13 @@
 //! time stamps from the kernel's clock tick, so a file that is written twice within a tick keeps its stamp. Therefore a
 //! file that was modified just now is only read after a short wait.
 //!
-//! A record can also be stored under a name, such as the bundle of a competition. A named record outlives its file, so
-//! results produced from the file remain valid after the file is deleted. A name has two records: the content that was
-//! seen last, and the content from which results were produced ([`Store::confirm_source`]). A file that turns out to be
-//! unusable changes only the first record.
+//! A record can also be stored under a name, such as the bundle of a competition. A named record outlives its file. A
+//! name has two records: the content that was seen last, and the content from which results were produced
+//! ([`Store::confirm_source`]). A file that turns out to be unusable changes only the first record.
+//!
+//! All data directories that share a store write these records. So a named record does not show which content a
+//! directory was prepared from. It answers two questions: the other checksums of a known digest, and which results the
+//! store has if the user asks for any.
 
 use std::fs::{File, Metadata};
 use std::io::{self, Read};
@@ -25,7 +28,7 @@ use crate::layout::Bucket;
 use crate::records::sealed::RecordRead;
 use crate::system::consumer::Consumer;
 use crate::system::stamp::Stamp;
-use crate::{Digest, Permit, Store, StoreError};
+use crate::{Digest, Permit, Store, StoreError, unix_seconds};
 
 /// Longer than the clock tick of any kernel.
 const CLOCK_TICK: Duration = Duration::from_millis(20);
@@ -54,6 +57,9 @@ pub struct SourceRecord {
     /// The name under which the record is stored. `None` if it is stored under its path.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     name: Option<String>,
+    /// When the record was stored under its name, in seconds since 1970.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    named_at: Option<u64>,
     /// Serial number of the remote's record of this content.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     serial: Option<u64>,
@@ -76,7 +82,7 @@ pub struct Content {
 
 impl SourceRecord {
     /// Returns the record of a content that is not in a local file.
-    fn of_content(content: &Content) -> SourceRecord {
+    pub fn of_content(content: &Content) -> SourceRecord {
         SourceRecord {
             path: String::new(),
             digest: content.digest,
@@ -84,8 +90,14 @@ impl SourceRecord {
             sha256: content.sha256.clone(),
             stamp: Stamp::without_file(content.bytes),
             name: None,
+            named_at: None,
             serial: None,
         }
+    }
+
+    /// Returns when the record was stored under its name, in seconds since 1970.
+    pub fn named_at(&self) -> Option<u64> {
+        self.named_at
     }
 
     /// Returns the digests and length without the path.
@@ -230,6 +242,7 @@ impl Store {
             sha256: None,
             stamp,
             name: None,
+            named_at: None,
             serial: None,
         };
         self.save(Bucket::Sources, &key_of(canonical), &record)?;
@@ -345,6 +358,7 @@ impl Store {
         self.must_be_writable()?;
         let named = SourceRecord {
             name: Some(name.to_owned()),
+            named_at: Some(unix_seconds()),
             ..record.clone()
         };
         self.save(Bucket::Sources, &key_of_name(name), &named)
