@@ -5,6 +5,7 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use prep_cache::Content;
 use prep_core::{Context, Source, SourceState, StepError, Value};
 use prep_formats::limits::DecodingLimits;
 use prep_formats::zip::{EntryKind, ZipEntry, ZipListing};
@@ -82,6 +83,15 @@ impl WebFile {
         })
     }
 
+    /// Same as [`LocalBundle::with_content`].
+    #[must_use]
+    pub fn with_content(self, stated: Option<Content>) -> WebFile {
+        WebFile {
+            local: self.local.with_content(stated),
+            ..self
+        }
+    }
+
     /// Returns the local bundle and the file's entry in it, if the bundle contains the file.
     fn member(&self) -> Option<(File, ZipEntry)> {
         let file = File::open(self.bundles.path()?).ok()?;
@@ -119,10 +129,12 @@ impl WebFile {
     fn fetch(&self, context: &Context) -> Result<(), StepError> {
         if !self.may_fetch {
             let item = self.item.to_string();
-            return Err(self.local.not_fetched(FetchError::Plain { item }));
+            return Err(self
+                .local
+                .not_fetched_in(context, FetchError::Plain { item }));
         }
         let network = self.network.any();
-        let network = network.map_err(|cause| self.local.not_fetched(cause))?;
+        let network = network.map_err(|cause| self.local.not_fetched_in(context, cause))?;
         let (item, md5) = (self.item.clone(), self.md5.clone());
         fetch_file(&network, item, md5, &self.target, context)?;
         Ok(())
