@@ -68,8 +68,9 @@ pub mod value;
 
 pub use build::{BuildError, BuildOptions, PublishedChecksums, Sources, build, build_preview};
 pub use kinds::{
-    Expand, MANIFEST_FILE, Manifest, ManifestError, PublishedOutput, Unpublished, VerifiedTree,
-    invalidate, is_writer_dependent, record_origin, verify_after_restart, vocabulary,
+    Expand, MANIFEST_FILE, Manifest, ManifestError, PreparationRecord, PublishedOutput,
+    RecordedOptions, RecordedSource, Unpublished, VerifiedTree, invalidate, is_writer_dependent,
+    record_origin, record_preparation, verify_after_restart, vocabulary,
 };
 pub use located::LocatedError;
 pub use members::members;

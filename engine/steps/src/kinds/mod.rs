@@ -32,8 +32,9 @@ pub(crate) use list::list;
 pub(crate) use outputs::depends_on_writer;
 pub(crate) use publish::Publish;
 pub use publish::{
-    MANIFEST_FILE, Manifest, ManifestError, PublishedOutput, Unpublished, VerifiedTree, invalidate,
-    record_origin, verify_after_restart,
+    MANIFEST_FILE, Manifest, ManifestError, PreparationRecord, PublishedOutput, RecordedOptions,
+    RecordedSource, Unpublished, VerifiedTree, invalidate, record_origin, record_preparation,
+    verify_after_restart,
 };
 pub(crate) use query::query_table;
 pub(crate) use source::source_tree;

@@ -22,6 +22,7 @@ use thiserror::Error;
 
 use super::Publish;
 use super::listing::{PublishedListing, time};
+use super::preparation::PreparationRecord;
 use super::unpublished::Unpublished;
 
 /// Name of the manifest in the data directory of a competition.
@@ -87,6 +88,9 @@ pub struct Manifest {
     /// The origin of the tree. `None` until the run that published it has ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<DataOrigin>,
+    /// How the tree was prepared. `None` until the run that published it has recorded it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub preparation: Option<PreparationRecord>,
     /// The published outputs.
     pub outputs: Vec<PublishedOutput>,
     /// The extent to which published files share disk space with the cache.
@@ -231,6 +235,7 @@ impl Manifest {
             boot: tree.boot,
             trees: tree.trees,
             origin: tree.origin,
+            preparation: tree.preparation,
             outputs: tree.outputs,
             link_mode: tree.link_mode,
             unpublished: tree.unpublished,
@@ -294,6 +299,16 @@ impl Sharing {
     }
 }
 
+impl From<Sharing> for LinkMode {
+    fn from(mode: Sharing) -> LinkMode {
+        match mode {
+            Sharing::Hardlink => LinkMode::HardLink,
+            Sharing::Reflink => LinkMode::Reflink,
+            Sharing::Copy => LinkMode::Copy,
+        }
+    }
+}
+
 impl From<LinkMode> for Sharing {
     fn from(mode: LinkMode) -> Sharing {
         match mode {
@@ -316,6 +331,7 @@ pub(super) struct PublishedTree<'a> {
     pub boot: Option<String>,
     pub trees: Option<Trees>,
     pub origin: Option<DataOrigin>,
+    pub preparation: Option<PreparationRecord>,
     pub link_mode: Sharing,
 }
 

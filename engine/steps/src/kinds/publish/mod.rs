@@ -16,6 +16,7 @@ mod listing;
 mod manifest;
 mod order;
 mod origin;
+mod preparation;
 mod sums;
 mod unpublished;
 mod verify;
@@ -31,7 +32,8 @@ use prep_digests::{LockedDataset, Trees};
 use thiserror::Error;
 
 pub use manifest::{MANIFEST_FILE, Manifest, ManifestError, PublishedOutput};
-pub use origin::record_origin;
+pub use origin::{record_origin, record_preparation};
+pub use preparation::{PreparationRecord, RecordedOptions, RecordedSource};
 pub use unpublished::Unpublished;
 pub use verify::{VerifiedTree, invalidate, verify_after_restart};
 
@@ -368,9 +370,9 @@ impl Sink for Publish {
         };
         let outputs = self.summary(context, inputs)?;
         drop((old, changes.write, changes.remove));
-        let recorded = manifest.as_ref();
-        let recorded =
-            recorded.and_then(|recorded| Some((recorded.trees?, recorded.origin.clone()?)));
+        let recorded = manifest
+            .as_ref()
+            .map(|one| (one.trees, one.origin.clone(), one.preparation.clone()));
         let boot = match manifest {
             Some(manifest) if nothing_written && is_durable(&manifest) => manifest.boot,
             // The existing files were written in an earlier boot and have just been verified.
@@ -387,8 +389,9 @@ impl Sink for Publish {
         let trees = sums::written_trees(&desired, &files);
         // If the tree has the same checksums as before, its recorded origin remains valid, even if published checksums
         // were not compared this time.
-        let origin = recorded.filter(|(before, _)| Some(*before) == trees);
-        let origin = origin.map(|(_, origin)| origin);
+        let recorded = recorded.filter(|(before, ..)| before.is_some() && *before == trees);
+        let (origin, preparation) =
+            recorded.map_or((None, None), |(_, origin, record)| (origin, record));
         write_published(&home, &desired, &files).map_err(StepError::machine)?;
         drop((files, desired));
         let tree = PublishedTree {
@@ -399,6 +402,7 @@ impl Sink for Publish {
             boot,
             trees,
             origin,
+            preparation,
             link_mode,
         };
         let manifest = Manifest::complete(self, *key, tree);
