@@ -52,7 +52,7 @@ def run(
     set: Set | None = None,
     variant: str | None = None,
     source: Path_ | None = None,
-    skip_verification: bool = False,
+    skip_verification: bool | None = None,
     data_dir: Path_ | None = None,
     cache_dir: Path_ | None = None,
     pipelines: Path_ | None = None,
@@ -61,13 +61,14 @@ def run(
 ) -> Results[Prepared]:
     """Prepares competitions: runs the steps that are not up to date and publishes the results.
 
-    `source` is a directory with bundles. Without it, bundles are downloaded from Kaggle. With `check`, raises the first
+    `source` is a directory with bundles. Without it, bundles are downloaded from Kaggle. Without `skip_verification`,
+    checksums are compared unless the last run in the data directory skipped that. With `check`, raises the first
     failure after all competitions ended. Without it, check `state` and `failures` of the records. `progress` prints the
     program's messages on stderr. If `progress` is a function, it receives each line instead.
     """
     given = [*_selection(ids, set), *_input(variant, source), *_common(data_dir, cache_dir, pipelines)]
-    if skip_verification:
-        given.append("--skip-verification")
+    if skip_verification is not None:
+        given.append(f"--skip-verification={'yes' if skip_verification else 'no'}")
     finished = _call(["run", *given], _listener(progress))
     try:
         results = Results(map(_envelope.prepared, _envelope.records(finished.stdout)))

@@ -8,6 +8,7 @@ use serde_json::json;
 
 use crate::args::{Cli, command};
 use crate::error::CliError;
+use crate::remedy;
 
 /// Verbs of other programs and of earlier versions, each with its replacement.
 const REPLACED_VERBS: [(&str, &str); 27] = [
@@ -52,8 +53,12 @@ const REPLACED_OPTIONS: [(&str, &str); 5] = [
 /// Parses the command line of this process. Prints help and usage errors, and then ends the process with exit code 0 or
 /// 2.
 pub fn parse() -> Cli {
-    let matches = command().try_get_matches();
-    let cli = matches.and_then(|matches| Cli::from_arg_matches(&matches));
+    let mut command = command();
+    let matches = command.try_get_matches_from_mut(std::env::args_os());
+    let cli = matches.and_then(|matches| {
+        remedy::set_verb(&command, &matches);
+        Cli::from_arg_matches(&matches)
+    });
     cli.unwrap_or_else(|error| {
         let error = with_suggestions(error);
         if error.use_stderr() && std::env::args_os().any(|word| word == "--json") {

@@ -67,7 +67,7 @@ fn mistakes(file: &str, error: &Error) -> Vec<Mistake> {
             column: None,
             code: None,
             message: error.message.clone(),
-            help: error.help.as_ref().map(words),
+            help: error.help.as_ref().and_then(words),
         }];
     };
     let found = diagnostics.iter().map(|diagnostic| {
