@@ -85,7 +85,7 @@ pub use objects::private::{MappedObject, PrivateObject};
 pub use objects::scattered::ScatteredWriter;
 pub use objects::writer::{ObjectWriter, Stored};
 pub use records::entry::LedgerEntry;
-pub use records::history::{EarlierRun, FailedStep, History, HistoryStep};
+pub use records::history::{EarlierRun, FailedStep, History, HistoryScope, HistoryStep};
 pub use records::ledger::unix_seconds;
 pub use records::source::{Content, SourceRecord};
 pub use store::{Store, persist};

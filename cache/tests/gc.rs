@@ -4,10 +4,13 @@ use crate::common;
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::fs;
+use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use common::{Outcome, bytes, empty_store, entry, file_of, make_old, object_file, second_handle};
-use prep_cache::{Digest, GcOptions, GcReport, History, HistoryStep, Store, StoreError};
+use prep_cache::{
+    Digest, GcOptions, GcReport, History, HistoryScope, HistoryStep, Store, StoreError,
+};
 
 use crate::until::wait_until_open;
 
@@ -99,12 +102,13 @@ fn entries_unused_for_keep_days_are_removed() -> Outcome {
         failed: BTreeMap::new(),
         earlier: Vec::new(),
     };
-    store.set_last_run("c", "v1", &run)?;
+    let scope = |variant| HistoryScope::new(variant, Path::new("/data"));
+    store.set_last_run("c", &scope("v1"), &run)?;
     let ancient = History {
         recorded: 0,
         ..run.clone()
     };
-    store.set_last_run("c", "fixed", &ancient)?;
+    store.set_last_run("c", &scope("fixed"), &ancient)?;
 
     let report = collect(&store, options(None, Some(30)))?;
     let mut gone = vec![old_key, sharing_key];
@@ -112,8 +116,8 @@ fn entries_unused_for_keep_days_are_removed() -> Outcome {
     assert_eq!(report.entries, gone);
     assert_eq!(store.len_of(&old), None);
     assert!(store.len_of(&recent).is_some() && store.len_of(&in_run).is_some());
-    assert_eq!(store.last_run("c", "v1")?, Some(run));
-    assert_eq!(store.last_run("c", "fixed")?, None);
+    assert_eq!(store.last_run("c", &scope("v1"))?, Some(run));
+    assert_eq!(store.last_run("c", &scope("fixed"))?, None);
     Ok(())
 }
 

@@ -3,13 +3,14 @@
 use crate::common;
 use std::collections::BTreeMap;
 use std::fs;
+use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use common::{Outcome, count, empty_store, entry, file_of, make_old, object_file, second_handle};
-use prep_cache::{Digest, FailedStep, GcOptions, History, HistoryStep, Store};
+use prep_cache::{Digest, FailedStep, GcOptions, History, HistoryScope, HistoryStep, Store};
 use serde_json::json;
 
-fn age_in_days(path: &std::path::Path) -> Result<u64, Box<dyn std::error::Error>> {
+fn age_in_days(path: &Path) -> Result<u64, Box<dyn std::error::Error>> {
     let age = SystemTime::now().duration_since(path.metadata()?.modified()?);
     Ok(age.unwrap_or(Duration::ZERO).as_secs() / (24 * 60 * 60))
 }
@@ -93,7 +94,7 @@ fn lookup_updates_the_last_use_once_a_day() -> Outcome {
 }
 
 #[test]
-fn history_round_trips_by_competition_and_variant() -> Outcome {
+fn history_round_trips_by_competition_variant_and_directory() -> Outcome {
     let (_dir, store) = empty_store()?;
     let run = |n: u64| History {
         recorded: n,
@@ -115,22 +116,27 @@ fn history_round_trips_by_competition_and_variant() -> Outcome {
     };
     // Pairs that a simple concatenation would confuse, and names that are invalid as file names.
     let names = [
-        ("a", "v1"),
-        ("a", "fixed"),
-        ("a v1", "v1"),
-        ("a", "v1 v1"),
-        ("../x", "\0/"),
+        ("a", "v1", "/data"),
+        ("a", "v1", "/other"),
+        ("a", "fixed", "/data"),
+        ("a v1", "v1", "/data"),
+        ("a", "v1 v1", "/data"),
+        ("../x", "\0/", "/data"),
     ];
-    for (n, (competition, variant)) in (0..).zip(names) {
-        assert_eq!(store.last_run(competition, variant)?, None);
-        store.set_last_run(competition, variant, &run(n))?;
+    let scope = |variant: &str, directory: &str| HistoryScope::new(variant, Path::new(directory));
+    for (n, (competition, variant, directory)) in (0..).zip(names) {
+        let scope = scope(variant, directory);
+        assert_eq!(store.last_run(competition, &scope)?, None);
+        store.set_last_run(competition, &scope, &run(n))?;
     }
-    for (n, (competition, variant)) in (0..).zip(names) {
-        let found = second_handle(&store)?.last_run(competition, variant)?;
+    for (n, (competition, variant, directory)) in (0..).zip(names) {
+        let scope = scope(variant, directory);
+        let found = second_handle(&store)?.last_run(competition, &scope)?;
         assert_eq!(found, Some(run(n)));
     }
-    store.set_last_run("a", "v1", &run(77))?;
-    assert_eq!(store.last_run("a", "v1")?, Some(run(77)));
+    let first = scope("v1", "/data");
+    store.set_last_run("a", &first, &run(77))?;
+    assert_eq!(store.last_run("a", &first)?, Some(run(77)));
     // Earlier runs are kept, the latest first, if the keys of their steps differ.
     let mut history = run(1);
     for n in [1, 2, 2, 3] {

@@ -53,8 +53,8 @@ def run(
     set: Set | None = None,
     variant: str | None = None,
     source: Path_ | None = None,
-    skip_verification: bool = False,
-    skip_bundle_verification: bool = False,
+    skip_verification: bool | None = None,
+    skip_bundle_verification: bool | None = None,
     available: bool = False,
     discard_bundle: bool = False,
     memory: str | None = None,
@@ -66,19 +66,20 @@ def run(
 ) -> Results[Prepared]:
     """Prepares competitions: runs the steps that are not up to date and publishes the results.
 
-    `source` is a directory with bundles. Without it, bundles are downloaded from Kaggle. `available` skips competitions
-    without a bundle, and `discard_bundle` deletes each bundle after its competition is prepared. `memory` limits the
-    memory of all steps, for example `8GB`. With `check`, raises the first
-    failure after all competitions ended. Without it, check `state` and `failures` of the records. `progress` prints the
-    program's messages on stderr. If `progress` is a function, it receives each line instead.
+    `source` is a directory with bundles. Without it, bundles are downloaded from Kaggle. `skip_verification` and
+    `skip_bundle_verification` are True or False. Without them, checksums are compared unless the last run in the data
+    directory skipped that. `available` skips competitions without a bundle, and `discard_bundle` deletes each bundle
+    after its competition is prepared. `memory` limits the memory of all steps, for example `8GB`. With `check`, raises
+    the first failure after all competitions ended. Without it, check `state` and `failures` of the records. `progress`
+    prints the program's messages on stderr. If `progress` is a function, it receives each line instead.
     """
     given = [*_selection(ids, set), *_input(variant, source), *_common(data_dir, cache_dir, pipelines)]
-    flags = {
+    switches = {
         "--skip-verification": skip_verification,
         "--skip-bundle-verification": skip_bundle_verification,
-        "--available": available,
-        "--discard-bundle": discard_bundle,
     }
+    given += (f"{name}={'yes' if is_on else 'no'}" for name, is_on in switches.items() if is_on is not None)
+    flags = {"--available": available, "--discard-bundle": discard_bundle}
     given += [*(name for name, is_set in flags.items() if is_set), *_option("--memory", memory)]
     finished = _call(["run", *given], _listener(progress))
     try:

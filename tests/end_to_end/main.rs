@@ -6,6 +6,7 @@
 //! diff          differences of variants, pipelines, data directories
 //! digests       digests, the lock file, the log of gradings
 //! audit         causes of mismatches: bundles, outputs, trees
+//! directories   several data directories with one cache
 //! devices       cache and data directory on different file systems
 //! differential/ random tables in complete pipelines, compared with pandas and scikit-learn
 //! comparable    comparable scores, and data that are called `v1`
@@ -42,6 +43,7 @@
 //! projection    tables with a few columns in memory
 //! queries       results, memory and error messages of queries
 //! remote        machines that share results and bundles
+//! remembered    options of the last run in a data directory
 //! remove        prepared data, bundles and cached results are removed
 //! report        the HTML page
 //! rerun         steps that run again, compared with the cache and the remote
@@ -91,6 +93,7 @@ mod devices;
 mod diff;
 mod differential;
 mod digests;
+mod directories;
 mod download;
 mod drafts;
 mod exhausted;
@@ -113,6 +116,7 @@ mod parallel;
 mod previews;
 mod projection;
 mod queries;
+mod remembered;
 mod remote;
 mod remove;
 mod report;

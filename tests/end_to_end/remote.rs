@@ -349,9 +349,9 @@ fn push_without_uploads_reports_the_reason() {
     one.prep(&[&run[..], &["--source", "source"]].concat())
         .code(0);
     // The competition was prepared with a bundle that is not the published one.
-    one.prep(&["remote", "push", Harbour::ID])
+    one.prep(&["remote", "push", Harbour::ID, "--skip-verification=no"])
         .code(4)
-        .says(&["harbour: this machine has no results for these options"]);
+        .says(&["harbour: this data directory has no results for these options"]);
     // If there are two keys, `prep` chooses neither of them.
     one.prep(&["remote", "key", "new", "another"]).code(0);
     one.prep(&[

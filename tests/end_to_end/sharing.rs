@@ -72,7 +72,10 @@ fn user_descriptions_are_published_unchanged() {
     assert_eq!(after.touched_since(&before), ["public/description.md"]);
     let published = sandbox.prepared(Harbour::ID).join("public/description.md");
     assert_eq!(fs::read_to_string(&published).expect("there"), text);
-    // Without the option, the built-in text is published again.
+    // Without the option, the text of the last run stays.
     sandbox.run_well(Harbour::ID);
+    assert_eq!(sandbox.tree(Harbour::ID), after);
+    // Without the options of the last run, the built-in text is published again.
+    run(&sandbox, &["--forget-options"]);
     assert_eq!(sandbox.tree(Harbour::ID).contents(), before.contents());
 }

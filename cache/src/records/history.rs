@@ -1,7 +1,11 @@
-//! The last run of each competition and variant. It answers why a step ran: its key record is compared field by field
-//! with the record of the last run.
+//! The last run of each competition, variant and target directory. It answers why a step ran: its key record is
+//! compared field by field with the record of the last run.
+//!
+//! Several directories can use one cache. Each has its own history, because a run into one directory explains nothing
+//! about another.
 
 use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
@@ -101,11 +105,56 @@ pub struct FailedStep {
     pub message: String,
 }
 
-/// A stored history. It includes the competition and the variant for people who read the file.
+/// The runs that a history describes: those of one variant into one directory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HistoryScope {
+    variant: String,
+    directory: PathBuf,
+}
+
+impl HistoryScope {
+    /// Returns the scope of runs into `directory`, which need not exist. Two paths of one directory have the same
+    /// scope.
+    pub fn new(variant: &str, directory: &Path) -> HistoryScope {
+        HistoryScope {
+            variant: variant.to_owned(),
+            directory: resolved(directory),
+        }
+    }
+
+    fn name_of(&self, competition: &str) -> Digest {
+        // The lengths keep ("a", "bc") and ("ab", "c") apart.
+        let (lengths, variant) = ((competition.len(), self.variant.len()), &self.variant);
+        let name = format!("{} {} {competition} {variant} ", lengths.0, lengths.1);
+        let mut name = name.into_bytes();
+        name.extend_from_slice(self.directory.as_os_str().as_encoded_bytes());
+        Digest::of_bytes(&name)
+    }
+}
+
+/// Returns the absolute path without symbolic links, as far as its directories exist.
+fn resolved(path: &Path) -> PathBuf {
+    let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
+    for existing in absolute.ancestors() {
+        let (Ok(real), Ok(rest)) = (existing.canonicalize(), absolute.strip_prefix(existing))
+        else {
+            continue;
+        };
+        return match rest.as_os_str().is_empty() {
+            true => real,
+            false => real.join(rest),
+        };
+    }
+    absolute
+}
+
+/// A stored history. It includes the competition, the variant and the directory for people who read the file.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct NamedHistory {
     pub(crate) competition: String,
     variant: String,
+    #[serde(default)]
+    directory: String,
     pub(crate) history: History,
 }
 
@@ -118,34 +167,51 @@ impl Store {
     pub fn last_run(
         &self,
         competition: &str,
-        variant: &str,
+        scope: &HistoryScope,
     ) -> Result<Option<History>, StoreError> {
-        match self.load(Bucket::History, &name_of(competition, variant))? {
+        match self.load(Bucket::History, &scope.name_of(competition))? {
             RecordRead::Found(NamedHistory { history, .. }, _) => Ok(Some(history)),
             RecordRead::Absent | RecordRead::Garbled => Ok(None),
         }
     }
 
-    /// Replaces the history of a competition and variant.
+    /// Replaces the history of a competition in a scope.
     ///
     /// # Errors
     /// If the record cannot be written.
     pub fn set_last_run(
         &self,
         competition: &str,
-        variant: &str,
+        scope: &HistoryScope,
         history: &History,
     ) -> Result<(), StoreError> {
         let named = NamedHistory {
             competition: competition.to_owned(),
-            variant: variant.to_owned(),
+            variant: scope.variant.clone(),
+            directory: scope.directory.display().to_string(),
             history: history.clone(),
         };
-        self.save(Bucket::History, &name_of(competition, variant), &named)
+        self.save(Bucket::History, &scope.name_of(competition), &named)
     }
 }
 
-fn name_of(competition: &str, variant: &str) -> Digest {
-    // The length keeps ("a", "bc") and ("ab", "c") apart.
-    Digest::of_bytes(format!("{} {competition} {variant}", competition.len()).as_bytes())
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_scope_is_a_directory_whatever_its_path() -> Result<(), Box<dyn std::error::Error>> {
+        let temp = tempfile::tempdir()?;
+        let (one, other) = (temp.path().join("one"), temp.path().join("other"));
+        let before = HistoryScope::new("v1", &one.join("inner"));
+        std::fs::create_dir_all(one.join("inner"))?;
+        std::os::unix::fs::symlink(&one, &other)?;
+        let name = |variant: &str, path: &Path| HistoryScope::new(variant, path).name_of("a");
+        assert_eq!(before.name_of("a"), name("v1", &one.join("inner")));
+        assert_eq!(before.name_of("a"), name("v1", &other.join("inner")));
+        assert_ne!(before.name_of("a"), name("v1", &one));
+        assert_ne!(before.name_of("a"), name("fixed", &one.join("inner")));
+        assert_ne!(before.name_of("a"), before.name_of("b"));
+        Ok(())
+    }
 }

@@ -4,10 +4,13 @@
 //! written twice within a tick of its file system's clock keeps its stamp. Therefore a file that was modified just now
 //! is only read after the tick: 20 milliseconds, or up to two seconds if its times are full seconds.
 //!
-//! A record can also be stored under a name, such as the bundle of a competition. A named record outlives its file, so
-//! results produced from the file remain valid after the file is deleted. A name has two records: the content that was
-//! seen last, and the content from which results were produced ([`Store::confirm_source`]). A file that turns out to be
-//! unusable changes only the first record.
+//! A record can also be stored under a name, such as the bundle of a competition. A named record outlives its file. A
+//! name has two records: the content that was seen last, and the content from which results were produced
+//! ([`Store::confirm_source`]). A file that turns out to be unusable changes only the first record.
+//!
+//! All data directories that share a store write these records. So a named record does not show which content a
+//! directory was prepared from. It answers two questions: the other checksums of a known digest, and which results the
+//! store has if the user asks for any.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -24,7 +27,7 @@ use crate::layout::Bucket;
 use crate::records::sealed::RecordRead;
 use crate::system::consumer::Consumer;
 use crate::system::stamp::Stamp;
-use crate::{Digest, Permit, Store, StoreError};
+use crate::{Digest, Permit, Store, StoreError, unix_seconds};
 
 const CHUNK_BYTES: usize = 1024 * 1024;
 
@@ -50,6 +53,9 @@ pub struct SourceRecord {
     /// The name under which the record is stored. `None` if it is stored under its path.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     name: Option<String>,
+    /// When the record was stored under its name, in seconds since 1970.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    named_at: Option<u64>,
     /// Serial number of the remote's record of this content.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     serial: Option<u64>,
@@ -72,7 +78,7 @@ pub struct Content {
 
 impl SourceRecord {
     /// Returns the record of a content that is not in a local file.
-    fn of_content(content: &Content) -> SourceRecord {
+    pub fn of_content(content: &Content) -> SourceRecord {
         SourceRecord {
             path: String::new(),
             digest: content.digest,
@@ -80,8 +86,14 @@ impl SourceRecord {
             sha256: content.sha256.clone(),
             stamp: Stamp::without_file(content.bytes),
             name: None,
+            named_at: None,
             serial: None,
         }
+    }
+
+    /// Returns when the record was stored under its name, in seconds since 1970.
+    pub fn named_at(&self) -> Option<u64> {
+        self.named_at
     }
 
     /// Returns the digests and length without the path.
@@ -226,6 +238,7 @@ impl Store {
             sha256: None,
             stamp,
             name: None,
+            named_at: None,
             serial: None,
         };
         self.save(Bucket::Sources, &key_of(canonical), &record)?;
@@ -341,6 +354,7 @@ impl Store {
         self.must_be_writable()?;
         let named = SourceRecord {
             name: Some(name.to_owned()),
+            named_at: Some(unix_seconds()),
             ..record.clone()
         };
         self.save(Bucket::Sources, &key_of_name(name), &named)

@@ -50,7 +50,9 @@ impl Store {
 mod tests {
     use std::collections::BTreeMap;
 
-    use crate::{History, HistoryStep, LedgerEntry};
+    use std::path::Path;
+
+    use crate::{History, HistoryScope, HistoryStep, LedgerEntry};
 
     use super::*;
 
@@ -77,8 +79,12 @@ mod tests {
                 .insert((*step).to_owned(), HistoryStep { key, record });
             objects.push(object);
         }
-        store.set_last_run(competition, "v1", &history)?;
+        store.set_last_run(competition, &scope(), &history)?;
         Ok(objects)
+    }
+
+    fn scope() -> HistoryScope {
+        HistoryScope::new("v1", Path::new("/data"))
     }
 
     #[test]
@@ -93,7 +99,9 @@ mod tests {
         let report = store.forget(&["a"], false)?;
         assert_eq!(report.objects, planned.objects);
         assert!(store.len_of(&a[0]).is_none() && store.len_of(&a[1]).is_some());
-        assert!(store.last_run("a", "v1")?.is_none() && store.last_run("b", "v1")?.is_some());
+        assert!(
+            store.last_run("a", &scope())?.is_none() && store.last_run("b", &scope())?.is_some()
+        );
         Ok(())
     }
 }

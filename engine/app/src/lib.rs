@@ -9,6 +9,7 @@
 //! draft      a first pipeline for a bundle                  export      a copy that can be taken elsewhere
 //! catalog    all competitions (benchmark, samples)         check       finds mistakes in a pipeline
 //! prepared   state of a competition in a data directory    bundles     location of its bundle
+//! recall     options of the last run in a data directory
 //! digests    the digests that a score depends on            note        messages that are not errors
 //! outline    a pipeline as a map of its settings            permissions bundles that an account may download
 //! doctor     checks of directories and disk before a run   remove     prepared data, bundles and cached results
@@ -40,6 +41,7 @@ mod outline;
 mod permissions;
 mod prepared;
 pub mod reasons;
+mod recall;
 mod remove;
 mod run_log;
 mod settings;
@@ -79,6 +81,7 @@ pub use prep_digests::{DatasetDigests, Sha256, TreeDigest, combined_digest};
 pub use prep_leaks::{LeakLevel, LeakReport};
 pub use prep_steps::Expand;
 pub use prepared::{PreparedData, PreparedState, manifest, prepared_ids};
+pub use recall::{Recall, RecalledOption};
 pub use remove::{Removal, RemovalResult, RemovedCompetition, Space, remove};
 pub use run_log::{
     LoggedRun, LoggedStep, RefusedCompetition, RunEnd, RunResult, local_time, logged_runs,
@@ -86,6 +89,7 @@ pub use run_log::{
 pub use settings::{Settings, prepared_dir};
 pub use stages::assemble::Competition;
 pub use stages::availability::require_credentials_for;
+pub use stages::borrowed::{BorrowedBundle, Lender};
 pub use stages::disk::Peak;
 pub use stages::ended::State;
 pub use stages::forecast::Download;

@@ -4,6 +4,8 @@ use std::fmt;
 
 use prep_core::units;
 
+use crate::stages::borrowed::BorrowedBundle;
+
 /// A note.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Note<'a> {
@@ -13,6 +15,11 @@ pub enum Note<'a> {
     Damaged { id: &'a str, files: u64 },
     /// These competitions are left out, because their bundle or a source is missing.
     NotAvailable(&'a [String]),
+    /// The results of a bundle are used that is neither here nor recorded in the data directory.
+    Borrowed {
+        id: &'a str,
+        bundle: &'a BorrowedBundle,
+    },
     /// The disk space may not be sufficient.
     LittleDisk(&'a str),
 }
@@ -20,7 +27,10 @@ pub enum Note<'a> {
 impl Note<'_> {
     /// Returns whether the note is a warning.
     pub fn is_warning(&self) -> bool {
-        !matches!(self, Note::ReadsAgain { .. } | Note::NotAvailable(_))
+        !matches!(
+            self,
+            Note::ReadsAgain { .. } | Note::NotAvailable(_) | Note::Borrowed { .. }
+        )
     }
 }
 
@@ -48,6 +58,12 @@ impl fmt::Display for Note<'_> {
                 units::count(ids.len() as u64, "competition"),
                 ids.join(", ")
             ),
+            Note::Borrowed { id, bundle } => {
+                write!(
+                    f,
+                    "{id}: no bundle is here; using the results of the bundle {bundle}"
+                )
+            }
             Note::LittleDisk(text) => f.write_str(text),
         }
     }

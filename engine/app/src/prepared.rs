@@ -1,9 +1,11 @@
 //! The state of a competition in the data directory.
 
 use std::path::Path;
+use std::sync::Arc;
 
+use prep_cache::{HistoryScope, Store};
 use prep_contents::parallel;
-use prep_core::{Context, Failure, Remedy, StepError, chain};
+use prep_core::{Context, Failure, LastRuns, Remedy, StepError, chain};
 use prep_digests::digest_of_file;
 use prep_steps::{Manifest, TreeExamination, TreeState, VerifiedTree};
 
@@ -19,6 +21,18 @@ use crate::settings::{Settings, prepared_dir};
 pub fn manifest(data_dir: &Path, id: &str) -> Result<Option<Manifest>, Error> {
     Manifest::read(data_dir, id)
         .map_err(|error| Error::new(Failure::Machine, format!("{id}: {}", chain(&error))))
+}
+
+/// Returns the last runs into the data directory of a variant. Runs into other directories are not among them.
+pub(crate) fn last_runs(store: &Store, settings: &Settings, variant: &str) -> Arc<LastRuns> {
+    let data_dir = settings.data_dir_of(variant);
+    let scope = HistoryScope::new(variant, &data_dir);
+    // The record of an interrupted first publication has a key that no run has recorded yet.
+    let published = move |id: &str| {
+        let manifest = Manifest::read(&data_dir, id).ok()?;
+        manifest.filter(|one| one.complete).map(|one| one.key)
+    };
+    Arc::new(LastRuns::new(store, scope, published))
 }
 
 /// The state of a competition in a data directory.

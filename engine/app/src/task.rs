@@ -10,6 +10,7 @@ use prep_spec::BASE_VARIANT;
 use prep_steps::{Expand, Preview};
 
 use crate::catalog::Catalog;
+use crate::recall::Recall;
 use crate::settings::Settings;
 
 /// All inputs of planning, preparing and moving competitions.
@@ -35,6 +36,9 @@ pub struct PreparationOptions {
     pub variant: String,
     /// A directory with existing bundles.
     pub source: Option<PathBuf>,
+    /// Whether the latest results in the cache are used if the bundle does not exist, even if the data directory was not
+    /// prepared from that bundle.
+    pub from_cache: bool,
     /// Whether missing bundles are downloaded.
     pub download: bool,
     /// Whether only the members that a pipeline reads are downloaded.
@@ -60,6 +64,8 @@ pub struct PreparationOptions {
     pub keep_going: bool,
     /// Whether downloaded bundles are kept after their competition is prepared.
     pub keep_bundles: bool,
+    /// The options that have the values of the last run in the data directory.
+    pub recall: Recall,
     /// A query to run instead of preparing the outputs.
     pub view: Option<ViewOptions>,
 }
@@ -76,11 +82,12 @@ pub struct ViewOptions {
 }
 
 impl Default for PreparationOptions {
-    /// Enables all checks, and downloads and keeps complete bundles.
+    /// Enables all checks, and downloads and keeps complete bundles. Uses no options of earlier runs.
     fn default() -> PreparationOptions {
         PreparationOptions {
             variant: BASE_VARIANT.to_owned(),
             source: None,
+            from_cache: false,
             download: true,
             partial: false,
             check_bundle: true,
@@ -93,6 +100,7 @@ impl Default for PreparationOptions {
             available_only: false,
             keep_going: true,
             keep_bundles: true,
+            recall: Recall::default(),
             view: None,
         }
     }

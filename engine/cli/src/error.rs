@@ -117,7 +117,7 @@ impl<E: Into<Error>> From<E> for CliError {
                 Blame::Failure(failure) => Exit::from_failure(failure),
             },
             message,
-            help: help.as_ref().map(remedy::words),
+            help: help.as_ref().and_then(remedy::words),
             diagnostics,
         }
     }

@@ -3,12 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use prep_app::{Expand, GradeOverrides, GradingLog, PreparationOptions, Settings};
+use prep_app::{Expand, GradeOverrides, GradingLog, PreparationOptions, Recall, Settings};
 use prep_spec::{BASE_VARIANT, Corrections};
 
 use crate::error::CliError;
 use crate::output::file::write_atomically;
 use crate::session::CliSession;
+use crate::values::Switch;
 
 /// Heading of these options in the help. A heading of the struct would also apply to the options after it.
 const HEADING: &str = "Preparation";
@@ -66,45 +67,79 @@ pub struct PreparationArgs {
     pub variant: VariantArg,
     #[command(flatten)]
     pub source: SourceArg,
+    /// Without the bundle, use the results in the cache, whosever they are
+    ///
+    /// The cache may have results of a bundle that this data directory was never prepared from. The command shows the
+    /// bundle's checksum, when it was used, and its path. Without this option, such a bundle is missing.
+    #[arg(long, help_heading = HEADING)]
+    pub from_cache: bool,
     /// Download only the members of a bundle that the pipeline reads
     ///
     /// The MD5 of the bundle is then not checked.
-    #[arg(long, help_heading = HEADING)]
-    pub partial: bool,
+    #[arg(long, value_name = SWITCH, num_args = 0..=1, require_equals = true, default_missing_value = "yes", hide_possible_values = true, help_heading = HEADING)]
+    pub partial: Option<Switch>,
     /// Accept a bundle whose MD5 is not the published one
     ///
     /// For example a bundle that was compressed again. Outputs must still have their published checksums.
-    #[arg(long, help_heading = HEADING)]
-    pub skip_bundle_verification: bool,
+    #[arg(long, value_name = SWITCH, num_args = 0..=1, require_equals = true, default_missing_value = "yes", hide_possible_values = true, help_heading = HEADING)]
+    pub skip_bundle_verification: Option<Switch>,
     /// Do not compare bundles and outputs with published checksums
-    #[arg(long, help_heading = HEADING)]
-    pub skip_verification: bool,
+    ///
+    /// `--skip-verification=no` turns off both this option and `--skip-bundle-verification` of the last run.
+    #[arg(long, value_name = SWITCH, num_args = 0..=1, require_equals = true, default_missing_value = "yes", hide_possible_values = true, help_heading = HEADING)]
+    pub skip_verification: Option<Switch>,
     #[command(flatten)]
     pub expand: ExpandArgs,
+    /// Use no options of the last run
+    ///
+    /// Without this option, a competition is prepared with the options of its last run in this data directory: --source,
+    /// --partial, --skip-verification, --skip-bundle-verification, --expand-archives, --link-mode and --descriptions.
+    /// Options that you give, and settings, have precedence.
+    #[arg(long, hide_short_help = true, help_heading = HEADING)]
+    pub forget_options: bool,
 }
 
+/// The value of an option that turns something on or off.
+const SWITCH: &str = "yes|no";
+
 impl PreparationArgs {
-    /// Converts the arguments to options of the library. Missing bundles are downloaded.
-    pub fn options(&self) -> PreparationOptions {
-        PreparationOptions {
-            variant: self.variant.variant.clone(),
-            source: self.source.dir().map(Path::to_owned),
-            partial: self.partial,
-            check_bundle: !self.skip_bundle_verification,
-            check_outputs: !self.skip_verification,
-            expand: self.expand.expand(),
-            ..PreparationOptions::default()
+    /// Converts the arguments and the settings to options of the library. Missing bundles are downloaded.
+    pub fn options(&self, session: &CliSession) -> PreparationOptions {
+        let mut options = session.default_options();
+        options.variant.clone_from(&self.variant.variant);
+        options.from_cache = self.from_cache;
+        if let Some(dir) = self.source.dir() {
+            options.source = Some(dir.to_owned());
+            options.recall.source = false;
         }
+        if let Some(partial) = self.partial {
+            options.partial = partial.is_on();
+            options.recall.partial = false;
+        }
+        // Both options select how much is verified, so one of them replaces all earlier choices.
+        if self.skip_verification.is_some() || self.skip_bundle_verification.is_some() {
+            options.check_outputs = !self.skip_verification.is_some_and(Switch::is_on);
+            options.check_bundle = !self.skip_bundle_verification.is_some_and(Switch::is_on);
+            options.recall.verification = false;
+        }
+        if let Some(place) = self.expand.expand_archives {
+            options.expand = place.expand();
+            options.recall.expand = false;
+        }
+        if self.forget_options {
+            options.recall = Recall::default();
+        }
+        options
     }
 }
 
 /// Whether archives in `public` are unpacked.
 #[derive(Debug, Default, Clone, Args)]
 pub struct ExpandArgs {
-    /// Unpack archives in `public`: train.zip as train/ [HOW: beside, instead]
+    /// Unpack archives in `public`: train.zip as train/ [HOW: beside, instead, no]
     ///
     /// `beside` keeps the archive, `instead` replaces it. Checksums are still those of the archives. A later run
-    /// without this option removes the directories.
+    /// with `no` removes the directories.
     #[arg(long, value_name = "HOW", num_args = 0..=1, require_equals = true, default_missing_value = "beside", hide_possible_values = true, help_heading = HEADING)]
     expand_archives: Option<ExpandArg>,
 }
@@ -114,14 +149,22 @@ pub struct ExpandArgs {
 enum ExpandArg {
     Beside,
     Instead,
+    No,
+}
+
+impl ExpandArg {
+    fn expand(self) -> Option<Expand> {
+        match self {
+            ExpandArg::Beside => Some(Expand::Beside),
+            ExpandArg::Instead => Some(Expand::Instead),
+            ExpandArg::No => None,
+        }
+    }
 }
 
 impl ExpandArgs {
     pub fn expand(&self) -> Option<Expand> {
-        self.expand_archives.map(|place| match place {
-            ExpandArg::Beside => Expand::Beside,
-            ExpandArg::Instead => Expand::Instead,
-        })
+        self.expand_archives.and_then(ExpandArg::expand)
     }
 }
 

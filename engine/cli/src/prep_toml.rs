@@ -23,12 +23,14 @@ use crate::places::Directories;
 pub const FILE: &str = "prep.toml";
 
 /// The keys outside of `[remote]`.
-pub const SETTINGS: [&str; 8] = [
+pub const SETTINGS: [&str; 10] = [
     "data_dir",
     "cache_dir",
     "source",
     "link_mode",
     "descriptions",
+    "skip_verification",
+    "skip_bundle_verification",
     "pipelines",
     "jobs",
     "memory",
@@ -48,6 +50,10 @@ pub struct ConfigFile {
     pub link_mode: Option<String>,
     /// Directory with descriptions that are published instead of the built-in ones.
     pub descriptions: Option<PathBuf>,
+    /// Whether neither bundles nor outputs are compared with published checksums.
+    pub skip_verification: Option<bool>,
+    /// Whether bundles are not compared with their published MD5.
+    pub skip_bundle_verification: Option<bool>,
     /// Directory of additional pipelines.
     pub pipelines: Option<PathBuf>,
     /// Number of steps that run at once.

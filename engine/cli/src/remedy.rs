@@ -1,28 +1,118 @@
-//! Describes suggested actions. The libraries do not know verbs and options, so the command line writes the texts.
+//! Describes suggested actions. The libraries do not know verbs and options, so the command line writes the texts. An
+//! advice names only options that the verb has and that are not given already.
 
+use std::collections::HashSet;
+use std::sync::OnceLock;
+
+use clap::parser::ValueSource;
+use clap::{ArgMatches, Command};
 use prep_app::Remedy;
 
-/// Returns the help text of an error: one action, or several alternatives.
-pub fn words(remedy: &Remedy) -> String {
-    match remedy {
-        Remedy::Words(words) => words.clone(),
-        Remedy::NameSource => "name the directory that contains it with --source".to_owned(),
-        Remedy::AllowDownloads => "run without --no-download and --available".to_owned(),
-        Remedy::AcceptBundle => {
-            "--skip-bundle-verification accepts the bundle; outputs are still compared with their published checksums".to_owned()
+/// The options of the verb of this process. Empty in tests.
+static VERB: OnceLock<VerbOptions> = OnceLock::new();
+
+/// The long names of a verb's options, and of those on the command line.
+#[derive(Debug, Default)]
+struct VerbOptions {
+    all: HashSet<String>,
+    given: HashSet<String>,
+}
+
+impl VerbOptions {
+    fn new(command: &Command, matches: &ArgMatches) -> VerbOptions {
+        let (mut command, mut matches) = (command, matches);
+        while let Some((name, inner)) = matches.subcommand()
+            && let Some(verb) = command.find_subcommand(name)
+        {
+            (command, matches) = (verb, inner);
         }
-        Remedy::AcceptOutputs => "--skip-verification accepts the outputs".to_owned(),
+        let mut options = VerbOptions::default();
+        for option in command.get_arguments() {
+            let Some(name) = option.get_long() else {
+                continue;
+            };
+            options.all.insert(name.to_owned());
+            let source = matches.value_source(option.get_id().as_str());
+            if source == Some(ValueSource::CommandLine) {
+                options.given.insert(name.to_owned());
+            }
+        }
+        options
+    }
+
+    fn has(&self, option: &str) -> bool {
+        self.all.contains(option)
+    }
+
+    fn is_given(&self, option: &str) -> bool {
+        self.given.contains(option)
+    }
+
+    /// Returns the text if the verb has the option, and the option is not given.
+    fn if_new(&self, option: &str, text: &str) -> Option<String> {
+        (self.has(option) && !self.is_given(option)).then(|| text.to_owned())
+    }
+}
+
+/// Sets the verb of this process, so that advice fits it.
+pub fn set_verb(command: &Command, matches: &ArgMatches) {
+    // Does not fail, because it is set only here.
+    let _ = VERB.set(VerbOptions::new(command, matches));
+}
+
+/// Returns the help text of an error: one action, or several alternatives. Returns `None` if no action is possible with
+/// this verb.
+pub fn words(remedy: &Remedy) -> Option<String> {
+    words_in(remedy, VERB.get_or_init(VerbOptions::default))
+}
+
+fn words_in(remedy: &Remedy, verb: &VerbOptions) -> Option<String> {
+    Some(match remedy {
+        Remedy::Words(words) => words.clone(),
+        Remedy::NameSource if verb.is_given("source") => {
+            "put it into one of these directories".to_owned()
+        }
+        Remedy::NameSource => verb.if_new(
+            "source",
+            "name the directory that contains it with --source",
+        )?,
+        Remedy::UseCachedResults => verb.if_new(
+            "from-cache",
+            "--from-cache uses the results in the cache, and shows whose they are",
+        )?,
+        Remedy::ForgetOptions => verb.if_new(
+            "forget-options",
+            "--forget-options ignores the options of the last run",
+        )?,
+        Remedy::AllowDownloads => allow_downloads(verb)?,
+        Remedy::AcceptBundle => verb.if_new(
+            "skip-bundle-verification",
+            "--skip-bundle-verification accepts the bundle; outputs are still compared with their published checksums",
+        )?,
+        Remedy::AcceptOutputs => verb.if_new(
+            "skip-verification",
+            "--skip-verification accepts the outputs",
+        )?,
         Remedy::RaiseMemory => "raise --memory".to_owned(),
-        Remedy::KeepArchives => "run without --expand-archives".to_owned(),
+        Remedy::KeepArchives => match verb.is_given("expand-archives") {
+            true => "run without --expand-archives".to_owned(),
+            false => verb.if_new("expand-archives", "run with --expand-archives=no")?,
+        },
         Remedy::RepairCache => "run `prep cache verify --repair`".to_owned(),
         Remedy::ListMembers { id } => format!("`prep fetch --list {id}` lists its members"),
-        Remedy::PrepareAvailable => {
-            "--available prepares the competitions whose bundles you have".to_owned()
-        }
+        Remedy::PrepareAvailable => verb.if_new(
+            "available",
+            "--available prepares the competitions whose bundles you have",
+        )?,
         Remedy::NameDataDir => "name a directory on another disk with --data-dir".to_owned(),
-        Remedy::DiscardBundles => {
-            "--discard-bundle deletes each bundle after its competition is prepared".to_owned()
+        Remedy::DiscardBundles if !verb.has("discard-bundle") => {
+            "`prep run --discard-bundle` deletes each bundle after its competition is prepared"
+                .to_owned()
         }
+        Remedy::DiscardBundles => verb.if_new(
+            "discard-bundle",
+            "--discard-bundle deletes each bundle after its competition is prepared",
+        )?,
         Remedy::Prepare { id } => format!("run `prep run {id}`"),
         Remedy::ListCompetitions => "`prep list` shows all competitions".to_owned(),
         Remedy::NamePipelines { parent: None } => {
@@ -57,17 +147,119 @@ pub fn words(remedy: &Remedy) -> String {
             "run `prep remote push` on a machine with the results to write a new record".to_owned()
         }
         Remedy::Unlock => "run without --locked".to_owned(),
-        Remedy::MoveOrRemoveUnpublished => {
-            "move the files elsewhere, or run with --remove-unpublished, which deletes them".to_owned()
+        Remedy::MoveOrRemoveUnpublished => match verb.has("remove-unpublished") {
+            true => "move the files elsewhere, or run with --remove-unpublished, which deletes them",
+            false => "move the files elsewhere",
         }
+        .to_owned(),
         Remedy::UseOneFileSystem => "put --cache-dir and --data-dir on one file system".to_owned(),
         Remedy::AnyOf(all) => {
-            let all: Vec<String> = all.iter().map(words).collect();
-            all.join("; or ")
+            let all: Vec<String> = all.iter().filter_map(|one| words_in(one, verb)).collect();
+            match all.is_empty() {
+                true => return None,
+                false => all.join("; or "),
+            }
         }
         Remedy::InOrder(all) => {
-            let all: Vec<String> = all.iter().map(words).collect();
+            let all: Vec<String> = all.iter().filter_map(|one| words_in(one, verb)).collect();
             all.join(", then ")
         }
+    })
+}
+
+/// Returns how to allow downloads. A verb that never downloads has no such option.
+fn allow_downloads(verb: &VerbOptions) -> Option<String> {
+    let options = ["no-download", "available"];
+    if !options.iter().any(|option| verb.has(option)) {
+        return Some("`prep fetch` downloads bundles".to_owned());
+    }
+    let given = options.iter().filter(|option| verb.is_given(option));
+    let given: Vec<String> = given.map(|option| format!("--{option}")).collect();
+    (!given.is_empty()).then(|| format!("run without {}", given.join(" and ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns the words of a remedy after this command line.
+    fn after(line: &[&str], remedy: &Remedy) -> Option<String> {
+        let command = crate::args::command();
+        let all = std::iter::once(&"prep").chain(line);
+        let matches = command.clone().try_get_matches_from(all).unwrap();
+        words_in(remedy, &VerbOptions::new(&command, &matches))
+    }
+
+    #[test]
+    fn advice_names_only_options_that_the_verb_has_and_that_are_new() {
+        let missing = Remedy::AllowDownloads
+            .or(Remedy::NameSource)
+            .or(Remedy::UseCachedResults)
+            .or(Remedy::PrepareAvailable);
+        for (line, expected, unexpected) in [
+            (
+                &["run", "x", "--no-download"][..],
+                &[
+                    "without --no-download",
+                    "--source",
+                    "--from-cache",
+                    "--available",
+                ][..],
+                &["without --available"][..],
+            ),
+            (
+                &["run", "x", "--available", "--source", "s"],
+                &[
+                    "without --available",
+                    "--from-cache",
+                    "one of these directories",
+                ],
+                &["--no-download", "--source", "--available prepares"],
+            ),
+            (
+                &["run", "x", "--from-cache"],
+                &["--source", "--available"],
+                &["without", "--from-cache"],
+            ),
+            (
+                &["remote", "pull", "x"],
+                &["`prep fetch`", "--source", "--from-cache"],
+                &["--no-download", "--available"],
+            ),
+            (
+                &["fetch", "x"],
+                &["--source"],
+                &["--no-download", "--available", "--from-cache"],
+            ),
+        ] {
+            let words = after(line, &missing).unwrap_or_default();
+            for part in expected {
+                assert!(words.contains(part), "{line:?} {part}: {words}");
+            }
+            for part in unexpected {
+                assert!(!words.contains(part), "{line:?} {part}: {words}");
+            }
+        }
+        let accept = Remedy::AcceptBundle.or(Remedy::AcceptOutputs);
+        for (line, expected) in [
+            (&["run", "x"][..], [true, true]),
+            (&["run", "x", "--skip-bundle-verification"], [false, true]),
+            (&["fetch", "x"], [true, false]),
+        ] {
+            let words = after(line, &accept).unwrap_or_default();
+            let found = ["--skip-bundle-verification", "--skip-verification"];
+            assert_eq!(
+                found.map(|option| words.contains(option)),
+                expected,
+                "{words}"
+            );
+        }
+        let line = [
+            "run",
+            "x",
+            "--skip-bundle-verification",
+            "--skip-verification",
+        ];
+        assert_eq!(after(&line, &accept), None);
     }
 }

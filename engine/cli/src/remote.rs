@@ -167,7 +167,7 @@ impl CliSession {
         }
         let printer = self.printer.clone();
         let warn = Arc::new(move |warning: &LinkWarning| {
-            let help = warning.remedies.iter().map(remedy::words);
+            let help = warning.remedies.iter().filter_map(remedy::words);
             let parts: Vec<String> = std::iter::once(warning.message.clone())
                 .chain(help)
                 .collect();

@@ -3,7 +3,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use prep_app::{Catalog, Error, Plan, Preparation, PreparationOptions, Run, Task};
+use prep_app::{Catalog, Error, Note, Plan, Preparation, PreparationOptions, Recall, Run, Task};
 use prep_core::{Cancel, Failure};
 use serde_json::{Value, json};
 
@@ -13,6 +13,7 @@ use crate::exit::Exit;
 use crate::interrupt;
 use crate::options::PreparationArgs;
 use crate::output::aside::Notice;
+use crate::output::plan;
 use crate::output::printer::Printer;
 use crate::output::progress::Display;
 use crate::output::summary;
@@ -22,6 +23,26 @@ impl CliSession {
     /// Returns the catalog of all competitions.
     pub fn catalog(&self) -> Result<Catalog, CliError> {
         Ok(Catalog::open(&self.settings)?)
+    }
+
+    /// Returns the options that the settings determine. Options that they do not set have the values of the last run.
+    pub fn default_options(&self) -> PreparationOptions {
+        let verification = self.verification;
+        PreparationOptions {
+            source: self.source.clone(),
+            link_mode: self.link_mode,
+            descriptions: self.descriptions.clone(),
+            check_outputs: !verification.skip.unwrap_or(false),
+            check_bundle: !verification.skip_bundle.unwrap_or(false),
+            recall: Recall {
+                source: self.source.is_none(),
+                link_mode: self.link_mode.is_none(),
+                descriptions: self.descriptions.is_none(),
+                verification: verification.skip.or(verification.skip_bundle).is_none(),
+                ..Recall::ALL
+            },
+            ..PreparationOptions::default()
+        }
     }
 
     /// Creates a task with these options. `purpose` is the purpose for which it uses the network.
@@ -36,19 +57,15 @@ impl CliSession {
         Ok(Task {
             settings: self.settings.clone(),
             catalog,
-            options: PreparationOptions {
-                source: options.source.or_else(|| self.source.clone()),
-                link_mode: options.link_mode.or(self.link_mode),
-                descriptions: options.descriptions.or_else(|| self.descriptions.clone()),
-                ..options
-            },
+            options,
             network: downloads::network(self, limits, purpose),
         })
     }
 
     /// Creates a task that downloads nothing.
     pub fn local_task(&self, args: &PreparationArgs) -> Result<Task, CliError> {
-        self.task(args.options(), &DownloadLimits::default(), Purpose::Unused)
+        let options = args.options(self);
+        self.task(options, &DownloadLimits::default(), Purpose::Unused)
     }
 
     /// Plans one competition without using the network.
@@ -82,6 +99,8 @@ impl CliSession {
         if find_only {
             run.forbid_execution();
         }
+        // A pull gets results of the remote on purpose.
+        plan::show_origin(&self.printer, &run.plan, find_only);
         let remote = self.settings.remote.clone();
         let display = Display::new(&self.printer, &run.plan.work(), remote);
         // Does not fail, because it is set only here.
@@ -89,7 +108,11 @@ impl CliSession {
         self.printer.aside.set(Some(Box::new(display.notice())));
         let prepared = run.execute(display.reporter());
         self.printer.aside.set(None);
-        prepared.map_err(stopped_or_failed)
+        let prepared = prepared.map_err(stopped_or_failed)?;
+        if !prepared.left_out.is_empty() {
+            self.printer.note(&Note::NotAvailable(&prepared.left_out));
+        }
+        Ok(prepared)
     }
 
     /// Calls `work` for each competition, and prints its errors. An interruption ends the loop.

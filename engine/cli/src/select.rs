@@ -31,7 +31,7 @@ pub struct Selection {
     /// The 22 competitions of low complexity, the same as --set lite
     #[arg(long, help_heading = HEADING)]
     pub lite: bool,
-    /// All 82 competitions
+    /// All 82 competitions, and those of --pipelines
     #[arg(long, short = 'a', help_heading = HEADING)]
     pub all: bool,
     /// A named set: scored (75), low, lite, medium, high, dev (7), systemcard
@@ -60,11 +60,12 @@ impl Selection {
     /// Same as [`ids`](Self::ids). Also returns the error of `otherwise`.
     pub fn ids_or(
         &self,
+        session: &CliSession,
         otherwise: impl FnOnce() -> Result<Vec<String>, CliError>,
     ) -> Result<Vec<String>, CliError> {
         match self.is_empty() {
             true => otherwise(),
-            false => self.ids(),
+            false => self.ids(session),
         }
     }
 
@@ -73,7 +74,16 @@ impl Selection {
     ///
     /// # Errors
     /// Returns an error if nothing is selected, a set is unknown, or the list cannot be read or is empty.
-    pub fn ids(&self) -> Result<Vec<String>, CliError> {
+    pub fn ids(&self, session: &CliSession) -> Result<Vec<String>, CliError> {
+        let own = match self.all {
+            true => session.catalog()?.own_ids(),
+            false => Vec::new(),
+        };
+        self.ids_and(own)
+    }
+
+    /// Returns the selected ids, with the ids `own` after those of sets.
+    fn ids_and(&self, own: Vec<String>) -> Result<Vec<String>, CliError> {
         if self.is_empty() {
             return Err(CliError::usage("no competition is selected")
                 .help("name one, or a set with --lite, --all, --set NAME or --ids-from FILE"));
@@ -84,6 +94,7 @@ impl Selection {
         for name in flags.chain(self.set.iter().map(String::as_str)) {
             ids.extend(competition_set(name)?.into_iter().map(str::to_owned));
         }
+        ids.extend(own);
         if let Some(path) = &self.ids_from {
             ids.extend(read_list(path)?);
         }
@@ -194,10 +205,10 @@ mod tests {
             ids_from: Some(list),
             ..Selection::default()
         };
-        let ids = selection.ids().unwrap();
+        let ids = selection.ids_and(vec!["own".to_owned()]).unwrap();
         let dev = competition_set("dev").unwrap();
         assert_eq!(ids[..dev.len()], *dev);
-        assert_eq!(ids[dev.len()..], ["b", "a", "c"]);
+        assert_eq!(ids[dev.len()..], ["own", "b", "a", "c"]);
     }
 
     #[test]
@@ -206,22 +217,27 @@ mod tests {
             lite: true,
             ..Selection::default()
         };
-        assert_eq!(lite.ids().unwrap(), competition_set("low").unwrap());
+        assert_eq!(
+            lite.ids_and(Vec::new()).unwrap(),
+            competition_set("low").unwrap()
+        );
         let all = Selection {
             all: true,
             ..Selection::default()
         };
-        assert_eq!(all.ids().unwrap().len(), 82);
+        assert_eq!(all.ids_and(Vec::new()).unwrap().len(), 82);
         let scored = Selection {
             set: vec!["scored".into()],
             ..Selection::default()
         };
-        assert_eq!(scored.ids().unwrap().len(), 75);
+        assert_eq!(scored.ids_and(Vec::new()).unwrap().len(), 75);
     }
 
     #[test]
     fn the_error_of_an_unknown_set_lists_the_sets() {
         let help = competition_set("zzzzzz").unwrap_err().help;
-        assert!(help.is_some_and(|help| crate::remedy::words(&help).contains("medium")));
+        assert!(help.is_some_and(|help| {
+            crate::remedy::words(&help).is_some_and(|help| help.contains("medium"))
+        }));
     }
 }

@@ -13,8 +13,8 @@ use crate::machine::Environment;
 use crate::output::printer::Printer;
 use crate::places::{Directories, Kaggle};
 use crate::prep_toml::{ConfigFile, ConfigFiles, FILE};
-use crate::session::CliSession;
-use crate::values::{LinkModeArg, at_least_one};
+use crate::session::{CliSession, VerificationSettings};
+use crate::values::{LinkModeArg, at_least_one, yes_or_no};
 
 /// Assumed memory of the system if it is unknown, in bytes.
 const ASSUMED_MEMORY_BYTES: u64 = 8 << 30;
@@ -121,6 +121,18 @@ impl Chooser<'_> {
     }
 }
 
+impl Chooser<'_> {
+    fn switch(
+        &mut self,
+        name: &'static str,
+        variable: &'static str,
+        key: fn(&ConfigFile) -> Option<bool>,
+    ) -> Result<Option<bool>, CliError> {
+        let parse = |text: OsString| parse_variable(variable, &text, yes_or_no);
+        self.choose(name, None, (variable, parse), key)
+    }
+}
+
 /// Reads the value of a variable.
 fn parse_variable<T>(
     name: &str,
@@ -193,6 +205,16 @@ impl CliSession {
         let descriptions = chooser.path("descriptions", None, DESCRIPTIONS, |file| {
             &file.descriptions
         })?;
+        let verification = VerificationSettings {
+            skip: chooser.switch("skip_verification", SKIP_VERIFICATION, |file| {
+                file.skip_verification
+            })?,
+            skip_bundle: chooser.switch(
+                "skip_bundle_verification",
+                SKIP_BUNDLE_VERIFICATION,
+                |file| file.skip_bundle_verification,
+            )?,
+        };
         let jobs = chooser.choose(
             "jobs",
             global.jobs,
@@ -240,6 +262,7 @@ impl CliSession {
             source,
             link_mode: link_mode.transpose()?.map(LinkMode::from),
             descriptions,
+            verification,
             kaggle: environment.kaggle(),
             places,
             printer: Printer::new(global, color(global, environment)),
@@ -263,6 +286,8 @@ const PIPELINES: &str = "PREP_PIPELINES";
 const SOURCE: &str = "PREP_SOURCE";
 const LINK_MODE: &str = "PREP_LINK_MODE";
 const DESCRIPTIONS: &str = "PREP_DESCRIPTIONS";
+const SKIP_VERIFICATION: &str = "PREP_SKIP_VERIFICATION";
+const SKIP_BUNDLE_VERIFICATION: &str = "PREP_SKIP_BUNDLE_VERIFICATION";
 const JOBS: &str = "PREP_JOBS";
 const MEMORY: &str = "PREP_MEMORY";
 

@@ -11,6 +11,7 @@ use serde_json::json;
 use crate::args::{Cli, command};
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::remedy;
 
 /// Verbs of other programs and of earlier versions, each with its replacement.
 const REPLACED_VERBS: [(&str, &str); 27] = [
@@ -58,8 +59,12 @@ const REPLACED_OPTIONS: [(&str, &str); 5] = [
 /// The exit code with which the process ends, if there is no verb to run: 0 after help, 2 after a usage error, and 6 if
 /// the help cannot be written.
 pub fn parse() -> Result<Cli, Exit> {
-    let matches = command().try_get_matches();
-    let cli = matches.and_then(|matches| Cli::from_arg_matches(&matches));
+    let mut command = command();
+    let matches = command.try_get_matches_from_mut(std::env::args_os());
+    let cli = matches.and_then(|matches| {
+        remedy::set_verb(&command, &matches);
+        Cli::from_arg_matches(&matches)
+    });
     cli.map_err(|error| {
         let error = with_suggestions(error);
         if error.use_stderr() && std::env::args_os().any(|word| word == "--json") {

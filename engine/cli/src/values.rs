@@ -39,3 +39,25 @@ impl From<LinkModeArg> for LinkMode {
         }
     }
 }
+
+/// The value of an option that turns something on or off.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Switch {
+    Yes,
+    No,
+}
+
+impl Switch {
+    pub fn is_on(self) -> bool {
+        self == Switch::Yes
+    }
+}
+
+/// Parses the value of a setting that turns something on or off.
+pub fn yes_or_no(text: &str) -> Result<bool, String> {
+    match text {
+        "yes" | "true" | "1" => Ok(true),
+        "no" | "false" | "0" => Ok(false),
+        _ => Err("expected yes or no".to_owned()),
+    }
+}

@@ -28,8 +28,8 @@
 //! use std::sync::Arc;
 //! use prep_cache::Store;
 //! use prep_core::{
-//!     Action, Cancel, Context, Graph, Inputs, RunLimits, NullReporter, Outputs, RunOptions, Step, StepError, Value,
-//!     resolve, run,
+//!     Action, Cancel, Context, Graph, Inputs, LastRuns, NullReporter, Outputs, RunLimits, RunOptions, Step, StepError,
+//!     Value, resolve, run,
 //! };
 //!
 //! struct Answer;
@@ -56,14 +56,16 @@
 //! let mut graph = Graph::new();
 //! let answer = graph.add("example", "answer", Action::Step(Box::new(Answer)), Vec::new())?;
 //!
-//! let resolution = resolve(&graph, &context, "v1")?;
+//! // Explains why steps run again. These runs leave no history.
+//! let last = Arc::new(LastRuns::without_history());
+//! let resolution = resolve(&graph, &context, &last)?;
 //! assert!(resolution.work.contains_key(&answer), "it has never run");
-//! let options = RunOptions { keep_going: true, variant: "v1".to_owned(), oldest_first: false };
+//! let options = RunOptions { keep_going: true, oldest_first: false };
 //! let graph = Arc::new(graph);
 //! let report = run(graph.clone(), context.clone(), resolution, options, Arc::new(NullReporter))?;
 //! assert!(report.outputs[&answer].contains_key("number"));
 //!
-//! let resolution = resolve(&graph, &context, "v1")?;
+//! let resolution = resolve(&graph, &context, &last)?;
 //! assert!(resolution.work.is_empty(), "the result is found by its key");
 //! # Ok(())
 //! # }

@@ -1,14 +1,17 @@
 //! Tests the engine's guarantees with small steps that count their executions.
 
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use prep_cache::{Digest, Store};
+use prep_cache::{Digest, HistoryScope, Store};
 use prep_core::{
     Action, Cancel, Context, Event, Failure, Graph, Inputs, LastRuns, NodeId, NodeState,
     NullReporter, Outputs, Port, Reason, Reporter, RunLimits, RunOptions, RunReport, Sink, Step,
     StepError, StepOutcome, Value, resolve, run,
 };
+
+use crate::last_runs;
 
 /// Joins its inputs and its text, and counts its executions. A text `b@2` stands for `b`, joined by version 2 of the
 /// step.
@@ -155,10 +158,9 @@ impl TestEngine {
     }
 
     fn run_with(&self, chain: &Chain, context: Context, reporter: Arc<dyn Reporter>) -> RunReport {
-        let resolution = resolve(&chain.graph, &context, "v1").unwrap();
+        let resolution = resolve(&chain.graph, &context, &last_runs(&context.store)).unwrap();
         let options = RunOptions {
             keep_going: true,
-            variant: "v1".to_owned(),
             oldest_first: false,
         };
         run(chain.graph.clone(), context, resolution, options, reporter).unwrap()
@@ -200,7 +202,7 @@ fn changed_step_and_its_users_run_with_a_reason() {
     let engine = TestEngine::new();
     engine.run(&engine.chain(["1", "2", "3"], false));
     let changed = engine.chain(["1", "two", "3"], false);
-    let resolution = resolve(&changed.graph, &engine.context(), "v1").unwrap();
+    let resolution = resolve(&changed.graph, &engine.context(), &last_runs(&engine.store)).unwrap();
     let Some(Reason::Changed { changes }) = resolution.work.get(&changed.nodes[1]) else {
         panic!("{:?}", resolution.work);
     };
@@ -279,7 +281,8 @@ fn failed_check_stays_recorded_in_runs_without_it() {
     let failing = engine.chain(["1", "2", "3"], true);
     engine.run(&failing);
     let reason = || {
-        let resolution = resolve(&failing.graph, &engine.context(), "v1").unwrap();
+        let resolution =
+            resolve(&failing.graph, &engine.context(), &last_runs(&engine.store)).unwrap();
         resolution.work.get(&failing.nodes[2]).cloned()
     };
     let failed = Some(Reason::Failed {
@@ -301,23 +304,48 @@ fn failed_check_stays_recorded_in_runs_without_it() {
     });
     assert_eq!(reason(), failed);
     let changed = engine.chain(["1", "2", "three"], false);
-    let resolution = resolve(&changed.graph, &engine.context(), "v1").unwrap();
+    let resolution = resolve(&changed.graph, &engine.context(), &last_runs(&engine.store)).unwrap();
     let reason = &resolution.work[&changed.nodes[2]];
     assert!(matches!(reason, Reason::Changed { .. }), "{reason:?}");
     engine.run(&changed);
-    let last = LastRuns::new(&engine.store, "v1").load("x").unwrap();
+    let last = last_runs(&engine.store).load("x").unwrap();
     assert_eq!(last["c"].failed, None);
+}
+
+/// Runs into one directory explain nothing about another, also if the other one is now at the same path.
+#[test]
+fn history_belongs_to_a_target_directory() {
+    let engine = TestEngine::new();
+    engine.run(&engine.chain(["1", "2", "3"], false));
+    let published = last_runs(&engine.store).load("x").unwrap()["target"]
+        .record
+        .key();
+    let other = Digest::of_bytes(b"another publication");
+    for (directory, key, expected) in [
+        ("/data", None, true),
+        ("/data", Some(published), true),
+        ("/data", Some(other), false),
+        ("/other", None, false),
+        ("/other", Some(published), false),
+    ] {
+        let scope = HistoryScope::new("v1", Path::new(directory));
+        let last = LastRuns::new(&engine.store, scope, move |_| key);
+        let is_known = !last.load("x").unwrap().is_empty();
+        assert_eq!(is_known, expected, "{directory} {key:?}");
+    }
+    let none = LastRuns::without_history();
+    assert!(none.load("x").unwrap().is_empty());
 }
 
 #[test]
 fn changed_target_is_restored_without_running_steps() {
     let engine = TestEngine::new();
     engine.run(&engine.chain(["1", "2", "3"], false));
-    let last = LastRuns::new(&engine.store, "v1").load("x").unwrap();
+    let last = last_runs(&engine.store).load("x").unwrap();
     assert_eq!(last["target"].reason, Some(Reason::FirstRun));
     *engine.key.lock().unwrap() = None;
     let again = engine.chain(["1", "2", "3"], false);
-    let resolution = resolve(&again.graph, &engine.context(), "v1").unwrap();
+    let resolution = resolve(&again.graph, &engine.context(), &last_runs(&engine.store)).unwrap();
     assert_eq!(resolution.work[&again.nodes[3]], Reason::NotCurrent);
     let report = engine.run(&again);
     assert_eq!(again.counts(), [0, 0, 0]);
@@ -359,7 +387,7 @@ fn raised_version_runs_the_step_again_and_is_the_reason() {
     engine.run(&engine.chain(["1", "2", "3"], false));
     let raised = engine.chain(["1", "2@2", "3"], false);
     let context = engine.context();
-    let resolution = resolve(&raised.graph, &context, "v1").unwrap();
+    let resolution = resolve(&raised.graph, &context, &last_runs(&context.store)).unwrap();
     let NodeState::Stale { reason, .. } = &resolution.states[&raised.nodes[1]] else {
         panic!("{:?}", resolution.states);
     };
@@ -480,10 +508,9 @@ fn independent_steps_run_after_a_failure_only_with_keep_going() {
         let mut context = engine.context();
         context.limits.jobs = 1;
         let graph = Arc::new(graph);
-        let resolution = resolve(&graph, &context, "v1").unwrap();
+        let resolution = resolve(&graph, &context, &last_runs(&context.store)).unwrap();
         let options = RunOptions {
             keep_going,
-            variant: "v1".to_owned(),
             oldest_first: false,
         };
         let reporter = Arc::new(NullReporter);

@@ -10,6 +10,7 @@ use prep_core::{
     RunOptions, RunReport, Step, StepError, StepOutcome, Value, resolve, run,
 };
 
+use crate::last_runs;
 use crate::until::wait_until;
 
 type Work = dyn Fn(&Context) -> Result<(), StepError> + Send + Sync;
@@ -85,7 +86,7 @@ impl TestEngine {
     /// Takes the lock of a step, as another process would while it runs the step.
     fn hold(&self, node: NodeId) -> LockGuard {
         let context = Context::new(self.store.clone(), self.limits, Cancel::default());
-        let resolution = resolve(&self.graph, &context, "v1").unwrap();
+        let resolution = resolve(&self.graph, &context, &last_runs(&context.store)).unwrap();
         let NodeState::Stale {
             record: Some(record),
             ..
@@ -103,10 +104,9 @@ impl TestEngine {
     fn run(self, cancel: Cancel) -> RunReport {
         let context = Context::new(self.store.clone(), self.limits, cancel);
         let graph = Arc::new(self.graph);
-        let resolution = resolve(&graph, &context, "v1").unwrap();
+        let resolution = resolve(&graph, &context, &last_runs(&context.store)).unwrap();
         let options = RunOptions {
             keep_going: true,
-            variant: "v1".to_owned(),
             oldest_first: false,
         };
         let reporter = Arc::new(NullReporter);

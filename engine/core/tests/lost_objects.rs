@@ -12,6 +12,8 @@ use prep_core::{
     RunOptions, RunReport, Sink, Step, StepError, StepOutcome, Value, resolve, run,
 };
 
+use crate::last_runs;
+
 /// A simple generator of pseudorandom numbers.
 struct Random(u64);
 
@@ -248,10 +250,9 @@ fn run_graph(graph: &Arc<Graph>, store: Store, jobs: usize) -> RunReport {
         memory: 1 << 30,
     };
     let context = Context::new(store, limits, Cancel::default());
-    let resolution = resolve(graph, &context, "v1").unwrap();
+    let resolution = resolve(graph, &context, &last_runs(&context.store)).unwrap();
     let options = RunOptions {
         keep_going: true,
-        variant: "v1".to_owned(),
         oldest_first: false,
     };
     run(

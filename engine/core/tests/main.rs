@@ -7,6 +7,12 @@
     reason = "a test that panics has failed"
 )]
 
+use std::path::Path;
+use std::sync::Arc;
+
+use prep_cache::{HistoryScope, Store};
+use prep_core::LastRuns;
+
 mod conformance;
 mod engine;
 mod limits;
@@ -16,3 +22,9 @@ mod scheduler;
 #[allow(dead_code, reason = "other crates wait for open files")]
 #[path = "../../../tests/until/mod.rs"]
 mod until;
+
+/// Returns the last runs into the directory `/data`, which records no publication.
+fn last_runs(store: &Store) -> Arc<LastRuns> {
+    let scope = HistoryScope::new("v1", Path::new("/data"));
+    Arc::new(LastRuns::new(store, scope, |_| None))
+}

@@ -9,6 +9,8 @@ use prep_core::{
     RunLimits, RunOptions, RunReport, Step, StepError, StepOutcome, Value, resolve, run,
 };
 
+use crate::last_runs;
+
 /// A weak reference to the object in memory. The tests use it to check whether the object still exists.
 type Seen = Arc<Mutex<Weak<String>>>;
 
@@ -148,10 +150,9 @@ impl Fan {
 
     fn run(&self, store: &Store, room: Option<u64>) -> RunReport {
         let context = context(store, room);
-        let resolution = resolve(&self.graph, &context, "v1").unwrap();
+        let resolution = resolve(&self.graph, &context, &last_runs(&context.store)).unwrap();
         let options = RunOptions {
             keep_going: false,
-            variant: "v1".to_owned(),
             oldest_first: false,
         };
         let reporter = Arc::new(NullReporter);
@@ -205,7 +206,8 @@ fn later_user_makes_the_unstored_result_run_again() {
     Fan::new("two").run(&store, ROOM);
     for room in [ROOM, None] {
         let changed = Fan::new(if room.is_some() { "second" } else { "third" });
-        let resolution = resolve(&changed.graph, &context(&store, room), "v1").unwrap();
+        let resolution =
+            resolve(&changed.graph, &context(&store, room), &last_runs(&store)).unwrap();
         let make = &resolution.work[&changed.nodes[0]];
         let object = object();
         assert_eq!(*make, Reason::Unstored { object });
@@ -244,7 +246,7 @@ fn lost_object_is_computed_by_the_step_that_produced_it() {
     let path = store.open_object(&object()).unwrap().path().to_owned();
     std::fs::remove_file(path).unwrap();
     let changed = Fan::new("second");
-    let resolution = resolve(&changed.graph, &context(&store, None), "v1").unwrap();
+    let resolution = resolve(&changed.graph, &context(&store, None), &last_runs(&store)).unwrap();
     let make = &resolution.work[&changed.nodes[0]];
     assert_eq!(*make, Reason::OutputMissing { object: object() });
     changed.run(&store, None);

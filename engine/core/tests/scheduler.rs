@@ -11,6 +11,8 @@ use prep_core::{
     RunLimits, RunOptions, RunReport, Sink, Step, StepError, StepOutcome, Value, resolve, run,
 };
 
+use crate::last_runs;
+
 /// A step that returns its name.
 struct Name(&'static str);
 
@@ -140,10 +142,9 @@ impl TestEngine {
             taken.extend(std::iter::from_fn(|| context.threads.try_take()));
         }
         let graph = Arc::new(self.graph);
-        let resolution = resolve(&graph, &context, "v1").unwrap();
+        let resolution = resolve(&graph, &context, &last_runs(&context.store)).unwrap();
         let options = RunOptions {
             keep_going: self.keep_going,
-            variant: "v1".to_owned(),
             oldest_first: self.oldest_first,
         };
         run(graph, context, resolution, options, reporter).unwrap()

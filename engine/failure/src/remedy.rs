@@ -22,6 +22,10 @@ pub enum Remedy {
     Words(String),
     /// Name the directory that contains the bundle or the file.
     NameSource,
+    /// Use results in the cache whose bundle the user does not have.
+    UseCachedResults,
+    /// Prepare without the options of the last run.
+    ForgetOptions,
     /// Allow downloads.
     AllowDownloads,
     /// Accept a bundle whose checksum differs from the published one. Outputs are still compared with their published

@@ -1,24 +1,42 @@
-//! A bundle's content remains known after its file was deleted, until a step needs the bytes.
+//! The results of a deleted bundle are used if the caller states its content, until a step needs the bytes.
 
 use crate::common;
 use common::{Fixture, ID, Outcome, content, search};
+use prep_cache::Content;
 use prep_core::{Source, SourceState};
 use prep_fault_server::Bundle;
 use prep_fetch::{CredentialsError, FetchError, KaggleBundle, LazyNetwork};
 
 #[test]
-fn the_content_of_a_deleted_bundle_is_still_known() -> Outcome {
+fn a_deleted_bundle_has_the_stated_content() -> Outcome {
     let fixture = Fixture::new(Bundle::new(ID, content(50_000, 1)), Vec::new());
     let source = fixture.source(None);
     assert_eq!(source.state(&fixture.context)?, SourceState::Missing);
     let value = source.run(&fixture.context)?.digest();
-    let known = SourceState::Known { value };
+    let record = fixture.context.store.source(&fixture.target())?;
+    let stated = record.ok_or("no record")?.content();
     std::fs::remove_file(fixture.target())?;
-    assert_eq!(source.state(&fixture.context)?, known);
+    // The cache has seen the bundle, but does not show whose it was.
+    assert_eq!(source.state(&fixture.context)?, SourceState::Missing);
     assert_eq!(source.location(), None);
-    // If the recorded MD5 differs from the published one, the recorded content is not used.
-    let other = fixture.source(Some("00000000000000000000000000000000"));
-    assert_eq!(other.state(&fixture.context)?, SourceState::Missing);
+    let state = |md5: Option<&str>, stated: &Content| {
+        let source = fixture.source(md5).with_content(Some(stated.clone()));
+        source.state(&fixture.context)
+    };
+    let known = SourceState::Known { value };
+    assert_eq!(state(None, &stated)?, known);
+    assert_eq!(state(stated.md5.as_deref(), &stated)?, known);
+    // If the stated MD5 is unknown or differs from the published one, the stated content is not used.
+    let unverified = Content {
+        md5: None,
+        ..stated.clone()
+    };
+    for (md5, stated) in [
+        ("00000000000000000000000000000000", &stated),
+        (stated.md5.as_deref().ok_or("no MD5")?, &unverified),
+    ] {
+        assert_eq!(state(Some(md5), stated)?, SourceState::Missing);
+    }
     // A run fetches the bundle again.
     let sent = fixture.server.sent();
     assert_eq!(source.run(&fixture.context)?.digest(), value);

@@ -73,6 +73,6 @@ pub use link::{Link, LinkConfig, LinkWarning, WarningSink};
 pub use mirror::MirroredBundle;
 pub use rejection::Rejection;
 pub use remote::{PutOutcome, Remote, RemoteSource};
-pub use source::MirroredSource;
+pub use source::{MirroredSource, RemoteContent};
 pub use trust::TrustedSigner;
 pub use upload::SendOutcome;

@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::path::PathBuf;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use prep_cache::Content;
 use prep_core::{Context, FileValue, Source, SourceState, StepError, Value};
@@ -19,8 +19,13 @@ pub struct MirroredSource {
     md5: Option<String>,
     sha256: Option<String>,
     link: Link,
-    remote_answer: OnceLock<Option<Content>>,
+    /// The content that the source had when it was last used.
+    stated: Option<Content>,
+    remote_answer: RemoteContent,
 }
+
+/// The content that the remote records for a source. Empty until the remote was queried.
+pub type RemoteContent = Arc<OnceLock<Option<Content>>>;
 
 impl MirroredSource {
     /// Wraps `inner`. The cache records its content under `name`.
@@ -37,8 +42,22 @@ impl MirroredSource {
             md5: md5.map(str::to_owned),
             sha256: sha256.map(str::to_owned),
             link,
-            remote_answer: OnceLock::new(),
+            stated: None,
+            remote_answer: RemoteContent::default(),
         }
+    }
+
+    /// States the content that the source had when it was last used. It is used in place of the content that the remote
+    /// records.
+    #[must_use]
+    pub fn with_content(self, stated: Option<Content>) -> MirroredSource {
+        MirroredSource { stated, ..self }
+    }
+
+    /// Returns the content that the remote records, as soon as it was queried. It is queried only if the source is not on
+    /// this machine and has no stated content.
+    pub fn remote_answer(&self) -> RemoteContent {
+        self.remote_answer.clone()
     }
 
     /// Returns the content that the remote records for this source, if it matches the published checksums.
@@ -79,10 +98,9 @@ impl MirroredSource {
         if self.inner.location().is_some() {
             return Ok(None);
         }
-        let known = context.store.named_sources(&self.name)?.into_iter();
-        let mut known = known.map(|record| record.content());
-        let known = known.find(|content| self.is_published(content));
-        let content = known.or_else(|| self.remote_content().cloned());
+        let stated = self.stated.as_ref();
+        let stated = stated.filter(|content| self.is_published(content));
+        let content = stated.or_else(|| self.remote_content()).cloned();
         Ok(content.filter(|content| !context.outside.is_lost(&content.digest)))
     }
 
@@ -131,10 +149,6 @@ impl Source for MirroredSource {
             }
             (SourceState::Missing, Some(content)) => {
                 self.read_from_mirror(context, &content);
-                // This records the content locally, so that it is known without the remote from now on.
-                if !context.store.is_read_only() {
-                    context.store.name_content(&self.name, &content)?;
-                }
                 Ok(SourceState::Known {
                     value: value(&content).digest(),
                 })

@@ -212,6 +212,23 @@ fn source_file_without_checksum_comes_from_its_url() {
     assert_eq!(world.requests(), 0);
 }
 
+/// The directory records the content of a deleted file for its URL only.
+#[test]
+fn deleted_source_file_of_another_url_is_downloaded() {
+    let world = world(&labels(10), "", Vec::new());
+    let discard = ["--discard-bundle"];
+    run(&world, &discard).code(0);
+    let requests = file_requests(&world);
+    let report = run(&world, &discard).code(0).json();
+    assert_eq!(report["competitions"][0]["state"], "up_to_date");
+    assert_eq!(file_requests(&world), requests);
+    let text = pipeline(&world.server.file(FILE), "").replace("download=1", "download=2");
+    world.sandbox.pipeline(Harbour::ID, &text);
+    run(&world, &discard).code(0);
+    assert_prepared(&world);
+    assert!(file_requests(&world) > requests);
+}
+
 #[test]
 fn source_with_wrong_checksum_is_an_error() {
     let file = labels(10);

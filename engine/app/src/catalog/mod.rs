@@ -133,6 +133,12 @@ impl Catalog {
         self.entries.values()
     }
 
+    /// Returns the ids of the competitions that only the user's directory of pipelines has.
+    pub fn own_ids(&self) -> Vec<String> {
+        let own = self.iter().filter(|entry| entry.own_files().is_none());
+        own.map(|entry| entry.id.clone()).collect()
+    }
+
     /// Returns the competition with this id, if it exists.
     pub fn find(&self, id: &str) -> Option<&CatalogEntry> {
         self.entries.get(id)

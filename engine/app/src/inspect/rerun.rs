@@ -162,10 +162,9 @@ impl Rerunning<'_> {
         resolution
             .work
             .retain(|node, _| !matches!(graph.node(*node).action, Action::Sink(_)));
-        let order = resolution.order.clone();
+        let (order, last) = (resolution.order.clone(), resolution.last.clone());
         let options = RunOptions {
             keep_going: true,
-            variant: variant.clone(),
             oldest_first: true,
         };
         let report = run(
@@ -177,7 +176,7 @@ impl Rerunning<'_> {
         )?;
         context.check()?;
         // Resolving again finds the key and the outputs of every step that ran.
-        let made = resolve(&graph, &context, variant)?;
+        let made = resolve(&graph, &context, &last)?;
         let mut steps = Vec::new();
         for id in order {
             let node = graph.node(id);

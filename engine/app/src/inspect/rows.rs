@@ -14,6 +14,7 @@ use prep_steps::Preview;
 use serde::Serialize;
 
 use crate::error::Error;
+use crate::recall::Recall;
 use crate::run_log::{RunEnd, RunLog};
 use crate::stages::loader::Loader;
 use crate::stages::run::Run;
@@ -100,6 +101,10 @@ fn run(task: &Task, id: &str, view: ViewOptions, cancel: &Cancel) -> Result<Prev
         options: PreparationOptions {
             view: Some(view),
             expand: None,
+            recall: Recall {
+                expand: false,
+                ..task.options.recall
+            },
             locked: false,
             keep_going: false,
             ..task.options.clone()

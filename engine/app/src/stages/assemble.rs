@@ -1,6 +1,6 @@
 //! Fourth stage: builds the graph of the steps of a competition.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use prep_cache::LinkMode;
 use prep_core::{Failure, Graph};
@@ -8,12 +8,15 @@ use prep_digests::LockedDataset;
 use prep_fetch::{Members, PartOfBundle};
 use prep_steps::{BuildOptions, Sources};
 
+use super::borrowed::BorrowedBundle;
 use super::description;
 use super::load::{LoadedCompetition, Verification};
+use super::recorded::StatedContents;
 use super::sources::{FoundSources, FurtherSource};
 use crate::catalog::CatalogEntry;
 use crate::error::Error;
-use crate::task::Task;
+use crate::recall::RecalledOption;
+use crate::task::{PreparationOptions, Task};
 
 /// A competition whose steps are in the graph.
 pub struct Competition {
@@ -23,6 +26,14 @@ pub struct Competition {
     pub bundle: Option<PathBuf>,
     /// Sources in addition to the bundle.
     pub sources: Vec<FurtherSource>,
+    /// The options of the task, with those of the last run.
+    pub options: PreparationOptions,
+    /// The options that have the value of the last run.
+    pub recalled: Vec<RecalledOption>,
+    /// The bundle whose results are used, if it is neither on this machine nor recorded in the data directory.
+    pub borrowed: Option<BorrowedBundle>,
+    /// The contents of sources whose files do not exist.
+    pub(crate) contents: StatedContents,
     /// Kaggle's name of the competition.
     pub(crate) kaggle: String,
     /// Published MD5 with which the bundle is compared. `None` if the comparison is disabled.
@@ -43,7 +54,27 @@ pub struct Competition {
 impl Competition {
     /// Returns whether only a part of the bundle was downloaded.
     pub(crate) fn is_partial(&self) -> bool {
-        self.part.as_ref().is_some_and(PartOfBundle::is_part)
+        let is_deleted = || self.bundle.is_none() && self.contents.part.is_some();
+        let part = self.part.as_ref();
+        part.is_some_and(|part| part.is_part() || is_deleted())
+    }
+
+    /// Returns the URL of a further source, unless it is a directory.
+    pub(crate) fn url_of(&self, source: &str) -> Option<String> {
+        let found = self.sources.iter().find(|one| one.name == source);
+        found.and_then(|one| one.url.clone())
+    }
+
+    /// Returns the directory of the user in which a source was found, or in which it is searched as in the last run.
+    pub(crate) fn used_source(&self) -> Option<&Path> {
+        let dir = self.options.source.as_deref()?;
+        let further = self.sources.iter().filter_map(|one| one.path.as_deref());
+        let mut paths = self.bundle.as_deref().into_iter().chain(further);
+        let is_recalled = || {
+            let mut recalled = self.recalled.iter();
+            recalled.any(|option| matches!(option, RecalledOption::Source(_)))
+        };
+        (paths.any(|path| path.starts_with(dir)) || is_recalled()).then_some(dir)
     }
 }
 
@@ -55,6 +86,12 @@ pub(crate) struct AssembledCompetition {
 }
 
 impl AssembledCompetition {
+    /// Adds the options that have the value of the last run.
+    pub(super) fn with_recalled(mut self, recalled: Vec<RecalledOption>) -> AssembledCompetition {
+        self.competition.recalled = recalled;
+        self
+    }
+
     /// Builds the graph of a competition. Writes nothing.
     ///
     /// # Errors
@@ -104,6 +141,10 @@ impl AssembledCompetition {
             verification: loaded.verification,
             bundle: path,
             sources: found.further.listed,
+            options: options.clone(),
+            recalled: Vec::new(),
+            borrowed: None,
+            contents: found.contents,
             md5: found.md5,
             members: found.members,
             part: found.part,

@@ -1,46 +1,45 @@
 //! Handles missing bundles before any step runs: leaves competitions out on request, and reports missing credentials as
 //! one error.
 
-use prep_core::{Remedy, chain, units};
+use std::collections::HashSet;
+
+use prep_cache::Store;
+use prep_core::{Remedy, StepOutcome, chain, units};
 use prep_fetch::FetchError;
 
+use super::ended::Ended;
 use super::resolve::Plan;
 use crate::bundles;
 use crate::error::Error;
-use crate::note::Note;
 use crate::task::Task;
 
 /// Removes competitions with a missing bundle or source from `ids`, if the task prepares only available competitions.
-/// Returns whether any competition was removed.
-///
-/// # Errors
-/// Returns an error if no competition is left.
-pub(crate) fn leave_out(
-    task: &Task,
-    plan: &Plan,
-    ids: &mut Vec<String>,
-    notes: &dyn Fn(Note),
-) -> Result<bool, Error> {
+/// Returns the removed ids.
+pub(crate) fn leave_out(task: &Task, plan: &Plan, ids: &mut Vec<String>) -> Vec<String> {
     if !task.options.available_only {
-        return Ok(false);
+        return Vec::new();
     }
-    let mut absent: Vec<String> = Vec::new();
-    for input in plan.missing() {
-        if !absent.contains(&input.competition.id) {
-            absent.push(input.competition.id.clone());
-        }
-    }
-    if absent.is_empty() {
-        return Ok(false);
-    }
-    ids.retain(|id| !absent.contains(id));
-    if ids.is_empty() {
-        let message = format!("bundles or sources are missing: {}", absent.join(", "));
-        let remedy = Remedy::AllowDownloads.or(Remedy::NameSource);
-        return Err(Error::new(prep_core::Failure::Input, message).help(remedy));
-    }
-    notes(Note::NotAvailable(&absent));
-    Ok(true)
+    let missing: HashSet<&str> = plan.without_sources();
+    let (absent, rest) = std::mem::take(ids)
+        .into_iter()
+        .partition(|id| missing.contains(id.as_str()));
+    *ids = rest;
+    absent
+}
+
+/// Returns the competitions that turned out to be unavailable while they ran: a step needed the bytes of a source that is
+/// not on this machine. Their other sources and steps did not fail.
+pub(super) fn left_out_while_running(ended: &Ended) -> Vec<String> {
+    let ids = ended.competitions.iter().map(|one| &one.id);
+    let is_left_out = |id: &&String| {
+        let outcomes = ended.outcomes_of(id);
+        let mut failed = outcomes
+            .filter(|(_, _, outcome)| matches!(outcome, StepOutcome::Failed { .. }))
+            .map(|(_, node, _)| ended.watch.is_optional(id, &node.name))
+            .peekable();
+        failed.peek().is_some() && failed.all(|is_optional| is_optional)
+    };
+    ids.filter(is_left_out).cloned().collect()
 }
 
 /// Fails if several competitions are selected, bundles are missing and there are no credentials to download them. For a
@@ -48,16 +47,23 @@ pub(crate) fn leave_out(
 ///
 /// # Errors
 /// Returns one error that lists all missing bundles.
-pub(crate) fn require_credentials(task: &Task, plan: &Plan) -> Result<(), Error> {
+pub(crate) fn require_credentials(task: &Task, plan: &Plan, store: &Store) -> Result<(), Error> {
     let missing = plan
         .missing()
         .into_iter()
         .filter(|input| input.source.is_none());
     let missing: Vec<&str> = missing.map(|input| input.competition.id.as_str()).collect();
-    match plan.competitions.len() {
-        ..2 => Ok(()),
-        _ => check_credentials(task, &missing),
+    if plan.competitions.len() < 2 {
+        return Ok(());
     }
+    let has_results = |id: &&str| store.named_sources(id).is_ok_and(|known| !known.is_empty());
+    check_credentials(task, &missing).map_err(|error| match &error.help {
+        Some(help) if missing.iter().any(has_results) => {
+            let help = help.clone().or(Remedy::UseCachedResults);
+            error.help(help)
+        }
+        _ => error,
+    })
 }
 
 /// Same as `require_credentials`, for competitions whose bundles are fetched but not prepared.

@@ -35,12 +35,12 @@ impl State {
 pub(crate) struct Ended {
     pub task: Task,
     pub graph: Arc<Graph>,
-    pub competitions: Vec<Competition>,
+    pub competitions: Arc<Vec<Competition>>,
     /// A context that is never cancelled, because the summary is created even after an interruption.
     pub context: Context,
     pub report: RunReport,
     pub watch: Arc<Watch>,
-    pub(super) nodes: HashMap<String, Vec<NodeId>>,
+    pub(super) nodes: Arc<HashMap<String, Vec<NodeId>>>,
     pub(super) cancel: Cancel,
     /// Prevents garbage collection of the cache.
     pub(super) _in_use: LockGuard,

@@ -94,6 +94,14 @@ impl Plan {
         missing
     }
 
+    /// Returns the competitions with a missing bundle or source, also those with a missing directory.
+    pub(crate) fn without_sources(&self) -> HashSet<&str> {
+        let missing = self.resolution.work.iter();
+        let missing = missing.filter(|(_, reason)| **reason == Reason::Missing);
+        let nodes = missing.map(|(id, _)| self.graph.node(*id));
+        nodes.map(|node| node.competition.as_str()).collect()
+    }
+
     /// Returns the competitions that have steps to run and whose bundle is only in the mirror. Queries the remote, if
     /// one is configured.
     pub fn mirrored(&self, task: &Task) -> HashSet<String> {

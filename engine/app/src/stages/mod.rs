@@ -6,6 +6,7 @@
 //! choose       ids                 Chosen: the entries of the catalog, and prep.lock if the data must match it
 //! load         Chosen, an entry    LoadedCompetition: the checked pipeline      (loader, lock; view: a query to show)
 //! sources      LoadedCompetition   FoundSources: the bundle and the further sources, each with a path or a download
+//!                                                      (recorded, borrowed: contents of files that do not exist)
 //! assemble     both                AssembledCompetition: the steps of a competition, as a graph         (description)
 //! resolve      the graphs          Plan: the steps that would run, and why
 //! availability Plan                leaves out competitions with missing bundles, or reports one error
@@ -19,6 +20,7 @@
 
 pub(crate) mod assemble;
 pub(crate) mod availability;
+pub(crate) mod borrowed;
 pub(crate) mod choose;
 mod description;
 pub(crate) mod disk;
@@ -30,6 +32,7 @@ pub(crate) mod lock;
 pub(crate) mod origins;
 mod provenance;
 mod record;
+pub(crate) mod recorded;
 pub(crate) mod resolve;
 pub(crate) mod run;
 pub(crate) mod sources;
@@ -37,15 +40,19 @@ pub(crate) mod summary;
 pub(crate) mod view;
 pub(crate) mod watch;
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use prep_cache::Store;
-use prep_core::{Cancel, Context, Reporter};
+use prep_core::{Cancel, Context, LastRuns, Remedy, Reporter};
+use prep_spec::model::{RemoteFile, SourceLocation};
+use prep_steps::PreparationRecord;
 
 use self::assemble::AssembledCompetition;
 use self::choose::Chosen;
 use self::load::LoadedCompetition;
 use self::loader::Loader;
+use self::recorded::StatedContents;
 use self::resolve::Plan;
 use self::run::Run;
 use self::sources::FoundSources;
@@ -54,6 +61,7 @@ use crate::catalog::CatalogEntry;
 use crate::error::Error;
 use crate::note::Note;
 use crate::prepared;
+use crate::recall::RecalledOption;
 use crate::run_log::RunLog;
 use crate::task::Task;
 
@@ -84,14 +92,70 @@ impl Plan {
         let chosen = Chosen::choose(task, ids)?;
         let loader = Loader::new(&context.store, &task.settings.program);
         let assemble = |entry: &CatalogEntry| {
+            let record = recorded::read(task, &entry.id)?;
+            let (options, recalled) = task.options.recalling(&record.options);
+            let task = &match recalled.is_empty() {
+                true => Cow::Borrowed(task),
+                false => Cow::Owned(Task {
+                    options,
+                    ..task.clone()
+                }),
+            };
             let loaded = LoadedCompetition::load(entry, &chosen, task, engine, &loader)?;
-            let found = FoundSources::find(&loaded, task)?;
-            AssembledCompetition::assemble(loaded, found, task, engine)
+            let contents = contents(task, &loaded, &record, &context.store)?;
+            let found = FoundSources::find(&loaded, task, contents)?;
+            let assembled = AssembledCompetition::assemble(loaded, found, task, engine);
+            let assembled = assembled.map_err(|error| recalled_error(error, &recalled))?;
+            Ok(assembled.with_recalled(recalled))
         };
         let assembled = context.map_in_order(&chosen.entries, 0, |entry| Ok(assemble(entry)))?;
         let entries = chosen.entries.iter().map(|entry| entry.id.clone());
         let assembled = entries.zip(assembled);
-        Plan::resolve(assembled, context, &task.options.variant)
+        let last = match &task.options.view {
+            // A preview has no outputs, so it is not a run into the data directory.
+            Some(_) => Arc::new(LastRuns::without_history()),
+            None => prepared::last_runs(&context.store, &task.settings, &task.options.variant),
+        };
+        let mut plan = Plan::resolve(assembled, context, &last)?;
+        plan.describe_borrowed(task);
+        Ok(plan)
+    }
+}
+
+/// Returns the contents of a competition's sources for the case that their files do not exist.
+fn contents(
+    task: &Task,
+    loaded: &LoadedCompetition,
+    record: &PreparationRecord,
+    store: &Store,
+) -> Result<StatedContents, Error> {
+    let id = &loaded.entry.id;
+    let files = loaded.pipeline.sources.iter();
+    let files = files.filter_map(|source| match &source.place {
+        SourceLocation::Url(remote) => Some((source.name.value.as_str(), remote)),
+        SourceLocation::Folder(_) => None,
+    });
+    let files: Vec<(&str, &RemoteFile)> = files.collect();
+    let recorded = StatedContents::of_record(task, id, record, &files)?;
+    if !task.options.from_cache {
+        return Ok(recorded);
+    }
+    let md5 = loaded.pipeline.bundle.md5.as_deref();
+    let md5 = md5.filter(|_| task.options.checks_sources());
+    let cached = StatedContents::of_cache(store, id, md5, &files)?;
+    let digest = |contents: &StatedContents| contents.bundle.as_ref().map(|one| one.digest);
+    Ok(match digest(&cached) {
+        None => recorded,
+        found if found == digest(&recorded) => recorded,
+        _ => cached,
+    })
+}
+
+/// Adds a remedy to an error that an option of the last run may have caused.
+fn recalled_error(error: Error, recalled: &[RecalledOption]) -> Error {
+    match error.help {
+        None if !recalled.is_empty() => error.help(Remedy::ForgetOptions),
+        _ => error,
     }
 }
 
@@ -123,18 +187,20 @@ impl Run {
         prepared::verify_after_restart(settings, &options.variant, ids, &context, notes)?;
         let mut ids = ids.to_vec();
         let mut plan = Plan::create(task, &ids, &engine, &context)?;
-        if availability::leave_out(task, &plan, &mut ids, notes)? {
+        let left_out = availability::leave_out(task, &plan, &mut ids);
+        if !left_out.is_empty() {
             plan = Plan::create(task, &ids, &engine, &context)?;
         }
         if !options.keep_going {
             plan = plan.complete()?;
         }
-        availability::require_credentials(task, &plan)?;
+        availability::require_credentials(task, &plan, &context.store)?;
         plan.require_disk(task, notes)?;
         Ok(Run {
             plan,
             task: task.clone(),
             ids,
+            left_out,
             context,
             _in_use: in_use,
         })
@@ -154,11 +220,13 @@ impl Run {
     fn prepare(mut self, reporter: Arc<dyn Reporter>) -> Result<Preparation, Error> {
         let refused = std::mem::take(&mut self.plan.refused);
         let ids = std::mem::take(&mut self.ids);
+        let mut left_out = std::mem::take(&mut self.left_out);
         let ended = self.run(reporter)?;
         origins::confirm(&ended)?;
         ended.wait_until_sent();
         let published = record::record(&ended)?;
-        let preparation = Preparation::sum_up(&ended, &published, refused, &ids);
+        left_out.extend(availability::left_out_while_running(&ended));
+        let preparation = Preparation::sum_up(&ended, &published, refused, (&ids, left_out));
         ended.free();
         Ok(preparation)
     }

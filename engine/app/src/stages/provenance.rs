@@ -3,32 +3,24 @@
 use std::collections::{BTreeMap, HashSet};
 
 use prep_cache::Digest;
-use prep_core::{FileValue, LastRuns, Value};
 use prep_digests::{BundleDigest, BundleStatus, ChecksumStatus, DataOrigin};
 
 use super::assemble::Competition;
 use super::ended::Ended;
 use super::load::Verification;
+use super::origins::Origin;
 use crate::error::Error;
+use crate::prepared;
 
 /// Returns the digest of the bundle from which the data were prepared. Returns `None` if it is no longer known.
-pub(crate) fn bundle(ended: &Ended, competition: &Competition) -> Option<BundleDigest> {
-    let store = &ended.context.store;
-    let mut nodes = ended.nodes_of(&competition.id).iter();
-    let node = nodes.find(|node| ended.graph.node(**node).name == "bundle")?;
-    let value = ended.report.outputs.get(node)?.values().next()?;
-    let value = Value::load(store, value).ok()?;
-    let digest = FileValue::from_value(&value).ok()?.digest;
-    if competition.is_partial() {
-        return Some(blake3(&digest, BundleStatus::Part));
+pub(crate) fn bundle(competition: &Competition, origins: &[Origin]) -> Option<BundleDigest> {
+    let origin = origins.iter().find(|origin| origin.is_bundle())?;
+    let digest = &origin.record.digest;
+    if origin.name.is_none() {
+        return Some(blake3(digest, BundleStatus::Part));
     }
-    let local_record = competition.bundle.as_deref();
-    let local_record = local_record.and_then(|path| store.source(path).ok().flatten());
-    let named = store.named_sources(&competition.id).unwrap_or_default();
-    let mut records = local_record.into_iter().chain(named);
-    let record = records.find(|record| record.digest == digest);
-    let Some(md5) = record.and_then(|record| record.md5) else {
-        return Some(blake3(&digest, BundleStatus::NotVerified));
+    let Some(md5) = origin.record.md5.clone() else {
+        return Some(blake3(digest, BundleStatus::NotVerified));
     };
     let status = match &competition.published_md5 {
         Some(published) if published.eq_ignore_ascii_case(&md5) => BundleStatus::Verified,
@@ -87,8 +79,9 @@ pub(crate) fn origin(
 fn known_to_differ(ended: &Ended, competition: &Competition) -> Result<Vec<String>, Error> {
     let sums = competition.entry.published_checksums().ok().flatten();
     let sums = sums.unwrap_or_default();
-    let variant = &ended.task.options.variant;
-    let last = LastRuns::new(&ended.context.store, variant).load(&competition.id)?;
+    // Read again, because the run has changed it.
+    let (store, variant) = (&ended.context.store, &ended.task.options.variant);
+    let last = prepared::last_runs(store, &ended.task.settings, variant).load(&competition.id)?;
     let outputs = ended.nodes_of(&competition.id).iter();
     let outputs = outputs.filter_map(|node| ended.report.outputs.get(node));
     let made: HashSet<&Digest> = outputs.flat_map(BTreeMap::values).collect();

@@ -6,11 +6,12 @@ use std::path::Path;
 
 use prep_cache::Digest;
 use prep_digests::{DataOrigin, LockedDataset, Trees};
-use prep_steps::{Manifest, PathSummary};
+use prep_steps::{Manifest, PathSummary, PreparationRecord};
 
 use super::assemble::Competition;
 use super::ended::{Ended, State};
-use super::{lock, provenance};
+use super::origins::{self, Origin};
+use super::{lock, provenance, recorded};
 use crate::bundles;
 use crate::error::Error;
 use crate::grading::comparable::Comparability;
@@ -34,21 +35,27 @@ pub(super) fn record(ended: &Ended) -> Result<HashMap<String, Published>, Error>
     let published: HashMap<String, Published> =
         published.map(|(id, one)| (id.to_owned(), one)).collect();
     let mut locked = Vec::new();
-    for competition in &ended.competitions {
+    for competition in ended.competitions.iter() {
         let state = ended.state_of(&competition.id);
-        finish_bundle(ended, competition, state);
         let published = published.get(&competition.id);
-        let Some(published) = published.filter(|_| state.is_complete()) else {
-            continue;
-        };
-        prep_steps::renew_record(data_dir, &competition.id);
-        if let Some(trees) = &published.trees {
-            let facts = origin(ended, competition, published, data_dir)?.with_trees(trees);
-            locked.push((&*competition.id, facts));
+        let published = published.filter(|_| state.is_complete());
+        if published.is_some() {
+            prep_steps::renew_record(data_dir, &competition.id);
         }
+        if let Some((published, trees)) = published.and_then(|one| Some((one, one.trees.as_ref()?)))
+        {
+            let origins = origins::of_run(ended, competition)?;
+            published.note_preparation(data_dir, competition, &origins);
+            let facts = origin(ended, competition, published, &origins)?;
+            // The lockfile describes outputs with packed archives.
+            if competition.options.expand.is_none() {
+                locked.push((&*competition.id, facts.with_trees(trees)));
+            }
+        }
+        // After the record, because the tree depends on a bundle that nothing records.
+        finish_bundle(ended, competition, state);
     }
-    // The lockfile describes outputs with packed archives. If archives are expanded, it is not updated.
-    if !task.options.locked && task.options.expand.is_none() {
+    if !task.options.locked {
         lock::update(&task.settings.data_dir, &task.options.variant, &locked)?;
     }
     Ok(published)
@@ -56,7 +63,7 @@ pub(super) fn record(ended: &Ended) -> Result<HashMap<String, Published>, Error>
 
 /// Removes the bundle if bundles are not kept. Records the members of a bundle with the published MD5, for audits.
 fn finish_bundle(ended: &Ended, competition: &Competition, state: State) {
-    let (settings, options) = (&ended.task.settings, &ended.task.options);
+    let (settings, options) = (&ended.task.settings, &competition.options);
     // If steps ran, the bundle was already removed when the competition was complete.
     if !options.keep_bundles && state == State::UpToDate {
         prep_fetch::discard(&settings.data_dir, &competition.id);
@@ -74,11 +81,11 @@ fn origin(
     ended: &Ended,
     competition: &Competition,
     published: &Published,
-    data_dir: &Path,
+    origins: &[Origin],
 ) -> Result<LockedDataset, Error> {
-    let bundle = provenance::bundle(ended, competition);
+    let bundle = provenance::bundle(competition, origins);
     let origin = provenance::origin(ended, competition, bundle.as_ref())?;
-    let origin = published.note(data_dir, &competition.id, origin);
+    let origin = published.note(&ended.task.data_dir(), &competition.id, origin);
     let variant = &ended.task.options.variant;
     let comparable = Comparability::of_data(&competition.entry, variant, Some(&origin))?;
     let locked = competition.locked.clone();
@@ -95,6 +102,7 @@ pub(super) struct Published {
     trees: Option<Trees>,
     key: Digest,
     origin: Option<DataOrigin>,
+    preparation: Option<PreparationRecord>,
     pub unpublished: PathSummary,
 }
 
@@ -106,7 +114,19 @@ impl Published {
             trees: manifest.trees.filter(|_| manifest.complete),
             key: manifest.key,
             origin: manifest.origin,
+            preparation: manifest.preparation,
             unpublished: manifest.unpublished,
+        }
+    }
+
+    /// Records how the tree was prepared.
+    fn note_preparation(&self, data_dir: &Path, competition: &Competition, origins: &[Origin]) {
+        let record = recorded::record(competition, origins, self.preparation.as_ref());
+        if self.preparation.as_ref() != Some(&record) {
+            // Errors are ignored. Without a record, the next run needs the bundle and its options again.
+            let change = |_| record;
+            let key = Some(&self.key);
+            let _ = prep_steps::record_preparation(data_dir, &competition.id, key, change);
         }
     }
 

@@ -3,7 +3,10 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use prep_core::{Context, Graph, LastSteps, NodeId, NodeState, Reason, Resolution, resolve};
+use prep_cache::History;
+use prep_core::{
+    Context, Graph, LastRuns, LastSteps, NodeId, NodeState, Reason, Resolution, resolve,
+};
 use serde::Serialize;
 
 use super::assemble::{AssembledCompetition, Competition};
@@ -42,14 +45,14 @@ pub struct PlannedStep {
 }
 
 impl Plan {
-    /// Joins the graphs of competitions, in this order, and finds the steps that have to run.
+    /// Joins the graphs of competitions, in this order, and finds the steps that have to run since their last runs.
     ///
     /// # Errors
     /// Returns an error if the cache cannot be read, or if the work is cancelled.
     pub(super) fn resolve(
         assembled: impl Iterator<Item = (String, Result<AssembledCompetition, Error>)>,
         context: &Context,
-        variant: &str,
+        last: &Arc<LastRuns>,
     ) -> Result<Plan, Error> {
         let mut graph = Graph::new();
         let (mut competitions, mut refused) = (Vec::new(), Vec::new());
@@ -62,7 +65,7 @@ impl Plan {
                 Err(error) => refused.push((id, error)),
             }
         }
-        let resolution = resolve(&graph, context, variant)?;
+        let resolution = resolve(&graph, context, last)?;
         let mut nodes: HashMap<String, Vec<NodeId>> = HashMap::new();
         for node in &resolution.order {
             let competition = graph.node(*node).competition.clone();
@@ -104,6 +107,14 @@ impl Plan {
     /// Returns an error if the history cannot be read.
     pub fn last_runs(&self, id: &str) -> Result<Arc<LastSteps>, Error> {
         Ok(self.resolution.last.load(id)?)
+    }
+
+    /// Returns the history of a competition in the data directory of the plan.
+    ///
+    /// # Errors
+    /// Returns an error if the history cannot be read.
+    pub fn history(&self, id: &str) -> Result<Arc<History>, Error> {
+        Ok(self.resolution.last.history(id)?)
     }
 
     /// Returns the number of steps that run or may run, by competition.

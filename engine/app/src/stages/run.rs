@@ -1,11 +1,13 @@
 //! Seventh stage: runs the steps that are not up to date.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use prep_cache::LockGuard;
-use prep_core::{Cancel, Context, Reporter, RunOptions};
+use prep_core::{Action, Cancel, Context, Graph, NodeId, Reporter, RunOptions};
 
 use super::ended::Ended;
+use super::recorded::PublicationRecorder;
 use super::resolve::Plan;
 use super::watch::Watch;
 use crate::error::Error;
@@ -16,6 +18,8 @@ pub struct Run {
     pub plan: Plan,
     pub(super) task: Task,
     pub(super) ids: Vec<String>,
+    /// Competitions that are left out because their bundle or a source is missing.
+    pub(super) left_out: Vec<String>,
     pub(super) context: Context,
     pub(super) _in_use: LockGuard,
 }
@@ -37,10 +41,21 @@ impl Run {
         } = self;
         let options = &task.options;
         let discard_from = (!options.keep_bundles).then(|| task.settings.data_dir.clone());
-        let watch = Arc::new(Watch::new(discard_from, reporter));
+        let (nodes, competitions) = (Arc::new(plan.nodes), Arc::new(plan.competitions));
+        let recorder = PublicationRecorder {
+            graph: plan.graph.clone(),
+            nodes: nodes.clone(),
+            competitions: competitions.clone(),
+            store: context.store.clone(),
+            data_dir: task.data_dir(),
+        };
+        let optional = match options.available_only {
+            true => absent_sources(&plan.graph, nodes.values().flatten()),
+            false => HashSet::new(),
+        };
+        let watch = Arc::new(Watch::new(recorder, discard_from, optional, reporter));
         let run_options = RunOptions {
             keep_going: options.keep_going,
-            variant: options.variant.clone(),
             oldest_first: false,
         };
         let cancel = context.cancel.clone();
@@ -50,14 +65,28 @@ impl Run {
         let report = prep_core::run(graph, context, resolution, run_options, watch.clone())?;
         Ok(Ended {
             graph: plan.graph,
-            competitions: plan.competitions,
+            competitions,
             context: uncancelled,
             report,
             watch,
-            nodes: plan.nodes,
+            nodes,
             cancel,
             task,
             _in_use,
         })
     }
+}
+
+/// Returns the competition and step of each source that is not on this machine.
+fn absent_sources<'n>(
+    graph: &Graph,
+    nodes: impl Iterator<Item = &'n NodeId>,
+) -> HashSet<(String, String)> {
+    let nodes = nodes.map(|id| graph.node(*id));
+    let absent = nodes.filter(|node| match &node.action {
+        Action::Source(source) => source.location().is_none(),
+        Action::Step(_) | Action::Sink(_) => false,
+    });
+    let names = absent.map(|node| (node.competition.clone(), node.name.clone()));
+    names.collect()
 }

@@ -14,6 +14,7 @@ use prep_spec::model::{RemoteFile, SourceLocation};
 use serde::Serialize;
 
 use super::load::LoadedCompetition;
+use super::recorded::StatedContents;
 use crate::catalog::CatalogEntry;
 use crate::error::Error;
 use crate::settings::Settings;
@@ -29,33 +30,50 @@ pub(crate) struct FoundSources {
     /// The part of the bundle that is used instead of the complete bundle, if the user requested a partial download.
     pub part: Option<PartOfBundle>,
     pub further: Further,
+    /// The contents of sources whose files do not exist.
+    pub contents: StatedContents,
 }
 
 impl FoundSources {
-    /// Finds the bundle and the further sources of a competition.
+    /// Finds the bundle and the further sources of a competition. If the file of a source does not exist, the source has
+    /// the content in `contents`.
     ///
     /// # Errors
     /// Returns an error if the pipeline names an invalid source.
-    pub(super) fn find(loaded: &LoadedCompetition, task: &Task) -> Result<FoundSources, Error> {
+    pub(super) fn find(
+        loaded: &LoadedCompetition,
+        task: &Task,
+        mut contents: StatedContents,
+    ) -> Result<FoundSources, Error> {
         let (entry, pipeline) = (&loaded.entry, &loaded.pipeline);
-        let whole = bundle(&entry.id, pipeline, task);
+        let whole = bundle(&entry.id, pipeline, task).with_content(contents.bundle.clone());
         let members = Members::new(prep_steps::members(pipeline))?;
-        let part = task
-            .options
-            .partial
-            .then(|| PartOfBundle::new(whole.clone(), members.clone()));
+        let part = task.options.partial.then(|| {
+            let part = PartOfBundle::new(whole.clone(), members.clone());
+            part.with_content(contents.part.clone())
+        });
         let source: Box<dyn Source> = match part.clone() {
             Some(part) => Box::new(part),
             None => Box::new(whole),
         };
         let md5 = pipeline.bundle.md5.clone();
         let md5 = md5.filter(|_| task.options.checks_sources());
+        let further = Further::find_with(entry, pipeline, task, &mut contents)?;
+        let mirror = Mirror {
+            settings: &task.settings,
+            contents: &mut contents,
+        };
+        let sums = BundleChecksums {
+            md5: md5.clone(),
+            sha256: None,
+        };
         Ok(FoundSources {
-            bundle: mirrored(&task.settings, source, &entry.id, md5.as_deref(), None),
+            bundle: mirror.wrap(source, &entry.id, &sums, None),
             md5,
             members,
             part,
-            further: Further::find(entry, pipeline, task)?,
+            further,
+            contents,
         })
     }
 }
@@ -74,18 +92,37 @@ pub(crate) fn bundle(id: &str, pipeline: &Pipeline, task: &Task) -> KaggleBundle
     KaggleBundle::new(&bundle.kaggle, search, md5, task.network.clone())
 }
 
-/// Wraps a source so that its file is first searched for in the mirror, if a remote is configured. `name` is the name of the
-/// source in the cache.
-fn mirrored(
-    settings: &Settings,
-    source: Box<dyn Source>,
-    name: &str,
-    md5: Option<&str>,
-    sha256: Option<&str>,
-) -> Box<dyn Source> {
-    match &settings.remote {
-        Some(link) => Box::new(MirroredSource::new(source, name, md5, sha256, link.clone())),
-        None => source,
+/// The mirror in which sources are searched that are not on this machine.
+struct Mirror<'a> {
+    settings: &'a Settings,
+    contents: &'a mut StatedContents,
+}
+
+impl Mirror<'_> {
+    /// Wraps a source so that its file is first searched for in the mirror, if a remote is configured. `name` is the
+    /// name of the source in the cache, and `further` its name in the pipeline unless it is the bundle.
+    fn wrap(
+        self,
+        source: Box<dyn Source>,
+        name: &str,
+        sums: &BundleChecksums,
+        further: Option<&str>,
+    ) -> Box<dyn Source> {
+        let Some(link) = &self.settings.remote else {
+            return source;
+        };
+        let stated = match further {
+            None => self.contents.bundle.clone(),
+            Some(further) => self.contents.sources.get(further).cloned(),
+        };
+        let (md5, sha256) = (sums.md5.as_deref(), sums.sha256.as_deref());
+        let source = MirroredSource::new(source, name, md5, sha256, link.clone());
+        let source = source.with_content(stated);
+        let answer = source.remote_answer();
+        self.contents
+            .remote
+            .insert(further.map(str::to_owned), answer);
+        Box::new(source)
     }
 }
 
@@ -135,15 +172,33 @@ impl Further {
         pipeline: &Pipeline,
         task: &Task,
     ) -> Result<Further, Error> {
+        Further::find_with(entry, pipeline, task, &mut StatedContents::default())
+    }
+
+    /// Same as [`find`](Self::find), for sources that may have a content in `contents`.
+    fn find_with(
+        entry: &CatalogEntry,
+        pipeline: &Pipeline,
+        task: &Task,
+        contents: &mut StatedContents,
+    ) -> Result<Further, Error> {
         let mut found = Further::default();
         for source in &pipeline.sources {
             let name = source.name.value.clone();
             let (source, remote): (Box<dyn Source>, _) = match &source.place {
                 SourceLocation::Url(remote) => {
                     let web = web_file(entry, &name, remote, task)?;
+                    let web = web.with_content(contents.sources.get(&name).cloned());
                     let record_name = source_record_name(&entry.id, &name, remote);
-                    let (md5, sha256) = (remote.md5.as_deref(), remote.sha256.as_deref());
-                    let web = mirrored(&task.settings, Box::new(web), &record_name, md5, sha256);
+                    let sums = BundleChecksums {
+                        md5: remote.md5.clone(),
+                        sha256: remote.sha256.clone(),
+                    };
+                    let mirror = Mirror {
+                        settings: &task.settings,
+                        contents: &mut *contents,
+                    };
+                    let web = mirror.wrap(Box::new(web), &record_name, &sums, Some(&name));
                     (web, Some(remote))
                 }
                 SourceLocation::Folder(directory) => {
@@ -166,7 +221,7 @@ impl Further {
 }
 
 /// Returns the name under which the cache and the remote record the file at a URL.
-fn source_record_name(id: &str, source: &str, remote: &RemoteFile) -> String {
+pub(super) fn source_record_name(id: &str, source: &str, remote: &RemoteFile) -> String {
     WebFile::record_name(id, &web_address(source, remote))
 }
 

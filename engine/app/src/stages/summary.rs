@@ -8,10 +8,12 @@ use prep_steps::{LocatedError, PathSummary};
 use serde::Serialize;
 
 use super::assemble::Competition;
+use super::borrowed::BorrowedBundle;
 use super::ended::{Ended, State};
 use super::load::Verification;
 use super::record::Published;
 use crate::error::{Error, for_people};
+use crate::recall::RecalledOption;
 use crate::run_log::{RunEnd, RunResult};
 
 /// The comparison of outputs with the published checksums.
@@ -32,6 +34,8 @@ pub struct Preparation {
     pub summaries: Vec<Summary>,
     /// Competitions that could not be planned, with the reason.
     pub refused: Vec<(String, Error)>,
+    /// Competitions that were left out on request, because their bundle or a source is missing.
+    pub left_out: Vec<String>,
     /// Whether the run was stopped before its end.
     pub interrupted: bool,
     /// Time and resources of every step that ran, the slowest first.
@@ -40,14 +44,15 @@ pub struct Preparation {
 
 impl Preparation {
     /// Creates the summaries of a run. `published` has facts about the published data by competition, and `refused` the
-    /// competitions that could not be planned.
+    /// competitions that could not be planned. The summaries have the order of `ids`, without those that were left out.
     pub(super) fn sum_up(
         ended: &Ended,
         published: &HashMap<String, Published>,
         refused: Vec<(String, Error)>,
-        ids: &[String],
+        (ids, left_out): (&[String], Vec<String>),
     ) -> Preparation {
         let finished = ended.competitions.iter();
+        let finished = finished.filter(|one| !left_out.contains(&one.id));
         let finished = finished.map(|one| Summary::of_finished(ended, one, published.get(&one.id)));
         let variant = &ended.task.options.variant;
         let failed = refused.iter();
@@ -57,6 +62,7 @@ impl Preparation {
         Preparation {
             summaries,
             refused,
+            left_out,
             interrupted: ended.is_interrupted(),
             timings: ended.report.timings(&ended.graph),
         }
@@ -123,6 +129,12 @@ pub struct Summary {
     /// Files and directories in the prepared directory that no run published. A run does not remove them.
     #[serde(skip_serializing_if = "PathSummary::is_empty")]
     pub unpublished: PathSummary,
+    /// The bundle whose results were used, if it is neither on this machine nor recorded in the data directory.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub borrowed: Option<BorrowedBundle>,
+    /// The names of the options that had the values of the last run.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub as_last_time: Vec<&'static str>,
     pub failures: Vec<StepFailure>,
 }
 
@@ -183,6 +195,12 @@ impl Summary {
             unpublished: published.map_or_else(PathSummary::default, |published| {
                 published.unpublished.clone()
             }),
+            borrowed: competition.borrowed.clone(),
+            as_last_time: competition
+                .recalled
+                .iter()
+                .map(RecalledOption::name)
+                .collect(),
             failures,
             ..Summary::new(id, &ended.task.options.variant, state)
         }
@@ -202,6 +220,8 @@ impl Summary {
             unverified: Vec::new(),
             depends_on_writer: Vec::new(),
             unpublished: PathSummary::default(),
+            borrowed: None,
+            as_last_time: Vec::new(),
             failures: Vec::new(),
         }
     }

@@ -11,7 +11,7 @@ use super::unstored;
 use crate::error::Error;
 use crate::settings::Settings;
 use crate::stages::assemble::Competition;
-use crate::stages::origins::origins;
+use crate::stages::origins::{UsedValue, origins};
 use crate::stages::resolve::Plan;
 use crate::task::Task;
 
@@ -31,6 +31,12 @@ pub struct PushResult {
     pub refused: Vec<String>,
     /// Whether the bundle is in the mirror now.
     pub mirrored: bool,
+    /// Whether the results were not compared with published checksums.
+    #[serde(skip)]
+    pub skips_verification: bool,
+    /// Whether the bundle was not compared with its published MD5.
+    #[serde(skip)]
+    pub skips_bundle_verification: bool,
 }
 
 /// Sends the results of competitions to the remote, one competition after the other, and calls `done` after each.
@@ -83,6 +89,8 @@ impl Pushing<'_> {
     fn competition(&self, competition: &Competition) -> Result<PushResult, Error> {
         let mut pushed = PushResult {
             id: competition.id.clone(),
+            skips_verification: !competition.options.check_outputs,
+            skips_bundle_verification: !competition.options.check_bundle,
             ..PushResult::default()
         };
         for node in self.plan.nodes_of(&competition.id) {
@@ -166,21 +174,22 @@ impl Pushing<'_> {
     fn sources(&self, competition: &Competition, pushed: &mut PushResult) -> Result<(), Error> {
         let (plan, store) = (self.plan, &self.context.store);
         let value = |id| match plan.resolution.states.get(&id) {
-            Some(NodeState::Known { outputs, .. }) => outputs.get("value").copied(),
-            _ => None,
+            Some(NodeState::Known { outputs, .. }) => UsedValue::of_outputs(outputs),
+            _ => UsedValue::NotUsed,
         };
         let nodes = plan.nodes_of(&competition.id);
         for origin in origins(&plan.graph, nodes, competition, store, value)? {
-            let file = match origin.path.filter(|_| self.link.mirrors()) {
+            let Some(name) = &origin.name else { continue };
+            let file = match origin.path.as_ref().filter(|_| self.link.mirrors()) {
                 Some(path) => {
-                    let opened = File::open(&path);
-                    Some(opened.map_err(|error| Error::reading("read", &path, &error))?)
+                    let opened = File::open(path);
+                    Some(opened.map_err(|error| Error::reading("read", path, &error))?)
                 }
                 None => None,
             };
             let content = origin.record.content();
-            let mirrored = self.link.send_source(&origin.name, &content, file)?;
-            pushed.mirrored |= origin.is_bundle && mirrored;
+            let mirrored = self.link.send_source(name, &content, file)?;
+            pushed.mirrored |= origin.is_bundle() && mirrored;
         }
         Ok(())
     }

@@ -19,14 +19,14 @@ pub(crate) fn store(plan: &mut Plan, context: &Context, task: &Task) -> Result<(
     if plan.resolution.unstored(&plan.graph).is_empty() {
         return Ok(());
     }
-    let (settings, variant) = (&task.settings, &task.options.variant);
+    let settings = &task.settings;
     let store = Store::open(&settings.store_dir)?;
     let context = Context::new(store, settings.limits(), context.cancel.clone());
-    let mut resolution = resolve(&plan.graph, &context, variant)?;
+    let last = plan.resolution.last.clone();
+    let mut resolution = resolve(&plan.graph, &context, &last)?;
     resolution.work = resolution.unstored(&plan.graph);
     let options = RunOptions {
         keep_going: true,
-        variant: variant.clone(),
         oldest_first: false,
     };
     let ids = plan.competitions.iter().map(|one| one.id.clone());
@@ -36,6 +36,6 @@ pub(crate) fn store(plan: &mut Plan, context: &Context, task: &Task) -> Result<(
     let report = run(graph, context.clone(), resolution, options, reporter).map_err(Error::from);
     log.finish(report.as_ref().map(RunEnd::of_report));
     report?;
-    plan.resolution = resolve(&plan.graph, &context, variant)?;
+    plan.resolution = resolve(&plan.graph, &context, &last)?;
     Ok(())
 }

@@ -1,6 +1,9 @@
 //! Shows the plan of a run: the steps of each competition, their reasons, downloads and disk space.
 
-use prep_app::{Download, FurtherSource, Plan, PlannedStep, Runs, Task, reasons};
+use prep_app::{
+    BorrowedBundle, Competition, Download, Expand, FurtherSource, LinkMode, Note, Plan,
+    PlannedStep, RecalledOption, Runs, Task, reasons,
+};
 use prep_core::{Reason, units};
 use serde::Serialize;
 use serde_json::Value;
@@ -27,6 +30,12 @@ struct PlannedCompetition {
     /// Whether the bundle is missing on this machine but is in the mirror. Then steps read it from the mirror.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     mirrored: bool,
+    /// The bundle whose results are used, if it is neither on this machine nor recorded in the data directory.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    borrowed: Option<BorrowedBundle>,
+    /// The names of the options that have the values of the last run.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    as_last_time: Vec<&'static str>,
     /// Bytes of the prepared data after the last run, if known.
     prepared_bytes: Option<u64>,
     steps: Vec<PlannedStep>,
@@ -48,7 +57,9 @@ pub fn show(printer: &Printer, task: &Task, ids: &[String]) -> Result<Exit, CliE
     let plan = Plan::preview(task, ids)?;
     let mut downloads = plan.downloads(task);
     let peak = plan.peak(task, |input| {
-        downloads.get(&input.key())?.moves(task.options.partial)
+        downloads
+            .get(&input.key())?
+            .moves(input.competition.options.partial)
     })?;
     let mirrored = plan.mirrored(task);
     let mut plans = Vec::new();
@@ -68,6 +79,8 @@ pub fn show(printer: &Printer, task: &Task, ids: &[String]) -> Result<Exit, CliE
             read_bytes: read_bytes(&steps),
             download: downloads.remove(&(id.clone(), None)),
             mirrored: mirrored.contains(id),
+            borrowed: competition.borrowed.clone(),
+            as_last_time: recalled_names(competition),
             prepared_bytes: manifest.map(|manifest| manifest.bytes),
             steps,
             error: None,
@@ -81,6 +94,7 @@ pub fn show(printer: &Printer, task: &Task, ids: &[String]) -> Result<Exit, CliE
             ..PlannedCompetition::default()
         });
     }
+    show_origin(printer, &plan, false);
     plans.sort_by_key(|plan| ids.iter().position(|id| *id == plan.id));
     if printer.json {
         printer.json(&serde_json::json!({ "competitions": plans, "disk": peak }))?;
@@ -103,6 +117,57 @@ pub fn show(printer: &Printer, task: &Task, ids: &[String]) -> Result<Exit, CliE
     Ok(Exit::combine(
         refused.map(|(_, error)| CliError::from(error).exit),
     ))
+}
+
+/// Prints which options have the values of the last run, and whose results are used if they are not those of the data
+/// directory. With `is_pull`, results of a remote are expected.
+pub fn show_origin(printer: &Printer, plan: &Plan, is_pull: bool) {
+    let mut groups: Vec<(String, Vec<&str>)> = Vec::new();
+    for competition in &plan.competitions {
+        let options: Vec<String> = competition.recalled.iter().map(option_text).collect();
+        let options = options.join(" ");
+        match groups.iter_mut().find(|(other, _)| *other == options) {
+            Some((_, ids)) => ids.push(&competition.id),
+            None => groups.push((options, vec![&competition.id])),
+        }
+    }
+    let is_single = groups.len() == 1;
+    for (options, ids) in groups.iter().filter(|(options, _)| !options.is_empty()) {
+        printer.message(match is_single {
+            true => format!("as last time: {options}"),
+            false => format!("as last time: {options} ({})", ids.join(", ")),
+        });
+    }
+    for competition in &plan.competitions {
+        let bundle = competition.borrowed.as_ref();
+        let bundle = bundle.filter(|bundle| !is_pull || !bundle.is_remote());
+        if let Some(bundle) = bundle {
+            let id = &competition.id;
+            printer.note(&Note::Borrowed { id, bundle });
+        }
+    }
+}
+
+/// Returns the names of the options that have the values of the last run, for JSON.
+pub fn recalled_names(competition: &Competition) -> Vec<&'static str> {
+    let recalled = competition.recalled.iter();
+    recalled.map(RecalledOption::name).collect()
+}
+
+/// Returns an option as it is written on the command line.
+fn option_text(option: &RecalledOption) -> String {
+    match option {
+        RecalledOption::Source(dir) => format!("--source {}", dir.display()),
+        RecalledOption::Partial => "--partial".to_owned(),
+        RecalledOption::SkipBundleVerification => "--skip-bundle-verification".to_owned(),
+        RecalledOption::SkipVerification => "--skip-verification".to_owned(),
+        RecalledOption::Expand(Expand::Beside) => "--expand-archives".to_owned(),
+        RecalledOption::Expand(Expand::Instead) => "--expand-archives=instead".to_owned(),
+        RecalledOption::LinkMode(LinkMode::HardLink) => "--link-mode hardlink".to_owned(),
+        RecalledOption::LinkMode(LinkMode::Reflink) => "--link-mode reflink".to_owned(),
+        RecalledOption::LinkMode(LinkMode::Copy) => "--link-mode copy".to_owned(),
+        RecalledOption::Descriptions(dir) => format!("--descriptions {}", dir.display()),
+    }
 }
 
 /// Returns the number of bytes of sources that must be read.

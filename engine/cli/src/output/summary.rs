@@ -34,6 +34,7 @@ pub fn show(printer: &Printer, preparation: &Preparation) -> Result<(), CliError
     if printer.json {
         printer.json(&json!({
             "competitions": preparation.summaries.iter().map(json_of).collect::<Vec<_>>(),
+            "left_out": preparation.left_out,
             "timings": preparation.timings,
         }))?;
     } else {
@@ -106,7 +107,7 @@ fn error_of(id: &str, failure: &StepFailure) -> CliError {
     };
     let mut error = CliError::new(Exit::from_failure(failure.failure), message);
     error.diagnostics.clone_from(&failure.place);
-    error.help = failure.help.as_ref().map(remedy::words);
+    error.help = failure.help.as_ref().and_then(remedy::words);
     error
 }
 

@@ -44,7 +44,7 @@ impl AuditArgs {
         let settings = &self.variant.settings(session);
         let ids = self
             .selection
-            .ids_or(|| self.available_ids(&catalog, settings))?;
+            .ids_or(session, || self.available_ids(&catalog, settings))?;
         for id in &ids {
             catalog.get(id)?;
         }

@@ -96,6 +96,11 @@ impl ConfigArgs {
                     .map(path)
                     .unwrap_or_default(),
             ),
+            ("skip_verification", yes_no(session.verification.skip)),
+            (
+                "skip_bundle_verification",
+                yes_no(session.verification.skip_bundle),
+            ),
             ("jobs", settings.jobs.to_string()),
             ("memory", units::bytes(settings.memory)),
         ];
@@ -154,6 +159,15 @@ impl ConfigArgs {
         push("remote.region", remote.region.clone());
         Ok(lines)
     }
+}
+
+fn yes_no(setting: Option<bool>) -> String {
+    let text = match setting {
+        Some(true) => "yes",
+        Some(false) => "no",
+        None => "",
+    };
+    text.to_owned()
 }
 
 fn link_mode(mode: Option<LinkMode>) -> &'static str {

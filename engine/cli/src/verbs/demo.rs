@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use prep_app::{
-    Catalog, GradedList, GradingLog, Preparation, PreparationOptions, SAMPLES, Settings, Summary,
-    grade_list,
+    Catalog, GradedList, GradingLog, Preparation, PreparationOptions, Recall, SAMPLES, Settings,
+    Summary, grade_list,
 };
 use prep_core::units;
 use prep_grade::report::CompetitionReport;
@@ -70,8 +70,10 @@ impl DemoArgs {
             source: Some(samples::bundles(dir)),
             // The published checksums apply to the real bundles only.
             check_outputs: false,
+            check_bundle: true,
             download: false,
-            ..PreparationOptions::default()
+            recall: Recall::default(),
+            ..session.default_options()
         };
         let task = session.task(options, &DownloadLimits::default(), Purpose::Unused)?;
         let preparation = session.prepare(&task, &ids, false)?;

@@ -36,7 +36,7 @@ impl DigestArgs {
     pub fn call(&self, session: &CliSession) -> VerbResult {
         let catalog = session.catalog()?;
         let settings = self.variant.settings(session);
-        let ids = self.selection.ids_or(|| {
+        let ids = self.selection.ids_or(session, || {
             let all = catalog.iter().map(|entry| entry.id.clone());
             // This includes data that another program prepared.
             let exists = |id: &String| settings.prepared_dir(id).is_dir();

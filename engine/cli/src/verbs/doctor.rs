@@ -4,7 +4,7 @@ use std::time::{Duration, SystemTime};
 
 use clap::Args;
 use prep_app::doctor::{self, CheckResult, Health};
-use prep_app::{Permission, PermissionCheck, PreparationOptions, Remedy};
+use prep_app::{Permission, PermissionCheck, Remedy};
 use prep_core::{Cancel, units};
 use prep_fetch::{Account, FetchError, LazyNetwork, Network};
 use rustix::process::{Resource, getrlimit};
@@ -85,7 +85,7 @@ impl DoctorArgs {
         let mut findings = Findings::default();
         let ids = match self.selection.is_empty() {
             true => Vec::new(),
-            false => self.selection.ids()?,
+            false => self.selection.ids(session)?,
         };
         let purpose = Purpose::request_unless(self.offline);
         let network = downloads::network(session, &DownloadLimits::default(), purpose);
@@ -98,7 +98,7 @@ impl DoctorArgs {
         }
         if !ids.is_empty() {
             let task = session.task(
-                PreparationOptions::default(),
+                session.default_options(),
                 &DownloadLimits::default(),
                 purpose,
             )?;
@@ -326,8 +326,9 @@ fn show(session: &CliSession, findings: &[CheckResult]) -> Result<(), CliError> 
             .iter()
             .map(|finding| {
                 let mut check = json!(finding);
-                if let (Some(check), Some(help)) = (check.as_object_mut(), &finding.help) {
-                    check.insert("help".to_owned(), words(help).into());
+                let help = finding.help.as_ref().and_then(words);
+                if let (Some(check), Some(help)) = (check.as_object_mut(), help) {
+                    check.insert("help".to_owned(), help.into());
                 }
                 check
             })
@@ -349,10 +350,10 @@ fn show(session: &CliSession, findings: &[CheckResult]) -> Result<(), CliError> 
     }
     session.printer.result(&table.render())?;
     for finding in findings {
-        if let Some(help) = &finding.help {
+        if let Some(help) = finding.help.as_ref().and_then(words) {
             session
                 .printer
-                .result(&format!("\n{}: {}\n", finding.check, words(help)))?;
+                .result(&format!("\n{}: {help}\n", finding.check))?;
         }
     }
     Ok(())

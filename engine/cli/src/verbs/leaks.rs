@@ -38,7 +38,7 @@ impl LeaksArgs {
         let mut directories = Vec::new();
         directories.extend(self.source.or_setting(session));
         directories.push(&session.settings.data_dir);
-        let ids = self.selection.ids()?;
+        let ids = self.selection.ids(session)?;
         let reports = session.for_each_id(&ids, |id| {
             Ok(prep_app::leaks(&catalog, &settings, id, &directories)?)
         });

@@ -51,7 +51,7 @@ impl ListArgs {
     pub fn call(&self, session: &CliSession) -> VerbResult {
         let catalog = session.catalog()?;
         let all = || Ok(catalog.iter().map(|entry| entry.id.clone()).collect());
-        let ids = self.selection.ids_or(all)?;
+        let ids = self.selection.ids_or(session, all)?;
         let entries = ids.iter().map(|id| catalog.get(id));
         let entries: Vec<&CatalogEntry> = entries.collect::<Result<_, _>>()?;
         let rows: Vec<Row> = entries

@@ -54,7 +54,7 @@ impl McpArgs {
             submissions,
             scores: self.scores,
             log: self.log.log(session),
-            words: remedy::words,
+            words: |one| remedy::words(one).unwrap_or_default(),
         };
         prep_mcp::serve(&options, std::io::stdin().lock(), std::io::stdout().lock())
             .map_err(|error| CliError::new(Exit::Machine, format!("cannot continue: {error}")))?;

@@ -38,10 +38,10 @@ impl PlanArgs {
         let session = &session.linked(&self.remote)?;
         let options = PreparationOptions {
             download: !self.no_download,
-            ..self.preparation.options()
+            ..self.preparation.options(session)
         };
         let purpose = Purpose::request_unless(self.no_download);
         let task = session.task(options, &DownloadLimits::default(), purpose)?;
-        plan::show(&session.printer, &task, &self.selection.ids()?)
+        plan::show(&session.printer, &task, &self.selection.ids(session)?)
     }
 }

@@ -41,7 +41,7 @@ pub struct RemoveArgs {
 
 impl RemoveArgs {
     pub fn call(&self, session: &CliSession) -> VerbResult {
-        let ids = self.selection.ids()?;
+        let ids = self.selection.ids(session)?;
         let catalog = session.catalog()?;
         let removal = |dry_run| Removal {
             bundles: !self.keep_bundle,

@@ -45,7 +45,7 @@ impl ReportArgs {
     pub fn call(&self, session: &CliSession) -> VerbResult {
         let options = PreparationOptions {
             download: false,
-            ..PreparationOptions::default()
+            ..session.default_options()
         };
         let task = session.task(options, &DownloadLimits::default(), Purpose::Unused)?;
         let graded = self.grading_reports()?;
@@ -53,7 +53,7 @@ impl ReportArgs {
         let variant = self.variant.as_deref();
         let ids = self
             .selection
-            .ids_or(|| prepared_or_graded(&task, variant, &graded))?;
+            .ids_or(session, || prepared_or_graded(&task, variant, &graded))?;
         let wanted = ReportSubject {
             ids: &ids,
             variant,

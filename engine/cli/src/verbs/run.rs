@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use prep_app::{LinkMode, PreparationOptions};
+use prep_app::PreparationOptions;
 
 use crate::downloads::{DownloadLimits, Purpose};
 use crate::options::PreparationArgs;
@@ -102,18 +102,24 @@ impl RunArgs {
     pub fn call(&self, session: &CliSession) -> VerbResult {
         let session = &session.linked(&self.remote)?;
         let downloads = !self.no_download && !self.available;
-        let options = PreparationOptions {
+        let mut options = PreparationOptions {
             locked: self.locked,
             remove_unpublished: self.remove_unpublished,
-            link_mode: self.link_mode.map(LinkMode::from),
-            descriptions: self.descriptions.clone(),
             available_only: self.available,
             download: downloads,
             keep_going: !self.fail_fast,
             keep_bundles: !self.discard_bundle,
-            ..self.preparation.options()
+            ..self.preparation.options(session)
         };
-        let ids = self.selection.ids()?;
+        if let Some(mode) = self.link_mode {
+            options.link_mode = Some(mode.into());
+            options.recall.link_mode = false;
+        }
+        if let Some(dir) = &self.descriptions {
+            options.descriptions = Some(dir.clone());
+            options.recall.descriptions = false;
+        }
+        let ids = self.selection.ids(session)?;
         let purpose = match (downloads, self.dry_run) {
             (false, _) => Purpose::Unused,
             (true, true) => Purpose::Request,

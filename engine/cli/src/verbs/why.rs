@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::options::PreparationArgs;
-use crate::output::plan::step_table;
+use crate::output::plan::{recalled_names, show_origin, step_table};
 use crate::session::{CliSession, VerbResult};
 
 /// Show why steps would run now, and why they last ran
@@ -32,6 +32,7 @@ pub struct WhyArgs {
 impl WhyArgs {
     pub fn call(&self, session: &CliSession) -> VerbResult {
         let plan = session.plan_one(&self.id, &self.preparation)?;
+        show_origin(&session.printer, &plan, false);
         let last = plan.last_runs(&self.id)?;
         let mut steps = plan.steps(&self.id)?;
         if let Some(wanted) = &self.step {
@@ -45,9 +46,16 @@ impl WhyArgs {
                 .iter()
                 .map(|step| as_json(step, last.get(&step.step)))
                 .collect();
-            session
-                .printer
-                .json(&json!({ "competitions": [{ "id": self.id, "variant": self.preparation.variant.variant, "steps": steps }] }))?;
+            let mut why = json!({ "id": self.id, "variant": self.preparation.variant.variant, "steps": steps });
+            let competition = plan.competitions.first();
+            if let Some(borrowed) = competition.and_then(|one| one.borrowed.as_ref()) {
+                why["borrowed"] = json!(borrowed);
+            }
+            let recalled = competition.map(recalled_names).unwrap_or_default();
+            if !recalled.is_empty() {
+                why["as_last_time"] = json!(recalled);
+            }
+            session.printer.json(&json!({ "competitions": [why] }))?;
         } else if self.step.is_some() {
             let text: String = steps
                 .iter()

@@ -1,11 +1,15 @@
 //! The last runs of steps, from the history. The history is read on first use. A run in which everything is up to date
 //! never reads it.
+//!
+//! A history belongs to a target directory, not to a competition: another directory's runs explain nothing about this
+//! one. A directory can be replaced by a copy of another one, so a history is only used if it contains the publication
+//! that the directory records.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use prep_cache::{Store, StoreError};
+use prep_cache::{Digest, History, HistoryScope, Store, StoreError};
 use serde::{Deserialize, Serialize};
 
 use crate::{KeyRecord, Reason};
@@ -25,20 +29,37 @@ pub struct LastRun {
 /// The last runs of a competition's steps, by step name.
 pub type LastSteps = BTreeMap<String, LastRun>;
 
-/// The last runs of all competitions, read on first use.
-#[derive(Debug)]
+/// Returns the key of the publication that a target directory records for a competition.
+type PublishedKey = Box<dyn Fn(&str) -> Option<Digest> + Send + Sync>;
+
+/// The last runs of all competitions into one target directory, read on first use.
 pub struct LastRuns {
-    store: Store,
-    variant: String,
-    read: Mutex<HashMap<String, Arc<LastSteps>>>,
+    /// `None` if the runs have no history.
+    place: Option<(Store, HistoryScope)>,
+    published: PublishedKey,
+    read: Mutex<HashMap<String, (Arc<History>, Arc<LastSteps>)>>,
 }
 
 impl LastRuns {
-    /// Creates the reader of one variant's history in `store`.
-    pub fn new(store: &Store, variant: &str) -> LastRuns {
+    /// Creates the reader of the histories of a scope in `store`. `published` returns the key of the publication that
+    /// the target directory records for a competition, if it records one.
+    pub fn new(
+        store: &Store,
+        scope: HistoryScope,
+        published: impl Fn(&str) -> Option<Digest> + Send + Sync + 'static,
+    ) -> LastRuns {
         LastRuns {
-            store: store.clone(),
-            variant: variant.to_owned(),
+            place: Some((store.clone(), scope)),
+            published: Box::new(published),
+            read: Mutex::default(),
+        }
+    }
+
+    /// Creates a reader for runs that have no target directory, such as previews. They leave no history.
+    pub fn without_history() -> LastRuns {
+        LastRuns {
+            place: None,
+            published: Box::new(|_| None),
             read: Mutex::default(),
         }
     }
@@ -49,23 +70,54 @@ impl LastRuns {
     /// # Errors
     /// If the history exists but cannot be read.
     pub fn load(&self, competition: &str) -> Result<Arc<LastSteps>, StoreError> {
-        let mut read = self.read.lock();
-        if let Some(steps) = read.get(competition) {
-            return Ok(steps.clone());
-        }
-        let history = self.store.last_run(competition, &self.variant)?;
-        let history = history.unwrap_or_default();
-        let steps = history.steps.into_iter();
-        let steps = steps
-            .filter_map(|(name, step)| Some((name, serde_json::from_value(step.record).ok()?)));
-        // A recorded failure is the most recent event of its step, so it replaces the earlier record.
-        let failed = history.failed.into_iter().filter_map(|(name, step)| {
-            let last: LastRun = serde_json::from_value(step.record).ok()?;
-            let failed = Some(step.message);
-            Some((name, LastRun { failed, ..last }))
-        });
-        let steps: Arc<LastSteps> = Arc::new(steps.chain(failed).collect());
-        read.insert(competition.to_owned(), steps.clone());
-        Ok(steps)
+        Ok(self.read(competition)?.1)
     }
+
+    /// Returns the history of a competition, which is empty if there is none.
+    ///
+    /// # Errors
+    /// If the history exists but cannot be read.
+    pub fn history(&self, competition: &str) -> Result<Arc<History>, StoreError> {
+        Ok(self.read(competition)?.0)
+    }
+
+    /// Stores the history of a competition, for later runs.
+    pub(crate) fn set(&self, competition: &str, history: &History) -> Result<(), StoreError> {
+        match &self.place {
+            Some((store, scope)) => store.set_last_run(competition, scope, history),
+            None => Ok(()),
+        }
+    }
+
+    fn read(&self, competition: &str) -> Result<(Arc<History>, Arc<LastSteps>), StoreError> {
+        let mut read = self.read.lock();
+        if let Some(found) = read.get(competition) {
+            return Ok(found.clone());
+        }
+        let history = match &self.place {
+            Some((store, scope)) => store.last_run(competition, scope)?.unwrap_or_default(),
+            None => History::default(),
+        };
+        let history = match (self.published)(competition) {
+            // These are the runs of a directory that was here before.
+            Some(key) if history.steps.values().all(|step| step.key != key) => History::default(),
+            _ => history,
+        };
+        let found = (Arc::new(history.clone()), Arc::new(steps(history)));
+        read.insert(competition.to_owned(), found.clone());
+        Ok(found)
+    }
+}
+
+fn steps(history: History) -> LastSteps {
+    let steps = history.steps.into_iter();
+    let steps =
+        steps.filter_map(|(name, step)| Some((name, serde_json::from_value(step.record).ok()?)));
+    // A recorded failure is the most recent event of its step, so it replaces the earlier record.
+    let failed = history.failed.into_iter().filter_map(|(name, step)| {
+        let last: LastRun = serde_json::from_value(step.record).ok()?;
+        let failed = Some(step.message);
+        Some((name, LastRun { failed, ..last }))
+    });
+    steps.chain(failed).collect()
 }

@@ -23,20 +23,20 @@ use crate::resolve::state::{MissingObject, NodeState, Resolution};
 use crate::resolve::work::Work;
 use crate::{Action, Context, Failure, KeyRecord, LastRuns, Reason, SourceState, StepError};
 
-/// Resolves the entire graph, with independent components concurrently. Writes nothing.
+/// Resolves the entire graph, with independent components concurrently. `last` has the last runs, with which the steps
+/// are compared. Writes nothing.
 ///
 /// # Errors
 /// If the graph has a cycle, or if the cache or a node cannot be examined.
 pub fn resolve(
     graph: &Graph,
     context: &Context,
-    variant: &str,
+    last: &Arc<LastRuns>,
 ) -> Result<Resolution, ResolveError> {
     let order = graph.order()?;
-    let last = Arc::new(LastRuns::new(&context.store, variant));
     let parts = graph.components(&order);
     let resolved = context.map_in_order(&parts, 0, |part| {
-        Ok(resolve_part(graph, context, part, &last))
+        Ok(resolve_part(graph, context, part, last))
     });
     let resolved = resolved.map_err(|cause| ResolveError::Step {
         step: "the graph".to_owned(),
@@ -57,7 +57,7 @@ pub fn resolve(
         order,
         work: reasons,
         passed_on,
-        last,
+        last: last.clone(),
     })
 }
 

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use prep_cache::{FailedStep, HistoryStep, unix_seconds};
+use prep_cache::{FailedStep, History, HistoryStep, unix_seconds};
 
 use super::RunShared;
 use super::scheduler::Scheduler;
@@ -15,7 +15,6 @@ use crate::{Action, Failure, LastRun, StepOutcome};
 pub(super) fn record(
     shared: &RunShared,
     scheduler: &Scheduler,
-    variant: &str,
 ) -> Result<(), prep_cache::StoreError> {
     let mut by_competition: BTreeMap<&str, Vec<NodeId>> = BTreeMap::new();
     for id in scheduler.states.keys() {
@@ -37,8 +36,9 @@ pub(super) fn record(
         {
             continue;
         }
-        let history = shared.context.store.last_run(competition, variant)?;
-        let history = history.unwrap_or_default();
+        // A publication loads the history before it changes the directory, because it compares its key with the last
+        // one. So this is the history of the directory as it was before the run.
+        let history = History::clone(&*shared.last.history(competition)?);
         let old = &history.steps;
         let mut failed = history.failed.clone();
         let mut steps = BTreeMap::new();
@@ -85,10 +85,7 @@ pub(super) fn record(
             }
         }
         let history = history.followed_by(unix_seconds(), steps, failed);
-        shared
-            .context
-            .store
-            .set_last_run(competition, variant, &history)?;
+        shared.last.set(competition, &history)?;
     }
     Ok(())
 }

@@ -55,8 +55,6 @@ use scheduler::Scheduler;
 pub struct RunOptions {
     /// Whether nodes that do not depend on a failed node still run.
     pub keep_going: bool,
-    /// Variant under which the history is stored.
-    pub variant: String,
     /// Whether the node that became ready first starts first, instead of the one that became ready last. Results do not
     /// depend on this.
     pub oldest_first: bool,
@@ -122,11 +120,10 @@ pub fn run(
         began: Instant::now(),
     });
     let scheduler = Scheduler::new(shared.clone(), &options, resolution);
-    let variant = &options.variant;
-    let driven = std::thread::scope(|scope| drive(scope, &shared, scheduler, variant));
+    let driven = std::thread::scope(|scope| drive(scope, &shared, scheduler));
     let mut scheduler = driven?;
     scheduler.close();
-    history::record(&shared, &scheduler, variant)?;
+    history::record(&shared, &scheduler)?;
     Ok(scheduler.report)
 }
 
@@ -135,7 +132,6 @@ fn drive<'scope>(
     scope: &'scope Scope<'scope, '_>,
     shared: &'scope Arc<RunShared>,
     mut scheduler: Scheduler,
-    variant: &str,
 ) -> Result<Scheduler, ResolveError> {
     let jobs = shared.context.limits.jobs.max(1);
     let (ended, endings) = channel();
@@ -166,7 +162,7 @@ fn drive<'scope>(
             if !scheduler.needs_resolve || scheduler.stop {
                 return Ok(scheduler);
             }
-            let resolution = resolve(&shared.graph, &shared.context, variant)?;
+            let resolution = resolve(&shared.graph, &shared.context, &shared.last)?;
             scheduler = scheduler.resume(resolution);
             continue;
         }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use prep_cache::SourceRecord;
+use prep_cache::{Content, SourceRecord};
 use prep_core::{Context, Source, SourceState, StepError, Value};
 
 use crate::bundle::local::{LocalBundle, SearchPath};
@@ -47,6 +47,15 @@ impl KaggleBundle {
         }
     }
 
+    /// Same as [`LocalBundle::with_content`].
+    #[must_use]
+    pub fn with_content(self, stated: Option<Content>) -> KaggleBundle {
+        KaggleBundle {
+            local: self.local.with_content(stated),
+            ..self
+        }
+    }
+
     /// Returns Kaggle's name of the competition.
     pub(crate) fn kaggle(&self) -> &str {
         &self.kaggle
@@ -58,14 +67,14 @@ impl KaggleBundle {
     }
 
     /// Returns the network. If there is no network, the error lists the paths at which the bundle was searched.
-    pub(crate) fn network(&self) -> Result<Network, StepError> {
+    pub(crate) fn network(&self, context: &Context) -> Result<Network, StepError> {
         let network = self.network.get();
-        network.map_err(|cause| self.local.not_fetched(cause))
+        network.map_err(|cause| self.local.not_fetched_in(context, cause))
     }
 
     /// Downloads the bundle. Returns `None` if another process has just downloaded it.
     fn fetch(&self, context: &Context) -> Result<Option<Value>, StepError> {
-        let network = self.network()?;
+        let network = self.network(context)?;
         let item = Item::Bundle(self.kaggle.clone());
         let record = fetch_file(&network, item, self.md5.clone(), &self.target, context)?;
         let remember = |record| self.local.remember(context, &self.target, &record);

@@ -1,11 +1,12 @@
 //! A bundle on local disk: `DIR/ID.zip` or `DIR/ID/ID.zip`.
 //!
-//! The content of a bundle is recorded, so results computed from it remain valid after the file is deleted. Only a step
-//! that needs the bundle's bytes then fails.
+//! Results remain valid after the file was deleted if the caller states its content, which a data directory records with
+//! its results. Only a step that needs the bundle's bytes then fails. The cache's last
+//! record is never used in place of the file, because it may describe another directory's bundle.
 
 use std::path::{Path, PathBuf};
 
-use prep_cache::SourceRecord;
+use prep_cache::{Content, SourceRecord};
 use prep_core::{
     Context, Failure, FileValue, Remedy, Source, SourceState, StepError, Value, WithRemedy,
 };
@@ -23,6 +24,8 @@ pub struct LocalBundle {
     /// The paths that an error lists.
     looked: Vec<PathBuf>,
     sums: BundleChecksums,
+    /// The content that the file had, for results of a file that was deleted.
+    stated: Option<Content>,
 }
 
 /// The directories in which the files of a competition are searched.
@@ -152,12 +155,20 @@ impl LocalBundle {
             looked: candidates.clone(),
             candidates,
             sums,
+            stated: None,
         }
     }
 
     /// Returns the same source, whose errors list these paths.
     pub(crate) fn with_looked(self, looked: Vec<PathBuf>) -> LocalBundle {
         LocalBundle { looked, ..self }
+    }
+
+    /// States the content that the file had when it was last used. It is used if the file does not exist and the content
+    /// has the published checksums.
+    #[must_use]
+    pub fn with_content(self, stated: Option<Content>) -> LocalBundle {
+        LocalBundle { stated, ..self }
     }
 
     /// Returns the path of the file, if it exists.
@@ -170,11 +181,26 @@ impl LocalBundle {
 
     /// Returns the error for a file that exists at none of the paths and cannot be downloaded because of `cause`.
     pub fn not_fetched(&self, cause: FetchError) -> StepError {
+        self.absence(cause, None)
+    }
+
+    /// Same as [`not_fetched`](Self::not_fetched). If the cache has results of the file, using them is a remedy, too.
+    pub(crate) fn not_fetched_in(&self, context: &Context, cause: FetchError) -> StepError {
+        let known = context.store.named_sources(&self.name);
+        let has_results = known.is_ok_and(|known| !known.is_empty());
+        self.absence(cause, has_results.then_some(Remedy::UseCachedResults))
+    }
+
+    fn absence(&self, cause: FetchError, further: Option<Remedy>) -> StepError {
         let failure = cause.failure();
         let provide = self.what.remedy.clone();
         let remedy = match cause.remedy() {
             Some(remedy) => remedy.or(provide),
             None => provide,
+        };
+        let remedy = match further {
+            Some(further) => remedy.or(further),
+            None => remedy,
         };
         let error = BundleError::NotFetched {
             what: self.what.title.clone(),
@@ -184,7 +210,7 @@ impl LocalBundle {
         StepError::new(failure, WithRemedy::new(error, remedy))
     }
 
-    /// Records the bundle's content, so that it remains known after the file is deleted.
+    /// Records the bundle's content in the cache.
     pub(crate) fn remember(
         &self,
         context: &Context,
@@ -201,17 +227,16 @@ impl LocalBundle {
         let Some(path) = self.candidates.last() else {
             return Ok(SourceState::Missing);
         };
-        let known = context.store.named_sources(&self.name)?.into_iter();
-        let mut known = known.filter(|record| self.check(path, record).is_ok());
-        let Some(record) = known
-            .next()
-            .filter(|one| !context.outside.is_lost(&one.digest))
-        else {
+        let stated = self.stated.as_ref().filter(|stated| {
+            self.check(path, stated).is_ok() && !context.outside.is_lost(&stated.digest)
+        });
+        let Some(stated) = stated else {
             return Ok(SourceState::Missing);
         };
-        context.outside.set_path(record.digest, path.clone());
+        context.outside.set_path(stated.digest, path.clone());
+        let value = FileValue::outside(stated.digest, stated.bytes).into_value();
         Ok(SourceState::Known {
-            value: value(&record).digest(),
+            value: value.digest(),
         })
     }
 
@@ -226,15 +251,15 @@ impl LocalBundle {
         Ok(record.is_some_and(|record| {
             needed(&self.sums.md5, &record.md5)
                 && needed(&self.sums.sha256, &record.sha256)
-                && self.check(path, &record).is_err()
+                && self.check(path, &record.content()).is_err()
         }))
     }
 
     /// Returns an error if a checksum of the file differs from the published one.
-    fn check(&self, path: &Path, record: &SourceRecord) -> Result<(), StepError> {
+    fn check(&self, path: &Path, content: &Content) -> Result<(), StepError> {
         let sums = [
-            ("MD5", &self.sums.md5, &record.md5),
-            ("SHA-256", &self.sums.sha256, &record.sha256),
+            ("MD5", &self.sums.md5, &content.md5),
+            ("SHA-256", &self.sums.sha256, &content.sha256),
         ];
         for (sum, expected, found) in sums {
             let found = found.as_deref().unwrap_or_default();
@@ -271,7 +296,7 @@ impl Source for LocalBundle {
         };
         let bytes = path.metadata().map(|metadata| metadata.len()).unwrap_or(0);
         match context.store.source(path)? {
-            Some(record) if self.check(path, &record).is_ok() => {
+            Some(record) if self.check(path, &record.content()).is_ok() => {
                 context.outside.set_path(record.digest, path.to_path_buf());
                 Ok(SourceState::Known {
                     value: value(&record).digest(),
@@ -303,7 +328,7 @@ impl Source for LocalBundle {
         if self.sums.sha256.is_some() && record.sha256.is_none() {
             record = store.add_sha256(path, record, &progress)?;
         }
-        self.check(path, &record)?;
+        self.check(path, &record.content())?;
         self.remember(context, path, &record)
     }
 

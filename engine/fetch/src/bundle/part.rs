@@ -14,7 +14,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use prep_cache::Digest;
+use prep_cache::{Content, Digest};
 use prep_core::{Context, Source, SourceState, StepError, Value};
 use prep_formats::zip::{EntryKind, ZipEntry, ZipWriteError, ZipWriter};
 
@@ -55,13 +55,22 @@ impl PartOfBundle {
         }
     }
 
+    /// States the content of the part that was used last, as [`LocalBundle::with_content`] does for a bundle.
+    #[must_use]
+    pub fn with_content(self, stated: Option<Content>) -> PartOfBundle {
+        PartOfBundle {
+            local: self.local.with_content(stated),
+            ..self
+        }
+    }
+
     /// Returns true if the part exists and the entire bundle does not.
     pub fn is_part(&self) -> bool {
         self.whole.location().is_none() && self.local.path().is_some()
     }
 
     fn fetch(&self, context: &Context) -> Result<(), StepError> {
-        let network = self.whole.network()?;
+        let network = self.whole.network(context)?;
         let Some(partial) = lock(&self.target, context)? else {
             return Ok(());
         };

@@ -9,7 +9,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use md5::{Digest as _, Md5};
-use prep_cache::{Digest, hex};
+use prep_cache::{Content, Digest, hex};
 use prep_core::{Context, Failure, Remedy, Source, SourceState, StepError, Value};
 use prep_formats::limits::DecodingLimits;
 use prep_formats::zip::{EntryKind, ZipEntry, ZipListing};
@@ -117,6 +117,15 @@ impl WebFile {
         })
     }
 
+    /// Same as [`LocalBundle::with_content`], for the content that was at the URL.
+    #[must_use]
+    pub fn with_content(self, stated: Option<Content>) -> WebFile {
+        WebFile {
+            fetched: self.fetched.with_content(stated),
+            ..self
+        }
+    }
+
     /// Returns the name under which the cache and a remote record the content. It depends on the URL. Names of bundles
     /// contain no slash, so this name cannot be that of a bundle.
     pub fn record_name(id: &str, address: &WebAddress<'_>) -> String {
@@ -205,10 +214,12 @@ impl WebFile {
         // Without encryption, only a checksum protects the file.
         if !(self.item.is_private() || self.is_checked && self.published.is_some()) {
             let item = self.item.to_string();
-            return Err(self.fetched.not_fetched(FetchError::Plain { item }));
+            return Err(self
+                .fetched
+                .not_fetched_in(context, FetchError::Plain { item }));
         }
         let network = self.network.any();
-        let network = network.map_err(|cause| self.fetched.not_fetched(cause))?;
+        let network = network.map_err(|cause| self.fetched.not_fetched_in(context, cause))?;
         self.prepare_target(&self.url)?;
         let md5 = self.published.md5.clone().filter(|_| self.is_checked);
         fetch_file(&network, self.item.clone(), md5, &self.target, context)?;

@@ -1,7 +1,6 @@
 //! Lists the prepared outputs, and whether they have their published checksums.
 
 use prep_app::CatalogEntry;
-use prep_cache::{History, Store};
 use prep_digests::ChecksumStatus;
 use prep_spec::Pipeline;
 use prep_steps::Manifest;
@@ -13,7 +12,7 @@ pub enum OutputComparison {
     Equal { when: Option<i64> },
     /// The output has a different MD5.
     Differs,
-    /// There is a published checksum, but the last run did not compare it.
+    /// There is a published checksum, but it was not compared.
     Skipped,
     /// This output has no published checksum.
     NotPublished,
@@ -36,33 +35,31 @@ pub struct OutputFile {
     pub compared: OutputComparison,
 }
 
-/// Returns the outputs of a competition.
+/// Returns the outputs of a competition, as its manifest describes them.
 pub fn files(
     manifest: &Manifest,
     pipeline: Option<&Pipeline>,
     entry: &CatalogEntry,
-    history: &History,
-    store: &Store,
 ) -> Vec<OutputFile> {
     let published = entry.published_checksums().ok().flatten();
     let is_base = pipeline.is_none_or(|pipeline| !pipeline.variant.differs);
     let md5_of = |path: &str| published.as_ref()?.of_output(path).map(str::to_owned);
-    let differ = match manifest.origin.as_ref().map(|origin| &origin.checksums) {
-        Some(ChecksumStatus::Differ { outputs }) => outputs.as_slice(),
-        _ => &[],
-    };
+    let status = manifest.origin.as_ref().map(|origin| &origin.checksums);
+    let preparation = manifest.preparation.as_ref();
+    let when = preparation.and_then(|one| i64::try_from(one.compared_at?).ok());
     let outputs = manifest.outputs.iter();
     let outputs = outputs.map(|output| {
         let md5 = md5_of(&output.path);
         let compared = match &md5 {
             _ if !is_base && published.is_some() => OutputComparison::OtherVariant,
             None => OutputComparison::NotPublished,
-            Some(_) if differ.contains(&output.path) => OutputComparison::Differs,
-            Some(_) => match history.steps.get(&format!("checksum/{}", output.path)) {
-                None => OutputComparison::Skipped,
-                Some(step) => OutputComparison::Equal {
-                    when: super::steps::creation(store, &step.key).map(|(when, _)| when),
-                },
+            // The comparison is part of the data directory. The cache may have one of another directory.
+            Some(_) => match status {
+                Some(ChecksumStatus::Passed) => OutputComparison::Equal { when },
+                Some(ChecksumStatus::Differ { outputs }) if outputs.contains(&output.path) => {
+                    OutputComparison::Differs
+                }
+                _ => OutputComparison::Skipped,
             },
         };
         OutputFile {

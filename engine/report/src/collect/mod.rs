@@ -50,6 +50,8 @@ pub struct CompetitionPage {
     pub problem: Option<String>,
     pub variant: String,
     pub bundle_md5: Option<String>,
+    /// When the data were prepared, in seconds since 1970.
+    pub prepared_at: Option<i64>,
     pub files: Vec<OutputFile>,
     pub steps: Vec<StepRow>,
     pub drawing: Option<Drawing>,
@@ -78,11 +80,6 @@ impl CompetitionPage {
 
     pub fn bytes(&self) -> u64 {
         self.files.iter().map(|file| file.bytes).sum()
-    }
-
-    /// Returns the time at which the newest result was computed, in seconds since 1970.
-    pub fn last_run(&self) -> Option<i64> {
-        self.steps.iter().filter_map(|step| step.when).max()
     }
 }
 
@@ -156,7 +153,8 @@ fn competition(
         }
         None => Some(plan),
     });
-    let history = store.last_run(id, &variant)?.unwrap_or_default();
+    let preparation = manifest.as_ref().and_then(|one| one.preparation.as_ref());
+    let prepared_at = preparation.and_then(|one| i64::try_from(one.at).ok());
     let contents = match (&manifest, &pipeline) {
         (Some(manifest), Some(pipeline)) if state.is_complete() => {
             FileContents::read(&prepared, manifest, pipeline, thumbnails)
@@ -187,12 +185,13 @@ fn competition(
             .as_ref()
             .and_then(|pipeline| pipeline.bundle.md5.clone()),
         files: manifest.as_ref().map_or_else(Vec::new, |manifest| {
-            files::files(manifest, pipeline.as_ref(), entry, &history, store)
+            files::files(manifest, pipeline.as_ref(), entry)
         }),
         steps: match &plan {
-            Some(plan) => steps::steps(plan, id, &history, store)?,
+            Some(plan) => steps::steps(plan, id, store)?,
             None => Vec::new(),
         },
+        prepared_at,
         drawing,
         contents,
         scores: graded::scores(graded, id, &variant, leaderboard.as_ref()),

@@ -1,7 +1,7 @@
 //! Collects the steps of a pipeline: when and why each step last ran, and whether it would run now.
 
 use prep_app::{Error, Plan, Runs, reasons};
-use prep_cache::{Digest, History, Store};
+use prep_cache::{Digest, Store};
 
 /// One step of a pipeline.
 #[derive(Debug, Clone, PartialEq)]
@@ -18,16 +18,12 @@ pub struct StepRow {
     pub now: Option<String>,
 }
 
-/// Returns the steps of a competition.
+/// Returns the steps of a competition, with their last runs into the data directory of the plan.
 ///
 /// # Errors
 /// Returns an error if the history cannot be read.
-pub fn steps(
-    plan: &Plan,
-    id: &str,
-    history: &History,
-    store: &Store,
-) -> Result<Vec<StepRow>, Error> {
+pub fn steps(plan: &Plan, id: &str, store: &Store) -> Result<Vec<StepRow>, Error> {
+    let history = plan.history(id)?;
     let last = plan.last_runs(id)?;
     let planned = plan.steps(id)?.into_iter();
     let steps = planned.map(|step| {
@@ -55,7 +51,7 @@ pub fn steps(
 }
 
 /// Returns the time at which a result was computed in seconds since 1970, and the duration of the step in milliseconds.
-pub fn creation(store: &Store, key: &Digest) -> Option<(i64, u64)> {
+fn creation(store: &Store, key: &Digest) -> Option<(i64, u64)> {
     // If an entry is unreadable, its time is unknown. The next run computes the result again.
     let entry = store.lookup(key).ok().flatten()?;
     Some((i64::try_from(entry.created).ok()?, entry.millis))

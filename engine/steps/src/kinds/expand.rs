@@ -15,7 +15,7 @@ use crate::value::{ContentRef, Opener, Tree, TreeBuilder, input, memory_of_trees
 pub(crate) const ARCHIVE_INPUT: &str = "output";
 
 /// Whether the archive stays published when it is unpacked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Expand {
     /// The archive is published next to its directory.

@@ -17,6 +17,7 @@ use prep_steps::value::Tree;
 use super::diff::{DataDifferences, PipelineDifference};
 use crate::catalog::Catalog;
 use crate::error::{Error, failure_of};
+use crate::prepared;
 use crate::settings::Settings;
 
 /// A step of an earlier run.
@@ -40,13 +41,20 @@ pub fn diff_runs(
 ) -> Result<DataDifferences, Error> {
     catalog.get(id)?;
     let none = || {
-        let message = format!("there is no record of a run of `{id}` ({variant})");
+        let data_dir = settings.data_dir_of(variant);
+        let message = format!(
+            "there is no record of a run of `{id}` ({variant}) into {}",
+            data_dir.display()
+        );
         Error::new(Failure::Input, message)
     };
     let store = Store::open_existing(&settings.store_dir)?.ok_or_else(none)?;
-    let history = store.last_run(id, variant)?.ok_or_else(none)?;
+    let history = prepared::last_runs(&store, settings, variant).history(id)?;
+    if history.steps.is_empty() {
+        return Err(none());
+    }
     let mut runs = vec![history.as_earlier_run()];
-    runs.extend(history.earlier);
+    runs.extend(history.earlier.iter().cloned());
     let before = steps(&store, id, run(&runs, id, old)?)?;
     let after = steps(&store, id, run(&runs, id, new)?)?;
     let names: BTreeSet<&String> = before.keys().chain(after.keys()).collect();

@@ -65,8 +65,8 @@ Examples:
 
 The command hashes all objects and compares the digests with their names. With --rerun, it runs the steps of competitions \
 again, and compares the results with those of the cache and of the remote. The steps run with a quarter of --memory, half of \
---jobs, and in another order. The rerun downloads and publishes nothing, and only reads the cache. Use the options with which \
-the competitions were prepared. Without an ID, it runs all prepared competitions.
+--jobs, and in another order. The rerun downloads and publishes nothing, and only reads the cache. It uses the options with which \
+the competitions were prepared, unless you give others. Without an ID, it runs all prepared competitions.
 
 The exit code is 1 if a result differs, and 6 if an object is damaged.";
 

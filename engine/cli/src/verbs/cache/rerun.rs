@@ -51,7 +51,7 @@ impl RerunArgs {
         let session = &session.linked(&self.remote)?;
         let task = session.local_task(&self.preparation)?;
         let prepared = || Ok(prep_app::prepared_ids(&task.catalog, &task.data_dir())?);
-        let ids = self.selection.ids_or(prepared)?;
+        let ids = self.selection.ids_or(session, prepared)?;
         let scratch = match &self.scratch {
             Some(directory) => directory.clone(),
             None => session.settings.temp_dir(),

@@ -17,8 +17,8 @@ pub fn list(
     no_download: bool,
 ) -> VerbResult {
     let options = PreparationOptions {
-        source: source.dir().map(ToOwned::to_owned),
-        ..PreparationOptions::default()
+        source: source.or_setting(session).map(ToOwned::to_owned),
+        ..session.default_options()
     };
     let purpose = Purpose::request_unless(no_download);
     let task = session.task(options, &DownloadLimits::default(), purpose)?;

@@ -72,7 +72,7 @@ the files that the pipeline reads; `prep run --partial` downloads only those.";
 
 impl FetchArgs {
     pub fn call(&self, session: &CliSession) -> VerbResult {
-        let ids = self.selection.ids()?;
+        let ids = self.selection.ids(session)?;
         if self.list {
             return listing::list(session, &ids, &self.source, self.no_download);
         }
@@ -80,11 +80,12 @@ impl FetchArgs {
             return self.rules.check(session, &ids);
         }
         let session = &session.linked(&self.remote)?;
+        let settings = session.default_options();
         let options = PreparationOptions {
-            source: self.source.dir().map(ToOwned::to_owned),
-            check_bundle: !self.skip_bundle_verification,
+            source: self.source.or_setting(session).map(ToOwned::to_owned),
+            check_bundle: settings.check_bundle && !self.skip_bundle_verification,
             keep_bundles: !self.discard_bundle,
-            ..PreparationOptions::default()
+            ..settings
         };
         let task = session.task(options, &self.limits, Purpose::Download)?;
         let ids = self.unit.part(session, &task.catalog, ids)?;

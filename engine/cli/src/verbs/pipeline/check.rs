@@ -77,7 +77,7 @@ fn mistakes(file: &str, error: &Error) -> Vec<Mistake> {
         return vec![Mistake::without_place(
             file,
             &error.message,
-            error.help.as_ref().map(words),
+            error.help.as_ref().and_then(words),
         )];
     };
     let found = diagnostics.iter().map(|diagnostic| {

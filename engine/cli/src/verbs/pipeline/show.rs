@@ -62,11 +62,11 @@ impl ShowArgs {
             return self.rows(session, id, &view);
         }
         let ids = match session.printer.json {
-            true => self.selection.ids_or(|| {
+            true => self.selection.ids_or(session, || {
                 let all = catalog.iter().map(|entry| entry.id.clone());
                 Ok(all.collect())
             })?,
-            false => self.selection.ids()?,
+            false => self.selection.ids(session)?,
         };
         let entries = ids.iter().map(|id| catalog.get(id));
         let entries: Vec<&CatalogEntry> = entries.collect::<Result<_, _>>()?;
@@ -81,7 +81,7 @@ impl ShowArgs {
     fn rows(&self, session: &CliSession, id: &str, view: &PreviewSource) -> VerbResult {
         let options = PreparationOptions {
             download: false,
-            ..self.preparation.options()
+            ..self.preparation.options(session)
         };
         let task = session.task(options, &DownloadLimits::default(), Purpose::Unused)?;
         let (_watching, cancel) = interrupt::watched(&session.printer)?;

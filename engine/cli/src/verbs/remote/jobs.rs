@@ -123,7 +123,7 @@ impl JobsArgs {
 impl Common {
     fn plan(&self, session: &CliSession) -> Result<JobPlan, CliError> {
         let catalog = session.catalog()?;
-        let ids = self.selection.ids()?;
+        let ids = self.selection.ids(session)?;
         for id in &ids {
             catalog.get(id)?;
         }

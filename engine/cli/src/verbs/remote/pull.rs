@@ -36,7 +36,7 @@ impl PullArgs {
         let session = &session.linked(&self.remote)?;
         let link = remote_of(&session.settings)?;
         let task = session.local_task(&self.preparation)?;
-        let ids = self.selection.ids_or(|| {
+        let ids = self.selection.ids_or(session, || {
             let known = link.sources()?.into_iter();
             Ok(known.filter(|id| task.catalog.find(id).is_some()).collect())
         })?;

@@ -25,7 +25,7 @@ Examples:
 
 Without an ID, the command sends all prepared competitions. It does not send what the remote has, so you can interrupt and \
 repeat it. Results are signed with the key of `prep remote key`. Bundles are sent if `[remote]` in prep.toml has \
-`mirror = true`. Use the options with which the competitions were prepared.")]
+`mirror = true`. The options are those of the last run in this data directory, unless you give others.")]
 pub struct PushArgs {
     #[command(flatten)]
     selection: Selection,
@@ -41,7 +41,7 @@ impl PushArgs {
         let link = remote_of(&session.settings)?;
         let task = session.local_task(&self.preparation)?;
         let prepared = || Ok(prep_app::prepared_ids(&task.catalog, &task.data_dir())?);
-        let ids = self.selection.ids_or(prepared)?;
+        let ids = self.selection.ids_or(session, prepared)?;
         let (_watching, cancel) = interrupt::watched(&session.printer)?;
         let done = |pushed: &PushResult| {
             session.printer.message(format!(
@@ -53,7 +53,7 @@ impl PushArgs {
             ));
             if is_empty(pushed) {
                 session.printer.warning(format!(
-                    "{id}: this machine has no results for these options; use the options with which it was prepared \
+                    "{id}: this data directory has no results for these options; use the options with which it was prepared \
                      (--source, --variant, --skip-bundle-verification ...); `prep why {id}` shows the missing results",
                     id = pushed.id
                 ));
@@ -95,9 +95,9 @@ impl PushArgs {
         if self.preparation.variant.variant != BASE_VARIANT {
             options.push(format!("--variant {}", self.preparation.variant.variant));
         }
-        if self.preparation.skip_verification {
+        if sent.iter().any(|result| result.skips_verification) {
             options.push("--skip-verification".to_owned());
-        } else if self.preparation.skip_bundle_verification {
+        } else if sent.iter().any(|result| result.skips_bundle_verification) {
             options.push("--skip-bundle-verification".to_owned());
         }
         let without = sent.iter().filter(|result| !result.mirrored);

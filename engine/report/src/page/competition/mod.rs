@@ -76,7 +76,7 @@ fn summary(competition: &CompetitionPage) -> String {
         facts.push(format!("variant {}", competition.variant));
         facts.push(format!("checksums: {}", checksums(competition)));
     }
-    if let Some(when) = competition.last_run() {
+    if let Some(when) = competition.prepared_at {
         facts.push(format!("last run {} UTC", time(when)));
     }
     if let Some(leaderboard) = &competition.leaderboard {

@@ -62,7 +62,7 @@ fn cells(competition: &CompetitionPage, status: Status) -> Markup {
         td.fact role="cell" data-label="checksums" { (checksums(competition)) }
         td.fact.n role="cell" data-label="files" { @if !is_empty { (count(competition.file_count())) } }
         td.fact.n role="cell" { @if !is_empty { (units::bytes(competition.bytes())) } }
-        td.fact role="cell" data-label="last run" { @if let Some(when) = competition.last_run() { (time(when)) } }
+        td.fact role="cell" data-label="last run" { @if let Some(when) = competition.prepared_at { (time(when)) } }
         td.fact role="cell" { (competition.category) }
     }
 }
@@ -76,9 +76,7 @@ fn positions(all: &[(&CompetitionPage, Status)]) -> Vec<String> {
         match order {
             "name" => sorted.sort_by_key(|at| competition(at).map(|competition| &competition.id)),
             "size" => sorted.sort_by_key(|at| Reverse(competition(at).map(CompetitionPage::bytes))),
-            "run" => {
-                sorted.sort_by_key(|at| Reverse(competition(at).map(CompetitionPage::last_run)))
-            }
+            "run" => sorted.sort_by_key(|at| Reverse(competition(at).map(|one| one.prepared_at))),
             // The rows already have this order.
             _ => {}
         }

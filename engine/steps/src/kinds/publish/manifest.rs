@@ -29,6 +29,7 @@ use thiserror::Error;
 use super::Publish;
 use super::listing::{NEVER, PublishedListing, trusted_time};
 use super::paths::PathSummary;
+use super::preparation::PreparationRecord;
 
 /// Name of the manifest in the data directory of a competition.
 pub const MANIFEST_FILE: &str = "prepared.json";
@@ -93,6 +94,9 @@ pub struct Manifest {
     /// The origin of the tree. `None` until the run that published it has ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<DataOrigin>,
+    /// How the tree was prepared. `None` until the run that published it has recorded it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub preparation: Option<PreparationRecord>,
     /// The published outputs.
     pub outputs: Vec<PublishedOutput>,
     /// The extent to which published files share disk space with the cache.
@@ -251,6 +255,7 @@ impl Manifest {
             boot: tree.boot,
             trees: tree.trees,
             origin: tree.origin,
+            preparation: tree.preparation,
             outputs: tree.outputs,
             link_mode: tree.link_mode,
             unpublished: tree.unpublished,
@@ -273,6 +278,7 @@ impl Manifest {
             host: None,
             trees: None,
             origin: None,
+            preparation: None,
             outputs: Vec::new(),
             link_mode: Sharing::from(publish.link_mode),
             unpublished: PathSummary::default(),
@@ -388,6 +394,16 @@ impl Sharing {
     }
 }
 
+impl From<Sharing> for LinkMode {
+    fn from(mode: Sharing) -> LinkMode {
+        match mode {
+            Sharing::Hardlink => LinkMode::HardLink,
+            Sharing::Reflink => LinkMode::Reflink,
+            Sharing::Copy => LinkMode::Copy,
+        }
+    }
+}
+
 impl From<LinkMode> for Sharing {
     fn from(mode: LinkMode) -> Sharing {
         match mode {
@@ -410,6 +426,7 @@ pub(super) struct PublishedTree<'a> {
     pub boot: Option<String>,
     pub trees: Option<Trees>,
     pub origin: Option<DataOrigin>,
+    pub preparation: Option<PreparationRecord>,
     pub link_mode: Sharing,
     /// The time at which the publication began to read metadata.
     pub began: SystemTime,

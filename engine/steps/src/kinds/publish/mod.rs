@@ -33,6 +33,7 @@ mod observe;
 mod order;
 mod origin;
 mod paths;
+mod preparation;
 mod record;
 mod remove;
 mod sums;
@@ -48,8 +49,9 @@ use thiserror::Error;
 
 pub use examine::{HashFiles, PublishedPaths, TreeExamination, TreeState};
 pub use manifest::{MANIFEST_FILE, Manifest, ManifestError, PublishedOutput, renew_record};
-pub use origin::record_origin;
+pub use origin::{record_origin, record_preparation};
 pub use paths::PathSummary;
+pub use preparation::{PreparationRecord, RecordedOptions, RecordedSource};
 pub use remove::{RemovedFiles, remove_published};
 pub use verify::{VerifiedTree, invalidate, verify_after_restart};
 

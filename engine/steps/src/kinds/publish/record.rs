@@ -29,11 +29,12 @@ impl Publication<'_> {
         let trees = sums::written_trees(desired, &files);
         write_listing(&files)?;
         drop(files);
-        // If the tree has the same checksums as before, its recorded origin remains valid, even if published checksums
-        // were not compared this time.
+        // If the tree has the same checksums as before, its recorded origin and preparation remain valid, even if
+        // published checksums were not compared this time.
         let earlier = observed.manifest.as_ref();
         let same = earlier.filter(|earlier| earlier.trees.is_some() && earlier.trees == trees);
         let origin = same.and_then(|earlier| earlier.origin.clone());
+        let preparation = same.and_then(|earlier| earlier.preparation.clone());
         // Later changes then have a later time, unless the clock of the file system is coarse.
         std::thread::sleep(CLOCK_TICK);
         let tree = PublishedTree {
@@ -44,6 +45,7 @@ impl Publication<'_> {
             boot: self.boot(),
             trees,
             origin,
+            preparation,
             link_mode: self.sharing(),
             began: observed.began,
         };

@@ -1,0 +1,309 @@
+//! Several data directories share one cache. Each directory speaks for itself: bundle, verdicts, times, history and
+//! options belong to its own record, and never to what the cache saw last.
+
+use std::fs;
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+
+use crate::support::{Ended, Harbour, Sandbox, hex_md5};
+
+const CHECKSUMS: &str = "pipelines/harbour/checksums.json";
+
+/// The bundles and the data directories that are prepared from them. The tables differ in the column `tons`.
+const DIRECTORIES: [(&str, &str, &str); 2] = [("mine", "a", ".5"), ("theirs", "b", ".25")];
+
+fn table(ending: &str) -> String {
+    Harbour::table().replace(".5,", &format!("{ending},"))
+}
+
+/// Runs a verb for the competition in a data directory. No bundle is in the directory `none`.
+fn call(sandbox: &Sandbox, directory: &str, words: &[&str]) -> Ended {
+    let rest = ["--source", "none", "--data-dir", directory];
+    sandbox.prep(&[words, &rest].concat())
+}
+
+fn prepare(sandbox: &Sandbox, directory: &str, bundle: &str, more: &[&str]) -> Ended {
+    let run = ["run", Harbour::ID, "--json", "--no-download"];
+    let rest = ["--source", bundle, "--data-dir", directory];
+    sandbox.prep(&[&run, &rest, more].concat())
+}
+
+fn file(sandbox: &Sandbox, directory: &str, path: &str) -> PathBuf {
+    let prepared = sandbox.path(directory).join(Harbour::ID).join("prepared");
+    prepared.join(path)
+}
+
+fn text(sandbox: &Sandbox, directory: &str) -> String {
+    fs::read_to_string(file(sandbox, directory, "public/train.csv")).expect("a table")
+}
+
+/// Creates both bundles.
+fn world() -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.pipeline(Harbour::ID, Harbour::PIPELINE);
+    for (_, bundle, ending) in DIRECTORIES {
+        let path = format!("{bundle}/{}.zip", Harbour::ID);
+        sandbox.write(&path, Harbour::bundle(&table(ending)));
+    }
+    fs::create_dir(sandbox.path("none")).expect("directory");
+    sandbox
+}
+
+/// The steps of a plan that run or may run.
+fn planned(competition: &Value) -> Vec<&str> {
+    let steps = competition["steps"].as_array().expect("steps").iter();
+    let steps = steps.filter(|step| step["runs"] != "no");
+    steps
+        .map(|step| step["step"].as_str().expect("a name"))
+        .collect()
+}
+
+#[test]
+fn each_verb_shows_only_its_own_directory() {
+    for order in [[0, 1], [1, 0]] {
+        let sandbox = world();
+        for at in order {
+            let (directory, bundle, _) = DIRECTORIES[at];
+            prepare(&sandbox, directory, bundle, &[]).code(0);
+        }
+        for (directory, _, ending) in DIRECTORIES {
+            let before = text(&sandbox, directory);
+            assert!(
+                before.contains(&format!("{ending},")),
+                "{directory}: {before}"
+            );
+            let run = call(&sandbox, directory, &["run", Harbour::ID, "--json"]);
+            let run = run.code(0).competition();
+            assert_eq!(
+                (&run["state"], &run["borrowed"]),
+                (&json!("up_to_date"), &Value::Null)
+            );
+            assert_eq!(text(&sandbox, directory), before);
+            for verb in ["plan", "why"] {
+                let shown = call(&sandbox, directory, &[verb, Harbour::ID, "--json"]);
+                let shown = shown.code(0).competition();
+                assert_eq!(planned(&shown), [""; 0], "{verb} {directory}");
+            }
+            let state = sandbox.prep(&["list", Harbour::ID, "--json", "--data-dir", directory]);
+            let state = state.code(0).competition()["state"].clone();
+            assert_eq!(state, "prepared v1 (own pipeline)");
+            let rows = ["pipeline", "show", Harbour::ID, "labelled"];
+            call(&sandbox, directory, &rows).code(0).shows(&[ending]);
+            // The other directory's run is not an earlier run of this one.
+            let runs = ["diff", Harbour::ID, "@1", "@0", "--data-dir", directory];
+            sandbox.prep(&runs).code(4).says(&["there is no run @1"]);
+            call(&sandbox, directory, &["leaks", Harbour::ID]).code(0);
+            let doctor = ["doctor", Harbour::ID, "--offline", "--data-dir", directory];
+            sandbox.prep(&doctor).shows(&["no bundle is missing"]);
+            let export = ["export", Harbour::ID, "--data-dir", directory];
+            let copy = format!("{directory}-copy");
+            sandbox
+                .prep(&[&export[..], &["-o", &copy]].concat())
+                .code(0);
+            let copies = [
+                format!("{copy}/public/train.csv"),
+                format!("{copy}/train.csv"),
+            ];
+            let copied = copies
+                .iter()
+                .find_map(|path| fs::read_to_string(sandbox.path(path)).ok());
+            assert_eq!(copied.expect("a copy"), before);
+            let remote = format!("file://{}", sandbox.path("remote").display());
+            let _ = sandbox.prep(&["remote", "key", "new", "own"]);
+            let push = ["remote", "push", Harbour::ID, "--json", "--remote", &remote];
+            let pushed = call(&sandbox, directory, &push).code(0).competition();
+            assert_eq!(pushed["not_here"], Value::Null, "{pushed}");
+        }
+        // The query changes, and nothing else.
+        let changed = Harbour::PIPELINE.replace("0 AS docked", "1 AS docked");
+        sandbox.pipeline(Harbour::ID, &changed);
+        for (directory, ..) in DIRECTORIES {
+            let why = call(&sandbox, directory, &["why", Harbour::ID, "--json"]);
+            let why = why.code(0).competition();
+            let steps = why["steps"].as_array().expect("steps").iter();
+            let changes: Vec<&Value> = steps
+                .filter_map(|step| step["reason"].as_str().map(|_| &step["changes"]))
+                .filter(|changes| changes.is_array())
+                .collect();
+            assert_eq!(changes.len(), 1, "{directory}: {why}");
+            assert_eq!(changes[0][0]["field"], "params.sql", "{directory}: {why}");
+        }
+    }
+}
+
+/// A directory that was prepared from no bundle has no results, whatever is in the cache.
+#[test]
+fn cached_results_of_another_directory_are_used_on_request_only() {
+    for order in [[0, 1], [1, 0]] {
+        let sandbox = world();
+        for at in order {
+            let (directory, bundle, _) = DIRECTORIES[at];
+            prepare(&sandbox, directory, bundle, &[]).code(0);
+        }
+        let run = ["run", Harbour::ID, "--json", "--no-download"];
+        let ended = call(&sandbox, "new", &run).code(4);
+        ended.says(&[
+            "no bundle",
+            "--from-cache",
+            "put it into one of these directories",
+        ]);
+        assert!(!file(&sandbox, "new", "").exists());
+        let plan = call(&sandbox, "new", &["plan", Harbour::ID, "--no-download"]);
+        plan.code(0).shows(&["the bundle is missing"]);
+        let rows = ["pipeline", "show", Harbour::ID, "labelled"];
+        call(&sandbox, "new", &rows).code(4).says(&["--from-cache"]);
+        let doctor = ["doctor", Harbour::ID, "--offline", "--data-dir", "new"];
+        let doctor = sandbox.prep(&doctor).stdout;
+        assert!(!doctor.contains("no bundle is missing"), "{doctor}");
+
+        let (_, bundle, ending) = DIRECTORIES[order[1]];
+        let path = sandbox.path(bundle).join("harbour.zip");
+        let ended = call(&sandbox, "new", &[&run[..], &["--from-cache"]].concat()).code(0);
+        let ended = ended.says(&["no bundle is here", "in the cache since", bundle]);
+        let borrowed = ended.competition()["borrowed"].clone();
+        assert_eq!(borrowed["from"], "cache");
+        assert_eq!(
+            borrowed["path"],
+            path.canonicalize().unwrap().display().to_string()
+        );
+        assert!(borrowed["at"].is_u64() && borrowed["blake3"].is_string());
+        assert!(text(&sandbox, "new").contains(&format!("{ending},")));
+        // From now on, the directory's record names the bundle.
+        let again = call(&sandbox, "new", &run).code(0).competition();
+        assert_eq!(again["state"], "up_to_date");
+        assert_eq!(again["borrowed"], Value::Null);
+        for (directory, _, ending) in DIRECTORIES {
+            let again = call(&sandbox, directory, &run).code(0).competition();
+            assert_eq!(again["state"], "up_to_date");
+            assert!(text(&sandbox, directory).contains(&format!("{ending},")));
+        }
+    }
+}
+
+/// A directory at the path of another one does not inherit its history.
+#[test]
+fn a_replaced_directory_has_no_history_of_its_predecessor() {
+    let sandbox = world();
+    for (directory, bundle, _) in DIRECTORIES {
+        prepare(&sandbox, directory, bundle, &[]).code(0);
+    }
+    fs::rename(sandbox.path("mine"), sandbox.path("away")).expect("renamed");
+    fs::rename(sandbox.path("theirs"), sandbox.path("mine")).expect("renamed");
+    let changed = Harbour::PIPELINE.replace("0 AS docked", "1 AS docked");
+    sandbox.pipeline(Harbour::ID, &changed);
+    let why = call(&sandbox, "mine", &["why", Harbour::ID]).code(0).stdout;
+    assert!(!why.contains("input"), "{why}");
+    let run = call(&sandbox, "mine", &["run", Harbour::ID, "--json"]);
+    assert_eq!(run.code(0).competition()["state"], "prepared");
+    assert!(text(&sandbox, "mine").contains(".25,"));
+}
+
+/// Verdicts about published checksums belong to a directory, also in the report.
+#[test]
+fn verdicts_of_another_directory_are_not_shown() {
+    let sandbox = world();
+    prepare(&sandbox, "mine", "a", &[]).code(0);
+    let sum = |path: &str| hex_md5(&fs::read(file(&sandbox, "mine", path)).expect("a file"));
+    let sums = json!({
+        "public": { "train.csv": sum("public/train.csv"), "test.csv": sum("public/test.csv") },
+        "private": { "test.csv": sum("private/test.csv") },
+    });
+    sandbox.write(CHECKSUMS, sums.to_string());
+    fs::remove_dir_all(sandbox.path("mine")).expect("removed");
+    let page = |directory: &str| {
+        let report = [
+            "report",
+            Harbour::ID,
+            "-o",
+            "r.html",
+            "--data-dir",
+            directory,
+        ];
+        sandbox.prep(&report).code(0);
+        fs::read_to_string(sandbox.path("r.html")).expect("a page")
+    };
+    for order in [[0, 1], [1, 0]] {
+        for at in order {
+            match at {
+                0 => prepare(&sandbox, "mine", "a", &[]).code(0),
+                _ => prepare(&sandbox, "theirs", "b", &["--skip-verification"]).code(0),
+            };
+        }
+        let (mine, theirs) = (page("mine"), page("theirs"));
+        assert!(mine.contains("as published") && !mine.contains("not compared"));
+        assert!(theirs.contains("not compared") && !theirs.contains("as published"));
+        // A copy keeps its verdict.
+        let copy = sandbox.path("copy");
+        let copied = std::process::Command::new("cp")
+            .args(["-a", "mine", "copy"])
+            .current_dir(sandbox.path(""))
+            .status();
+        assert!(copied.expect("cp").success());
+        assert!(page("copy").contains("as published"));
+        fs::remove_dir_all(copy).expect("removed");
+        for directory in ["mine", "theirs"] {
+            fs::remove_dir_all(sandbox.path(directory)).expect("removed");
+        }
+    }
+}
+
+/// Competitions that the cache knows are left out like all others if their bundle is not available.
+#[test]
+fn available_leaves_out_what_is_only_in_the_cache() {
+    let sandbox = world();
+    prepare(&sandbox, "mine", "a", &[]).code(0);
+    sandbox.pipeline("canal", Harbour::PIPELINE);
+    sandbox.write("c/canal.zip", Harbour::bundle(&table(".5")));
+    let run = [
+        "run",
+        Harbour::ID,
+        "canal",
+        "--available",
+        "--json",
+        "--source",
+        "c",
+    ];
+    let ended = sandbox
+        .prep(&[&run[..], &["--data-dir", "new"]].concat())
+        .code(0);
+    let ended =
+        ended.says(&["1 competition left out because a bundle or source is missing: harbour"]);
+    assert!(!ended.stderr.contains("failed"), "{}", ended.stderr);
+    let report = ended.json();
+    assert_eq!(report["left_out"], json!([Harbour::ID]));
+    assert_eq!(report["competitions"].as_array().map(Vec::len), Some(1));
+    assert_eq!(report["competitions"][0]["state"], "prepared");
+    // The directory that was prepared has usable results, so its competition is available.
+    let ended = sandbox
+        .prep(&[&run[..], &["--data-dir", "mine"]].concat())
+        .code(0);
+    assert_eq!(ended.json()["left_out"], json!([]));
+    // All competitions, with those of the user.
+    let all = [
+        "run",
+        "--all",
+        "--available",
+        "--source",
+        "c",
+        "--data-dir",
+        "third",
+        "--json",
+    ];
+    let report = sandbox.prep(&all).code(0).json();
+    assert_eq!(report["left_out"].as_array().map(Vec::len), Some(83));
+    assert_eq!(report["competitions"][0]["id"], "canal");
+    // Results that need bytes of the bundle are not usable.
+    fs::remove_dir_all(sandbox.path("store/objects-v1")).expect("removed");
+    fs::remove_file(file(&sandbox, "mine", "public/train.csv")).expect("removed");
+    let ended = sandbox
+        .prep(&[&run[..], &["--data-dir", "mine"]].concat())
+        .code(0);
+    assert_eq!(
+        ended.json()["left_out"],
+        json!([Harbour::ID]),
+        "{}",
+        ended.stderr
+    );
+    assert!(!ended.stderr.contains("failed"), "{}", ended.stderr);
+}

@@ -1,0 +1,166 @@
+//! The options with which a directory was prepared are used again by later commands that do not repeat them.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt as _;
+
+use serde_json::{Value, json};
+
+use crate::support::{Ended, Harbour, Sandbox};
+
+/// Installs a competition whose bundle does not have the published MD5.
+fn world() -> Sandbox {
+    let sandbox = Sandbox::new();
+    Harbour::install(&sandbox);
+    let other = format!("bundle: {{ kaggle: harbour, md5: {} }}", "0".repeat(32));
+    let text = Harbour::PIPELINE.replace("bundle: { kaggle: harbour }", &other);
+    sandbox.pipeline(Harbour::ID, &text);
+    sandbox
+}
+
+fn run(sandbox: &Sandbox, more: &[&str]) -> Ended {
+    sandbox.prep(&[&["run", Harbour::ID, "--no-download", "--json"], more].concat())
+}
+
+#[test]
+fn options_of_the_last_run_are_used_again() {
+    let sandbox = world();
+    run(&sandbox, &["--source", "source"])
+        .code(5)
+        .says(&["--skip-bundle-verification"]);
+    let skip = ["--source", "source", "--skip-bundle-verification"];
+    let first = run(&sandbox, &skip).code(0);
+    assert!(!first.stderr.contains("as last time"), "{}", first.stderr);
+    assert_eq!(first.competition()["as_last_time"], Value::Null);
+    // A bundle need not be there for this.
+    for is_deleted in [false, true] {
+        if is_deleted {
+            fs::remove_file(sandbox.source().join("harbour.zip")).expect("removed");
+        }
+        let line = format!(
+            "as last time: --source {} --skip-bundle-verification",
+            sandbox.source().display()
+        );
+        let again = run(&sandbox, &[]).code(0).says(&[&line]);
+        assert_eq!(again.stderr.matches("as last time").count(), 1);
+        assert_eq!(again.competition()["state"], "up_to_date");
+        let names = json!(["source", "skip_bundle_verification"]);
+        assert_eq!(again.competition()["as_last_time"], names);
+        let plan = sandbox
+            .prep(&["plan", Harbour::ID, "--no-download"])
+            .code(0);
+        plan.says(&[&line]).shows(&["harbour: up to date"]);
+        let why = sandbox.prep(&["why", Harbour::ID]).code(0).says(&[&line]);
+        assert!(
+            !why.stdout.contains("missing") && !why.stdout.contains("may run"),
+            "{why:?}"
+        );
+        let why = sandbox.prep(&["why", Harbour::ID, "--json"]).code(0);
+        assert_eq!(why.competition()["as_last_time"], names);
+    }
+    // An option that is given has precedence.
+    run(&sandbox, &["--skip-verification=no"])
+        .code(4)
+        .says(&["no bundle"]);
+    Harbour::install(&sandbox);
+    let other = format!("bundle: {{ kaggle: harbour, md5: {} }}", "0".repeat(32));
+    let text = Harbour::PIPELINE.replace("bundle: { kaggle: harbour }", &other);
+    sandbox.pipeline(Harbour::ID, &text);
+    for off in ["--skip-verification=no", "--skip-bundle-verification=no"] {
+        run(&sandbox, &[off]).code(5).says(&["published MD5"]);
+    }
+    run(&sandbox, &["--forget-options"])
+        .code(4)
+        .says(&["no bundle"]);
+    run(&sandbox, &[]).code(0);
+}
+
+/// An option that was given once is used until another one is given.
+#[test]
+fn each_option_is_remembered_and_can_be_turned_off() {
+    let archive = "public:\n  a.zip: { zip: { train.csv: SELECT * FROM train } }\n";
+    let sandbox = Sandbox::new();
+    Harbour::install(&sandbox);
+    sandbox.pipeline(
+        Harbour::ID,
+        &Harbour::PIPELINE.replace("public:\n", archive),
+    );
+    sandbox.write("texts/harbour.md", "# Mine\n");
+    let public = sandbox.prepared(Harbour::ID).join("public");
+    let links = || {
+        fs::metadata(public.join("train.csv"))
+            .expect("a file")
+            .nlink()
+    };
+    let description = || fs::read_to_string(public.join("description.md")).expect("a text");
+    let given = [
+        "--source",
+        "source",
+        "--expand-archives",
+        "--link-mode",
+        "copy",
+        "--descriptions",
+        "texts",
+    ];
+    let is_as_given = || public.join("a").is_dir() && links() == 1 && description() == "# Mine\n";
+    run(&sandbox, &given).code(0);
+    assert!(is_as_given());
+    let again = run(&sandbox, &[]).code(0);
+    assert_eq!(again.competition()["state"], "up_to_date");
+    assert_eq!(
+        again.competition()["as_last_time"],
+        json!(["source", "expand_archives", "link_mode", "descriptions"])
+    );
+    assert!(is_as_given());
+    run(&sandbox, &["--expand-archives=no"]).code(0);
+    assert!(!public.join("a").exists() && links() == 1);
+    let last = run(&sandbox, &[]).code(0).competition();
+    assert_eq!(
+        last["as_last_time"],
+        json!(["source", "link_mode", "descriptions"])
+    );
+    run(&sandbox, &["--forget-options", "--source", "source"]).code(0);
+    assert_ne!(description(), "# Mine\n");
+    let last = run(&sandbox, &[]).code(0).competition();
+    assert_eq!(last["as_last_time"], json!(["source"]));
+}
+
+/// `prep.toml` and variables set verification, and have precedence over the last run.
+#[test]
+fn settings_turn_verification_off() {
+    let sandbox = world();
+    sandbox.write(
+        "prep.toml",
+        "source = 'source'\nskip_bundle_verification = true\n",
+    );
+    run(&sandbox, &[]).code(0);
+    let config = sandbox.prep(&["config", "--json"]).code(0).json();
+    let settings = config["settings"].as_array().expect("settings");
+    let setting = |name: &str| {
+        settings
+            .iter()
+            .find(|one| one["name"] == name)
+            .expect("there")
+    };
+    let found = setting("skip_bundle_verification");
+    assert_eq!(found["value"], "yes");
+    assert!(
+        found["from"]
+            .as_str()
+            .expect("an origin")
+            .ends_with("/prep.toml")
+    );
+    assert_eq!(setting("skip_verification")["from"], "default");
+    run(&sandbox, &["--skip-bundle-verification=no"]).code(5);
+    // The last run was not verified, but the setting requires it.
+    sandbox.write(
+        "prep.toml",
+        "source = 'source'\nskip_bundle_verification = false\n",
+    );
+    run(&sandbox, &[]).code(5);
+    let mut command = sandbox.command(&["run", Harbour::ID, "--no-download"]);
+    Ended::of(command.env("PREP_SKIP_VERIFICATION", "yes")).code(0);
+    let mut command = sandbox.command(&["run", Harbour::ID]);
+    Ended::of(command.env("PREP_SKIP_VERIFICATION", "perhaps"))
+        .code(2)
+        .says(&["PREP_SKIP_VERIFICATION is `perhaps`: expected yes or no"]);
+}
