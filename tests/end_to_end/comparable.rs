@@ -77,6 +77,8 @@ fn differing_checksums_are_remembered_when_skipped() {
         obstacles(&row).contains("checksums differ: public/train.csv is not as published"),
         "{row}"
     );
+    let strict = "--skip-verification=no";
+    let why = [&why[..], &[strict]].concat();
     sandbox.prep(&why).code(0).shows(&["would run: it failed"]);
     // With the right bundle, the comparison passes, and the record of the difference is removed.
     let right =
@@ -85,7 +87,7 @@ fn differing_checksums_are_remembered_when_skipped() {
         SUMS,
         format!(r#"{{ "public": {{ "train.csv": "{right}" }} }}"#),
     );
-    sandbox.prep(&RUN).code(0);
+    sandbox.prep(&[&RUN[..], &[strict]].concat()).code(0);
     assert!(
         !obstacles(&list(&sandbox)).contains("checksum"),
         "{}",

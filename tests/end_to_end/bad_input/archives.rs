@@ -46,7 +46,7 @@ fn missing_bundle_error_lists_the_searched_paths() {
         "no bundle",
         "source/harbour.zip",
         "source/harbour/harbour.zip",
-        "--source",
+        "put it into one of these directories",
     ]);
     assert!(!sandbox.prepared(Harbour::ID).exists());
 }
@@ -251,6 +251,10 @@ fn bundle_with_wrong_md5_is_used_only_on_request() {
     ]);
     assert!(!sandbox.prepared(Harbour::ID).exists());
     sandbox.run_well(Harbour::ID);
-    // The bundle is an error even though an earlier run used it.
-    sandbox.prep(&checked).code(5);
+    // The directory remembers the option. Without it, the bundle is an error even though an earlier run used it.
+    let ended = sandbox.prep(&checked).code(0);
+    ended.says(&["as last time: --skip-verification"]);
+    for strict in ["--forget-options", "--skip-verification=no"] {
+        sandbox.prep(&[&checked[..], &[strict]].concat()).code(5);
+    }
 }

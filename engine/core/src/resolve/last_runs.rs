@@ -81,10 +81,16 @@ impl LastRuns {
         Ok(self.read(competition)?.0)
     }
 
-    /// Stores the history of a competition, for later runs.
-    pub(crate) fn set(&self, competition: &str, history: &History) -> Result<(), StoreError> {
+    /// Stores the history of a competition in `store`, for later runs. The store from which histories are read may be
+    /// opened for reading only.
+    pub(crate) fn set(
+        &self,
+        store: &Store,
+        competition: &str,
+        history: &History,
+    ) -> Result<(), StoreError> {
         match &self.place {
-            Some((store, scope)) => store.set_last_run(competition, scope, history),
+            Some((_, scope)) => store.set_last_run(competition, scope, history),
             None => Ok(()),
         }
     }

@@ -85,7 +85,9 @@ pub(super) fn record(
             }
         }
         let history = history.followed_by(unix_seconds(), steps, failed);
-        shared.last.set(competition, &history)?;
+        shared
+            .last
+            .set(&shared.context.store, competition, &history)?;
     }
     Ok(())
 }
