@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 use std::sync::OnceLock;
 
-use clap::parser::ValueSource;
+use clap::parser::{RawValues, ValueSource};
 use clap::{ArgMatches, Command};
 use prep_app::Remedy;
 
@@ -32,8 +32,11 @@ impl VerbOptions {
                 continue;
             };
             options.all.insert(name.to_owned());
-            let source = matches.value_source(option.get_id().as_str());
-            if source == Some(ValueSource::CommandLine) {
+            let id = option.get_id().as_str();
+            let is_given = matches.value_source(id) == Some(ValueSource::CommandLine);
+            let is_no = |mut values: RawValues| values.any(|value| value == "no");
+            // An option that is turned off can be turned on.
+            if is_given && !matches.get_raw(id).is_some_and(is_no) {
                 options.given.insert(name.to_owned());
             }
         }
@@ -244,6 +247,7 @@ mod tests {
         for (line, expected) in [
             (&["run", "x"][..], [true, true]),
             (&["run", "x", "--skip-bundle-verification"], [false, true]),
+            (&["run", "x", "--skip-verification=no"], [true, true]),
             (&["fetch", "x"], [true, false]),
         ] {
             let words = after(line, &accept).unwrap_or_default();

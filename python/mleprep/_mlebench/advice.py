@@ -17,6 +17,8 @@ INSTEAD: dict[str, str | None] = {
     "--cache-dir": "set PREP_CACHE_DIR to a directory on the file system of the data directory",
     "--discard-bundle": None,
     "--expand-archives": None,
+    "--forget-options": None,
+    "--from-cache": None,
     "--locked": None,
     "--memory": "raise `memory` in prep.toml",
     "--no-download": None,
