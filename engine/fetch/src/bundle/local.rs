@@ -184,10 +184,15 @@ impl LocalBundle {
         self.absence(cause, None)
     }
 
-    /// Same as [`not_fetched`](Self::not_fetched). If the cache has results of the file, using them is a remedy, too.
+    /// Same as [`not_fetched`](Self::not_fetched). If the cache has results of a file with the published checksums, using
+    /// them is a remedy, too.
     pub(crate) fn not_fetched_in(&self, context: &Context, cause: FetchError) -> StepError {
-        let known = context.store.named_sources(&self.name);
-        let has_results = known.is_ok_and(|known| !known.is_empty());
+        let known = context.store.named_sources(&self.name).unwrap_or_default();
+        let is_published = |record: &SourceRecord| {
+            let path = Path::new(&self.name);
+            self.check(path, &record.content()).is_ok()
+        };
+        let has_results = known.iter().any(is_published);
         self.absence(cause, has_results.then_some(Remedy::UseCachedResults))
     }
 
