@@ -50,7 +50,7 @@ fn check_steps(directory: &Path, tested: &mut BTreeSet<String>) {
         description: "",
         metric: None,
         variant: "v1",
-        expand: Some(Expand::Beside),
+        expand: Expand::Beside,
         locked: None,
         link_mode: LinkMode::Copy,
         complete_description: true,

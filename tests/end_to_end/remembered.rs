@@ -40,7 +40,7 @@ fn options_of_the_last_run_are_used_again() {
             fs::remove_file(sandbox.source().join("harbour.zip")).expect("removed");
         }
         let line = format!(
-            "as last time: --source {} --skip-bundle-verification",
+            "as last time: --source={} --skip-bundle-verification",
             sandbox.source().display()
         );
         let again = run(&sandbox, &[]).code(0).says(&[&line]);

@@ -17,7 +17,9 @@ use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use prep_app::{Catalog, Grading, Plan, PreparationOptions, Run, Settings, Task};
+use prep_app::{
+    Catalog, Grading, Plan, PreparationOptions, RememberedOptions, Run, Settings, Task,
+};
 use prep_core::{Cancel, NullReporter};
 use prep_fetch::{FetchError, LazyNetwork};
 
@@ -37,7 +39,10 @@ fn main() -> Result<(), Box<dyn Error>> {
         remote: None,
     };
     let options = PreparationOptions {
-        source: Some(PathBuf::from(bundles)),
+        remembered: RememberedOptions {
+            source: Some(PathBuf::from(bundles)),
+            ..RememberedOptions::default()
+        },
         download: false,
         ..PreparationOptions::default()
     };

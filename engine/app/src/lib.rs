@@ -79,9 +79,9 @@ pub use prep_core::Remedy;
 pub use prep_diff::{FileDifference, TableDifference};
 pub use prep_digests::{DatasetDigests, Sha256, TreeDigest, combined_digest};
 pub use prep_leaks::{LeakLevel, LeakReport};
-pub use prep_steps::Expand;
+pub use prep_steps::{Expand, RememberedOptions, Verify};
 pub use prepared::{PreparedData, PreparedState, manifest, prepared_ids};
-pub use recall::{Recall, RecalledOption};
+pub use recall::RecalledOption;
 pub use remove::{Removal, RemovalResult, RemovedCompetition, Space, remove};
 pub use run_log::{
     LoggedRun, LoggedStep, RefusedCompetition, RunEnd, RunResult, local_time, logged_runs,

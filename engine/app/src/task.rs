@@ -4,13 +4,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use prep_cache::LinkMode;
 use prep_fetch::LazyNetwork;
 use prep_spec::BASE_VARIANT;
-use prep_steps::{Expand, Preview};
+use prep_steps::{Expand, Preview, RememberedOptions, Verify};
 
 use crate::catalog::Catalog;
-use crate::recall::Recall;
 use crate::settings::Settings;
 
 /// All inputs of planning, preparing and moving competitions.
@@ -34,38 +32,25 @@ impl Task {
 pub struct PreparationOptions {
     /// The variant: `v1` is byte-identical to the benchmark, `fixed` corrects its known mistakes.
     pub variant: String,
-    /// A directory with existing bundles.
-    pub source: Option<PathBuf>,
     /// Whether the latest results in the cache are used if the bundle does not exist, even if the data directory was not
     /// prepared from that bundle.
     pub from_cache: bool,
     /// Whether missing bundles are downloaded.
     pub download: bool,
-    /// Whether only the members that a pipeline reads are downloaded.
-    pub partial: bool,
-    /// Whether bundles are compared with their published MD5.
-    pub check_bundle: bool,
-    /// Whether outputs are compared with their published checksums.
-    pub check_outputs: bool,
-    /// How archives of `public` are unpacked in the data directory. `None` if they stay packed.
-    pub expand: Option<Expand>,
     /// Whether only data that match `prep.lock` are published.
     pub locked: bool,
     /// Whether files in the prepared directories that no run published are removed.
     pub remove_unpublished: bool,
-    /// The cheapest way in which published files may share bytes with the cache. `None` means hard links.
-    pub link_mode: Option<LinkMode>,
-    /// Directory with descriptions that are published instead of the built-in ones: `DIR/ID.md` or
-    /// `DIR/ID/description.md`.
-    pub descriptions: Option<PathBuf>,
     /// Whether competitions with a missing bundle or source are left out. If so, nothing is downloaded.
     pub available_only: bool,
     /// Whether other competitions continue if one failed.
     pub keep_going: bool,
     /// Whether downloaded bundles are kept after their competition is prepared.
     pub keep_bundles: bool,
-    /// The options that have the values of the last run in the data directory.
-    pub recall: Recall,
+    /// The options that a later run uses, too.
+    pub remembered: RememberedOptions,
+    /// Whether options that are not set have the values of the last run in the data directory.
+    pub recalls: bool,
     /// A query to run instead of preparing the outputs.
     pub view: Option<ViewOptions>,
 }
@@ -86,21 +71,15 @@ impl Default for PreparationOptions {
     fn default() -> PreparationOptions {
         PreparationOptions {
             variant: BASE_VARIANT.to_owned(),
-            source: None,
             from_cache: false,
             download: true,
-            partial: false,
-            check_bundle: true,
-            check_outputs: true,
-            expand: None,
             locked: false,
             remove_unpublished: false,
-            link_mode: None,
-            descriptions: None,
             available_only: false,
             keep_going: true,
             keep_bundles: true,
-            recall: Recall::default(),
+            remembered: RememberedOptions::default(),
+            recalls: false,
             view: None,
         }
     }
@@ -109,11 +88,29 @@ impl Default for PreparationOptions {
 impl PreparationOptions {
     /// Returns the directories with bundles that the user named.
     pub(crate) fn source_dirs(&self) -> Vec<&Path> {
-        self.source.iter().map(PathBuf::as_path).collect()
+        self.remembered
+            .source
+            .iter()
+            .map(PathBuf::as_path)
+            .collect()
     }
 
     /// Returns whether bundles and the files of further sources are compared with their published checksums.
     pub(crate) fn checks_sources(&self) -> bool {
-        self.check_outputs && self.check_bundle
+        self.verify() == Verify::All
+    }
+
+    /// Returns what is compared with published checksums.
+    pub fn verify(&self) -> Verify {
+        self.remembered.verify.unwrap_or_default()
+    }
+
+    /// Returns whether only the members that a pipeline reads are downloaded.
+    pub fn is_partial(&self) -> bool {
+        self.remembered.partial.unwrap_or_default()
+    }
+
+    pub(crate) fn expand_archives(&self) -> Expand {
+        self.remembered.expand_archives.unwrap_or_default()
     }
 }

@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use prep_app::{Expand, GradeOverrides, GradingLog, PreparationOptions, Recall, Settings};
+use prep_app::{
+    Expand, GradeOverrides, GradingLog, PreparationOptions, RememberedOptions, Settings, Verify,
+};
 use prep_spec::{BASE_VARIANT, Corrections};
 
 use crate::error::CliError;
@@ -56,7 +58,7 @@ impl SourceArg {
 
     /// Returns the directory that the option or the settings name.
     pub fn or_setting<'a>(&'a self, session: &'a CliSession) -> Option<&'a Path> {
-        self.dir().or(session.source.as_deref())
+        self.dir().or(session.remembered.source.as_deref())
     }
 }
 
@@ -105,31 +107,42 @@ const SWITCH: &str = "yes|no";
 impl PreparationArgs {
     /// Converts the arguments and the settings to options of the library. Missing bundles are downloaded.
     pub fn options(&self, session: &CliSession) -> PreparationOptions {
-        let mut options = session.default_options();
-        options.variant.clone_from(&self.variant.variant);
-        options.from_cache = self.from_cache;
-        if let Some(dir) = self.source.dir() {
-            options.source = Some(dir.to_owned());
-            options.recall.source = false;
+        self.options_with(session, RememberedOptions::default())
+    }
+
+    /// Same as [`options`](Self::options), with further options of the verb.
+    pub fn options_with(
+        &self,
+        session: &CliSession,
+        further: RememberedOptions,
+    ) -> PreparationOptions {
+        let given = RememberedOptions {
+            source: self.source.dir().map(ToOwned::to_owned),
+            partial: self.partial.map(Switch::is_on),
+            verify: verify(
+                self.skip_verification.map(Switch::is_on),
+                self.skip_bundle_verification.map(Switch::is_on),
+            ),
+            expand_archives: self.expand.expand_archives.map(ExpandArg::expand),
+            ..further
+        };
+        let options = session.options_with(given);
+        PreparationOptions {
+            variant: self.variant.variant.clone(),
+            from_cache: self.from_cache,
+            recalls: !self.forget_options,
+            ..options
         }
-        if let Some(partial) = self.partial {
-            options.partial = partial.is_on();
-            options.recall.partial = false;
-        }
-        // Both options select how much is verified, so one of them replaces all earlier choices.
-        if self.skip_verification.is_some() || self.skip_bundle_verification.is_some() {
-            options.check_outputs = !self.skip_verification.is_some_and(Switch::is_on);
-            options.check_bundle = !self.skip_bundle_verification.is_some_and(Switch::is_on);
-            options.recall.verification = false;
-        }
-        if let Some(place) = self.expand.expand_archives {
-            options.expand = place.expand();
-            options.recall.expand = false;
-        }
-        if self.forget_options {
-            options.recall = Recall::default();
-        }
-        options
+    }
+}
+
+/// Returns what is verified. Both switches select how much is skipped, so one of them replaces all earlier choices.
+pub fn verify(skip: Option<bool>, skip_bundle: Option<bool>) -> Option<Verify> {
+    match (skip, skip_bundle) {
+        (None, None) => None,
+        (Some(true), _) => Some(Verify::Nothing),
+        (_, Some(true)) => Some(Verify::Outputs),
+        _ => Some(Verify::All),
     }
 }
 
@@ -153,18 +166,18 @@ enum ExpandArg {
 }
 
 impl ExpandArg {
-    fn expand(self) -> Option<Expand> {
+    fn expand(self) -> Expand {
         match self {
-            ExpandArg::Beside => Some(Expand::Beside),
-            ExpandArg::Instead => Some(Expand::Instead),
-            ExpandArg::No => None,
+            ExpandArg::Beside => Expand::Beside,
+            ExpandArg::Instead => Expand::Instead,
+            ExpandArg::No => Expand::No,
         }
     }
 }
 
 impl ExpandArgs {
-    pub fn expand(&self) -> Option<Expand> {
-        self.expand_archives.and_then(ExpandArg::expand)
+    pub fn expand(&self) -> Expand {
+        self.expand_archives.map_or(Expand::No, ExpandArg::expand)
     }
 }
 

@@ -3,7 +3,9 @@
 
 use std::sync::{Arc, OnceLock};
 
-use prep_app::{Catalog, Error, Note, Plan, Preparation, PreparationOptions, Recall, Run, Task};
+use prep_app::{
+    Catalog, Error, Note, Plan, Preparation, PreparationOptions, RememberedOptions, Run, Task,
+};
 use prep_core::{Cancel, Failure};
 use serde_json::{Value, json};
 
@@ -25,22 +27,11 @@ impl CliSession {
         Ok(Catalog::open(&self.settings)?)
     }
 
-    /// Returns the options that the settings determine. Options that they do not set have the values of the last run.
-    pub fn default_options(&self) -> PreparationOptions {
-        let verification = self.verification;
+    /// Returns the given options and those of the settings. All others have the values of the last run.
+    pub fn options_with(&self, given: RememberedOptions) -> PreparationOptions {
         PreparationOptions {
-            source: self.source.clone(),
-            link_mode: self.link_mode,
-            descriptions: self.descriptions.clone(),
-            check_outputs: !verification.skip.unwrap_or(false),
-            check_bundle: !verification.skip_bundle.unwrap_or(false),
-            recall: Recall {
-                source: self.source.is_none(),
-                link_mode: self.link_mode.is_none(),
-                descriptions: self.descriptions.is_none(),
-                verification: verification.skip.or(verification.skip_bundle).is_none(),
-                ..Recall::ALL
-            },
+            remembered: given.or(self.remembered.clone()),
+            recalls: true,
             ..PreparationOptions::default()
         }
     }

@@ -1,8 +1,6 @@
 //! The context that a verb gets in addition to its own options.
 
-use std::path::PathBuf;
-
-use prep_app::{LinkMode, Settings};
+use prep_app::{RememberedOptions, Settings};
 
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -13,27 +11,13 @@ use crate::places::{Directories, Kaggle};
 #[derive(Debug, Clone)]
 pub struct CliSession {
     pub settings: Settings,
-    /// Directory of bundles from the settings.
-    pub source: Option<PathBuf>,
-    /// How published files share bytes with the cache. `None` if it is not set.
-    pub link_mode: Option<LinkMode>,
-    /// Directory of descriptions from the settings.
-    pub descriptions: Option<PathBuf>,
-    pub verification: VerificationSettings,
+    /// The options of preparations that the settings set.
+    pub remembered: RememberedOptions,
     pub kaggle: Kaggle,
     pub places: Directories,
     pub printer: Printer,
     /// Returns clap's definition of the command line.
     pub command: fn() -> clap::Command,
-}
-
-/// Which published checksums are compared, from the settings. `None` if it is not set.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct VerificationSettings {
-    /// Whether neither bundles nor outputs are compared.
-    pub skip: Option<bool>,
-    /// Whether bundles are not compared.
-    pub skip_bundle: Option<bool>,
 }
 
 /// The result of a verb: an exit code, or the error that ended the verb.

@@ -3,18 +3,20 @@
 use std::ffi::{OsStr, OsString};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
+use std::str::FromStr as _;
 
-use prep_app::{LinkMode, Settings};
+use prep_app::{LinkMode, RememberedOptions, Settings};
 use prep_core::units;
 
 use crate::error::CliError;
 use crate::global::{Color, Global};
 use crate::machine::Environment;
+use crate::options::verify;
 use crate::output::printer::Printer;
 use crate::places::{Directories, Kaggle};
 use crate::prep_toml::{ConfigFile, ConfigFiles, FILE};
-use crate::session::{CliSession, VerificationSettings};
-use crate::values::{LinkModeArg, at_least_one, yes_or_no};
+use crate::session::CliSession;
+use crate::values::{at_least_one, yes_or_no};
 
 /// Assumed memory of the system if it is unknown, in bytes.
 const ASSUMED_MEMORY_BYTES: u64 = 8 << 30;
@@ -193,28 +195,26 @@ impl CliSession {
             "link_mode",
             None,
             (LINK_MODE, |text| {
-                Ok(parse_variable(LINK_MODE, &text, LinkModeArg::parse))
+                Ok(parse_variable(LINK_MODE, &text, LinkMode::from_str))
             }),
             |file| {
                 let text = file.link_mode.as_deref()?;
                 let error =
                     |error| CliError::usage(format!("`link_mode` in {FILE} is `{text}`: {error}"));
-                Some(LinkModeArg::parse(text).map_err(error))
+                Some(LinkMode::from_str(text).map_err(error))
             },
         )?;
         let descriptions = chooser.path("descriptions", None, DESCRIPTIONS, |file| {
             &file.descriptions
         })?;
-        let verification = VerificationSettings {
-            skip: chooser.switch("skip_verification", SKIP_VERIFICATION, |file| {
-                file.skip_verification
-            })?,
-            skip_bundle: chooser.switch(
-                "skip_bundle_verification",
-                SKIP_BUNDLE_VERIFICATION,
-                |file| file.skip_bundle_verification,
-            )?,
-        };
+        let skip = chooser.switch("skip_verification", SKIP_VERIFICATION, |file| {
+            file.skip_verification
+        })?;
+        let skip_bundle = chooser.switch(
+            "skip_bundle_verification",
+            SKIP_BUNDLE_VERIFICATION,
+            |file| file.skip_bundle_verification,
+        )?;
         let jobs = chooser.choose(
             "jobs",
             global.jobs,
@@ -259,10 +259,13 @@ impl CliSession {
         places.origins = chooser.origins;
         let session = CliSession {
             settings,
-            source,
-            link_mode: link_mode.transpose()?.map(LinkMode::from),
-            descriptions,
-            verification,
+            remembered: RememberedOptions {
+                source,
+                link_mode: link_mode.transpose()?,
+                descriptions,
+                verify: verify(skip, skip_bundle),
+                ..RememberedOptions::default()
+            },
             kaggle: environment.kaggle(),
             places,
             printer: Printer::new(global, color(global, environment)),
@@ -355,15 +358,22 @@ mod tests {
             "PREP_JOBS" => Some("5".into()),
             "PREP_MEMORY" => Some("9B".into()),
             "PREP_LINK_MODE" => Some("reflink".into()),
+            "PREP_SKIP_VERIFICATION" => Some("no".into()),
+            "PREP_SKIP_BUNDLE_VERIFICATION" => Some("yes".into()),
             other => Some(OsString::from(format!("/env/{other}"))),
         });
         let CliSession {
             settings,
-            source,
+            remembered,
             places,
             ..
         } = session(&Global::default(), &environment);
-        assert_eq!(source.as_deref(), Some(Path::new("/env/PREP_SOURCE")));
+        assert_eq!(
+            remembered.source.as_deref(),
+            Some(Path::new("/env/PREP_SOURCE"))
+        );
+        assert_eq!(remembered.verify, Some(prep_app::Verify::Outputs));
+        assert_eq!(remembered.link_mode, Some(LinkMode::Reflink));
         assert_eq!((settings.jobs, settings.memory), (5, 9));
         assert_eq!(places.origin("jobs"), "PREP_JOBS");
         assert_eq!(settings.data_dir, Path::new("/env/MLE_BENCH_DATA_DIR"));

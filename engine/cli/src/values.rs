@@ -1,7 +1,6 @@
 //! Parses values of options that several modules use.
 
 use clap::ValueEnum;
-use prep_app::LinkMode;
 
 /// Parses an integer of at least 1.
 ///
@@ -11,32 +10,6 @@ pub fn at_least_one(text: &str) -> Result<usize, String> {
     match text.parse() {
         Ok(0) | Err(_) => Err("expected an integer of at least 1".to_owned()),
         Ok(number) => Ok(number),
-    }
-}
-
-/// How published files share bytes with the cache.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum LinkModeArg {
-    Hardlink,
-    Reflink,
-    Copy,
-}
-
-impl LinkModeArg {
-    /// Parses the value from a variable or a configuration file.
-    pub fn parse(text: &str) -> Result<LinkModeArg, String> {
-        let unknown = |_| "expected hardlink, reflink or copy".to_owned();
-        LinkModeArg::from_str(text, false).map_err(unknown)
-    }
-}
-
-impl From<LinkModeArg> for LinkMode {
-    fn from(argument: LinkModeArg) -> LinkMode {
-        match argument {
-            LinkModeArg::Hardlink => LinkMode::HardLink,
-            LinkModeArg::Reflink => LinkMode::Reflink,
-            LinkModeArg::Copy => LinkMode::Copy,
-        }
     }
 }
 

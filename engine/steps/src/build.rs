@@ -51,7 +51,7 @@ pub struct BuildOptions<'a> {
     /// Name of the pipeline's variant, such as `v1`.
     pub variant: &'a str,
     /// How archives in `public` are unpacked. `None` if they are only published as archives.
-    pub expand: Option<Expand>,
+    pub expand: Expand,
     /// Digests that the published trees must have, from the lockfile.
     pub locked: Option<prep_digests::Trees>,
     /// The cheapest way in which published files may share bytes with the cache.
@@ -239,8 +239,9 @@ impl Builder<'_> {
         }
         self.checksums(&mut inputs)?;
         let mut expanded = Vec::new();
-        if let Some(expand) = self.options.expand {
-            (outputs, expanded) = self.expand_archives(expand, &mut inputs, outputs)?;
+        if self.options.expand != Expand::No {
+            (outputs, expanded) =
+                self.expand_archives(self.options.expand, &mut inputs, outputs)?;
         }
         let publish = Publish {
             competition: self.pipeline.id.clone(),

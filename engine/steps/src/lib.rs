@@ -69,9 +69,10 @@ pub mod value;
 pub use build::{BuildError, BuildOptions, PublishedChecksums, Sources, build, build_preview};
 pub use kinds::{
     Expand, HashFiles, MANIFEST_FILE, Manifest, ManifestError, PathSummary, PreparationRecord,
-    PublishedOutput, PublishedPaths, RecordedOptions, RecordedSource, RemovedFiles,
-    TreeExamination, TreeState, VerifiedTree, invalidate, is_writer_dependent, record_origin,
-    record_preparation, remove_published, renew_record, verify_after_restart, vocabulary,
+    PublishedOutput, PublishedPaths, RecordedSource, RememberedOptions, RemovedFiles,
+    TreeExamination, TreeState, VerifiedTree, Verify, invalidate, is_writer_dependent,
+    record_origin, record_preparation, remove_published, renew_record, verify_after_restart,
+    vocabulary,
 };
 pub use located::LocatedError;
 pub use members::members;

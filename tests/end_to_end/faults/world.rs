@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use prep_app::{Catalog, PreparationOptions, Run, Settings, Task};
+use prep_app::{Catalog, PreparationOptions, RememberedOptions, Run, Settings, Task, Verify};
 use prep_core::{Cancel, Failure, NullReporter, Reporter};
 use prep_fetch::{FetchError, LazyNetwork};
 use serde::{Deserialize, Serialize};
@@ -129,9 +129,12 @@ pub fn prepare_in(
         remote: None,
     };
     let options = PreparationOptions {
-        source: Some(root.join("source")),
+        remembered: RememberedOptions {
+            source: Some(root.join("source")),
+            verify: Some(Verify::Nothing),
+            ..RememberedOptions::default()
+        },
         download: false,
-        check_outputs: false,
         ..PreparationOptions::default()
     };
     let catalog = Catalog::open(&settings).expect("pipelines");

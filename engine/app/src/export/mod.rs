@@ -79,7 +79,7 @@ pub struct Export {
     /// Whether private files such as the answers are copied.
     pub private: bool,
     /// Whether archives in `public` are unpacked.
-    pub expand: Option<Expand>,
+    pub expand: Expand,
     /// The directory or archive to create. It must not exist.
     pub target: PathBuf,
 }
@@ -91,8 +91,8 @@ pub struct CopyContent {
     pub variant: String,
     pub private: bool,
     /// How archives of `public` were unpacked.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub archives: Option<Expand>,
+    #[serde(skip_serializing_if = "Expand::is_no")]
+    pub archives: Expand,
     pub bytes: u64,
     pub files: Vec<ExportedFile>,
     /// Files of the prepared directory that no run published, as text. They are not copied.
@@ -183,9 +183,15 @@ pub fn export(
     };
     fs::create_dir_all(parent).map_err(failed)?;
     let draft = TemporaryCopy::new(parent).map_err(failed)?;
-    if let Some(expand) = wanted.expand {
+    if wanted.expand != Expand::No {
         let limits = settings.content_limits(1);
-        expand::expand(&mut found, expand, &draft.join("expanded"), &limits, cancel)?;
+        expand::expand(
+            &mut found,
+            wanted.expand,
+            &draft.join("expanded"),
+            &limits,
+            cancel,
+        )?;
     }
     let CopyInputs { mut items, empty } = found;
     items.sort();

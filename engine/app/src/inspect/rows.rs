@@ -10,11 +10,10 @@ use prep_core::{Action, Cancel, Failure, NullReporter};
 use prep_spec::model::{Pipeline, Query};
 use prep_spec::{Reading, alternatives};
 use prep_sql::Session;
-use prep_steps::Preview;
+use prep_steps::{Expand, Preview, RememberedOptions};
 use serde::Serialize;
 
 use crate::error::Error;
-use crate::recall::Recall;
 use crate::run_log::{RunEnd, RunLog};
 use crate::stages::loader::Loader;
 use crate::stages::run::Run;
@@ -100,10 +99,9 @@ fn run(task: &Task, id: &str, view: ViewOptions, cancel: &Cancel) -> Result<Prev
     let task = Task {
         options: PreparationOptions {
             view: Some(view),
-            expand: None,
-            recall: Recall {
-                expand: false,
-                ..task.options.recall
+            remembered: RememberedOptions {
+                expand_archives: Some(Expand::No),
+                ..task.options.remembered.clone()
             },
             locked: false,
             keep_going: false,

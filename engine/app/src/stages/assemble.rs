@@ -2,11 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use prep_cache::LinkMode;
 use prep_core::{Failure, Graph};
 use prep_digests::LockedDataset;
 use prep_fetch::{Members, PartOfBundle};
-use prep_steps::{BuildOptions, Sources};
+use prep_steps::{BuildOptions, RememberedOptions, Sources};
 
 use super::borrowed::BorrowedBundle;
 use super::description;
@@ -15,7 +14,7 @@ use super::recorded::StatedContents;
 use super::sources::{FoundSources, FurtherSource};
 use crate::catalog::CatalogEntry;
 use crate::error::Error;
-use crate::recall::RecalledOption;
+use crate::recall::{self, RecalledOption};
 use crate::task::{PreparationOptions, Task};
 
 /// A competition whose steps are in the graph.
@@ -29,7 +28,7 @@ pub struct Competition {
     /// The options of the task, with those of the last run.
     pub options: PreparationOptions,
     /// The options that have the value of the last run.
-    pub recalled: Vec<RecalledOption>,
+    pub(crate) recalled: RememberedOptions,
     /// The bundle whose results are used, if it is neither on this machine nor recorded in the data directory.
     pub borrowed: Option<BorrowedBundle>,
     /// The contents of sources whose files do not exist.
@@ -67,14 +66,16 @@ impl Competition {
 
     /// Returns the directory of the user in which a source was found, or in which it is searched as in the last run.
     pub(crate) fn used_source(&self) -> Option<&Path> {
-        let dir = self.options.source.as_deref()?;
+        let dir = self.options.remembered.source.as_deref()?;
         let further = self.sources.iter().filter_map(|one| one.path.as_deref());
         let mut paths = self.bundle.as_deref().into_iter().chain(further);
-        let is_recalled = || {
-            let mut recalled = self.recalled.iter();
-            recalled.any(|option| matches!(option, RecalledOption::Source(_)))
-        };
-        (paths.any(|path| path.starts_with(dir)) || is_recalled()).then_some(dir)
+        let is_recalled = self.recalled.source.is_some();
+        (paths.any(|path| path.starts_with(dir)) || is_recalled).then_some(dir)
+    }
+
+    /// Returns the options that have the value of the last run.
+    pub fn recalled(&self) -> impl Iterator<Item = RecalledOption> {
+        recall::describe(&self.recalled).into_iter()
     }
 }
 
@@ -87,7 +88,7 @@ pub(crate) struct AssembledCompetition {
 
 impl AssembledCompetition {
     /// Adds the options that have the value of the last run.
-    pub(super) fn with_recalled(mut self, recalled: Vec<RecalledOption>) -> AssembledCompetition {
+    pub(super) fn with_recalled(mut self, recalled: RememberedOptions) -> AssembledCompetition {
         self.competition.recalled = recalled;
         self
     }
@@ -117,10 +118,10 @@ impl AssembledCompetition {
                 .unwrap_or(""),
             metric: loaded.metric(),
             variant: &options.variant,
-            expand: options.expand,
+            expand: options.expand_archives(),
             locked: loaded.trees,
             remove_unpublished: options.remove_unpublished,
-            link_mode: options.link_mode.unwrap_or(LinkMode::HardLink),
+            link_mode: options.remembered.link_mode.unwrap_or_default(),
             complete_description: given.is_none(),
         };
         let sources = Sources {
@@ -142,7 +143,7 @@ impl AssembledCompetition {
             bundle: path,
             sources: found.further.listed,
             options: options.clone(),
-            recalled: Vec::new(),
+            recalled: RememberedOptions::default(),
             borrowed: None,
             contents: found.contents,
             md5: found.md5,

@@ -23,7 +23,7 @@ impl<'a> Chosen<'a> {
     /// Returns an error if a competition does not exist, the directory of bundles does not exist, or `prep.lock` cannot be
     /// read.
     pub(super) fn choose(task: &'a Task, ids: &[String]) -> Result<Chosen<'a>, Error> {
-        let source = task.options.source.as_ref();
+        let source = task.options.remembered.source.as_ref();
         if let Some(source) = source.filter(|source| !source.is_dir()) {
             let message = format!("the source `{}` is not a directory", source.display());
             return Err(Error::new(Failure::Input, message)

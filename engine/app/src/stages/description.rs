@@ -17,7 +17,7 @@ use crate::task::PreparationOptions;
 /// Returns an error if the directory has no description of the competition, or if the description is empty or cannot be
 /// read.
 pub(super) fn user_text(options: &PreparationOptions, id: &str) -> Result<Option<String>, Error> {
-    let Some(dir) = &options.descriptions else {
+    let Some(dir) = &options.remembered.descriptions else {
         return Ok(None);
     };
     let paths = [

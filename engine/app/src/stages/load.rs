@@ -6,7 +6,7 @@ use prep_grade::Grader;
 use prep_grade::metrics::Direction;
 use prep_spec::Pipeline;
 use prep_sql::Session;
-use prep_steps::{PreviewRequest, PublishedChecksums};
+use prep_steps::{PreviewRequest, PublishedChecksums, Verify};
 
 use super::choose::Chosen;
 use super::loader::Loader;
@@ -63,7 +63,7 @@ impl LoadedCompetition {
             false => entry.published_checksums()?,
         };
         let (mut checksums, verification) = match published {
-            _ if !options.check_outputs => (None, Verification::Skipped),
+            _ if options.verify() == Verify::Nothing => (None, Verification::Skipped),
             Some(checksums) => (Some(checksums), Verification::Checked),
             None => (None, Verification::NotPublished),
         };

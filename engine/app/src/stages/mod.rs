@@ -46,7 +46,7 @@ use std::sync::Arc;
 use prep_cache::Store;
 use prep_core::{Cancel, Context, LastRuns, Remedy, Reporter};
 use prep_spec::model::{RemoteFile, SourceLocation};
-use prep_steps::PreparationRecord;
+use prep_steps::{PreparationRecord, RememberedOptions};
 
 use self::assemble::AssembledCompetition;
 use self::choose::Chosen;
@@ -61,7 +61,6 @@ use crate::catalog::CatalogEntry;
 use crate::error::Error;
 use crate::note::Note;
 use crate::prepared;
-use crate::recall::RecalledOption;
 use crate::run_log::RunLog;
 use crate::task::Task;
 
@@ -94,7 +93,7 @@ impl Plan {
         let assemble = |entry: &CatalogEntry| {
             let record = recorded::read(task, &entry.id)?;
             let (options, recalled) = task.options.recalling(&record.options);
-            let task = &match recalled.is_empty() {
+            let task = &match recalled == RememberedOptions::default() {
                 true => Cow::Borrowed(task),
                 false => Cow::Owned(Task {
                     options,
@@ -152,9 +151,9 @@ fn contents(
 }
 
 /// Adds a remedy to an error that an option of the last run may have caused.
-fn recalled_error(error: Error, recalled: &[RecalledOption]) -> Error {
+fn recalled_error(error: Error, recalled: &RememberedOptions) -> Error {
     match error.help {
-        None if !recalled.is_empty() => error.help(Remedy::ForgetOptions),
+        None if *recalled != RememberedOptions::default() => error.help(Remedy::ForgetOptions),
         _ => error,
     }
 }

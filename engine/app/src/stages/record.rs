@@ -6,7 +6,7 @@ use std::path::Path;
 
 use prep_cache::Digest;
 use prep_digests::{DataOrigin, LockedDataset, Trees};
-use prep_steps::{Manifest, PathSummary, PreparationRecord};
+use prep_steps::{Expand, Manifest, PathSummary, PreparationRecord};
 
 use super::assemble::Competition;
 use super::ended::{Ended, State};
@@ -48,7 +48,7 @@ pub(super) fn record(ended: &Ended) -> Result<HashMap<String, Published>, Error>
             published.note_preparation(data_dir, competition, &origins);
             let facts = origin(ended, competition, published, &origins)?;
             // The lockfile describes outputs with packed archives.
-            if competition.options.expand.is_none() {
+            if competition.options.expand_archives() == Expand::No {
                 locked.push((&*competition.id, facts.with_trees(trees)));
             }
         }

@@ -48,7 +48,7 @@ impl FoundSources {
         let (entry, pipeline) = (&loaded.entry, &loaded.pipeline);
         let whole = bundle(&entry.id, pipeline, task).with_content(contents.bundle.clone());
         let members = Members::new(prep_steps::members(pipeline))?;
-        let part = task.options.partial.then(|| {
+        let part = task.options.is_partial().then(|| {
             let part = PartOfBundle::new(whole.clone(), members.clone());
             part.with_content(contents.part.clone())
         });

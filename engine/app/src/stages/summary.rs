@@ -13,7 +13,6 @@ use super::ended::{Ended, State};
 use super::load::Verification;
 use super::record::Published;
 use crate::error::{Error, for_people};
-use crate::recall::RecalledOption;
 use crate::run_log::{RunEnd, RunResult};
 
 /// The comparison of outputs with the published checksums.
@@ -196,11 +195,7 @@ impl Summary {
                 published.unpublished.clone()
             }),
             borrowed: competition.borrowed.clone(),
-            as_last_time: competition
-                .recalled
-                .iter()
-                .map(RecalledOption::name)
-                .collect(),
+            as_last_time: competition.recalled().map(|one| one.name).collect(),
             failures,
             ..Summary::new(id, &ended.task.options.variant, state)
         }

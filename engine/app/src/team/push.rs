@@ -5,6 +5,7 @@ use std::fs::File;
 use prep_cache::{Digest, Offer, Store};
 use prep_core::{Action, Cancel, Context, NodeId, NodeState, Remedy, Value};
 use prep_remote::{Link, PutOutcome, SendOutcome};
+use prep_steps::Verify;
 use serde::Serialize;
 
 use super::unstored;
@@ -89,8 +90,8 @@ impl Pushing<'_> {
     fn competition(&self, competition: &Competition) -> Result<PushResult, Error> {
         let mut pushed = PushResult {
             id: competition.id.clone(),
-            skips_verification: !competition.options.check_outputs,
-            skips_bundle_verification: !competition.options.check_bundle,
+            skips_verification: competition.options.verify() == Verify::Nothing,
+            skips_bundle_verification: competition.options.verify() == Verify::Outputs,
             ..PushResult::default()
         };
         for node in self.plan.nodes_of(&competition.id) {

@@ -1,8 +1,8 @@
 //! Shows the plan of a run: the steps of each competition, their reasons, downloads and disk space.
 
 use prep_app::{
-    BorrowedBundle, Competition, Download, Expand, FurtherSource, LinkMode, Note, Plan,
-    PlannedStep, RecalledOption, Runs, Task, reasons,
+    BorrowedBundle, Competition, Download, FurtherSource, Note, Plan, PlannedStep, RecalledOption,
+    Runs, Task, reasons,
 };
 use prep_core::{Reason, units};
 use serde::Serialize;
@@ -59,7 +59,7 @@ pub fn show(printer: &Printer, task: &Task, ids: &[String]) -> Result<Exit, CliE
     let peak = plan.peak(task, |input| {
         downloads
             .get(&input.key())?
-            .moves(input.competition.options.partial)
+            .moves(input.competition.options.is_partial())
     })?;
     let mirrored = plan.mirrored(task);
     let mut plans = Vec::new();
@@ -124,7 +124,7 @@ pub fn show(printer: &Printer, task: &Task, ids: &[String]) -> Result<Exit, CliE
 pub fn show_origin(printer: &Printer, plan: &Plan, is_pull: bool) {
     let mut groups: Vec<(String, Vec<&str>)> = Vec::new();
     for competition in &plan.competitions {
-        let options: Vec<String> = competition.recalled.iter().map(option_text).collect();
+        let options: Vec<String> = competition.recalled().map(option_text).collect();
         let options = options.join(" ");
         match groups.iter_mut().find(|(other, _)| *other == options) {
             Some((_, ids)) => ids.push(&competition.id),
@@ -150,23 +150,15 @@ pub fn show_origin(printer: &Printer, plan: &Plan, is_pull: bool) {
 
 /// Returns the names of the options that have the values of the last run, for JSON.
 pub fn recalled_names(competition: &Competition) -> Vec<&'static str> {
-    let recalled = competition.recalled.iter();
-    recalled.map(RecalledOption::name).collect()
+    competition.recalled().map(|option| option.name).collect()
 }
 
 /// Returns an option as it is written on the command line.
-fn option_text(option: &RecalledOption) -> String {
-    match option {
-        RecalledOption::Source(dir) => format!("--source {}", dir.display()),
-        RecalledOption::Partial => "--partial".to_owned(),
-        RecalledOption::SkipBundleVerification => "--skip-bundle-verification".to_owned(),
-        RecalledOption::SkipVerification => "--skip-verification".to_owned(),
-        RecalledOption::Expand(Expand::Beside) => "--expand-archives".to_owned(),
-        RecalledOption::Expand(Expand::Instead) => "--expand-archives=instead".to_owned(),
-        RecalledOption::LinkMode(LinkMode::HardLink) => "--link-mode hardlink".to_owned(),
-        RecalledOption::LinkMode(LinkMode::Reflink) => "--link-mode reflink".to_owned(),
-        RecalledOption::LinkMode(LinkMode::Copy) => "--link-mode copy".to_owned(),
-        RecalledOption::Descriptions(dir) => format!("--descriptions {}", dir.display()),
+fn option_text(option: RecalledOption) -> String {
+    let name = option.name.replace('_', "-");
+    match option.value {
+        Some(value) => format!("--{name}={value}"),
+        None => format!("--{name}"),
     }
 }
 

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use prep_app::LinkMode;
+use prep_app::Verify;
 use serde::Serialize;
 use serde_json::json;
 
@@ -76,6 +76,8 @@ impl ConfigArgs {
     fn lines(&self, session: &CliSession) -> Result<Vec<Line>, CliError> {
         let (settings, places) = (&session.settings, &session.places);
         let path = |path: &std::path::Path| path.display().to_string();
+        let given = &session.remembered;
+        let [skip, skip_bundle] = skipped(given.verify);
         let values = [
             ("data_dir", path(&settings.data_dir)),
             ("cache_dir", path(&settings.store_dir)),
@@ -85,22 +87,15 @@ impl ConfigArgs {
             ),
             (
                 "source",
-                session.source.as_deref().map(path).unwrap_or_default(),
+                given.source.as_deref().map(path).unwrap_or_default(),
             ),
-            ("link_mode", link_mode(session.link_mode).to_owned()),
+            ("link_mode", given.link_mode.unwrap_or_default().to_string()),
             (
                 "descriptions",
-                session
-                    .descriptions
-                    .as_deref()
-                    .map(path)
-                    .unwrap_or_default(),
+                given.descriptions.as_deref().map(path).unwrap_or_default(),
             ),
-            ("skip_verification", yes_no(session.verification.skip)),
-            (
-                "skip_bundle_verification",
-                yes_no(session.verification.skip_bundle),
-            ),
+            ("skip_verification", skip.to_owned()),
+            ("skip_bundle_verification", skip_bundle.to_owned()),
             ("jobs", settings.jobs.to_string()),
             ("memory", units::bytes(settings.memory)),
         ];
@@ -161,19 +156,12 @@ impl ConfigArgs {
     }
 }
 
-fn yes_no(setting: Option<bool>) -> String {
-    let text = match setting {
-        Some(true) => "yes",
-        Some(false) => "no",
-        None => "",
-    };
-    text.to_owned()
-}
-
-fn link_mode(mode: Option<LinkMode>) -> &'static str {
-    match mode {
-        None | Some(LinkMode::HardLink) => "hardlink",
-        Some(LinkMode::Reflink) => "reflink",
-        Some(LinkMode::Copy) => "copy",
+/// Returns whether checksums are skipped: all of them, and those of bundles.
+fn skipped(verify: Option<Verify>) -> [&'static str; 2] {
+    match verify {
+        None => ["", ""],
+        Some(Verify::All) => ["no", "no"],
+        Some(Verify::Outputs) => ["no", "yes"],
+        Some(Verify::Nothing) => ["yes", "yes"],
     }
 }

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use prep_app::{
-    Catalog, GradedList, GradingLog, Preparation, PreparationOptions, Recall, SAMPLES, Settings,
-    Summary, grade_list,
+    Catalog, GradedList, GradingLog, Preparation, PreparationOptions, RememberedOptions, SAMPLES,
+    Settings, Summary, Verify, grade_list,
 };
 use prep_core::units;
 use prep_grade::report::CompetitionReport;
@@ -56,7 +56,6 @@ impl DemoArgs {
         let dir = &self.output;
         samples::unpack(dir)?;
         let session = CliSession {
-            source: None,
             settings: Settings {
                 data_dir: dir.join("data"),
                 store_dir: dir.join("cache"),
@@ -67,13 +66,14 @@ impl DemoArgs {
         };
         let ids: Vec<String> = SAMPLES.iter().map(|sample| sample.id.to_owned()).collect();
         let options = PreparationOptions {
-            source: Some(samples::bundles(dir)),
-            // The published checksums apply to the real bundles only.
-            check_outputs: false,
-            check_bundle: true,
+            remembered: RememberedOptions {
+                source: Some(samples::bundles(dir)),
+                // The published checksums apply to the real bundles only.
+                verify: Some(Verify::Nothing),
+                ..session.remembered.clone()
+            },
             download: false,
-            recall: Recall::default(),
-            ..session.default_options()
+            ..PreparationOptions::default()
         };
         let task = session.task(options, &DownloadLimits::default(), Purpose::Unused)?;
         let preparation = session.prepare(&task, &ids, false)?;

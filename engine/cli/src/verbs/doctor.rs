@@ -4,7 +4,7 @@ use std::time::{Duration, SystemTime};
 
 use clap::Args;
 use prep_app::doctor::{self, CheckResult, Health};
-use prep_app::{Permission, PermissionCheck, Remedy};
+use prep_app::{Permission, PermissionCheck, Remedy, RememberedOptions};
 use prep_core::{Cancel, units};
 use prep_fetch::{Account, FetchError, LazyNetwork, Network};
 use rustix::process::{Resource, getrlimit};
@@ -98,7 +98,7 @@ impl DoctorArgs {
         }
         if !ids.is_empty() {
             let task = session.task(
-                session.default_options(),
+                session.options_with(RememberedOptions::default()),
                 &DownloadLimits::default(),
                 purpose,
             )?;

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use prep_app::{Catalog, PreparationOptions, Task};
+use prep_app::{Catalog, PreparationOptions, RememberedOptions, Task};
 use prep_core::units;
 use prep_report::{GradedExperiment, ReportSubject};
 use serde_json::json;
@@ -45,7 +45,7 @@ impl ReportArgs {
     pub fn call(&self, session: &CliSession) -> VerbResult {
         let options = PreparationOptions {
             download: false,
-            ..session.default_options()
+            ..session.options_with(RememberedOptions::default())
         };
         let task = session.task(options, &DownloadLimits::default(), Purpose::Unused)?;
         let graded = self.grading_reports()?;

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use prep_app::PreparationOptions;
+use prep_app::{LinkMode, PreparationOptions, RememberedOptions};
 
 use crate::downloads::{DownloadLimits, Purpose};
 use crate::options::PreparationArgs;
@@ -11,7 +11,6 @@ use crate::output::{plan, summary, timings};
 use crate::remote::RemoteArgs;
 use crate::select::{Selection, UnitArg};
 use crate::session::{CliSession, VerbResult};
-use crate::values::LinkModeArg;
 
 /// Prepare competitions (only what changed runs)
 #[derive(Debug, Args)]
@@ -35,8 +34,8 @@ pub struct RunArgs {
     /// `hardlink`: published files are hard links to the cache where possible. `reflink`: they share blocks with the
     /// cache until either file is written, if the file system supports it. `copy`: they share nothing. Use `copy` for
     /// directories that a container may write.
-    #[arg(long, value_name = "MODE", hide_possible_values = true)]
-    link_mode: Option<LinkModeArg>,
+    #[arg(long, value_name = "MODE")]
+    link_mode: Option<LinkMode>,
     /// Publish your own descriptions: DIR/ID.md or DIR/ID/description.md
     ///
     /// A checkout of upstream has them in mlebench/competitions.
@@ -102,23 +101,20 @@ impl RunArgs {
     pub fn call(&self, session: &CliSession) -> VerbResult {
         let session = &session.linked(&self.remote)?;
         let downloads = !self.no_download && !self.available;
-        let mut options = PreparationOptions {
+        let given = RememberedOptions {
+            link_mode: self.link_mode,
+            descriptions: self.descriptions.clone(),
+            ..RememberedOptions::default()
+        };
+        let options = PreparationOptions {
             locked: self.locked,
             remove_unpublished: self.remove_unpublished,
             available_only: self.available,
             download: downloads,
             keep_going: !self.fail_fast,
             keep_bundles: !self.discard_bundle,
-            ..self.preparation.options(session)
+            ..self.preparation.options_with(session, given)
         };
-        if let Some(mode) = self.link_mode {
-            options.link_mode = Some(mode.into());
-            options.recall.link_mode = false;
-        }
-        if let Some(dir) = &self.descriptions {
-            options.descriptions = Some(dir.clone());
-            options.recall.descriptions = false;
-        }
         let ids = self.selection.ids(session)?;
         let purpose = match (downloads, self.dry_run) {
             (false, _) => Purpose::Unused,

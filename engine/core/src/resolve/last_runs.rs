@@ -32,12 +32,19 @@ pub type LastSteps = BTreeMap<String, LastRun>;
 /// Returns the key of the publication that a target directory records for a competition.
 type PublishedKey = Box<dyn Fn(&str) -> Option<Digest> + Send + Sync>;
 
+/// A competition's history, and the last runs of its steps.
+#[derive(Clone)]
+struct ReadHistory {
+    history: Arc<History>,
+    steps: Arc<LastSteps>,
+}
+
 /// The last runs of all competitions into one target directory, read on first use.
 pub struct LastRuns {
     /// `None` if the runs have no history.
     place: Option<(Store, HistoryScope)>,
     published: PublishedKey,
-    read: Mutex<HashMap<String, (Arc<History>, Arc<LastSteps>)>>,
+    read: Mutex<HashMap<String, ReadHistory>>,
 }
 
 impl LastRuns {
@@ -70,7 +77,7 @@ impl LastRuns {
     /// # Errors
     /// If the history exists but cannot be read.
     pub fn load(&self, competition: &str) -> Result<Arc<LastSteps>, StoreError> {
-        Ok(self.read(competition)?.1)
+        Ok(self.read(competition)?.steps)
     }
 
     /// Returns the history of a competition, which is empty if there is none.
@@ -78,7 +85,7 @@ impl LastRuns {
     /// # Errors
     /// If the history exists but cannot be read.
     pub fn history(&self, competition: &str) -> Result<Arc<History>, StoreError> {
-        Ok(self.read(competition)?.0)
+        Ok(self.read(competition)?.history)
     }
 
     /// Stores the history of a competition in `store`, for later runs. The store from which histories are read may be
@@ -95,7 +102,7 @@ impl LastRuns {
         }
     }
 
-    fn read(&self, competition: &str) -> Result<(Arc<History>, Arc<LastSteps>), StoreError> {
+    fn read(&self, competition: &str) -> Result<ReadHistory, StoreError> {
         let mut read = self.read.lock();
         if let Some(found) = read.get(competition) {
             return Ok(found.clone());
@@ -109,7 +116,10 @@ impl LastRuns {
             Some(key) if history.steps.values().all(|step| step.key != key) => History::default(),
             _ => history,
         };
-        let found = (Arc::new(history.clone()), Arc::new(steps(history)));
+        let found = ReadHistory {
+            history: Arc::new(history.clone()),
+            steps: Arc::new(steps(history)),
+        };
         read.insert(competition.to_owned(), found.clone());
         Ok(found)
     }

@@ -14,14 +14,24 @@ use crate::value::{ContentRef, Opener, Tree, TreeBuilder, input, memory_of_trees
 /// Name of the only input.
 pub(crate) const ARCHIVE_INPUT: &str = "output";
 
-/// Whether the archive stays published when it is unpacked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+/// Whether archives are unpacked, and whether an archive then stays published.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Expand {
+    /// Archives stay packed.
+    #[default]
+    No,
     /// The archive is published next to its directory.
     Beside,
     /// The directory replaces the archive.
     Instead,
+}
+
+impl Expand {
+    /// Returns whether archives stay packed.
+    pub fn is_no(&self) -> bool {
+        *self == Expand::No
+    }
 }
 
 #[derive(Debug, Error)]

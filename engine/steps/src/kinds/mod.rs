@@ -33,9 +33,9 @@ pub(crate) use outputs::depends_on_writer;
 pub(crate) use publish::Publish;
 pub use publish::{
     HashFiles, MANIFEST_FILE, Manifest, ManifestError, PathSummary, PreparationRecord,
-    PublishedOutput, PublishedPaths, RecordedOptions, RecordedSource, RemovedFiles,
-    TreeExamination, TreeState, VerifiedTree, invalidate, record_origin, record_preparation,
-    remove_published, renew_record, verify_after_restart,
+    PublishedOutput, PublishedPaths, RecordedSource, RememberedOptions, RemovedFiles,
+    TreeExamination, TreeState, VerifiedTree, Verify, invalidate, record_origin,
+    record_preparation, remove_published, renew_record, verify_after_restart,
 };
 pub(crate) use query::query_table;
 pub(crate) use source::source_tree;

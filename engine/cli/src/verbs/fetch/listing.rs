@@ -1,6 +1,6 @@
 //! `prep fetch --list`: lists the files of bundles without downloading them.
 
-use prep_app::{BundleListing, ListedSource, PreparationOptions};
+use prep_app::{BundleListing, ListedSource, RememberedOptions};
 use prep_core::units;
 use serde_json::json;
 
@@ -16,10 +16,10 @@ pub fn list(
     source: &SourceArg,
     no_download: bool,
 ) -> VerbResult {
-    let options = PreparationOptions {
-        source: source.or_setting(session).map(ToOwned::to_owned),
-        ..session.default_options()
-    };
+    let options = session.options_with(RememberedOptions {
+        source: source.dir().map(ToOwned::to_owned),
+        ..RememberedOptions::default()
+    });
     let purpose = Purpose::request_unless(no_download);
     let task = session.task(options, &DownloadLimits::default(), purpose)?;
     let listings = session.for_each_id(ids, |id| {

@@ -4,7 +4,7 @@ mod listing;
 mod rules;
 
 use clap::Args;
-use prep_app::PreparationOptions;
+use prep_app::{PreparationOptions, RememberedOptions, Verify};
 use serde_json::json;
 
 use self::rules::RulesArgs;
@@ -80,12 +80,14 @@ impl FetchArgs {
             return self.rules.check(session, &ids);
         }
         let session = &session.linked(&self.remote)?;
-        let settings = session.default_options();
+        let given = RememberedOptions {
+            source: self.source.dir().map(ToOwned::to_owned),
+            verify: self.skip_bundle_verification.then_some(Verify::Outputs),
+            ..RememberedOptions::default()
+        };
         let options = PreparationOptions {
-            source: self.source.or_setting(session).map(ToOwned::to_owned),
-            check_bundle: settings.check_bundle && !self.skip_bundle_verification,
             keep_bundles: !self.discard_bundle,
-            ..settings
+            ..session.options_with(given)
         };
         let task = session.task(options, &self.limits, Purpose::Download)?;
         let ids = self.unit.part(session, &task.catalog, ids)?;

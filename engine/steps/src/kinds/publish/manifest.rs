@@ -100,8 +100,8 @@ pub struct Manifest {
     /// The published outputs.
     pub outputs: Vec<PublishedOutput>,
     /// The extent to which published files share disk space with the cache.
-    #[serde(default, skip_serializing_if = "Sharing::is_default")]
-    pub(super) link_mode: Sharing,
+    #[serde(default, skip_serializing_if = "is_hard_link")]
+    pub(super) link_mode: LinkMode,
     /// Files and directories of other programs in the tree.
     #[serde(default, skip_serializing_if = "PathSummary::is_empty")]
     pub unpublished: PathSummary,
@@ -280,7 +280,7 @@ impl Manifest {
             origin: None,
             preparation: None,
             outputs: Vec::new(),
-            link_mode: Sharing::from(publish.link_mode),
+            link_mode: publish.link_mode,
             unpublished: PathSummary::default(),
             directories: Vec::new(),
             singles: Vec::new(),
@@ -371,47 +371,12 @@ fn writer(directory: &Path, boot: Option<&String>) -> Option<String> {
         .flatten()
 }
 
-/// How published files share disk space with the cache, in order from most to least.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub(super) enum Sharing {
-    /// Files are hard links to cached objects, as far as possible.
-    #[default]
-    Hardlink,
-    /// Files share blocks with cached objects until one of them is modified.
-    Reflink,
-    /// Files share nothing.
-    Copy,
-}
-
-impl Sharing {
-    #[expect(
-        clippy::trivially_copy_pass_by_ref,
-        reason = "serde calls it with a reference"
-    )]
-    fn is_default(&self) -> bool {
-        *self == Sharing::default()
-    }
-}
-
-impl From<Sharing> for LinkMode {
-    fn from(mode: Sharing) -> LinkMode {
-        match mode {
-            Sharing::Hardlink => LinkMode::HardLink,
-            Sharing::Reflink => LinkMode::Reflink,
-            Sharing::Copy => LinkMode::Copy,
-        }
-    }
-}
-
-impl From<LinkMode> for Sharing {
-    fn from(mode: LinkMode) -> Sharing {
-        match mode {
-            LinkMode::HardLink => Sharing::Hardlink,
-            LinkMode::Reflink => Sharing::Reflink,
-            LinkMode::Copy => Sharing::Copy,
-        }
-    }
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde calls it with a reference"
+)]
+fn is_hard_link(mode: &LinkMode) -> bool {
+    *mode == LinkMode::HardLink
 }
 
 /// A complete publication in a prepared directory, and the files of other programs there.
@@ -427,7 +392,7 @@ pub(super) struct PublishedTree<'a> {
     pub trees: Option<Trees>,
     pub origin: Option<DataOrigin>,
     pub preparation: Option<PreparationRecord>,
-    pub link_mode: Sharing,
+    pub link_mode: LinkMode,
     /// The time at which the publication began to read metadata.
     pub began: SystemTime,
 }

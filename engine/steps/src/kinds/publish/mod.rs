@@ -51,12 +51,11 @@ pub use examine::{HashFiles, PublishedPaths, TreeExamination, TreeState};
 pub use manifest::{MANIFEST_FILE, Manifest, ManifestError, PublishedOutput, renew_record};
 pub use origin::{record_origin, record_preparation};
 pub use paths::PathSummary;
-pub use preparation::{PreparationRecord, RecordedOptions, RecordedSource};
+pub use preparation::{PreparationRecord, RecordedSource, RememberedOptions, Verify};
 pub use remove::{RemovedFiles, remove_published};
 pub use verify::{VerifiedTree, invalidate, verify_after_restart};
 
 use crate::value::memory_of_trees;
-use manifest::Sharing;
 use observe::Observed;
 use write::Publication;
 
@@ -148,7 +147,7 @@ pub(crate) struct Publish {
 impl Publish {
     /// Returns whether files of a publication share more disk space with the cache than this one allows.
     fn is_too_shared(&self, manifest: &Manifest) -> bool {
-        manifest.link_mode < Sharing::from(self.link_mode)
+        manifest.link_mode < self.link_mode
     }
 
     fn home(&self) -> PathBuf {

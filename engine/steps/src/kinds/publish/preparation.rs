@@ -9,7 +9,6 @@ use std::path::PathBuf;
 use prep_cache::{Content, LinkMode};
 use serde::{Deserialize, Serialize};
 
-use super::manifest::Sharing;
 use crate::kinds::expand::Expand;
 
 /// How a published tree was prepared.
@@ -29,7 +28,7 @@ pub struct PreparationRecord {
     pub sources: BTreeMap<String, RecordedSource>,
     /// The options, as far as they are not the defaults.
     #[serde(default)]
-    pub options: RecordedOptions,
+    pub options: RememberedOptions,
 }
 
 /// A file from which a tree was prepared.
@@ -46,49 +45,87 @@ pub struct RecordedSource {
     pub url: Option<String>,
 }
 
-/// The options of a run that determine whether it succeeds, and what it publishes.
+/// The options of a run that a later run into the same directory uses if it does not set them. They determine whether the
+/// run succeeds, and what it publishes. `None` if an option is not set.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct RecordedOptions {
-    /// The directory in which the bundle was found, if the user named it.
+pub struct RememberedOptions {
+    /// A directory with existing bundles.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<PathBuf>,
-    /// Whether only some members of the bundle were downloaded.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub partial: bool,
-    /// Whether the bundle was not compared with its published MD5.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub skip_bundle_verification: bool,
-    /// Whether neither the bundle nor the outputs were compared with published checksums.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub skip_verification: bool,
-    /// How archives of `public` were unpacked.
+    /// Whether only the members that a pipeline reads are downloaded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub partial: Option<bool>,
+    /// What is compared with published checksums.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub verify: Option<Verify>,
+    /// How archives of `public` are unpacked in the data directory.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expand_archives: Option<Expand>,
-    /// The cheapest way in which files may share bytes with the cache, if not hard links.
-    #[serde(skip_serializing_if = "Option::is_none", with = "sharing")]
+    /// The cheapest way in which published files may share bytes with the cache.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub link_mode: Option<LinkMode>,
-    /// The directory with the user's descriptions.
+    /// A directory with descriptions that are published instead of the built-in ones: `DIR/ID.md` or
+    /// `DIR/ID/description.md`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub descriptions: Option<PathBuf>,
 }
 
-/// Writes a link mode as the manifest writes it.
-mod sharing {
-    use super::{Deserialize, LinkMode, Serialize, Sharing};
-    use serde::{Deserializer, Serializer};
+/// What a run compares with published checksums.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verify {
+    /// Bundles and outputs.
+    #[default]
+    All,
+    /// Outputs. A bundle may have any checksum.
+    Outputs,
+    /// Neither bundles nor outputs.
+    Nothing,
+}
 
-    #[expect(clippy::ref_option, reason = "serde calls it with a reference")]
-    pub(super) fn serialize<S: Serializer>(
-        mode: &Option<LinkMode>,
-        to: S,
-    ) -> Result<S::Ok, S::Error> {
-        mode.map(Sharing::from).serialize(to)
+impl RememberedOptions {
+    /// Returns these options, and those of `others` that are not set here.
+    #[must_use]
+    pub fn or(self, others: RememberedOptions) -> RememberedOptions {
+        RememberedOptions {
+            source: self.source.or(others.source),
+            partial: self.partial.or(others.partial),
+            verify: self.verify.or(others.verify),
+            expand_archives: self.expand_archives.or(others.expand_archives),
+            link_mode: self.link_mode.or(others.link_mode),
+            descriptions: self.descriptions.or(others.descriptions),
+        }
     }
 
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
-        from: D,
-    ) -> Result<Option<LinkMode>, D::Error> {
-        Ok(Option::<Sharing>::deserialize(from)?.map(LinkMode::from))
+    /// Returns these options without those that `others` set.
+    #[must_use]
+    pub fn without(self, others: &RememberedOptions) -> RememberedOptions {
+        fn unless<T, U>(value: Option<T>, other: &Option<U>) -> Option<T> {
+            value.filter(|_| other.is_none())
+        }
+        RememberedOptions {
+            source: unless(self.source, &others.source),
+            partial: unless(self.partial, &others.partial),
+            verify: unless(self.verify, &others.verify),
+            expand_archives: unless(self.expand_archives, &others.expand_archives),
+            link_mode: unless(self.link_mode, &others.link_mode),
+            descriptions: unless(self.descriptions, &others.descriptions),
+        }
+    }
+
+    /// Returns these options without those that have their default value.
+    #[must_use]
+    pub fn without_defaults(self) -> RememberedOptions {
+        fn unless_default<T: Default + PartialEq>(value: Option<T>) -> Option<T> {
+            value.filter(|value| *value != T::default())
+        }
+        RememberedOptions {
+            partial: unless_default(self.partial),
+            verify: unless_default(self.verify),
+            expand_archives: unless_default(self.expand_archives),
+            link_mode: unless_default(self.link_mode),
+            ..self
+        }
     }
 }

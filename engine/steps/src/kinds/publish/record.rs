@@ -4,7 +4,9 @@ use prep_cache::CLOCK_TICK;
 use prep_core::StepError;
 
 use super::listing::{WrittenFile, write_published};
-use super::manifest::{Manifest, PublishedOutput, PublishedTree, Sharing};
+use prep_cache::LinkMode;
+
+use super::manifest::{Manifest, PublishedOutput, PublishedTree};
 use super::sums;
 use super::write::Publication;
 
@@ -66,8 +68,8 @@ impl Publication<'_> {
     }
 
     /// Returns how the files share disk space with the cache.
-    fn sharing(&self) -> Sharing {
-        let new = Sharing::from(self.publish.link_mode);
+    fn sharing(&self) -> LinkMode {
+        let new = self.publish.link_mode;
         match &self.observed.manifest {
             Some(earlier) if self.changes.write.is_empty() => earlier.link_mode,
             Some(earlier) if !self.observed.is_too_shared => earlier.link_mode.min(new),
