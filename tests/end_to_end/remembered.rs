@@ -29,7 +29,7 @@ fn options_of_the_last_run_are_used_again() {
         .says(&["--skip-bundle-verification"]);
     let skip = ["--source", "source", "--skip-bundle-verification"];
     let first = run(&sandbox, &skip).code(0);
-    // Results of a bundle without the published checksum are no remedy.
+    // The help does not name results of a bundle without the published checksum.
     let new = run(&sandbox, &["--data-dir", "new"]).code(4);
     assert!(!new.stderr.contains("--from-cache"), "{}", new.stderr);
     assert!(!first.stderr.contains("as last time"), "{}", first.stderr);

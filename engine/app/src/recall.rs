@@ -107,7 +107,7 @@ mod tests {
         let (with, recalled) = options(RememberedOptions::default(), true).recalling(&record);
         assert_eq!((&with.remembered, &recalled), (&all, &all));
         assert_eq!(describe(&recalled).len(), 6);
-        // What the caller sets has precedence, also if it is the default.
+        // Options of the caller have precedence, also if they have the default value.
         let usual = RememberedOptions {
             partial: Some(false),
             verify: Some(Verify::All),

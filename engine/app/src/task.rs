@@ -100,7 +100,7 @@ impl PreparationOptions {
         self.verify() == Verify::All
     }
 
-    /// Returns what is compared with published checksums.
+    /// Returns the files that are compared with published checksums.
     pub fn verify(&self) -> Verify {
         self.remembered.verify.unwrap_or_default()
     }

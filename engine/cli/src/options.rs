@@ -136,7 +136,7 @@ impl PreparationArgs {
     }
 }
 
-/// Returns what is verified. Both switches select how much is skipped, so one of them replaces all earlier choices.
+/// Returns the files that are verified. Both switches select how much is skipped, so one of them replaces all earlier choices.
 pub fn verify(skip: Option<bool>, skip_bundle: Option<bool>) -> Option<Verify> {
     match (skip, skip_bundle) {
         (None, None) => None,

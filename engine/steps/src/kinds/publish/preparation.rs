@@ -56,7 +56,7 @@ pub struct RememberedOptions {
     /// Whether only the members that a pipeline reads are downloaded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub partial: Option<bool>,
-    /// What is compared with published checksums.
+    /// The files that are compared with published checksums.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub verify: Option<Verify>,
     /// How archives of `public` are unpacked in the data directory.
@@ -71,7 +71,7 @@ pub struct RememberedOptions {
     pub descriptions: Option<PathBuf>,
 }
 
-/// What a run compares with published checksums.
+/// The files that a run compares with published checksums.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verify {
