@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Compare the table of crates in docs/architecture.md with the Cargo.toml files, and find library crates that read the
-environment.
+"""Compare the tables of crates and of dependencies in docs/architecture.md with the Cargo.toml files, check the names in its
+walk through the code, and find library crates that read the environment.
 
 A row of the table names a crate and the crates that it depends on. All of them must be in rows below it. The exit code is
 1 if anything differs.
@@ -37,7 +37,34 @@ def rows():
             yield cells[1].strip("`"), re.findall(r"\w+", cells[3])
 
 
+def packages():
+    """Returns the packages of others that the page's table of dependencies names."""
+    section = (ROOT / PAGE).read_text().partition("## Dependencies")[2].partition("\n## ")[0]
+    for line in section.splitlines():
+        cells = [cell.strip() for cell in line.split("|")]
+        if len(cells) == 4 and re.fullmatch(r"(`[\w-]+`(, )?)+", cells[1]):
+            yield from re.findall(r"[\w-]+", cells[1])
+
+
+def walk():
+    """Returns the names in the page's walk through the code that do not exist."""
+    section = (ROOT / PAGE).read_text().partition("### A walk through the code")[2].partition("\n### ")[0]
+    for path in sorted(set(re.findall(r"`(engine/[\w/.]+)`", section))):
+        if not (ROOT / path).exists():
+            yield f"the walk names `{path}`, which does not exist"
+    for path, names in re.findall(r"^\| `([\w/.]+)` \| (.*?) \|", section, re.MULTILINE):
+        code = (ROOT / path).read_text() if (ROOT / path).exists() else ""
+        for name in re.findall(r"\w+", names):
+            if not re.search(rf"\bfn {name}\b", code):
+                yield f"the walk names `{name}`, which is not in {path}"
+
+
 def problems():
+    yield from walk()
+    declared = tomllib.loads((ROOT / "Cargo.toml").read_text())["workspace"]["dependencies"]
+    declared = {name for name in declared if not name.startswith("prep-")}
+    for name in sorted(declared ^ set(packages())):
+        yield f"the dependency `{name}` is only in one of the table and Cargo.toml"
     table = list(rows())
     order = [name for name, _ in table]
     drawn = dict(table)
