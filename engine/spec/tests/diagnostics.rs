@@ -39,6 +39,8 @@ fn invalid_pipelines_have_the_recorded_errors() {
         if update {
             fs::write(&expected_path, &found).unwrap();
         }
+        let is_cut = name.starts_with("unsupported-sql-") && found.contains(" more errors");
+        assert!(!is_cut, "{name} has errors that are not listed");
         let expected = fs::read_to_string(&expected_path).unwrap_or_default();
         if found != expected {
             wrong.push(format!(

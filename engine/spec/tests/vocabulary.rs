@@ -83,7 +83,7 @@ fn methods(form: &KindSpec) -> Vec<Option<&'static Section>> {
 fn names(form: &KindSpec) -> &'static str {
     match form.makes {
         Produces::Parts(_) => "x, y",
-        Produces::Table(_) | Produces::Same(_) | Produces::Query(_) => "x",
+        Produces::Table(_) | Produces::Same(_) | Produces::Unpivoted(_) => "x",
         Produces::Folder | Produces::Empty | Produces::Like(_) => "x/",
         Produces::File(_) => "x.dat",
     }

@@ -13,6 +13,7 @@ use prep_spec::{Diagnostic, Reading, alternatives, list_names, nearest};
 use crate::bind::{RowDemand, bind};
 use crate::run::plan_only;
 use crate::table::relation::{Relation, RelationBatch, RelationColumn, ScanError};
+use crate::table::unpivot::Unpivot;
 use crate::{QueryError, Session, VALUE_COLUMN};
 
 /// Placeholder column of a table without declared columns, so that `*` selects at least one column.
@@ -169,6 +170,10 @@ impl<'a> PipelineChecker<'a> {
                     Produces::Same(key) | Produces::Parts(key) => {
                         return self.table(declaration.text(key)?).filter(|_| is_valid);
                     }
+                    Produces::Unpivoted(key) => {
+                        let table = self.table(declaration.text(key)?).filter(|_| is_valid)?;
+                        return self.unpivoted(declaration, &table);
+                    }
                     Produces::Table(columns) if is_valid => columns(declaration),
                     _ => return None,
                 }
@@ -192,6 +197,57 @@ impl<'a> PipelineChecker<'a> {
             });
         }
         Some(columns)
+    }
+
+    /// Returns the columns of a table after `columns` have become rows.
+    fn unpivoted(
+        &mut self,
+        declaration: &Declaration,
+        table: &TableColumns,
+    ) -> Option<TableColumns> {
+        let name = |key| declaration.text(key).unwrap_or_default();
+        let columns = declaration.texts("columns");
+        let relation = DeclaredTable::new(table);
+        match Unpivot::new(&relation.0, columns, [name("name"), name("value")]) {
+            Ok(unpivot) => {
+                let columns = unpivot.columns().iter().map(|column| TableColumn {
+                    name: column.name.clone(),
+                    content: ColumnContent::Typed(column.data_type.clone()),
+                    hidden: false,
+                });
+                Some(TableColumns(columns.collect()))
+            }
+            Err(QueryError::Plan {
+                column: Some(column),
+                ..
+            }) => {
+                let table = name(declaration.form.head());
+                let is_open = self.allows_undeclared && self.reads_file(&[table.to_owned()].into());
+                if !is_open {
+                    let span = declaration
+                        .get("columns")
+                        .map_or(declaration.span, |columns| columns.span);
+                    let columns = self.table(table)?;
+                    self.missing_column(
+                        &Spanned {
+                            value: column,
+                            span,
+                        },
+                        table,
+                        &columns,
+                    );
+                }
+                None
+            }
+            Err(error) => {
+                let fault = declaration.fault("columns", "query", error.to_string());
+                self.diagnostics.push(Diagnostic {
+                    help: error.help().map(str::to_owned),
+                    ..fault
+                });
+                None
+            }
+        }
     }
 
     /// Checks the tables, columns and queries that a declaration names. Returns whether all are correct.
@@ -497,7 +553,7 @@ impl<'a> PipelineChecker<'a> {
             match all.find(|table| table.has(name)).map(|table| &table.made) {
                 Some(TableOrigin::Query(query)) => self.reads_file(&query.tables),
                 Some(TableOrigin::Declared(declaration)) => match declaration.form.makes {
-                    Produces::Same(key) | Produces::Parts(key) => {
+                    Produces::Same(key) | Produces::Parts(key) | Produces::Unpivoted(key) => {
                         let of = declaration.text(key).map(str::to_owned);
                         self.reads_file(&of.into_iter().collect())
                     }

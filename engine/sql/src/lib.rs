@@ -17,7 +17,7 @@
 //!
 //! ```text
 //! check        all queries of a pipeline, when it is loaded
-//! table/       relation: a table as queries see it (trait)
+//! table/       relation: a table as queries see it (trait); unpivot: columns as rows, without a query
 //! bind/        syntax tree -> relational plan: names, types, subqueries
 //! relational/  the relational plan: operators, expressions, order
 //! lower/       relational plan -> operators of DataFusion and of this crate
@@ -104,6 +104,7 @@ pub use limits::QueryLimits;
 pub use run::{ColumnSource, QueryRows, ResultColumn};
 pub use session::Session;
 pub use table::relation::{Relation, RelationBatch, RelationColumn, ScanError};
+pub use table::unpivot::Unpivot;
 
 /// Name of the hidden column that contains an entire row: the record of a JSON table, or the entry of an array.
 pub const RECORD_COLUMN: &str = "record";

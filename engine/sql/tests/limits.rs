@@ -239,6 +239,35 @@ async fn queries_stay_within_the_memory_limit() {
     }
 }
 
+/// A query that keeps all its rows in memory names an amount of memory with which it succeeds, whatever its limit is.
+#[tokio::test]
+async fn the_named_memory_suffices_at_once() {
+    for text in [
+        "SELECT string_agg(name, ',' ORDER BY _row) AS x FROM large",
+        "SELECT string_agg(repeat(name, 5), ',' ORDER BY _row) AS x FROM large",
+        "SELECT array_agg(name ORDER BY _row) AS x FROM large",
+        "SELECT id < 300 AS k, string_agg(name, ',' ORDER BY _row) AS x FROM large GROUP BY id < 300",
+        "SELECT count(DISTINCT name) AS x FROM large",
+        "SELECT median(id) AS x FROM large",
+    ] {
+        for memory in [2, 8, 24] {
+            let Err(error) = rows(text, &QueryLimits::with_memory(memory * MB)).await else {
+                continue;
+            };
+            let message = error.to_string();
+            let needed = message.split_once(" needs ").map(|(_, rest)| rest);
+            let needed = needed.and_then(|rest| rest.split(' ').next()?.parse::<u64>().ok());
+            let needed = needed.unwrap_or_else(|| panic!("{text}: {message}"));
+            assert!(needed < 4_000, "{text} with {memory} MB: {message}");
+            let found = rows(text, &QueryLimits::with_memory(needed * 1_000_000)).await;
+            assert!(
+                found.is_ok(),
+                "{text} with {memory} MB: {message}, then {found:?}"
+            );
+        }
+    }
+}
+
 /// A join keeps its small side in memory, whether it is the left or the right one.
 #[tokio::test]
 async fn joins_keep_the_small_side_in_memory() {

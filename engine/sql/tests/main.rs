@@ -22,3 +22,4 @@ mod reference;
 mod rejected_queries;
 mod same_rows;
 mod support;
+mod unpivot;

@@ -428,7 +428,7 @@ impl Builder<'_> {
         let mut trees = BTreeSet::new();
         let mut archives = BTreeSet::new();
         let passes_on = match declaration.form.makes {
-            Produces::Same(key) | Produces::Parts(key) => key,
+            Produces::Same(key) | Produces::Parts(key) | Produces::Unpivoted(key) => key,
             _ => "",
         };
         for (key, setting) in declaration.settings() {

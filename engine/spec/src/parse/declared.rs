@@ -8,7 +8,7 @@ use serde::Deserialize as _;
 use super::json;
 use super::state::{ParseState, quoted, scalar_style};
 use crate::model::{Column, ColumnKind, Query, Spanned};
-use crate::query::is_row;
+use crate::query::{RESERVED_ROW, is_row};
 use crate::text::diagnostic::{Diagnostic, Span};
 use crate::text::suggest::nearest;
 use crate::text::yaml::{Kind, MappingEntry, Style, YamlNode};
@@ -346,8 +346,7 @@ impl ParseState {
 
     fn column(&mut self, columns: &mut UniqueColumns, name: Spanned<String>, kind: ColumnKind) {
         if is_row(&name.value) {
-            let message = "the name `_row` is reserved for a hidden column of every table";
-            self.error("reserved-column", name.span, message);
+            self.error("reserved-column", name.span, RESERVED_ROW);
         }
         if let Some(first) = columns.places.get(&name.value) {
             let message = format!("the column `{}` appears twice", name.value);

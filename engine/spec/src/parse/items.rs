@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::state::{ParseState, quoted, scalar_style};
 use crate::query::tree::{BinaryOperator, Expr, ExprKind};
-use crate::query::{expression, is_row};
+use crate::query::{RESERVED_ROW, expression, is_row};
 use crate::text::diagnostic::{Diagnostic, Span};
 use crate::text::suggest::nearest;
 use crate::text::yaml::{Style, YamlNode};
@@ -52,8 +52,7 @@ impl ParseState {
             return None;
         };
         if is_row(&first.key) {
-            let message = "the name `_row` is reserved for a hidden column of every table";
-            self.error("reserved-column", first.key_span, message);
+            self.error("reserved-column", first.key_span, RESERVED_ROW);
         }
         let names = || sections.iter().map(|section| section.name);
         let word = self.text(&first.value, &format!("one of {}", quoted(names())))?;

@@ -4,8 +4,6 @@ use super::state::{ParseState, TableUser};
 use crate::model::{Spanned, Table, TableOrigin};
 use crate::text::diagnostic::{Diagnostic, Span};
 use crate::text::yaml::{Kind, MappingEntry, YamlNode};
-use crate::words::Produces;
-use crate::words::declaration::Declaration;
 
 impl ParseState {
     pub fn tables(&mut self, node: &YamlNode) -> Vec<Table> {
@@ -22,7 +20,7 @@ impl ParseState {
                 Kind::Mapping(_) => {
                     let forms = self.vocabulary.tables.clone();
                     let declaration = self.declared(&entry.value, &forms, &first, "a table");
-                    declaration.and_then(|declaration| self.origin(declaration))
+                    declaration.map(TableOrigin::Declared)
                 }
                 _ => self.query(&entry.value).map(TableOrigin::Query),
             };
@@ -40,20 +38,6 @@ impl ParseState {
             tables.push(Table { names, made });
         }
         tables
-    }
-
-    /// Replaces a kind that is a short form of a query with that query.
-    fn origin(&mut self, declaration: Declaration) -> Option<TableOrigin> {
-        let Produces::Query(text) = declaration.form.makes else {
-            return Some(TableOrigin::Declared(declaration));
-        };
-        match self.generated_query(text(&declaration), declaration.span) {
-            Ok(query) => Some(TableOrigin::Query(query)),
-            Err(message) => {
-                self.error("sql-syntax", declaration.span, message);
-                None
-            }
-        }
     }
 
     /// Parses the names in a key: a single name, or several names separated by commas.

@@ -36,8 +36,11 @@ pub(crate) use lower::expr as expression;
 /// The name of the hidden column that contains a row's position.
 const ROW: &str = "_row";
 
+/// The message for a column that would have the name of the hidden column.
+pub const RESERVED_ROW: &str = "the name `_row` is reserved for a hidden column of every table";
+
 /// Returns whether this is the name of the hidden column. Ignores case.
-pub(crate) fn is_row(name: &str) -> bool {
+pub fn is_row(name: &str) -> bool {
     name.eq_ignore_ascii_case(ROW)
 }
 

@@ -63,8 +63,9 @@ impl KindSpec {
 pub enum Produces {
     /// A table with these columns.
     Table(fn(&Declaration) -> Vec<ProducedColumn>),
-    /// A table that this query computes. The kind is only a short form of the query.
-    Query(fn(&Declaration) -> String),
+    /// A table with a row for each row of the table that this key names and each of the columns in `columns`. `name` and
+    /// `value` are its last columns.
+    Unpivoted(&'static str),
     /// A table with the same columns as the table that this key names.
     Same(&'static str),
     /// Two tables with the same columns as the table that this key names.

@@ -30,6 +30,7 @@ use crate::QueryError;
 use crate::relational::{ColumnId, Expr, Node, Relational};
 use crate::table::relation::{ROW, Tables};
 use scope::Parts;
+pub(crate) use types::united;
 
 /// Whether the caller needs the rows of a query in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

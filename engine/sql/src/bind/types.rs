@@ -95,6 +95,32 @@ pub(super) fn common(a: &DataType, b: &DataType) -> Option<DataType> {
     }
 }
 
+/// Returns the type of a column with the values of two columns, which are given by name and type.
+///
+/// # Errors
+/// If the types cannot be combined.
+pub(crate) fn united(a: (&str, &DataType), b: (&str, &DataType)) -> Result<DataType, QueryError> {
+    // Equal types need no conversion.
+    let both = if a.1 == b.1 {
+        Some(b.1.clone())
+    } else {
+        common(a.1, b.1)
+    };
+    both.ok_or_else(|| {
+        let classes = (TypeClass::of(a.1), TypeClass::of(b.1));
+        let (one, other) = (classes.0.name(), classes.1.name());
+        let message = format!(
+            "`{}` is {one} and `{}` is {other}: they cannot be one column",
+            a.0, b.0
+        );
+        rejected(
+            Position::default(),
+            message,
+            Some(help(classes.0, classes.1)),
+        )
+    })
+}
+
 /// Converts an expression to a type, or returns it if it has the type.
 pub(super) fn cast(expr: Expr, to: &DataType) -> Expr {
     if expr.data_type == *to {

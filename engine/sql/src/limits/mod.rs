@@ -5,7 +5,7 @@ pub(crate) mod spill;
 use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use datafusion_common::config::{ConfigEntry, ConfigExtension, ExtensionOptions};
 use datafusion_common::config_err;
@@ -14,6 +14,7 @@ use datafusion_execution::memory_pool::{
     FairSpillPool, MemoryConsumer, MemoryLimit, MemoryPool, MemoryReservation,
 };
 
+use parking_lot::Mutex;
 use thiserror::Error;
 
 /// The error of a cancelled query.
@@ -100,11 +101,17 @@ impl ExtensionOptions for QueryLimits {
 }
 
 /// A memory pool that records the largest total that was requested from it and exceeded its limit.
+///
+/// A consumer that cannot write temporary files, such as `string_agg`, usually grows with the rows that are read. Its
+/// request is then extrapolated to all rows, because otherwise each error would name only a little more memory than the
+/// last one.
 #[derive(Debug)]
 pub(crate) struct QueryPool {
     inner: FairSpillPool,
     /// The largest total, in bytes, of the reserved memory and a request that failed.
     failed_total: AtomicUsize,
+    /// For each scan, the number of rows that it has read and the number of all its rows.
+    scans: Mutex<Vec<(Arc<AtomicU64>, u64)>>,
 }
 
 impl QueryPool {
@@ -112,13 +119,32 @@ impl QueryPool {
         QueryPool {
             inner: FairSpillPool::new(bytes),
             failed_total: AtomicUsize::new(0),
+            scans: Mutex::default(),
         }
+    }
+
+    /// Adds a scan of `rows` rows. Returns the counter of the rows that it has read.
+    pub(crate) fn start_scan(&self, rows: u64) -> Arc<AtomicU64> {
+        let read = Arc::new(AtomicU64::new(0));
+        self.scans.lock().push((Arc::clone(&read), rows));
+        read
+    }
+
+    /// Returns the size to which memory of `bytes` grows if it is proportional to the rows that are read.
+    fn extrapolated(&self, bytes: usize) -> usize {
+        let scans = self.scans.lock();
+        let grown = scans.iter().filter_map(|(read, rows)| {
+            let read = read.load(Ordering::Relaxed);
+            let grown = bytes as u128 * u128::from(*rows) / u128::from(read.max(1));
+            (read > 0 && read < *rows).then(|| usize::try_from(grown).unwrap_or(usize::MAX))
+        });
+        grown.max().unwrap_or(bytes)
     }
 
     /// Returns a memory limit in bytes with which the query probably succeeds. 0 if no request failed. It is twice the limit
     /// with which the failed request would have succeeded, because other requests follow it.
     pub(crate) fn required_bytes(&self) -> u64 {
-        4 * self.failed_total.load(Ordering::Relaxed) as u64
+        (self.failed_total.load(Ordering::Relaxed) as u64).saturating_mul(4)
     }
 }
 
@@ -152,7 +178,13 @@ impl MemoryPool for QueryPool {
     fn try_grow(&self, reservation: &MemoryReservation, additional: usize) -> Result<()> {
         let granted = self.inner.try_grow(reservation, additional);
         if granted.is_err() {
-            let failed_total = self.inner.reserved().saturating_add(additional);
+            let own = reservation.size().saturating_add(additional);
+            let own = match reservation.consumer().can_spill() {
+                true => own,
+                false => self.extrapolated(own),
+            };
+            let others = self.inner.reserved().saturating_sub(reservation.size());
+            let failed_total = others.saturating_add(own);
             self.failed_total.fetch_max(failed_total, Ordering::Relaxed);
         }
         granted

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use arrow::array::{ArrayRef, Int64Array, RecordBatch, RecordBatchOptions, UInt64Array};
 use arrow::compute::SortOptions;
@@ -19,6 +20,7 @@ use datafusion_physical_plan::stream::RecordBatchStreamAdapter;
 use super::operator::{Node, Operator, Plan};
 use crate::error::UnreadableRelation;
 use crate::functions::with_one_nan;
+use crate::limits::QueryPool;
 use crate::table::relation::{Relation, RelationBatch};
 
 /// Assumed size of a text in bytes, for estimates.
@@ -213,7 +215,14 @@ impl Operator for Scan {
         _partition: usize,
         context: Arc<TaskContext>,
     ) -> Result<SendableRecordBatchStream> {
+        let pool = context.memory_pool().downcast_ref::<QueryPool>();
+        let read = pool.map(|pool| pool.start_scan(self.relation.rows()));
         let batches = self.batches(context.session_config().batch_size());
+        let batches = batches.inspect(move |batch| {
+            if let (Some(read), Ok(batch)) = (&read, batch) {
+                read.fetch_add(batch.num_rows() as u64, Ordering::Relaxed);
+            }
+        });
         Ok(Box::pin(RecordBatchStreamAdapter::new(
             self.schema.clone(),
             futures::stream::iter(batches),

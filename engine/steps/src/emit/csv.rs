@@ -2,6 +2,7 @@
 
 use std::io::Write;
 
+use arrow::array::RecordBatch;
 use prep_cache::Stored;
 use prep_core::{Claim, Context, FileValue, StepError, Value};
 use prep_formats::pandas::{CsvWriter, GatherOptions, Quoting, TextTable, gather};
@@ -9,6 +10,12 @@ use prep_formats::pandas::{CsvWriter, GatherOptions, Quoting, TextTable, gather}
 use super::cells::{ResultLayout, origins, push_cell};
 use crate::relation::{QueryRun, RowForm, RunningQuery};
 use crate::value::{StoredText, max_mapped_bytes};
+
+/// The delimiter of a CSV file, and the cells in quotes.
+pub(super) type Dialect = (u8, Quoting);
+
+/// The dialect of stored tables.
+pub(super) const PLAIN: Dialect = (b',', Quoting::Minimal);
 
 /// Writes the rows of a query as a CSV file to the cache.
 pub(crate) fn write_csv(
@@ -19,7 +26,7 @@ pub(crate) fn write_csv(
     let tables = run.open_tables()?;
     let rows = run.start(&tables, RowForm::Cells)?;
     let mut layout = ResultLayout::new(rows.columns(), &tables)?;
-    let (stored, count) = store_rows(run.context, rows, &mut layout, delimiter, quoting)?;
+    let (stored, count) = store_rows(run.context, rows, &mut layout, (delimiter, quoting))?;
     if let Some(text) = run.context.objects.get::<StoredText>(&stored.digest) {
         text.store(run.context)?;
     }
@@ -33,15 +40,9 @@ pub(super) fn store_rows(
     context: &Context,
     mut rows: RunningQuery<'_>,
     layout: &mut ResultLayout,
-    delimiter: u8,
-    quoting: Quoting,
+    dialect: Dialect,
 ) -> Result<(Stored, u64), StepError> {
-    let mut header = CsvWriter::with_dialect(Vec::new(), delimiter, quoting);
-    header
-        .header(layout.columns.iter().map(|column| column.name.as_str()))
-        .map_err(StepError::machine)?;
-    let header = header.finish().map_err(StepError::machine)?;
-    let copies_rows = rows.has_single_origin() && delimiter == b',' && quoting == Quoting::Minimal;
+    let copies_rows = rows.has_single_origin() && dialect == PLAIN;
     if let Some((table, indices)) = layout.single_table().filter(|_| copies_rows) {
         let mut failed = None;
         let mut origins = Origins {
@@ -61,7 +62,9 @@ pub(super) fn store_rows(
         }
         let (table, indices) = table.table_with(&indices)?;
         let mut out = context.store.writer()?;
-        out.write_all(&header).map_err(StepError::machine)?;
+        start(&mut out, layout, dialect)?
+            .finish()
+            .map_err(StepError::machine)?;
         let origins = (0..common.rows).chain(common.next).chain(origins);
         let scratch = context.temp_dir();
         let mut options = GatherOptions::new(&scratch);
@@ -74,11 +77,31 @@ pub(super) fn store_rows(
             None => Ok((out.commit()?, count)),
         };
     }
-    let mut out = context.store.writer()?;
-    out.write_all(&header).map_err(StepError::machine)?;
-    let mut writer = CsvWriter::with_dialect(&mut out, delimiter, quoting);
+    write_batches(context, layout, dialect, &mut || rows.next())
+}
+
+/// Starts a file with its header.
+fn start<W: Write>(
+    out: W,
+    layout: &ResultLayout,
+    (delimiter, quoting): Dialect,
+) -> Result<CsvWriter<W>, StepError> {
+    let mut writer = CsvWriter::with_dialect(out, delimiter, quoting);
+    let names = layout.columns.iter().map(|column| column.name.as_str());
+    writer.header(names).map_err(StepError::machine)?;
+    Ok(writer)
+}
+
+/// Stores header and rows cell by cell. `next` returns the next batch, or `None` at the end.
+pub(super) fn write_batches(
+    context: &Context,
+    layout: &mut ResultLayout,
+    dialect: Dialect,
+    next: &mut dyn FnMut() -> Result<Option<RecordBatch>, StepError>,
+) -> Result<(Stored, u64), StepError> {
+    let mut writer = start(context.store.writer()?, layout, dialect)?;
     let mut count = 0;
-    while let Some(batch) = rows.next()? {
+    while let Some(batch) = next()? {
         count += batch.num_rows() as u64;
         let mut shared_text: Option<Vec<u8>> = None;
         layout.for_each_row(&batch, |row| {
@@ -97,7 +120,7 @@ pub(super) fn store_rows(
             writer.end_row().map_err(StepError::machine)
         })?;
     }
-    writer.finish().map_err(StepError::machine)?;
+    let out = writer.finish().map_err(StepError::machine)?;
     Ok((out.commit()?, count))
 }
 

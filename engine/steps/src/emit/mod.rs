@@ -19,4 +19,4 @@ pub(crate) use json::{
 pub(crate) use lines::write_lines;
 pub(crate) use npy::write_npy;
 pub(crate) use parquet::write_parquet;
-pub(crate) use table::store_table;
+pub(crate) use table::{store_table, store_values};

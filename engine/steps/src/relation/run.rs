@@ -213,10 +213,15 @@ const STREAM_BYTES: u64 = 64 << 20;
 const MIN_WORK_BYTES: u64 = 256 << 20;
 /// Bytes per row that an open table needs for row offsets and for the selection of rows.
 const INDEX_BYTES_PER_ROW: u64 = 9;
+/// Bytes of a number, of the origin of a row, and of its position.
+const NUMBER_BYTES: u64 = 8;
+/// Number of rows of average size that are in memory at once while a table is processed row by row.
+const STREAM_ROWS: u64 = 16;
 
 /// Estimates the memory in bytes that a query needs, in addition to mapped files.
 pub(crate) fn query_memory(query: &Query, inputs: &Inputs) -> u64 {
-    let (mut index, mut row_bytes) = (0, 0);
+    let computed = query.tree().computed_columns();
+    let (mut index, mut bytes, mut largest_row) = (0, 0, 0);
     for (_, value) in inputs
         .iter()
         .filter(|(name, _)| !name.starts_with(TREE_PREFIX))
@@ -225,15 +230,25 @@ pub(crate) fn query_memory(query: &Query, inputs: &Inputs) -> u64 {
             continue;
         };
         index += INDEX_BYTES_PER_ROW * table.schema.rows.max(table.len());
-        // A column that is copied unchanged needs one integer per row. Queries rarely compute with many columns of a
-        // wide table.
-        let columns = table.schema.columns.len().min(16) as u64;
-        row_bytes += table.len() * (64 + 8 * columns);
+        let columns = table.schema.columns.iter();
+        let used = columns.filter(|column| {
+            let names = computed.as_ref();
+            names.is_none_or(|names| names.contains(column.name.as_str()))
+        });
+        let (used, columns) = (
+            used.count() as u64,
+            table.schema.columns.len().max(1) as u64,
+        );
+        let cells = table.cell_bytes() / columns * used;
+        // All passed columns of a row have the same origin.
+        let numbers = table.len() * NUMBER_BYTES;
+        bytes += cells.max(numbers * used) + 2 * numbers;
+        largest_row = largest_row.max(table.cell_bytes() / table.len().max(1));
     }
-    let work = if query.is_stream() {
-        STREAM_BYTES
-    } else {
-        (2 * row_bytes).max(MIN_WORK_BYTES)
+    let work = match query.is_stream() {
+        true => STREAM_BYTES + STREAM_ROWS * largest_row,
+        // Operators copy their data when they merge, concatenate or emit it.
+        false => (4 * bytes).max(MIN_WORK_BYTES),
     };
     index + work
 }

@@ -54,6 +54,9 @@ pub(crate) struct TableValue {
     pub schema: Schema,
     /// The storage of the rows.
     pub storage: TableStorage,
+    /// Size of the cells of all stored rows, in bytes, as text or as decoded values.
+    #[serde(default)]
+    bytes: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     rows: Option<StoredPositions>,
     /// The types that pandas infers for columns that queries read as text.
@@ -68,11 +71,12 @@ pub(crate) struct TableValue {
 }
 
 impl TableValue {
-    /// Creates a table of all stored rows.
-    pub fn new(schema: Schema, storage: TableStorage) -> TableValue {
+    /// Creates a table of all stored rows, whose cells have `bytes` bytes.
+    pub fn new(schema: Schema, storage: TableStorage, bytes: u64) -> TableValue {
         TableValue {
             schema,
             storage,
+            bytes,
             rows: None,
             inferred: BTreeMap::new(),
             hidden: BTreeSet::new(),
@@ -93,6 +97,12 @@ impl TableValue {
         self.rows
             .as_ref()
             .map_or(self.schema.rows, |rows| rows.rows)
+    }
+
+    /// Returns the size of the cells after the selection, in bytes. If rows differ in size, it is an estimate.
+    pub fn cell_bytes(&self) -> u64 {
+        let bytes = u128::from(self.bytes) * u128::from(self.len());
+        u64::try_from(bytes / u128::from(self.schema.rows.max(1))).unwrap_or(u64::MAX)
     }
 
     /// Loads the selected rows. `None` if all are selected.

@@ -58,7 +58,9 @@ impl<'a> TableWriter<'a> {
             };
             StoredText::cache(self.context, stored, &self.schema, metadata)?;
         }
-        let object = stored.digest;
-        Ok(TableValue::new(self.schema, TableStorage::Text { object }))
+        let storage = TableStorage::Text {
+            object: stored.digest,
+        };
+        Ok(TableValue::new(self.schema, storage, stored.len))
     }
 }

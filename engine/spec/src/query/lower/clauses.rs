@@ -11,11 +11,11 @@ use sqlparser::ast::{
 };
 
 use super::super::fault::Fault;
-use super::super::is_row;
 use super::super::tree::{
     Body, Expr, ExprKind, Grouping, Item, Name, Part, Position, QueryTree, Select, SortKey,
     Wildcard,
 };
+use super::super::{RESERVED_ROW, is_row};
 use super::{Lowering, single};
 
 const NAME_A_COLUMN: &str = "write a column name without quotes, or in double quotes: `\"b\"`";
@@ -583,8 +583,7 @@ impl Lowering<'_> {
 }
 
 fn reserved_name(at: Position) -> Fault {
-    let message = "the name `_row` is reserved for a hidden column of every table";
-    Fault::new("reserved-column", at, message)
+    Fault::new("reserved-column", at, RESERVED_ROW)
 }
 
 /// Returns whether a query consists only of its body.

@@ -65,6 +65,7 @@ fn table(context: &Context, inputs: &Inputs, pattern: &str) -> Result<TableValue
     let matcher = glob.compile_matcher();
     let tree = only_tree(context, inputs)?;
     let mut chosen = TreeBuilder::default();
+    let mut bytes = 0;
     for file in tree.files() {
         if file.index().is_multiple_of(BETWEEN_CHECKS) {
             context.check()?;
@@ -72,6 +73,8 @@ fn table(context: &Context, inputs: &Inputs, pattern: &str) -> Result<TableValue
         let (_, path) = split_source(file.path());
         if !file.is_directory() && matcher.is_match(path) {
             chosen.push_row(file.path(), file.bytes());
+            // The columns are parts of the path, some of them more than once.
+            bytes += 4 * path.len() as u64;
         }
     }
     let rows = chosen.len() as u64;
@@ -82,7 +85,7 @@ fn table(context: &Context, inputs: &Inputs, pattern: &str) -> Result<TableValue
     let schema = listing_schema(&parsed, rows);
     let pattern = pattern.to_owned();
     let storage = TableStorage::Listing { object, pattern };
-    Ok(TableValue::new(schema, storage))
+    Ok(TableValue::new(schema, storage, bytes))
 }
 
 #[cfg(test)]

@@ -1,9 +1,21 @@
-//! `unpivot`: columns as rows, like pandas' `melt`. It is a shorter form of a query.
+//! `unpivot`: columns as rows, like pandas' `melt`.
 
+use prep_core::{Context, Inputs, StepError, Value};
 use prep_spec::model::Declaration;
 use prep_spec::words::{KeyType, KindSpec, Produces, Section, SectionKey};
+use prep_spec::{Diagnostic, RESERVED_ROW, is_row};
+use prep_sql::{ColumnSource, ResultColumn, Unpivot};
+use serde::Serialize;
 
+use crate::emit::store_values;
 use crate::kinds::StepKind;
+use crate::kinds::function_step::FunctionStep;
+use crate::located::{Subject, error_at_with_help};
+use crate::relation::open_table;
+use crate::value::{TableValue, input};
+
+/// Number of rows that are read at once.
+const BATCH_ROWS: usize = 8192;
 
 pub(crate) const KIND: StepKind = StepKind {
     form: KindSpec {
@@ -33,23 +45,65 @@ pub(crate) const KIND: StepKind = StepKind {
             ],
         },
         methods: &[],
-        makes: Produces::Query(query),
-        check: None,
+        makes: Produces::Unpivoted("unpivot"),
+        check: Some(check_names),
     },
-    step: |_, _| None,
+    step: |declaration, _| {
+        let (name, value) = (declaration.text("name")?, declaration.text("value")?);
+        let unpivot = UnpivotStep {
+            columns: declaration.texts("columns").to_vec(),
+            name: name.to_owned(),
+            value: value.to_owned(),
+        };
+        let params = serde_json::json!(unpivot);
+        let function = FunctionStep::new("unpivot", 1, params, move |context, inputs| {
+            unpivot.run(context, inputs)
+        });
+        function.memory(table_memory).step()
+    },
 };
 
-fn query(declaration: &Declaration) -> String {
-    let quoted = |name: &str| format!("\"{}\"", name.replace('"', "\"\""));
-    let text = |key| declaration.text(key).map(quoted).unwrap_or_default();
-    let (table, name, value) = (text("unpivot"), text("name"), text("value"));
-    let columns = declaration.texts("columns");
-    let all: Vec<String> = columns.iter().map(|column| quoted(column)).collect();
-    let all = all.join(", ");
-    let selects = columns.iter().map(|column| {
-        let literal = format!("'{}'", column.replace('\'', "''"));
-        let column = quoted(column);
-        format!("SELECT * EXCLUDE ({all}), {literal} AS {name}, {column} AS {value} FROM {table}")
-    });
-    selects.collect::<Vec<_>>().join(" UNION ALL ")
+/// Reports names that are reserved for hidden columns.
+fn check_names(declaration: &Declaration) -> Vec<Diagnostic> {
+    let reserved = ["name", "value"].into_iter();
+    let reserved = reserved.filter(|key| declaration.text(key).is_some_and(is_row));
+    let fault = |key| declaration.fault(key, "reserved-column", RESERVED_ROW);
+    reserved.map(fault).collect()
+}
+
+/// Returns the memory in bytes that keeps all values of a table. With less, there are several passes over the table.
+fn table_memory(inputs: &Inputs) -> u64 {
+    // A value takes about four times the memory of a short text.
+    let table = input(inputs, "unpivot").and_then(TableValue::decode);
+    (64 << 20) + table.map_or(0, |table| 4 * table.cell_bytes())
+}
+
+#[derive(Serialize)]
+struct UnpivotStep {
+    columns: Vec<String>,
+    name: String,
+    value: String,
+}
+
+impl UnpivotStep {
+    fn run(&self, context: &Context, inputs: &Inputs) -> Result<Value, StepError> {
+        let table = open_table(context, input(inputs, "unpivot")?)?;
+        let unpivot = Unpivot::new(table.columns(), &self.columns, [&self.name, &self.value]);
+        let unpivot = unpivot.map_err(|error| {
+            let help = error.help().map(str::to_owned);
+            error_at_with_help(error.failure(), Subject::Key("columns"), error, help)
+        })?;
+        let columns = unpivot.columns().iter().map(|column| ResultColumn {
+            name: column.name.clone(),
+            source: ColumnSource::Values(column.data_type.clone()),
+        });
+        let columns: Vec<ResultColumn> = columns.collect();
+        let max_bytes = usize::try_from(context.claimed_memory() / 2).unwrap_or(usize::MAX);
+        let mut rows = unpivot.rows(table, max_bytes, BATCH_ROWS);
+        let table = store_values(context, &columns, &mut || {
+            context.check()?;
+            rows.next().transpose().map_err(StepError::input)
+        });
+        Ok(table?.into_value())
+    }
 }

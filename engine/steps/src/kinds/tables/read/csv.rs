@@ -68,7 +68,7 @@ fn read(
     let storage = TableStorage::Text {
         object: object.digest,
     };
-    let table = declared.table(schema, storage);
+    let table = declared.table(schema, storage, object.len);
     match (in_memory, metadata) {
         (Some(text), metadata) => {
             StoredText::cache_in_memory(context, object, &table.schema, text, metadata)?

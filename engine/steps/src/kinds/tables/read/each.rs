@@ -150,6 +150,9 @@ fn read_files(
         context.progress.add_file();
         Ok(())
     })?;
-    let object = out.commit()?.digest;
-    Ok(declared.table(schema, TableStorage::Text { object }))
+    let stored = out.commit()?;
+    let storage = TableStorage::Text {
+        object: stored.digest,
+    };
+    Ok(declared.table(schema, storage, stored.len))
 }

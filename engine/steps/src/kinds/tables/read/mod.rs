@@ -414,8 +414,8 @@ struct DeclaredTypes {
 }
 
 impl DeclaredTypes {
-    fn table(self, schema: Schema, storage: TableStorage) -> TableValue {
-        let mut table = TableValue::new(schema, storage);
+    fn table(self, schema: Schema, storage: TableStorage, bytes: u64) -> TableValue {
+        let mut table = TableValue::new(schema, storage, bytes);
         table.inferred = self.inferred;
         table.numbers = self.numbers;
         table

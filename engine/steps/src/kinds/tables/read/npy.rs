@@ -43,7 +43,8 @@ fn read(
     };
     let declared = check_columns(read, &mut schema).map_err(|error| error.error_at(read))?;
     let object = *content.base();
-    let mut table = declared.table(schema, TableStorage::Npy { object });
+    let storage = TableStorage::Npy { object };
+    let mut table = declared.table(schema, storage, content.bytes());
     table.hidden.insert(record);
     Ok(table)
 }

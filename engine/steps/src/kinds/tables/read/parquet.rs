@@ -40,6 +40,12 @@ fn read(
         rows: table.rows(),
     };
     let declared = check_columns(read, &mut schema).map_err(|error| error.error_at(read))?;
+    let names: Vec<&str> = schema
+        .columns
+        .iter()
+        .map(|column| column.name.as_str())
+        .collect();
+    let bytes = table.decoded_bytes(&names);
     let object = *content.base();
-    Ok(declared.table(schema, TableStorage::Parquet { object }))
+    Ok(declared.table(schema, TableStorage::Parquet { object }, bytes))
 }

@@ -1,0 +1,208 @@
+//! Turns columns into rows, like pandas' `melt`.
+//!
+//! The result has all rows with the first of the columns, then all rows with the second, and so on. A text is read row by
+//! row, so one pass for each column would take time quadratic in the number of columns. Instead, a pass keeps the values
+//! of as many columns in memory as fit. If not even one column fits, its rows are returned while they are read.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+
+use arrow::array::{Array, ArrayRef, RecordBatch, StringArray};
+use arrow::compute::cast;
+use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
+
+use super::relation::{Relation, RelationBatch, RelationColumn, ScanError};
+use crate::QueryError;
+use crate::bind::united;
+
+/// Rows that are read when the previous ones have been used.
+type Batches<T> = Box<dyn Iterator<Item = Result<T, ScanError>> + Send>;
+
+/// A table whose columns become rows.
+#[derive(Debug, Clone)]
+pub struct Unpivot {
+    /// The columns that are kept, as positions in the table.
+    others: Vec<usize>,
+    /// The columns that become rows, with their names.
+    values: Vec<(usize, String)>,
+    columns: Vec<RelationColumn>,
+    schema: SchemaRef,
+}
+
+impl Unpivot {
+    /// Turns the columns `values` of a table into rows. `name` and `value` are the last columns of the result.
+    ///
+    /// # Errors
+    /// If the table lacks a column, or if the values have no common type.
+    pub fn new(
+        table: &[RelationColumn],
+        values: &[String],
+        [name, value]: [&str; 2],
+    ) -> Result<Unpivot, QueryError> {
+        let mut positions = Vec::with_capacity(values.len());
+        // The type of all values so far, with one of their columns.
+        let mut united_type: Option<(&str, DataType)> = None;
+        let named = table.iter().enumerate().rev();
+        let named: HashMap<&str, usize> = named
+            .map(|(index, column)| (column.name.as_str(), index))
+            .collect();
+        for column in values {
+            let found = named.get(column.as_str()).copied();
+            let position = found.ok_or_else(|| QueryError::Plan {
+                message: format!("there is no column `{column}`"),
+                place: None,
+                column: Some(column.clone()),
+            })?;
+            let own = table
+                .get(position)
+                .map_or(&DataType::Null, |one| &one.data_type);
+            united_type = Some(match united_type {
+                None => (column, own.clone()),
+                Some((first, all)) => (first, united((first, &all), (column, own))?),
+            });
+            positions.push((position, column.clone()));
+        }
+        let turned: BTreeSet<usize> = positions.iter().map(|(position, _)| *position).collect();
+        let others = table.iter().enumerate();
+        let others = others.filter(|(index, column)| !column.hidden && !turned.contains(index));
+        let (others, mut columns): (Vec<usize>, Vec<RelationColumn>) = others
+            .map(|(index, column)| (index, column.clone()))
+            .unzip();
+        let added = [
+            (name, DataType::Utf8),
+            (value, united_type.map_or(DataType::Null, |(_, all)| all)),
+        ];
+        columns.extend(added.map(|(name, data_type)| RelationColumn {
+            name: name.to_owned(),
+            data_type,
+            hidden: false,
+        }));
+        let fields = columns.iter();
+        let fields = fields.map(|column| Field::new(&column.name, column.data_type.clone(), true));
+        Ok(Unpivot {
+            schema: Arc::new(Schema::new(fields.collect::<Vec<_>>())),
+            values: positions,
+            others,
+            columns,
+        })
+    }
+
+    /// Returns the columns of the result.
+    pub fn columns(&self) -> &[RelationColumn] {
+        &self.columns
+    }
+
+    /// Returns the rows of the result for the table's rows. A pass over the table keeps at most about `max_bytes` in
+    /// memory, and reads `batch` rows at a time.
+    pub fn rows(
+        self,
+        table: Arc<dyn Relation>,
+        max_bytes: usize,
+        batch: usize,
+    ) -> impl Iterator<Item = Result<RecordBatch, ScanError>> + Send {
+        let unpivot = Arc::new(self);
+        let (mut next, mut width) = (0, unpivot.values.len());
+        let passes = std::iter::from_fn(move || {
+            width = width.min(unpivot.values.len() - next);
+            if width == 0 {
+                return None;
+            }
+            let values = unpivot.values.iter().skip(next).take(width);
+            let columns = unpivot.others.iter().copied();
+            let columns = columns.chain(values.map(|(position, _)| *position));
+            let scan = Arc::clone(&table).scan(columns.collect(), batch);
+            let pass = Pass::read(scan, unpivot.others.len(), &mut width, max_bytes);
+            let first = next;
+            next += width;
+            Some(match pass {
+                Ok(pass) => pass.rows(Arc::clone(&unpivot), first, width),
+                Err(error) => {
+                    next = unpivot.values.len();
+                    Box::new(std::iter::once(Err(error)))
+                }
+            })
+        });
+        passes.flatten()
+    }
+
+    /// Returns the rows for one column: the value `index`, which is the column `at` of the batch.
+    fn batch(
+        &self,
+        batch: &RelationBatch,
+        index: usize,
+        at: usize,
+    ) -> Result<RecordBatch, ScanError> {
+        let (Some((_, name)), Some(values)) = (self.values.get(index), batch.columns.get(at))
+        else {
+            return Err("a scan returned too few columns".into());
+        };
+        let names = std::iter::repeat_n(name, batch.rows);
+        let names: ArrayRef = Arc::new(StringArray::from_iter_values(names));
+        let others = batch.columns.iter().take(self.others.len()).cloned();
+        let data_type = self.columns.last().map(|column| &column.data_type);
+        let values = cast(values, data_type.unwrap_or(values.data_type()))?;
+        let columns = others.chain([names, values]).collect();
+        Ok(RecordBatch::try_new(Arc::clone(&self.schema), columns)?)
+    }
+}
+
+/// The rows that a pass has read, and those that it has not.
+struct Pass {
+    kept: Vec<RelationBatch>,
+    rest: Batches<RelationBatch>,
+}
+
+impl Pass {
+    /// Reads rows with `others` columns that are kept and `width` values. Halves the number of values whenever the rows
+    /// exceed the memory. With several values, all rows are read. With a single one, the rest is read later.
+    fn read(
+        mut rest: Batches<RelationBatch>,
+        others: usize,
+        width: &mut usize,
+        max_bytes: usize,
+    ) -> Result<Pass, ScanError> {
+        let mut kept: Vec<RelationBatch> = Vec::new();
+        let mut bytes = 0;
+        while *width > 1
+            && let Some(batch) = rest.next()
+        {
+            let mut batch = batch?;
+            batch.columns.truncate(others + *width);
+            bytes += bytes_of(&batch);
+            kept.push(batch);
+            while *width > 1 && bytes > max_bytes {
+                *width /= 2;
+                for batch in &mut kept {
+                    batch.columns.truncate(others + *width);
+                }
+                bytes = kept.iter().map(bytes_of).sum();
+            }
+        }
+        Ok(Pass { kept, rest })
+    }
+
+    /// Returns the rows for `width` values from `first`.
+    fn rows(self, unpivot: Arc<Unpivot>, first: usize, width: usize) -> Batches<RecordBatch> {
+        let others = unpivot.others.len();
+        if width == 1 {
+            let batches = self.kept.into_iter().map(Ok).chain(self.rest);
+            return Box::new(batches.map(move |batch| unpivot.batch(&batch?, first, others)));
+        }
+        let kept = Arc::new(self.kept);
+        Box::new((0..width).flat_map(move |value| {
+            let (unpivot, batches) = (Arc::clone(&unpivot), kept.len());
+            let kept = Arc::clone(&kept);
+            (0..batches).filter_map(move |index| {
+                let batch = kept.get(index)?;
+                Some(unpivot.batch(batch, first + value, others + value))
+            })
+        }))
+    }
+}
+
+/// Returns the size of a batch, without the parts of its buffers that belong to other rows.
+fn bytes_of(batch: &RelationBatch) -> usize {
+    let columns = batch.columns.iter();
+    let sizes = columns.map(|column| column.to_data().get_slice_memory_size().unwrap_or(0));
+    sizes.sum()
+}
