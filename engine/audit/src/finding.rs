@@ -9,7 +9,7 @@ pub const MAX_EXAMPLES: usize = 3;
 /// One cause in one file.
 #[derive(Debug, Clone)]
 pub struct AuditFinding {
-    pub cause: &'static Cause,
+    pub cause: Cause,
     /// The minimum harm of the cause, or a higher one if `rule` raised it.
     pub harm: Harm,
     /// The rule that determined the harm.
@@ -26,10 +26,10 @@ pub struct AuditFinding {
 }
 
 impl AuditFinding {
-    pub fn new(cause: &'static Cause, path: impl Into<String>) -> AuditFinding {
+    pub fn new(cause: Cause, path: impl Into<String>) -> AuditFinding {
         AuditFinding {
             cause,
-            harm: cause.harm,
+            harm: cause.harm(),
             rule: OF_CAUSE,
             path: path.into(),
             rows: 0,

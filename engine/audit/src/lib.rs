@@ -5,7 +5,7 @@
 //! they show which side differs.
 //!
 //! ```text
-//! causes/     all causes, one file per family, each with its harm, meaning and suggested action
+//! causes      all causes; `causes.txt` has the harm, meaning and suggested action of each
 //! finding     one cause in one file            report      findings grouped by cause, the verdict, JSON
 //! bundle/     checks a downloaded archive: damaged, truncated, not an archive, a different archive
 //! table/      compares two tables: rows, cells, and the form of the files
@@ -22,7 +22,7 @@
 //! temporary copies of members and the member lists of verified bundles, and nothing else.
 
 pub mod bundle;
-pub mod causes;
+mod causes;
 mod error;
 mod finding;
 pub mod harm;
@@ -32,7 +32,7 @@ mod report;
 pub mod table;
 pub mod tree;
 
-pub use causes::{Cause, Family, Harm};
+pub use causes::{Cause, CauseText, Harm};
 pub use error::AuditError;
 pub use finding::AuditFinding;
 pub use report::{AuditReport, Block, Verdict};

@@ -51,13 +51,13 @@ impl AuditReport {
     pub fn new(findings: impl IntoIterator<Item = AuditFinding>) -> AuditReport {
         let mut blocks: BTreeMap<(std::cmp::Reverse<Harm>, &'static str), Block> = BTreeMap::new();
         for finding in findings {
-            let key = (std::cmp::Reverse(finding.harm), finding.cause.id);
+            let key = (std::cmp::Reverse(finding.harm), finding.cause.id());
             let block = blocks.entry(key).or_insert_with(|| Block {
-                cause: finding.cause.id,
+                cause: finding.cause.id(),
                 harm: finding.harm,
                 rules: Vec::new(),
-                meaning: finding.cause.meaning,
-                advice: finding.cause.advice,
+                meaning: finding.cause.text().meaning,
+                advice: finding.cause.text().advice,
                 paths: Vec::new(),
                 rows: 0,
                 cells: 0,

@@ -280,10 +280,7 @@ const CASES: &[Case] = &[
 ];
 
 fn md5(bytes: &[u8]) -> String {
-    Md5::digest(bytes)
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
+    prep_formats::hex::encode(&Md5::digest(bytes))
 }
 
 fn causes(path: &Path, expected: &Expected) -> (Vec<&'static str>, String) {

@@ -26,8 +26,8 @@ const TEST_SOURCES: [&str; 8] = [
 
 #[test]
 fn every_cause_is_tested() {
-    let without: Vec<&str> = prep_audit::causes::all()
-        .map(|cause| cause.id)
+    let without: Vec<&str> = prep_audit::Cause::all()
+        .map(prep_audit::Cause::id)
         .filter(|id| {
             !TEST_SOURCES
                 .iter()

@@ -83,16 +83,13 @@ const CASES: &[Case] = &[
 ];
 
 fn md5(bytes: &[u8]) -> String {
-    Md5::digest(bytes)
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
+    prep_formats::hex::encode(&Md5::digest(bytes))
 }
 
 fn cause(path: &str, file: &Path, md5: &str) -> Option<&'static str> {
     match published::check(path, file, md5, &DecodingLimits::default()).unwrap() {
         FileCheck::Equal => None,
-        FileCheck::Other(finding) => Some(finding.cause.id),
+        FileCheck::Other(finding) => Some(finding.cause.id()),
     }
 }
 
@@ -131,7 +128,7 @@ fn the_writer_versions_of_a_published_parquet_file_are_found() {
             match checked {
                 FileCheck::Equal => assert_eq!(ours, published),
                 FileCheck::Other(finding) => {
-                    assert_eq!(finding.cause.id, "parquet-versions");
+                    assert_eq!(finding.cause.id(), "parquet-versions");
                     let (fastparquet, pandas) = published.split_once('+').unwrap();
                     let words =
                         format!("with fastparquet {fastparquet}, pandas {pandas} in the footer");

@@ -45,20 +45,22 @@ pub fn check_step(
         for attempt in ["in an empty cache", "in a cache that contains the result"] {
             let context = environment.new_run();
             let step_inputs = inputs(&context).or_violation("the inputs can be created")?;
-            let result = step.run(&context, &step_inputs);
             let is_short = limits.memory < ENOUGH_MEMORY;
-            if !(is_short && is_machine_error(&result)) {
-                let outputs = result.or_violation(SUCCEEDS)?;
-                check_objects(&context, &outputs)?;
-                let found = digests(&outputs);
-                let before = expected.get_or_insert_with(|| found.clone());
-                expect(*before == found, PURE, || {
-                    let (jobs, memory) = (limits.jobs, limits.memory);
-                    let names = differing(before, &found).join(", ");
-                    format!(
-                        "{names} differ {attempt}, with {jobs} threads and {memory} bytes of memory"
-                    )
-                })?;
+            match step.run(&context, &step_inputs) {
+                Err(error) if is_short && error.failure() == Failure::Machine => {}
+                result => {
+                    let outputs = result.or_violation(SUCCEEDS)?;
+                    check_objects(&context, &outputs)?;
+                    let found = digests(&outputs);
+                    let before = expected.get_or_insert_with(|| found.clone());
+                    expect(*before == found, PURE, || {
+                        let (jobs, memory) = (limits.jobs, limits.memory);
+                        let names = differing(before, &found).join(", ");
+                        format!(
+                            "{names} differ {attempt}, with {jobs} threads and {memory} bytes of memory"
+                        )
+                    })?;
+                }
             }
             drop(step_inputs);
             let left = environment.leftovers()?;
@@ -88,11 +90,6 @@ const SUCCEEDS: &str = "the step succeeds if it has enough memory";
 /// Memory in bytes with which each step must succeed.
 const ENOUGH_MEMORY: u64 = 1 << 30;
 const PURE: &str = "outputs depend on inputs only";
-
-fn is_machine_error(result: &Result<Outputs, StepError>) -> bool {
-    let error = result.as_ref().err();
-    error.is_some_and(|error| error.failure() == Failure::Machine)
-}
 
 fn digests(outputs: &Outputs) -> BTreeMap<String, Digest> {
     let digests = outputs

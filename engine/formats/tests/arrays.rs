@@ -202,17 +202,17 @@ fn mask_codes_equal_those_of_numpy() {
     for line in include_str!("data/arrays/masks.jsonl").lines() {
         let case: Value = serde_json::from_str(line).unwrap();
         let file = unhex(case["file"].as_str().unwrap());
-        let found = mask_code(file.as_slice(), 1.0).unwrap();
+        let found = mask_code(file.as_slice()).unwrap();
         assert_eq!(found.code, case["code"], "{line}");
         assert_eq!(serde_json::json!(found.shape), case["shape"], "{line}");
-        let cut = mask_code(&file[..file.len().saturating_sub(1)], 1.0);
+        let cut = mask_code(&file[..file.len().saturating_sub(1)]);
         assert!(cut.is_err() || found.shape.contains(&0), "{line}");
     }
     let text = with_text("{'descr': '<U1', 'fortran_order': False, 'shape': (0,)}");
-    let text = mask_code(text.as_slice(), 1.0);
+    let text = mask_code(text.as_slice());
     assert!(matches!(text, Err(NpyError::UnsupportedType { .. })));
     let large = with_text("{'descr': '<f8', 'fortran_order': False, 'shape': (1000000000,)}");
-    let large = mask_code(large.as_slice(), 1.0);
+    let large = mask_code(large.as_slice());
     assert!(matches!(large, Err(NpyError::BadHeader { .. })));
 }
 
@@ -233,7 +233,7 @@ fn the_code_of_a_large_checkerboard_is_too_long() {
         .into_iter()
         .chain(pixels)
         .collect();
-    let found = mask_code(file.as_slice(), 1.0);
+    let found = mask_code(file.as_slice());
     assert!(matches!(found, Err(NpyError::LongCode { .. })), "{found:?}");
 }
 

@@ -49,10 +49,7 @@ fn block_types_are_combined_as_in_pandas() {
         };
         let mut printed = Vec::new();
         normalise(raw.as_bytes(), &scan, &options, &mut printed).unwrap();
-        let md5: String = Md5::digest(&printed)
-            .iter()
-            .map(|byte| format!("{byte:02x}"))
-            .collect();
+        let md5 = prep_formats::hex::encode(&Md5::digest(&printed));
         let (text, rewritten) = canonical_text(raw.as_bytes(), &options, 100_003).unwrap();
         let is_canonical = matches!(rewritten, RewriteResult::Canonical(_));
         let is_kept = is_canonical || printed != raw.as_bytes();

@@ -55,11 +55,6 @@ impl Queue {
         self.released.notify_all();
     }
 
-    /// Returns the number of jobs, including the current one.
-    pub(crate) fn pending(&self) -> usize {
-        self.pending.lock().jobs
-    }
-
     /// Waits until there are no jobs, or until `stop` returns true.
     pub(crate) fn wait(&self, stop: impl Fn() -> bool) {
         let mut pending = self.pending.lock();
@@ -169,7 +164,7 @@ mod tests {
                 count += 1;
             }
             assert!((at_least..=at_most).contains(&count), "{files}: {count}");
-            assert_eq!(queue.pending(), count);
+            assert_eq!(queue.pending.lock().jobs, count);
             // Jobs that were sent free their space in the queue.
             queue.release(bytes);
             assert!(queue.reserve(bytes), "{files}");

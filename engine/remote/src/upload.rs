@@ -61,11 +61,6 @@ impl Link {
         self.enqueue(Job::Source { name, content });
     }
 
-    /// Returns the number of jobs in the queue, including the current one.
-    pub fn pending(&self) -> usize {
-        self.inner().queue.pending()
-    }
-
     /// Waits until all jobs were sent or have failed, or until `stop` returns true.
     pub fn finish(&self, stop: impl Fn() -> bool) {
         self.inner().queue.wait(stop);

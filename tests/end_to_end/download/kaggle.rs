@@ -10,6 +10,7 @@ use prep_fault_server::{At, Bundle, Fault, Kind, MemberFile, Side};
 
 use super::{World, wide_harbour};
 use crate::support::{Gallery, Harbour, Sandbox};
+use crate::until::wait_until;
 
 fn pipelines() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../pipelines")
@@ -157,10 +158,7 @@ fn rules_to_accept_are_opened_in_a_browser() {
     command.env("BROWSER", &browser);
     let ended = world.end(&mut command).code(4);
     ended.shows(&["may still offer this"]);
-    let begun = Instant::now();
-    while !seen.exists() && begun.elapsed() < Duration::from_secs(10) {
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    wait_until("the browser was called", || seen.exists());
     let opened = fs::read_to_string(seen).expect("the browser was called");
     assert_eq!(
         opened,

@@ -2,13 +2,13 @@
 
 use std::fs;
 use std::os::unix::fs::symlink;
-use std::time::{Duration, Instant};
 
 use prep_fault_server::{At, Bundle, Fault, Kind, Side};
 use serde_json::{Value, json};
 
 use super::{World, noise};
 use crate::support::{Archive, Harbour, Member, hex_md5};
+use crate::until::wait_until;
 
 const LATER: &str = "id,flag\n3,red\n5,NA\n";
 const FILE: &str = "labels.zip";
@@ -126,10 +126,9 @@ fn killed_download_of_a_source_is_resumed() {
         .command(&["run", "-c", Harbour::ID])
         .spawn()
         .expect("the program starts");
-    let end = Instant::now() + Duration::from_secs(60);
-    while world.server.sent() < 3_000_000 && Instant::now() < end {
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    wait_until("half of the file was sent", || {
+        world.server.sent() >= 3_000_000
+    });
     child.kill().expect("a kill");
     child.wait().expect("an end");
     world.server.set_faults(Vec::new());

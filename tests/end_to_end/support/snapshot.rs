@@ -95,8 +95,5 @@ fn walk(directory: &Path, inner: &str, entries: &mut BTreeMap<String, Entry>) {
 }
 
 pub fn hex_md5(bytes: &[u8]) -> String {
-    Md5::digest(bytes)
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
+    prep_formats::hex::encode(&Md5::digest(bytes))
 }

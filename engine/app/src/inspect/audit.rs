@@ -3,10 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use prep_audit::bundle::{self, Expected, known};
-use prep_audit::causes::{bundle as cause, files, writer};
 use prep_audit::published::{self, FileCheck};
 use prep_audit::tree::{self, Roles, SplitSearch};
-use prep_audit::{AuditError, AuditFinding, AuditReport, Family, Harm, Verdict};
+use prep_audit::{AuditError, AuditFinding, AuditReport, Cause, Harm, Verdict};
 use prep_contents::Resources;
 use prep_core::{Failure, Remedy, chain};
 use prep_spec::model::TableOrigin;
@@ -194,7 +193,7 @@ fn audit_bundle(
     let mut checked =
         bundle::check(&path, &expected, &settings.inspection_limits(1)).map_err(failed)?;
     for finding in checked.findings.iter_mut().filter(|_| outputs_match) {
-        if finding.cause.id == cause::BUNDLE_OTHER_MD5.id {
+        if finding.cause == Cause::BundleOtherMd5 {
             finding.harm = Harm::Form;
             let proof = finding.proof.take().unwrap_or_default();
             finding.proof = Some(format!(
@@ -236,16 +235,15 @@ fn audit_outputs(
             let path = format!("{section}/{name}");
             let place = home.join(&path);
             if !place.is_file() {
-                findings
-                    .push(AuditFinding::new(&files::FILES_MISSING, path.as_str()).example(path));
+                findings.push(AuditFinding::new(Cause::FilesMissing, path.as_str()).example(path));
                 continue;
             }
             match published::check(&path, &place, md5, limits).map_err(failed)? {
                 FileCheck::Equal => equal.push(path),
                 FileCheck::Other(finding) => {
                     let read = AuditError::reading(&place);
-                    let other = match (search, finding.cause.family) {
-                        (Some(search), Family::Unknown) => {
+                    let other = match (search, finding.cause) {
+                        (Some(search), Cause::NotClassified) => {
                             published::search_split(home, &path, md5, search, limits)
                                 .map_err(read)
                                 .map_err(failed)?
@@ -253,7 +251,7 @@ fn audit_outputs(
                         _ => None,
                     };
                     let finding = other.unwrap_or(finding);
-                    if finding.cause.family == Family::Unknown {
+                    if finding.cause == Cause::NotClassified {
                         unknown.push((findings.len(), md5.to_ascii_lowercase()));
                     }
                     findings.push(finding);
@@ -280,7 +278,7 @@ fn audit_outputs(
                 return true;
             };
             let proof = format!("`{name}` of {} has the published MD5", bundle.display());
-            *finding = AuditFinding::new(&files::BUNDLE_MEMBER, finding.path.as_str()).proof(proof);
+            *finding = AuditFinding::new(Cause::BundleMember, finding.path.as_str()).proof(proof);
             false
         });
     }
@@ -416,15 +414,15 @@ fn conclusion(
     outputs: Option<&OutputsAudit>,
     tree: Option<&TreeAudit>,
 ) -> String {
-    let other = |block: &prep_audit::Block| block.cause == cause::BUNDLE_OTHER_MD5.id;
+    let other = |block: &prep_audit::Block| block.cause == Cause::BundleOtherMd5.id();
     let good_bundle = bundle.map(|part| {
         part.report.verdict <= Verdict::SameContent && !part.report.blocks.iter().any(other)
     });
     let is_published = bundle.is_some_and(|part| part.published.as_ref() == Some(&part.md5));
     let of_writer = |block: &prep_audit::Block| {
         [
-            writer::PARQUET_VERSIONS.id,
-            writer::PARQUET_UNKNOWN_VERSIONS.id,
+            Cause::ParquetVersions.id(),
+            Cause::ParquetUnknownVersions.id(),
         ]
         .contains(&block.cause)
     };

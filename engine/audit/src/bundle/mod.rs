@@ -16,7 +16,7 @@ use md5::{Digest as _, Md5};
 use prep_failure::{QuotedValue, units};
 use prep_formats::sniff::{FileType, SNIFF_BYTES};
 
-use crate::causes::{Cause, Harm, bundle as cause};
+use crate::causes::{Cause, Harm};
 use crate::error::AuditError;
 use crate::finding::AuditFinding;
 use crate::read::hex;
@@ -165,7 +165,7 @@ struct Bundle<'a> {
 }
 
 impl Bundle<'_> {
-    fn finding(&self, cause: &'static Cause) -> AuditFinding {
+    fn finding(&self, cause: Cause) -> AuditFinding {
         AuditFinding::new(cause, self.name)
     }
 
@@ -176,25 +176,25 @@ impl Bundle<'_> {
         match FileType::detect(&self.raw.head) {
             FileType::Empty => {
                 return one(self
-                    .finding(&cause::BUNDLE_CUT_OFF)
+                    .finding(Cause::BundleCutOff)
                     .example("the file is empty"));
             }
             FileType::Zeros => {
                 return one(self
-                    .finding(&cause::BUNDLE_HOLE)
+                    .finding(Cause::BundleHole)
                     .example(format!("the file begins with zeros, {size}")));
             }
             file_type @ (FileType::Html | FileType::Xml | FileType::Json | FileType::Text) => {
                 let text = String::from_utf8_lossy(&self.raw.head).into_owned();
                 let line: String = text.chars().take(160).collect();
                 let finding = self
-                    .finding(&cause::BUNDLE_ERROR_PAGE)
+                    .finding(Cause::BundleErrorPage)
                     .proof(format!("got {file_type}, {size}"));
                 return one(finding.example(QuotedValue(&line).to_string()));
             }
             FileType::Zip => {}
             other => {
-                let finding = self.finding(&cause::BUNDLE_NOT_AN_ARCHIVE);
+                let finding = self.finding(Cause::BundleNotAnArchive);
                 return one(finding.proof(format!("got {other}, {size}, expected a zip archive")));
             }
         }
@@ -212,7 +212,7 @@ impl Bundle<'_> {
                 Ok(self.or_text_mode(damage))
             }
             Err(MemberListError::Damaged(reason)) => {
-                let damage = vec![self.finding(&cause::BUNDLE_DIRECTORY_DAMAGED).proof(reason)];
+                let damage = vec![self.finding(Cause::BundleDirectoryDamaged).proof(reason)];
                 Ok(self.or_text_mode(damage))
             }
             Err(error @ (MemberListError::Io(_) | MemberListError::Limit(_))) => Err(error.into()),
@@ -224,7 +224,7 @@ impl Bundle<'_> {
     fn or_text_mode(&self, damage: Vec<AuditFinding>) -> Vec<AuditFinding> {
         match self.raw.text_mode_evidence() {
             Some(proof) => vec![
-                self.finding(&cause::BUNDLE_TEXT_MODE)
+                self.finding(Cause::BundleTextMode)
                     .proof(format!("{proof}; the file has {} LF", self.raw.lf)),
             ],
             None => damage,
@@ -239,18 +239,18 @@ impl Bundle<'_> {
                 "zeros from byte {begin} to the end, {} bytes",
                 self.raw.zeros
             );
-            return Ok(vec![self.finding(&cause::BUNDLE_HOLE).example(example)]);
+            return Ok(vec![self.finding(Cause::BundleHole).example(example)]);
         }
         let tail = members::read_at(self.file, self.raw.bytes.saturating_sub(1 << 16), 1 << 16)?;
         if let Some((place, text)) = find_page(&tail) {
             let offset = self.raw.bytes.saturating_sub(1 << 16) + place as u64;
-            let finding = self.finding(&cause::BUNDLE_PAGE_INSIDE);
+            let finding = self.finding(Cause::BundlePageInside);
             return Ok(vec![finding.example(format!(
                 "starting at byte {offset}: {}",
                 QuotedValue(&text)
             ))]);
         }
-        let mut finding = self.finding(&cause::BUNDLE_CUT_OFF);
+        let mut finding = self.finding(Cause::BundleCutOff);
         finding = match self.expected.size {
             Some(size) => {
                 finding.example(format!("the file has {} of {size} bytes", self.raw.bytes))
@@ -275,12 +275,12 @@ impl Bundle<'_> {
                 self.raw.bytes
             );
             return Ok(vec![
-                self.finding(&cause::BUNDLE_DIRECTORY_DAMAGED).proof(proof),
+                self.finding(Cause::BundleDirectoryDamaged).proof(proof),
             ]);
         }
-        let mut found: BTreeMap<&'static str, AuditFinding> = BTreeMap::new();
-        let mut add = |cause: &'static Cause, example: String| {
-            let finding = found.entry(cause.id).or_insert_with(|| self.finding(cause));
+        let mut found: BTreeMap<Cause, AuditFinding> = BTreeMap::new();
+        let mut add = |cause: Cause, example: String| {
+            let finding = found.entry(cause).or_insert_with(|| self.finding(cause));
             finding.cells += 1;
             if finding.examples.len() < crate::finding::MAX_EXAMPLES {
                 finding.examples.push(example);
@@ -294,7 +294,7 @@ impl Bundle<'_> {
                     match self.find_foreign_bytes(member.offset, end)? {
                         Some((cause, example)) => add(cause, format!("{}: {example}", member.name)),
                         None => add(
-                            &cause::BUNDLE_DIRECTORY_DAMAGED,
+                            Cause::BundleDirectoryDamaged,
                             format!("{}: {reason}", member.name),
                         ),
                     }
@@ -315,7 +315,7 @@ impl Bundle<'_> {
             match self.find_foreign_bytes(begin, end)? {
                 Some((cause, example)) => add(cause, format!("{}: {example}", member.name)),
                 None => add(
-                    &cause::BUNDLE_MEMBER_DAMAGED,
+                    Cause::BundleMemberDamaged,
                     format!("{}, bytes {begin} to {end}: {wrong}", member.name),
                 ),
             }
@@ -324,11 +324,7 @@ impl Bundle<'_> {
     }
 
     /// Finds bytes in a damaged member that do not belong to it: an error page of a server, or zeros.
-    fn find_foreign_bytes(
-        &self,
-        begin: u64,
-        end: u64,
-    ) -> io::Result<Option<(&'static Cause, String)>> {
+    fn find_foreign_bytes(&self, begin: u64, end: u64) -> io::Result<Option<(Cause, String)>> {
         const CHUNK_BYTES: u64 = 8 << 20;
         let end = end.min(self.raw.bytes);
         let mut at = begin;
@@ -340,7 +336,7 @@ impl Bundle<'_> {
             }
             if let Some((place, text)) = find_page(&bytes) {
                 return Ok(Some((
-                    &cause::BUNDLE_PAGE_INSIDE,
+                    Cause::BundlePageInside,
                     format!(
                         "starting at byte {}: {}",
                         at + place as u64,
@@ -353,7 +349,7 @@ impl Bundle<'_> {
                     "at least {length} zeros, starting at byte {}",
                     at + place as u64
                 );
-                return Ok(Some((&cause::BUNDLE_HOLE, example)));
+                return Ok(Some((Cause::BundleHole, example)));
             }
             at += CHUNK_BYTES;
         }
@@ -377,8 +373,8 @@ impl Bundle<'_> {
             .collect();
         all.retain(|name| !names.insert(*name));
         for (cause, names) in [
-            (&cause::BUNDLE_NAME_TWICE, all),
-            (&cause::BUNDLE_BACKSLASHES, backslashes),
+            (Cause::BundleNameTwice, all),
+            (Cause::BundleBackslashes, backslashes),
         ] {
             if !names.is_empty() {
                 let finding = self.finding(cause).cells(names.len() as u64);
@@ -390,7 +386,7 @@ impl Bundle<'_> {
             && let Some(proof) = self.inner_bundle_evidence(only)?
         {
             found.push(
-                self.finding(&cause::BUNDLE_ZIPPED_TWICE)
+                self.finding(Cause::BundleZippedTwice)
                     .proof(proof)
                     .example(only.name.clone()),
             );
@@ -405,7 +401,7 @@ impl Bundle<'_> {
                 }
             };
             found.push(
-                self.finding(&cause::BUNDLE_FOLDER)
+                self.finding(Cause::BundleFolder)
                     .proof(proof)
                     .example(format!("{directory}/")),
             );
@@ -417,7 +413,7 @@ impl Bundle<'_> {
                 }
                 _ => "all members match their CRCs",
             };
-            let finding = self.finding(&cause::BUNDLE_BYTES_APPENDED).proof(proof);
+            let finding = self.finding(Cause::BundleBytesAppended).proof(proof);
             let finding = finding.example(format!("{tail} bytes after the end record"));
             let is_known = self.expected.members.as_deref().map(contents) == Some(contents(list));
             found.push(match is_known || self.expected.md5.is_none() {
@@ -437,7 +433,7 @@ impl Bundle<'_> {
                 count => format!("all {count} members match their CRCs"),
             };
             return Ok(vec![
-                self.finding(&cause::BUNDLE_OTHER_MD5)
+                self.finding(Cause::BundleOtherMd5)
                     // The caller lowers the harm if all outputs have their published checksums.
                     .harm(Harm::Content)
                     .proof(proof)
@@ -559,9 +555,9 @@ impl Bundle<'_> {
                     )
                 }
             };
-            return self.finding(&cause::BUNDLE_REPACKED).proof(proof);
+            return self.finding(Cause::BundleRepacked).proof(proof);
         }
-        let finding = self.finding(&cause::BUNDLE_CHANGED);
+        let finding = self.finding(Cause::BundleChanged);
         let finding = finding.cells(changes.len() as u64).proof(format!(
             "of {} members, {changed} changed and {missing} are missing; {new} are new",
             good.len()

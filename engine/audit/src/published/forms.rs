@@ -6,7 +6,7 @@ use std::path::Path;
 use md5::{Digest as _, Md5};
 use prep_formats::pandas::{FloatParser, parse_f64, push_f64, push_quoted};
 
-use crate::causes::{Cause, rows, text};
+use crate::causes::Cause;
 use crate::read::hex;
 use prep_contents::table::CsvTable;
 use prep_contents::{ContentsError, DecodingLimits, Format, Result, Row, TableReader};
@@ -67,16 +67,16 @@ impl Rendering {
     }
 
     /// Returns the cause of the most specific difference.
-    pub fn cause(&self) -> &'static Cause {
+    pub fn cause(&self) -> Cause {
         match self {
-            _ if self.order != Order::Same => &rows::ROW_ORDER,
-            _ if self.fast_floats => &text::FLOAT_LAST_DIGIT,
-            _ if self.none_in.is_some() => &text::MISSING_WORDS,
-            _ if self.index => &text::INDEX_COLUMN,
-            _ if self.quotes != Quotes::Minimal => &text::QUOTING,
-            _ if self.byte_order_mark => &text::BYTE_ORDER_MARK,
-            _ if self.no_final_newline => &text::FINAL_NEWLINE,
-            _ => &text::LINE_ENDS,
+            _ if self.order != Order::Same => Cause::RowOrder,
+            _ if self.fast_floats => Cause::FloatLastDigit,
+            _ if self.none_in.is_some() => Cause::MissingWords,
+            _ if self.index => Cause::IndexColumn,
+            _ if self.quotes != Quotes::Minimal => Cause::Quoting,
+            _ if self.byte_order_mark => Cause::ByteOrderMark,
+            _ if self.no_final_newline => Cause::FinalNewline,
+            _ => Cause::LineEnds,
         }
     }
 

@@ -10,7 +10,7 @@ mod splits;
 
 use std::path::Path;
 
-use crate::causes::{NOT_CLASSIFIED, writer};
+use crate::causes::Cause;
 use crate::error::AuditError;
 use crate::finding::AuditFinding;
 use crate::read;
@@ -49,24 +49,24 @@ pub fn check(
             let proof = format!(
                 "the published MD5 is {md5}, the file has {found}; no other form of its content has the published MD5"
             );
-            AuditFinding::new(&NOT_CLASSIFIED, path).proof(proof)
+            AuditFinding::new(Cause::NotClassified, path).proof(proof)
         };
         let finding = match Format::from_path(path) {
             Some(Format::Parquet) => match footers::search(file, md5)? {
                 footers::FooterMatch::Versions(published, ours) => {
-                    let finding = AuditFinding::new(&writer::PARQUET_VERSIONS, path);
+                    let finding = AuditFinding::new(Cause::ParquetVersions, path);
                     finding.proof(format!(
                         "with {published} in the footer instead of {ours}, the file has the published MD5"
                     ))
                 }
                 footers::FooterMatch::Tried(pairs) => {
-                    let finding = AuditFinding::new(&writer::PARQUET_UNKNOWN_VERSIONS, path);
+                    let finding = AuditFinding::new(Cause::ParquetUnknownVersions, path);
                     finding.proof(format!(
                         "{pairs} pairs of versions of fastparquet and pandas were tried"
                     ))
                 }
                 footers::FooterMatch::OtherWriter => {
-                    let finding = AuditFinding::new(&writer::PARQUET_UNKNOWN_VERSIONS, path);
+                    let finding = AuditFinding::new(Cause::ParquetUnknownVersions, path);
                     finding.proof("a different library than fastparquet wrote the file")
                 }
             },

@@ -10,7 +10,7 @@ use md5::{Digest as _, Md5};
 use prep_splits::SplitSize;
 
 use super::forms::Rendering;
-use crate::causes::split as cause;
+use crate::causes::Cause;
 use crate::finding::AuditFinding;
 use crate::read::hex;
 use crate::tree::SplitSearch;
@@ -151,7 +151,7 @@ pub fn search(
                         "split with seed {seed} and {words}, our content has the published MD5"
                     );
                     return Ok(Some(
-                        AuditFinding::new(&cause::OTHER_SPLIT, path).proof(proof),
+                        AuditFinding::new(Cause::OtherSplit, path).proof(proof),
                     ));
                 }
             }

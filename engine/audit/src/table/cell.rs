@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use prep_formats::pandas::{FloatParser, parse_f64};
 
-use crate::causes::{Cause, rows, text};
+use crate::causes::Cause;
 
 /// How two cells differ.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -76,20 +76,20 @@ impl Difference {
         Difference::Value
     }
 
-    pub(crate) fn cause(self) -> &'static Cause {
+    pub(crate) fn cause(self) -> Cause {
         match self {
-            Difference::LineEnds => &text::LINE_ENDS,
-            Difference::MissingWords => &text::MISSING_WORDS,
-            Difference::BooleanWords => &text::BOOLEAN_WORDS,
-            Difference::NumberSpelling => &text::NUMBER_SPELLING,
-            Difference::LeadingZeros => &text::LEADING_ZEROS,
-            Difference::LastDigit { .. } => &text::FLOAT_LAST_DIGIT,
-            Difference::Single => &text::FLOAT_SINGLE,
-            Difference::Rounded => &text::FLOAT_ROUNDED,
-            Difference::Blanks => &text::BLANKS,
-            Difference::LetterCase => &text::LETTER_CASE,
-            Difference::Mojibake => &text::MOJIBAKE,
-            Difference::Value => &rows::VALUES_CHANGED,
+            Difference::LineEnds => Cause::LineEnds,
+            Difference::MissingWords => Cause::MissingWords,
+            Difference::BooleanWords => Cause::BooleanWords,
+            Difference::NumberSpelling => Cause::NumberSpelling,
+            Difference::LeadingZeros => Cause::LeadingZeros,
+            Difference::LastDigit { .. } => Cause::FloatLastDigit,
+            Difference::Single => Cause::FloatSingle,
+            Difference::Rounded => Cause::FloatRounded,
+            Difference::Blanks => Cause::Blanks,
+            Difference::LetterCase => Cause::LetterCase,
+            Difference::Mojibake => Cause::Mojibake,
+            Difference::Value => Cause::ValuesChanged,
         }
     }
 }

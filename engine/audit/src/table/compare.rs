@@ -9,7 +9,7 @@ use prep_contents::{Result, Row, TableReader};
 use prep_failure::Quoted;
 
 use super::tally::{ColumnTypes, Tally, format_value};
-use crate::causes::{Cause, Harm, rows, text};
+use crate::causes::{Cause, Harm};
 use crate::finding::AuditFinding;
 use crate::harm::{COLUMNS_BY_PLACE, PRIVATE, ROWS_BY_PLACE};
 
@@ -102,9 +102,9 @@ impl TablePair<'_> {
         let here = |row: &Row| first_cells(row, &columns.common, |column| column.here);
         let there = |row: &Row| first_cells(row, &columns.common, |column| column.there);
         let unpaired = [
-            self.unpaired_finding(&rows::ROWS_MISSING, &paired.missing, here),
-            self.unpaired_finding(&rows::ROWS_REPEATED, &paired.repeated, there),
-            self.unpaired_finding(&rows::ROWS_ADDED, &paired.added, there),
+            self.unpaired_finding(Cause::RowsMissing, &paired.missing, here),
+            self.unpaired_finding(Cause::RowsRepeated, &paired.repeated, there),
+            self.unpaired_finding(Cause::RowsAdded, &paired.added, there),
         ];
         let order = self.row_order_finding(&paired);
         let findings = &mut outcome.findings;
@@ -124,11 +124,11 @@ impl TablePair<'_> {
                 true => "the column counts the rows from 0",
                 false => "the column contains the row numbers of a different table",
             };
-            let finding = AuditFinding::new(&text::INDEX_COLUMN, path).proof(words);
+            let finding = AuditFinding::new(Cause::IndexColumn, path).proof(words);
             findings.push(finding.example(format!("the column {}", Quoted(&index.name))));
         }
         if !columns.renamed.is_empty() {
-            let finding = AuditFinding::new(&rows::COLUMNS_RENAMED, path)
+            let finding = AuditFinding::new(Cause::ColumnsRenamed, path)
                 .cells(columns.renamed.len() as u64)
                 .proof("the columns' values are equal");
             let renamed = columns.renamed.iter();
@@ -137,8 +137,8 @@ impl TablePair<'_> {
             ));
         }
         for (cause, names) in [
-            (&rows::COLUMNS_MISSING, &columns.missing),
-            (&rows::COLUMNS_ADDED, &columns.added),
+            (Cause::ColumnsMissing, &columns.missing),
+            (Cause::ColumnsAdded, &columns.added),
         ] {
             if !names.is_empty() {
                 let finding = AuditFinding::new(cause, path).cells(names.len() as u64);
@@ -146,7 +146,7 @@ impl TablePair<'_> {
             }
         }
         if columns.reordered {
-            let mut finding = AuditFinding::new(&rows::COLUMN_ORDER, path);
+            let mut finding = AuditFinding::new(Cause::ColumnOrder, path);
             // If grading pairs columns by position, a different order makes it compare the wrong columns.
             if self.role.columns_by_position && self.role.is_followed {
                 finding.raise(Harm::Answers, COLUMNS_BY_PLACE);
@@ -160,7 +160,7 @@ impl TablePair<'_> {
     /// Returns the finding for rows that only one side has. `describe` returns the first cells of a row.
     fn unpaired_finding(
         &self,
-        cause: &'static Cause,
+        cause: Cause,
         alone: &Alone,
         describe: impl Fn(&Row) -> String,
     ) -> Option<AuditFinding> {
@@ -178,7 +178,7 @@ impl TablePair<'_> {
             return None;
         }
         let [_, count] = paired.rows;
-        let mut finding = AuditFinding::new(&rows::ROW_ORDER, self.path)
+        let mut finding = AuditFinding::new(Cause::RowOrder, self.path)
             .rows(paired.reordered)
             .proof(format!(
                 "{} of {count} rows exist in both tables, at any position",

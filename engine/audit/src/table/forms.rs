@@ -6,7 +6,7 @@ use prep_contents::TableReader;
 use prep_contents::table::{ArrayFile, CsvDialect, Encoding, ParquetFile, Records};
 use prep_failure::QuotedValue;
 
-use crate::causes::{rows, text, writer};
+use crate::causes::Cause;
 use crate::finding::AuditFinding;
 
 /// Compares the dialects of two CSV files.
@@ -25,7 +25,7 @@ pub(super) fn csv_findings(
     {
         let lines = theirs.crlf + theirs.lf + theirs.cr;
         add(
-            &text::LINE_ENDS,
+            Cause::LineEnds,
             lines,
             format!("theirs: {}, ours: {}", theirs.line_end(), ours.line_end()),
         );
@@ -38,7 +38,7 @@ pub(super) fn csv_findings(
             "ours begins"
         };
         add(
-            &text::BYTE_ORDER_MARK,
+            Cause::ByteOrderMark,
             0,
             format!("only {side} with the bytes EF BB BF"),
         );
@@ -46,7 +46,7 @@ pub(super) fn csv_findings(
     if theirs.encoding != ours.encoding {
         let (theirs, ours) = (theirs.encoding.name(), ours.encoding.name());
         add(
-            &text::ENCODING,
+            Cause::Encoding,
             0,
             format!("theirs: {theirs}, ours: {ours}"),
         );
@@ -54,7 +54,7 @@ pub(super) fn csv_findings(
     if theirs.delimiter != ours.delimiter {
         let name = |delimiter: u8| QuotedValue(&char::from(delimiter).to_string()).to_string();
         add(
-            &text::DELIMITER,
+            Cause::Delimiter,
             0,
             format!(
                 "theirs: {}, ours: {}",
@@ -66,7 +66,7 @@ pub(super) fn csv_findings(
     if theirs.needless_quotes != ours.needless_quotes {
         let (theirs, ours) = (theirs.needless_quotes, ours.needless_quotes);
         add(
-            &text::QUOTING,
+            Cause::Quoting,
             0,
             format!("quoted cells that need no quotes: theirs {theirs}, ours {ours}"),
         );
@@ -78,7 +78,7 @@ pub(super) fn csv_findings(
             "ours"
         };
         add(
-            &text::FINAL_NEWLINE,
+            Cause::FinalNewline,
             0,
             format!("only {side} ends with a line break"),
         );
@@ -100,7 +100,7 @@ pub(super) fn parquet_findings(
         .columns()
         .iter()
         .filter(|column| our_columns.contains(column));
-    let mut types = AuditFinding::new(&rows::COLUMN_TYPES, path);
+    let mut types = AuditFinding::new(Cause::ColumnTypes, path);
     let mut changed = 0;
     for column in both {
         if let (Some(their_type), Some(our_type)) = (theirs.type_of(column), ours.type_of(column))
@@ -117,7 +117,7 @@ pub(super) fn parquet_findings(
     }
     let (their_writer, our_writer) = (theirs.written_by(), ours.written_by());
     if their_writer != our_writer || (equal.is_some() && changed == 0) {
-        let mut finding = AuditFinding::new(&writer::PARQUET_WRITER, path);
+        let mut finding = AuditFinding::new(Cause::ParquetWriter, path);
         if let Some(count) = equal {
             finding = finding
                 .rows(count)
@@ -150,14 +150,14 @@ pub(super) fn records_findings(
             name(theirs.compact),
             name(ours.compact)
         );
-        found.push(AuditFinding::new(&text::DOCUMENT_LAYOUT, path).example(example));
+        found.push(AuditFinding::new(Cause::DocumentLayout, path).example(example));
     }
     if equal && theirs.key_order != ours.key_order {
-        found.push(AuditFinding::new(&text::KEY_ORDER, path).proof("all values are equal"));
+        found.push(AuditFinding::new(Cause::KeyOrder, path).proof("all values are equal"));
     }
     if equal && found.is_empty() {
         found.push(
-            AuditFinding::new(&text::DOCUMENT_LAYOUT, path).proof("values and keys are equal"),
+            AuditFinding::new(Cause::DocumentLayout, path).proof("values and keys are equal"),
         );
     }
     found
@@ -178,14 +178,14 @@ pub(super) fn array_findings(
             theirs.shape_text(),
             ours.shape_text()
         );
-        found.push(AuditFinding::new(&rows::ARRAY_SHAPE, path).example(example));
+        found.push(AuditFinding::new(Cause::ArrayShape, path).example(example));
     }
     if theirs.descr != ours.descr {
         let example = format!("theirs: `{}`, ours: `{}`", theirs.descr, ours.descr);
-        found.push(AuditFinding::new(&rows::COLUMN_TYPES, path).example(example));
+        found.push(AuditFinding::new(Cause::ColumnTypes, path).example(example));
     }
     if found.is_empty() && equal.is_some() {
-        let finding = AuditFinding::new(&writer::ARRAY_LAYOUT, path);
+        let finding = AuditFinding::new(Cause::ArrayLayout, path);
         let order = |is_fortran| if is_fortran { "Fortran" } else { "C" };
         let example = format!(
             "theirs: {} order, ours: {} order",

@@ -12,7 +12,7 @@ use std::path::Path;
 use prep_contents::table::DetectedFile;
 use prep_contents::{ContentsError, DecodingLimits, Format, Result, TableReader, read};
 
-use crate::causes::{Harm, files, rows, text};
+use crate::causes::{Cause, Harm};
 use crate::finding::AuditFinding;
 use crate::harm::{IDS, PRIVATE};
 use spelling::{Respelled, Spelling};
@@ -39,7 +39,7 @@ pub fn compare(
     let theirs = match DetectedFile::open(theirs, their_format, limits) {
         Ok(theirs) => theirs,
         Err(ContentsError::Damaged(reason)) => {
-            let finding = AuditFinding::new(&files::FILES_DAMAGED, path).example(reason);
+            let finding = AuditFinding::new(Cause::FilesDamaged, path).example(reason);
             return Ok(TableComparison {
                 findings: vec![finding],
                 ..TableComparison::default()
@@ -69,40 +69,36 @@ pub fn compare(
         }
         (DetectedFile::Records(theirs), DetectedFile::Records(ours)) => {
             // Columns are listed in order of first appearance, so their order has no meaning here.
-            findings.retain(|finding| finding.cause.id != rows::COLUMN_ORDER.id);
+            findings.retain(|finding| finding.cause != Cause::ColumnOrder);
             // If objects have additional or missing keys, this is not a difference in key order.
             let columns = [
-                rows::COLUMNS_ADDED.id,
-                rows::COLUMNS_MISSING.id,
-                rows::COLUMNS_RENAMED.id,
+                Cause::ColumnsAdded,
+                Cause::ColumnsMissing,
+                Cause::ColumnsRenamed,
             ];
-            let has_same_columns = !findings.iter().any(|one| columns.contains(&one.cause.id));
+            let has_same_columns = !findings.iter().any(|one| columns.contains(&one.cause));
             let equal = outcome.rows.is_some() && has_same_columns;
             findings.extend(forms::records_findings(path, theirs, ours, equal));
             let has_layout = findings
                 .iter()
-                .any(|one| one.cause.id == text::DOCUMENT_LAYOUT.id);
+                .any(|one| one.cause == Cause::DocumentLayout);
             if is_list && !has_layout {
                 let proof = "the records are in a list instead of one on each line";
-                findings.push(AuditFinding::new(&text::DOCUMENT_LAYOUT, path).proof(proof));
+                findings.push(AuditFinding::new(Cause::DocumentLayout, path).proof(proof));
             }
         }
         (DetectedFile::Array(theirs), DetectedFile::Array(ours)) => {
             findings.extend(forms::array_findings(path, theirs, ours, outcome.rows));
             // Rows of different widths cannot be paired.
             let has_other_width = theirs.columns().len() != ours.columns().len();
-            if has_other_width
-                && findings
-                    .iter()
-                    .any(|one| one.cause.id == rows::ARRAY_SHAPE.id)
-            {
-                findings.retain(|one| one.cause.id == rows::ARRAY_SHAPE.id);
+            if has_other_width && findings.iter().any(|one| one.cause == Cause::ArrayShape) {
+                findings.retain(|one| one.cause == Cause::ArrayShape);
             }
         }
         _ => {}
     }
     if findings.is_empty() {
-        findings.push(AuditFinding::new(&crate::causes::NOT_CLASSIFIED, path));
+        findings.push(AuditFinding::new(Cause::NotClassified, path));
     }
     Ok(outcome)
 }
@@ -121,11 +117,11 @@ fn compare_with_respelled_ids(
         ..
     } = *tables;
     let count_unpaired = |outcome: &TableComparison| {
-        let causes = [rows::ROWS_MISSING.id, rows::ROWS_ADDED.id];
+        let causes = [Cause::RowsMissing, Cause::RowsAdded];
         outcome
             .findings
             .iter()
-            .filter(|one| causes.contains(&one.cause.id))
+            .filter(|one| causes.contains(&one.cause))
             .count()
     };
     if count_unpaired(found) < 2 {
@@ -146,7 +142,7 @@ fn compare_with_respelled_ids(
             ..*tables
         };
         let mut outcome = respelled.compare()?;
-        let is_repeated = |one: &AuditFinding| one.cause.id == rows::ROWS_REPEATED.id;
+        let is_repeated = |one: &AuditFinding| one.cause == Cause::RowsRepeated;
         if count_unpaired(&outcome) > 0 || outcome.findings.iter().any(is_repeated) {
             continue;
         }

@@ -7,7 +7,7 @@ use std::collections::HashSet;
 
 use prep_contents::{Result, Row, Rows, TableReader};
 
-use crate::causes::{Cause, text};
+use crate::causes::Cause;
 
 /// A spelling to which the ids of both tables are converted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,13 +49,13 @@ impl Spelling {
 
     /// Returns the cause if ids are equal only in this spelling. `zeros` is the number of ids that have leading zeros
     /// on one side only.
-    pub(super) fn cause(self, zeros: u64) -> &'static Cause {
+    pub(super) fn cause(self, zeros: u64) -> Cause {
         match self {
-            Spelling::Integers if zeros > 0 => &text::LEADING_ZEROS,
-            Spelling::Integers => &text::NUMBER_SPELLING,
-            Spelling::Trimmed => &text::BLANKS,
-            Spelling::LowerCase => &text::LETTER_CASE,
-            Spelling::Doubles => &text::FLOAT_ROUNDED,
+            Spelling::Integers if zeros > 0 => Cause::LeadingZeros,
+            Spelling::Integers => Cause::NumberSpelling,
+            Spelling::Trimmed => Cause::Blanks,
+            Spelling::LowerCase => Cause::LetterCase,
+            Spelling::Doubles => Cause::FloatRounded,
         }
     }
 

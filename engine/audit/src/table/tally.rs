@@ -9,7 +9,7 @@ use prep_failure::QuotedValue;
 
 use super::cell::{ColumnType, Difference};
 use super::compare::TableUse;
-use crate::causes::{Cause, Harm, labels, text};
+use crate::causes::{Cause, Harm};
 use crate::finding::AuditFinding;
 use crate::harm::{IDS, LABELS, PRIVATE};
 
@@ -114,7 +114,7 @@ pub(crate) struct Tally<'a> {
     columns: &'a [CommonColumn],
     role: &'a TableUse,
     types: &'a ColumnTypes<'a>,
-    counts: BTreeMap<&'static str, (&'static Cause, Count)>,
+    counts: BTreeMap<Cause, Count>,
 }
 
 impl<'a> Tally<'a> {
@@ -148,7 +148,7 @@ impl<'a> Tally<'a> {
 
     pub(crate) fn findings(self, path: &str) -> Vec<AuditFinding> {
         let role = self.role;
-        let all = self.counts.into_values();
+        let all = self.counts.into_iter();
         all.map(|(cause, count)| finding(path, cause, count, role))
             .collect()
     }
@@ -173,14 +173,11 @@ impl RowDifferences for Tally<'_> {
                 difference => self.types.adjust(place, difference),
             };
             let cause = match difference {
-                Difference::Value if is_label => &labels::LABELS_CHANGED,
+                Difference::Value if is_label => Cause::LabelsChanged,
                 other => other.cause(),
             };
             has_changed_value |= difference == Difference::Value;
-            let (_, count) = self
-                .counts
-                .entry(cause.id)
-                .or_insert_with(|| (cause, Count::default()));
+            let count = self.counts.entry(cause).or_default();
             count.cells += 1;
             if count.last_row.replace(number) != Some(number) {
                 count.rows += 1;
@@ -191,7 +188,7 @@ impl RowDifferences for Tally<'_> {
                 count.ulps = count.ulps.max(ulps);
                 count.parsed += u64::from(parser);
             }
-            if cause.id == labels::LABELS_CHANGED.id {
+            if cause == Cause::LabelsChanged {
                 let change = (format_value(b), format_value(a));
                 if count.changes.len() < MAX_CHANGES || count.changes.contains_key(&change) {
                     *count.changes.entry(change).or_default() += 1;
@@ -204,7 +201,7 @@ impl RowDifferences for Tally<'_> {
                     format_value(a),
                     format_value(b)
                 );
-                if let Some((_, count)) = self.counts.get_mut(cause.id) {
+                if let Some(count) = self.counts.get_mut(&cause) {
                     count.examples.push(example);
                 }
             }
@@ -213,7 +210,7 @@ impl RowDifferences for Tally<'_> {
     }
 }
 
-fn finding(path: &str, cause: &'static Cause, count: Count, role: &TableUse) -> AuditFinding {
+fn finding(path: &str, cause: Cause, count: Count, role: &TableUse) -> AuditFinding {
     let mut finding = AuditFinding::new(cause, path)
         .rows(count.rows)
         .cells(count.cells);
@@ -230,14 +227,14 @@ fn finding(path: &str, cause: &'static Cause, count: Count, role: &TableUse) -> 
             columns.len() - shown.len()
         ));
     }
-    if cause.id == text::FLOAT_LAST_DIGIT.id {
+    if cause == Cause::FloatLastDigit {
         proof.push_str(&format!(
             "; at most {} units in the last place; pandas' default parser before 3.1 turns one side's text into the \
              other's number in {} of {}",
             count.ulps, count.parsed, count.cells
         ));
     }
-    if cause.id == labels::LABELS_CHANGED.id {
+    if cause == Cause::LabelsChanged {
         let mut changes: Vec<_> = count.changes.iter().collect();
         changes.sort_by_key(|((_, _), cells)| std::cmp::Reverse(**cells));
         let words = changes
@@ -248,7 +245,7 @@ fn finding(path: &str, cause: &'static Cause, count: Count, role: &TableUse) -> 
         finding.rule = LABELS;
     }
     let has_ids = count.by_column.keys().any(|name| role.ids.contains(name));
-    if cause.id == text::NUMBER_SPELLING.id && has_ids {
+    if cause == Cause::NumberSpelling && has_ids {
         finding.raise(Harm::Content, IDS);
     }
     if finding.harm >= Harm::Content && role.is_private {

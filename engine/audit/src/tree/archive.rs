@@ -7,7 +7,7 @@ use prep_contents::{ContentsError, Result};
 
 use super::pair::{self, PairContext};
 use super::{names, swapped};
-use crate::causes::{NOT_CLASSIFIED, files, writer};
+use crate::causes::Cause;
 use crate::finding::AuditFinding;
 
 /// Compares two archives with different bytes.
@@ -23,11 +23,11 @@ pub(super) fn compare(
         let inner = format!("{path}/{name}");
         match member {
             MemberDifference::OnlyHere { size } => found.push(
-                AuditFinding::new(&files::FILES_MISSING, inner)
+                AuditFinding::new(Cause::FilesMissing, inner)
                     .example(format!("{name}, {size} bytes")),
             ),
             MemberDifference::OnlyThere { size } => found.push(
-                AuditFinding::new(&files::FILES_SURPLUS, inner)
+                AuditFinding::new(Cause::FilesSurplus, inner)
                     .example(format!("{name}, {size} bytes")),
             ),
             MemberDifference::Renamed { there, .. } => {
@@ -52,7 +52,7 @@ pub(super) fn compare(
     let compared = match compared? {
         ArchiveComparison::Compared(compared) => compared,
         ArchiveComparison::Unreadable(ArchiveSide::Theirs, ContentsError::Damaged(reason)) => {
-            found.push(AuditFinding::new(&files::FILES_DAMAGED, path).example(reason));
+            found.push(AuditFinding::new(Cause::FilesDamaged, path).example(reason));
             return Ok(found);
         }
         ArchiveComparison::Unreadable(side, error) => {
@@ -61,7 +61,7 @@ pub(super) fn compare(
                 ArchiveSide::Ours => "ours",
             };
             let proof = format!("{whose} cannot be read: {error}");
-            found.push(AuditFinding::new(&NOT_CLASSIFIED, path).proof(proof));
+            found.push(AuditFinding::new(Cause::NotClassified, path).proof(proof));
             return Ok(found);
         }
     };
@@ -70,7 +70,7 @@ pub(super) fn compare(
         if compared.reordered {
             proof.push_str(", but a different order");
         }
-        found.push(AuditFinding::new(&writer::ARCHIVE_REPACKED, path).proof(proof));
+        found.push(AuditFinding::new(Cause::ArchiveRepacked, path).proof(proof));
     }
     Ok(found)
 }

@@ -9,7 +9,7 @@ use prep_contents::table::parse_within;
 use prep_contents::{ContentsError, DecodingLimits, Format, Result, read};
 use prep_formats::json::{JsonString, JsonValue, WriteOptions};
 
-use crate::causes::{Cause, Harm, NOT_CLASSIFIED, files, rows, text};
+use crate::causes::{Cause, Harm};
 use crate::finding::AuditFinding;
 use crate::table::cell::{ColumnType, Difference};
 use crate::table::{self, TableUse};
@@ -37,11 +37,13 @@ pub(super) fn compare(
             }
             let proof =
                 format!("this document is not a list, so it is compared by bytes: {exceeded}");
-            return Ok(vec![AuditFinding::new(&NOT_CLASSIFIED, path).proof(proof)]);
+            return Ok(vec![
+                AuditFinding::new(Cause::NotClassified, path).proof(proof),
+            ]);
         }
         (_, Err(error)) => return Err(error),
         (Err(error), _) => {
-            let finding = AuditFinding::new(&files::FILES_DAMAGED, path).example(error.to_string());
+            let finding = AuditFinding::new(Cause::FilesDamaged, path).example(error.to_string());
             return Ok(vec![finding]);
         }
     };
@@ -53,33 +55,30 @@ pub(super) fn compare(
     };
     walk.values(&their_value, &our_value);
     // If values differ, the items of lists are paired by their ids.
-    let content_differs = walk
-        .found
-        .values()
-        .any(|(cause, ..)| cause.harm >= Harm::Content);
+    let content_differs = walk.found.keys().any(|cause| cause.harm() >= Harm::Content);
     if content_differs && is_list_of_objects(&their_value) && is_list_of_objects(&our_value) {
         return Ok(table::compare(path, [theirs, ours], Format::Json, role, limits)?.findings);
     }
-    let found = walk.found.into_values().map(|(cause, count, examples)| {
+    let found = walk.found.into_iter().map(|(cause, (count, examples))| {
         let finding = AuditFinding::new(cause, path).cells(count);
         finding.examples(examples)
     });
     let mut findings: Vec<AuditFinding> = found.collect();
     // If only the order of items differs, the files have the same length. Otherwise, the layout differs, too.
     let length = |file: &Path| file.metadata().map_err(ContentsError::system_error(file));
-    let is_order = |finding: &AuditFinding| finding.cause.id == rows::ROW_ORDER.id;
+    let is_order = |finding: &AuditFinding| finding.cause == Cause::RowOrder;
     let reordered = walk.key_order || !findings.is_empty();
     let only_order = reordered && findings.iter().all(is_order);
     if only_order && length(theirs)?.len() != length(ours)?.len() {
         let proof = "all values are equal, but the files have different lengths";
-        findings.push(AuditFinding::new(&text::DOCUMENT_LAYOUT, path).proof(proof));
+        findings.push(AuditFinding::new(Cause::DocumentLayout, path).proof(proof));
     }
     if walk.key_order {
-        findings.push(AuditFinding::new(&text::KEY_ORDER, path).proof("all values are equal"));
+        findings.push(AuditFinding::new(Cause::KeyOrder, path).proof("all values are equal"));
     }
     if findings.is_empty() {
         let proof = "all values and the order of keys are equal";
-        findings.push(AuditFinding::new(&text::DOCUMENT_LAYOUT, path).proof(proof));
+        findings.push(AuditFinding::new(Cause::DocumentLayout, path).proof(proof));
     }
     Ok(findings)
 }
@@ -128,7 +127,7 @@ enum Step<'a> {
 /// Walks through two documents and counts their differences by cause.
 struct Walk<'a> {
     role: &'a TableUse,
-    found: BTreeMap<&'static str, (&'static Cause, u64, Vec<String>)>,
+    found: BTreeMap<Cause, (u64, Vec<String>)>,
     /// Whether an object has the same keys in a different order.
     key_order: bool,
     /// The current path in both documents.
@@ -140,12 +139,12 @@ impl<'a> Walk<'a> {
     /// only for the first few differences.
     fn add(
         &mut self,
-        cause: &'static Cause,
+        cause: Cause,
         count: u64,
         last: Option<Step<'a>>,
         describe: impl FnOnce() -> String,
     ) {
-        let (_, sum, examples) = self.found.entry(cause.id).or_insert((cause, 0, Vec::new()));
+        let (sum, examples) = self.found.entry(cause).or_default();
         *sum += count;
         if examples.len() < crate::finding::MAX_EXAMPLES {
             let mut text = String::new();
@@ -171,7 +170,7 @@ impl<'a> Walk<'a> {
         match (their_value, our_value) {
             (a, b) if self.path.len() >= MAX_DEPTH && !is_plain(a) && !is_plain(b) => {
                 if !equal(a, b) {
-                    self.add(&rows::VALUES_CHANGED, 1, None, String::new);
+                    self.add(Cause::ValuesChanged, 1, None, String::new);
                 }
             }
             (JsonValue::Object(a), JsonValue::Object(b)) => {
@@ -183,13 +182,13 @@ impl<'a> Walk<'a> {
                         Some(other) => self.inside(Step::Key(key), other, value),
                         None => {
                             let last = Some(Step::Key(key));
-                            self.add(&rows::COLUMNS_MISSING, 1, last, String::new);
+                            self.add(Cause::ColumnsMissing, 1, last, String::new);
                         }
                     }
                 }
                 for key in a.keys().filter(|key| b.get_key(key).is_none()) {
                     let last = Some(Step::Key(key));
-                    self.add(&rows::COLUMNS_ADDED, 1, last, String::new);
+                    self.add(Cause::ColumnsAdded, 1, last, String::new);
                 }
             }
             (JsonValue::List(a), JsonValue::List(b)) => self.lists(a, b),
@@ -230,7 +229,7 @@ impl<'a> Walk<'a> {
             difference => difference,
         };
         let cause = match difference {
-            Difference::Value if self.role.is_label(&key) => &crate::causes::labels::LABELS_CHANGED,
+            Difference::Value if self.role.is_label(&key) => Cause::LabelsChanged,
             other => other.cause(),
         };
         self.add(cause, 1, None, || {
@@ -259,7 +258,7 @@ impl<'a> Walk<'a> {
         let missing: i64 = counts.values().map(|(count, _)| (*count).max(0)).sum();
         let added: i64 = counts.values().map(|(count, _)| (-count).max(0)).sum();
         if missing == 0 && added == 0 {
-            self.add(&rows::ROW_ORDER, differ as u64, None, || {
+            self.add(Cause::RowOrder, differ as u64, None, || {
                 format!(": {differ} items are at different positions")
             });
             return;
@@ -268,8 +267,8 @@ impl<'a> Walk<'a> {
             return self.by_position(their_value, our_value);
         }
         for (cause, number, wanted) in [
-            (&rows::ROWS_MISSING, missing, 1),
-            (&rows::ROWS_ADDED, added, -1),
+            (Cause::RowsMissing, missing, 1),
+            (Cause::RowsAdded, added, -1),
         ] {
             if number > 0 {
                 let items = counts.values();
@@ -355,7 +354,7 @@ mod tests {
                 ..DecodingLimits::default()
             };
             let found = compare("x.json", &theirs, &ours, &TableUse::default(), &limits);
-            let mut causes: Vec<&str> = found.unwrap().iter().map(|one| one.cause.id).collect();
+            let mut causes: Vec<&str> = found.unwrap().iter().map(|one| one.cause.id()).collect();
             causes.sort_unstable();
             causes
         };

@@ -5,7 +5,7 @@ use std::path::Path;
 use prep_contents::pixels::Pixels;
 use prep_contents::{ContentsError, DecodingLimits, Result, read};
 
-use crate::causes::{NOT_CLASSIFIED, images};
+use crate::causes::Cause;
 use crate::finding::AuditFinding;
 
 /// Compares two images with different bytes.
@@ -19,10 +19,10 @@ pub(super) fn compare(
     let finding = match (decode(theirs), decode(ours)) {
         (Err(error), _) | (_, Err(error)) if error.is_of_the_system() => return Err(error),
         (Ok(a), Ok(b)) if a == b => {
-            AuditFinding::new(&images::IMAGE_BYTES, path).proof("all pixels are equal")
+            AuditFinding::new(Cause::ImageBytes, path).proof("all pixels are equal")
         }
         (Ok(a), Ok(b)) => {
-            let finding = AuditFinding::new(&images::IMAGE_PIXELS, path);
+            let finding = AuditFinding::new(Cause::ImagePixels, path);
             match (a.width, a.height) == (b.width, b.height) {
                 true => {
                     let differ = a.bytes.iter().zip(&b.bytes).filter(|(x, y)| x != y).count();
@@ -35,11 +35,11 @@ pub(super) fn compare(
             }
         }
         (Err(ContentsError::Damaged(reason)), Ok(_)) => {
-            AuditFinding::new(&images::IMAGE_DAMAGED, path).example(reason)
+            AuditFinding::new(Cause::ImageDamaged, path).example(reason)
         }
-        (Err(error), Ok(_)) => AuditFinding::new(&NOT_CLASSIFIED, path)
+        (Err(error), Ok(_)) => AuditFinding::new(Cause::NotClassified, path)
             .proof(format!("theirs cannot be decoded: {error}")),
-        (_, Err(error)) => AuditFinding::new(&NOT_CLASSIFIED, path)
+        (_, Err(error)) => AuditFinding::new(Cause::NotClassified, path)
             .proof(format!("ours cannot be decoded: {error}")),
     };
     Ok(vec![finding])

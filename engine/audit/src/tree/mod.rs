@@ -111,7 +111,7 @@ pub fn compare(
         // The name already shows that the file is compressed.
         paired
             .findings
-            .retain(|one| one.cause.id != crate::causes::files::FILES_DAMAGED.id);
+            .retain(|one| one.cause != crate::causes::Cause::FilesDamaged);
         pairs.push(paired);
         named.push(names::packed_finding(&their_path, &our_path));
     }

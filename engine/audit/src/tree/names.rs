@@ -10,7 +10,7 @@ use prep_contents::{ContentsError, DecodingLimits, read};
 use super::pair::{self, PairContext, extension};
 use super::swapped::is_of_test;
 use crate::bundle::members;
-use crate::causes::{Cause, Harm, NOT_CLASSIFIED, files};
+use crate::causes::{Cause, Harm};
 use crate::error::{AuditError, unless_damaged};
 use crate::finding::AuditFinding;
 use crate::harm::{ANSWERS_SHOWN, PRIVATE};
@@ -156,18 +156,19 @@ fn unreadable_finding(
         Err(error) if error.is_of_the_system() => Err(error),
         Err(error) => {
             let proof = format!("ours cannot be read: {error}");
-            Ok(Some(AuditFinding::new(&NOT_CLASSIFIED, path).proof(proof)))
+            Ok(Some(
+                AuditFinding::new(Cause::NotClassified, path).proof(proof),
+            ))
         }
     }
 }
 
 pub(super) fn packed_finding(theirs: &str, ours: &str) -> AuditFinding {
-    AuditFinding::new(&files::FILE_PACKED, ours).example(format!("theirs: {theirs}, ours: {ours}"))
+    AuditFinding::new(Cause::FilePacked, ours).example(format!("theirs: {theirs}, ours: {ours}"))
 }
 
 pub(super) fn case_finding(theirs: &str, ours: &str) -> AuditFinding {
-    AuditFinding::new(&files::FILE_NAMES_CASE, ours)
-        .example(format!("theirs: {theirs}, ours: {ours}"))
+    AuditFinding::new(Cause::FileNamesCase, ours).example(format!("theirs: {theirs}, ours: {ours}"))
 }
 
 /// Returns the findings for an archive that was unpacked in `theirs`: the unpacking itself, and the differences between
@@ -192,7 +193,7 @@ pub(super) fn unpacked_findings(
     });
     found.extend(unreadable_finding(path, visited)?);
     let example = format!("{count} members of {path} are in {directory}");
-    found.push(AuditFinding::new(&files::ARCHIVE_UNPACKED, path).example(example));
+    found.push(AuditFinding::new(Cause::ArchiveUnpacked, path).example(example));
     Ok(found)
 }
 
@@ -218,13 +219,13 @@ pub(super) fn compare(
     )?);
     for (path, size) in missing {
         found.push(raise_if_private(
-            AuditFinding::new(&files::FILES_MISSING, path.as_str())
+            AuditFinding::new(Cause::FilesMissing, path.as_str())
                 .example(format!("{path}, {size} bytes")),
         ));
     }
     for (path, size) in surplus {
         found.push(
-            AuditFinding::new(&files::FILES_SURPLUS, path.as_str())
+            AuditFinding::new(Cause::FilesSurplus, path.as_str())
                 .example(format!("{path}, {size} bytes")),
         );
     }
@@ -264,12 +265,12 @@ fn base_letter(letter: char) -> char {
 
 /// Returns `files-other-part` if a file has the same name in a different part of the split, and `files-renamed`
 /// otherwise.
-pub(super) fn cause_of_renaming(path: &str, other: &str, other_split: bool) -> &'static Cause {
+pub(super) fn cause_of_renaming(path: &str, other: &str, other_split: bool) -> Cause {
     let name = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
     let has_moved = is_of_test(other) != is_of_test(path);
     match name(other) == name(path) && (other_split || has_moved) {
-        true => &files::FILES_OTHER_PART,
-        false => &files::FILES_RENAMED,
+        true => Cause::FilesOtherPart,
+        false => Cause::FilesRenamed,
     }
 }
 

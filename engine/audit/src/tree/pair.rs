@@ -11,7 +11,7 @@ use prep_failure::QuotedValue;
 
 use super::roles::Roles;
 use super::{archive, document, image};
-use crate::causes::{Cause, Harm, NOT_CLASSIFIED, files, text};
+use crate::causes::{Cause, Harm};
 use crate::finding::AuditFinding;
 use crate::harm::PRIVATE;
 use crate::table;
@@ -122,7 +122,7 @@ fn is_error_page(path: &Path) -> Result<bool> {
 
 /// Returns the finding for a file that cannot be read in the format of its name.
 fn unreadable_finding(path: &str, error: &ContentsError) -> AuditFinding {
-    AuditFinding::new(&NOT_CLASSIFIED, path).proof(format!("the file cannot be read: {error}"))
+    AuditFinding::new(Cause::NotClassified, path).proof(format!("the file cannot be read: {error}"))
 }
 
 /// Returns the differences between two files, or nothing if they are equal.
@@ -140,16 +140,15 @@ fn find_differences(
     };
     let (their_size, our_size) = (size(theirs)?, size(ours)?);
     let sizes = format!("theirs: {their_size} bytes, ours: {our_size} bytes");
-    let with_sizes =
-        |cause: &'static Cause| Ok(vec![AuditFinding::new(cause, path).example(sizes.clone())]);
+    let with_sizes = |cause: Cause| Ok(vec![AuditFinding::new(cause, path).example(sizes.clone())]);
     if their_size == 0 {
-        return with_sizes(&files::FILES_EMPTY);
+        return with_sizes(Cause::FilesEmpty);
     }
     if let Some(findings) = compare_unexpectedly_packed(path, theirs, ours, context, moved)? {
         return Ok(findings);
     }
     let damaged = |what: &str| {
-        let finding = AuditFinding::new(&files::FILES_DAMAGED, path);
+        let finding = AuditFinding::new(Cause::FilesDamaged, path);
         Ok(vec![finding.example(format!("theirs is {what}; {sizes}"))])
     };
     if is_error_page(theirs)? && !is_error_page(ours)? {
@@ -169,7 +168,7 @@ fn find_differences(
     let is_csv = matches!(format, Some(Format::Csv(_)));
     let is_in_lines = is_csv || matches!(format, Some(Format::Lines | Format::JsonLines));
     if at.is_none() && !is_in_lines {
-        return with_sizes(&files::FILES_CUT_OFF);
+        return with_sizes(Cause::FilesCutOff);
     }
     let is_text = is_json || is_in_lines;
     if is_text && is_binary(theirs)? && !is_binary(ours)? {
@@ -182,19 +181,19 @@ fn find_differences(
     if has_mark && read::head(theirs, 3)? == BYTE_ORDER_MARK {
         let theirs = read::read_file(theirs, limits)?;
         if theirs.get(3..) == Some(read::read_file(ours, limits)?.as_slice()) {
-            return with_sizes(&text::BYTE_ORDER_MARK);
+            return with_sizes(Cause::ByteOrderMark);
         }
     }
     if at == Some(our_size) && is_text && their_size - our_size < 1 << 16 {
         let tail = read::tail(theirs, our_size, 1 << 16)?;
         if tail.iter().all(|byte| matches!(byte, b'\n' | b'\r')) {
             let example = format!("{} bytes of line breaks after the last line", tail.len());
-            let finding = AuditFinding::new(&text::FINAL_NEWLINE, path);
+            let finding = AuditFinding::new(Cause::FinalNewline, path);
             return Ok(vec![finding.example(example)]);
         }
     }
     if at.is_none() && is_text && is_cut_within_line(theirs, ours)? {
-        return with_sizes(&files::FILES_CUT_OFF);
+        return with_sizes(Cause::FilesCutOff);
     }
     if at == Some(our_size) && is_foreign_tail(theirs, our_size, format)? {
         let tail = read::tail(theirs, our_size, 24)?;
@@ -204,7 +203,7 @@ fn find_differences(
             QuotedValue(&String::from_utf8_lossy(&tail))
         );
         return Ok(vec![
-            AuditFinding::new(&files::BYTES_APPENDED, path)
+            AuditFinding::new(Cause::BytesAppended, path)
                 .proof("all bytes before the additional ones are equal")
                 .example(example),
         ]);
@@ -224,7 +223,7 @@ fn find_differences(
             if let Some(findings) = compare_text_form(path, theirs, ours, &role, limits)? {
                 return Ok(findings);
             }
-            let finding = AuditFinding::new(&files::FILES_CHANGED, path);
+            let finding = AuditFinding::new(Cause::FilesChanged, path);
             let finding = match at {
                 Some(at) => finding.example(format!("the bytes differ from byte {at} on; {sizes}")),
                 None => finding.example(sizes),
@@ -251,7 +250,7 @@ fn compare_unexpectedly_packed(
     if Archive::from_path(path) == wrapping.archive && wrapping.archive.is_some() {
         return Ok(None);
     }
-    let finding = AuditFinding::new(&files::FILES_DAMAGED, path);
+    let finding = AuditFinding::new(Cause::FilesDamaged, path);
     let Some(archive) = wrapping.archive else {
         let example = format!(
             "theirs begins like {} data, which the audit does not unpack",
@@ -357,13 +356,13 @@ fn compare_text_form(
         return Ok(None);
     };
     let of_form = [
-        text::LINE_ENDS.id,
-        text::BYTE_ORDER_MARK.id,
-        text::ENCODING.id,
-        text::FINAL_NEWLINE.id,
+        Cause::LineEnds,
+        Cause::ByteOrderMark,
+        Cause::Encoding,
+        Cause::FinalNewline,
     ];
     let findings = outcome.findings;
-    let is_form = findings.iter().all(|one| of_form.contains(&one.cause.id));
+    let is_form = findings.iter().all(|one| of_form.contains(&one.cause));
     Ok(is_form.then_some(findings))
 }
 

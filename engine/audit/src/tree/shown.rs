@@ -11,7 +11,7 @@ use prep_contents::{
 
 use super::TreeRoots;
 use super::roles::Roles;
-use crate::causes::{Harm, files, labels, rows};
+use crate::causes::{Cause, Harm};
 use crate::error::unless_damaged;
 use crate::finding::AuditFinding;
 use crate::harm::ANSWERS_SHOWN;
@@ -36,15 +36,15 @@ pub(super) fn raise(
     roles: &Roles,
 ) -> Result<()> {
     let suspicious = [
-        rows::COLUMNS_ADDED.id,
-        rows::COLUMNS_RENAMED.id,
-        rows::ROWS_ADDED.id,
-        rows::VALUES_CHANGED.id,
-        labels::LABELS_CHANGED.id,
-        files::FILES_SURPLUS.id,
+        Cause::ColumnsAdded,
+        Cause::ColumnsRenamed,
+        Cause::RowsAdded,
+        Cause::ValuesChanged,
+        Cause::LabelsChanged,
+        Cause::FilesSurplus,
     ];
     let is_suspicious =
-        |one: &AuditFinding| one.path.starts_with("public/") && suspicious.contains(&one.cause.id);
+        |one: &AuditFinding| one.path.starts_with("public/") && suspicious.contains(&one.cause);
     if !findings.iter().any(is_suspicious) {
         return Ok(());
     }
@@ -91,9 +91,8 @@ fn raise_item_files(
     roots: &TreeRoots<'_>,
     answers: &Answers,
 ) -> Result<()> {
-    let is_surplus = |one: &AuditFinding| {
-        one.cause.id == files::FILES_SURPLUS.id && one.path.starts_with("public/")
-    };
+    let is_surplus =
+        |one: &AuditFinding| one.cause == Cause::FilesSurplus && one.path.starts_with("public/");
     let surplus = findings.iter().filter(|one| is_surplus(one));
     let paths: Vec<&str> = surplus.map(|one| one.path.as_str()).collect();
     if paths.len() < MIN_ITEMS {

@@ -13,7 +13,7 @@ use prep_splits::{KeyRole, SplitAlgorithm, SplitKeys, SplitSize, split};
 
 use super::TreeRoots;
 use super::pair::FileComparison;
-use crate::causes::{rows, split as cause};
+use crate::causes::Cause;
 use crate::error::unless_damaged;
 use crate::finding::AuditFinding;
 
@@ -130,7 +130,7 @@ pub(super) fn explain(
         let count = own.only_here.len();
         let keys = trees.keys(trees.ours, &pair.path, &own.key)?;
         swapped &= keys.is_some_and(|keys| keys.len() == count);
-        let mut finding = AuditFinding::new(&cause::OTHER_SPLIT, pair.path.as_str());
+        let mut finding = AuditFinding::new(Cause::OtherSplit, pair.path.as_str());
         finding.rows = count as u64;
         finding.examples.push(format!(
             "compared by `{}`, {count} of our items are in a different part of theirs, and {} of their items in a different part of ours",
@@ -139,13 +139,13 @@ pub(super) fn explain(
         ));
         findings.push(finding);
         // A different split also explains the order of rows.
-        let explained = [&rows::ROWS_MISSING, &rows::ROWS_ADDED, &rows::ROW_ORDER];
+        let explained = [Cause::RowsMissing, Cause::RowsAdded, Cause::RowOrder];
         pair.findings
-            .retain(|finding| explained.iter().all(|cause| cause.id != finding.cause.id));
+            .retain(|finding| explained.iter().all(|cause| *cause != finding.cause));
     }
     if swapped {
         for finding in &mut findings {
-            finding.cause = &cause::PARTS_SWAPPED;
+            finding.cause = Cause::PartsSwapped;
         }
         return Ok(findings);
     }

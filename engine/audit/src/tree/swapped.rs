@@ -6,7 +6,7 @@ use std::path::Path;
 
 use super::TreeRoots;
 use super::pair::FileComparison;
-use crate::causes::{Harm, files};
+use crate::causes::{Cause, Harm};
 use crate::error::AuditError;
 use crate::finding::AuditFinding;
 use crate::harm::{PRIVATE, TEST_ITEMS};
@@ -16,7 +16,7 @@ use prep_contents::read;
 
 /// Returns the finding for a file whose content in their tree is the content of a different file in ours.
 pub(super) fn finding(path: &str, other: &str) -> AuditFinding {
-    let mut finding = AuditFinding::new(&files::FILES_SWAPPED, path).proof("contents are equal");
+    let mut finding = AuditFinding::new(Cause::FilesSwapped, path).proof("contents are equal");
     if is_of_test(path) || is_of_test(other) {
         finding.raise(Harm::Answers, TEST_ITEMS);
     }
@@ -62,7 +62,7 @@ fn find_copied(
     our_list: &Listing,
 ) -> Result<(), AuditError> {
     let is_unexplained = |pair: &FileComparison| {
-        let is_swap = |one: &AuditFinding| one.cause.id == files::FILES_SWAPPED.id;
+        let is_swap = |one: &AuditFinding| one.cause == Cause::FilesSwapped;
         // Differences between tables are reported cell by cell instead.
         let is_table = Format::from_path(&pair.path).is_some();
         !pair.findings.is_empty() && !pair.findings.iter().any(is_swap) && !is_table

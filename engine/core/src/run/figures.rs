@@ -34,13 +34,6 @@ pub struct WaitTimes {
     pub memory: u64,
 }
 
-impl WaitTimes {
-    /// Returns the total.
-    pub fn sum(&self) -> u64 {
-        self.turn + self.lock + self.memory
-    }
-}
-
 pub(crate) fn millis(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }

@@ -1,4 +1,4 @@
-//! Encodes a mask as the run-length code of the elements that equal a value.
+//! Encodes a mask as the run-length code of the elements that are 1 or true.
 
 use std::io::Read;
 
@@ -15,19 +15,18 @@ const MAX_CODE_BYTES: usize = 1 << 26;
 pub struct MaskCode {
     /// Dimensions of the array.
     pub shape: Vec<u64>,
-    /// The code in column-major order (the first index varies fastest). Empty if no element equals the value.
+    /// The code in column-major order (the first index varies fastest). Empty if no element is 1 or true.
     pub code: String,
 }
 
-/// Returns the run-length code of the elements that equal `value`, as `rle_encode(numpy.load(file).T.flatten() ==
-/// value)`.
+/// Returns the run-length code of the elements that are 1 or true, as `rle_encode(numpy.load(file).T.flatten() == 1)`.
 ///
 /// `input` is an array file of numbers or booleans in any byte order, in C or Fortran order.
 ///
 /// # Errors
 /// [`NpyError`] if the file is not an array, its elements are not numbers, it is larger than 256 MiB, or its code is
 /// longer than 64 MiB.
-pub fn mask_code(mut input: impl Read, value: f64) -> Result<MaskCode, NpyError> {
+pub fn mask_code(mut input: impl Read) -> Result<MaskCode, NpyError> {
     let header = NpyHeader::read(&mut input)?;
     let needed = header.data_bytes();
     if needed > MAX_BYTES {
@@ -49,7 +48,7 @@ pub fn mask_code(mut input: impl Read, value: f64) -> Result<MaskCode, NpyError>
     if matches!(header.element_kind(), None | Some(ElementKind::Text)) && !is_half || size == 0 {
         return Err(unsupported());
     }
-    let is_set = |item: &[u8]| number(item) == Some(value);
+    let is_set = |item: &[u8]| number(item) == Some(1.0);
     // Numbers of one byte are looked up, because they are most of the masks.
     let set_bytes: Vec<bool> = match size {
         1 => (0..=u8::MAX).map(|byte| is_set(&[byte])).collect(),

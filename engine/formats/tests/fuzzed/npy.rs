@@ -3,7 +3,7 @@
 use prep_formats::npy::{NpyArray, mask_code};
 
 pub fn check(data: &[u8]) {
-    let _ = mask_code(data, 1.0);
+    let _ = mask_code(data);
     let Ok(array) = NpyArray::open(data, 0..data.len() as u64) else {
         return;
     };

@@ -190,12 +190,15 @@ fn exact_relation(
 /// Returns whether this number of different cells may be a code of the answers. `equal` is the fraction of cells that
 /// are the answer.
 pub(super) fn is_code(different: usize, answers: &[&str], equal: f64) -> bool {
+    // Many values with one answer each are groups, and different groups in the test part are legitimate.
+    if different * 4 > answers.len() {
+        return false;
+    }
     let classes = answers.iter().collect::<HashSet<_>>().len();
     let is_word = answers.iter().all(|answer| answer.parse::<f64>().is_err());
     // If some cells are the answer, the task is to rewrite texts, and equal texts have equal answers.
     let is_input = is_word && (0.1..0.9).contains(&equal);
-    // Many values with one answer each are groups, and different groups in the test part are legitimate.
-    different <= 20.max(5 * classes) && different * 4 <= answers.len() && !is_input
+    different <= 20.max(5 * classes) && !is_input
 }
 
 /// Decodes a text. `None` if it does not have this encoding.

@@ -27,7 +27,7 @@ const MAX_SAME: usize = 3;
 const MAX_TRAIN: usize = 200_000;
 
 pub(crate) fn find(view: &View<'_>, tests: &mut Tests) -> Option<LeakFinding> {
-    let (label, targets) = view.targets().next()?;
+    let (label, _) = view.targets().next()?;
     let train = view.world.train_table(label)?;
     let (shown, key, items) = view.world.test_tables().next()?;
     let columns = shown.table.shared_columns(key, train);
@@ -73,7 +73,7 @@ pub(crate) fn find(view: &View<'_>, tests: &mut Tests) -> Option<LeakFinding> {
         }
     }
     let how = "equal a training row except for one or two cells";
-    near_rows::finding(view, (label, targets), &near, how, tests)
+    near_rows::finding(view, &near, how, tests)
 }
 
 /// Returns a hash of each cell together with its column.

@@ -9,10 +9,9 @@ use std::collections::HashSet;
 
 use crate::cells::Cells;
 use crate::finding::{LeakFinding, LeakLevel};
-use crate::model::Targets;
 use crate::statistics::{Tests, deviation, finite, mean};
 use crate::view::View;
-use crate::world::{Label, rows_of_items};
+use crate::world::rows_of_items;
 
 /// Minimum number of numeric columns.
 const MIN_COLUMNS: usize = 3;
@@ -32,7 +31,7 @@ pub(crate) fn find(view: &View<'_>, tests: &mut Tests) -> Option<LeakFinding> {
 
 /// Finds near rows. If `scaled` is set, rows may differ by a common factor, for example because of a different unit.
 fn find_near(view: &View<'_>, scaled: bool, tests: &mut Tests) -> Option<LeakFinding> {
-    let (label, targets) = view.targets().next()?;
+    let (label, _) = view.targets().next()?;
     let train = view.world.train_table(label)?;
     let (shown, key, items) = view.world.test_tables().next()?;
     let (mut test, mut known): (Vec<Vec<f64>>, Vec<Vec<f64>>) = (Vec::new(), Vec::new());
@@ -88,14 +87,13 @@ fn find_near(view: &View<'_>, scaled: bool, tests: &mut Tests) -> Option<LeakFin
         true => "are almost equal to a training row, apart from a common factor",
         false => "are almost equal to a training row",
     };
-    finding(view, (label, targets), &near, how, tests)
+    finding(view, &near, how, tests)
 }
 
 /// Returns the finding that chosen test rows have the answer of a near training row. `near` is the training row of each
 /// chosen test item, and `how` describes the equality.
 pub(super) fn finding(
     view: &View<'_>,
-    (label, targets): (&Label, &Targets),
     near: &[Option<usize>],
     how: &str,
     tests: &mut Tests,
@@ -104,6 +102,7 @@ pub(super) fn finding(
     if count < MIN_ROWS {
         return None;
     }
+    let (label, targets) = view.targets().next()?;
     let (_, rows) = view.training(label, targets)?;
     let prediction = near.iter().map(|row| rows.get((*row)?).cloned()).collect();
     let measured = view.measure(label, targets, &prediction, tests);

@@ -42,7 +42,7 @@ pub(crate) const KIND: StepKind = StepKind {
         let params = serde_json::json!({ "value": 1 });
         let visit =
             |_: &mut (), table: &mut TableWriter<'_>, file: &str, opened: &OpenContent<'_>| {
-                let mask = mask_code(opened.reader()?, 1.0).map_err(|cause| {
+                let mask = mask_code(opened.reader()?).map_err(|cause| {
                     StepError::input(MaskError {
                         file: file.to_owned(),
                         cause: cause.into(),
