@@ -12,8 +12,8 @@ use tempfile::NamedTempFile;
 
 use crate::layout::Bucket;
 use crate::store::write_all;
-use crate::system::consumer::Consumer;
 use crate::system::stamp::Stamp;
+use crate::system::threads::Consumer;
 use crate::{Buffer, Digest, Permit, Store, StoreError};
 
 /// Small writes are collected up to this number of bytes, because this saves system calls, and because BLAKE3 is

@@ -1,6 +1,5 @@
 //! Records in sealed JSON: the ledger, the history, and the digests of files outside the store.
 
-pub(crate) mod entry;
 pub(crate) mod history;
 pub(crate) mod ledger;
 pub(crate) mod sealed;

@@ -25,8 +25,8 @@ use sha2::Sha256;
 use crate::digest::{hash, hex, next};
 use crate::layout::Bucket;
 use crate::records::sealed::RecordRead;
-use crate::system::consumer::Consumer;
 use crate::system::stamp::Stamp;
+use crate::system::threads::Consumer;
 use crate::{Digest, Permit, Store, StoreError, unix_seconds};
 
 const CHUNK_BYTES: usize = 1024 * 1024;

@@ -1,9 +1,8 @@
 //! The handle to a store, and the state that its clones share.
 
-mod commit;
 mod requests;
 
-pub use commit::persist;
+pub use requests::persist;
 
 use std::collections::{HashMap, HashSet};
 use std::fs::{self, File};
@@ -15,9 +14,9 @@ use parking_lot::Mutex;
 
 use crate::layout::Bucket;
 use crate::objects::link_mode::LinkMode;
-use crate::system::directory::create_directory;
+use crate::system::machine::create_directory;
 use crate::system::stamp::Stamp;
-use crate::upkeep::leftovers;
+use crate::upkeep::stat;
 use crate::{Digest, Permit, StoreError, Threads, Tier, free_space};
 
 /// The content of `CACHEDIR.TAG`. Backup and search programs skip a directory that contains this file.
@@ -75,7 +74,7 @@ impl Store {
                 .map_err(|error| StoreError::io("write the tag of the cache", &tag, error))?;
         }
         drop(store.temp_file()?);
-        leftovers::sweep(store.root(), false)?;
+        stat::sweep(store.root(), false)?;
         Ok(store)
     }
 

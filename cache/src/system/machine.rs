@@ -1,7 +1,9 @@
-//! Identifies the machine, and determines whether other machines may see a file system.
+//! Facts about the machine and its file systems: its identity, free space, and whether other machines may see a file
+//! system. Creates directories.
 
-use std::fs;
+use std::io::ErrorKind;
 use std::path::Path;
+use std::{fs, io};
 
 /// Returns the host name, if the system provides it.
 pub fn host() -> Option<String> {
@@ -64,6 +66,36 @@ pub fn is_shared(_: &Path) -> bool {
     true
 }
 
+/// Creates a directory and its parents if they do not exist.
+///
+/// # Errors
+/// Same as for [`fs::create_dir_all`]. If a dangling symbolic link is in the way, the error names the link, because the
+/// system only reports that a file exists.
+pub fn create_directory(path: &Path) -> io::Result<()> {
+    let created = fs::create_dir_all(path);
+    created.map_err(|error| {
+        let dangling = path.ancestors().find_map(|link| {
+            let target = fs::read_link(link).ok()?;
+            let is_dangling = link.metadata().is_err();
+            is_dangling.then(|| {
+                let (link, target) = (link.display(), target.display());
+                format!("{link} is a link to {target}, which does not exist")
+            })
+        });
+        dangling.map_or(error, |text| io::Error::new(ErrorKind::NotFound, text))
+    })
+}
+
+/// Returns the number of bytes that an ordinary user can still write to the file system of `path`, or of its nearest
+/// existing ancestor. `None` if the system does not report it.
+pub fn free_space(path: &Path) -> Option<u64> {
+    // The parent of a relative path with one component is the empty path, which cannot be examined.
+    let path = std::path::absolute(path).ok()?;
+    let found = path.ancestors().find(|path| path.exists())?;
+    let stat = rustix::fs::statvfs(found).ok()?;
+    stat.f_bavail.checked_mul(stat.f_frsize)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -75,6 +107,13 @@ mod tests {
         assert!(is_shared(Path::new("/no/such/directory")));
         if Path::new("/dev/shm").is_dir() {
             assert!(!is_shared(Path::new("/dev/shm")));
+        }
+    }
+
+    #[test]
+    fn missing_directory_has_the_space_of_its_ancestor() {
+        for path in ["not-there", "not/there/either", ".", "/", "/not-there/a"] {
+            assert!(free_space(Path::new(path)).is_some(), "{path}");
         }
     }
 }

@@ -1,8 +1,5 @@
 //! The machine: its identity, disk space, threads, and the files of the operating system.
 
-pub(crate) mod consumer;
-pub(crate) mod directory;
 pub(crate) mod machine;
-pub(crate) mod space;
 pub(crate) mod stamp;
 pub(crate) mod threads;

@@ -2,11 +2,11 @@
 
 use std::collections::HashSet;
 
+use super::stat;
 use crate::layout::Bucket;
 use crate::records::history::NamedHistory;
 use crate::records::sealed::RecordRead;
 use crate::upkeep::gc::{Collection, GcOptions, GcReport};
-use crate::upkeep::walk;
 use crate::{Digest, Store, StoreError};
 
 impl Store {
@@ -22,7 +22,7 @@ impl Store {
         };
         let lock = self.lock_for_gc(&options)?;
         let (mut forgotten, mut used, mut records) = (HashSet::new(), HashSet::new(), Vec::new());
-        for name in walk::list(self.root(), Bucket::History)?.digests {
+        for name in stat::list(self.root(), Bucket::History)?.digests {
             let RecordRead::Found(named, _) = self.load::<NamedHistory>(Bucket::History, &name)?
             else {
                 continue;

@@ -24,13 +24,13 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use super::stat;
+use super::stat::{MIN_GARBAGE_AGE, age};
 use crate::layout::Bucket;
 use crate::records::history::NamedHistory;
 use crate::records::ledger::seconds;
 use crate::records::sealed::RecordRead;
-use crate::upkeep::leftovers::{self, MIN_GARBAGE_AGE, age};
 use crate::upkeep::stat::Amount;
-use crate::upkeep::walk;
 use crate::{Digest, LedgerEntry, LockGuard, SourceRecord, Store, StoreError};
 
 /// Limits of a garbage collection.
@@ -106,10 +106,10 @@ impl Store {
             collection.shrink(max_size);
         }
         let mut report = collection.finish();
-        report.leftovers = leftovers::sweep(self.root(), options.dry_run)?;
+        report.leftovers = stat::sweep(self.root(), options.dry_run)?;
         if !options.dry_run {
             self.remove(&mut report, &lock)?;
-            leftovers::sweep_locks(self.root())?;
+            stat::sweep_locks(self.root())?;
         }
         Ok(report)
     }
@@ -134,7 +134,7 @@ impl Store {
             entries: Vec::new(),
             report: GcReport::default(),
         };
-        for digest in walk::list(self.root(), Bucket::Objects)?.digests {
+        for digest in stat::list(self.root(), Bucket::Objects)?.digests {
             let path = self.object_path(&digest);
             let Ok(metadata) = path.symlink_metadata() else {
                 continue;
@@ -150,7 +150,7 @@ impl Store {
         let uses = self.survey_history(options, &mut collection)?;
         self.survey_sources(&mut collection.report)?;
         self.survey_bundles(options, &mut collection)?;
-        for key in walk::list(self.root(), Bucket::Ledger)?.digests {
+        for key in stat::list(self.root(), Bucket::Ledger)?.digests {
             let (entry, file) = match self.load::<LedgerEntry>(Bucket::Ledger, &key) {
                 Ok(RecordRead::Found(entry, file)) => (entry, file),
                 Ok(RecordRead::Absent) => continue,
@@ -178,7 +178,7 @@ impl Store {
         collection: &mut Collection,
     ) -> Result<HashMap<Digest, u64>, StoreError> {
         let mut uses: HashMap<Digest, u64> = HashMap::new();
-        for name in walk::list(self.root(), Bucket::History)?.digests {
+        for name in stat::list(self.root(), Bucket::History)?.digests {
             match self.load::<NamedHistory>(Bucket::History, &name)? {
                 RecordRead::Found(NamedHistory { history, .. }, _)
                     if !collection.is_unused(history.recorded, options.keep_days) =>
@@ -199,7 +199,7 @@ impl Store {
     }
 
     fn survey_sources(&self, report: &mut GcReport) -> Result<(), StoreError> {
-        for key in walk::list(self.root(), Bucket::Sources)?.digests {
+        for key in stat::list(self.root(), Bucket::Sources)?.digests {
             let is_garbage = match self.load::<SourceRecord>(Bucket::Sources, &key) {
                 Ok(RecordRead::Found(source, _)) => {
                     !source.is_named() && is_gone(Path::new(&source.path))
@@ -225,7 +225,7 @@ impl Store {
         options: &GcOptions,
         collection: &mut Collection,
     ) -> Result<(), StoreError> {
-        let mut lists = walk::entries(&Bucket::Bundles.dir(self.root()))?;
+        let mut lists = stat::entries(&Bucket::Bundles.dir(self.root()))?;
         lists.sort_unstable();
         for (name, path) in lists {
             let Ok(modified) = path.symlink_metadata().and_then(|found| found.modified()) else {

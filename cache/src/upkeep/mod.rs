@@ -2,7 +2,5 @@
 
 pub(crate) mod forget;
 pub(crate) mod gc;
-pub(crate) mod leftovers;
 pub(crate) mod stat;
 pub(crate) mod verify;
-pub(crate) mod walk;

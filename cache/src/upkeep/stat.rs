@@ -1,10 +1,14 @@
-//! Counts the files of a store.
+//! Lists and counts the files of a store, and removes files that killed processes left behind.
 
-use std::path::PathBuf;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+use std::{fs, io};
 
 use crate::layout::Bucket;
-use crate::upkeep::walk;
-use crate::{Store, StoreError};
+use crate::locks::file::{HOLDERS_SUFFIX, remove_unlocked};
+use crate::locks::lease::{Lease, Mode};
+use crate::{Digest, Store, StoreError};
 
 /// Number and total length of some files.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -62,13 +66,13 @@ impl Store {
     }
 
     fn amount_of(&self, bucket: Bucket) -> Result<Amount, StoreError> {
-        let listing = walk::list(self.root(), bucket)?;
+        let listing = list(self.root(), bucket)?;
         let files = listing.digests.iter();
         Ok(sum(files.map(|digest| bucket.file(self.root(), digest))))
     }
 
     fn flat_amount_of(&self, bucket: Bucket) -> Result<Amount, StoreError> {
-        let files = walk::entries(&bucket.dir(self.root()))?;
+        let files = entries(&bucket.dir(self.root()))?;
         Ok(sum(files.into_iter().map(|(_, path)| path)))
     }
 }
@@ -80,4 +84,94 @@ fn sum(files: impl Iterator<Item = PathBuf>) -> Amount {
         amount.add(metadata.len());
     }
     amount
+}
+
+/// The files of a bucket with two directory levels.
+#[derive(Debug, Default)]
+pub(crate) struct Listing {
+    /// Digests that form the file names, sorted.
+    pub(crate) digests: Vec<Digest>,
+    /// Files that no version of the store creates.
+    pub(crate) foreign: Vec<PathBuf>,
+}
+
+/// Lists a bucket of the store `root`. Files that are removed during the listing are omitted.
+pub(crate) fn list(root: &Path, bucket: Bucket) -> Result<Listing, StoreError> {
+    let mut listing = Listing::default();
+    for (first, dir) in entries(&bucket.dir(root))? {
+        if first.len() != 2 || !dir.is_dir() {
+            listing.foreign.push(dir);
+            continue;
+        }
+        for (rest, path) in entries(&dir)? {
+            match format!("{first}{rest}").parse() {
+                Ok(digest) => listing.digests.push(digest),
+                Err(_) => listing.foreign.push(path),
+            }
+        }
+    }
+    listing.digests.sort_unstable();
+    listing.foreign.sort_unstable();
+    Ok(listing)
+}
+
+/// Returns the names and paths of the entries of `dir`. Empty if `dir` does not exist. All names that the store creates
+/// are UTF-8. For any other name, the lossy conversion is never a valid digest.
+pub(crate) fn entries(dir: &Path) -> Result<Vec<(String, PathBuf)>, StoreError> {
+    let error = |source| StoreError::io("list", dir, source);
+    let read = match fs::read_dir(dir) {
+        Ok(read) => read,
+        Err(source) if source.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(source) => return Err(error(source)),
+    };
+    read.map(|entry| {
+        let entry = entry?;
+        Ok((
+            entry.file_name().to_string_lossy().into_owned(),
+            entry.path(),
+        ))
+    })
+    .collect::<io::Result<_>>()
+    .map_err(error)
+}
+
+/// Minimum age of garbage. A new file is briefly not locked yet, and some network file systems do not support locks.
+pub(crate) const MIN_GARBAGE_AGE: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// Removes temporary files that are older than a day and not locked. With `dry_run`, only counts the old ones. Files
+/// that cannot be removed, for example files of another user, stay. Returns the number of files.
+pub(crate) fn sweep(root: &Path, dry_run: bool) -> Result<usize, StoreError> {
+    let now = SystemTime::now();
+    let mut swept = 0;
+    for (_, path) in entries(&Bucket::Tmp.dir(root))? {
+        let is_old = path
+            .symlink_metadata()
+            .and_then(|metadata| metadata.modified())
+            .is_ok_and(|modified| age(now, modified) >= MIN_GARBAGE_AGE);
+        if is_old && (dry_run || remove_unlocked(&path).unwrap_or(false)) {
+            swept += 1;
+        }
+    }
+    Ok(swept)
+}
+
+/// Removes lock files that no process holds, and leases of processes that are known to have ended. A process that takes
+/// a lock checks afterwards that the lock file still has its name. Therefore it is safe to remove a file here.
+pub(crate) fn sweep_locks(root: &Path) -> Result<(), StoreError> {
+    let is_name = |name: &str| name.parse::<crate::Digest>().is_ok();
+    for (name, path) in entries(&Bucket::Locks.dir(root))? {
+        // The garbage collector itself has locked `use`, so only files that are named by a digest are removed.
+        if is_name(&name) {
+            let _ = remove_unlocked(&path);
+        } else if name.strip_suffix(HOLDERS_SUFFIX).is_some_and(is_name) {
+            // Dropping the lease removes its directory if no other process uses it.
+            drop(Lease::try_take(&path, Mode::Exclusive));
+        }
+    }
+    Ok(())
+}
+
+/// Returns the time since `then`, zero if it is in the future.
+pub(crate) fn age(now: SystemTime, then: SystemTime) -> Duration {
+    now.duration_since(then).unwrap_or_default()
 }

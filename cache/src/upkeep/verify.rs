@@ -5,19 +5,18 @@
 //! missing results again.
 
 use std::collections::BTreeSet;
-use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
+use std::{fs, thread};
 
 use serde::de::DeserializeOwned;
 
+use super::stat;
 use crate::layout::Bucket;
 use crate::records::history::NamedHistory;
 use crate::records::sealed::RecordRead;
 use crate::upkeep::stat::Amount;
-use crate::upkeep::walk;
 use crate::{Digest, LedgerEntry, SourceRecord, Store, StoreError};
 
 /// Number of threads that hash objects. Two threads keep a disk busy and leave processors to other work.
@@ -77,7 +76,7 @@ impl Store {
             repaired: repair,
             ..VerifyReport::default()
         };
-        let objects = walk::list(self.root(), Bucket::Objects)?;
+        let objects = stat::list(self.root(), Bucket::Objects)?;
         report.foreign.extend(objects.foreign);
         self.verify_objects(&objects.digests, repair, progress, &mut report);
         self.verify_ledger(repair, &mut report)?;
@@ -175,7 +174,7 @@ impl Store {
         repair: bool,
         report: &mut VerifyReport,
     ) -> Result<Vec<(Digest, T)>, StoreError> {
-        let listing = walk::list(self.root(), bucket)?;
+        let listing = stat::list(self.root(), bucket)?;
         report.foreign.extend(listing.foreign);
         let mut records = Vec::with_capacity(listing.digests.len());
         for key in listing.digests {

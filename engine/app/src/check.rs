@@ -27,6 +27,6 @@ pub fn check(path: &Path) -> Result<(), Error> {
 pub fn schema() -> serde_json::Value {
     prep_spec::schema::schema(
         prep_steps::vocabulary(),
-        &prep_grade::spec::schema::grade_schema(),
+        &prep_grade::spec::definition::grade_schema(),
     )
 }

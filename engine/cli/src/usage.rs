@@ -13,45 +13,11 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::remedy;
 
-/// Verbs of other programs and of earlier versions, each with its replacement.
-const REPLACED_VERBS: [(&str, &str); 27] = [
-    ("check", "pipeline check"),
-    ("clean", "cache gc"),
-    ("definitions", "pipeline show --json"),
-    ("delete", "remove"),
-    ("download", "fetch"),
-    ("experiments", "summarize"),
-    ("fmt", "pipeline fmt"),
-    ("gc", "cache gc"),
-    ("grade-sample", "grade ID SUBMISSION.csv"),
-    ("graph", "pipeline graph"),
-    ("init", "pipeline new"),
-    ("jobs", "remote jobs"),
-    ("key", "remote key"),
-    ("log", "cache log"),
-    ("ls", "fetch --list"),
-    ("medals", "grade ID --score SCORE"),
-    ("new", "pipeline new"),
-    ("pull", "remote pull"),
-    ("push", "remote push"),
-    ("rm", "remove"),
-    ("rules", "fetch --check-rules"),
-    ("schema", "pipeline schema"),
-    ("score", "grade ID SUBMISSION.csv --answers FILE"),
-    ("status", "list"),
-    ("submissions", "grade RUNS_DIR --list"),
-    ("timings", "run --timings"),
-    ("version", "--version"),
-];
-
-/// Options of upstream's command, each with its replacement.
-const REPLACED_OPTIONS: [(&str, &str); 5] = [
-    ("--dev", "--set dev"),
-    ("--keep-raw", "nothing: bundles are not extracted"),
-    ("--list", "--ids-from FILE"),
-    ("--output-dir", "--output DIR"),
-    ("--submission", "the path without an option"),
-];
+/// Returns the replacement of a verb or option in `replaced.txt`.
+fn replacement(word: &str) -> Option<&'static str> {
+    let mut lines = include_str!("replaced.txt").lines();
+    lines.find_map(|line| line.strip_prefix(word)?.strip_prefix(" = "))
+}
 
 /// Parses the command line of this process. Prints help and usage errors.
 ///
@@ -96,9 +62,9 @@ fn with_suggestions(mut error: Error) -> Error {
     match error.kind() {
         ErrorKind::InvalidSubcommand => {
             let verb = text(&error, ContextKind::InvalidSubcommand);
-            let known = REPLACED_VERBS.iter().find(|(other, _)| *other == verb);
-            let names = match (known, error.remove(ContextKind::SuggestedSubcommand)) {
-                (Some((_, replacement)), _) => vec![(*replacement).to_owned()],
+            let suggested = error.remove(ContextKind::SuggestedSubcommand);
+            let names = match (replacement(&verb), suggested) {
+                (Some(replacement), _) => vec![replacement.to_owned()],
                 (None, Some(ContextValue::Strings(names))) => names,
                 (None, Some(ContextValue::String(name))) => vec![name],
                 _ => Vec::new(),
@@ -113,9 +79,7 @@ fn with_suggestions(mut error: Error) -> Error {
         ErrorKind::UnknownArgument => {
             let found = text(&error, ContextKind::InvalidArg);
             let near = text(&error, ContextKind::SuggestedArg);
-            if let Some((_, replacement)) =
-                REPLACED_OPTIONS.iter().find(|(other, _)| *other == found)
-            {
+            if let Some(replacement) = replacement(&found) {
                 error.remove(ContextKind::SuggestedArg);
                 let tip = StyledStr::from(format!("write {replacement}"));
                 error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip]));
@@ -163,6 +127,19 @@ mod tests {
                 None => assert!(!message.contains("--skip"), "{message}"),
             }
         }
+    }
+
+    #[test]
+    fn replaced_words_occur_once() {
+        let lines = include_str!("replaced.txt").lines();
+        let entries = lines.filter(|line| !line.is_empty() && !line.starts_with('#'));
+        let mut words = std::collections::BTreeSet::new();
+        for entry in entries {
+            let (word, ours) = entry.split_once(" = ").expect(entry);
+            assert!(words.insert(word), "{word} occurs twice");
+            assert_eq!(replacement(word), Some(ours));
+        }
+        assert_eq!(replacement("run"), None);
     }
 
     /// `prepare` is the verb of upstream's command.

@@ -2,16 +2,15 @@
 //!
 //! ```text
 //! graph     the steps and their connections (petgraph)
-//!   action    sources, steps and sinks                        value, file   the data that flow between steps
+//!   action    sources, steps and sinks                        value   the data that flow between steps
 //!   key       everything that a step's result depends on, as a stored record; its hash is the step's key
-//! resolve   forward: keys and known results; backward: what has to run (work) -> Resolution (state)
+//! resolve   forward: keys and known results; backward: what has to run (work) -> Resolution (reason)
 //!   reason    why a step runs: two key records compared field by field        last_runs   the last run of each step
 //! run       executes a resolution concurrently, within limits; resolves each node when its inputs are known
 //!   event     events of a run, as data for progress bars, logs and JSON
 //! context   what a step may use: the cache, limits, and
-//!   objects   opened objects in memory, and results that stay in memory instead of being stored
-//!   outside   content that is not in the cache
-//!   progress  counters for a progress bar
+//!   objects   opened objects in memory, results that stay in memory instead of being stored, content outside the cache
+//!   cancel    cancellation, and counters for a progress bar
 //! ```
 //!
 //! A graph has three kinds of action. A [`Source`] reads bytes from outside the cache and identifies them by digest. A
@@ -81,17 +80,14 @@ mod rate;
 mod resolve;
 mod run;
 
-pub use context::cancel::{Cancel, CancellableReader};
+pub use context::cancel::{Cancel, CancellableReader, Progress};
 pub use context::memory::Claim;
-pub use context::objects::OpenObjects;
-pub use context::outside::{Location, OutsideContent, Ranges};
-pub use context::progress::Progress;
+pub use context::objects::{Location, OpenObjects, OutsideContent, Ranges};
 pub use context::{Context, RunLimits};
 pub use error::StepError;
 pub use graph::action::{Action, Inputs, Outputs, Sink, Source, SourceState, Step};
-pub use graph::file::{DirectoryFile, DirectoryValue, FileValue};
 pub use graph::key::{KeyRecord, canonical};
-pub use graph::value::Value;
+pub use graph::value::{DirectoryFile, DirectoryValue, FileValue, Value};
 pub use graph::{Graph, GraphError, Node, NodeId, Port};
 pub use loopback::is_loopback;
 pub use prep_failure::{
@@ -100,10 +96,7 @@ pub use prep_failure::{
 };
 pub use rate::RateCheck;
 pub use resolve::last_runs::{LastRun, LastRuns, LastSteps};
-pub use resolve::reason::{Change, Reason};
-pub use resolve::state::{MissingObject, NodeState, Resolution};
+pub use resolve::reason::{Change, MissingObject, NodeState, Reason, Resolution};
 pub use resolve::{ResolveError, resolve};
-pub use run::event::{Event, NullReporter, Reporter, StepOutcome};
-pub use run::figures::{Figures, WaitTimes};
-pub use run::timings::Timing;
+pub use run::event::{Event, Figures, NullReporter, Reporter, StepOutcome, Timing, WaitTimes};
 pub use run::{RunOptions, RunReport, run};

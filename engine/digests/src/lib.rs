@@ -4,9 +4,8 @@
 //! |---|---|
 //! | `sha256` | a SHA-256: 64 hex digits; reports show the first 12 |
 //! | `tree` | the digest of a directory: the output of `find . -type f -exec sha256sum {} + \| LC_ALL=C sort -k 2 \| sha256sum` |
-//! | `facts` | the digests that determine scores, and one digest over all of them |
+//! | `facts` | the digests that determine scores, one digest over all of them, which pipeline prepared the data, and whether its published checksums match |
 //! | `lock` | `prep.lock`: these digests for all prepared competitions, one per line |
-//! | `origin` | which pipeline prepared the data, and whether its published checksums match |
 //!
 //! A digest covers file contents and relative paths. It does not depend on times, owners, modes, absolute paths or the
 //! computer. Therefore anyone can verify prepared data with `sha256sum`, without this program.
@@ -25,15 +24,13 @@
 
 mod facts;
 mod lock;
-mod origin;
 mod sha256;
 mod tree;
 
-pub use facts::{DatasetDigests, combined_digest};
+pub use facts::{ChecksumStatus, DataOrigin, DatasetDigests, combined_digest};
 pub use lock::{
     BundleDigest, BundleStatus, LockDifference, LockedDataset, Lockfile, LockfileError,
 };
-pub use origin::{ChecksumStatus, DataOrigin};
 pub use sha256::{Sha256, Sha256Error, Sha256Hasher};
 pub use tree::{
     TreeDigest, TreeHasher, Trees, digest_of_directory, digest_of_file, digest_of_reader,

@@ -7,8 +7,8 @@
 //!
 //! ```text
 //! report   reads grading reports of upstream and of `prep`   groups   assigns run groups to experiments
-//! seeds    runs -> seeds                                      metrics  percentages; mean and standard error
-//! sets     sets of competitions                               summary  one experiment, set by set
+//! seeds    runs -> seeds; percentages, mean, standard error   summary  one experiment, set by set
+//! sets     sets of competitions
 //! list     lists the submissions in a directory of runs, for grading
 //! ```
 //!
@@ -17,7 +17,6 @@
 mod error;
 mod groups;
 mod list;
-mod metrics;
 mod report;
 mod seeds;
 mod sets;
@@ -26,8 +25,7 @@ mod summary;
 pub use error::{ExperimentsError, SeedsError};
 pub use groups::{Group, GroupReport, SkipReason, collect, experiments, reports_in};
 pub use list::{ListPlaces, Submission, SubmissionList, list};
-pub use metrics::{Estimate, METRICS, SeedMetric, estimate};
 pub use report::{GradedRun, GradingReport, parse};
-pub use seeds::{Choice, LeftOut, Seeds, Take, seeds};
+pub use seeds::{Choice, Estimate, LeftOut, METRICS, SeedMetric, Seeds, Take, estimate, seeds};
 pub use sets::Set;
 pub use summary::{CompetitionSummary, Experiment, SetSummary, summarise};

@@ -3,9 +3,8 @@
 use serde::Serialize;
 
 use crate::error::SeedsError;
-use crate::metrics::{Estimate, METRICS, estimate};
 use crate::report::GradedRun;
-use crate::seeds::{Choice, LeftOut, Seeds, seeds};
+use crate::seeds::{Choice, Estimate, LeftOut, METRICS, Seeds, estimate, seeds};
 use crate::sets::Set;
 
 /// The summary of an experiment.

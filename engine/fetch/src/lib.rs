@@ -6,7 +6,7 @@
 //! resume/      state that survives a process: partial file, piece map, running digests
 //! wire/        the API and the object store: URLs, meaning of responses, retries, rate limit
 //! network      the handle that the other modules use     credentials   finds and renews credentials
-//! waiting      reports that a download is waiting        clock         a clock that tests can replace
+//! waiting      reports that a download is waiting; a clock that tests can replace
 //! ```
 //!
 //! Each of `bundle`, `download`, `resume` and `wire` depends only on the modules listed after it. A single policy
@@ -38,11 +38,9 @@
 #![warn(missing_docs)]
 
 mod bundle;
-mod clock;
 mod credentials;
 mod download;
 mod error;
-mod message;
 mod network;
 mod options;
 mod resume;
@@ -51,15 +49,13 @@ mod trouble;
 mod waiting;
 mod wire;
 
-pub use bundle::directory::{DirectoryError, LocalDirectory};
+pub use bundle::directory::{DirectoryError, LocalDirectory, Members};
 pub use bundle::downloaded::{bundle_files, discard, partial_bytes};
 pub use bundle::kaggle::KaggleBundle;
 pub use bundle::local::{BundleChecksums, BundleError, LocalBundle, SearchPath};
-pub use bundle::members::Members;
 pub use bundle::part::PartOfBundle;
 pub use bundle::remote::{BundlePreview, RemoteZip};
 pub use bundle::web::{WebAddress, WebFile};
-pub use clock::Clock;
 pub use credentials::{
     CredentialVariables, CredentialsError, FoundCredentials, KaggleCredentials, Login, Origin,
     find_credentials,
@@ -70,6 +66,6 @@ pub use options::{DownloadOptions, ENDPOINT};
 pub use prep_cache::free_space;
 pub use secret::Secret;
 pub use trouble::Trouble;
-pub use waiting::{WaitReport, Watcher};
+pub use waiting::{Clock, WaitReport, Watcher};
 pub use wire::api::endpoint::Protocol;
 pub use wire::api::{Account, DataFile, DataSummary};

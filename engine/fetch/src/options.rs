@@ -2,8 +2,7 @@
 
 use std::time::Duration;
 
-use crate::clock::Clock;
-use crate::waiting::Watcher;
+use crate::waiting::{Clock, Watcher};
 use crate::wire::api::endpoint::Protocol;
 
 /// Limits and timeouts of all downloads of a process.

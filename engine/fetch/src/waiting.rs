@@ -1,8 +1,9 @@
-//! Reports that a download waits for a server that is unreachable, is silent, or requests a pause.
+//! Reports that a download waits for a server that is unreachable, is silent, or requests a pause, by a clock that the
+//! caller can replace.
 
 use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use prep_core::units;
 
@@ -100,5 +101,26 @@ impl Watcher {
 impl fmt::Debug for Watcher {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_struct("Watcher").finish_non_exhaustive()
+    }
+}
+
+/// A function that returns the current time. The default is the system's clock.
+#[derive(Clone, Default)]
+pub struct Clock(Option<Arc<dyn Fn() -> SystemTime + Send + Sync>>);
+
+impl Clock {
+    /// Creates a clock that calls `now`.
+    pub fn new(now: impl Fn() -> SystemTime + Send + Sync + 'static) -> Clock {
+        Clock(Some(Arc::new(now)))
+    }
+
+    pub(crate) fn now(&self) -> SystemTime {
+        self.0.as_ref().map_or_else(SystemTime::now, |now| now())
+    }
+}
+
+impl fmt::Debug for Clock {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Clock").finish_non_exhaustive()
     }
 }

@@ -7,15 +7,14 @@ use prep_formats::pandas::{FileContent, Frame, ReadOptions};
 use serde_json::Value;
 
 use crate::metrics::{Direction, MetricKind};
-use crate::refusal::{Refusal, RefusalKind};
-use crate::row_policy::RowPolicy;
+use crate::refusal::{Refusal, RefusalKind, RowPolicy};
 use crate::rules::same_rows;
 use crate::spec::error::GradeSpecErrors;
 use crate::spec::{self, GradeSpec, SpecRule};
 use crate::table::answers::{self, AnswersError};
-use crate::table::lazy::LazySubmission;
 use crate::table::pair::Pair;
 use crate::table::submission;
+use crate::table::typed::LazySubmission;
 
 /// Submissions with fewer rows are checked strictly in the order of the rules, so an invalid cell may be reported
 /// before a wrong number of rows.

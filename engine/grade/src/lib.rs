@@ -18,7 +18,7 @@
 //! ```
 //!
 //! Every rule and metric contains its documentation ([`rules::ALL`], [`metrics::ALL`]), from which the reference pages
-//! and the JSON Schema ([`spec::schema`]) are generated.
+//! and the JSON Schema ([`spec::definition`]) are generated.
 //!
 //! # Example
 //!
@@ -43,13 +43,10 @@ pub mod table;
 mod edit_distance;
 mod grader;
 mod refusal;
-mod row_policy;
 mod shapes;
-mod suggest;
 
 pub use grader::{GradeOutcome, Grader};
-pub use refusal::{Refusal, RefusalKind};
-pub use row_policy::RowPolicy;
+pub use refusal::{Refusal, RefusalKind, RowPolicy};
 pub use spec::error::{GradeSpecError, GradeSpecErrors, KeyPath, PathSegment, Problem};
 pub use table::answers::AnswersError;
 pub use table::pair::{CellValue, GradedColumn, Pair, Role, Side};

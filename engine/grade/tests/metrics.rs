@@ -152,12 +152,12 @@ fn rounding_matches_python() {
             .map(|field| field.parse().unwrap())
             .collect();
         assert_eq!(
-            prep_grade::python::numeric::round_numpy(fields[0], 5),
+            prep_grade::python::round_numpy(fields[0], 5),
             fields[1],
             "NumPy, {line}"
         );
         assert_eq!(
-            prep_grade::python::numeric::round_python(fields[0], 5),
+            prep_grade::python::round_python(fields[0], 5),
             fields[2],
             "Python, {line}"
         );

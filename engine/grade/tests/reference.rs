@@ -82,16 +82,7 @@ fn describe(text: &mut String, definition: &Definition, direction: Option<Direct
     if parameters.is_empty() {
         return;
     }
-    text.push_str("\n| parameter | value | meaning |\n|---|---|---|\n");
-    for parameter in *parameters {
-        let name = match parameter.required {
-            true => format!("**`{}`**", parameter.name),
-            false => format!("`{}`", parameter.name),
-        };
-        let value = parameter.kind.describe().replace('|', "\\|");
-        let meaning = parameter.doc.replace('|', "\\|");
-        let _ = writeln!(text, "| {name} | {value} | {meaning} |");
-    }
+    prep_spec::reference::keys(text, parameters);
     if let Some(main) = shorthand {
         let _ = write!(
             text,

@@ -1,6 +1,6 @@
 //! Tests that mistakes in a `grade:` section are reported with their path and a suggestion.
 
-use prep_grade::spec::schema;
+use prep_grade::spec::definition;
 use prep_grade::{Grader, metrics, rules};
 use serde_json::{Value, json};
 
@@ -114,7 +114,7 @@ fn every_rule_and_metric_is_documented_once() {
         .map(|k| &k.definition)
         .chain(metrics::ALL.iter().map(|k| &k.definition))
         .collect();
-    let schema = schema::grade_schema().to_string();
+    let schema = definition::grade_schema().to_string();
     for definition in &definitions {
         assert!(
             !definition.summary.is_empty() && !definition.source.is_empty(),
@@ -135,4 +135,14 @@ fn every_rule_and_metric_is_documented_once() {
                 .is_none_or(|short| definition.parameters.iter().any(|p| p.name == short))
         );
     }
+}
+
+/// The time to parse nested sums must not double with each level.
+#[test]
+fn nested_sums_are_parsed_once() {
+    let mut metric = json!({ "roc_auc": "y" });
+    for _ in 0..40 {
+        metric = json!({ "weighted_sum": [{ "metric": metric, "weight": 1 }] });
+    }
+    Grader::parse(&json!({ "metric": metric })).unwrap();
 }

@@ -1,8 +1,7 @@
 //! Searches prepared data for leaks of the answers, as an attacker would.
 //!
 //! The search knows only the paths of the public files, of the answers, of the sample submission and, if available, of
-//! the bundle. Each file in `detectors/` contains one detector, except for the parts that several share. The fastest ones
-//! run first:
+//! the bundle. The fastest detectors run first:
 //!
 //! ```text
 //! shown-before       kinds of files, columns and keys that are not in the bundle's original test part
@@ -24,10 +23,8 @@
 //! read directly, or they are predicted at least ten percentage points better than in data without a leak. A
 //! significant but small effect is a note. With fewer than 50 test items, a statistical finding is also only a note.
 
-mod bytes;
 mod cells;
 mod detectors;
-mod error;
 mod facts;
 mod fields;
 mod finding;
@@ -45,11 +42,10 @@ mod xml;
 use std::collections::BTreeMap;
 
 pub use detectors::NAMES;
-pub use error::LeaksError;
-pub use finding::{LeakFinding, LeakLevel};
+pub use finding::{LeakFinding, LeakLevel, LeaksError};
 pub use world::LeakInput;
 
-use error::failed;
+use finding::failed;
 use world::World;
 
 /// The result of a search.

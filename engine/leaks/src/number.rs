@@ -1,4 +1,4 @@
-//! Parses numbers and dates in several spellings.
+//! Parses numbers and dates in several spellings, and integers in binary files.
 
 /// Parses a number, or a date as days. Numbers may have digit groups (`1,234`), a decimal comma, and a unit after them.
 pub(crate) fn number(cell: &str) -> Option<f64> {
@@ -61,6 +61,16 @@ pub(crate) fn time_of(text: &str) -> Option<f64> {
     let clock = [3600.0, 60.0, 1.0].iter().zip(3..);
     let clock = clock.filter_map(|(unit, at)| Some(unit * number(at)?));
     Some(days * 86_400.0 + clock.sum::<f64>())
+}
+
+/// Returns the unsigned integer of `length` bytes at offset `at`. `None` if the file ends before.
+pub(crate) fn integer(bytes: &[u8], at: usize, length: usize, is_big: bool) -> Option<usize> {
+    let bytes = bytes.get(at..at.checked_add(length)?)?;
+    let add = |sum: usize, byte: &u8| sum << 8 | usize::from(*byte);
+    Some(match is_big {
+        true => bytes.iter().fold(0, add),
+        false => bytes.iter().rev().fold(0, add),
+    })
 }
 
 #[cfg(test)]

@@ -18,7 +18,6 @@
 //! library (`rmcp`) depends on an asynchronous runtime and enables features of `chrono`, which would require compiling
 //! DataFusion a second time.
 
-mod answer;
 mod options;
 mod rpc;
 mod server;

@@ -4,9 +4,8 @@ use std::io::{self, BufRead, Read, Write};
 
 use serde_json::{Map, Value, json};
 
-use crate::answer::result;
 use crate::options::McpOptions;
-use crate::rpc::{self, INVALID_PARAMS, METHOD_NOT_FOUND, PARSE_ERROR, Request, RpcError};
+use crate::rpc::{self, INVALID_PARAMS, METHOD_NOT_FOUND, PARSE_ERROR, Request, RpcError, result};
 use crate::tools::{ALL, Arguments, ToolDefinition};
 
 /// Versions of the protocol that this server speaks, the latest first. They do not differ in the features that it uses.

@@ -23,9 +23,8 @@ use crate::error::RemoteError;
 use crate::key::SigningKey;
 use crate::layout::Area;
 use crate::queue::Queue;
-use crate::rejection::Rejection;
 use crate::remote::{Remote, RemoteSource};
-use crate::trust::TrustedSigner;
+use crate::trust::{Rejection, TrustedSigner};
 
 /// A message for the user.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -22,8 +22,8 @@ use tokio::sync::OnceCell;
 
 use crate::error::RemoteError;
 use crate::hashes::{self, BLOCK_BYTES, BlockHashes, REGION_BYTES, RegionHashes};
+use crate::layout::{REQUEST_BYTES, combine};
 use crate::link::{Inner, Link};
-use crate::requests::{REQUEST_BYTES, combine};
 
 /// Maximum number of requests ahead of the reader, and maximum number of their bytes.
 const MAX_REQUESTS_AHEAD: usize = 32;

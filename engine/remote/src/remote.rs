@@ -19,9 +19,8 @@ use crate::address::{Address, CloudCredentials};
 use crate::error::{RemoteError, classify, is_forbidden};
 use crate::key::{PublicKey, SigningKey};
 use crate::layout::{self, Area};
-use crate::rejection::Rejection;
 use crate::signed;
-use crate::trust::TrustedSigner;
+use crate::trust::{Rejection, TrustedSigner};
 use tokio::time::{Instant, timeout};
 
 /// Maximum length of a record in bytes. Longer records are never written.

@@ -9,8 +9,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::key::{PublicKey, SigningKey};
-use crate::rejection::Rejection;
-use crate::trust::{self, TrustedSigner};
+use crate::trust::{self, Rejection, TrustedSigner};
 
 const MAGIC: &str = "prep-signed-v1";
 

@@ -7,4 +7,3 @@ pub(crate) mod numpy_legacy;
 pub(crate) mod pcg64;
 pub(crate) mod python_random;
 pub(crate) mod rng;
-pub(crate) mod seed_sequence;

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::generators::error::RandomError;
+use super::error::RandomError;
 use crate::generators::pcg64::Pcg64;
 
 /// `numpy.random.default_rng(seed)`.

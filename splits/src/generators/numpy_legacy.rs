@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::generators::error::RandomError;
+use super::error::RandomError;
 use crate::generators::mt19937::Mt19937;
 
 /// Number of indices that [`RandomState::shuffle`] draws before it swaps.

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use serde::{Deserialize, Serialize};
 
-use crate::generators::error::RandomError;
+use super::error::RandomError;
 use crate::generators::mt19937::Mt19937;
 
 /// `random.Random(seed)` for an integer seed.

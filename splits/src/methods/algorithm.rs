@@ -1,20 +1,16 @@
 //! The entry point: [`split`] applies a [`SplitAlgorithm`], which has the structure and the names of a pipeline's
-//! `split` section.
+//! `split` section, to all rows or to the rows of each key separately.
 
 use serde::{Deserialize, Serialize};
 
+use super::groups::{Groups, group_split};
+use super::sample::{first_fit, python_sample, sample};
+use super::shuffle_split::shuffle_split;
+use super::stratified::stratified_split;
 use crate::error::SplitError;
 use crate::generators::python_random::PythonRandom;
-use crate::keys::{KeyRole, SplitKeys};
-use crate::methods::first_fit::first_fit;
-use crate::methods::group_split::group_split;
-use crate::methods::python_sample::python_sample;
-use crate::methods::sample::sample;
-use crate::methods::shuffle_split::shuffle_split;
-use crate::methods::stratified::stratified_split;
-use crate::methods::within::split_each_key;
+use crate::keys::{KeyRole, Split, SplitKeys, SplitOrder};
 use crate::part_sizes::PartSizes;
-use crate::parts::{Split, SplitOrder};
 use crate::size::SplitSize;
 
 /// A method of splitting rows, with its parameters. They have the names of scikit-learn and pandas.
@@ -209,4 +205,28 @@ pub fn split(
             first_fit(codes, test_size, order.unwrap_or(SplitOrder::File))
         }
     }
+}
+
+/// Splits the rows of each key separately and concatenates the parts in the order of the keys' codes.
+///
+/// # Errors
+/// [`SplitError::InGroup`] if a group cannot be split; [`SplitError::SparseKeys`] if a code has no row.
+pub(crate) fn split_each_key(
+    codes: &[u32],
+    split_rows: impl Fn(u32) -> Result<Split, SplitError>,
+) -> Result<Split, SplitError> {
+    let groups = Groups::new(codes)?;
+    let mut split = Split::default();
+    for (group, rows) in (0u32..).zip(groups.iter()) {
+        let count = rows.len() as u32;
+        let drawn = split_rows(count).map_err(|source| SplitError::InGroup {
+            group,
+            rows: count,
+            source: Box::new(source),
+        })?;
+        let row = |position: &u32| rows[*position as usize];
+        split.train.extend(drawn.train.iter().map(row));
+        split.test.extend(drawn.test.iter().map(row));
+    }
+    Ok(split)
 }

@@ -1,8 +1,15 @@
 //! The split with pandas' `DataFrame.sample`: a random sample without replacement is the test part.
+//!
+//! The split with Python's `random.sample`: the sampled rows are the test part.
+//!
+//! The first-fit split: puts entire groups into the test part as long as they fit.
 
+use super::groups::Groups;
 use crate::error::SplitError;
 use crate::generators::numpy_legacy::RandomState;
-use crate::parts::Split;
+use crate::generators::python_random::PythonRandom;
+use crate::keys::{Split, SplitOrder};
+use crate::part_sizes::PartSizes;
 use crate::size::SplitSize;
 
 /// `frame.sample(n=.. or frac=.., random_state=seed)`: the sampled rows are the test part, in the order drawn. The
@@ -28,4 +35,51 @@ pub(crate) fn complement(rows: u32, drawn: &[u32]) -> Vec<u32> {
         .filter(|(_, drawn)| !drawn)
         .map(|(row, _)| row)
         .collect()
+}
+
+/// `generator.sample(range(rows), k)`: the test part is in the order drawn. The train part consists of the remaining
+/// rows, in table order.
+///
+/// A fraction of the rows is rounded like Python's `round`: to the nearest integer, halves to even.
+///
+/// # Errors
+/// An error if the fraction is outside 0..=1, or if the table has fewer rows than requested.
+pub fn python_sample(
+    rows: u32,
+    test_size: SplitSize,
+    generator: &mut PythonRandom,
+) -> Result<Split, SplitError> {
+    let test = generator.sample(rows, test_size.sampled(rows)?)?;
+    let train = complement(rows, &test);
+    Ok(Split { train, test })
+}
+
+/// Puts a group into the test part if it still fits into the remaining test rows, and otherwise into the train part.
+///
+/// Groups are visited in the order of their numbers. A group that does not fit does not stop later, smaller groups.
+/// Nothing is random.
+///
+/// # Errors
+/// Invalid sizes, as in [`PartSizes::new`]; [`SplitError::EmptyPart`] if no group fits.
+pub fn first_fit(
+    codes: &[u32],
+    test_size: SplitSize,
+    order: SplitOrder,
+) -> Result<Split, SplitError> {
+    let groups = Groups::new(codes)?;
+    let rows = groups.rows_total();
+    let mut room = PartSizes::new(rows, Some(test_size), None)?.test as usize;
+    let mut keys = Split::default();
+    for (key, members) in (0u32..).zip(groups.iter()) {
+        if members.len() <= room {
+            room -= members.len();
+            keys.test.push(key);
+        } else {
+            keys.train.push(key);
+        }
+    }
+    if keys.test.is_empty() {
+        return Err(SplitError::EmptyPart { part: "test", rows });
+    }
+    Ok(groups.rows_of_split(&keys, order))
 }

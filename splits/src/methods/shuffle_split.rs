@@ -2,8 +2,8 @@
 
 use crate::error::SplitError;
 use crate::generators::numpy_legacy::RandomState;
+use crate::keys::Split;
 use crate::part_sizes::PartSizes;
-use crate::parts::Split;
 use crate::size::SplitSize;
 
 /// `train_test_split(range(rows), test_size=.., train_size=.., random_state=seed)`.

@@ -2,9 +2,9 @@
 
 use crate::error::SplitError;
 use crate::generators::numpy_legacy::RandomState;
+use crate::keys::Split;
 use crate::methods::groups::Groups;
 use crate::part_sizes::PartSizes;
-use crate::parts::Split;
 use crate::size::SplitSize;
 
 /// `train_test_split(range(n), .., stratify=classes, random_state=seed)`.

@@ -1,8 +1,9 @@
-//! Cancellation: a flag that running steps check.
+//! The progress that a running step reports, and the flag that cancels it.
 
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io;
+use std::io::{Read, Seek, SeekFrom};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use prep_cache::{LockGuard, Store};
@@ -74,5 +75,33 @@ impl<R: Read> Read for CancellableReader<R> {
 impl<R: Seek> Seek for CancellableReader<R> {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
         self.inner.seek(to)
+    }
+}
+
+/// Counters that a step increases while it works and that a reporter reads when it draws.
+#[derive(Debug, Default)]
+pub struct Progress {
+    /// Bytes processed so far.
+    pub bytes: AtomicU64,
+    /// Files processed so far.
+    pub files: AtomicU64,
+    /// Total number of bytes, 0 while unknown.
+    pub total_bytes: AtomicU64,
+}
+
+impl Progress {
+    /// Adds processed bytes.
+    pub fn add_bytes(&self, bytes: u64) {
+        self.bytes.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    /// Adds one processed file.
+    pub fn add_file(&self) {
+        self.files.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Sets the total number of bytes.
+    pub fn set_total_bytes(&self, bytes: u64) {
+        self.total_bytes.store(bytes, Ordering::Relaxed);
     }
 }

@@ -3,9 +3,7 @@
 pub(crate) mod cancel;
 pub(crate) mod memory;
 pub(crate) mod objects;
-pub(crate) mod outside;
 pub(crate) mod parallel;
-pub(crate) mod progress;
 
 use std::fs::File;
 use std::io;
@@ -16,8 +14,8 @@ use prep_cache::{Digest, LedgerEntry, LockGuard, Store, Threads};
 
 use crate::context::memory::{Memory, StepClaim};
 use crate::context::objects::OpenObjects;
-use crate::context::outside::OutsideContent;
 use crate::{Cancel, Claim, Progress, StepError};
+use objects::OutsideContent;
 
 /// Limits for all steps of a run together.
 #[derive(Debug, Clone, Copy)]

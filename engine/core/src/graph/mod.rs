@@ -1,7 +1,6 @@
 //! The graph of the steps of all selected competitions.
 
 pub(crate) mod action;
-pub(crate) mod file;
 pub(crate) mod key;
 pub(crate) mod value;
 

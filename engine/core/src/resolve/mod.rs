@@ -9,7 +9,6 @@
 
 pub(crate) mod last_runs;
 pub(crate) mod reason;
-pub(crate) mod state;
 pub(crate) mod work;
 
 use std::collections::{BTreeMap, HashMap};
@@ -19,9 +18,9 @@ use prep_cache::Digest;
 
 use crate::graph::{Graph, GraphError, Node, NodeId};
 use crate::resolve::reason::changes;
-use crate::resolve::state::{MissingObject, NodeState, Resolution};
 use crate::resolve::work::Work;
 use crate::{Action, Context, Failure, KeyRecord, LastRuns, Reason, SourceState, StepError};
+use reason::{MissingObject, NodeState, Resolution};
 
 /// Resolves the entire graph, with independent components concurrently. `last` has the last runs, with which the steps
 /// are compared. Writes nothing.

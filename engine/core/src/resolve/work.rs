@@ -6,9 +6,9 @@
 
 use std::collections::{BTreeSet, HashMap};
 
+use super::reason::{MissingObject, NodeState, Resolution};
 use crate::Reason;
 use crate::graph::{Graph, NodeId};
-use crate::resolve::state::{MissingObject, NodeState, Resolution};
 
 /// The nodes that run, and the nodes that wait for them.
 pub(crate) struct Work {

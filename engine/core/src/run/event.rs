@@ -1,10 +1,11 @@
-//! Events of a run, as data for progress bars, logs and JSON.
+//! Events of a run, as data for progress bars, logs and JSON, with measurements and durations of its steps.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Failure, Progress, Reason};
+use crate::{Failure, Graph, NodeId, Progress, Reason, RunReport};
 
 /// How a step ended.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -73,4 +74,74 @@ pub struct NullReporter;
 
 impl Reporter for NullReporter {
     fn event(&self, _event: &Event) {}
+}
+
+/// Resources that one step used. Times in milliseconds, sizes in bytes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct Figures {
+    /// Start time, measured from the start of the run.
+    pub began: u64,
+    /// Duration from start to end.
+    pub wall: u64,
+    /// Processor time. It does not include the helper thread that sorts in a long query.
+    pub cpu: u64,
+    /// Bytes read from files and connections. Reads through memory-mapped files are not counted.
+    pub read: u64,
+    /// Bytes written to files and connections.
+    pub written: u64,
+    /// Maximum memory that was claimed for the step at one time.
+    pub memory: u64,
+    /// Time between becoming ready and starting.
+    pub waited: WaitTimes,
+}
+
+/// How long a ready step waited before it started, by reason, in milliseconds.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct WaitTimes {
+    /// Waiting because the maximum number of steps was running.
+    pub turn: u64,
+    /// Waiting because another process was running the same step or updating the same target.
+    pub lock: u64,
+    /// Waiting for memory that other steps had claimed.
+    pub memory: u64,
+}
+
+pub(crate) fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// Measurements of one step.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Timing {
+    /// Id of the competition.
+    pub competition: String,
+    /// Name of the step within the competition.
+    pub step: String,
+    /// Kind of the step.
+    pub kind: String,
+    #[serde(flatten)]
+    /// The measurements.
+    pub figures: Figures,
+}
+
+impl RunReport {
+    /// Returns the measurements of all steps that ran, the slowest first.
+    pub fn timings(&self, graph: &Graph) -> Vec<Timing> {
+        let timing = |(id, figures): (&NodeId, &Figures)| {
+            let node = graph.node(*id);
+            Timing {
+                competition: node.competition.clone(),
+                step: node.name.clone(),
+                kind: node.action.kind().to_owned(),
+                figures: *figures,
+            }
+        };
+        let mut timings: Vec<Timing> = self.figures.iter().map(timing).collect();
+        timings.sort_by(|a, b| {
+            let name = |timing: &Timing| (timing.competition.clone(), timing.step.clone());
+            let wall = b.figures.wall.cmp(&a.figures.wall);
+            wall.then_with(|| name(a).cmp(&name(b)))
+        });
+        timings
+    }
 }

@@ -12,13 +12,13 @@ use prep_cache::{
 };
 
 use super::RunShared;
+use super::event::millis;
 use super::queue::WaitStart;
 use crate::context::memory::StepClaim;
 use crate::context::objects::MemoryResult;
 use crate::graph::NodeId;
+use crate::resolve::reason::{MissingObject, NodeState};
 use crate::resolve::resolve_with;
-use crate::resolve::state::{MissingObject, NodeState};
-use crate::run::figures::millis;
 use crate::{
     Action, Context, Event, Figures, Inputs, KeyRecord, Outputs, Progress, Reason, Remedy, Step,
     StepError, Value, WaitTimes, WithRemedy,

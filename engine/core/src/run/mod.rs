@@ -29,12 +29,10 @@
 
 pub(crate) mod event;
 mod execute;
-pub(crate) mod figures;
 mod history;
 mod memory_results;
 mod queue;
 mod scheduler;
-pub(crate) mod timings;
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;

@@ -12,7 +12,7 @@ use super::{RunOptions, RunReport, RunShared};
 use crate::context::objects::MemoryResult;
 use crate::graph::NodeId;
 use crate::resolve::missing_output;
-use crate::resolve::state::{MissingObject, NodeState};
+use crate::resolve::reason::{MissingObject, NodeState};
 use crate::{Event, Failure, Figures, Reason, Resolution, StepError, StepOutcome, chain};
 
 /// Number of times that a node may lose the same object before it fails.

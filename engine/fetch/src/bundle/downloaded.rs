@@ -9,10 +9,16 @@
 //! DATA/ID/*.partial.map             the map of the pieces that the incomplete download contains
 //! DATA/ID/*.partial.holders/        the lease of the downloading process, if several machines share the directory
 //! ```
+//!
+//! The origin of a file is recorded in `DATA/ID/sources/FILE.url`, because a pipeline may change the URL of a file without changing its name. A file from the old URL is then not used for the
+//! new one. A file without a record was put there by the user, and is used.
 
-use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
+
+use crate::error::FetchError;
+use crate::resume::partial::with_suffix;
 
 /// Returns the file name, without `.zip`, of an archive with some members of a bundle. `key` identifies the selection
 /// of members.
@@ -104,6 +110,32 @@ fn discard_sources(directory: &Path) {
     }
     // This call fails, and the directory remains, if it is not empty.
     let _ = std::fs::remove_dir(directory);
+}
+
+fn path(file: &Path) -> PathBuf {
+    with_suffix(file, ".url")
+}
+
+/// Records the origin of a file that is about to be created.
+pub(crate) fn record(file: &Path, origin: &str) -> Result<(), FetchError> {
+    let path = path(file);
+    if let Some(directory) = path.parent() {
+        prep_cache::create_directory(directory)
+            .map_err(|cause| FetchError::io("create the directory of", &path, cause))?;
+    }
+    fs::write(&path, format!("{origin}\n")).map_err(|cause| FetchError::io("write", &path, cause))
+}
+
+/// Returns whether the record of a file names a different origin.
+pub(crate) fn differs(file: &Path, origin: &str) -> bool {
+    fs::read_to_string(path(file)).is_ok_and(|recorded| recorded.trim_end() != origin)
+}
+
+/// Removes a file and its record.
+pub(crate) fn remove(file: &Path) {
+    // Errors are ignored: a file that remains has a record, so it is not used.
+    let _ = fs::remove_file(file);
+    let _ = fs::remove_file(path(file));
 }
 
 #[cfg(test)]

@@ -5,8 +5,6 @@ pub(crate) mod downloaded;
 pub(crate) mod files;
 pub(crate) mod kaggle;
 pub(crate) mod local;
-pub(crate) mod members;
-pub(crate) mod origin;
 pub(crate) mod part;
 pub(crate) mod remote;
 pub(crate) mod web;

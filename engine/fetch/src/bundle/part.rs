@@ -18,16 +18,15 @@ use prep_cache::{Content, Digest};
 use prep_core::{Context, Source, SourceState, StepError, Value};
 use prep_formats::zip::{EntryKind, ZipEntry, ZipWriteError, ZipWriter};
 
+use super::directory::Members;
 use crate::bundle::downloaded::part_name;
 use crate::bundle::files;
 use crate::bundle::kaggle::{KaggleBundle, lock};
 use crate::bundle::local::LocalBundle;
-use crate::bundle::members::Members;
 use crate::download::Order;
 use crate::error::FetchError;
 use crate::network::Network;
-use crate::resume::commit::commit;
-use crate::resume::partial::Partial;
+use crate::resume::partial::{Partial, commit};
 use crate::wire::item::Item;
 
 /// A source for some members of a competition's bundle. If the entire bundle exists, the source uses it.

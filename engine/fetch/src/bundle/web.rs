@@ -15,10 +15,10 @@ use prep_formats::limits::DecodingLimits;
 use prep_formats::zip::{EntryKind, ZipEntry, ZipListing};
 use sha2::Sha256;
 
+use super::downloaded;
 use crate::bundle::downloaded::source_path;
 use crate::bundle::kaggle::{fetch_file, lock};
 use crate::bundle::local::{BundleChecksums, FileLabel, LocalBundle, SearchPath};
-use crate::bundle::origin;
 use crate::error::FetchError;
 use crate::network::LazyNetwork;
 use crate::wire::item::Item;
@@ -145,8 +145,8 @@ impl WebFile {
     /// Returns whether the file at the target comes from elsewhere, for example because the pipeline had a different URL.
     fn is_foreign(&self) -> bool {
         let named = self.member.as_deref().map(WebFile::origin_of_member);
-        origin::differs(&self.target, &self.url)
-            && named.is_none_or(|named| origin::differs(&self.target, &named))
+        downloaded::differs(&self.target, &self.url)
+            && named.is_none_or(|named| downloaded::differs(&self.target, &named))
     }
 
     /// Returns whether the downloaded file is used. A file of the user comes first if a wrong checksum is an error.
@@ -229,11 +229,11 @@ impl WebFile {
     /// Removes a file of a different origin, and records the origin of the new file.
     fn prepare_target(&self, origin: &str) -> Result<(), FetchError> {
         if self.is_foreign() {
-            origin::remove(&self.target);
+            downloaded::remove(&self.target);
         }
         match self.target.exists() {
             true => Ok(()),
-            false => origin::record(&self.target, origin),
+            false => downloaded::record(&self.target, origin),
         }
     }
 
@@ -288,7 +288,7 @@ impl Source for WebFile {
         {
             // The file was just created and has the wrong checksum. After any other failure, such as a full disk, it is
             // complete and stays.
-            origin::remove(&self.target);
+            downloaded::remove(&self.target);
         }
         value
     }

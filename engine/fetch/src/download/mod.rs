@@ -1,9 +1,7 @@
 //! Downloads one file: runs sessions until one completes, then verifies the digests.
 
-mod address;
 mod connection;
 pub(crate) mod first;
-mod order;
 mod pace;
 mod receive;
 mod session;
@@ -21,7 +19,7 @@ use crate::wire::retry::{Retry, RetryAction};
 use first::SessionEnd;
 use session::Session;
 
-pub(crate) use order::Order;
+pub(crate) use first::Order;
 
 /// Number of times that the object on the server may be replaced before a download fails.
 const MAX_REPLACEMENTS: u32 = 3;

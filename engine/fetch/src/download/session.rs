@@ -15,15 +15,16 @@ use tokio::sync::mpsc::{Receiver, channel};
 use tokio::task::{JoinSet, yield_now};
 use tokio::time::{Instant, interval, sleep_until};
 
-use crate::download::address::SessionAddress;
+use super::connection::SessionAddress;
+use super::first::Order;
 use crate::download::connection::{ReadyAnswer, Request, connection};
 use crate::download::first::{FirstRequest, SessionEnd, SessionResult, SessionStop};
-use crate::download::order::Order;
 use crate::download::pace::Pace;
 use crate::download::receive::{Chunk, Sink};
 use crate::download::stored::StoredPieces;
 use crate::error::FetchError;
-use crate::resume::earlier::{self, State};
+use crate::resume::partial;
+use crate::resume::partial::State;
 use crate::resume::pieces::Pieces;
 use crate::trouble::Trouble;
 use crate::wire::answer::{AnswerFailure, ENTIRE};
@@ -90,7 +91,7 @@ impl<'a> Session<'a> {
             location: &mut *location,
         };
         let mut retry = Retry::default();
-        let start = match earlier::load(&order.partial, order.wanted())? {
+        let start = match partial::load(&order.partial, order.wanted())? {
             Some((object, state)) => {
                 Start::again(order, &mut request, &mut retry, object, state).await?
             }
@@ -345,7 +346,7 @@ impl Start {
         order.require_space(order.needed(&object))?;
         order.require_map(&object)?;
         let piece = order.shared.options.piece;
-        let mut state = earlier::begin(&order.partial, order.wanted(), &object, piece)?;
+        let mut state = partial::begin(&order.partial, order.wanted(), &object, piece)?;
         let length = answer.range.end - answer.range.start;
         let taken = state.pieces.take(length.next_multiple_of(state.size));
         Ok(Start {

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use crate::download::order::Order;
+use super::first::Order;
 use crate::download::receive::{Chunk, CompletePiece};
 use crate::error::FetchError;
-use crate::resume::earlier::State;
 use crate::resume::hashing::{DigestProgress, Digester, Digests};
 use crate::resume::map::Map;
+use crate::resume::partial::State;
 use crate::resume::pieces::Pieces;
 
 /// Number of times that pieces may be read back with different bytes than were written.

@@ -1,7 +1,5 @@
 //! Download state that survives a process: the partial file, the map of its pieces, and their digests.
 
-pub(crate) mod commit;
-pub(crate) mod earlier;
 pub(crate) mod hashing;
 pub(crate) mod map;
 pub(crate) mod partial;

@@ -1,16 +1,24 @@
-//! The partial file of a download (`ID.zip.partial`). The process that fills it has locked it.
+//! The partial file of a download (`ID.zip.partial`). The process that fills it has locked it. A process continues a
+//! download that another one started, or starts a new one, and gives the complete file its final name.
+//!
+//! The bytes are flushed to disk before the file gets its final name, and the name is flushed, too.
+//! So after a power failure, the file is either complete or missing. Results of steps are not flushed, because they can
+//! be computed again. A download may take hours.
 
 use std::fs::{File, OpenOptions};
-use std::io;
+use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::{fs, io};
 
 use parking_lot::Mutex;
-use prep_cache::{LockGuard, is_file_at};
+use prep_cache::{Digest, LockGuard, is_file_at};
 
+use super::map::{Map, MapContent};
+use super::pieces::{Pieces, max_bytes};
 use crate::error::FetchError;
-use crate::resume::commit::commit;
+use crate::wire::identity::Identity;
 
 /// A locked partial file.
 #[derive(Debug)]
@@ -143,4 +151,116 @@ impl Partial {
             .write_all_at(bytes, offset)
             .map_err(|cause| FetchError::io("write", &self.path, cause))
     }
+}
+
+/// The part of a file that a download fetches.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Wanted<'a> {
+    /// Digest of the address of the file.
+    pub(crate) source: Digest,
+    /// The required ranges. `None` for the entire file.
+    pub(crate) ranges: Option<&'a [Range<u64>]>,
+}
+
+impl Wanted<'_> {
+    fn pieces(&self, total: u64, size: u64) -> Pieces {
+        let mut pieces = Pieces::new(total, size);
+        if let Some(ranges) = self.ranges {
+            pieces.restrict(ranges);
+        }
+        pieces
+    }
+}
+
+/// The state with which a session starts.
+pub(crate) struct State {
+    pub(crate) map: Map,
+    /// The pieces. Pieces outside of the ranges are not required.
+    pub(crate) pieces: Pieces,
+    /// Length of a piece in bytes.
+    pub(crate) size: u64,
+    /// Existing pieces, each with its CRC-32.
+    pub(crate) records: Vec<(u32, u32)>,
+}
+
+/// Returns the object and the state of an earlier session if they can be used. The map must be valid and must name the
+/// same address, the file must have the length that the map records, and the server must be able to confirm that the
+/// object is still the same.
+pub(crate) fn load(
+    partial: &Partial,
+    wanted: Wanted<'_>,
+) -> Result<Option<(Identity, State)>, FetchError> {
+    let error = |cause| FetchError::io("read", &partial.map, cause);
+    let Some((map, known)) = Map::open(&partial.map).map_err(error)? else {
+        return Ok(None);
+    };
+    let length = partial
+        .file
+        .metadata()
+        .map_err(|cause| FetchError::io("examine", &partial.path, cause))?
+        .len();
+    let MapContent {
+        source,
+        object,
+        piece: size,
+        records,
+    } = known;
+    let total = object.total;
+    let is_usable = source == wanted.source
+        && length == total
+        && total <= max_bytes(size)
+        && object.can_be_verified();
+    if !is_usable {
+        return Ok(None);
+    }
+    let mut pieces = wanted.pieces(total, size);
+    for (piece, _) in &records {
+        pieces.set_done(usize::try_from(*piece).unwrap_or(usize::MAX));
+    }
+    let state = State {
+        map,
+        pieces,
+        size,
+        records,
+    };
+    Ok(Some((object, state)))
+}
+
+/// Sets the length of the partial file and creates an empty map.
+pub(crate) fn begin(
+    partial: &Partial,
+    wanted: Wanted<'_>,
+    object: &Identity,
+    piece: u64,
+) -> Result<State, FetchError> {
+    partial.clear()?;
+    partial
+        .file
+        .set_len(object.total)
+        .map_err(|cause| FetchError::io("enlarge", &partial.path, cause))?;
+    let size = piece.max(1);
+    let map = Map::create(&partial.map, wanted.source, object, size)
+        .map_err(|cause| FetchError::io("write", &partial.map, cause))?;
+    Ok(State {
+        pieces: wanted.pieces(object.total, size),
+        size,
+        records: Vec::new(),
+        map,
+    })
+}
+
+/// Renames the file at `from` to `to` in the same directory. `file` is the open file at `from`.
+pub(crate) fn commit(file: &File, from: &Path, to: &Path) -> Result<(), FetchError> {
+    let error = |action, path: &Path| {
+        let path = path.to_path_buf();
+        move |cause| FetchError::io(action, &path, cause)
+    };
+    file.sync_data().map_err(error("flush", from))?;
+    fs::rename(from, to).map_err(error("rename", from))?;
+    let Some(directory) = to.parent() else {
+        return Ok(());
+    };
+    File::open(directory)
+        .and_then(|directory| directory.sync_all())
+        .map_err(error("flush", directory))
 }

@@ -5,13 +5,13 @@ use std::ops::Range;
 use reqwest::header::{CONTENT_ENCODING, CONTENT_RANGE, HeaderMap, IF_RANGE, LOCATION, RANGE};
 use reqwest::{Response, StatusCode};
 
+use super::message::Message;
+use super::send::send;
 use crate::error::FetchError;
 use crate::trouble::Trouble;
 use crate::wire::api::{self, CallError, MAX_REDIRECTS};
 use crate::wire::identity::{Identity, Sameness, content_range};
 use crate::wire::location::{Expected, Location, follow, host};
-use crate::wire::message::Message;
-use crate::wire::send::send;
 use crate::wire::shared::Shared;
 use prep_core::units;
 

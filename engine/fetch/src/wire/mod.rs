@@ -10,7 +10,6 @@ pub(crate) mod identity;
 pub(crate) mod item;
 pub(crate) mod location;
 pub(crate) mod message;
-pub(crate) mod rate;
 pub(crate) mod retry;
 pub(crate) mod send;
 pub(crate) mod shared;

@@ -10,13 +10,13 @@ use rustls_platform_verifier::BuilderVerifierExt;
 use tokio::runtime::Runtime;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
+use super::addresses::Addresses;
+use super::backoff::RateLimit;
 use crate::credentials::FoundCredentials;
 use crate::error::FetchError;
 use crate::options::DownloadOptions;
-use crate::wire::addresses::Addresses;
 use crate::wire::api::endpoint::Endpoint;
 use crate::wire::contacts::Contacts;
-use crate::wire::rate::RateLimit;
 
 /// Timeout for opening a connection. It is short, so that an unreachable host is reported soon and the other protocol
 /// is tried.

@@ -1,11 +1,12 @@
 //! `accuracy`: the fraction of correct labels.
 
+use prep_spec::words::KeyType;
 use serde::Deserialize;
 
 use super::kind::{Direction, Metric, MetricKind, Score, parse};
 use super::label_pair::{COLUMN, LabelPair};
 use crate::refusal::Refusal;
-use crate::spec::definition::{Definition, Parameter, ParameterKind};
+use crate::spec::definition::{Definition, optional};
 use crate::table::pair::Pair;
 use crate::table::target::{LABELS_AS, Labels, LabelsAs};
 
@@ -21,9 +22,9 @@ pub(super) const KIND: MetricKind = MetricKind {
         shorthand: Some("column"),
         parameters: &[
             COLUMN,
-            Parameter::optional(
+            optional(
                 "labels_as",
-                ParameterKind::Choice(LABELS_AS),
+                KeyType::Choice(LABELS_AS),
                 "`list`: like NumPy's conversion of a list, where one text makes all labels text; `text`: all \
                       labels are converted to text, and a missing label is `nan`; `integer`: each label is converted \
                       with Python's `int`; `first_integer`: an integer, or the first word of a text converted with \

@@ -2,12 +2,13 @@
 
 use std::collections::HashSet;
 
+use prep_spec::words::KeyType;
 use serde::Deserialize;
 
 use super::kind::{Direction, Metric, MetricKind, Score, parse};
-use crate::python::numeric::mean;
+use crate::python::mean;
 use crate::refusal::Refusal;
-use crate::spec::definition::{Definition, Parameter, ParameterKind};
+use crate::spec::definition::{Definition, column, required};
 use crate::table::pair::Pair;
 use crate::table::target::text;
 
@@ -24,12 +25,8 @@ pub(super) const KIND: MetricKind = MetricKind {
         source: "github.com/benhamner/Metrics, average_precision.py",
         shorthand: None,
         parameters: &[
-            Parameter::column("column", "The column of guesses."),
-            Parameter::required(
-                "k",
-                ParameterKind::Integer,
-                "The number of guesses to evaluate.",
-            ),
+            column("column", "The column of guesses."),
+            required("k", KeyType::Natural, "The number of guesses to evaluate."),
         ],
     },
     direction: Direction::HigherIsBetter,

@@ -2,14 +2,14 @@
 
 use std::collections::BTreeSet;
 
+use prep_spec::words::KeyType;
 use serde::{Deserialize, Deserializer};
 
 use super::kind::{Direction, Metric, MetricKind, Score, parse};
-use crate::python::numeric::{mean, sum};
-use crate::python::python_sort::{max, min, sort_descending};
+use crate::python::{max, mean, min, sort_descending, sum};
 use crate::refusal::{Refusal, RefusalKind};
 use crate::shapes::boxes::{FIELDS, Labelled, Layout, SEPARATED_BY, SeparatedBy};
-use crate::spec::definition::{Definition, Parameter, ParameterKind};
+use crate::spec::definition::{Definition, column, required};
 use crate::table::pair::Pair;
 
 pub(super) const KIND: MetricKind = MetricKind {
@@ -27,12 +27,12 @@ pub(super) const KIND: MetricKind = MetricKind {
         source: "sklearn.metrics.average_precision_score; PASCAL VOC 2010",
         shorthand: None,
         parameters: &[
-            Parameter::column("column", "The column of boxes, in both tables."),
+            column("column", "The column of boxes, in both tables."),
             FIELDS,
             SEPARATED_BY,
-            Parameter::required(
+            required(
                 "threshold",
-                ParameterKind::Number,
+                KeyType::Number,
                 "The IoU that a match must exceed.",
             ),
         ],

@@ -2,16 +2,16 @@
 
 use std::collections::BTreeSet;
 
+use prep_spec::words::KeyType;
 use serde::{Deserialize, Deserializer};
 
 use super::kind::{Direction, Metric, MetricKind, Score, parse};
-use crate::python::numeric::{mean, sum};
-use crate::python::python_sort::sort_descending;
+use crate::python::{mean, sort_descending, sum};
 use crate::refusal::{Refusal, RefusalKind};
 use crate::shapes::box_3d::{Box3d, iou};
 use crate::shapes::boxes::{FIELDS, Labelled, Layout, SEPARATED_BY, SeparatedBy};
 use crate::shapes::coco::interpolate;
-use crate::spec::definition::{Definition, Parameter, ParameterKind};
+use crate::spec::definition::{Definition, column, required};
 use crate::table::pair::{GradedColumn, Pair};
 
 pub(super) const KIND: MetricKind = MetricKind {
@@ -31,12 +31,12 @@ pub(super) const KIND: MetricKind = MetricKind {
         source: "nuScenes devkit (Lyft's), mAP_evaluation.py",
         shorthand: None,
         parameters: &[
-            Parameter::column("column", "The column of boxes, in both tables."),
+            column("column", "The column of boxes, in both tables."),
             FIELDS,
             SEPARATED_BY,
-            Parameter::required(
+            required(
                 "thresholds",
-                ParameterKind::Numbers,
+                KeyType::Numbers,
                 "The IoUs that a match must exceed.",
             ),
         ],

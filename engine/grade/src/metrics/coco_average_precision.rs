@@ -2,15 +2,16 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use prep_spec::words::KeyType;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};
 
 use super::kind::{Direction, Metric, MetricKind, Score, parse};
-use crate::python::numeric::{mean, python_float};
+use crate::python::{mean, python_float};
 use crate::refusal::{Refusal, RefusalKind};
 use crate::shapes::boxes::{FIELDS, Layout, SEPARATED_BY, SeparatedBy};
 use crate::shapes::coco::{CocoBox, Image, average_precision};
-use crate::spec::definition::{Definition, Parameter, ParameterKind, one};
+use crate::spec::definition::{Definition, column, one, optional, required};
 use crate::table::key::key;
 use crate::table::numbers::number;
 use crate::table::pair::{GradedColumn, Pair};
@@ -32,35 +33,35 @@ pub(super) const KIND: MetricKind = MetricKind {
         source: "pycocotools 2.0, COCOeval",
         shorthand: None,
         parameters: &[
-            Parameter::column("image", "The image's identifier, in both tables."),
-            Parameter::column("label", "The answers' column of labels."),
-            Parameter::required(
+            column("image", "The image's identifier, in both tables."),
+            column("label", "The answers' column of labels."),
+            required(
                 "box",
-                ParameterKind::Texts,
+                KeyType::Strings,
                 "The answers' columns of x, y, width and height.",
             ),
-            Parameter::column("column", "The submission's column of boxes."),
+            column("column", "The submission's column of boxes."),
             FIELDS,
             SEPARATED_BY,
-            Parameter::required(
+            required(
                 "thresholds",
-                ParameterKind::Numbers,
+                KeyType::Numbers,
                 "The IoUs that a match must reach.",
             ),
-            Parameter::optional(
+            optional(
                 "max_detections",
-                ParameterKind::Integer,
+                KeyType::Natural,
                 "The maximum number of predicted boxes of a label in an image; default 100.",
             ),
-            Parameter::optional(
+            optional(
                 "area",
-                ParameterKind::Choice(&["size", "corners"]),
+                KeyType::Choice(&["size", "corners"]),
                 "`corners`: only for the check of the area, width and height are treated as the coordinates of the far \
                  corner, as if a grader passed corners to COCO; default `size`.",
             ),
-            Parameter::optional(
+            optional(
                 "numbered_from",
-                ParameterKind::Integer,
+                KeyType::Natural,
                 "The number of the first box in both tables; default 1. In COCO's internal tables, 0 means no match. \
                  So with 0, a match with the first true box is treated as no match, and the true box that is matched \
                  with the first predicted box remains unmatched.",

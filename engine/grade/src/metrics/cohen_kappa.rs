@@ -3,13 +3,14 @@
 use std::collections::HashSet;
 
 use prep_formats::pandas::ColumnData;
+use prep_spec::words::KeyType;
 use serde::Deserialize;
 
 use super::kind::{Direction, Metric, MetricKind, Score, parse};
 use super::label_pair::{COLUMN, LabelPair};
-use crate::python::numeric::sum_of;
+use crate::python::sum_of;
 use crate::refusal::{Refusal, RefusalKind};
-use crate::spec::definition::{Definition, Parameter, ParameterKind};
+use crate::spec::definition::{Definition, optional};
 use crate::table::pair::Pair;
 use crate::table::target::{Labels, LabelsAs};
 
@@ -26,9 +27,9 @@ pub(super) const KIND: MetricKind = MetricKind {
         shorthand: Some("column"),
         parameters: &[
             COLUMN,
-            Parameter::optional(
+            optional(
                 "weights",
-                ParameterKind::Choice(&["none", "linear", "quadratic"]),
+                KeyType::Choice(&["none", "linear", "quadratic"]),
                 "The weight of a disagreement; default `none`.",
             ),
         ],

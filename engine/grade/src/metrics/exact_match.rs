@@ -2,13 +2,13 @@
 
 use std::borrow::Cow;
 
+use prep_spec::words::KeyType;
 use serde::Deserialize;
 
 use super::kind::{Direction, Metric, MetricKind, Score, parse};
-use crate::python::integer::BigInteger;
-use crate::python::numeric::{is_python_space, words};
+use crate::python::{BigInteger, is_python_space, words};
 use crate::refusal::{Refusal, RefusalKind};
-use crate::spec::definition::{Definition, Parameter, ParameterKind};
+use crate::spec::definition::{Definition, column, optional};
 use crate::table::pair::{CellValue, Pair};
 use crate::table::target::text;
 
@@ -23,11 +23,11 @@ pub(super) const KIND: MetricKind = MetricKind {
         source: "sklearn.metrics.f1_score(average=\"micro\") of one label per row; Rajpurkar et al. (2016), SQuAD",
         shorthand: None,
         parameters: &[
-            Parameter::column("column", "The column of predictions."),
-            Parameter::column("valid", "The answers' column with the correct answers."),
-            Parameter::optional(
+            column("column", "The column of predictions."),
+            column("valid", "The answers' column with the correct answers."),
+            optional(
                 "words",
-                ParameterKind::Texts,
+                KeyType::Strings,
                 "Words that are valid predictions in addition to spans.",
             ),
         ],

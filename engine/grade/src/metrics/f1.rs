@@ -3,14 +3,15 @@
 use std::collections::HashMap;
 use std::hash::Hash;
 
+use prep_spec::words::KeyType;
 use serde::Deserialize;
 
 use super::accuracy::equal_count;
 use super::kind::{Direction, Metric, MetricKind, Score, parse};
 use super::label_pair::{COLUMN, LABELS, LabelPair};
-use crate::python::numeric::mean;
+use crate::python::mean;
 use crate::refusal::Refusal;
-use crate::spec::definition::{Definition, Parameter, ParameterKind};
+use crate::spec::definition::{Definition, required};
 use crate::table::pair::Pair;
 use crate::table::target::{Labels, LabelsAs};
 
@@ -26,9 +27,9 @@ pub(super) const KIND: MetricKind = MetricKind {
         shorthand: None,
         parameters: &[
             COLUMN,
-            Parameter::required(
+            required(
                 "average",
-                ParameterKind::Choice(&["micro", "macro"]),
+                KeyType::Choice(&["micro", "macro"]),
                 "How the scores of the labels are combined.",
             ),
             LABELS,

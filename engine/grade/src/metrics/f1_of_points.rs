@@ -3,9 +3,9 @@
 use serde::Deserialize;
 
 use super::kind::{Direction, Metric, MetricKind, Score, parse};
-use crate::python::numeric::python_float;
+use crate::python::python_float;
 use crate::refusal::{Refusal, RefusalKind};
-use crate::spec::definition::{Definition, Parameter};
+use crate::spec::definition::{Definition, column};
 use crate::table::pair::{CellValue, GradedColumn, Pair};
 
 pub(super) const KIND: MetricKind = MetricKind {
@@ -20,10 +20,7 @@ pub(super) const KIND: MetricKind = MetricKind {
                   `inf` are in no box.",
         source: "gist.github.com/SohierDane/a90ef46d79808fe3afc70c80bae45972",
         shorthand: Some("column"),
-        parameters: &[Parameter::column(
-            "column",
-            "The column of boxes and points.",
-        )],
+        parameters: &[column("column", "The column of boxes and points.")],
     },
     direction: Direction::HigherIsBetter,
     parse: parse::<F1OfPoints>,

@@ -6,9 +6,9 @@ use prep_formats::pandas::ColumnData;
 use serde::Deserialize;
 
 use super::kind::{Direction, Metric, MetricKind, Score, parse};
-use crate::python::numeric::words as split;
+use crate::python::words as split;
 use crate::refusal::{Refusal, RefusalKind};
-use crate::spec::definition::{Definition, Parameter};
+use crate::spec::definition::{Definition, column};
 use crate::table::pair::{CellValue, GradedColumn, Pair};
 
 pub(super) const KIND: MetricKind = MetricKind {
@@ -20,7 +20,7 @@ pub(super) const KIND: MetricKind = MetricKind {
                   but case does. A missing cell has no labels. A column with only numbers or booleans is invalid.",
         source: "sklearn.metrics.f1_score(average=\"micro\") after sklearn.preprocessing.MultiLabelBinarizer",
         shorthand: Some("column"),
-        parameters: &[Parameter::column("column", "The column of labels.")],
+        parameters: &[column("column", "The column of labels.")],
     },
     direction: Direction::HigherIsBetter,
     parse: parse::<F1OfWords>,

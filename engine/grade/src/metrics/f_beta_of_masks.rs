@@ -1,15 +1,15 @@
 //! `f_beta_of_masks`: overlap of run-length encoded masks.
 
+use prep_spec::words::KeyType;
 use serde::Deserialize;
 
 use super::kind::{Direction, Metric, MetricKind, Score, parse};
-use crate::python::numeric::mean_of_present;
-use crate::refusal::{Refusal, RefusalKind};
-use crate::row_policy::RowPolicy;
-use crate::shapes::mask_columns::{
+use crate::python::mean_of_present;
+use crate::refusal::{Refusal, RefusalKind, RowPolicy};
+use crate::shapes::mask::{
     COLUMN, EMPTY, HEIGHT, MaskColumns, MaskSize, Masks, SURPLUS_ROWS, TRUTH, WIDTH,
 };
-use crate::spec::definition::{Definition, Parameter, ParameterKind, one};
+use crate::spec::definition::{Definition, one, optional};
 use crate::table::pair::Pair;
 
 pub(super) const KIND: MetricKind = MetricKind {
@@ -30,20 +30,20 @@ pub(super) const KIND: MetricKind = MetricKind {
             WIDTH,
             HEIGHT,
             EMPTY,
-            Parameter::optional(
+            optional(
                 "beta",
-                ParameterKind::Number,
+                KeyType::Number,
                 "The weight of recall relative to precision; default 1.",
             ),
-            Parameter::optional(
+            optional(
                 "average",
-                ParameterKind::Choice(&["rows", "pixels"]),
+                KeyType::Choice(&["rows", "pixels"]),
                 "Whether rows (default) or pixels have equal weight. With `pixels`, all images must have the same \
                  size.",
             ),
-            Parameter::optional(
+            optional(
                 "both_empty",
-                ParameterKind::Choice(&["zero", "one", "skip"]),
+                KeyType::Choice(&["zero", "one", "skip"]),
                 "The score of a row in which both masks are empty: 0 (default), 1, or `skip` to leave the row out. If \
                  no rows remain, the score is NaN.",
             ),

@@ -2,12 +2,13 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use prep_spec::words::KeyType;
 use serde::Deserialize;
 
 use super::kind::{Direction, Metric, MetricKind, Score, parse};
-use crate::python::numeric::mean;
+use crate::python::mean;
 use crate::refusal::{Refusal, RefusalKind};
-use crate::spec::definition::{Definition, Parameter, ParameterKind, one};
+use crate::spec::definition::{Definition, column, one, optional, required};
 use crate::table::numbers::{check_numeric_type, number_or_nan};
 use crate::table::pair::{CellValue, GradedColumn, Pair};
 
@@ -23,29 +24,29 @@ pub(super) const KIND: MetricKind = MetricKind {
         source: "Weighted binary cross entropy; MLE-bench graders",
         shorthand: None,
         parameters: &[
-            Parameter::column(
+            column(
                 "column",
                 "The column with the label (0 or 1) in the answers and the probability in the submission.",
             ),
-            Parameter::column("id", "The identifier."),
-            Parameter::required(
+            column("id", "The identifier."),
+            required(
                 "separator",
-                ParameterKind::Text,
+                KeyType::String,
                 "The text between case and question.",
             ),
-            Parameter::required(
+            required(
                 "weights",
-                ParameterKind::NumberByName,
+                KeyType::NumberByName,
                 "The weight of each question.",
             ),
-            Parameter::optional(
+            optional(
                 "positive",
-                ParameterKind::Number,
+                KeyType::Number,
                 "Factor for the weight of rows with label 1; default 1.",
             ),
-            Parameter::optional(
+            optional(
                 "clip",
-                ParameterKind::Number,
+                KeyType::Number,
                 "The minimum distance of a probability from 0 and 1; default 1e-15.",
             ),
         ],

@@ -2,18 +2,17 @@
 
 use std::collections::HashMap;
 
+use prep_spec::words::KeyType;
 use serde::Deserialize;
 
 use super::kind::{Direction, Metric, MetricKind, Score, parse};
-use crate::python::numeric::mean_of_present;
-use crate::refusal::{Refusal, RefusalKind};
-use crate::row_policy::RowPolicy;
-use crate::shapes::mask::Mask;
-use crate::shapes::mask_columns::{
-    COLUMN, EMPTY, HEIGHT, MaskColumns, MaskSize, SURPLUS_ROWS, TRUTH, WIDTH,
+use crate::python::mean_of_present;
+use crate::refusal::{Refusal, RefusalKind, RowPolicy};
+use crate::shapes::mask::{
+    COLUMN, EMPTY, HEIGHT, Mask, MaskColumns, MaskSize, SURPLUS_ROWS, TRUTH, WIDTH,
 };
 use crate::shapes::volume::{MAX_VOXELS, Volume, hausdorff};
-use crate::spec::definition::{Definition, Parameter, ParameterKind};
+use crate::spec::definition::{Definition, column, optional, required};
 use crate::table::pair::{CellValue, GradedColumn, Pair};
 
 pub(super) const KIND: MetricKind = MetricKind {
@@ -36,15 +35,15 @@ pub(super) const KIND: MetricKind = MetricKind {
             WIDTH,
             HEIGHT,
             EMPTY,
-            Parameter::column("slice", "The identifier of a slice, in both tables."),
-            Parameter::required(
+            column("slice", "The identifier of a slice, in both tables."),
+            required(
                 "stacked_by",
-                ParameterKind::Text,
+                KeyType::String,
                 "The text in an identifier that ends the part that identifies the volume.",
             ),
-            Parameter::optional(
+            optional(
                 "most_times",
-                ParameterKind::Number,
+                KeyType::Number,
                 "If the predicted volume has more than this many times as many voxels as the true volume, the distance \
                  is 1 and is not computed; default: no limit.",
             ),

@@ -1,13 +1,14 @@
 //! `haversine_distance`: distances on the earth.
 
 use prep_formats::pandas::ColumnData;
+use prep_spec::words::KeyType;
 use serde::Deserialize;
 
-use super::groups::{groups, select};
 use super::kind::{Direction, Metric, MetricKind, Score, parse};
-use crate::python::numeric::mean;
+use super::label_pair::{groups, select};
+use crate::python::mean;
 use crate::refusal::Refusal;
-use crate::spec::definition::{Definition, Parameter, ParameterKind};
+use crate::spec::definition::{Definition, column, required};
 use crate::table::numbers::doubles;
 use crate::table::pair::{GradedColumn, Pair};
 
@@ -23,14 +24,14 @@ pub(super) const KIND: MetricKind = MetricKind {
         source: "numpy.quantile; Kaggle's Google Smartphone Decimeter Challenge",
         shorthand: None,
         parameters: &[
-            Parameter::column("latitude", "The latitude, in degrees."),
-            Parameter::column("longitude", "The longitude, in degrees."),
-            Parameter::required(
+            column("latitude", "The latitude, in degrees."),
+            column("longitude", "The longitude, in degrees."),
+            required(
                 "quantiles",
-                ParameterKind::Numbers,
+                KeyType::Numbers,
                 "The quantiles, from 0 to 1, that are averaged.",
             ),
-            Parameter::column("groups", "The answers' column that defines the groups."),
+            column("groups", "The answers' column that defines the groups."),
         ],
     },
     direction: Direction::LowerIsBetter,

@@ -1,13 +1,13 @@
 //! `iou_precision_of_masks`: fraction of IoU thresholds that a mask exceeds.
 
+use prep_spec::words::KeyType;
 use serde::Deserialize;
 
 use super::kind::{Direction, Metric, MetricKind, Score, parse};
-use crate::python::numeric::mean;
+use crate::python::mean;
 use crate::refusal::Refusal;
-use crate::shapes::mask::Mask;
-use crate::shapes::mask_columns::{COLUMN, EMPTY, HEIGHT, MaskColumns, TRUTH, WIDTH};
-use crate::spec::definition::{Definition, Parameter, ParameterKind};
+use crate::shapes::mask::{COLUMN, EMPTY, HEIGHT, Mask, MaskColumns, TRUTH, WIDTH};
+use crate::spec::definition::{Definition, optional, required};
 use crate::table::pair::Pair;
 
 pub(super) const KIND: MetricKind = MetricKind {
@@ -26,10 +26,10 @@ pub(super) const KIND: MetricKind = MetricKind {
             WIDTH,
             HEIGHT,
             EMPTY,
-            Parameter::required("thresholds", ParameterKind::Numbers, "The IoU thresholds."),
-            Parameter::optional(
+            required("thresholds", KeyType::Numbers, "The IoU thresholds."),
+            optional(
                 "empty_prediction",
-                ParameterKind::Choice(&["nothing", "everything"]),
+                KeyType::Choice(&["nothing", "everything"]),
                 "`everything`: if the true mask is not empty, an empty prediction is treated as a mask of the entire \
                  image, which is the result of `numpy.histogram` for an array of equal values; default `nothing`.",
             ),

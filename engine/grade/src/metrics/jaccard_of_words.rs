@@ -3,12 +3,13 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
+use prep_spec::words::KeyType;
 use serde::Deserialize;
 
 use super::kind::{Direction, Metric, MetricKind, Score, parse};
-use crate::python::numeric::{mean, words};
+use crate::python::{mean, words};
 use crate::refusal::{Refusal, RefusalKind};
-use crate::spec::definition::{Definition, Parameter, ParameterKind};
+use crate::spec::definition::{Definition, column, optional};
 use crate::table::pair::{CellValue, GradedColumn, Pair};
 use crate::table::target::{OtherCells, text};
 
@@ -22,17 +23,17 @@ pub(super) const KIND: MetricKind = MetricKind {
         source: "Jaccard (1901); sklearn.metrics.jaccard_score(average=\"samples\")",
         shorthand: Some("column"),
         parameters: &[
-            Parameter::column("column", "The column of texts."),
-            Parameter::optional(
+            column("column", "The column of texts."),
+            optional(
                 "both_empty",
-                ParameterKind::Choice(&["refuse", "zero"]),
+                KeyType::Choice(&["refuse", "zero"]),
                 "A row in which neither text has a word (0 / 0) is invalid (default), or has the score 0 as in \
                  scikit-learn. With `zero`, tables with fewer than two different words are invalid, as in \
                  scikit-learn.",
             ),
-            Parameter::optional(
+            optional(
                 "other",
-                ParameterKind::Choice(&["refuse", "print"]),
+                KeyType::Choice(&["refuse", "print"]),
                 "Cells that are not text are invalid (default), or converted to text: `1.0`, `True`.",
             ),
         ],

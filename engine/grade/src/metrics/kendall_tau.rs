@@ -5,9 +5,9 @@ use std::collections::HashMap;
 use serde::Deserialize;
 
 use super::kind::{Direction, Metric, MetricKind, Score, parse};
-use crate::python::numeric::words;
+use crate::python::words;
 use crate::refusal::{Refusal, RefusalKind, count};
-use crate::spec::definition::{Definition, Parameter};
+use crate::spec::definition::{Definition, column};
 use crate::table::pair::Pair;
 use crate::table::target::text;
 
@@ -21,7 +21,7 @@ pub(super) const KIND: MetricKind = MetricKind {
                   text; a missing cell is the item `nan`. If no row has two items, the submission is invalid.",
         source: "kaggle.com/code/ryanholbrook/competition-metric-kendall-tau-correlation",
         shorthand: Some("column"),
-        parameters: &[Parameter::column("column", "The column of lists.")],
+        parameters: &[column("column", "The column of lists.")],
     },
     direction: Direction::HigherIsBetter,
     parse: parse::<KendallTau>,

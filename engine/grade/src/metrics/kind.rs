@@ -1,13 +1,17 @@
-//! The trait that metrics implement, their scores, and the description of a kind of metric.
+//! The trait that metrics implement, their scores, and the description of a kind of metric. Parses the metric of a
+//! `grade:` section.
 
 use std::fmt;
 
+use prep_spec::words::KeyType;
 use serde_json::Value;
 
-use crate::python::numeric::{round_numpy, round_python};
-use crate::refusal::Refusal;
-use crate::row_policy::RowPolicy;
+use super::ALL;
+use crate::python::{round_numpy, round_python};
+use crate::refusal::{Refusal, RowPolicy};
 use crate::spec::definition::Definition;
+use crate::spec::error::{GradeSpecErrors, KeyPath};
+use crate::spec::kinds::{Faults, read_kind, value};
 use crate::table::pair::Pair;
 
 /// Number of decimals of a reported score.
@@ -93,4 +97,58 @@ pub(super) fn parse<M: Metric + serde::de::DeserializeOwned + 'static>(
     value: Value,
 ) -> Result<Box<dyn Metric>, serde_json::Error> {
     Ok(Box::new(serde_json::from_value::<M>(value)?))
+}
+
+/// A metric of a section.
+#[derive(Debug)]
+pub(crate) struct SpecMetric {
+    pub metric: Box<dyn Metric>,
+    /// Columns that the metric's parameters name.
+    pub columns: Vec<String>,
+    pub kind: &'static MetricKind,
+}
+
+/// Parses the metric at `path`. Returns `None` after an error.
+pub(crate) fn read_metric(
+    metric: &Value,
+    path: &KeyPath,
+    faults: &mut Faults,
+) -> Option<SpecMetric> {
+    let (kind, parameters, path) =
+        read_kind("metric", ALL, |kind| &kind.definition, metric, path, faults)?;
+    let columns = columns(&kind.definition, &parameters);
+    let metric = (kind.parse)(parameters).map_err(|error| value(&path, &error));
+    let metric = faults.keep(metric)?;
+    Some(SpecMetric {
+        metric,
+        columns,
+        kind,
+    })
+}
+
+/// Parses a metric that is part of another metric.
+pub(super) fn read_part(metric: &Value) -> Result<SpecMetric, GradeSpecErrors> {
+    let mut faults = Faults::default();
+    let read = read_metric(metric, &KeyPath::default().key("metric"), &mut faults);
+    faults.finish(read)
+}
+
+/// Returns the columns that a metric's parameters name, including those of its parts.
+fn columns(definition: &Definition, parameters: &Value) -> Vec<String> {
+    let mut columns = definition.columns(parameters);
+    let parts = definition
+        .parameters
+        .iter()
+        .filter(|parameter| matches!(parameter.value, KeyType::WeightedMetrics))
+        .filter_map(|parameter| parameters.get(parameter.name)?.as_array());
+    // Errors in a part are reported when the part is parsed.
+    let parts = parts.flatten().filter_map(|part| part.get("metric"));
+    columns.extend(parts.flat_map(|metric| {
+        let (path, faults) = (&KeyPath::default(), &mut Faults::default());
+        let read = read_kind("metric", ALL, |kind| &kind.definition, metric, path, faults);
+        read.map_or_else(Vec::new, |(kind, parameters, _)| {
+            self::columns(&kind.definition, &parameters)
+        })
+    }));
+    columns
 }

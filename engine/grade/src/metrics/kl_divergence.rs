@@ -1,15 +1,15 @@
 //! `kl_divergence`: divergence of predicted distributions from true distributions.
 
 use prep_formats::pandas::ColumnData;
+use prep_spec::words::KeyType;
 use serde::Deserialize;
 
 use super::kind::{Direction, Metric, MetricKind, Score, parse};
-use super::per_column::COLUMNS;
-use crate::python::numeric::mean;
+use super::label_pair::COLUMNS;
+use crate::python::mean;
 use crate::refusal::Refusal;
-use crate::spec::definition::{Definition, Parameter, ParameterKind};
-use crate::table::columns::ColumnSelection;
-use crate::table::numbers::doubles;
+use crate::spec::definition::{Definition, optional};
+use crate::table::numbers::{ColumnSelection, doubles};
 use crate::table::pair::Pair;
 
 pub(super) const KIND: MetricKind = MetricKind {
@@ -23,9 +23,9 @@ pub(super) const KIND: MetricKind = MetricKind {
         shorthand: Some("columns"),
         parameters: &[
             COLUMNS,
-            Parameter::optional(
+            optional(
                 "clip",
-                ParameterKind::Number,
+                KeyType::Number,
                 "The smallest probability; default 1e-15.",
             ),
         ],

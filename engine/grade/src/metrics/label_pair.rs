@@ -1,22 +1,26 @@
-//! Reads the labels of both tables, for metrics that compare one label per row.
+//! Reads what several metrics compare: the labels of both tables, groups of rows by a column of the answers, and
+//! several columns, whose score is the mean over the columns.
+
+use std::collections::HashMap;
 
 use prep_formats::pandas::ColumnData;
+use prep_spec::words::{KeyType, SectionKey};
 
-use crate::python::numeric::python_float;
+use super::kind::Score;
+use crate::python::{mean, python_float};
 use crate::refusal::{Refusal, RefusalKind};
-use crate::spec::definition::{Parameter, ParameterKind};
+use crate::spec::definition::{column, columns, optional};
+use crate::table::key::key;
+use crate::table::numbers::ColumnSelection;
 use crate::table::pair::{CellValue, GradedColumn, Pair};
 use crate::table::target::{LABELS_AS, Labels, LabelsAs};
 
 /// The parameter for the column with the labels.
-pub(super) const COLUMN: Parameter = Parameter::column("column", "The label.");
+pub(super) const COLUMN: SectionKey = column("column", "The label.");
 
 /// The parameter for the conversion of cells to labels, which `accuracy` documents.
-pub(super) const LABELS: Parameter = Parameter::optional(
-    "labels_as",
-    ParameterKind::Choice(LABELS_AS),
-    "See `accuracy`.",
-);
+pub(super) const LABELS: SectionKey =
+    optional("labels_as", KeyType::Choice(LABELS_AS), "See `accuracy`.");
 
 /// True and predicted labels by row.
 #[derive(Debug)]
@@ -67,4 +71,49 @@ impl<'a> LabelPair<'a> {
         self.prediction
             .refuse(RefusalKind::Type, position, expected)
     }
+}
+
+/// Returns the positions of the rows of each group. Groups are in the order of their first row. Rows without a group
+/// are left out.
+pub(super) fn groups(pair: &Pair<'_>, column: &str) -> Result<Vec<Vec<usize>>, Refusal> {
+    let column = pair.answers.column(column)?;
+    let mut places = HashMap::new();
+    let mut groups: Vec<Vec<usize>> = Vec::new();
+    for (position, value) in column.values().enumerate() {
+        if value == CellValue::Missing {
+            continue;
+        }
+        let place = *places.entry(key(&column, position)).or_insert(groups.len());
+        match groups.get_mut(place) {
+            Some(group) => group.push(position),
+            None => groups.push(vec![position]),
+        }
+    }
+    Ok(groups)
+}
+
+/// Returns the values at these positions.
+pub(super) fn select(values: &[f64], positions: &[usize]) -> Vec<f64> {
+    positions
+        .iter()
+        .filter_map(|&position| values.get(position).copied())
+        .collect()
+}
+
+/// The parameter for the columns to compare.
+pub(super) const COLUMNS: SectionKey = columns("columns", "The columns to compare.");
+
+/// Returns the mean of `score` over `columns`. `score` compares a true and a predicted column.
+pub(super) fn mean_over(
+    columns: &ColumnSelection,
+    pair: &Pair<'_>,
+    score: impl Fn(&GradedColumn<'_>, &GradedColumn<'_>) -> Result<f64, Refusal>,
+) -> Result<Score, Refusal> {
+    pair.check_same_rows()?;
+    let scores = columns
+        .select(pair)
+        .into_iter()
+        .map(|name| score(&pair.answers.column(name)?, &pair.submission.column(name)?))
+        .collect::<Result<Vec<f64>, Refusal>>()?;
+    Ok(Score::numpy(mean(&scores)))
 }

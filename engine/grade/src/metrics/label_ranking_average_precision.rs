@@ -1,14 +1,14 @@
 //! `label_ranking_average_precision`: measures how high the true labels of each row rank.
 
 use prep_formats::pandas::ColumnData;
+use prep_spec::words::KeyType;
 use serde::Deserialize;
 
 use super::kind::{Direction, Metric, MetricKind, Score, parse};
-use super::per_column::COLUMNS;
+use super::label_pair::COLUMNS;
 use crate::refusal::{Refusal, RefusalKind};
-use crate::spec::definition::{Definition, Parameter, ParameterKind};
-use crate::table::columns::ColumnSelection;
-use crate::table::numbers::{finite, floats};
+use crate::spec::definition::{Definition, optional};
+use crate::table::numbers::{ColumnSelection, finite, floats};
 use crate::table::pair::{CellValue, GradedColumn, Pair};
 
 pub(super) const KIND: MetricKind = MetricKind {
@@ -23,9 +23,9 @@ pub(super) const KIND: MetricKind = MetricKind {
         shorthand: Some("columns"),
         parameters: &[
             COLUMNS,
-            Parameter::optional(
+            optional(
                 "weights",
-                ParameterKind::Choice(&["rows", "labels"]),
+                KeyType::Choice(&["rows", "labels"]),
                 "`rows` (default): all rows have equal weight, and a row without true labels has the score 1; \
                  `labels`: the weight of a row is its number of true labels, which gives the mean over all true labels \
                  (lwlrap).",

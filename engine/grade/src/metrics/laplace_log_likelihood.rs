@@ -1,11 +1,12 @@
 //! `laplace_log_likelihood`: predicted values with predicted standard deviations.
 
+use prep_spec::words::KeyType;
 use serde::Deserialize;
 
 use super::kind::{Direction, Metric, MetricKind, Score, parse};
-use crate::python::numeric::mean;
+use crate::python::mean;
 use crate::refusal::Refusal;
-use crate::spec::definition::{Definition, Parameter, ParameterKind};
+use crate::spec::definition::{Definition, column, required};
 use crate::table::numbers::doubles;
 use crate::table::pair::Pair;
 
@@ -21,19 +22,19 @@ pub(super) const KIND: MetricKind = MetricKind {
         source: "kaggle.com/code/rohanrao/osic-understanding-laplace-log-likelihood",
         shorthand: None,
         parameters: &[
-            Parameter::column("column", "The column of values."),
-            Parameter::column(
+            column("column", "The column of values."),
+            column(
                 "deviation",
                 "The submission's column of standard deviations.",
             ),
-            Parameter::required(
+            required(
                 "min_deviation",
-                ParameterKind::Number,
+                KeyType::Number,
                 "The lower bound for the standard deviation.",
             ),
-            Parameter::required(
+            required(
                 "max_error",
-                ParameterKind::Number,
+                KeyType::Number,
                 "The upper bound for the error.",
             ),
         ],

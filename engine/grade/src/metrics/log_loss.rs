@@ -4,12 +4,10 @@ use prep_formats::pandas::ColumnData;
 use serde::Deserialize;
 
 use super::kind::{Direction, Metric, MetricKind, Score, parse};
-use crate::python::numeric::mean;
-use crate::refusal::{Refusal, RefusalKind};
-use crate::row_policy::RowPolicy;
-use crate::spec::definition::{Definition, Parameter};
-use crate::table::columns::ColumnSelection;
-use crate::table::numbers::floats;
+use crate::python::mean;
+use crate::refusal::{Refusal, RefusalKind, RowPolicy};
+use crate::spec::definition::{Definition, columns};
+use crate::table::numbers::{ColumnSelection, floats};
 use crate::table::pair::{CellValue, GradedColumn, Pair};
 
 pub(super) const KIND: MetricKind = MetricKind {
@@ -22,7 +20,7 @@ pub(super) const KIND: MetricKind = MetricKind {
                   a class; the answers contain 1 for the true class and 0 for the other classes.",
         source: "sklearn.metrics.log_loss (1.5)",
         shorthand: Some("columns"),
-        parameters: &[Parameter::columns(
+        parameters: &[columns(
             "columns",
             "The column with the probability, or one column per class.",
         )],

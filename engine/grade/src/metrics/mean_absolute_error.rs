@@ -1,16 +1,14 @@
 //! `mean_absolute_error`: mean absolute difference.
 
+use prep_spec::words::KeyType;
 use serde::Deserialize;
 
-use super::groups::{groups, select};
 use super::kind::{Direction, Metric, MetricKind, Score, parse};
-use super::per_column::{COLUMNS, mean_over};
-use crate::python::numeric::mean;
-use crate::refusal::{Refusal, RefusalKind};
-use crate::row_policy::RowPolicy;
-use crate::spec::definition::{Definition, Parameter, ParameterKind};
-use crate::table::columns::ColumnSelection;
-use crate::table::numbers::differences;
+use super::label_pair::{COLUMNS, groups, mean_over, select};
+use crate::python::mean;
+use crate::refusal::{Refusal, RefusalKind, RowPolicy};
+use crate::spec::definition::{Definition, optional};
+use crate::table::numbers::{ColumnSelection, differences};
 use crate::table::pair::Pair;
 
 pub(super) const KIND: MetricKind = MetricKind {
@@ -24,20 +22,20 @@ pub(super) const KIND: MetricKind = MetricKind {
         shorthand: Some("columns"),
         parameters: &[
             COLUMNS,
-            Parameter::optional(
+            optional(
                 "groups",
-                ParameterKind::Column,
+                KeyType::Column,
                 "The answers' column that defines groups of rows. All groups have equal weight; rows without a group \
                  are left out.",
             ),
-            Parameter::optional(
+            optional(
                 "logarithm",
-                ParameterKind::Boolean,
+                KeyType::Boolean,
                 "Whether to take the natural logarithm of each group's error before averaging.",
             ),
-            Parameter::optional(
+            optional(
                 "whole",
-                ParameterKind::Boolean,
+                KeyType::Boolean,
                 "Whether to round the score to an integer (halves to even). If so, an infinite score is invalid.",
             ),
         ],

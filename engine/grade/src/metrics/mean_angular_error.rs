@@ -3,9 +3,9 @@
 use serde::Deserialize;
 
 use super::kind::{Direction, Metric, MetricKind, Score, parse};
-use crate::python::numeric::mean;
+use crate::python::mean;
 use crate::refusal::Refusal;
-use crate::spec::definition::{Definition, Parameter};
+use crate::spec::definition::{Definition, column};
 use crate::table::numbers::floats;
 use crate::table::pair::Pair;
 
@@ -18,8 +18,8 @@ pub(super) const KIND: MetricKind = MetricKind {
         source: "Spherical law of cosines; kaggle.com/code/sohier/mean-angular-error",
         shorthand: None,
         parameters: &[
-            Parameter::column("azimuth", "The azimuth."),
-            Parameter::column("zenith", "The zenith."),
+            column("azimuth", "The azimuth."),
+            column("zenith", "The zenith."),
         ],
     },
     direction: Direction::LowerIsBetter,

@@ -1,12 +1,13 @@
 //! `mean_edit_distance`: edit distance between predicted and true texts.
 
+use prep_spec::words::KeyType;
 use serde::Deserialize;
 
 use super::kind::{Direction, Metric, MetricKind, Score, parse};
 use crate::edit_distance::edit_distance;
-use crate::python::numeric::mean;
+use crate::python::mean;
 use crate::refusal::Refusal;
-use crate::spec::definition::{Definition, Parameter, ParameterKind};
+use crate::spec::definition::{Definition, column, optional};
 use crate::table::pair::Pair;
 use crate::table::target::{OtherCells, text};
 
@@ -19,10 +20,10 @@ pub(super) const KIND: MetricKind = MetricKind {
         source: "Levenshtein (1966)",
         shorthand: Some("column"),
         parameters: &[
-            Parameter::column("column", "The column of texts."),
-            Parameter::optional(
+            column("column", "The column of texts."),
+            optional(
                 "other",
-                ParameterKind::Choice(&["refuse", "print"]),
+                KeyType::Choice(&["refuse", "print"]),
                 "Cells that are not text are invalid (default), or converted to text: `1.0`, `True`, `nan` for a \
                  missing cell.",
             ),

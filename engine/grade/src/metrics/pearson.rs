@@ -3,12 +3,11 @@
 use serde::Deserialize;
 
 use super::kind::{Direction, Metric, MetricKind, Score, parse};
-use super::per_column::{COLUMNS, mean_over};
-use crate::python::numeric::{mean, sum};
+use super::label_pair::{COLUMNS, mean_over};
+use crate::python::{mean, sum};
 use crate::refusal::{Refusal, RefusalKind};
 use crate::spec::definition::Definition;
-use crate::table::columns::ColumnSelection;
-use crate::table::numbers::doubles;
+use crate::table::numbers::{ColumnSelection, doubles};
 use crate::table::pair::Pair;
 
 pub(super) const KIND: MetricKind = MetricKind {

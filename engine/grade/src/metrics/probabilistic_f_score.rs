@@ -1,10 +1,11 @@
 //! `probabilistic_f_score`: F-score of probabilities, without a threshold.
 
+use prep_spec::words::KeyType;
 use serde::Deserialize;
 
 use super::kind::{Direction, Metric, MetricKind, Score, parse};
 use crate::refusal::{Refusal, RefusalKind};
-use crate::spec::definition::{Definition, Parameter, ParameterKind, one};
+use crate::spec::definition::{Definition, column, one, optional};
 use crate::table::numbers::{number, number_or_nan};
 use crate::table::pair::{CellValue, Pair};
 
@@ -19,13 +20,13 @@ pub(super) const KIND: MetricKind = MetricKind {
         source: "kaggle.com/code/sohier/probabilistic-f-score; Yacouby and Axman (2020)",
         shorthand: Some("column"),
         parameters: &[
-            Parameter::column(
+            column(
                 "column",
                 "The column with the label in the answers (0 for negative rows) and the probability in the submission.",
             ),
-            Parameter::optional(
+            optional(
                 "beta",
-                ParameterKind::Number,
+                KeyType::Number,
                 "The weight of recall relative to precision; default 1.",
             ),
         ],

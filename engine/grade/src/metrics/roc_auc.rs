@@ -2,14 +2,14 @@
 
 use std::collections::BTreeSet;
 
+use prep_spec::words::KeyType;
 use serde::Deserialize;
 
 use super::kind::{Direction, Metric, MetricKind, Score, parse};
-use crate::python::numeric::{mean, sum};
+use crate::python::{mean, sum};
 use crate::refusal::{Refusal, RefusalKind, count};
-use crate::spec::definition::{Definition, Parameter, ParameterKind};
-use crate::table::columns::ColumnSelection;
-use crate::table::numbers::{floats, scores};
+use crate::spec::definition::{Definition, columns, optional};
+use crate::table::numbers::{ColumnSelection, floats, scores};
 use crate::table::pair::{GradedColumn, Pair};
 use crate::table::target::{Labels, LabelsAs};
 
@@ -24,13 +24,13 @@ pub(super) const KIND: MetricKind = MetricKind {
         source: "sklearn.metrics.roc_auc_score",
         shorthand: Some("columns"),
         parameters: &[
-            Parameter::columns(
+            columns(
                 "columns",
                 "The columns with labels in the answers and scores in the submission.",
             ),
-            Parameter::optional(
+            optional(
                 "match",
-                ParameterKind::Choice(&["name", "position"]),
+                KeyType::Choice(&["name", "position"]),
                 "`position`: the k-th of the columns is compared with the k-th column of the submission that is not in \
                  `all_except`, even if their names differ.",
             ),

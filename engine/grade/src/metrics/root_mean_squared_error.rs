@@ -3,13 +3,11 @@
 use serde::Deserialize;
 
 use super::kind::{Direction, Metric, MetricKind, Score, parse};
-use super::per_column::{COLUMNS, mean_over};
-use crate::python::numeric::mean;
-use crate::refusal::Refusal;
-use crate::row_policy::RowPolicy;
+use super::label_pair::{COLUMNS, mean_over};
+use crate::python::mean;
+use crate::refusal::{Refusal, RowPolicy};
 use crate::spec::definition::Definition;
-use crate::table::columns::ColumnSelection;
-use crate::table::numbers::differences;
+use crate::table::numbers::{ColumnSelection, differences};
 use crate::table::pair::Pair;
 
 pub(super) const KIND: MetricKind = MetricKind {

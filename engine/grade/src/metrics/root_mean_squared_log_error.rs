@@ -4,12 +4,11 @@ use prep_formats::pandas::ColumnData;
 use serde::Deserialize;
 
 use super::kind::{Direction, Metric, MetricKind, Score, parse};
-use super::per_column::{COLUMNS, mean_over};
+use super::label_pair::{COLUMNS, mean_over};
 use super::root_mean_squared_error::root_mean_square;
 use crate::refusal::{Refusal, RefusalKind};
 use crate::spec::definition::Definition;
-use crate::table::columns::ColumnSelection;
-use crate::table::numbers::floats;
+use crate::table::numbers::{ColumnSelection, floats};
 use crate::table::pair::{GradedColumn, Pair};
 
 pub(super) const KIND: MetricKind = MetricKind {

@@ -6,12 +6,11 @@ use prep_formats::pandas::ColumnData;
 use serde::Deserialize;
 
 use super::kind::{Direction, Metric, MetricKind, Score, parse};
-use super::per_column::{COLUMNS, mean_over};
-use crate::python::numeric::mean;
+use super::label_pair::{COLUMNS, mean_over};
+use crate::python::mean;
 use crate::refusal::{Refusal, RefusalKind};
 use crate::spec::definition::Definition;
-use crate::table::columns::ColumnSelection;
-use crate::table::numbers::number;
+use crate::table::numbers::{ColumnSelection, number};
 use crate::table::pair::{CellValue, GradedColumn, Pair};
 
 pub(super) const KIND: MetricKind = MetricKind {

@@ -1,13 +1,13 @@
 //! `subgroup_auc`: area under the ROC curve, overall and for groups that must not be disadvantaged.
 
+use prep_spec::words::KeyType;
 use serde::Deserialize;
 
 use super::kind::{Direction, Metric, MetricKind, Score, parse};
 use super::roc_auc::{labels_and_scores, roc_auc};
 use crate::refusal::{Refusal, RefusalKind};
-use crate::spec::definition::{Definition, Parameter, ParameterKind};
-use crate::table::columns::ColumnSelection;
-use crate::table::numbers::floats;
+use crate::spec::definition::{Definition, column, columns, required};
+use crate::table::numbers::{ColumnSelection, floats};
 use crate::table::pair::Pair;
 
 pub(super) const KIND: MetricKind = MetricKind {
@@ -22,12 +22,12 @@ pub(super) const KIND: MetricKind = MetricKind {
         source: "Borkan et al. (2019), Nuanced Metrics for Measuring Unintended Bias",
         shorthand: None,
         parameters: &[
-            Parameter::column(
+            column(
                 "column",
                 "The column with the label in the answers and the score in the submission.",
             ),
-            Parameter::columns("groups", "The answers' columns that define the groups."),
-            Parameter::required("power", ParameterKind::Number, "The power p of the means."),
+            columns("groups", "The answers' columns that define the groups."),
+            required("power", KeyType::Number, "The power p of the means."),
         ],
     },
     direction: Direction::HigherIsBetter,

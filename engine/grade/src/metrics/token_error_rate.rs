@@ -1,13 +1,13 @@
 //! `token_error_rate`: edit distance between sequences, relative to their length.
 
+use prep_spec::words::KeyType;
 use serde::Deserialize;
 
 use super::kind::{Direction, Metric, MetricKind, Score, parse};
 use crate::edit_distance::sequence_distance;
-use crate::python::integer::BigInteger;
-use crate::python::numeric::words;
+use crate::python::{BigInteger, words};
 use crate::refusal::{Refusal, RefusalKind};
-use crate::spec::definition::{Definition, Parameter, ParameterKind};
+use crate::spec::definition::{Definition, column, required};
 use crate::table::pair::{GradedColumn, Pair};
 use crate::table::target::text;
 
@@ -24,10 +24,10 @@ pub(super) const KIND: MetricKind = MetricKind {
         source: "Word error rate; Levenshtein.distance on lists",
         shorthand: None,
         parameters: &[
-            Parameter::column("column", "The column of sequences."),
-            Parameter::required(
+            column("column", "The column of sequences."),
+            required(
                 "tokens",
-                ParameterKind::Choice(&["words", "integers"]),
+                KeyType::Choice(&["words", "integers"]),
                 "The type of the elements.",
             ),
         ],

@@ -1,11 +1,12 @@
 //! `weighted_roc_auc`: area under the ROC curve with weighted parts.
 
+use prep_spec::words::KeyType;
 use serde::Deserialize;
 
 use super::kind::{Direction, Metric, MetricKind, Score};
 use super::roc_auc::{area_below, labels_and_scores, roc_curve};
 use crate::refusal::{Refusal, RefusalKind};
-use crate::spec::definition::{Definition, Parameter, ParameterKind};
+use crate::spec::definition::{Definition, column, required};
 use crate::table::pair::Pair;
 
 pub(super) const KIND: MetricKind = MetricKind {
@@ -20,18 +21,18 @@ pub(super) const KIND: MetricKind = MetricKind {
         source: "kaggle.com/code/anokas/weighted-auc-metric-updated; sklearn.metrics.roc_curve",
         shorthand: None,
         parameters: &[
-            Parameter::column(
+            column(
                 "column",
                 "The column with the label in the answers and the score in the submission.",
             ),
-            Parameter::required(
+            required(
                 "rates",
-                ParameterKind::Numbers,
+                KeyType::Numbers,
                 "The true positive rates that separate the slices, increasing, from 0 to 1.",
             ),
-            Parameter::required(
+            required(
                 "weights",
-                ParameterKind::Numbers,
+                KeyType::Numbers,
                 "The weight of each slice. The list has one element fewer than `rates`.",
             ),
         ],

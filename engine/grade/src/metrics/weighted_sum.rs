@@ -1,14 +1,13 @@
 //! `weighted_sum`: combines several metrics into one score.
 
+use prep_spec::words::KeyType;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
-use super::kind::{Direction, Metric, MetricKind, Score, parse};
-use super::read::read_part;
-use crate::refusal::Refusal;
-use crate::row_policy::RowPolicy;
-use crate::spec::definition::{Definition, Parameter, ParameterKind};
+use super::kind::{Direction, Metric, MetricKind, Score, parse, read_part};
+use crate::refusal::{Refusal, RowPolicy};
+use crate::spec::definition::{Definition, required};
 use crate::table::pair::Pair;
 
 pub(super) const KIND: MetricKind = MetricKind {
@@ -19,9 +18,9 @@ pub(super) const KIND: MetricKind = MetricKind {
                   the metrics, the sum is undefined, and the submission is invalid.",
         source: "-",
         shorthand: Some("of"),
-        parameters: &[Parameter::required(
+        parameters: &[required(
             "of",
-            ParameterKind::WeightedMetrics,
+            KeyType::WeightedMetrics,
             "The metrics, each written like the value of `metric`.",
         )],
     },

@@ -1,12 +1,12 @@
 //! `align`: sorts both tables by their identifiers.
 
+use prep_spec::words::KeyType;
 use serde::Deserialize;
 
 use super::kind::{Rule, RuleKind, parse};
-use crate::refusal::Refusal;
-use crate::row_policy::RowPolicy;
-use crate::spec::definition::{Definition, Parameter, ParameterKind};
-use crate::table::ids;
+use crate::refusal::{Refusal, RowPolicy};
+use crate::spec::definition::{Definition, column, optional};
+use crate::table::key;
 use crate::table::key::first_difference;
 use crate::table::pair::Pair;
 use crate::table::sort::sort_positions;
@@ -23,15 +23,15 @@ pub(super) const KIND: RuleKind = RuleKind {
         source: "pandas.DataFrame.sort_values, numpy.argsort",
         shorthand: Some("by"),
         parameters: &[
-            Parameter::column("by", "The identifier."),
-            Parameter::optional(
+            column("by", "The identifier."),
+            optional(
                 "check",
-                ParameterKind::Choice(&["equal", "none"]),
+                KeyType::Choice(&["equal", "none"]),
                 "`none`: only sort, so that rows are paired by rank, even if their identifiers differ.",
             ),
-            Parameter::optional(
+            optional(
                 "surplus",
-                ParameterKind::Choice(&["refuse", "drop"]),
+                KeyType::Choice(&["refuse", "drop"]),
                 "`drop`: after sorting, the last rows of the longer table are dropped (as by Python's `zip`). If an \
                  identifier is repeated, all later rows are then paired with the wrong rows.",
             ),
@@ -92,7 +92,7 @@ impl Rule for Align {
         );
         match first_difference(&submission, &answers) {
             None => Ok(()),
-            Some(position) => Err(ids::differ(&submission, &answers, position)),
+            Some(position) => Err(key::differ(&submission, &answers, position)),
         }
     }
 }

@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use super::kind::{Rule, RuleKind, parse};
 use crate::refusal::{Refusal, RefusalKind, count};
-use crate::spec::definition::{Definition, Parameter};
+use crate::spec::definition::{Definition, column};
 use crate::table::key::{Identifier, key};
 use crate::table::pair::{GradedColumn, Pair};
 
@@ -19,10 +19,7 @@ pub(super) const KIND: RuleKind = RuleKind {
                   dropped.",
         source: "MLE-bench graders",
         shorthand: Some("by"),
-        parameters: &[Parameter::column(
-            "by",
-            "The column that defines the groups.",
-        )],
+        parameters: &[column("by", "The column that defines the groups.")],
     },
     parse: parse::<AlignGroups>,
 };

@@ -1,14 +1,13 @@
 //! `binarize`: converts numbers to 0 and 1.
 
 use prep_formats::pandas::ColumnData;
+use prep_spec::words::KeyType;
 use serde::Deserialize;
 
 use super::kind::{Rule, RuleKind, parse};
-use crate::refusal::{Refusal, RefusalKind};
-use crate::row_policy::RowPolicy;
-use crate::spec::definition::{Definition, Parameter, ParameterKind};
-use crate::table::columns::ColumnSelection;
-use crate::table::numbers::number;
+use crate::refusal::{Refusal, RefusalKind, RowPolicy};
+use crate::spec::definition::{Definition, columns, required};
+use crate::table::numbers::{ColumnSelection, number};
 use crate::table::pair::{CellValue, Pair, Side};
 
 pub(super) const KIND: RuleKind = RuleKind {
@@ -19,15 +18,15 @@ pub(super) const KIND: RuleKind = RuleKind {
         source: "MLE-bench graders",
         shorthand: None,
         parameters: &[
-            Parameter::columns("columns", "The columns."),
-            Parameter::required(
+            columns("columns", "The columns."),
+            required(
                 "from",
-                ParameterKind::Number,
+                KeyType::Number,
                 "The smallest number that becomes 1.",
             ),
-            Parameter::required(
+            required(
                 "of",
-                ParameterKind::Choice(&["answers", "both"]),
+                KeyType::Choice(&["answers", "both"]),
                 "The table to change.",
             ),
         ],

@@ -1,11 +1,12 @@
 //! `columns`: requires certain columns.
 
+use prep_spec::words::KeyType;
 use serde::Deserialize;
 
 use super::kind::{Rule, RuleKind, parse};
 use crate::refusal::Refusal;
-use crate::spec::definition::{Definition, Parameter, ParameterKind};
-use crate::table::columns::ColumnSelection;
+use crate::spec::definition::{Definition, optional};
+use crate::table::numbers::ColumnSelection;
 use crate::table::pair::Pair;
 
 pub(super) const KIND: RuleKind = RuleKind {
@@ -15,9 +16,9 @@ pub(super) const KIND: RuleKind = RuleKind {
         details: "Names are compared exactly. Without parameters, all columns of the answers are required.",
         source: "MLE-bench graders",
         shorthand: Some("columns"),
-        parameters: &[Parameter::optional(
+        parameters: &[optional(
             "columns",
-            ParameterKind::Columns,
+            KeyType::Selection,
             "The required columns; default: the columns of the answers.",
         )],
     },

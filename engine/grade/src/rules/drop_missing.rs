@@ -4,8 +4,8 @@ use serde::Deserialize;
 
 use super::kind::{Rule, RuleKind, parse};
 use crate::refusal::Refusal;
-use crate::spec::definition::{Definition, Parameter};
-use crate::table::columns::ColumnSelection;
+use crate::spec::definition::{Definition, columns};
+use crate::table::numbers::ColumnSelection;
 use crate::table::pair::{CellValue, Pair};
 
 pub(super) const KIND: RuleKind = RuleKind {
@@ -15,7 +15,7 @@ pub(super) const KIND: RuleKind = RuleKind {
         details: "The submission is not changed (see `join`).",
         source: "pandas.DataFrame.dropna",
         shorthand: Some("columns"),
-        parameters: &[Parameter::columns("columns", "The columns.")],
+        parameters: &[columns("columns", "The columns.")],
     },
     parse: parse::<DropMissing>,
 };

@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use super::kind::{Rule, RuleKind, parse};
 use crate::refusal::Refusal;
-use crate::spec::definition::{Definition, Parameter};
+use crate::spec::definition::{Definition, column};
 use crate::table::key::key;
 use crate::table::pair::Pair;
 
@@ -17,7 +17,7 @@ pub(super) const KIND: RuleKind = RuleKind {
         details: "Identifiers are compared as in `same_ids`.",
         source: "pandas.Series.isin",
         shorthand: Some("column"),
-        parameters: &[Parameter::column("column", "The identifier.")],
+        parameters: &[column("column", "The identifier.")],
     },
     parse: parse::<DropUnknown>,
 };

@@ -1,11 +1,12 @@
 //! `exact_columns`: requires these columns and no others.
 
+use prep_spec::words::KeyType;
 use serde::Deserialize;
 
 use super::kind::{Rule, RuleKind, parse};
 use crate::refusal::{Refusal, RefusalKind};
-use crate::spec::definition::{Definition, Parameter, ParameterKind};
-use crate::table::columns::ColumnSelection;
+use crate::spec::definition::{Definition, optional};
+use crate::table::numbers::ColumnSelection;
 use crate::table::pair::Pair;
 
 pub(super) const KIND: RuleKind = RuleKind {
@@ -17,19 +18,19 @@ pub(super) const KIND: RuleKind = RuleKind {
         source: "MLE-bench graders",
         shorthand: Some("columns"),
         parameters: &[
-            Parameter::optional(
+            optional(
                 "columns",
-                ParameterKind::Columns,
+                KeyType::Selection,
                 "The columns; default: the columns of the answers.",
             ),
-            Parameter::optional(
+            optional(
                 "in_order",
-                ParameterKind::Boolean,
+                KeyType::Boolean,
                 "Whether the columns must be in this order; default false.",
             ),
-            Parameter::optional(
+            optional(
                 "first",
-                ParameterKind::Column,
+                KeyType::Column,
                 "The column that must come first; the order of the other columns does not matter.",
             ),
         ],

@@ -1,13 +1,13 @@
 //! `fill_missing`: replaces missing cells with a value.
 
 use prep_formats::pandas::{ColumnData, ObjectValue};
+use prep_spec::words::KeyType;
 use serde::Deserialize;
 
 use super::kind::{Rule, RuleKind, parse};
-use crate::refusal::Refusal;
-use crate::row_policy::RowPolicy;
-use crate::spec::definition::{Definition, Parameter, ParameterKind};
-use crate::table::columns::ColumnSelection;
+use crate::refusal::{Refusal, RowPolicy};
+use crate::spec::definition::{Definition, columns, optional, required};
+use crate::table::numbers::ColumnSelection;
 use crate::table::pair::{Pair, Role};
 
 pub(super) const KIND: RuleKind = RuleKind {
@@ -18,11 +18,15 @@ pub(super) const KIND: RuleKind = RuleKind {
         source: "pandas.Series.fillna",
         shorthand: None,
         parameters: &[
-            Parameter::columns("columns", "The columns."),
-            Parameter::required("with", ParameterKind::Scalar, "The value."),
-            Parameter::optional(
+            columns("columns", "The columns."),
+            required(
+                "with",
+                KeyType::Text,
+                "The value: text, a number, or true or false.",
+            ),
+            optional(
                 "answers",
-                ParameterKind::Boolean,
+                KeyType::Boolean,
                 "Whether the answers' columns are filled as well; default false.",
             ),
         ],

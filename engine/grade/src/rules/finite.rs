@@ -3,11 +3,9 @@
 use serde::Deserialize;
 
 use super::kind::{Rule, RuleKind, parse};
-use crate::refusal::{Refusal, RefusalKind};
-use crate::row_policy::RowPolicy;
-use crate::spec::definition::{Definition, Parameter};
-use crate::table::columns::ColumnSelection;
-use crate::table::numbers::number;
+use crate::refusal::{Refusal, RefusalKind, RowPolicy};
+use crate::spec::definition::{Definition, columns};
+use crate::table::numbers::{ColumnSelection, number};
 use crate::table::pair::{CellValue, Pair};
 
 pub(super) const KIND: RuleKind = RuleKind {
@@ -17,7 +15,7 @@ pub(super) const KIND: RuleKind = RuleKind {
         details: "",
         source: "numpy.isfinite",
         shorthand: Some("columns"),
-        parameters: &[Parameter::columns("columns", "The columns.")],
+        parameters: &[columns("columns", "The columns.")],
     },
     parse: parse::<Finite>,
 };

@@ -2,11 +2,12 @@
 
 use std::collections::HashMap;
 
+use prep_spec::words::KeyType;
 use serde::Deserialize;
 
 use super::kind::{Rule, RuleKind, parse};
 use crate::refusal::{Refusal, RefusalKind};
-use crate::spec::definition::{Definition, Parameter, ParameterKind};
+use crate::spec::definition::{Definition, column, optional};
 use crate::table::key::key;
 use crate::table::pair::Pair;
 
@@ -19,10 +20,10 @@ pub(super) const KIND: RuleKind = RuleKind {
         source: "pandas.DataFrame.merge",
         shorthand: Some("by"),
         parameters: &[
-            Parameter::column("by", "The identifier."),
-            Parameter::optional(
+            column("by", "The identifier."),
+            optional(
                 "repeated",
-                ParameterKind::Choice(&["allow", "allow_alone"]),
+                KeyType::Choice(&["allow", "allow_alone"]),
                 "`allow_alone`: identifiers that the submission repeats are invalid unless only one identifier remains, \
                  because NumPy can compare a single number with many.",
             ),

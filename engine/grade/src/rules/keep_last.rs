@@ -2,11 +2,12 @@
 
 use std::collections::HashMap;
 
+use prep_spec::words::KeyType;
 use serde::Deserialize;
 
 use super::kind::{Rule, RuleKind, parse};
 use crate::refusal::Refusal;
-use crate::spec::definition::{Definition, Parameter, ParameterKind};
+use crate::spec::definition::{Definition, column, required};
 use crate::table::key::key;
 use crate::table::pair::Pair;
 use crate::table::sort::sort_positions;
@@ -20,11 +21,11 @@ pub(super) const KIND: RuleKind = RuleKind {
         source: "pandas.DataFrame.groupby(...).tail",
         shorthand: None,
         parameters: &[
-            Parameter::column("groups", "The answers' column that defines the groups."),
-            Parameter::column("by", "The answers' column to sort by."),
-            Parameter::required(
+            column("groups", "The answers' column that defines the groups."),
+            column("by", "The answers' column to sort by."),
+            required(
                 "count",
-                ParameterKind::Integer,
+                KeyType::Natural,
                 "The number of rows to keep in each group.",
             ),
         ],

@@ -2,14 +2,14 @@
 
 use std::collections::{HashMap, HashSet};
 
+use prep_spec::words::KeyType;
 use serde::Deserialize;
 
 use super::kind::{Rule, RuleKind, parse};
 use crate::refusal::{Refusal, RefusalKind};
-use crate::spec::definition::{Definition, Parameter, ParameterKind};
-use crate::table::columns::ColumnSelection;
+use crate::spec::definition::{Definition, columns, optional};
 use crate::table::key::key;
-use crate::table::numbers::number;
+use crate::table::numbers::{ColumnSelection, number};
 use crate::table::pair::Pair;
 
 pub(super) const KIND: RuleKind = RuleKind {
@@ -23,25 +23,17 @@ pub(super) const KIND: RuleKind = RuleKind {
         source: "pandas boolean indexing",
         shorthand: None,
         parameters: &[
-            Parameter::columns("sum_of", "The answers' columns that are summed."),
-            Parameter::optional(
-                "min",
-                ParameterKind::Number,
-                "The smallest sum of a kept row.",
-            ),
-            Parameter::optional(
-                "max",
-                ParameterKind::Number,
-                "The largest sum of a kept row.",
-            ),
-            Parameter::optional(
+            columns("sum_of", "The answers' columns that are summed."),
+            optional("min", KeyType::Number, "The smallest sum of a kept row."),
+            optional("max", KeyType::Number, "The largest sum of a kept row."),
+            optional(
                 "by",
-                ParameterKind::Column,
+                KeyType::Column,
                 "The identifier by which rows of the submission are matched; default: by position.",
             ),
-            Parameter::optional(
+            optional(
                 "in_file",
-                ParameterKind::Boolean,
+                KeyType::Boolean,
                 "Whether rows are matched by their position in the file, as by pandas' index after sorting.",
             ),
         ],

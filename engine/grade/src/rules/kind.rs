@@ -4,8 +4,7 @@ use std::fmt;
 
 use serde_json::Value;
 
-use crate::refusal::Refusal;
-use crate::row_policy::RowPolicy;
+use crate::refusal::{Refusal, RowPolicy};
 use crate::spec::definition::Definition;
 use crate::table::pair::Pair;
 

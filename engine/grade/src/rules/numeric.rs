@@ -1,14 +1,14 @@
 //! `numeric`: requires columns of numbers.
 
 use prep_formats::pandas::ColumnData;
+use prep_spec::words::KeyType;
 use serde::Deserialize;
 
 use super::kind::{Rule, RuleKind, parse};
-use crate::python::numeric::python_float;
-use crate::refusal::{Refusal, RefusalKind};
-use crate::row_policy::RowPolicy;
-use crate::spec::definition::{Definition, Parameter, ParameterKind};
-use crate::table::columns::ColumnSelection;
+use crate::python::python_float;
+use crate::refusal::{Refusal, RefusalKind, RowPolicy};
+use crate::spec::definition::{Definition, columns, optional};
+use crate::table::numbers::ColumnSelection;
 use crate::table::pair::{CellValue, GradedColumn, Pair};
 
 pub(super) const KIND: RuleKind = RuleKind {
@@ -21,15 +21,15 @@ pub(super) const KIND: RuleKind = RuleKind {
         source: "pandas.to_numeric, Series.astype(float), Series.dtype",
         shorthand: Some("columns"),
         parameters: &[
-            Parameter::columns("columns", "The columns."),
-            Parameter::optional(
+            columns("columns", "The columns."),
+            optional(
                 "text",
-                ParameterKind::Choice(&["refuse", "convert"]),
+                KeyType::Choice(&["refuse", "convert"]),
                 "`convert`: a column of text is valid if Python's `float` converts each text to a number.",
             ),
-            Parameter::optional(
+            optional(
                 "booleans",
-                ParameterKind::Choice(&["allow", "refuse", "allow_complete"]),
+                KeyType::Choice(&["allow", "refuse", "allow_complete"]),
                 "Whether True and False are valid as 1 and 0 (default) or invalid; `allow_complete`: valid only in a \
                  column without missing cells, because pandas has no boolean type for a column with missing cells.",
             ),

@@ -1,14 +1,13 @@
 //! `range`: requires numbers between two bounds.
 
+use prep_spec::words::KeyType;
 use serde::Deserialize;
 
 use super::kind::{Rule, RuleKind, parse};
-use crate::python::numeric::python_repr;
-use crate::refusal::{Refusal, RefusalKind};
-use crate::row_policy::RowPolicy;
-use crate::spec::definition::{Definition, Parameter, ParameterKind};
-use crate::table::columns::ColumnSelection;
-use crate::table::numbers::number;
+use crate::python::python_repr;
+use crate::refusal::{Refusal, RefusalKind, RowPolicy};
+use crate::spec::definition::{Definition, columns, optional};
+use crate::table::numbers::{ColumnSelection, number};
 use crate::table::pair::{CellValue, Pair};
 
 pub(super) const KIND: RuleKind = RuleKind {
@@ -19,12 +18,12 @@ pub(super) const KIND: RuleKind = RuleKind {
         source: "MLE-bench graders",
         shorthand: None,
         parameters: &[
-            Parameter::columns("columns", "The columns."),
-            Parameter::optional("min", ParameterKind::Number, "The smallest number allowed."),
-            Parameter::optional("max", ParameterKind::Number, "The largest number allowed."),
-            Parameter::optional(
+            columns("columns", "The columns."),
+            optional("min", KeyType::Number, "The smallest number allowed."),
+            optional("max", KeyType::Number, "The largest number allowed."),
+            optional(
                 "missing",
-                ParameterKind::Choice(&["refuse", "ignore"]),
+                KeyType::Choice(&["refuse", "ignore"]),
                 "Whether a missing cell is invalid (default) or valid.",
             ),
         ],

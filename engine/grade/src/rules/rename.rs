@@ -3,9 +3,8 @@
 use serde::Deserialize;
 
 use super::kind::{Rule, RuleKind, parse};
-use crate::refusal::{Refusal, RefusalKind};
-use crate::row_policy::RowPolicy;
-use crate::spec::definition::{Definition, Parameter};
+use crate::refusal::{Refusal, RefusalKind, RowPolicy};
+use crate::spec::definition::{Definition, column};
 use crate::table::pair::Pair;
 
 pub(super) const KIND: RuleKind = RuleKind {
@@ -17,8 +16,8 @@ pub(super) const KIND: RuleKind = RuleKind {
         source: "pandas.DataFrame.rename",
         shorthand: None,
         parameters: &[
-            Parameter::column("column", "The name in the submission."),
-            Parameter::column("to", "The name in the answers."),
+            column("column", "The name in the submission."),
+            column("to", "The name in the answers."),
         ],
     },
     parse: parse::<Rename>,

@@ -1,14 +1,13 @@
 //! `rows_sum_to`: requires that the cells of each row sum to a number.
 
+use prep_spec::words::KeyType;
 use serde::Deserialize;
 
 use super::kind::{Rule, RuleKind, parse};
-use crate::python::numeric::{python_repr, round_numpy};
-use crate::refusal::{Refusal, RefusalKind};
-use crate::row_policy::RowPolicy;
-use crate::spec::definition::{Definition, Parameter, ParameterKind, one};
-use crate::table::columns::ColumnSelection;
-use crate::table::numbers::{check_numeric_type, number};
+use crate::python::{python_repr, round_numpy};
+use crate::refusal::{Refusal, RefusalKind, RowPolicy};
+use crate::spec::definition::{Definition, columns, one, optional};
+use crate::table::numbers::{ColumnSelection, check_numeric_type, number};
 use crate::table::pair::{CellValue, Pair};
 
 pub(super) const KIND: RuleKind = RuleKind {
@@ -21,16 +20,16 @@ pub(super) const KIND: RuleKind = RuleKind {
         source: "numpy.isclose, numpy.round",
         shorthand: None,
         parameters: &[
-            Parameter::columns("columns", "The columns."),
-            Parameter::optional("total", ParameterKind::Number, "The sum; default 1."),
-            Parameter::optional(
+            columns("columns", "The columns."),
+            optional("total", KeyType::Number, "The sum; default 1."),
+            optional(
                 "absolute",
-                ParameterKind::Number,
+                KeyType::Number,
                 "Absolute tolerance; default 1e-8.",
             ),
-            Parameter::optional(
+            optional(
                 "decimals",
-                ParameterKind::Integer,
+                KeyType::Natural,
                 "Round the sum to this number of decimals and require that it equals the total.",
             ),
         ],

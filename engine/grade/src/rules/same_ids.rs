@@ -2,12 +2,12 @@
 
 use std::collections::HashMap;
 
+use prep_spec::words::KeyType;
 use serde::Deserialize;
 
 use super::kind::{Rule, RuleKind, parse};
-use crate::refusal::{Refusal, RefusalKind};
-use crate::row_policy::RowPolicy;
-use crate::spec::definition::{Definition, Parameter, ParameterKind};
+use crate::refusal::{Refusal, RefusalKind, RowPolicy};
+use crate::spec::definition::{Definition, column, optional};
 use crate::table::key::key;
 use crate::table::pair::{GradedColumn, Pair};
 
@@ -20,10 +20,10 @@ pub(super) const KIND: RuleKind = RuleKind {
         source: "MLE-bench graders",
         shorthand: Some("column"),
         parameters: &[
-            Parameter::column("column", "The identifier."),
-            Parameter::optional(
+            column("column", "The identifier."),
+            optional(
                 "relation",
-                ParameterKind::Choice(&["equal", "subset", "superset"]),
+                KeyType::Choice(&["equal", "subset", "superset"]),
                 "`subset`: the submission may omit identifiers; `superset`: it may have additional ones.",
             ),
         ],

@@ -1,11 +1,11 @@
 //! `same_rows`: requires the number of rows of the answers.
 
+use prep_spec::words::KeyType;
 use serde::Deserialize;
 
 use super::kind::{Rule, RuleKind, parse};
-use crate::refusal::{Refusal, RefusalKind, count};
-use crate::row_policy::RowPolicy;
-use crate::spec::definition::{Definition, Parameter, ParameterKind, one};
+use crate::refusal::{Refusal, RefusalKind, RowPolicy, count};
+use crate::spec::definition::{Definition, one, optional};
 use crate::table::pair::Pair;
 
 pub(super) const KIND: RuleKind = RuleKind {
@@ -15,9 +15,9 @@ pub(super) const KIND: RuleKind = RuleKind {
         details: "",
         source: "MLE-bench graders",
         shorthand: Some("times"),
-        parameters: &[Parameter::optional(
+        parameters: &[optional(
             "times",
-            ParameterKind::Integer,
+            KeyType::Natural,
             "The number of rows of the submission for each row of the answers; default 1.",
         )],
     },

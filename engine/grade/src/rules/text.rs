@@ -3,10 +3,9 @@
 use serde::Deserialize;
 
 use super::kind::{Rule, RuleKind, parse};
-use crate::refusal::Refusal;
-use crate::row_policy::RowPolicy;
-use crate::spec::definition::{Definition, Parameter};
-use crate::table::columns::ColumnSelection;
+use crate::refusal::{Refusal, RowPolicy};
+use crate::spec::definition::{Definition, columns};
+use crate::table::numbers::ColumnSelection;
 use crate::table::pair::Pair;
 
 pub(super) const KIND: RuleKind = RuleKind {
@@ -17,7 +16,7 @@ pub(super) const KIND: RuleKind = RuleKind {
                   `fill_missing`).",
         source: "MLE-bench graders",
         shorthand: Some("columns"),
-        parameters: &[Parameter::columns("columns", "The columns.")],
+        parameters: &[columns("columns", "The columns.")],
     },
     parse: parse::<Text>,
 };

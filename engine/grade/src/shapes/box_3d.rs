@@ -1,6 +1,6 @@
 //! Upright three-dimensional boxes, rotated about the z axis, and their overlap.
 
-use crate::python::python_sort::{max, min};
+use crate::python::{max, min};
 
 type Point = (f64, f64);
 

@@ -1,23 +1,24 @@
 //! Parses lists of boxes from text cells: `label confidence x_min y_min x_max y_max ...`. The pipeline defines the
 //! order of the fields.
 
+use prep_spec::words::{KeyType, SectionKey};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};
 
-use crate::python::numeric::{python_float, words};
+use crate::python::{python_float, words};
 use crate::refusal::{Refusal, RefusalKind};
-use crate::spec::definition::{Parameter, ParameterKind};
+use crate::spec::definition::{optional, required};
 use crate::table::pair::{CellValue, GradedColumn};
 
-pub const FIELDS: Parameter = Parameter::required(
+pub const FIELDS: SectionKey = required(
     "fields",
-    ParameterKind::Texts,
+    KeyType::Strings,
     "The words that describe a box, in their order.",
 );
 
-pub const SEPARATED_BY: Parameter = Parameter::optional(
+pub const SEPARATED_BY: SectionKey = optional(
     "separated_by",
-    ParameterKind::Choice(&["blanks", "single_blanks"]),
+    KeyType::Choice(&["blanks", "single_blanks"]),
     "Whether words are separated by any white space (default), or by exactly one space.",
 );
 

@@ -4,5 +4,4 @@ pub mod box_3d;
 pub mod boxes;
 pub mod coco;
 pub mod mask;
-pub mod mask_columns;
 pub mod volume;

@@ -4,8 +4,8 @@
 //! box around both volumes. The time is proportional to the size of this box, not to the product of the numbers of
 //! voxels.
 
+use super::mask::MaskSize;
 use crate::shapes::mask::Mask;
-use crate::shapes::mask_columns::MaskSize;
 
 /// Maximum number of voxels in the box in which distances are computed: 256 MB of memory, twice the largest real
 /// volume. The limit is needed because a submission can put all its rows into one volume. All boxes together contain at

@@ -1,10 +1,12 @@
-//! The description of a rule or metric: its name, parameters and documentation. The reference pages, the JSON Schema,
-//! the check for unknown keys and the suggestions for misspelled ones are derived from it.
+//! The description of a rule or metric: its name, parameters and documentation. The reference pages, the JSON Schema of
+//! the section `grade`, the check for unknown keys and the suggestions for misspelled ones are derived from it.
+//! Parameters are keys of the pipeline language, described as its other keys are.
 
+use prep_spec::schema;
+use prep_spec::words::{KeyType, SectionKey};
 use serde_json::{Map, Value, json};
 
-/// Reference to the metrics in a pipeline's JSON Schema.
-pub(crate) const METRIC: &str = "#/$defs/metric";
+use crate::{metrics, rules};
 
 /// The description of a rule or metric.
 #[derive(Debug)]
@@ -20,52 +22,27 @@ pub struct Definition {
     /// The parameter that `value` sets in the short form `name: value`, where `value` is not a map of parameters.
     pub shorthand: Option<&'static str>,
     /// Parameters.
-    pub parameters: &'static [Parameter],
+    pub parameters: &'static [SectionKey],
 }
 
-/// A parameter of a rule or metric.
-#[derive(Debug)]
-pub struct Parameter {
-    /// Name in pipelines.
-    pub name: &'static str,
-    /// The type of its value.
-    pub kind: ParameterKind,
-    /// Whether the parameter is required.
-    pub required: bool,
-    /// Description in the reference.
-    pub doc: &'static str,
+/// Creates a required parameter.
+pub(crate) const fn required(name: &'static str, value: KeyType, doc: &'static str) -> SectionKey {
+    SectionKey::required(name, value, doc, "")
 }
 
-impl Parameter {
-    /// Creates a required parameter.
-    pub const fn required(name: &'static str, kind: ParameterKind, doc: &'static str) -> Self {
-        Self {
-            name,
-            kind,
-            required: true,
-            doc,
-        }
-    }
+/// Creates an optional parameter.
+pub(crate) const fn optional(name: &'static str, value: KeyType, doc: &'static str) -> SectionKey {
+    SectionKey::optional(name, value, doc, "")
+}
 
-    /// Creates a required parameter that names a column.
-    pub const fn column(name: &'static str, doc: &'static str) -> Self {
-        Self::required(name, ParameterKind::Column, doc)
-    }
+/// Creates a required parameter that names a column.
+pub(crate) const fn column(name: &'static str, doc: &'static str) -> SectionKey {
+    required(name, KeyType::Column, doc)
+}
 
-    /// Creates a required parameter that names columns.
-    pub const fn columns(name: &'static str, doc: &'static str) -> Self {
-        Self::required(name, ParameterKind::Columns, doc)
-    }
-
-    /// Creates an optional parameter.
-    pub const fn optional(name: &'static str, kind: ParameterKind, doc: &'static str) -> Self {
-        Self {
-            name,
-            kind,
-            required: false,
-            doc,
-        }
-    }
+/// Creates a required parameter that names columns.
+pub(crate) const fn columns(name: &'static str, doc: &'static str) -> SectionKey {
+    required(name, KeyType::Selection, doc)
 }
 
 /// The default value of parameters that are 1 by default.
@@ -73,148 +50,20 @@ pub(crate) fn one<T: From<u8>>() -> T {
     T::from(1)
 }
 
-/// The type of a parameter.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ParameterKind {
-    /// The name of a column.
-    Column,
-    /// The name of a column, a list of names, or `{ all_except: ... }`.
-    Columns,
-    /// A number.
-    Number,
-    /// A map from names to numbers.
-    NumberByName,
-    /// An integer from 0.
-    Integer,
-    /// True or false.
-    Boolean,
-    /// A text.
-    Text,
-    /// A list of numbers.
-    Numbers,
-    /// A list of texts.
-    Texts,
-    /// Text, number or boolean.
-    Scalar,
-    /// One of these words.
-    Choice(&'static [&'static str]),
-    /// The name of a column, or a number for all rows.
-    ColumnOrNumber,
-    /// Metrics and their weights.
-    WeightedMetrics,
-}
-
-impl ParameterKind {
-    /// Describes the type for the reference.
-    pub fn describe(self) -> String {
-        match self {
-            ParameterKind::Column => "a column's name".to_owned(),
-            ParameterKind::Columns => {
-                "a column's name, a list of names, or `{ all_except: [...] }`: all other columns of the answers, or of the submission with `of: submission`".to_owned()
-            }
-            ParameterKind::Number => "a number".to_owned(),
-            ParameterKind::NumberByName => "a map from names to numbers".to_owned(),
-            ParameterKind::Integer => "an integer".to_owned(),
-            ParameterKind::Boolean => "true or false".to_owned(),
-            ParameterKind::Text => "text".to_owned(),
-            ParameterKind::Numbers => "a list of numbers".to_owned(),
-            ParameterKind::Texts => "a list of texts".to_owned(),
-            ParameterKind::Scalar => "text, a number, or true or false".to_owned(),
-            ParameterKind::Choice(names) => format!("one of {}", names.join(", ")),
-            ParameterKind::ColumnOrNumber => "a column's name or a number".to_owned(),
-            ParameterKind::WeightedMetrics => {
-                "a list of `{ metric: ..., weight: NUMBER, complement: true or false }`".to_owned()
-            }
-        }
-    }
-
-    /// Returns the type as JSON Schema. A list of texts can also be the name of one of the pipeline's `lists`.
-    pub fn schema(self) -> Value {
-        let names = json!({ "type": "array", "items": { "type": "string" } });
-        let named = json!({
-            "type": "object",
-            "description": "One of the pipeline's `lists`, by name.",
-            "properties": { "list": { "type": "string" } },
-            "required": ["list"],
-            "additionalProperties": false,
-        });
-        match self {
-            ParameterKind::Column => json!({ "type": "string" }),
-            ParameterKind::Columns => json!({ "oneOf": [
-                { "type": "string" },
-                names,
-                named,
-                {
-                    "type": "object",
-                    "properties": {
-                        "all_except": { "oneOf": [{ "type": "string" }, names, named] },
-                        "of": { "enum": ["answers", "submission"] },
-                    },
-                    "required": ["all_except"],
-                    "additionalProperties": false,
-                },
-            ] }),
-            ParameterKind::Number => json!({ "type": "number" }),
-            ParameterKind::NumberByName => {
-                json!({ "type": "object", "additionalProperties": { "type": "number" } })
-            }
-            ParameterKind::Integer => json!({ "type": "integer", "minimum": 0 }),
-            ParameterKind::Boolean => json!({ "type": "boolean" }),
-            ParameterKind::Text => json!({ "type": "string" }),
-            ParameterKind::Numbers => json!({ "type": "array", "items": { "type": "number" } }),
-            ParameterKind::Texts => json!({ "oneOf": [names, named] }),
-            ParameterKind::Scalar => json!({ "type": ["string", "number", "boolean"] }),
-            ParameterKind::Choice(names) => json!({ "enum": names }),
-            ParameterKind::ColumnOrNumber => json!({ "type": ["string", "number"] }),
-            ParameterKind::WeightedMetrics => json!({
-                "type": "array",
-                "items": {
-                    "type": "object",
-                    "properties": {
-                        "metric": { "$ref": METRIC },
-                        "weight": { "type": "number" },
-                        "complement": { "type": "boolean" },
-                    },
-                    "required": ["metric", "weight"],
-                    "additionalProperties": false,
-                },
-            }),
-        }
-    }
-}
-
 impl Definition {
     /// Returns the schema of the value after the name: a map of parameters, or the value of the shorthand parameter.
-    pub fn schema(&self) -> Value {
-        let mut properties = Map::new();
-        for parameter in self.parameters {
-            let mut schema = parameter.kind.schema();
-            if let Value::Object(map) = &mut schema {
-                map.insert("description".to_owned(), json!(parameter.doc));
-            }
-            properties.insert(parameter.name.to_owned(), schema);
-        }
-        let required: Vec<&str> = self
-            .parameters
-            .iter()
-            .filter(|p| p.required)
-            .map(|p| p.name)
-            .collect();
-        let full = json!({
-            "type": "object",
-            "properties": properties,
-            "required": required,
-            "additionalProperties": false,
-        });
+    pub(crate) fn schema(&self) -> Value {
+        let mut full = schema::object(self.summary, self.parameters.iter());
+        let description = full
+            .as_object_mut()
+            .and_then(|full| full.remove("description"));
         let short = self
             .parameters
             .iter()
-            .find(|p| Some(p.name) == self.shorthand)
-            .map(|p| p.kind.schema());
-        match short {
-            Some(short) => json!({ "anyOf": [short, full], "description": self.summary }),
-            None => json!({ "anyOf": [full], "description": self.summary }),
-        }
+            .find(|key| Some(key.name) == self.shorthand);
+        let short = short.map(|key| schema::value(&key.value));
+        let forms: Vec<Value> = short.into_iter().chain([full]).collect();
+        json!({ "anyOf": forms, "description": description })
     }
 
     /// Returns the columns that these parameters name, including those of `all_except`.
@@ -223,8 +72,8 @@ impl Definition {
         for parameter in self.parameters {
             let written = parameters.get(parameter.name);
             let names_columns = matches!(
-                parameter.kind,
-                ParameterKind::Column | ParameterKind::Columns | ParameterKind::ColumnOrNumber
+                parameter.value,
+                KeyType::Column | KeyType::Selection | KeyType::Operand
             );
             if let Some(written) = written.filter(|_| names_columns) {
                 let written = written.get("all_except").unwrap_or(written);
@@ -238,7 +87,75 @@ impl Definition {
     }
 
     /// Whether the name is valid without any parameters.
-    pub fn may_stand_alone(&self) -> bool {
+    pub(crate) fn may_stand_alone(&self) -> bool {
         self.parameters.iter().all(|parameter| !parameter.required)
+    }
+}
+
+/// Returns the schema of all keys except `answers` and `sample`, as a fragment of a pipeline's schema.
+pub fn grade_schema() -> Value {
+    let path = |description: &str| json!({ "type": "string", "description": description });
+    json!({
+        "type": "object",
+        "description": "How submissions are checked and scored.",
+        "properties": {
+            "answer_rows": {
+                "type": "array",
+                "description": "For answers in JSON lines: the rows that each record creates.",
+                "items": { "type": "object", "additionalProperties": { "oneOf": [
+                    { "type": "string", "description": "A text; `{path}` is replaced by a member of the record." },
+                    {
+                        "type": "array",
+                        "description": "Parts, joined by spaces.",
+                        "items": {
+                            "type": "object",
+                            "properties": {
+                                "of": path("The path of a value."),
+                                "each": path("The path of a list, each element of which is a value."),
+                                "unless": { "description": "Values equal to this are left out; objects with these members." },
+                                "text": path("How a value is printed; `{path}` is replaced by a member of it."),
+                            },
+                            "additionalProperties": false,
+                        },
+                    },
+                ] } },
+            },
+            "rules": {
+                "type": "array",
+                "description": "The rules that a submission must satisfy, in order.",
+                "items": one_of(rules::ALL.iter().map(|kind| &kind.definition)),
+            },
+            "metric": { "$ref": "#/$defs/metric", "description": "How a submission is scored." },
+            "direction": {
+                "enum": ["higher_is_better", "lower_is_better"],
+                "description": "Overrides the metric's direction.",
+            },
+        },
+        "required": ["metric"],
+        "additionalProperties": false,
+        "$defs": { "metric": one_of(metrics::ALL.iter().map(|kind| &kind.definition)) },
+    })
+}
+
+/// Returns the schema of a bare name, or a map with one name and its parameters.
+fn one_of<'a>(definitions: impl Iterator<Item = &'a Definition>) -> Value {
+    let mut bare = Vec::new();
+    let mut named = Map::new();
+    for definition in definitions {
+        if definition.may_stand_alone() {
+            bare.push(definition.name);
+        }
+        named.insert(definition.name.to_owned(), definition.schema());
+    }
+    let mut map = json!({ "type": "object", "properties": named, "additionalProperties": false, "minProperties": 1, "maxProperties": 1 });
+    if bare.is_empty() {
+        // Language servers offer these snippets for an empty value. They complete keys only after the first letter.
+        let snippets = named.iter().map(|(name, definition)| {
+            json!({ "label": name, "description": definition["description"], "body": { name: "$1" } })
+        });
+        map["defaultSnippets"] = snippets.collect();
+        map
+    } else {
+        json!({ "oneOf": [{ "enum": bare }, map] })
     }
 }

@@ -1,10 +1,10 @@
 //! Parses the name of a rule or metric and its parameters, and collects the errors.
 
+use prep_spec::nearest;
 use serde_json::{Map, Value};
 
 use crate::spec::definition::Definition;
 use crate::spec::error::{GradeSpecError, GradeSpecErrors, KeyPath, Problem};
-use crate::suggest::closest;
 
 /// The errors found so far, in order.
 #[derive(Debug, Default)]
@@ -158,7 +158,7 @@ pub(crate) fn unknown(
         known: known.to_vec(),
     };
     GradeSpecError {
-        suggestion: closest(name, known).map(str::to_owned),
+        suggestion: nearest(name, known.iter().copied()).map(str::to_owned),
         ..GradeSpecError::new(path, problem)
     }
 }

@@ -3,12 +3,11 @@
 pub mod definition;
 pub(crate) mod error;
 pub(crate) mod kinds;
-pub mod schema;
 
 use serde_json::{Map, Value};
 
 use crate::metrics::Direction;
-use crate::metrics::read::{SpecMetric, read_metric};
+use crate::metrics::kind::{SpecMetric, read_metric};
 use crate::rules::{self, Rule};
 use crate::spec::error::{GradeSpecError, GradeSpecErrors, KeyPath};
 use crate::spec::kinds::{Faults, known_keys, missing, read_kind, shape, unknown, value};

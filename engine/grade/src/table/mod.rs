@@ -1,14 +1,9 @@
 //! The two tables that are graded: how they are read, their columns, and how pandas and scikit-learn interpret them.
 
 pub(crate) mod answers;
-pub(crate) mod columns;
-pub(crate) mod ids;
 pub(crate) mod key;
-pub(crate) mod lazy;
 pub(crate) mod numbers;
-pub(crate) mod order;
 pub(crate) mod pair;
-pub(crate) mod positions;
 pub mod sort;
 pub mod submission;
 pub(crate) mod target;

@@ -9,10 +9,9 @@ use std::sync::OnceLock;
 
 use prep_formats::pandas::{ColumnData, Frame, ObjectValue, PREFETCH_ROWS};
 
+use super::key::Positions;
+use super::typed::{LazySubmission, unreadable};
 use crate::refusal::{Refusal, RefusalKind, count};
-use crate::suggest::closest;
-use crate::table::lazy::{LazySubmission, unreadable};
-use crate::table::positions::Positions;
 use crate::table::target::text;
 
 /// Maximum number of cells that are read at once.
@@ -256,7 +255,7 @@ impl<'a> Side<'a> {
             Role::Submission => RefusalKind::MissingColumn,
         };
         let names: Vec<&str> = self.names().collect();
-        let message = match (closest(name, &names), names.len()) {
+        let message = match (prep_spec::nearest(name, names.iter().copied()), names.len()) {
             (Some(other), _) => {
                 format!(
                     "the submission has no such column, but a column `{other}`; rename it to `{name}`"

@@ -4,15 +4,19 @@
 //! introsort for keys that are compared one by one, and for 64-bit numbers on processors without AVX-512. If all keys
 //! are different, every algorithm gives the same order. If some keys are equal, this module applies NumPy's algorithm
 //! to the ranks of the keys.
+//!
+//! Entire keys are not compared. A key is divided into chunks of eight bytes. The current chunk is stored next to the key's position. A number has
+//! one chunk. A text has as many chunks as are needed to distinguish it from the other texts. So the memory of a text
+//! is accessed once per chunk and not once per comparison. These accesses are the main cost of sorting ten million
+//! texts.
 
 use std::cmp::Ordering;
 
 use prep_formats::pandas::ColumnData;
 
+use super::numbers::number;
+use super::pair::{CellValue, GradedColumn};
 use crate::refusal::{Refusal, RefusalKind};
-use crate::table::numbers::number;
-use crate::table::order::Ordered;
-use crate::table::pair::{CellValue, GradedColumn};
 
 /// Parts of up to this many keys are sorted with insertion sort.
 const MAX_INSERTION_SORT: usize = 16;
@@ -171,5 +175,180 @@ fn heap_sort(piece: &mut [u32], less: impl Fn(u32, u32) -> bool) {
     for end in (1..n).rev() {
         piece.swap(0, end);
         sift(piece, 1, end);
+    }
+}
+
+/// Maximum number of texts with equal chunks that are compared directly.
+const MAX_DIRECT_SORT: usize = 16;
+
+/// Bytes of a chunk.
+const CHUNK_BYTES: usize = 8;
+
+/// Positions in ascending order of their keys.
+pub(crate) struct Ordered {
+    items: Vec<Item>,
+    /// For each item, whether its key equals the key of the previous item. `None` if all keys are different.
+    repeats: Option<Vec<bool>>,
+}
+
+#[derive(Clone, Copy)]
+struct Item {
+    piece: u64,
+    position: u32,
+}
+
+impl Ordered {
+    /// Returns the order of the keys at these positions, none of which is missing. `None` for a column of objects that
+    /// are not all texts.
+    pub(crate) fn new(column: &GradedColumn<'_>, positions: &[u32]) -> Option<Ordered> {
+        let row = |position: u32| column.file_position(position as usize);
+        let numbers = |piece: &dyn Fn(usize) -> Option<u64>| {
+            let items = positions.iter().map(|&position| {
+                let piece = piece(row(position)? as usize)?;
+                Some(Item { piece, position })
+            });
+            Some(Ordered::of_numbers(items.collect::<Option<_>>()?))
+        };
+        match column.data() {
+            ColumnData::Int64(values) => {
+                numbers(&|row| Some(values.get(row)?.cast_unsigned() ^ (1 << 63)))
+            }
+            ColumnData::UInt64(values) => numbers(&|row| values.get(row).copied()),
+            ColumnData::Bool(values) => numbers(&|row| values.get(row).copied().map(u64::from)),
+            ColumnData::Float64(values) => {
+                numbers(&|row| values.get(row).map(order_preserving_bits))
+            }
+            ColumnData::Object(cells) => {
+                let text = |position: u32| cells.text(row(position)? as usize);
+                Ordered::of_texts(positions, text)
+            }
+        }
+    }
+
+    fn of_numbers(mut items: Vec<Item>) -> Ordered {
+        items.sort_unstable_by_key(|item| item.piece);
+        Ordered::marked(items, |before, item| before.piece == item.piece)
+    }
+
+    fn of_texts<'a>(positions: &[u32], text: impl Fn(u32) -> Option<&'a [u8]>) -> Option<Ordered> {
+        // A common prefix does not distinguish the texts.
+        let mut shared = match positions.first() {
+            Some(&position) => text(position)?,
+            None => b"",
+        };
+        for &position in positions {
+            let text = text(position)?;
+            if !text.starts_with(shared) {
+                let pairs = shared.iter().zip(text);
+                let count = pairs.take_while(|(a, b)| a == b).count();
+                shared = shared.get(..count).unwrap_or_default();
+            }
+        }
+        let text = |item: &Item| text(item.position).unwrap_or_default();
+        let items = positions
+            .iter()
+            .map(|&position| Item { piece: 0, position });
+        let mut items: Vec<Item> = items.collect();
+        let mut has_equal = false;
+        // Ranges of texts that are equal before this byte.
+        let mut open = vec![(0..items.len(), shared.len())];
+        while let Some((range, from)) = open.pop() {
+            let start = range.start;
+            let Some(alike) = items.get_mut(range) else {
+                continue;
+            };
+            let mut is_at_end = true;
+            for item in &mut *alike {
+                let text = text(item);
+                item.piece = piece(text, from);
+                is_at_end &= text.len() <= from;
+            }
+            // Texts that ended before this chunk can only differ in trailing zero bytes.
+            if is_at_end || alike.len() <= MAX_DIRECT_SORT {
+                let order = |a: &Item, b: &Item| {
+                    let pieces = a.piece.cmp(&b.piece);
+                    pieces.then_with(|| text(a).cmp(text(b)))
+                };
+                alike.sort_unstable_by(order);
+                has_equal |= !alike.is_sorted_by(|a, b| order(a, b).is_lt());
+                continue;
+            }
+            alike.sort_unstable_by_key(|item| item.piece);
+            let mut end = start;
+            for run in alike.chunk_by(|a, b| a.piece == b.piece) {
+                let begin = end;
+                end += run.len();
+                if run.len() > 1 {
+                    open.push((begin..end, from + CHUNK_BYTES));
+                }
+            }
+        }
+        if !has_equal {
+            return Some(Ordered {
+                items,
+                repeats: None,
+            });
+        }
+        Some(Ordered::marked(items, |before, item| {
+            text(before) == text(item)
+        }))
+    }
+
+    fn marked(items: Vec<Item>, equal: impl Fn(&Item, &Item) -> bool) -> Ordered {
+        let repeats = items.windows(2).map(|two| match two {
+            [before, item] => equal(before, item),
+            _ => false,
+        });
+        let repeats: Vec<bool> = std::iter::once(false).chain(repeats).collect();
+        let has_equal = repeats.contains(&true);
+        Ordered {
+            items,
+            repeats: has_equal.then_some(repeats),
+        }
+    }
+
+    /// Returns the positions in ascending order if all keys are different, because then there is only one ascending
+    /// order.
+    pub(crate) fn distinct(&self) -> Option<Vec<u32>> {
+        let positions = self.items.iter().map(|item| item.position);
+        self.repeats.is_none().then(|| positions.collect())
+    }
+
+    /// Returns the rank of the key of each of `positions` positions; equal keys have equal ranks.
+    pub(crate) fn ranks(&self, positions: usize) -> Vec<u32> {
+        let mut ranks = vec![0; positions];
+        let mut rank = 0;
+        for (index, item) in self.items.iter().enumerate() {
+            let repeats = self.repeats.as_ref().and_then(|all| all.get(index));
+            rank += u32::from(repeats != Some(&true));
+            if let Some(place) = ranks.get_mut(item.position as usize) {
+                *place = rank;
+            }
+        }
+        ranks
+    }
+}
+
+/// Converts eight bytes of a text to a number with the same order. Bytes beyond the end of the text are zero.
+fn piece(text: &[u8], from: usize) -> u64 {
+    let rest = text.get(from..).unwrap_or_default();
+    match rest.first_chunk::<CHUNK_BYTES>() {
+        Some(bytes) => u64::from_be_bytes(*bytes),
+        None => {
+            let mut bytes = [0; CHUNK_BYTES];
+            for (to, from) in bytes.iter_mut().zip(rest) {
+                *to = *from;
+            }
+            u64::from_be_bytes(bytes)
+        }
+    }
+}
+
+/// Converts a double to an integer with the same order. 0.0 and -0.0 give the same integer.
+fn order_preserving_bits(value: f64) -> u64 {
+    let bits = (value + 0.0).to_bits();
+    match bits >> 63 {
+        0 => bits | 1 << 63,
+        _ => !bits,
     }
 }

@@ -6,8 +6,7 @@ use std::collections::HashSet;
 use prep_formats::pandas::ColumnData;
 use serde::Deserialize;
 
-use crate::python::integer::python_int;
-use crate::python::numeric::{python_repr, words};
+use crate::python::{python_int, python_repr, words};
 use crate::refusal::{Refusal, RefusalKind};
 use crate::table::key::{Identifier, key};
 use crate::table::pair::{CellValue, GradedColumn};

@@ -1,4 +1,5 @@
-//! Parses typed frames: tables whose columns have a declared type.
+//! Submissions whose column names and number of rows were read, and whose cells are read only when they are needed,
+//! from CSV or from typed frames: tables whose columns have a declared type.
 //!
 //! Callers with a table in memory cannot pass it as a CSV without losing types: text such as `1` would become a number,
 //! and an empty text would become a missing cell. They write a typed frame instead:
@@ -13,10 +14,17 @@
 //! represent, an object with its text: `{"float": "inf"}`.
 
 use std::collections::HashSet;
+use std::io;
+use std::sync::OnceLock;
 
-use prep_formats::pandas::{ColumnData, Frame, FrameColumn, ObjectColumn, ObjectValue};
+use prep_formats::pandas::{
+    ColumnData, CsvError, Frame, FrameColumn, ObjectColumn, ObjectValue, ScannedFrame,
+};
 use serde::Deserialize;
 use thiserror::Error;
+
+use super::submission::invalid;
+use crate::refusal::{Refusal, RefusalKind};
 
 /// The reason why bytes are not a valid typed frame.
 #[derive(Debug, Error)]
@@ -154,6 +162,52 @@ fn objects(name: &str, cells: &[u8], rows: usize) -> Result<ObjectColumn, TypedF
         });
     }
     Ok(objects)
+}
+
+/// A submission's file after a first pass.
+#[derive(Debug)]
+pub(crate) struct LazySubmission<'a> {
+    scanned: ScannedFrame<'a>,
+    /// The error from reading the file, if any. It does not mean that the submission is invalid.
+    failed: OnceLock<io::Error>,
+}
+
+impl<'a> LazySubmission<'a> {
+    pub fn new(scanned: ScannedFrame<'a>) -> Self {
+        LazySubmission {
+            scanned,
+            failed: OnceLock::new(),
+        }
+    }
+
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.scanned.names()
+    }
+
+    pub fn rows(&self) -> usize {
+        self.scanned.rows()
+    }
+
+    /// Reads the first `rows` cells of the columns with these indices.
+    pub fn read(&self, columns: &[usize], rows: usize) -> Result<Vec<ColumnData>, Refusal> {
+        self.scanned.read(columns, rows).map_err(|error| {
+            if let CsvError::Io(error) = error {
+                self.failed.get_or_init(|| error);
+                return unreadable();
+            }
+            invalid(&error)
+        })
+    }
+
+    /// Returns the error from reading the file, if there was one.
+    pub fn failure(self) -> Option<io::Error> {
+        self.failed.into_inner()
+    }
+}
+
+/// Creates the error for a file that can no longer be read.
+pub(crate) fn unreadable() -> Refusal {
+    Refusal::new(RefusalKind::Unreadable, "the file cannot be read")
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! All detectors, one file each.
+//! All detectors. Files contain detectors that search for the same kind of relation.
 
 mod answers;
 mod copies;
@@ -56,17 +56,17 @@ pub(crate) fn all(
     found.extend(shown_before::find(&view, tests));
     found.extend(answers::facts::find(&view, tests));
     found.extend(relations::kin::find(&view, tests));
-    found.extend(relations::links::find(&view, tests));
+    found.extend(relations::kin::find_links(&view, tests));
     found.extend(relations::other_rows::find(&view, tests));
     if !found.iter().any(|one| one.detector == "groups") {
-        found.extend(relations::families::find(&view, tests));
+        found.extend(relations::groups::find_families(&view, tests));
     }
     found.extend(copies::near_rows::find(&view, tests));
-    found.extend(copies::near_cells::find(&view, tests));
-    found.extend(copies::equal_files::find(world));
+    found.extend(copies::near_rows::find_near_cells(&view, tests));
+    found.extend(copies::rows::find_equal_files(world));
     let copies = copies::near_files::find(world, tests);
     if !copies.iter().any(|one| one.level > LeakLevel::Note) {
-        found.extend(copies::near_shifted::find(&view, tests));
+        found.extend(copies::near_files::find_shifted(&view, tests));
     }
     found.extend(copies);
     found.extend(relations::groups::find(world, tests));

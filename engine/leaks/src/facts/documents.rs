@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use super::parts::{Parts, first, parts};
+use super::files::{Parts, first, parts};
 use super::{Channel, Facts, ItemOf};
 
 const MAX_DEPTH: usize = 24;

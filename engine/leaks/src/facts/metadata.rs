@@ -4,7 +4,7 @@ use std::io::Read;
 
 use flate2::read::ZlibDecoder;
 
-use crate::bytes::integer;
+use crate::number::integer;
 
 /// Maximum length of a text in a chunk, in bytes. Longer texts are truncated.
 const MAX_TEXT: usize = 300;

@@ -7,7 +7,6 @@ pub(crate) mod aligned;
 pub(crate) mod cells;
 pub(crate) mod collect;
 pub(crate) mod documents;
-pub(crate) mod examples;
 pub(crate) mod files;
 pub(crate) mod ids;
 pub(crate) mod lines;
@@ -15,11 +14,7 @@ pub(crate) mod look;
 pub(crate) mod markup;
 pub(crate) mod matlab;
 pub(crate) mod metadata;
-pub(crate) mod parts;
-pub(crate) mod sample;
-pub(crate) mod strings;
 pub(crate) mod tables;
-pub(crate) mod trained;
 
 use std::collections::BTreeMap;
 

@@ -6,16 +6,13 @@
 
 mod baseline;
 mod gain;
-mod single;
 mod targets;
-mod trees;
 
 pub(crate) use baseline::{Intended, predict_from_intended};
 pub(crate) use gain::{Gain, gain, least_squares};
-pub(crate) use single::{
-    by_nearest, by_nearest_of_others, by_value, nearest_from_train, value_from_train,
+pub(crate) use targets::{
+    Targets, by_nearest, by_nearest_of_others, by_value, nearest_from_train, value_from_train,
 };
-pub(crate) use targets::Targets;
 
 /// Number of folds for cross-validation. Each fold is predicted by a model of the other folds.
 pub(crate) const FOLDS: usize = 5;

@@ -1,7 +1,10 @@
 //! Converts answers to numbers, so that predictions can be measured by the variance that they explain.
+//!
+//! Predictions from a single fact: by equal values, or by the nearest numbers.
 
 use std::collections::HashMap;
 
+use super::{FOLDS, Prediction, fold};
 use crate::cells::Cells;
 use crate::statistics::{counts, finite, ranks};
 use crate::world::Label;
@@ -101,4 +104,163 @@ fn score(rank: f64, count: usize) -> f64 {
     let below = 1.0 + 1.432_788 * t + 0.189_269 * t * t + 0.001_308 * t * t * t;
     let quantile = t - above / below;
     if share < 0.5 { -quantile } else { quantile }
+}
+
+/// Number of neighbours on each side that a prediction from the nearest numbers averages.
+const NEIGHBOURS: usize = 2;
+
+/// Returns, for each item, the mean target of the other items with the same value. The overall mean is treated as an
+/// additional item, so that rare values predict less.
+pub(crate) fn by_value(values: &[Option<&str>], targets: &[Vec<f64>]) -> Prediction {
+    let width = targets.first().map_or(0, Vec::len);
+    let mut sums: HashMap<&str, Vec<(Vec<f64>, usize)>> = HashMap::new();
+    for (item, (value, target)) in values.iter().zip(targets).enumerate() {
+        let Some(value) = value else { continue };
+        let folds = sums
+            .entry(value)
+            .or_insert_with(|| vec![(vec![0.0; width], 0); FOLDS]);
+        if let Some((sum, count)) = folds.get_mut(fold(item)) {
+            add(sum, target);
+            *count += 1;
+        }
+    }
+    let mean = mean(targets, width);
+    let predict = |(item, value): (usize, &Option<&str>)| {
+        let folds = sums.get((*value)?)?;
+        let (mut sum, mut count) = (mean.clone(), 1.0);
+        for (number, (part, size)) in folds.iter().enumerate() {
+            if number != fold(item) {
+                add(&mut sum, part);
+                count += *size as f64;
+            }
+        }
+        (count > 1.0).then(|| sum.iter().map(|one| one / count).collect())
+    };
+    values.iter().enumerate().map(predict).collect()
+}
+
+/// Returns, for each test item, the mean target of the training items with the same value. The overall mean is treated as
+/// half an item.
+pub(crate) fn value_from_train(
+    values: &[Option<&str>],
+    train: &[&str],
+    targets: &[Vec<f64>],
+) -> Prediction {
+    let width = targets.first().map_or(0, Vec::len);
+    let mut sums: HashMap<&str, (Vec<f64>, usize)> = HashMap::new();
+    for (value, target) in train.iter().zip(targets) {
+        let (sum, count) = sums.entry(value).or_insert_with(|| (vec![0.0; width], 0));
+        add(sum, target);
+        *count += 1;
+    }
+    let mean = mean(targets, width);
+    let predict = |value: &Option<&str>| {
+        let (sum, count) = sums.get((*value)?)?;
+        let total = *count as f64 + 0.5;
+        let cells = sum.iter().zip(&mean);
+        let cells = cells.map(|(one, mean)| (one + 0.5 * mean) / total);
+        Some(cells.collect())
+    };
+    values.iter().map(predict).collect()
+}
+
+/// Returns, for each item, the mean target of the items with the nearest numbers.
+pub(crate) fn by_nearest(numbers: &[f64], targets: &[Vec<f64>]) -> Prediction {
+    by_nearest_of_others(numbers, targets, &[])
+}
+
+/// Same as [`by_nearest`], but only uses items of different groups.
+pub(crate) fn by_nearest_of_others(
+    numbers: &[f64],
+    targets: &[Vec<f64>],
+    groups: &[Option<&str>],
+) -> Prediction {
+    let group = |item: usize| groups.get(item).copied().flatten();
+    let mut order: Vec<usize> = (0..numbers.len().min(targets.len())).collect();
+    let number = |item: usize| numbers.get(item).copied().unwrap_or(f64::NAN);
+    order.retain(|item| number(*item).is_finite());
+    order.sort_by(|one, other| number(*one).total_cmp(&number(*other)).then(one.cmp(other)));
+    let mut rows = vec![None; numbers.len()];
+    for (place, item) in order.iter().enumerate() {
+        let own = fold(*item);
+        let of_other_group = |at: usize| group(at).is_none() || group(at) != group(*item);
+        let other = |at: &&usize| fold(**at) != own && of_other_group(**at);
+        let before = order.get(..place).unwrap_or_default().iter().rev();
+        let behind = order.get(place + 1..).unwrap_or_default().iter();
+        let near = before.filter(other).take(NEIGHBOURS);
+        let near = near.chain(behind.filter(other).take(NEIGHBOURS));
+        if let Some(row) = rows.get_mut(*item) {
+            *row = average(near.filter_map(|at| targets.get(*at)));
+        }
+    }
+    rows
+}
+
+/// Returns, for each test item, the mean target of the nearest training item below and above it.
+pub(crate) fn nearest_from_train(
+    numbers: &[f64],
+    train: &[f64],
+    targets: &[Vec<f64>],
+) -> Prediction {
+    let mut known: Vec<(f64, &Vec<f64>)> = train.iter().copied().zip(targets).collect();
+    known.retain(|(number, _)| number.is_finite());
+    known.sort_by(|one, other| one.0.total_cmp(&other.0));
+    let predict = |number: &f64| {
+        if !number.is_finite() {
+            return None;
+        }
+        let place = known.partition_point(|(one, _)| one < number);
+        let from = place.saturating_sub(NEIGHBOURS / 2);
+        let near = known.get(from..(place + NEIGHBOURS / 2).min(known.len()))?;
+        average(near.iter().map(|(_, target)| *target))
+    };
+    numbers.iter().map(predict).collect()
+}
+
+fn add(sum: &mut [f64], part: &[f64]) {
+    for (sum, part) in sum.iter_mut().zip(part) {
+        *sum += part;
+    }
+}
+
+fn mean(targets: &[Vec<f64>], width: usize) -> Vec<f64> {
+    average(targets.iter()).unwrap_or_else(|| vec![0.0; width])
+}
+
+fn average<'a>(rows: impl Iterator<Item = &'a Vec<f64>>) -> Option<Vec<f64>> {
+    let (mut sum, mut count): (Vec<f64>, f64) = (Vec::new(), 0.0);
+    for row in rows {
+        sum.resize(row.len(), 0.0);
+        add(&mut sum, row);
+        count += 1.0;
+    }
+    (count > 0.0).then(|| sum.iter().map(|one| one / count).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn predictions_do_not_use_the_answer_of_the_item_itself() {
+        let targets: Vec<Vec<f64>> = (0..100).map(|n| vec![f64::from(n % 2)]).collect();
+        let parity: Vec<String> = (0..100).map(|n| (n % 2).to_string()).collect();
+        let values: Vec<Option<&str>> = parity.iter().map(|one| Some(one.as_str())).collect();
+        let prediction = by_value(&values, &targets);
+        for (row, target) in prediction.iter().zip(&targets) {
+            assert!((row.as_ref().unwrap()[0] - target[0]).abs() < 0.1);
+        }
+        // A unique value does not predict its own answer.
+        let names: Vec<String> = (0..100).map(|n| n.to_string()).collect();
+        let values: Vec<Option<&str>> = names.iter().map(|one| Some(one.as_str())).collect();
+        assert!(by_value(&values, &targets).iter().all(Option::is_none));
+        let numbers: Vec<f64> = (0..100)
+            .map(|n| f64::from(n % 2) * 1000.0 + f64::from(n))
+            .collect();
+        let near = by_nearest(&numbers, &targets);
+        let right = near.iter().zip(&targets);
+        let right =
+            right.filter(|(row, target)| (row.as_ref().unwrap()[0] - target[0]).abs() < 0.4);
+        assert!(right.count() > 95);
+    }
 }

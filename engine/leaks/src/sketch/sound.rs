@@ -3,7 +3,7 @@
 
 use super::Sketch;
 use super::prints::{self, Print};
-use crate::bytes::integer;
+use crate::number::integer;
 
 /// Number of sections.
 const SECTIONS: usize = 256;

@@ -1,6 +1,5 @@
 //! The data that the search uses: the public files, which an attacker sees, and the answers.
 
-mod content;
 mod label;
 mod load;
 
@@ -9,8 +8,7 @@ use std::collections::{HashMap, HashSet};
 use crate::cells::Cells;
 use crate::table::Table;
 
-pub(crate) use content::{PublicArray, PublicContent, PublicFile, PublicTableFile, Series};
-pub(crate) use label::Label;
+pub(crate) use label::{Label, PublicArray, PublicContent, PublicFile, PublicTableFile, Series};
 pub use load::LeakInput;
 
 /// Maximum number of columns that may be parts of ids.

@@ -1,7 +1,6 @@
 //! Collects the content of the page from the data directory, the cache and grading reports.
 
 mod csv;
-mod files;
 mod graded;
 mod images;
 mod labels;
@@ -18,8 +17,7 @@ use prep_steps::Manifest;
 use crate::graph::Drawing;
 use crate::subject::{GradedExperiment, ReportSubject};
 
-pub use csv::PublicTable;
-pub use files::{OutputComparison, OutputFile};
+pub use csv::{OutputComparison, OutputFile, PublicTable};
 pub use graded::{Experiments, SubmissionScore};
 pub use images::{ImageSize, Images};
 pub use labels::{LabelChart, Shares, Spread};
@@ -185,7 +183,7 @@ fn competition(
             .as_ref()
             .and_then(|pipeline| pipeline.bundle.md5.clone()),
         files: manifest.as_ref().map_or_else(Vec::new, |manifest| {
-            files::files(manifest, pipeline.as_ref(), entry)
+            csv::files(manifest, pipeline.as_ref(), entry)
         }),
         steps: match &plan {
             Some(plan) => steps::steps(plan, id, store)?,

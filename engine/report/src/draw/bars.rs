@@ -1,10 +1,11 @@
-//! Draws horizontal bars: fractions of classes, and fractions of missing cells per column.
+//! Draws the distributions of public data: fractions of classes and of missing cells as horizontal bars, numbers as
+//! histograms, with train as bars and test as a line over them, and the widths and heights of images.
 
 use plotters::style::text_anchor::HPos;
 use prep_app::Error;
 
-use super::{GRID, Scale, TEST, TRAIN, WIDTH, percent, picture, shorten};
-use crate::collect::Shares;
+use super::{GRID, INK, Scale, TEST, THIRD, TRAIN, WIDTH, number, percent, picture, shorten};
+use crate::collect::{ImageSize, Shares};
 
 /// Width of the names, in pixels.
 const NAMES_WIDTH: f64 = 118.0;
@@ -103,6 +104,152 @@ fn bars(title: &str, rows: &[Row<'_>], names: [&str; 2]) -> Result<String, Error
                 y += thick + 1.0;
             }
             top += ROW_HEIGHT;
+        }
+        Ok(())
+    })
+}
+
+/// Margins of the plot, in pixels.
+const LEFT: f64 = 40.0;
+const RIGHT: f64 = 12.0;
+const TOP: f64 = 8.0;
+/// Height of the picture, in pixels.
+pub const HISTOGRAM_HEIGHT: u32 = 190;
+const BOTTOM: f64 = 24.0;
+
+/// Draws a histogram with bins of equal width from `low` to `high`.
+///
+/// # Errors
+/// Returns an error if the picture cannot be drawn.
+pub fn histogram(title: &str, low: f64, high: f64, bins: &[Shares]) -> Result<String, Error> {
+    let has_train = bins.iter().any(|bin| bin.train.is_some());
+    let peak = |of: fn(&Shares) -> f64| {
+        let at = bins
+            .iter()
+            .enumerate()
+            .max_by(|a, b| of(a.1).total_cmp(&of(b.1)));
+        #[allow(clippy::cast_precision_loss)]
+        let middle = |at: usize| low + (high - low) * (at as f64 + 0.5) / bins.len() as f64;
+        at.map_or(low, |(at, _)| middle(at))
+    };
+    let mut description = format!("Values from {} to {}; ", number(low), number(high));
+    if has_train {
+        description += &format!(
+            "the most frequent training values are near {}, ",
+            number(peak(|bin| bin.train.unwrap_or(0.0)))
+        );
+    }
+    description += &format!(
+        "the most frequent test values are near {}.",
+        number(peak(|bin| bin.test))
+    );
+    let most = bins
+        .iter()
+        .flat_map(|bin| [bin.train.unwrap_or(0.0), bin.test])
+        .fold(0.0, f64::max);
+    let (x, y) = axes((low, high), most);
+    picture(title, &description, HISTOGRAM_HEIGHT, |canvas| {
+        canvas.grid(&x, &y, percent)?;
+        #[allow(clippy::cast_precision_loss)]
+        let edge = |at: usize| x.to_pixel(low + (high - low) * at as f64 / bins.len() as f64);
+        for (at, bin) in bins.iter().enumerate() {
+            if let Some(train) = bin.train.filter(|share| *share > 0.0) {
+                canvas.bar(
+                    (edge(at), y.to_pixel(train)),
+                    (edge(at + 1) - 1.0, y.to_pixel(0.0)),
+                    TRAIN,
+                )?;
+            }
+        }
+        let mut points = Vec::new();
+        for (at, bin) in bins.iter().enumerate() {
+            points.push((edge(at), y.to_pixel(bin.test)));
+            points.push((edge(at + 1), y.to_pixel(bin.test)));
+        }
+        canvas.path(&points, TEST)
+    })
+}
+
+/// Returns the horizontal scale for values and the vertical scale for fractions.
+pub fn axes(values: (f64, f64), most: f64) -> (Scale, Scale) {
+    (
+        Scale::new(values, (LEFT, f64::from(WIDTH) - RIGHT)),
+        Scale::new(
+            (0.0, most.max(1e-9)),
+            (f64::from(HISTOGRAM_HEIGHT) - BOTTOM, TOP),
+        ),
+    )
+}
+
+/// Width of the margin on the left, in pixels.
+const LEFT_MARGIN: f64 = 44.0;
+/// Height of the margin at the bottom, in pixels.
+const BOTTOM_MARGIN: f64 = 34.0;
+/// Height of the picture, in pixels.
+const SIZES_HEIGHT: u32 = 210;
+
+/// Colours of the directories, in order. Their marks also differ in shape.
+const COLORS: [plotters::style::RGBColor; 3] = [TRAIN, TEST, THIRD];
+
+/// Draws a mark for each size of an image.
+///
+/// # Errors
+/// Returns an error if the picture cannot be drawn.
+pub fn sizes(title: &str, groups: &[(String, Vec<ImageSize>)]) -> Result<String, Error> {
+    let all = || groups.iter().flat_map(|(_, sizes)| sizes);
+    let most = |of: fn(&ImageSize) -> u32| f64::from(all().map(of).max().unwrap_or(1)) * 1.05;
+    let x = Scale::new(
+        (0.0, most(|size| size.width)),
+        (LEFT_MARGIN, f64::from(WIDTH) - 14.0),
+    );
+    let bottom = f64::from(SIZES_HEIGHT) - BOTTOM_MARGIN;
+    let y = Scale::new((0.0, most(|size| size.height)), (bottom, 8.0));
+    let described = groups.iter().map(|(name, sizes)| {
+        let range = |of: fn(&ImageSize) -> u32| {
+            let (low, high) = (
+                sizes.iter().map(of).min().unwrap_or(0),
+                sizes.iter().map(of).max().unwrap_or(0),
+            );
+            if low == high {
+                low.to_string()
+            } else {
+                format!("{low} to {high}")
+            }
+        };
+        format!(
+            "{name}: {} wide, {} high",
+            range(|size| size.width),
+            range(|size| size.height)
+        )
+    });
+    let description = described.collect::<Vec<_>>().join("; ");
+    picture(title, &description, SIZES_HEIGHT, |canvas| {
+        canvas.grid(&x, &y, number)?;
+        canvas.text(
+            (f64::from(WIDTH) / 2.0, bottom + 26.0),
+            HPos::Center,
+            10,
+            "width × height, pixels",
+        )?;
+        for (at, (_, sizes)) in groups.iter().enumerate() {
+            let color = COLORS.get(at).copied().unwrap_or(INK);
+            let mut seen: Vec<ImageSize> = Vec::new();
+            for size in sizes {
+                // Images of the same size share a mark.
+                if seen.contains(size) {
+                    continue;
+                }
+                seen.push(*size);
+                let place = (
+                    x.to_pixel(f64::from(size.width)),
+                    y.to_pixel(f64::from(size.height)),
+                );
+                match at {
+                    0 => canvas.dot(place, 4, color)?,
+                    1 => canvas.ring(place, 6, color)?,
+                    _ => canvas.triangle((place.0, place.1 + 5.0), 6.0, color)?,
+                }
+            }
         }
         Ok(())
     })

@@ -5,10 +5,7 @@
 //! dashes, not only in colour. Each picture has a title and a description for readers who cannot see it.
 
 mod bars;
-mod experiments;
-mod histogram;
 mod leaderboard;
-mod sizes;
 
 use plotters::coord::Shift;
 use plotters::prelude::*;
@@ -18,11 +15,8 @@ use prep_core::Failure;
 
 use crate::text::escape;
 
-pub use bars::{classes, missing};
-pub use experiments::experiments;
-pub use histogram::histogram;
-pub use leaderboard::leaderboard;
-pub use sizes::sizes;
+pub use bars::{classes, histogram, missing, sizes};
+pub use leaderboard::{experiments, leaderboard};
 
 /// Width of a picture in pixels.
 pub const WIDTH: u32 = 360;

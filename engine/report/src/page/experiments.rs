@@ -4,7 +4,7 @@ use maud::{Markup, html};
 use prep_app::Error;
 use prep_experiments::Experiment;
 
-use super::parts::{figure, number, table, text};
+use super::{figure, number, table, text};
 use crate::collect::Experiments;
 use crate::draw;
 

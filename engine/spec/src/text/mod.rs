@@ -3,7 +3,4 @@
 pub mod align;
 pub mod diagnostic;
 pub mod suggest;
-mod synonyms;
 pub mod yaml;
-
-pub use synonyms::construct;

@@ -1,8 +1,52 @@
 //! "Did you mean" suggestions: finds the known word that a mistyped or foreign word probably means.
 
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
 use strsim::osa_distance;
 
-use super::synonyms::synonym;
+/// Foreign words without differences in spelling, each with our words.
+static SYNONYMS: LazyLock<HashMap<String, Vec<&str>>> = LazyLock::new(|| {
+    let entries = entries(include_str!("synonyms.txt"));
+    let entries = entries.map(|(theirs, ours)| (plain(theirs), ours.split(", ").collect()));
+    entries.collect()
+});
+
+/// Foreign functions in lower case, each with the SQL or the table that replaces it.
+static CONSTRUCTS: LazyLock<HashMap<&str, &str>> =
+    LazyLock::new(|| entries(include_str!("constructs.txt")).collect());
+
+/// Returns the pairs of a foreign word and its replacement in a text of lines `foreign, foreign = replacement`.
+fn entries(text: &'static str) -> impl Iterator<Item = (&'static str, &'static str)> {
+    let lines = text.lines().filter(|line| !line.starts_with('#'));
+    lines
+        .filter_map(|line| line.split_once(" = "))
+        .flat_map(|(words, ours)| words.split(", ").map(move |word| (word, ours)))
+}
+
+/// Removes the most frequent differences between spellings of a name: case, `_`, `-` and spaces.
+fn plain(word: &str) -> String {
+    let kept = word.chars().filter(|c| !matches!(c, '_' | '-' | ' '));
+    kept.flat_map(char::to_lowercase).collect()
+}
+
+/// Returns the candidate that means the same as a foreign word.
+fn synonym<'a>(word: &str, candidates: &[&'a str]) -> Option<&'a str> {
+    let ours = SYNONYMS.get(&plain(word))?;
+    let mut found = ours
+        .iter()
+        .filter_map(|our| candidates.iter().find(|candidate| *candidate == our));
+    found.next().copied()
+}
+
+/// Returns help for a function of pandas or of another dialect: the SQL or the table that replaces it.
+pub fn construct(function: &str) -> Option<String> {
+    let ours = CONSTRUCTS.get(function.to_lowercase().as_str())?;
+    Some(match ours.starts_with('{') {
+        true => format!("it is a table of the pipeline: `{ours}`"),
+        false => format!("in SQL it is `{ours}`"),
+    })
+}
 
 /// Maximum length of a word in bytes. The time to compare two words is the product of their lengths, and nobody mistypes
 /// a longer name.
@@ -13,12 +57,12 @@ const MAX_WORD_BYTES: usize = 200;
 /// word's characters, and less than the number of characters of the shorter word. The first of equally similar
 /// candidates is returned. Words of more than 200 bytes are similar to none.
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    if word.len() > MAX_WORD_BYTES {
+        return None;
+    }
     let candidates: Vec<&str> = candidates.into_iter().collect();
     if let Some(ours) = synonym(word, &candidates) {
         return Some(ours);
-    }
-    if word.len() > MAX_WORD_BYTES {
-        return None;
     }
     let mut best: Option<(usize, &str)> = None;
     let (lower, length) = (word.to_lowercase(), word.chars().count());
@@ -77,7 +121,48 @@ pub fn list_names(owner: &str, names: &[&str]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{MAX_LISTED_NAMES, alternatives, nearest};
+    use super::*;
+
+    #[test]
+    fn a_synonym_is_suggested_only_if_it_is_a_candidate() {
+        assert_eq!(synonym("random_state", &["seed", "order"]), Some("seed"));
+        assert_eq!(synonym("Float64", &["text", "number"]), Some("number"));
+        assert_eq!(synonym("roc_auc_score", &["accuracy"]), None);
+        assert_eq!(synonym("melt", &["columns"]), None);
+        assert_eq!(
+            synonym("n_splits", &["split", "test_size"]),
+            Some("test_size")
+        );
+        let metrics = ["accuracy", "roc_auc", "log_loss", "root_mean_squared_error"];
+        assert_eq!(nearest("roc_auc_score", metrics), Some("roc_auc"));
+        assert_eq!(nearest("RMSE", metrics), Some("root_mean_squared_error"));
+        assert_eq!(nearest("logloss", metrics), Some("log_loss"));
+        assert_eq!(
+            nearest("fillna", ["range", "fill_missing"]),
+            Some("fill_missing")
+        );
+        assert_eq!(nearest("fillna", ["coalesce"]), Some("coalesce"));
+        let help = |word: &str| construct(word).unwrap_or_default();
+        assert_eq!(help("groupby"), "in SQL it is `GROUP BY column`");
+        assert!(help("train_test_split").contains("{ split: labelled, method: shuffle,"));
+        assert_eq!(construct("coalesce"), None);
+    }
+
+    #[test]
+    fn foreign_words_occur_once() {
+        for (text, count) in [
+            (include_str!("synonyms.txt"), SYNONYMS.len()),
+            (include_str!("constructs.txt"), CONSTRUCTS.len()),
+        ] {
+            let lines = text
+                .lines()
+                .filter(|line| !line.is_empty() && !line.starts_with('#'));
+            let words: usize = lines
+                .map(|line| line.split_once(" = ").unwrap().0.split(", ").count())
+                .sum();
+            assert_eq!(words, count);
+        }
+    }
 
     #[test]
     fn alternatives_lists_the_known_names() {

@@ -1,8 +1,10 @@
-//! The vocabulary: all sections and keys of the pipeline language, as data.
+//! The vocabulary: how sections, their keys and the types of values are described, and the sections and keys of the
+//! pipeline language.
 //!
 //! The parser reads the known and required keys from these tables, and the JSON Schema and the reference are generated
 //! from them. So the three cannot contradict each other. The kinds of tables and outputs are defined where each kind is
-//! implemented. They are passed in as a [`Vocabulary`] of [`KindSpec`]s.
+//! implemented. They are passed in as a [`Vocabulary`] of [`KindSpec`]s. Rules and metrics describe their parameters with
+//! the same types, in `prep-grade`.
 
 mod checks;
 pub(crate) mod column;
@@ -182,6 +184,24 @@ pub enum KeyType {
     Reasons,
     /// The grading section.
     Grade,
+    /// The name of a column, a list of names, or all columns except some.
+    Selection,
+    /// A JSON string: a text that does not look like a number or a boolean, or is in quotes.
+    String,
+    /// A list of [`KeyType::String`], or `{ list: NAME }`.
+    Strings,
+    /// A number.
+    Number,
+    /// A list of numbers.
+    Numbers,
+    /// Numbers with names.
+    NumberByName,
+    /// True or false.
+    Boolean,
+    /// One of these words, which the key's description explains.
+    Choice(&'static [&'static str]),
+    /// Metrics and their weights.
+    WeightedMetrics,
     /// Parts of a pipeline, by the names of corrections.
     Corrections,
 }

@@ -135,14 +135,27 @@ fn title(text: &mut String, level: usize, name: &str, doc: &str) {
 
 fn heading(text: &mut String, level: usize, name: &str, section: &Section) {
     title(text, level, name, section.doc);
-    text.push_str("\n| key | value | meaning | example |\n|---|---|---|---|\n");
-    for key in section.keys {
+    keys(text, section.keys);
+}
+
+/// Writes a table of keys. It has a column of examples if the keys have examples.
+pub fn keys(text: &mut String, keys: &[SectionKey]) {
+    let has_examples = keys.iter().any(|key| !key.example.is_empty());
+    text.push_str(match has_examples {
+        true => "\n| key | value | meaning | example |\n|---|---|---|---|\n",
+        false => "\n| key | value | meaning |\n|---|---|---|\n",
+    });
+    for key in keys {
         let name = match key.required {
             true => format!("**`{}`**", key.name),
             false => format!("`{}`", key.name),
         };
-        let (kind, doc, example) = (kind(key), cell(key.doc), cell(key.example));
-        let _ = writeln!(text, "| {name} | {kind} | {doc} | `{example}` |");
+        let (kind, doc) = (kind(key), cell(key.doc));
+        let _ = write!(text, "| {name} | {kind} | {doc} |");
+        if has_examples {
+            let _ = write!(text, " `{}` |", cell(key.example));
+        }
+        text.push('\n');
     }
 }
 
@@ -165,6 +178,7 @@ fn kind(key: &SectionKey) -> String {
             let words = words.iter().map(|word| format!("`{}`", word.name));
             words.collect::<Vec<_>>().join(", ")
         }
+        KeyType::Choice(words) => format!("`{}`", words.join("`, `")),
         other => simple(other).to_owned(),
     }
 }
@@ -203,6 +217,19 @@ fn simple(value: &KeyType) -> &'static str {
         KeyType::Operand => "number, or a column's name",
         KeyType::Condition => "condition",
         KeyType::Columns => "list of names and `{ list: NAME }`, or mapping from names to types",
+        KeyType::Selection => {
+            "a column's name, a list of names, or `{ all_except: [...] }`: all other columns of the answers, or of the submission with `of: submission`"
+        }
+        KeyType::String => "text",
+        KeyType::Strings => "list of texts, or `{ list: NAME }`",
+        KeyType::Number => "number",
+        KeyType::Numbers => "list of numbers",
+        KeyType::NumberByName => "mapping from names to numbers",
+        KeyType::Boolean => "true or false",
+        KeyType::Choice(_) => "a word",
+        KeyType::WeightedMetrics => {
+            "list of `{ metric: ..., weight: NUMBER, complement: true or false }`"
+        }
         KeyType::Section(_) | KeyType::Grade => "mapping, see below",
         KeyType::FurtherSources => "mapping from names to mappings, see below",
         KeyType::Lists => "mapping from names to lists of texts",

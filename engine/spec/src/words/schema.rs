@@ -67,7 +67,8 @@ fn section(section: &Section) -> Json {
     object(section.doc, section.keys.iter())
 }
 
-fn object<'a>(doc: &str, keys: impl Iterator<Item = &'a SectionKey>) -> Json {
+/// Returns the schema of a mapping that has only these keys.
+pub fn object<'a>(doc: &str, keys: impl Iterator<Item = &'a SectionKey>) -> Json {
     let mut properties = Map::new();
     let mut required = Vec::new();
     for key in keys {
@@ -95,7 +96,8 @@ fn key_schema(key: &SectionKey) -> Json {
     schema
 }
 
-fn value(of: &KeyType) -> Json {
+/// Returns the schema of a value of this type. It may refer to `$defs` of [`schema`], and to `#/$defs/metric`.
+pub fn value(of: &KeyType) -> Json {
     match of {
         // A text may look like a number or a boolean.
         KeyType::Text => json!({ "type": ["string", "number", "boolean"] }),
@@ -160,6 +162,39 @@ fn value(of: &KeyType) -> Json {
         KeyType::Checks => checks(),
         KeyType::Reasons => mapping(value(&KeyType::Text)),
         KeyType::Grade => reference("grade"),
+        KeyType::Selection => {
+            let columns = [value(&KeyType::String), strings(), reference("list")];
+            let except = json!({
+                "type": "object",
+                "properties": {
+                    "all_except": { "anyOf": columns },
+                    "of": { "enum": ["answers", "submission"] },
+                },
+                "required": ["all_except"],
+                "additionalProperties": false,
+            });
+            json!({ "anyOf": columns.into_iter().chain([except]).collect::<Vec<_>>() })
+        }
+        KeyType::String => json!({ "type": "string" }),
+        KeyType::Strings => json!({ "anyOf": [strings(), reference("list")] }),
+        KeyType::Number => json!({ "type": "number" }),
+        KeyType::Numbers => json!({ "type": "array", "items": value(&KeyType::Number) }),
+        KeyType::NumberByName => mapping(value(&KeyType::Number)),
+        KeyType::Boolean => json!({ "type": "boolean" }),
+        KeyType::Choice(names) => json!({ "enum": names }),
+        KeyType::WeightedMetrics => json!({
+            "type": "array",
+            "items": {
+                "type": "object",
+                "properties": {
+                    "metric": reference("metric"),
+                    "weight": value(&KeyType::Number),
+                    "complement": value(&KeyType::Boolean),
+                },
+                "required": ["metric", "weight"],
+                "additionalProperties": false,
+            },
+        }),
         KeyType::Corrections => json!({
             "type": "object",
             "propertyNames": { "pattern": "^[a-z0-9_]+$" },
@@ -167,6 +202,10 @@ fn value(of: &KeyType) -> Json {
             "additionalProperties": reference("patch"),
         }),
     }
+}
+
+fn strings() -> Json {
+    json!({ "type": "array", "items": value(&KeyType::String) })
 }
 
 /// Returns the schema of `checks`: the named checks, and queries with other names.

@@ -5,7 +5,7 @@ use reqwest::{Response, StatusCode, Url};
 
 use crate::credentials::KaggleCredentials;
 use crate::error::FetchError;
-use crate::message;
+use crate::trouble;
 use crate::trouble::Trouble;
 use crate::wire::answer::encoding;
 use crate::wire::api::authorize::authorize;
@@ -220,7 +220,7 @@ async fn classify_answer(
     let trouble = trouble_of(&answer, host.clone());
     let text = beginning_of(shared, answer, &host).await;
     let found = shared.credentials().map_err(CallError::Fatal)?;
-    let message = message::of_api(&text, &found.credentials);
+    let message = trouble::of_api(&text, &found.credentials);
     let id = call.id().to_owned();
     let mentions = |part: &str| message.to_lowercase().contains(part);
     Err(CallError::Fatal(match status.as_u16() {

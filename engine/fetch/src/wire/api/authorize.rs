@@ -7,8 +7,8 @@ use serde::Deserialize;
 
 use crate::credentials::{KaggleCredentials, Login, parts};
 use crate::error::FetchError;
-use crate::message;
 use crate::secret::Secret;
+use crate::trouble;
 use crate::wire::api::ask::CallError;
 use crate::wire::api::body::{beginning_of, is_temporary, text_of, trouble_of};
 use crate::wire::api::calls::Call;
@@ -104,7 +104,7 @@ async fn renew(shared: &Shared, login: &Login) -> Result<Secret, CallError> {
             login.renew(new.token.clone(), now, Duration::from_secs(new.expires_in));
             return Ok(Secret::new(new.token));
         }
-        let message = message::of_api(&text, &KaggleCredentials::Login(login.clone()));
+        let message = trouble::of_api(&text, &KaggleCredentials::Login(login.clone()));
         if is_temporary(status) {
             return Err(CallError::Trouble(trouble, message));
         }

@@ -10,7 +10,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use super::{exact, formula};
+use super::{column, exact};
 use crate::facts::{Channel, ids};
 use crate::finding::{LeakFinding, LeakLevel};
 use crate::model::{Gain, Prediction, Targets, by_nearest, by_nearest_of_others, by_value, gain};
@@ -119,7 +119,7 @@ fn find_for_label(
     }
     findings.extend(exact::find(view, label, tests));
     findings.extend(exact::separating_feature(view, label, tests));
-    findings.extend(formula::find(view, label, tests));
+    findings.extend(column::find_formula(view, label, tests));
     findings
 }
 

@@ -4,4 +4,3 @@ pub(super) mod answers_elsewhere;
 pub(super) mod column;
 mod exact;
 pub(super) mod facts;
-mod formula;

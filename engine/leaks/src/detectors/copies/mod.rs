@@ -1,9 +1,6 @@
 //! Finds test items that are equal or almost equal to training items.
 
-pub(super) mod equal_files;
 pub(super) mod near;
-pub(super) mod near_cells;
 pub(super) mod near_files;
 pub(super) mod near_rows;
-pub(super) mod near_shifted;
 pub(super) mod rows;

@@ -6,14 +6,28 @@
 //!   the old name (a speaker, a recording) is also in names of training files, both files belong to the same group.
 //! - Columns of the test table that share at least twenty values with train. The answers of a group in train must predict its answers
 //!   in test better than ten bins of the column do, because intended features predict something, too.
+//!
+//! It also finds families of items in ids. Items whose ids share a part (`0042_01` and `0042_02`) have similar
+//! answers, and the split put members of the same family into both parts.
+//!
+//! Few test items have a companion, and the answers of companions agree only a little more often than those of other
+//! items. So the test items alone prove nothing. But the training part shows that families agree, and the ids show
+//! which test items belong to them. Therefore the statistic is the mean agreement of pairs within families, in both
+//! parts. Without families, the products of two standardized answers have mean 0 and variance 1, for any number of
+//! pairs.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use crate::cells::Cells;
+use crate::facts::ids;
 use crate::finding::{LeakFinding, LeakLevel};
+use crate::model::Targets;
 use crate::paths::is_train;
-use crate::statistics::{Tests, bins, by_shuffling, counts, edges, majority};
+use crate::statistics::{
+    Tests, bins, by_shuffling, counts, deviation, edges, majority, mean, normal_tail,
+};
 use crate::table::{is_missing, numbers};
+use crate::view::View;
 use crate::world::World;
 
 const NAME: &str = "groups";
@@ -251,4 +265,151 @@ fn most_frequent<'a>(
             Some((group, *most.0))
         })
         .collect()
+}
+
+/// Maximum number of members of a family. Larger ones are classes or sites.
+const MAX_FAMILY: usize = 50;
+
+/// Maximum number of members of a family that are paired.
+const MAX_PAIRED: usize = 8;
+
+/// Maximum mean number of items per value. Parts of ids with more items per value are categories, not families.
+const MAX_MEAN_FAMILY: usize = 8;
+
+/// Minimum fraction of test items with a companion in the training part.
+const MIN_DIVIDED: f64 = 0.1;
+
+/// Minimum correlation of companions' answers.
+const MIN_AGREEMENT: f64 = 0.02;
+
+pub(crate) fn find_families(view: &View<'_>, tests: &mut Tests) -> Option<LeakFinding> {
+    let (label, targets) = view.targets().next()?;
+    let world = view.world;
+    let (train, rows) = view.training(label, targets)?;
+    let trained = world.train_ids(train)?;
+    let test: Vec<&str> = (0..view.chosen.len()).map(|place| view.id(place)).collect();
+    let count = ids::parts(test.first()?).len();
+    let is_uniform = |id: &&str| ids::parts(id).len() == count;
+    let both = test.iter().copied();
+    let both = both.chain(trained.iter());
+    if count < 2 || !both.clone().all(|id| is_uniform(&id)) {
+        return None;
+    }
+    let answers = standardized(targets, &rows);
+    let mut best: Option<LeakFinding> = None;
+    let mut least = f64::INFINITY;
+    for place in 0..count {
+        let mut families: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+        for (number, id) in both.clone().enumerate() {
+            let part = ids::parts(id).get(place).copied().unwrap_or_default();
+            families.entry(part).or_default().push(number);
+        }
+        let items = test.len() + trained.len();
+        if families.len() * MAX_MEAN_FAMILY <= items || families.len() == items {
+            continue;
+        }
+        let divided: HashSet<usize> = families
+            .values()
+            .filter(|family| family.len() <= MAX_FAMILY)
+            .filter(|family| family.iter().any(|one| *one >= test.len()))
+            .flat_map(|family| family.iter().copied().filter(|one| *one < test.len()))
+            .collect();
+        let fraction = divided.len() as f64 / test.len() as f64;
+        if fraction < MIN_DIVIDED {
+            continue;
+        }
+        let (agreement, pairs) = agreement(families.values(), &answers);
+        let p = tests.record(normal_tail(agreement * (pairs as f64).sqrt()));
+        if agreement < MIN_AGREEMENT || p >= least {
+            continue;
+        }
+        least = p;
+        let what = format!(
+            "{:.0} % of the test items share word {} of their ids with items of the training part, and `{}` of such items has a correlation of {agreement:.2} ({pairs} pairs of both parts)",
+            100.0 * fraction,
+            place + 1,
+            label.name
+        );
+        let examples = families.values().filter(|family| family.len() > 1).take(3);
+        let examples = examples.map(|family| {
+            let names = family.iter().take(4);
+            let names = names.filter_map(|one| both.clone().nth(*one));
+            names.collect::<Vec<_>>().join(", ")
+        });
+        let finding = LeakFinding::new(LeakLevel::Risk, "groups", what).evidence(examples);
+        best = Some(finding.p_value(p));
+    }
+    best
+}
+
+/// Returns the answers of test and training items, with mean 0 and variance 1 in each column. Constant columns are
+/// omitted.
+fn standardized(targets: &Targets, train: &[Vec<f64>]) -> Vec<Vec<f64>> {
+    let mut rows: Vec<Vec<f64>> = targets.test.iter().chain(train).cloned().collect();
+    for column in 0..targets.width {
+        let cell = |row: &Vec<f64>| row.get(column).copied().unwrap_or(0.0);
+        let cells: Vec<f64> = rows.iter().map(cell).collect();
+        let (mean, spread) = (mean(&cells), deviation(&cells));
+        for cell in rows.iter_mut().filter_map(|row| row.get_mut(column)) {
+            *cell = match spread > 0.0 {
+                true => (*cell - mean) / spread,
+                false => 0.0,
+            };
+        }
+    }
+    rows
+}
+
+/// Returns the mean product of the answers of two members, and the number of pairs.
+fn agreement<'a>(
+    families: impl Iterator<Item = &'a Vec<usize>>,
+    answers: &[Vec<f64>],
+) -> (f64, usize) {
+    let (mut sum, mut pairs) = (0.0, 0_usize);
+    for family in families.filter(|family| family.len() <= MAX_FAMILY) {
+        // Select members evenly, so that members of both parts are paired.
+        let step = family.len().div_ceil(MAX_PAIRED).max(1);
+        let some = family.iter().step_by(step);
+        let some: Vec<&Vec<f64>> = some.filter_map(|one| answers.get(*one)).collect();
+        for (place, one) in some.iter().enumerate() {
+            for other in some.get(place + 1..).unwrap_or_default() {
+                let products = one.iter().zip(other.iter()).map(|(a, b)| a * b);
+                sum += products.sum::<f64>() / one.len().max(1) as f64;
+                pairs += 1;
+            }
+        }
+    }
+    (sum / pairs.max(1) as f64, pairs)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::statistics::Random;
+
+    #[test]
+    fn weak_agreement_is_significant_over_many_families() {
+        let mut random = Random::new(9);
+        let families: Vec<Vec<usize>> = (0..2000).map(|n| vec![2 * n, 2 * n + 1]).collect();
+        let mut made = |together: usize| -> Vec<Vec<f64>> {
+            let pairs = (0..2000).flat_map(|_| {
+                let mut coin = || if random.below(2) == 0 { 1.0 } else { -1.0 };
+                let (one, other) = (coin(), coin());
+                let other = if random.below(100) < together {
+                    one
+                } else {
+                    other
+                };
+                [vec![one], vec![other]]
+            });
+            pairs.collect()
+        };
+        let (weak, pairs) = agreement(families.iter(), &made(12));
+        assert!(
+            weak > 0.07 && normal_tail(weak * (pairs as f64).sqrt()) < 1e-4,
+            "{weak}"
+        );
+        let (none, pairs) = agreement(families.iter(), &made(0));
+        assert!(normal_tail(none * (pairs as f64).sqrt()) > 1e-3, "{none}");
+    }
 }

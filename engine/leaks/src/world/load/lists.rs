@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::cells::Cells;
 use crate::facts::documents::plain;
-use crate::facts::parts::{Parts, first, parts};
+use crate::facts::files::{Parts, first, parts};
 use crate::table::Table;
 
 /// Minimum number of objects in a list that is treated as a table.

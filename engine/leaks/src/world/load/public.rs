@@ -12,16 +12,14 @@ use prep_contents::listing::Listing;
 use prep_contents::{ContentsError, Format, Resources, Result, read};
 use prep_failure::units;
 
-use super::reading::{Keep, MAX_TEXT, has_reader, is_text, see};
-use super::{lists, workbook};
-use crate::error::{LeaksError, failed};
+use super::{Keep, MAX_TEXT, has_reader, is_text, lists, see, workbook};
 use crate::facts::files::{FileProperties, ItemFile};
-use crate::facts::{Channel, documents, examples, lines, markup, matlab, strings};
-use crate::fields;
+use crate::facts::{Channel, collect, documents, lines, markup, matlab};
+use crate::finding::{LeaksError, failed};
 use crate::paths::is_train;
-use crate::series;
 use crate::table::Table;
 use crate::world::{PublicArray, PublicContent, PublicFile, PublicTableFile, Series, World};
+use crate::{fields, series};
 
 /// Maximum number of arrays that are compared. If there are more, each of them is the file of an item.
 const MAX_ARRAYS: usize = 32;
@@ -340,7 +338,7 @@ impl Collected<'_> {
         let head = current.head.get(..most).unwrap_or(current.head);
         let world = self.world;
         let item_of = |text: &str| world.item_of_name(text);
-        examples::collect(current.path, head, &item_of, &mut self.content.facts);
+        collect::collect_examples(current.path, head, &item_of, &mut self.content.facts);
         if current.seen.bytes > MAX_RECORDS {
             let (path, bytes) = (current.path, units::bytes(current.seen.bytes));
             let read = units::bytes(MAX_RECORDS);
@@ -362,7 +360,9 @@ impl Collected<'_> {
                 let item_of = |text: &str| world.item_in_text(text);
                 match plain_text(current.head) {
                     Some(text) => lines::collect(path, text, &item_of, facts),
-                    None => strings::collect(path, current.head, world.shortest, &item_of, facts),
+                    None => {
+                        lines::collect_strings(path, current.head, world.shortest, &item_of, facts)
+                    }
                 }
             }
             _ => {

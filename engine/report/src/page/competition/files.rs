@@ -1,10 +1,16 @@
-//! The table of published outputs and their checksums.
+//! The tables of a competition: published outputs with their checksums, graded submissions (best first), the first rows
+//! of tables and JSON files, and when and why each step last ran.
+
+use std::cmp::Ordering;
+use std::time::Duration;
 
 use maud::{Markup, html};
 use prep_core::units;
 
-use crate::collect::{CompetitionPage, OutputComparison, OutputFile};
-use crate::page::parts::{number, table, text};
+use crate::collect::{
+    CompetitionPage, FileSample, OutputComparison, OutputFile, StepRow, SubmissionScore,
+};
+use crate::page::{PageColumn, number, table, text};
 use crate::text::{count, time};
 
 /// Maximum number of outputs in the table.
@@ -32,7 +38,7 @@ pub fn files(competition: &CompetitionPage) -> Markup {
     }
     columns.push(text("BLAKE3"));
     let listed = competition.files.iter().take(MAX_LISTED);
-    let rows: Vec<Vec<Markup>> = listed.map(|file| row(file, has_published)).collect();
+    let rows: Vec<Vec<Markup>> = listed.map(|file| file_row(file, has_published)).collect();
     let more = competition.files.len().saturating_sub(MAX_LISTED);
     html! {
         h3 { "Files" }
@@ -44,7 +50,7 @@ pub fn files(competition: &CompetitionPage) -> Markup {
     }
 }
 
-fn row(file: &OutputFile, has_published: bool) -> Vec<Markup> {
+fn file_row(file: &OutputFile, has_published: bool) -> Vec<Markup> {
     let mut cells = vec![
         html! { code { (file.path) } },
         html! { (count(file.files)) },
@@ -82,4 +88,124 @@ fn digest(digest: Option<&str>) -> Markup {
     };
     let short: String = digest.chars().take(DIGEST_CHARACTERS).collect();
     html! { code title=(digest) { (short) } }
+}
+
+pub fn scores_table(scores: &[SubmissionScore]) -> Markup {
+    if scores.is_empty() {
+        return html! {};
+    }
+    let mut scores: Vec<&SubmissionScore> = scores.iter().collect();
+    scores.sort_by(|a, b| order(a, b));
+    let row = |score: &&SubmissionScore| {
+        vec![
+            html! { @if let Some(score) = score.score { (score) } @else { span.missing { "none" } } },
+            html! { (score.medal) },
+            html! { (score.experiment) },
+            html! { @if let Some(submission) = &score.submission { code { (submission) } } },
+            html! { (score.when.as_deref().unwrap_or_default()) },
+        ]
+    };
+    let rows: Vec<Vec<Markup>> = scores.iter().map(row).collect();
+    let columns = [
+        number("Score"),
+        text("Medal"),
+        text("Experiment"),
+        text("Submission"),
+        text("Graded"),
+    ];
+    html! { h3 { "Graded" } (table("Graded submissions, best first", &columns, &rows)) }
+}
+
+/// Sorts better medals first, and better scores first within a medal. Without a leaderboard, it is unknown which scores
+/// are better, so the order does not change.
+fn order(a: &SubmissionScore, b: &SubmissionScore) -> Ordering {
+    a.rank.cmp(&b.rank).then_with(|| match (a.score, b.score) {
+        (Some(x), Some(y)) if a.is_lower_better == Some(true) => x.total_cmp(&y),
+        (Some(x), Some(y)) if a.is_lower_better == Some(false) => y.total_cmp(&x),
+        _ => Ordering::Equal,
+    })
+}
+
+pub fn samples(competition: &CompetitionPage) -> Markup {
+    html! {
+        @if !competition.contents.samples.is_empty() {
+            h3 { "First rows" }
+            @for sample in &competition.contents.samples { (table(&caption(sample), &headings(sample), &rows(sample))) }
+        }
+    }
+}
+
+fn caption(sample: &FileSample) -> String {
+    let mut caption = sample.path.clone();
+    if let Some(rows) = sample.rows {
+        caption += &format!(
+            ", {} {}",
+            count(rows),
+            if rows == 1 { "row" } else { "rows" }
+        );
+    }
+    match sample.more_columns {
+        0 => {}
+        1 => caption += ", 1 more column",
+        more => caption += &format!(", {more} more columns"),
+    }
+    if let Some(read) = sample.read_rows {
+        caption += &format!("; pictures show the first {} rows", count(read));
+    }
+    caption
+}
+
+fn headings(sample: &FileSample) -> Vec<PageColumn<'_>> {
+    let headings = sample.header.iter().zip(&sample.is_number);
+    headings
+        .map(|(name, is_number)| (name.as_str(), *is_number))
+        .collect()
+}
+
+fn rows(sample: &FileSample) -> Vec<Vec<Markup>> {
+    let cell = |cell: &Option<String>| match cell {
+        Some(text) => html! { (text) },
+        None => html! { span.missing { "missing" } },
+    };
+    let rows = sample.first.iter();
+    rows.map(|row| row.iter().map(cell).collect()).collect()
+}
+
+pub fn steps_table(steps: &[StepRow]) -> Markup {
+    let rows: Vec<Vec<Markup>> = steps
+        .iter()
+        .filter(|step| step.why.is_some() || step.now.is_some())
+        .map(step_row)
+        .collect();
+    if rows.is_empty() {
+        return html! {};
+    }
+    let columns = [
+        text("Step"),
+        text("Kind"),
+        text("Last ran (UTC)"),
+        number("Took"),
+        text("Why it last ran"),
+        text("Now"),
+    ];
+    html! {
+        details {
+            summary { "When and why each step last ran" }
+            (table("Steps", &columns, &rows))
+        }
+    }
+}
+
+fn step_row(step: &StepRow) -> Vec<Markup> {
+    let took = step
+        .millis
+        .map(|millis| Duration::from_millis(millis).as_secs_f64());
+    vec![
+        html! { code { (step.name) } },
+        html! { (step.kind) },
+        html! { @if let Some(when) = step.when { (time(when)) } },
+        html! { @if let Some(took) = took { (format!("{took:.2} s")) } },
+        html! { (step.why.as_deref().unwrap_or_default()) },
+        html! { (step.now.as_deref().unwrap_or("up to date")) },
+    ]
 }

@@ -1,10 +1,7 @@
 //! The section of a competition: pictures, scores, first rows, files, steps and pipeline.
 
 mod files;
-mod graded;
 mod pictures;
-mod samples;
-mod steps;
 
 use maud::{Markup, PreEscaped, html};
 use prep_app::Error;
@@ -39,10 +36,10 @@ pub fn section(competition: &CompetitionPage, open: bool) -> Result<Markup, Erro
             details open[open] {
                 summary { (summary(competition)) }
                 (pictures)
-                (graded::scores_table(&competition.scores))
-                (samples::samples(competition))
+                (files::scores_table(&competition.scores))
+                (files::samples(competition))
                 (files::files(competition))
-                (steps::steps(&competition.steps))
+                (files::steps_table(&competition.steps))
                 (pipeline(competition))
             }
         }

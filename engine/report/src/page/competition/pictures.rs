@@ -8,7 +8,7 @@ use prep_core::units;
 
 use crate::collect::{CompetitionPage, LabelChart, PublicTable, Spread};
 use crate::draw;
-use crate::page::parts::{figure, legend};
+use crate::page::{figure, legend};
 
 /// Maximum number of columns in the picture of missing cells.
 const MAX_COLUMNS: usize = 12;

@@ -1,18 +1,23 @@
 //! The top of the page: a summary, and one row for each competition.
+//!
+//! Sorting and filtering without a script: radio buttons, and CSS rules that depend on the checked button.
+//!
+//! Each row has a CSS variable with its position in each order, for example `--by-size: 3`. The rows are items of a
+//! grid, so a rule can set their `order` to one of these variables.
+//!
+//! The table of all competitions. On a narrow screen, each row becomes a block.
+//!
+//! Shows the state of a competition as a coloured label.
 
-mod controls;
-mod rows;
-mod status;
+use std::cmp::Reverse;
+use std::fmt::Write as _;
 
 use maud::{Markup, html};
+use prep_app::PreparedState;
 use prep_core::units;
 
 use crate::collect::{CompetitionPage, OutputComparison, PageContent};
-use crate::text::count;
-
-pub use controls::ordering_rules;
-pub use rows::{checksums, table};
-pub use status::Status;
+use crate::text::{count, time};
 
 /// Returns the title and the summary.
 pub fn header(report: &PageContent) -> Markup {
@@ -79,4 +84,296 @@ fn published(all: &[CompetitionPage]) -> Markup {
 
 fn card(name: &str, value: &str, note: &str) -> Markup {
     html! { div { dt { (name) } dd { (value) small { (note) } } } }
+}
+
+/// The orders of rows: id and label of the button.
+pub const ORDERS: [(&str, &str); 4] = [
+    ("problems", "problems first"),
+    ("name", "name"),
+    ("size", "size"),
+    ("run", "last run"),
+];
+
+/// The filters of rows: id and label of the button.
+const FILTERS: [(&str, &str); 4] = [
+    ("all", "all"),
+    ("problems", "problems"),
+    ("prepared", "prepared"),
+    ("empty", "not prepared"),
+];
+
+/// Returns the CSS classes by which filters select a row.
+pub fn classes(level: CompetitionStatus, is_complete: bool) -> String {
+    let problem = match level {
+        CompetitionStatus::Bad | CompetitionStatus::Fair => "in-problems ",
+        CompetitionStatus::Good | CompetitionStatus::Empty => "",
+    };
+    let state = match (level, is_complete) {
+        (CompetitionStatus::Empty, _) => "in-empty",
+        (_, true) => "in-prepared",
+        (_, false) => "",
+    };
+    format!("{problem}{state}")
+}
+
+/// Returns the buttons. `rows` has the classes of each row. Filters that select no rows or all rows are left out.
+pub fn buttons(rows: &[String]) -> Markup {
+    let matching = |filter: &str| {
+        let class = format!("in-{filter}");
+        rows.iter()
+            .filter(|row| row.split(' ').any(|one| one == class))
+            .count()
+    };
+    let filters = FILTERS.iter().filter_map(|(filter, words)| match *filter {
+        "all" => Some((*filter, *words, rows.len())),
+        _ => {
+            let count = matching(filter);
+            (count > 0 && count < rows.len()).then_some((*filter, *words, count))
+        }
+    });
+    let filters: Vec<(&str, &str, usize)> = filters.collect();
+    html! {
+        div.controls {
+            @if filters.len() > 1 {
+                fieldset {
+                    legend { "Show" }
+                    @for (filter, words, count) in &filters {
+                        label {
+                            input type="radio" name="show" id={ "show-" (filter) } checked[*filter == "all"];
+                            span { (words) " " small { (count) } }
+                        }
+                    }
+                }
+            }
+            fieldset {
+                legend { "Sort by" }
+                @for (at, (order, words)) in ORDERS.iter().enumerate() {
+                    label {
+                        input type="radio" name="sort" id={ "sort-" (order) } checked[at == 0];
+                        span { (words) }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Returns the CSS rules that belong to the buttons.
+pub fn ordering_rules() -> String {
+    let mut rules = String::new();
+    for (order, _) in ORDERS {
+        let _ = writeln!(
+            rules,
+            ".all:has(#sort-{order}:checked) .row {{ order: var(--by-{order}); }}"
+        );
+    }
+    for (filter, _) in FILTERS.iter().filter(|(filter, _)| *filter != "all") {
+        let _ = writeln!(
+            rules,
+            ".all:has(#show-{filter}:checked) .row:not(.in-{filter}) {{ display: none; }}"
+        );
+    }
+    rules
+}
+
+/// Minimum number of competitions for which the page has buttons.
+const MIN_SORTED: usize = 4;
+
+/// Returns the table of all competitions, those with problems first.
+pub fn table(report: &PageContent) -> Markup {
+    let mut all: Vec<(&CompetitionPage, Status)> = report
+        .competitions
+        .iter()
+        .map(|competition| (competition, Status::new(competition)))
+        .collect();
+    all.sort_by_key(|(competition, status)| (status.level, &competition.id));
+    let classes: Vec<String> = all
+        .iter()
+        .map(|(competition, status)| classes(status.level, competition.state.is_complete()))
+        .collect();
+    let positions = positions(&all);
+    html! {
+        section.all {
+            h2 { "Competitions" }
+            @if all.len() >= MIN_SORTED { (buttons(&classes)) }
+            // The roles are explicit, because a table with a grid layout loses its implicit roles.
+            table.overview role="table" aria-label="All competitions" {
+                thead role="rowgroup" {
+                    tr role="row" {
+                        @for heading in ["State", "Competition", "Checksums", "Files", "Size", "Last run (UTC)", "Category"] {
+                            th role="columnheader" scope="col" .n[matches!(heading, "Files" | "Size")] { (heading) }
+                        }
+                    }
+                }
+                tbody role="rowgroup" {
+                    @for (((competition, status), class), position) in all.iter().zip(&classes).zip(&positions) {
+                        tr role="row" class={ "row " (class) } style=(position) { (cells(competition, *status)) }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn cells(competition: &CompetitionPage, status: Status) -> Markup {
+    let is_empty = competition.files.is_empty();
+    html! {
+        td.first role="cell" { (status.show()) }
+        td.name role="cell" {
+            a href={ "#" (competition.anchor()) } { (competition.id) }
+            @if competition.is_other_variant() { " " span.chip { (competition.variant) } }
+            @if !competition.sets.is_empty() { " " small { (competition.sets.join(", ")) } }
+        }
+        td.fact role="cell" data-label="checksums" { (checksums(competition)) }
+        td.fact.n role="cell" data-label="files" { @if !is_empty { (count(competition.file_count())) } }
+        td.fact.n role="cell" { @if !is_empty { (units::bytes(competition.bytes())) } }
+        td.fact role="cell" data-label="last run" { @if let Some(when) = competition.prepared_at { (time(when)) } }
+        td.fact role="cell" { (competition.category) }
+    }
+}
+
+/// Returns the position of each row in each order, as CSS variables.
+fn positions(all: &[(&CompetitionPage, Status)]) -> Vec<String> {
+    let mut places = vec![String::new(); all.len()];
+    for (order, _) in ORDERS {
+        let mut sorted: Vec<usize> = (0..all.len()).collect();
+        let competition = |at: &usize| all.get(*at).map(|(competition, _)| *competition);
+        match order {
+            "name" => sorted.sort_by_key(|at| competition(at).map(|competition| &competition.id)),
+            "size" => sorted.sort_by_key(|at| Reverse(competition(at).map(CompetitionPage::bytes))),
+            "run" => sorted.sort_by_key(|at| Reverse(competition(at).map(|one| one.prepared_at))),
+            // The rows already have this order.
+            _ => {}
+        }
+        for (place, at) in sorted.into_iter().enumerate() {
+            if let Some(style) = places.get_mut(at) {
+                let _ = write!(style, "--by-{order}:{place};");
+            }
+        }
+    }
+    places
+}
+
+/// Describes how many outputs match their published checksum.
+pub fn checksums(competition: &CompetitionPage) -> String {
+    if competition.files.is_empty() {
+        return String::new();
+    }
+    let count = |wanted: fn(&OutputComparison) -> bool| {
+        let files = competition.files.iter();
+        files.filter(|file| wanted(&file.compared)).count()
+    };
+    let equal = count(|compared| matches!(compared, OutputComparison::Equal { .. }));
+    let differ = count(|compared| *compared == OutputComparison::Differs);
+    let open = count(|compared| *compared == OutputComparison::Skipped);
+    let published = equal + differ + open;
+    if published == 0 {
+        return match count(|compared| *compared == OutputComparison::OtherVariant) {
+            0 => "none published".to_owned(),
+            _ => format!("none published for {}", competition.variant),
+        };
+    }
+    if open == published {
+        return format!("{open} not compared");
+    }
+    let mut words = format!("{equal} of {published} equal");
+    for (number, what) in [(differ, "differ"), (open, "not compared")] {
+        if number > 0 {
+            let _ = write!(words, ", {number} {what}");
+        }
+    }
+    words
+}
+
+/// How urgent the state of a competition is. The most urgent level is the first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum CompetitionStatus {
+    Bad,
+    Fair,
+    Good,
+    /// Nothing is prepared.
+    Empty,
+}
+
+/// The state of a competition: its level and its text.
+#[derive(Debug, Clone, Copy)]
+pub struct Status {
+    pub level: CompetitionStatus,
+    words: &'static str,
+    /// A remark on prepared data, for example `not verified`.
+    mark: Option<&'static str>,
+}
+
+impl Status {
+    pub fn new(competition: &CompetitionPage) -> Status {
+        let (level, words) = match competition.state {
+            PreparedState::Prepared => return complete_data_status(competition),
+            PreparedState::NotPrepared if competition.problem.is_some() => {
+                (CompetitionStatus::Bad, "pipeline has mistakes")
+            }
+            PreparedState::NotPrepared => (CompetitionStatus::Empty, "not prepared"),
+            state @ PreparedState::Unchecked => {
+                (CompetitionStatus::Fair, state.problem().unwrap_or_default())
+            }
+            state => (CompetitionStatus::Bad, state.problem().unwrap_or_default()),
+        };
+        Status {
+            level,
+            words,
+            mark: None,
+        }
+    }
+
+    pub fn needs_attention(self) -> bool {
+        matches!(self.level, CompetitionStatus::Bad | CompetitionStatus::Fair)
+    }
+
+    pub fn show(self) -> Markup {
+        let class = match self.level {
+            CompetitionStatus::Bad => "bad",
+            CompetitionStatus::Fair => "fair",
+            CompetitionStatus::Good => "good",
+            CompetitionStatus::Empty => "none",
+        };
+        html! {
+            span.state.(class) { (self.words) @if let Some(mark) = self.mark { ", " (mark) } }
+        }
+    }
+}
+
+/// Returns the state of complete data. Data of a custom pipeline are good, unless the pipeline has the id of a
+/// benchmark competition. In that case, readers could confuse them with the benchmark's data.
+fn complete_data_status(competition: &CompetitionPage) -> Status {
+    // Other variants have no published checksums, so there is nothing to verify.
+    if competition.is_other_variant()
+        && competition
+            .files
+            .iter()
+            .all(|file| file.compared == OutputComparison::OtherVariant)
+    {
+        return Status {
+            level: CompetitionStatus::Good,
+            words: "prepared",
+            mark: None,
+        };
+    }
+    let level = match &competition.comparability {
+        None => CompetitionStatus::Fair,
+        Some(comparability) => match comparability.mark() {
+            None => CompetitionStatus::Good,
+            Some(_) if comparability.is_own() && competition.sets.is_empty() => {
+                CompetitionStatus::Good
+            }
+            Some(_) if !comparability.is_own() && comparability.differs() => CompetitionStatus::Bad,
+            Some(_) => CompetitionStatus::Fair,
+        },
+    };
+    Status {
+        level,
+        words: "prepared",
+        mark: match &competition.comparability {
+            None => Some("not verified"),
+            Some(comparability) => comparability.mark(),
+        },
+    }
 }
