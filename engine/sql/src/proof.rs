@@ -34,9 +34,23 @@ use crate::physical::{
 struct Facts {
     /// Whether the rows arrive in a determined order.
     is_ordered: bool,
-    /// Columns that are different for different rows. `None` if no such columns are known. Without columns, there is at
-    /// most one row.
-    unique: Option<BTreeSet<usize>>,
+    /// Sets of columns, each of which is different for different rows. If a set has no columns, there is at most one row.
+    unique: Vec<BTreeSet<usize>>,
+}
+
+/// Maximum number of sets of columns to consider.
+const MAX_SETS: usize = 16;
+
+impl Facts {
+    /// Returns whether different rows have different values in some of the columns.
+    fn differ_in(&self, columns: &BTreeSet<usize>) -> bool {
+        self.unique.iter().any(|unique| unique.is_subset(columns))
+    }
+
+    /// Returns whether there is at most one row.
+    fn is_single(&self) -> bool {
+        self.differ_in(&BTreeSet::new())
+    }
 }
 
 /// Verifies that the rows of a plan arrive in a determined order, or that nothing in the plan depends on an order that is
@@ -57,7 +71,16 @@ fn unproven<T>(plan: &dyn ExecutionPlan, why: &str) -> Result<T> {
     Err(DataFusionError::Internal(message))
 }
 
+/// Returns the properties of the rows of an operator. The order of a single row is determined.
 fn facts(plan: &dyn ExecutionPlan) -> Result<Facts> {
+    let facts = operator_facts(plan)?;
+    Ok(Facts {
+        is_ordered: facts.is_ordered || facts.is_single(),
+        ..facts
+    })
+}
+
+fn operator_facts(plan: &dyn ExecutionPlan) -> Result<Facts> {
     let inputs = plan.children().into_iter();
     let inputs = inputs
         .map(|input| facts(input.as_ref()))
@@ -65,13 +88,17 @@ fn facts(plan: &dyn ExecutionPlan) -> Result<Facts> {
     if let Some(scan) = Node::<Scan>::downcast(plan) {
         return Ok(Facts {
             is_ordered: !scan.is_unordered(),
-            unique: scan.position().map(|index| BTreeSet::from([index])),
+            unique: scan
+                .position()
+                .into_iter()
+                .map(|index| BTreeSet::from([index]))
+                .collect(),
         });
     }
     if let Some(rows) = Node::<Rows>::downcast(plan) {
         return Ok(Facts {
             is_ordered: true,
-            unique: rows.is_single().then(BTreeSet::new),
+            unique: rows.is_single().then(BTreeSet::new).into_iter().collect(),
         });
     }
     let first = inputs.first().cloned().unwrap_or_default();
@@ -86,19 +113,18 @@ fn facts(plan: &dyn ExecutionPlan) -> Result<Facts> {
         let outputs = projection.expr().iter();
         let outputs: Vec<Option<usize>> = outputs.map(|output| column(&output.expr)).collect();
         let place = |index: &usize| outputs.iter().position(|own| *own == Some(*index));
-        let unique = first.unique.as_ref();
-        let unique = unique.and_then(|unique| unique.iter().map(place).collect());
+        let unique = first.unique.iter();
+        let unique = unique.filter_map(|unique| unique.iter().map(place).collect());
+        let unique = unique.collect();
         return kept(plan, Facts { unique, ..first });
     }
     if let Some(sort) = plan.downcast_ref::<SortExec>() {
         let keys = sort.expr().iter().map(|key| column(&key.expr));
         let keys: BTreeSet<usize> = keys.flatten().collect();
-        let is_total = first
-            .unique
-            .as_ref()
-            .is_some_and(|unique| unique.is_subset(&keys));
+        // Rows that are equal in all columns can be exchanged.
+        let has_all = keys.len() == plan.schema().fields().len();
         return Ok(Facts {
-            is_ordered: is_total,
+            is_ordered: has_all || first.differ_in(&keys),
             ..first
         });
     }
@@ -113,7 +139,7 @@ fn facts(plan: &dyn ExecutionPlan) -> Result<Facts> {
         return match first.is_ordered {
             true => Ok(Facts {
                 is_ordered: true,
-                unique: Some(BTreeSet::from([number])),
+                unique: vec![BTreeSet::from([number])],
             }),
             false => unproven(plan, "it numbers rows without an order"),
         };
@@ -121,13 +147,13 @@ fn facts(plan: &dyn ExecutionPlan) -> Result<Facts> {
     if Node::<Unnested>::downcast(plan).is_some() {
         return Ok(Facts {
             is_ordered: first.is_ordered,
-            unique: None,
+            unique: Vec::new(),
         });
     }
     if Node::<Concat>::downcast(plan).is_some() {
         return Ok(Facts {
             is_ordered: inputs.iter().all(|input| input.is_ordered),
-            unique: None,
+            unique: Vec::new(),
         });
     }
     if let Some(same) = Node::<SameRows>::downcast(plan) {
@@ -180,16 +206,11 @@ fn aggregate_facts(
         let keys = call.order_bys().iter().map(|key| column(&key.expr));
         let keys: BTreeSet<usize> = keys.flatten().collect();
         let args = call.expressions();
-        let is_single = input.unique.as_ref().is_some_and(BTreeSet::is_empty);
         // The values of rows that are equal in the keys are equal, or no rows are equal in them.
         let of_keys = args
             .iter()
             .all(|arg| column(arg).is_some_and(|index| keys.contains(&index)) || is_literal(arg));
-        let is_total = input
-            .unique
-            .as_ref()
-            .is_some_and(|unique| unique.is_subset(&keys));
-        let is_determined = of_keys || is_total || is_single || call.order_bys().is_empty();
+        let is_determined = of_keys || input.differ_in(&keys) || call.order_bys().is_empty();
         if is_order_sensitive(call.fun().name()) && !is_determined {
             return unproven(
                 plan,
@@ -200,7 +221,7 @@ fn aggregate_facts(
     let keys = aggregate.group_expr().expr().len();
     Ok(Facts {
         is_ordered: keys == 0,
-        unique: Some((0..keys).collect()),
+        unique: vec![(0..keys).collect()],
     })
 }
 
@@ -243,17 +264,6 @@ fn join_facts(plan: &dyn ExecutionPlan, inputs: &[Facts]) -> Result<Facts> {
         .children()
         .first()
         .map_or(0, |input| input.schema().fields().len());
-    let pairs = || {
-        let (build, probe) = (build.unique.as_ref()?, probe.unique.as_ref()?);
-        let moved = probe.iter().map(|index| index + build_width);
-        Some(
-            build
-                .iter()
-                .copied()
-                .chain(moved)
-                .collect::<BTreeSet<usize>>(),
-        )
-    };
     // A hash join returns the rows of its second input in their order. If several rows of the first input match one of
     // them, their order is not known.
     let keeps_probe = keeps.get(1) == Some(&true);
@@ -267,38 +277,66 @@ fn join_facts(plan: &dyn ExecutionPlan, inputs: &[Facts]) -> Result<Facts> {
             unique: build.unique.clone(),
         },
         _ => {
-            let keys = keys(plan);
-            let is_unique = |side: &Facts, keys: &BTreeSet<usize>| {
-                side.unique
-                    .as_ref()
-                    .is_some_and(|unique| unique.is_subset(keys))
-            };
-            let moved = |unique: &BTreeSet<usize>| {
-                unique
-                    .iter()
-                    .map(|index| index + build_width)
-                    .collect::<BTreeSet<usize>>()
-            };
             // Each row of one input has at most one match if the other input has different keys in different rows.
-            let one_build_row = keys
-                .as_ref()
-                .is_some_and(|(left, _)| is_unique(build, left));
-            let one_probe_row = keys
-                .as_ref()
-                .is_some_and(|(_, right)| is_unique(probe, right));
+            let (one_build_row, one_probe_row) = match keys(plan) {
+                Some((left, right)) => (build.differ_in(&left), probe.differ_in(&right)),
+                None => (false, false),
+            };
+            let moved: Vec<BTreeSet<usize>> = probe
+                .unique
+                .iter()
+                .map(|unique| unique.iter().map(|index| index + build_width).collect())
+                .collect();
             let unique = match join_type {
-                JoinType::Inner | JoinType::Right if one_build_row => {
-                    probe.unique.as_ref().map(moved)
-                }
+                JoinType::Inner | JoinType::Right if one_build_row => moved,
                 JoinType::Inner | JoinType::Left if one_probe_row => build.unique.clone(),
-                _ => None,
+                JoinType::Full => full_pairs(plan, pairs(&build.unique, &moved)),
+                _ => pairs(&build.unique, &moved),
             };
             Facts {
                 is_ordered: keeps_probe && probe.is_ordered && one_build_row,
-                unique: unique.or_else(pairs),
+                unique,
             }
         }
     })
+}
+
+/// Returns the columns that are different for different pairs of rows.
+fn pairs(left: &[BTreeSet<usize>], right: &[BTreeSet<usize>]) -> Vec<BTreeSet<usize>> {
+    let pairs = left.iter().flat_map(|left| {
+        right
+            .iter()
+            .map(|right| left.union(right).copied().collect())
+    });
+    pairs.take(MAX_SETS).collect()
+}
+
+/// Returns the columns that are different for different rows of a full join. A row of one input without a match can only
+/// be equal to one of the other input if all its columns are missing, so a column that is never missing in an input makes
+/// the difference.
+fn full_pairs(plan: &dyn ExecutionPlan, pairs: Vec<BTreeSet<usize>>) -> Vec<BTreeSet<usize>> {
+    let inputs = plan.children().into_iter();
+    let fields =
+        inputs.flat_map(|input| input.schema().fields().iter().cloned().collect::<Vec<_>>());
+    let present: Vec<usize> = fields
+        .enumerate()
+        .filter(|(_, field)| !field.is_nullable())
+        .map(|(index, _)| index)
+        .collect();
+    let mut sets = Vec::new();
+    for pair in pairs {
+        if present.iter().any(|index| pair.contains(index)) {
+            sets.push(pair);
+            continue;
+        }
+        for index in &present {
+            let mut set = pair.clone();
+            set.insert(*index);
+            sets.push(set);
+        }
+    }
+    sets.truncate(MAX_SETS);
+    sets
 }
 
 /// Returns the columns of both inputs that a join compares. `None` if it compares something else.

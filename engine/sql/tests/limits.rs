@@ -387,7 +387,7 @@ async fn not_in_handles_missing_values() {
 #[tokio::test]
 async fn windows_are_computed_partition_by_partition() {
     let tables = tables();
-    let limits = QueryLimits::with_memory(384 * MB);
+    let limits = QueryLimits::with_memory(256 * MB);
     for (key, groups) in [
         ("id % 3", 3),
         ("id % 1000", 1000),

@@ -9,6 +9,7 @@
     reason = "a test that panics has failed"
 )]
 
+mod arguments;
 mod bits;
 mod checks;
 mod doubles;

@@ -12,6 +12,7 @@
 
 mod fault;
 mod functions;
+mod key;
 mod lists;
 mod lower;
 mod print;
@@ -52,23 +53,6 @@ pub(crate) struct ParsedQuery {
     pub used_lists: BTreeSet<String>,
     /// Starts and ends of the comments that extend to the end of their line.
     pub comments: Vec<(Position, Position)>,
-}
-
-impl QueryTree {
-    /// Returns the serialization that identifies the query. Two queries are equal if and only if their keys are equal.
-    pub fn key(&self) -> String {
-        #[allow(
-            clippy::expect_used,
-            reason = "the tree contains no maps and no numbers that are not finite"
-        )]
-        let key = serde_json::to_string(self).expect("a tree can be serialized");
-        key
-    }
-
-    /// Returns the tree with this key. `None` if the text is not a key, or if the query is nested too deeply to be read.
-    pub fn from_key(key: &str) -> Option<QueryTree> {
-        serde_json::from_str(key).ok()
-    }
 }
 
 impl Query {

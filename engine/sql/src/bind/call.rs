@@ -296,7 +296,14 @@ impl<'q> Exprs<'_, 'q, '_> {
                 let message = format!("* cannot be used in {}()", call.name.text);
                 return Err(refused(call.name.at, message));
             }
+            if call.distinct {
+                let message = "DISTINCT cannot be used with *";
+                return Err(refused(call.name.at, message));
+            }
             return Ok(vec![Expr::literal(1_i64.into(), call.name.at)]);
+        }
+        if call.name.text == "count" && call.args.len() != 1 {
+            return Err(refused(call.name.at, "count() takes one value or *"));
         }
         call.args.iter().map(|arg| self.expr(arg)).collect()
     }
@@ -489,7 +496,13 @@ pub(super) fn scalar_call(
         // With one argument, the function returns 0.0 for -0.0. With two, it keeps the sign.
         args.push(Expr::literal(0_i64.into(), at));
     }
-    let args = coerced(function.as_ref(), args, sources, at)?;
+    let mut args = coerced(function.as_ref(), args, sources, at)?;
+    if matches!(name.as_str(), "lpad" | "rpad")
+        && let Some(length) = args.get_mut(1)
+    {
+        // The function reserves memory for the sum of all lengths, and accepts no negative ones.
+        *length = at_least_zero(length.clone());
+    }
     if name.starts_with("regexp_")
         && let (Some(pattern), Some(source)) = (args.get(1), sources.get(1))
     {
@@ -515,6 +528,22 @@ pub(super) fn scalar_call(
     Ok(cast(call, &wide))
 }
 
+/// Returns an integer, or 0 in place of a negative one.
+fn at_least_zero(value: Expr) -> Expr {
+    let at = value.at;
+    let zero = || Expr::literal(0_i64.into(), at);
+    if let Some(ScalarValue::Int64(Some(number))) = value.as_literal() {
+        return if *number < 0 { zero() } else { value };
+    }
+    let is_negative = Expr::binary(Operator::Lt, value.clone(), zero(), DataType::Boolean);
+    let data_type = value.data_type.clone();
+    let kind = ExprKind::Case {
+        branches: vec![(is_negative, zero())],
+        otherwise: Some(Box::new(value)),
+    };
+    Expr::new(kind, data_type, at)
+}
+
 /// Returns arguments with the types that a function takes.
 fn coerced<F: UDFCoercionExt>(
     function: &F,
@@ -523,9 +552,6 @@ fn coerced<F: UDFCoercionExt>(
     at: Position,
 ) -> Result<Vec<Expr>, QueryError> {
     let name = function.name();
-    if args.is_empty() {
-        return Ok(args);
-    }
     let args: Vec<Expr> = args.into_iter().map(super::types::widened).collect();
     let fields: Vec<FieldRef> = args.iter().map(field).collect();
     let taken = fields_with_udf(&fields, function);
@@ -551,7 +577,36 @@ fn coerced<F: UDFCoercionExt>(
         }
         coerced.push(cast(arg, taken.data_type()));
     }
+    check_constants(name, &coerced, sources)?;
     Ok(coerced)
+}
+
+/// Returns an error for an argument of an aggregate or a window function that must be a constant and is none.
+fn check_constants(name: &str, args: &[Expr], sources: &[&tree::Expr]) -> Result<(), QueryError> {
+    let (index, kind) = match name {
+        "ntile" => (0, "positive integer"),
+        "nth_value" => (1, "positive integer"),
+        "lag" | "lead" => (1, "integer"),
+        "string_agg" => (1, "text"),
+        _ => return Ok(()),
+    };
+    let (Some(arg), Some(source)) = (args.get(index), sources.get(index)) else {
+        return Ok(());
+    };
+    let integer = arg
+        .as_literal()
+        .map(|value| value.cast_to(&DataType::Int64));
+    let is_valid = match (kind, integer) {
+        ("text", _) => arg.as_literal().is_some(),
+        ("integer", Some(Ok(ScalarValue::Int64(Some(_))))) => true,
+        (_, Some(Ok(ScalarValue::Int64(Some(value))))) => value > 0,
+        _ => false,
+    };
+    if is_valid {
+        return Ok(());
+    }
+    let message = format!("{name}() takes a constant {kind}, not `{}`", text(source));
+    Err(refused(source.at, message))
 }
 
 /// Returns the type of a list's innermost elements, or the type itself if it is not a list.
@@ -581,10 +636,10 @@ fn not_accepted(
     if let Some(message) = crate::error::function_message(error) {
         return refused(at, message);
     }
-    let message = match classes.is_empty() {
-        true => format!("{name}() needs arguments"),
-        false => format!("{name}() does not take {}", classes.join(" and ")),
-    };
+    if classes.is_empty() {
+        return refused(at, format!("{name}() needs arguments"));
+    }
+    let message = format!("{name}() does not take {}", classes.join(" and "));
     let help = "convert the value: CAST(x AS VARCHAR), CAST(x AS BIGINT), CAST(x AS DOUBLE)";
     rejected(at, message, Some(help))
 }

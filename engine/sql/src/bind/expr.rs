@@ -12,8 +12,8 @@ use super::constant::{check_pattern, divides_by_zero, folded};
 use super::scope::{Parts, Scope, missing_column};
 use super::subquery::Pending;
 use super::types::{
-    TIMESTAMP, TypeClass, canonical, cast, common, compared, comparison, help, of_class, refused,
-    rejected, text, widened,
+    TIMESTAMP, TypeClass, canonical, cast, common, compared, comparison, help, of_class, place,
+    refused, rejected, text, widened,
 };
 use crate::QueryError;
 use crate::functions::{Arithmetic, checked_function};
@@ -193,10 +193,14 @@ impl<'q> Exprs<'_, 'q, '_> {
         if let Some(id) = self.scope.own(table, name)? {
             return Ok(self.binder.reference(id, name.at));
         }
-        let mut aliases = self.aliases.iter();
-        if table.is_none()
-            && let Some((_, expr)) = aliases.find(|(alias, _)| alias.text == name.text)
-        {
+        let aliases = self.aliases.iter();
+        let mut aliases = aliases.filter(|(alias, _)| table.is_none() && alias.text == name.text);
+        if let Some((_, expr)) = aliases.next() {
+            if aliases.any(|(_, other)| other != expr) {
+                let message = format!("several columns of the select list are `{}`", name.text);
+                let help = "give each of them a name of its own, or write its position";
+                return Err(rejected(name.at, message, Some(help)));
+            }
             // An alias cannot refer to another one, so that it does not refer to itself.
             let aliases = std::mem::take(&mut self.aliases);
             let resolved = self.expr(expr);
@@ -205,7 +209,14 @@ impl<'q> Exprs<'_, 'q, '_> {
         }
         match self.scope.find(table, name)? {
             Some(id) => Ok(self.binder.reference(id, name.at)),
-            None => Err(missing_column(table, name)),
+            None => Err(match table {
+                Some(table) if !self.scope.has_table(&table.text) => QueryError::Plan {
+                    message: format!("FROM has no table `{}`", table.text),
+                    place: place(table.at),
+                    column: None,
+                },
+                _ => missing_column(table, name),
+            }),
         }
     }
 

@@ -5,7 +5,8 @@
 //! query      WITH, set operations, ORDER BY, LIMIT   from      FROM and joins
 //! select     SELECT and its clauses                 group     GROUP BY: which columns exist above it
 //! expr       expressions                            call      functions, aggregates and windows
-//! subquery   subqueries in expressions, as joins    constant  expressions without columns
+//! subquery   subqueries in expressions, as joins    pull      references to the query around a subquery
+//! constant   expressions without columns
 //! ```
 //!
 //! Everything that can be wrong with a query, except for its values, is found here, with its place.
@@ -15,6 +16,7 @@ mod constant;
 mod expr;
 mod from;
 mod group;
+mod pull;
 mod query;
 mod scope;
 mod select;
@@ -116,54 +118,7 @@ impl BoundQuery {
 }
 
 fn add_used(plan: &Relational, used: &mut BTreeSet<ColumnId>) {
-    match plan.node.as_ref() {
-        Node::OneRow | Node::Scan { .. } | Node::Limit { .. } | Node::Number { .. } => {}
-        Node::Values { rows, .. } => {
-            for expr in rows.iter().flatten() {
-                expr.add_columns(used);
-            }
-        }
-        Node::Filter { condition, .. } => condition.add_columns(used),
-        Node::Compute { exprs, .. } => {
-            for (_, expr) in exprs {
-                expr.add_columns(used);
-            }
-        }
-        Node::Join { spec, .. } => {
-            used.extend(spec.on.iter().flat_map(|(left, right)| [*left, *right]));
-            if let Some(filter) = &spec.filter {
-                filter.add_columns(used);
-            }
-        }
-        Node::Aggregate { keys, calls, .. } => {
-            used.extend(keys.iter().map(|(_, key)| *key));
-            for (_, call) in calls {
-                used.extend(call.order_by.iter().map(|key| key.column));
-                for arg in call.args.iter().chain(&call.filter) {
-                    arg.add_columns(used);
-                }
-            }
-        }
-        Node::Window {
-            window,
-            ties,
-            calls,
-            ..
-        } => {
-            used.extend(&window.partition_by);
-            used.extend(window.order_by.iter().chain(ties).map(|key| key.column));
-            for (_, call) in calls {
-                for arg in call.args.iter().chain(&call.filter) {
-                    arg.add_columns(used);
-                }
-            }
-        }
-        Node::Union { columns, .. } => {
-            used.extend(columns.iter().flat_map(|(_, inputs)| inputs));
-        }
-        Node::Sort { keys, .. } => used.extend(keys.iter().map(|key| key.column)),
-        Node::Unnest { lists, .. } => used.extend(lists.iter().map(|(_, list)| *list)),
-    }
+    used.extend(plan.node.used());
     for input in plan.node.inputs() {
         add_used(input, used);
     }
@@ -253,7 +208,8 @@ impl Binder<'_> {
 
     /// Adds a column for an expression, unless it is a column.
     fn with_column(&mut self, plan: Relational, name: &str, expr: Expr) -> (Relational, ColumnId) {
-        if let Some(id) = expr.as_column() {
+        // A column of the query around a subquery is computed like other expressions.
+        if let Some(id) = expr.as_column().filter(|id| plan.columns.contains(id)) {
             return (plan, id);
         }
         let id = self.column_for(name, &expr);

@@ -20,7 +20,13 @@ impl Binder<'_> {
         outer: Option<&Scope<'_>>,
     ) -> Result<Bound, QueryError> {
         let mut parts = parts.clone();
-        for part in &query.with {
+        for (index, part) in query.with.iter().enumerate() {
+            let name = &part.alias.name;
+            let mut earlier = query.with.iter().take(index);
+            if earlier.any(|other| other.alias.name == *name) {
+                let message = format!("WITH defines `{}` twice", name.text);
+                return Err(refused(name.at, message));
+            }
             parts = parts.with(part);
         }
         let (plan, columns) = match &query.body {
@@ -182,6 +188,11 @@ impl Binder<'_> {
     pub(super) fn distinct(&mut self, plan: Relational, columns: Vec<OutputColumn>) -> Bound {
         let types = self.types(&columns);
         let (plan, ids) = self.with_types(plan, &columns, &types, canonical);
+        if plan.is_single_row() {
+            let columns = columns.into_iter().zip(ids);
+            let columns = columns.map(|(column, id)| OutputColumn { id, ..column });
+            return (plan, columns.collect());
+        }
         let mut keys: Vec<(ColumnId, ColumnId)> = Vec::new();
         let mut outputs = Vec::with_capacity(columns.len());
         for (column, input) in columns.into_iter().zip(ids) {

@@ -92,6 +92,11 @@ impl<'s> Scope<'s> {
         tables.find(|table| table.name.as_deref() == Some(name))
     }
 
+    /// Returns whether this FROM or that of a query around it has a table with a name.
+    pub(super) fn has_table(&self, name: &str) -> bool {
+        self.table(name).is_some() || self.outer.is_some_and(|outer| outer.has_table(name))
+    }
+
     /// Returns the column that a name refers to in this FROM. `None` if there is no such column.
     pub(super) fn own(
         &self,

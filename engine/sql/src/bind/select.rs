@@ -10,10 +10,13 @@ use super::expr::{Exprs, Found};
 use super::group::Groups;
 use super::query::position;
 use super::scope::{Parts, Scope, ScopeColumn, ScopeTable, missing_column};
+use super::subquery::{Pending, take_using};
 use super::types::{TypeClass, refused, rejected, text};
 use super::{Binder, Bound, OutputColumn};
 use crate::QueryError;
-use crate::relational::{ColumnId, Expr, Relational, SortKey as PlanKey, WindowCall, WindowSpec};
+use crate::relational::{
+    ColumnId, Expr, Relational, SortKey as PlanKey, WindowCall, WindowSpec, distinct,
+};
 
 /// An item of a select list: a column, or an expression.
 enum ListItem<'q> {
@@ -84,19 +87,15 @@ impl Binder<'_> {
             }
         };
         let groups = groups.as_ref();
-        let plan = match groups {
-            None => self.attach(plan, found.subqueries, &mut Ok)?,
-            Some(groups) => {
-                // The rewriting reads the catalog, which attaching extends.
-                let catalog = Binder {
-                    tables: self.tables,
-                    catalog: self.catalog.clone(),
-                    demand: self.demand,
-                };
-                let mut rewrite = |expr: Expr| groups.rewrite(expr, &catalog);
-                self.attach(plan, found.subqueries, &mut rewrite)?
-            }
-        };
+        let windows = found.windows.unwrap_or_default();
+        let unnested = found.unnested.unwrap_or_default();
+        // `x IN (SELECT ...)` is computed when `x` is known.
+        let mut subqueries = found.subqueries;
+        let ids = unnested.iter().map(|(id, _)| *id).collect();
+        let of_elements = take_using(&mut subqueries, &ids);
+        let ids = windows.iter().map(|window| window.id).collect();
+        let of_windows = take_using(&mut subqueries, &ids);
+        let plan = self.attach_above(groups, plan, subqueries)?;
         let Clauses {
             items,
             having,
@@ -107,13 +106,13 @@ impl Binder<'_> {
             Some(having) => plan.filtered(vec![self.above(groups, having)?]),
             None => plan,
         };
-        let plan = self.windows(plan, found.windows.unwrap_or_default(), groups)?;
+        let plan = self.windows(plan, windows, groups)?;
+        let plan = self.attach_above(groups, plan, of_windows)?;
         let plan = match qualify {
             Some(qualify) => plan.filtered(vec![self.above(groups, qualify)?]),
             None => plan,
         };
         let mut plan = plan;
-        let unnested = found.unnested.unwrap_or_default();
         if !unnested.is_empty() {
             let mut pairs = Vec::with_capacity(unnested.len());
             for (id, list) in unnested {
@@ -124,11 +123,14 @@ impl Binder<'_> {
             }
             plan = plan.unnested(pairs)?;
         }
+        let plan = self.attach_above(groups, plan, of_elements)?;
         let mut columns = Vec::with_capacity(items.len());
         let mut computed = Vec::new();
         for (name, expr) in items {
             let expr = self.above(groups, expr)?;
-            let id = expr.as_column().unwrap_or_else(|| {
+            let own = expr.as_column();
+            let own = own.filter(|id| plan.columns.contains(id));
+            let id = own.unwrap_or_else(|| {
                 let id = self.column_for(&name, &expr);
                 computed.push((id, expr));
                 id
@@ -137,6 +139,26 @@ impl Binder<'_> {
         }
         let plan = plan.computed(computed.clone());
         self.finish(plan, columns, (select.distinct, &computed), keys, groups)
+    }
+
+    /// Joins subqueries of expressions above the groups.
+    fn attach_above(
+        &mut self,
+        groups: Option<&Groups>,
+        plan: Relational,
+        subqueries: Vec<Pending>,
+    ) -> Result<Relational, QueryError> {
+        let Some(groups) = groups.filter(|_| !subqueries.is_empty()) else {
+            return self.attach(plan, subqueries, &mut Ok);
+        };
+        // The rewriting reads the catalog, which attaching extends.
+        let catalog = Binder {
+            tables: self.tables,
+            catalog: self.catalog.clone(),
+            demand: self.demand,
+        };
+        let mut rewrite = |expr: Expr| groups.rewrite(expr, &catalog);
+        self.attach(plan, subqueries, &mut rewrite)
     }
 
     /// Removes equal rows, and sorts.
@@ -299,7 +321,7 @@ impl Binder<'_> {
         Ok((plan, resolved))
     }
 
-    /// Computes window functions. Those with the same partitions and order share an operator.
+    /// Computes window functions. Those with the same partitions and order share an operator and its sort.
     fn windows(
         &mut self,
         mut plan: Relational,
@@ -327,7 +349,9 @@ impl Binder<'_> {
             for expr in window.partition_by {
                 let id;
                 (plan, id) = key(self, plan, expr)?;
-                spec.partition_by.push(id);
+                if !spec.partition_by.contains(&id) {
+                    spec.partition_by.push(id);
+                }
             }
             for order in window.order_by {
                 let column;
@@ -338,6 +362,7 @@ impl Binder<'_> {
                     nulls_first: order.nulls_first,
                 });
             }
+            spec.order_by = distinct(spec.order_by);
             let args = window.args.into_iter().map(|arg| self.above(groups, arg));
             let args = args.collect::<Result<Vec<_>, _>>()?;
             let filter = window.filter.map(|filter| self.above(groups, filter));
@@ -350,9 +375,20 @@ impl Binder<'_> {
             };
             prepared.push((spec, (window.id, call)));
         }
-        for (spec, call) in prepared {
+        // An aggregate of all rows of a partition does not depend on their order, so that it needs no sort of its own.
+        let is_of_partition = |spec: &WindowSpec, call: &WindowCall| {
+            let (start, end) = (&call.frame.start_bound, &call.frame.end_bound);
+            !spec.depends_on_ties && start.is_unbounded() && end.is_unbounded()
+        };
+        prepared.sort_by_key(|(spec, (_, call))| is_of_partition(spec, call));
+        for (mut spec, call) in prepared {
+            let has_any_order = is_of_partition(&spec, &call.1);
+            if has_any_order {
+                spec.order_by.clear();
+            }
             let same = by_window.iter_mut().find(|(other, _)| {
-                other.partition_by == spec.partition_by && other.order_by == spec.order_by
+                other.partition_by == spec.partition_by
+                    && (has_any_order || other.order_by == spec.order_by)
             });
             match same {
                 Some((other, calls)) => {

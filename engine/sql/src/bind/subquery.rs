@@ -1,8 +1,8 @@
 //! Subqueries in expressions, as joins.
 //!
-//! A subquery is resolved on its own. An expression refers to its result as a column, and when all expressions of a clause
+//! A subquery is resolved on its own. An expression refers to its result as columns, and when all expressions of a clause
 //! are resolved, [`Binder::attach`] joins the subqueries. A subquery that refers to columns of the query around it is
-//! *correlated*: its conditions with such columns are moved out of it, and equalities among them become keys of the
+//! *correlated*: `pull` moves its conditions with such columns out of it, and equalities among them become keys of the
 //! join. Each join keeps the rows and the order of the query around it:
 //!
 //! | expression | join |
@@ -21,19 +21,18 @@ use prep_spec::query::tree::{self, Position, QueryTree};
 
 use super::constant::{null, value};
 use super::expr::Exprs;
+use super::pull::{Around, EqualPairs, ONLY_CONDITIONS, ONLY_EQUALITIES, Pulled};
 use super::types::{TypeClass, canonical, cast, common, help, refused, rejected, text};
 use super::{Binder, Bound};
 use crate::QueryError;
 use crate::functions::{find_aggregate, single_row};
 use crate::relational::{
-    AggregateCall, ColumnId, Expr, ExprKind, JoinKind, JoinSpec, Node, Relational, WindowSpec,
-    conjuncts,
+    AggregateCall, ColumnId, Expr, ExprKind, JoinKind, JoinSpec, Node, Relational,
 };
 
 /// A subquery of which an expression uses the result, as a column.
 #[derive(Debug)]
 pub(super) struct Pending {
-    id: ColumnId,
     plan: Relational,
     kind: PendingKind,
     at: Position,
@@ -41,29 +40,50 @@ pub(super) struct Pending {
 
 #[derive(Debug)]
 enum PendingKind {
-    /// The value of the only row, in this column.
-    Value(ColumnId),
-    /// Whether there is a row.
-    Exists,
-    /// Whether the value is in this column.
-    In(Expr, ColumnId),
+    /// The value of the only row.
+    Value(ScalarResult),
+    /// Whether there is a row. The result is the column.
+    Exists(ColumnId),
+    /// Whether the value is in a column of the subquery.
+    In {
+        value: Expr,
+        column: ColumnId,
+        result: ColumnId,
+    },
 }
 
-/// A subquery without references to the query around it, and the conditions with such references.
-struct Pulled {
-    plan: Relational,
-    /// Pairs of a column of the subquery and an expression of the query around it, which must be equal.
-    equal: EqualPairs,
-    /// Other conditions.
-    rest: Vec<Expr>,
+/// The value of a subquery that returns one row.
+#[derive(Debug)]
+struct ScalarResult {
+    /// The column of the subquery.
+    column: ColumnId,
+    /// The columns with the value of a row and with the number of rows.
+    first: ColumnId,
+    count: ColumnId,
+    /// The column with the value, if the subquery aggregates its rows and so cannot return several.
+    single: Option<ColumnId>,
+    /// The value without rows, if the subquery aggregates its rows.
+    empty: Option<Expr>,
 }
 
-/// Columns of a subquery, each with the expression of the query around it to which it must be equal.
-type EqualPairs = Vec<(ColumnId, Expr)>;
+impl Pending {
+    /// Returns whether the result is computed from one of these columns of the query around the subquery.
+    fn uses(&self, columns: &BTreeSet<ColumnId>) -> bool {
+        match &self.kind {
+            PendingKind::In { value, .. } => !value.columns().is_disjoint(columns),
+            PendingKind::Value(_) | PendingKind::Exists(_) => false,
+        }
+    }
+}
 
-const ONLY_CONDITIONS: &str =
-    "a subquery can refer to columns of the query around it only in its WHERE";
-const ONLY_EQUALITIES: &str = "a subquery in an expression can refer to columns of the query around it only in conditions such as `u.id = t.id`";
+/// Removes and returns the subqueries whose result is computed from one of these columns.
+pub(super) fn take_using(pending: &mut Vec<Pending>, columns: &BTreeSet<ColumnId>) -> Vec<Pending> {
+    let (using, others) = std::mem::take(pending)
+        .into_iter()
+        .partition(|one| one.uses(columns));
+    *pending = others;
+    using
+}
 
 impl<'q> Exprs<'_, 'q, '_> {
     /// Resolves a subquery whose only row is a value.
@@ -77,10 +97,25 @@ impl<'q> Exprs<'_, 'q, '_> {
             return Err(refused(at, "a subquery in an expression has one column"));
         };
         let data_type = self.binder.catalog.get(column.id).data_type.clone();
-        let id = self.binder.column("subquery", data_type);
-        let kind = PendingKind::Value(column.id);
-        self.found.subqueries.push(Pending { id, plan, kind, at });
-        Ok(self.binder.reference(id, at))
+        let mut result = ScalarResult {
+            column: column.id,
+            first: self.binder.column("value", data_type.clone()),
+            count: self.binder.column("rows", DataType::Int64),
+            single: None,
+            empty: value_of_no_rows(&plan, column.id),
+        };
+        let value = match plan.is_single_row() || result.empty.is_some() {
+            true => {
+                let single = self.binder.column("subquery", data_type);
+                result.single = Some(single);
+                self.binder.reference(single, at)
+            }
+            // Several rows are an error only where the expression needs the value.
+            false => self.binder.checked_value(&result, at),
+        };
+        let kind = PendingKind::Value(result);
+        self.found.subqueries.push(Pending { plan, kind, at });
+        Ok(value)
     }
 
     pub(super) fn exists(
@@ -90,8 +125,8 @@ impl<'q> Exprs<'_, 'q, '_> {
     ) -> Result<Expr, QueryError> {
         let (plan, _) = self.subquery(query)?;
         let id = self.binder.column("exists", DataType::Boolean);
-        let kind = PendingKind::Exists;
-        self.found.subqueries.push(Pending { id, plan, kind, at });
+        let kind = PendingKind::Exists(id);
+        self.found.subqueries.push(Pending { plan, kind, at });
         Ok(self.binder.reference(id, at))
     }
 
@@ -103,10 +138,14 @@ impl<'q> Exprs<'_, 'q, '_> {
     ) -> Result<Expr, QueryError> {
         let at = source.at;
         let (value, plan, column) = self.looked_up(value, source, query)?;
-        let id = self.binder.column("in", DataType::Boolean);
-        let kind = PendingKind::In(value, column);
-        self.found.subqueries.push(Pending { id, plan, kind, at });
-        Ok(self.binder.reference(id, at))
+        let result = self.binder.column("in", DataType::Boolean);
+        let kind = PendingKind::In {
+            value,
+            column,
+            result,
+        };
+        self.found.subqueries.push(Pending { plan, kind, at });
+        Ok(self.binder.reference(result, at))
     }
 
     /// Resolves a value and the column in which it is looked up, so that they can be compared.
@@ -159,60 +198,85 @@ impl Binder<'_> {
         pending: Vec<Pending>,
         rewrite: &mut dyn FnMut(Expr) -> Result<Expr, QueryError>,
     ) -> Result<Relational, QueryError> {
-        for one in pending {
-            let Pending {
-                id,
-                plan: subquery,
-                kind,
+        for Pending {
+            plan: subquery,
+            kind,
+            at,
+        } in pending
+        {
+            let around = &mut Around {
+                plan: plan.clone(),
+                rewrite: &mut *rewrite,
                 at,
-            } = one;
-            let subquery = match kind {
-                PendingKind::Exists => without_limit(subquery),
-                _ => subquery,
             };
-            let empty = match kind {
-                PendingKind::Value(column) => value_of_no_rows(&subquery, column),
-                _ => None,
-            };
-            let mut pulled = self.pulled(subquery, at)?;
-            if !pulled.rest.is_empty() {
-                return Err(refused(at, ONLY_EQUALITIES));
-            }
-            for (_, outer) in &mut pulled.equal {
-                *outer = rewrite(outer.clone())?;
-            }
             plan = match kind {
-                PendingKind::Value(column) => self.attach_value(plan, pulled, column, id, empty)?,
-                PendingKind::Exists => {
+                PendingKind::Value(result) => {
+                    let pulled = self.pulled_keys(subquery, around)?;
+                    self.attach_value(around, pulled, &result)?
+                }
+                PendingKind::Exists(id) => {
+                    let pulled = self.pulled_keys(only_rows(subquery), around)?;
                     let (plan, count) = self.attach_counts(plan, &pulled, None, &[])?;
                     let found = has_rows(self.reference(count[0], at));
                     plan.computed(vec![(id, found)])
                 }
-                PendingKind::In(value, column) => {
-                    let value = rewrite(value)?;
-                    self.attach_in(plan, &pulled, (value, column), id)?
+                PendingKind::In {
+                    value,
+                    column,
+                    result,
+                } => {
+                    let pulled = self.pulled_keys(subquery, around)?;
+                    if !pulled.plan.columns.contains(&column) {
+                        return Err(refused(at, ONLY_CONDITIONS));
+                    }
+                    let value = (around.rewrite)(value)?;
+                    self.attach_in(plan, &pulled, (value, column), result)?
                 }
             };
         }
         Ok(plan)
     }
 
-    /// Joins the value of a subquery as the column `id`.
+    /// Returns a subquery of which all moved conditions are equalities.
+    fn pulled_keys(
+        &mut self,
+        subquery: Relational,
+        around: &mut Around<'_>,
+    ) -> Result<Pulled, QueryError> {
+        let mut pulled = self.pulled(subquery, around)?;
+        if !pulled.rest.is_empty() {
+            return Err(refused(around.at, ONLY_EQUALITIES));
+        }
+        for (_, outer) in &mut pulled.equal {
+            *outer = (around.rewrite)(outer.clone())?;
+        }
+        Ok(pulled)
+    }
+
+    /// Joins the value of a subquery, so that the columns of its result exist.
     fn attach_value(
         &mut self,
-        plan: Relational,
+        around: &mut Around<'_>,
         pulled: Pulled,
-        column: ColumnId,
-        id: ColumnId,
-        empty: Option<Expr>,
+        result: &ScalarResult,
     ) -> Result<Relational, QueryError> {
-        let value = self.reference(column, Position::default());
-        let data_type = value.data_type.clone();
-        if pulled.equal.is_empty() && pulled.plan.is_single_row() {
+        let plan = around.plan.clone();
+        let is_single = pulled.equal.is_empty() && pulled.plan.is_single_row();
+        if let Some((_, value)) = pulled.outer.iter().find(|(id, _)| *id == result.column) {
+            let Some(single) = result.single.filter(|_| is_single) else {
+                return Err(refused(around.at, ONLY_CONDITIONS));
+            };
+            let value = (around.rewrite)(value.clone())?;
             let joined = self.join_one(plan, pulled.plan)?;
-            return Ok(joined.computed(vec![(id, value)]));
+            return Ok(joined.computed(vec![(single, value)]));
         }
-        if let Some(empty) = empty {
+        let value = self.reference(result.column, Position::default());
+        let data_type = value.data_type.clone();
+        if let Some(single) = result.single.filter(|_| is_single) {
+            let joined = self.join_one(plan, pulled.plan)?;
+            return Ok(joined.computed(vec![(single, value)]));
+        }
+        if let (Some(single), Some(empty)) = (result.single, &result.empty) {
             // The subquery has a row for each group of keys. Without a group, it would have aggregated no rows.
             let present = self.column("present", DataType::Boolean);
             let yes = Expr::literal(true.into(), Position::default());
@@ -220,17 +284,15 @@ impl Binder<'_> {
             let joined = self.join_keys(plan, right, pulled.equal)?;
             let missing = self.reference(present, Position::default()).missing();
             let kind = ExprKind::Case {
-                branches: vec![(missing, cast(empty, &data_type))],
+                branches: vec![(missing, cast(empty.clone(), &data_type))],
                 otherwise: Some(Box::new(value)),
             };
-            let result = Expr::new(kind, data_type, Position::default());
-            return Ok(joined.computed(vec![(id, result)]));
+            let value = Expr::new(kind, data_type, Position::default());
+            return Ok(joined.computed(vec![(single, value)]));
         }
-        let first = self.column("value", data_type.clone());
-        let count = self.column("rows", DataType::Int64);
         let calls = vec![
-            (first, call("first_value", value)),
-            (count, count_call(None)),
+            (result.first, call("first_value", value)),
+            (result.count, count_call(None)),
         ];
         let (keys, equal) = self.grouped_keys(&pulled.equal);
         let right = pulled.plan.aggregated(keys, calls);
@@ -238,14 +300,21 @@ impl Binder<'_> {
             true => self.join_one(plan, right)?,
             false => self.join_keys(plan, right, equal)?,
         };
+        let single = result.single.into_iter();
+        let single = single.map(|id| (id, self.checked_value(result, Position::default())));
+        let single = single.collect();
+        Ok(joined.computed(single))
+    }
+
+    /// Returns the value of a subquery as an expression that fails if the subquery has several rows.
+    fn checked_value(&self, result: &ScalarResult, at: Position) -> Expr {
         let args = vec![
-            self.reference(first, Position::default()),
-            self.reference(count, Position::default()),
+            self.reference(result.first, at),
+            self.reference(result.count, at),
         ];
+        let data_type = self.catalog.get(result.first).data_type.clone();
         let function = single_row();
-        let kind = ExprKind::Call { function, args };
-        let result = Expr::new(kind, data_type, Position::default());
-        Ok(joined.computed(vec![(id, result)]))
+        Expr::new(ExprKind::Call { function, args }, data_type, at)
     }
 
     /// Joins the number of rows of a subquery, and the number of rows with a value. Returns the columns of the numbers.
@@ -315,7 +384,12 @@ impl Binder<'_> {
         negated: bool,
         at: Position,
     ) -> Result<Relational, QueryError> {
-        let pulled = self.pulled(without_limit(subquery), at)?;
+        let around = &mut Around {
+            plan: plan.clone(),
+            rewrite: &mut Ok,
+            at,
+        };
+        let pulled = self.pulled(only_rows(subquery), around)?;
         if pulled.equal.is_empty() && pulled.rest.is_empty() {
             let (plan, counts) = self.attach_counts(plan, &pulled, None, &[])?;
             let found = has_rows(self.reference(counts[0], at));
@@ -333,7 +407,15 @@ impl Binder<'_> {
         negated: bool,
     ) -> Result<Relational, QueryError> {
         let at = value.at;
-        let pulled = self.pulled(subquery, at)?;
+        let around = &mut Around {
+            plan: plan.clone(),
+            rewrite: &mut Ok,
+            at,
+        };
+        let pulled = self.pulled(subquery, around)?;
+        if !pulled.plan.columns.contains(&column) {
+            return Err(refused(at, ONLY_CONDITIONS));
+        }
         if !negated {
             return self.filter_matches(plan, pulled, Some((column, value)), false);
         }
@@ -386,7 +468,7 @@ impl Binder<'_> {
     }
 
     /// Returns keys of an aggregate for columns of its input, and the pairs with the new columns.
-    fn grouped_keys(
+    pub(super) fn grouped_keys(
         &mut self,
         equal: &[(ColumnId, Expr)],
     ) -> (Vec<(ColumnId, ColumnId)>, EqualPairs) {
@@ -429,161 +511,6 @@ impl Binder<'_> {
         let spec = JoinSpec::unique(JoinKind::Left, on);
         plan.joined(right, spec, &mut self.positions())
     }
-
-    /// Returns a subquery without references to the query around it.
-    fn pulled(&mut self, plan: Relational, at: Position) -> Result<Pulled, QueryError> {
-        let pulled = self.pull(plan, at)?;
-        match has_outer_columns(&pulled.plan) {
-            true => Err(refused(at, ONLY_CONDITIONS)),
-            false => Ok(pulled),
-        }
-    }
-
-    /// Moves conditions with columns of the query around a subquery out of the subquery.
-    fn pull(&mut self, plan: Relational, at: Position) -> Result<Pulled, QueryError> {
-        if !has_outer_columns(&plan) {
-            return Ok(Pulled {
-                plan,
-                equal: Vec::new(),
-                rest: Vec::new(),
-            });
-        }
-        let refused_here = || refused(at, ONLY_CONDITIONS);
-        match plan.node.as_ref() {
-            Node::Filter { input, condition } => {
-                let pulled = self.pull(input.clone(), at)?;
-                let mut found = Vec::new();
-                conjuncts(condition.clone(), &mut found);
-                self.pull_conditions(pulled, found)
-            }
-            Node::Compute { input, exprs } => {
-                let available = &input.columns;
-                if exprs
-                    .iter()
-                    .any(|(_, expr)| !expr.columns().is_subset(available))
-                {
-                    return Err(refused_here());
-                }
-                let pulled = self.pull(input.clone(), at)?;
-                Ok(Pulled {
-                    plan: pulled.plan.computed(exprs.clone()),
-                    ..pulled
-                })
-            }
-            Node::Sort { input, .. } => self.pull(input.clone(), at),
-            Node::Aggregate { input, keys, calls } => {
-                let mut pulled = self.pull(input.clone(), at)?;
-                if !pulled.rest.is_empty() {
-                    return Err(refused(at, ONLY_EQUALITIES));
-                }
-                let (added, equal) = self.grouped_keys(&pulled.equal);
-                let keys = keys.iter().copied().chain(added).collect();
-                pulled.equal = equal;
-                pulled.plan = pulled.plan.aggregated(keys, calls.clone());
-                Ok(pulled)
-            }
-            Node::Window {
-                input,
-                window,
-                calls,
-                ..
-            } => {
-                let mut pulled = self.pull(input.clone(), at)?;
-                if !pulled.rest.is_empty() {
-                    return Err(refused(at, ONLY_EQUALITIES));
-                }
-                let mut window: WindowSpec = window.clone();
-                window
-                    .partition_by
-                    .extend(pulled.equal.iter().map(|(id, _)| *id));
-                pulled.plan = pulled
-                    .plan
-                    .windowed(window, calls.clone(), &mut self.positions())?;
-                Ok(pulled)
-            }
-            Node::Join { left, right, spec } => {
-                if spec.kind == JoinKind::Full
-                    || has_outer_columns(right) && spec.kind != JoinKind::Inner
-                {
-                    return Err(refused_here());
-                }
-                let left = self.pull(left.clone(), at)?;
-                let right = self.pull(right.clone(), at)?;
-                let mut spec = spec.clone();
-                let both: BTreeSet<ColumnId> = left
-                    .plan
-                    .columns
-                    .union(&right.plan.columns)
-                    .copied()
-                    .collect();
-                let mut moved = Vec::new();
-                if let Some(filter) = spec.filter.take() {
-                    let mut found = Vec::new();
-                    conjuncts(filter, &mut found);
-                    let (outer, own): (Vec<Expr>, Vec<Expr>) = found
-                        .into_iter()
-                        .partition(|condition| !condition.columns().is_subset(&both));
-                    if !outer.is_empty() && spec.kind != JoinKind::Inner {
-                        return Err(refused_here());
-                    }
-                    moved = outer;
-                    spec.filter = own.into_iter().reduce(crate::relational::and);
-                }
-                let plan = left.plan.joined(right.plan, spec, &mut self.positions())?;
-                let pulled = Pulled {
-                    plan,
-                    equal: left.equal.into_iter().chain(right.equal).collect(),
-                    rest: left.rest.into_iter().chain(right.rest).collect(),
-                };
-                self.pull_conditions(pulled, moved)
-            }
-            Node::Limit { .. } => Err(refused(
-                at,
-                "a subquery with LIMIT cannot refer to columns of the query around it",
-            )),
-            _ => Err(refused_here()),
-        }
-    }
-
-    /// Applies conditions to a subquery. Conditions with columns of the query around it are moved out.
-    fn pull_conditions(
-        &mut self,
-        mut pulled: Pulled,
-        conditions: Vec<Expr>,
-    ) -> Result<Pulled, QueryError> {
-        for condition in conditions {
-            let own = Arc::clone(&pulled.plan.columns);
-            if condition.columns().is_subset(&own) {
-                pulled.plan = pulled.plan.filtered(vec![condition]);
-                continue;
-            }
-            let ExprKind::Binary(Operator::Eq, left, right) = &condition.kind else {
-                pulled.rest.push(condition);
-                continue;
-            };
-            let is_inner = |side: &Expr| {
-                let columns = side.columns();
-                !columns.is_empty() && columns.is_subset(&own)
-            };
-            let is_outer = |side: &Expr| side.columns().is_disjoint(&own);
-            let pair = match (
-                is_inner(left) && is_outer(right),
-                is_inner(right) && is_outer(left),
-            ) {
-                (true, _) => (left, right),
-                (_, true) => (right, left),
-                _ => {
-                    pulled.rest.push(condition);
-                    continue;
-                }
-            };
-            let (inner, outer) = (pair.0.as_ref().clone(), pair.1.as_ref().clone());
-            let column;
-            (pulled.plan, column) = self.with_column(pulled.plan, "key", inner);
-            pulled.equal.push((column, outer));
-        }
-        Ok(pulled)
-    }
 }
 
 /// Returns whether a count of rows is above zero. The count is missing where a left join found no group.
@@ -619,14 +546,15 @@ fn count_call(value: Option<Expr>) -> AggregateCall {
     call("count", value.unwrap_or_else(one))
 }
 
-/// Returns the plan without limits that have no effect on whether it has rows.
-fn without_limit(plan: Relational) -> Relational {
+/// Returns the plan without the operators that have no effect on whether it has rows.
+fn only_rows(plan: Relational) -> Relational {
     match plan.node.as_ref() {
+        Node::Compute { input, .. } | Node::Sort { input, .. } => only_rows(input.clone()),
         Node::Limit {
             input,
             skip: 0,
             fetch,
-        } if fetch.is_none_or(|fetch| fetch > 0) => without_limit(input.clone()),
+        } if fetch.is_none_or(|fetch| fetch > 0) => only_rows(input.clone()),
         _ => plan,
     }
 }
@@ -658,21 +586,35 @@ fn substituted(plan: &Relational, expr: Expr, conditions: Vec<Expr>) -> Option<E
                     }
                 })
             };
+            // A value that cannot be computed is an error where it is needed.
             let literal = |expr: Expr| {
                 let replaced = expr.replace(&mut |part: &Expr| match part.as_column() {
                     Some(id) => of_call(id).map(Some).ok_or(()),
                     None => Ok(None),
                 });
-                let value = value(&replaced.ok()?).ok()?;
-                Some(Expr::literal(value, Position::default()))
+                let replaced = replaced.ok()?;
+                Some(match value(&replaced) {
+                    Ok(value) => Expr::literal(value, Position::default()),
+                    Err(_) => replaced,
+                })
             };
+            let mut result = literal(expr)?;
             for condition in conditions {
                 let kept = literal(condition)?;
-                if kept.as_literal() != Some(&ScalarValue::Boolean(Some(true))) {
-                    return Some(Expr::literal(ScalarValue::Null, Position::default()));
-                }
+                result = match kept.as_literal() {
+                    Some(ScalarValue::Boolean(Some(true))) => result,
+                    Some(_) => Expr::literal(ScalarValue::Null, Position::default()),
+                    None => {
+                        let (data_type, at) = (result.data_type.clone(), result.at);
+                        let kind = ExprKind::Case {
+                            branches: vec![(kept, result)],
+                            otherwise: None,
+                        };
+                        Expr::new(kind, data_type, at)
+                    }
+                };
             }
-            literal(expr)
+            Some(result)
         }
         Node::Compute { input, exprs } => {
             let inserted = |expr: Expr| {
@@ -693,45 +635,4 @@ fn substituted(plan: &Relational, expr: Expr, conditions: Vec<Expr>) -> Option<E
         Node::Sort { input, .. } => substituted(input, expr, conditions),
         _ => None,
     }
-}
-
-/// Returns whether a plan uses columns that none of its operators creates.
-fn has_outer_columns(plan: &Relational) -> bool {
-    let inputs = plan.node.inputs();
-    let mut used = BTreeSet::new();
-    match plan.node.as_ref() {
-        Node::Filter { condition, .. } => condition.add_columns(&mut used),
-        Node::Compute { exprs, .. } => {
-            for (_, expr) in exprs {
-                expr.add_columns(&mut used);
-            }
-        }
-        Node::Join { spec, .. } => {
-            if let Some(filter) = &spec.filter {
-                filter.add_columns(&mut used);
-            }
-        }
-        Node::Aggregate { calls, .. } => {
-            for (_, call) in calls {
-                for arg in call.args.iter().chain(&call.filter) {
-                    arg.add_columns(&mut used);
-                }
-            }
-        }
-        Node::Window { calls, .. } => {
-            for (_, call) in calls {
-                for arg in call.args.iter().chain(&call.filter) {
-                    arg.add_columns(&mut used);
-                }
-            }
-        }
-        Node::Values { rows, .. } => {
-            for expr in rows.iter().flatten() {
-                expr.add_columns(&mut used);
-            }
-        }
-        _ => {}
-    }
-    let is_own = |id: &ColumnId| inputs.iter().any(|input| input.columns.contains(id));
-    used.iter().any(|id| !is_own(id)) || inputs.into_iter().any(has_outer_columns)
 }

@@ -1,4 +1,5 @@
-//! Guards: operators between all other operators that check for cancellation and account for memory.
+//! Guards: operators between all other operators that check for cancellation, account for memory, and remove empty
+//! batches.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -141,11 +142,16 @@ impl Stream for GuardStream {
     type Item = Result<RecordBatch>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        if let Some(Err(stopped)) = self.limits.as_ref().map(QueryLimits::check) {
-            return Poll::Ready(Some(Err(stopped)));
+        loop {
+            if let Some(Err(stopped)) = self.limits.as_ref().map(QueryLimits::check) {
+                return Poll::Ready(Some(Err(stopped)));
+            }
+            return match ready!(self.input.poll_next_unpin(context)) {
+                // The operator above would evaluate constants, which can fail, although no row needs them.
+                Some(Ok(batch)) if batch.num_rows() == 0 => continue,
+                next => Poll::Ready(next.map(|batch| batch.and_then(|batch| self.pass(batch)))),
+            };
         }
-        let next = ready!(self.input.poll_next_unpin(context));
-        Poll::Ready(next.map(|batch| batch.and_then(|batch| self.pass(batch))))
     }
 }
 

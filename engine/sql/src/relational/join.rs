@@ -194,7 +194,8 @@ impl Relational {
         expr: Expr,
         new_column: NewColumn<'_>,
     ) -> (Relational, ColumnId) {
-        if let Some(column) = expr.as_column() {
+        let own = expr.as_column();
+        if let Some(column) = own.filter(|column| self.columns.contains(column)) {
             return (self, column);
         }
         let column = new_column(expr.data_type.clone());

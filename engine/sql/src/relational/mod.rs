@@ -21,7 +21,7 @@ use datafusion_expr::{AggregateUDF, WindowFrame, WindowFunctionDefinition};
 
 pub(crate) use expr::{ColumnId, Expr, ExprKind};
 pub(crate) use join::{JoinKind, JoinSpec, and, conjuncts};
-pub(crate) use order::{RowOrder, needs_order_by};
+pub(crate) use order::{RowOrder, distinct, needs_order_by};
 
 /// Creates a column of a type.
 pub(crate) type NewColumn<'a> = &'a mut dyn FnMut(DataType) -> ColumnId;
@@ -305,6 +305,86 @@ impl Relational {
 }
 
 impl Node {
+    /// Returns the columns with whose values the operator computes, as opposed to those that it only passes on.
+    pub(crate) fn used(&self) -> BTreeSet<ColumnId> {
+        let mut used = BTreeSet::new();
+        for expr in self.exprs() {
+            expr.add_columns(&mut used);
+        }
+        match self {
+            Node::OneRow
+            | Node::Values { .. }
+            | Node::Scan { .. }
+            | Node::Filter { .. }
+            | Node::Compute { .. }
+            | Node::Limit { .. }
+            | Node::Number { .. } => {}
+            Node::Join { spec, .. } => {
+                used.extend(spec.on.iter().flat_map(|(left, right)| [*left, *right]));
+            }
+            Node::Aggregate { keys, calls, .. } => {
+                used.extend(keys.iter().map(|(_, key)| *key));
+                let order = calls.iter().flat_map(|(_, call)| &call.order_by);
+                used.extend(order.map(|key| key.column));
+            }
+            Node::Window { window, ties, .. } => {
+                used.extend(&window.partition_by);
+                used.extend(window.order_by.iter().chain(ties).map(|key| key.column));
+            }
+            Node::Union { columns, .. } => {
+                used.extend(columns.iter().flat_map(|(_, inputs)| inputs));
+            }
+            Node::Sort { keys, .. } => used.extend(keys.iter().map(|key| key.column)),
+            Node::Unnest { lists, .. } => used.extend(lists.iter().map(|(_, list)| *list)),
+        }
+        used
+    }
+
+    /// Returns the expressions that the operator evaluates.
+    fn exprs(&self) -> Vec<&Expr> {
+        match self {
+            Node::OneRow
+            | Node::Scan { .. }
+            | Node::Union { .. }
+            | Node::Sort { .. }
+            | Node::Limit { .. }
+            | Node::Number { .. }
+            | Node::Unnest { .. } => Vec::new(),
+            Node::Values { rows, .. } => rows.iter().flatten().collect(),
+            Node::Filter { condition, .. } => vec![condition],
+            Node::Compute { exprs, .. } => exprs.iter().map(|(_, expr)| expr).collect(),
+            Node::Join { spec, .. } => spec.filter.iter().collect(),
+            Node::Aggregate { calls, .. } => {
+                let parts = calls.iter();
+                let parts = parts.flat_map(|(_, call)| call.args.iter().chain(&call.filter));
+                parts.collect()
+            }
+            Node::Window { calls, .. } => {
+                let parts = calls.iter();
+                let parts = parts.flat_map(|(_, call)| call.args.iter().chain(&call.filter));
+                parts.collect()
+            }
+        }
+    }
+
+    /// Returns whether the operator can fail because of a value. `true` if this is not certain.
+    pub(crate) fn can_fail(&self) -> bool {
+        // A sum of integers can overflow.
+        let is_sum = |name: &str, args: &[Expr]| {
+            name == "sum" && args.iter().any(|arg| !arg.data_type.is_floating())
+        };
+        let overflows = match self {
+            Node::Aggregate { calls, .. } => calls
+                .iter()
+                .any(|(_, call)| is_sum(call.function.name(), &call.args)),
+            Node::Window { calls, .. } => calls
+                .iter()
+                .any(|(_, call)| is_sum(call.function.name(), &call.args)),
+            _ => false,
+        };
+        overflows || self.exprs().into_iter().any(Expr::can_fail)
+    }
+
     /// Returns the inputs.
     pub(crate) fn inputs(&self) -> Vec<&Relational> {
         match self {

@@ -116,9 +116,20 @@ impl Relational {
     /// If the order is not determined.
     pub(crate) fn sorted(
         self,
-        mut keys: Vec<SortKey>,
+        keys: Vec<SortKey>,
         new_column: NewColumn<'_>,
     ) -> Result<Relational, QueryError> {
+        let mut keys = distinct(keys);
+        let has_all = || self.columns.iter().all(|column| names(&keys, *column));
+        if matches!(self.order, RowOrder::Lost(_)) && has_all() {
+            // Rows with equal keys are equal, so that it makes no difference which of them is first.
+            return Ok(Relational {
+                columns: Arc::clone(&self.columns),
+                order: RowOrder::Arrival,
+                rows: self.rows,
+                node: Arc::new(Node::Sort { input: self, keys }),
+            });
+        }
         let (input, ties) = self.with_order_columns(new_column)?;
         for tie in ties {
             if !names(&keys, tie.column) {
@@ -218,12 +229,7 @@ impl Relational {
         mut call: AggregateCall,
         new_column: NewColumn<'_>,
     ) -> Result<(Relational, AggregateCall), QueryError> {
-        let mut seen: Vec<SortKey> = Vec::new();
-        call.order_by.retain(|key| {
-            let is_new = !names(&seen, key.column);
-            seen.push(*key);
-            is_new
-        });
+        call.order_by = distinct(call.order_by);
         let is_determined = |arg: &Expr| arg.columns().iter().all(|id| names(&call.order_by, *id));
         if call.args.iter().all(is_determined) {
             return Ok((self, call));
@@ -241,6 +247,17 @@ impl Relational {
         call.order_by.extend(missing);
         Ok((input, call))
     }
+}
+
+/// Returns the keys without those that have no effect because an earlier key is the same column.
+pub(crate) fn distinct(keys: Vec<SortKey>) -> Vec<SortKey> {
+    let mut distinct: Vec<SortKey> = Vec::with_capacity(keys.len());
+    for key in keys {
+        if !names(&distinct, key.column) {
+            distinct.push(key);
+        }
+    }
+    distinct
 }
 
 /// Returns whether one of the keys is this column.

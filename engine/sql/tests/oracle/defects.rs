@@ -39,7 +39,7 @@ async fn queries_of_former_defects_return_the_expected_rows() {
 }
 
 /// Words of the engine's library. Our messages use the words of SQL.
-const FOREIGN_WORDS: [&str; 14] = [
+pub const FOREIGN_WORDS: [&str; 19] = [
     "ScalarSubquery",
     "Subquery(",
     "InSubquery",
@@ -54,6 +54,11 @@ const FOREIGN_WORDS: [&str; 14] = [
     "Internal error",
     "Correlated scalar subquery must be aggregated",
     "optimizer",
+    "Assertion failed",
+    "Execution error",
+    "Error during planning",
+    "Arrow error",
+    "Literal types",
 ];
 
 /// Each query in `subqueries.txt` runs, or is rejected when it is loaded, in our words and in time.

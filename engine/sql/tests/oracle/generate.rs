@@ -232,7 +232,12 @@ impl<'a> Generator<'a> {
 
     /// Adds an ORDER BY, if it is allowed. `keys` are the keys of a GROUP BY that the query must name.
     fn sort(&mut self, query: &mut Query, keys: Option<&[(Expr, Kind)]>) {
+        let is_set = matches!(query.body, Body::Set { .. });
         let needed = match (&query.order, keys) {
+            // Rows that are equal in all columns can be exchanged.
+            (Order::Undefined, None) if is_set && self.chance(60) => {
+                (0..query.columns.len()).collect()
+            }
             (Order::Undefined, None) => return,
             (Order::Defined, _) if !self.chance(40) => return,
             (Order::Keys(_), _) if !self.chance(80) => return,
@@ -291,7 +296,7 @@ impl<'a> Generator<'a> {
         };
         match self.below(20) {
             0..4 => self.group(select, env, wanted, may_sort),
-            4 => {
+            4 | 9 => {
                 select.is_grouped = true;
                 env.levels.last_mut().expect("a level").is_grouped = true;
                 self.projected(select, env, wanted, may_sort)
@@ -305,7 +310,7 @@ impl<'a> Generator<'a> {
                 }
                 self.projected(select, env, wanted, may_sort)
             }
-            9 | 10 => {
+            10 => {
                 select.is_distinct = true;
                 self.projected(select, env, wanted, may_sort)
             }

@@ -1,0 +1,277 @@
+//! Moves the conditions with columns of the query around a subquery out of the subquery.
+//!
+//! A subquery is computed once for all rows of the query around it, and then joined. Without the conditions that are moved
+//! out, it has more rows than it would have for any single row. If computing something for these rows could fail, rows
+//! without a match in the query around it are removed before ([`Binder::restricted`]).
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use datafusion_expr::Operator;
+use prep_spec::query::tree::Position;
+
+use super::Binder;
+use super::types::refused;
+use crate::QueryError;
+use crate::relational::{
+    ColumnId, Expr, ExprKind, JoinKind, Node, Relational, WindowSpec, and, conjuncts,
+};
+
+pub(super) const ONLY_CONDITIONS: &str =
+    "a subquery can refer to columns of the query around it only in its WHERE";
+pub(super) const ONLY_EQUALITIES: &str = "a subquery in an expression can refer to columns of the query around it only in conditions such as `u.id = t.id`";
+
+/// The query around a subquery.
+pub(super) struct Around<'r> {
+    pub plan: Relational,
+    /// Converts expressions of the query to columns of `plan`.
+    pub rewrite: &'r mut dyn FnMut(Expr) -> Result<Expr, QueryError>,
+    /// Where the subquery is written.
+    pub at: Position,
+}
+
+/// A subquery without references to the query around it, and its parts with such references.
+pub(super) struct Pulled {
+    pub plan: Relational,
+    /// Pairs of a column of the subquery and an expression of the query around it, which must be equal.
+    pub equal: EqualPairs,
+    /// Other conditions.
+    pub rest: Vec<Expr>,
+    /// Columns that the subquery would compute from columns of the query around it.
+    pub outer: Vec<(ColumnId, Expr)>,
+}
+
+/// Columns of a subquery, each with the expression of the query around it to which it must be equal.
+pub(super) type EqualPairs = Vec<(ColumnId, Expr)>;
+
+impl Pulled {
+    /// Replaces columns that the subquery does not compute by their expressions.
+    fn inserted(&self, expr: Expr) -> Expr {
+        let replaced = expr.clone().replace(&mut |part: &Expr| {
+            let id = part.as_column();
+            let found = self.outer.iter().find(|(own, _)| Some(*own) == id);
+            Ok::<_, QueryError>(found.map(|(_, expr)| expr.clone()))
+        });
+        replaced.unwrap_or(expr)
+    }
+}
+
+impl Binder<'_> {
+    /// Returns a subquery without references to the query around it.
+    pub(super) fn pulled(
+        &mut self,
+        subquery: Relational,
+        around: &mut Around<'_>,
+    ) -> Result<Pulled, QueryError> {
+        let pulled = self.pull(subquery, false, around)?;
+        match has_outer_columns(&pulled.plan) {
+            true => Err(refused(around.at, ONLY_CONDITIONS)),
+            false => Ok(pulled),
+        }
+    }
+
+    /// Moves conditions with columns of the query around a subquery out of the subquery. `can_fail` states whether an
+    /// operator above can fail because of a value.
+    fn pull(
+        &mut self,
+        plan: Relational,
+        can_fail: bool,
+        around: &mut Around<'_>,
+    ) -> Result<Pulled, QueryError> {
+        if !has_outer_columns(&plan) {
+            return Ok(Pulled {
+                plan,
+                equal: Vec::new(),
+                rest: Vec::new(),
+                outer: Vec::new(),
+            });
+        }
+        let at = around.at;
+        let fails_above = can_fail;
+        let can_fail = can_fail || plan.node.can_fail();
+        match plan.node.as_ref() {
+            Node::Filter { input, condition } => {
+                let pulled = self.pull(input.clone(), can_fail, around)?;
+                let mut found = Vec::new();
+                conjuncts(condition.clone(), &mut found);
+                self.pull_conditions(pulled, found, fails_above, around)
+            }
+            Node::Compute { input, exprs } => {
+                let mut pulled = self.pull(input.clone(), can_fail, around)?;
+                let mut own = Vec::with_capacity(exprs.len());
+                let mut outer = Vec::new();
+                for (id, expr) in exprs {
+                    let expr = pulled.inserted(expr.clone());
+                    let is_own = expr.columns().is_subset(&pulled.plan.columns);
+                    let exprs = if is_own { &mut own } else { &mut outer };
+                    exprs.push((*id, expr));
+                }
+                pulled.outer.extend(outer);
+                pulled.plan = pulled.plan.computed(own);
+                Ok(pulled)
+            }
+            Node::Sort { input, .. } => self.pull(input.clone(), can_fail, around),
+            Node::Aggregate { input, keys, calls } => {
+                let mut pulled = self.pull(input.clone(), can_fail, around)?;
+                if !pulled.rest.is_empty() {
+                    return Err(refused(at, ONLY_EQUALITIES));
+                }
+                let (added, equal) = self.grouped_keys(&pulled.equal);
+                let keys = keys.iter().copied().chain(added).collect();
+                pulled.equal = equal;
+                pulled.outer.clear();
+                pulled.plan = pulled.plan.aggregated(keys, calls.clone());
+                Ok(pulled)
+            }
+            Node::Window {
+                input,
+                window,
+                calls,
+                ..
+            } => {
+                let mut pulled = self.pull(input.clone(), can_fail, around)?;
+                if !pulled.rest.is_empty() {
+                    return Err(refused(at, ONLY_EQUALITIES));
+                }
+                let mut window: WindowSpec = window.clone();
+                window
+                    .partition_by
+                    .extend(pulled.equal.iter().map(|(id, _)| *id));
+                pulled.plan = pulled
+                    .plan
+                    .windowed(window, calls.clone(), &mut self.positions())?;
+                Ok(pulled)
+            }
+            Node::Join { left, right, spec } => {
+                let is_inner = spec.kind == JoinKind::Inner;
+                if spec.kind == JoinKind::Full || has_outer_columns(right) && !is_inner {
+                    return Err(refused(at, ONLY_CONDITIONS));
+                }
+                let left = self.pull(left.clone(), can_fail, around)?;
+                let right = self.pull(right.clone(), can_fail, around)?;
+                let mut spec = spec.clone();
+                let both: BTreeSet<ColumnId> = left
+                    .plan
+                    .columns
+                    .union(&right.plan.columns)
+                    .copied()
+                    .collect();
+                let mut moved = Vec::new();
+                if let Some(filter) = spec.filter.take() {
+                    let mut found = Vec::new();
+                    conjuncts(filter, &mut found);
+                    let (outer, own): (Vec<Expr>, Vec<Expr>) = found
+                        .into_iter()
+                        .partition(|condition| !condition.columns().is_subset(&both));
+                    if !outer.is_empty() && !is_inner {
+                        return Err(refused(at, ONLY_CONDITIONS));
+                    }
+                    moved = outer;
+                    spec.filter = own.into_iter().reduce(and);
+                }
+                let plan = left.plan.joined(right.plan, spec, &mut self.positions())?;
+                let pulled = Pulled {
+                    plan,
+                    equal: left.equal.into_iter().chain(right.equal).collect(),
+                    rest: left.rest.into_iter().chain(right.rest).collect(),
+                    outer: left.outer.into_iter().chain(right.outer).collect(),
+                };
+                self.pull_conditions(pulled, moved, fails_above, around)
+            }
+            Node::Limit { .. } => Err(refused(
+                at,
+                "a subquery with LIMIT cannot refer to columns of the query around it",
+            )),
+            Node::OneRow
+            | Node::Values { .. }
+            | Node::Scan { .. }
+            | Node::Union { .. }
+            | Node::Number { .. }
+            | Node::Unnest { .. } => Err(refused(at, ONLY_CONDITIONS)),
+        }
+    }
+
+    /// Applies conditions to a subquery. Conditions with columns of the query around it are moved out.
+    fn pull_conditions(
+        &mut self,
+        mut pulled: Pulled,
+        conditions: Vec<Expr>,
+        fails_above: bool,
+        around: &mut Around<'_>,
+    ) -> Result<Pulled, QueryError> {
+        // The moved conditions that restrict the rows of the subquery not yet.
+        let mut moved = Vec::new();
+        for condition in conditions {
+            let condition = pulled.inserted(condition);
+            if condition.can_fail() {
+                pulled.plan = self.restricted(pulled.plan, std::mem::take(&mut moved), around)?;
+            }
+            let own = Arc::clone(&pulled.plan.columns);
+            if condition.columns().is_subset(&own) {
+                pulled.plan = pulled.plan.filtered(vec![condition]);
+                continue;
+            }
+            moved.push(condition.clone());
+            let Some((inner, outer)) = sides(&condition, &own) else {
+                pulled.rest.push(condition);
+                continue;
+            };
+            let column;
+            (pulled.plan, column) = self.with_column(pulled.plan, "key", inner);
+            pulled.equal.push((column, outer));
+        }
+        if fails_above {
+            pulled.plan = self.restricted(pulled.plan, moved, around)?;
+        }
+        Ok(pulled)
+    }
+
+    /// Keeps the rows of a subquery that fulfil the conditions for a row of the query around it, as far as this is known
+    /// here. Other rows are in no result of the subquery, so nothing may fail because of them.
+    fn restricted(
+        &mut self,
+        subquery: Relational,
+        mut conditions: Vec<Expr>,
+        around: &mut Around<'_>,
+    ) -> Result<Relational, QueryError> {
+        let known = subquery.columns.union(&around.plan.columns).copied();
+        let known: BTreeSet<ColumnId> = known.collect();
+        for condition in &mut conditions {
+            *condition = (around.rewrite)(condition.clone())?;
+        }
+        conditions.retain(|condition| condition.columns().is_subset(&known));
+        if conditions.is_empty() || has_outer_columns(&around.plan) {
+            return Ok(subquery);
+        }
+        let (right, kind) = (around.plan.clone(), JoinKind::Semi);
+        subquery.joined_on(right, kind, conditions, &mut self.positions())
+    }
+}
+
+/// Returns the sides of an equality between columns of a subquery and other columns. The first is that of the subquery.
+fn sides(condition: &Expr, own: &BTreeSet<ColumnId>) -> Option<(Expr, Expr)> {
+    let ExprKind::Binary(Operator::Eq, left, right) = &condition.kind else {
+        return None;
+    };
+    let is_inner = |side: &Expr| {
+        let columns = side.columns();
+        !columns.is_empty() && columns.is_subset(own)
+    };
+    let is_outer = |side: &Expr| side.columns().is_disjoint(own);
+    let pair = match (
+        is_inner(left) && is_outer(right),
+        is_inner(right) && is_outer(left),
+    ) {
+        (true, _) => (left, right),
+        (_, true) => (right, left),
+        _ => return None,
+    };
+    Some((pair.0.as_ref().clone(), pair.1.as_ref().clone()))
+}
+
+/// Returns whether a plan uses columns that none of its operators creates.
+fn has_outer_columns(plan: &Relational) -> bool {
+    let inputs = plan.node.inputs();
+    let is_own = |id: &ColumnId| inputs.iter().any(|input| input.columns.contains(id));
+    plan.node.used().iter().any(|id| !is_own(id)) || inputs.into_iter().any(has_outer_columns)
+}
