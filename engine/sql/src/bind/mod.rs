@@ -116,47 +116,26 @@ impl BoundQuery {
 }
 
 fn add_used(plan: &Relational, used: &mut BTreeSet<ColumnId>) {
+    plan.node.visit_exprs(&mut |expr| expr.add_columns(used));
     match plan.node.as_ref() {
-        Node::OneRow | Node::Scan { .. } | Node::Limit { .. } | Node::Number { .. } => {}
-        Node::Values { rows, .. } => {
-            for expr in rows.iter().flatten() {
-                expr.add_columns(used);
-            }
-        }
-        Node::Filter { condition, .. } => condition.add_columns(used),
-        Node::Compute { exprs, .. } => {
-            for (_, expr) in exprs {
-                expr.add_columns(used);
-            }
-        }
+        Node::OneRow
+        | Node::Values { .. }
+        | Node::Scan { .. }
+        | Node::Filter { .. }
+        | Node::Compute { .. }
+        | Node::Limit { .. }
+        | Node::Number { .. } => {}
         Node::Join { spec, .. } => {
             used.extend(spec.on.iter().flat_map(|(left, right)| [*left, *right]));
-            if let Some(filter) = &spec.filter {
-                filter.add_columns(used);
-            }
         }
         Node::Aggregate { keys, calls, .. } => {
             used.extend(keys.iter().map(|(_, key)| *key));
-            for (_, call) in calls {
-                used.extend(call.order_by.iter().map(|key| key.column));
-                for arg in call.args.iter().chain(&call.filter) {
-                    arg.add_columns(used);
-                }
-            }
+            let order_by = calls.iter().flat_map(|(_, call)| &call.order_by);
+            used.extend(order_by.map(|key| key.column));
         }
-        Node::Window {
-            window,
-            ties,
-            calls,
-            ..
-        } => {
+        Node::Window { window, ties, .. } => {
             used.extend(&window.partition_by);
             used.extend(window.order_by.iter().chain(ties).map(|key| key.column));
-            for (_, call) in calls {
-                for arg in call.args.iter().chain(&call.filter) {
-                    arg.add_columns(used);
-                }
-            }
         }
         Node::Union { columns, .. } => {
             used.extend(columns.iter().flat_map(|(_, inputs)| inputs));
