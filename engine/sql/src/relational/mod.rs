@@ -305,6 +305,31 @@ impl Relational {
 }
 
 impl Node {
+    /// Calls `visit` for each expression of this node, but not for the expressions in it.
+    pub(crate) fn visit_exprs(&self, visit: &mut dyn FnMut(&Expr)) {
+        match self {
+            Node::Values { rows, .. } => rows.iter().flatten().for_each(visit),
+            Node::Filter { condition, .. } => visit(condition),
+            Node::Compute { exprs, .. } => exprs.iter().for_each(|(_, expr)| visit(expr)),
+            Node::Join { spec, .. } => spec.filter.iter().for_each(visit),
+            Node::Aggregate { calls, .. } => {
+                let calls = calls.iter().map(|(_, call)| call);
+                calls.for_each(|call| call.args.iter().chain(&call.filter).for_each(&mut *visit));
+            }
+            Node::Window { calls, .. } => {
+                let calls = calls.iter().map(|(_, call)| call);
+                calls.for_each(|call| call.args.iter().chain(&call.filter).for_each(&mut *visit));
+            }
+            Node::OneRow
+            | Node::Scan { .. }
+            | Node::Union { .. }
+            | Node::Sort { .. }
+            | Node::Limit { .. }
+            | Node::Number { .. }
+            | Node::Unnest { .. } => {}
+        }
+    }
+
     /// Returns the inputs.
     pub(crate) fn inputs(&self) -> Vec<&Relational> {
         match self {
