@@ -29,6 +29,38 @@ fn result(columns: &str, table: &str, query: &str) -> String {
     std::fs::read_to_string(path).expect("the output")
 }
 
+#[test]
+fn thousands_of_columns_become_rows() {
+    let (columns, rows) = (4_000, 25);
+    let names: Vec<String> = (0..columns).map(|column| format!("v{column}")).collect();
+    let names = names.join(",");
+    let mut table = format!("id,{names}\n");
+    for row in 0..rows {
+        let cells = (0..columns).map(|column| (row * columns + column).to_string());
+        let cells: Vec<String> = cells.collect();
+        let _ = writeln!(table, "{row},{}", cells.join(","));
+    }
+    let sandbox = Sandbox::new();
+    let pipeline = format!(
+        "name: Ledger\ncategory: Tabular\nbundle: {{ kaggle: ledger }}\nlists:\n  values: [{names}]\n\
+         tables:\n  t: {{ read: t.csv, columns: [id, {{ list: values }}] }}\n  \
+         u: {{ unpivot: t, columns: {{ list: values }}, name: variable, value: value }}\n\
+         public:\n  out.csv: SELECT * FROM u\n"
+    );
+    sandbox.pipeline(ID, &pipeline);
+    sandbox.bundle(ID, &Archive::new().file("t.csv", table).bytes());
+    sandbox.run_well(ID);
+    let mut expected = "id,variable,value\n".to_owned();
+    for column in 0..columns {
+        for row in 0..rows {
+            let _ = writeln!(expected, "{row},v{column},{}", row * columns + column);
+        }
+    }
+    let path = sandbox.prepared(ID).join("public/out.csv");
+    let found = std::fs::read_to_string(path).expect("the output");
+    assert!(found == expected, "{}", &found[..200]);
+}
+
 /// If the last columns have only one value in a batch of thousands of rows, they are printed once per batch.
 #[test]
 fn constant_columns_are_printed_like_others() {

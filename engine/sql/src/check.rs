@@ -4,51 +4,34 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use arrow::datatypes::DataType;
-use prep_spec::model::{
-    ColumnKind, Declaration, Pipeline, Query, Setting, Spanned, Table, TableOrigin,
-};
+use prep_spec::model::{ColumnKind, Declaration, Pipeline, Query, Setting, Table, TableOrigin};
 use prep_spec::words::{CellContent, KeyType, ProducedColumn, Produces};
-use prep_spec::{Diagnostic, Reading, alternatives, list_names, nearest};
+use prep_spec::{Diagnostic, Reading, Span, alternatives};
 
 use crate::bind::{RowDemand, bind};
+use crate::relational::ColumnId;
 use crate::run::plan_only;
-use crate::table::relation::{Relation, RelationBatch, RelationColumn, ScanError};
+use crate::table::relation::{Relation, RelationBatch, RelationColumn, ScanError, Tables};
 use crate::table::unpivot::Unpivot;
 use crate::{QueryError, Session, VALUE_COLUMN};
 
 /// Placeholder column of a table without declared columns, so that `*` selects at least one column.
 const UNDECLARED: &str = "*";
 
+/// The type of a column with entries of an array. A query can only pass them on to an output that is an array.
+const ENTRIES: DataType = DataType::Binary;
+
 /// Columns of a table, as far as they are known before the table exists.
-#[derive(Debug, Clone)]
-struct TableColumns(Vec<TableColumn>);
+type Columns = Arc<[RelationColumn]>;
 
-#[derive(Debug, Clone)]
-struct TableColumn {
-    name: String,
-    content: ColumnContent,
-    /// True if `*` does not include the column.
-    hidden: bool,
+/// Returns the names of declared columns.
+fn names(columns: &Columns) -> Vec<&str> {
+    let names = columns.iter().map(|column| column.name.as_str());
+    names.filter(|name| *name != UNDECLARED).collect()
 }
 
-/// The type of a column's values.
-#[derive(Debug, Clone, PartialEq)]
-enum ColumnContent {
-    /// Values of this type.
-    Typed(DataType),
-    /// Entries of an array. A query can only pass them on to an output that is an array.
-    Entries,
-}
-
-impl TableColumns {
-    fn names(&self) -> Vec<&str> {
-        let names = self.0.iter().map(|column| column.name.as_str());
-        names.filter(|name| *name != UNDECLARED).collect()
-    }
-
-    fn has(&self, name: &str) -> bool {
-        self.0.iter().any(|column| column.name == name)
-    }
+fn has(columns: &Columns, name: &str) -> bool {
+    columns.iter().any(|column| column.name == name)
 }
 
 /// Plans every query of the pipeline with the declared columns, and returns the errors found. Queries over a table that
@@ -79,19 +62,13 @@ pub fn known_columns(
 ) -> Vec<(String, &'static str)> {
     let mut checker = PipelineChecker::new(session, &reading.pipeline);
     let columns = checker.query(query, RowDemand::AnyOrder);
-    let columns = columns.map(|columns| columns.0).unwrap_or_default();
-    let known = columns
-        .into_iter()
-        .filter(|column| column.name != UNDECLARED);
-    known
-        .map(|column| {
-            let name = match column.content {
-                ColumnContent::Typed(data_type) => type_name(&data_type),
-                ColumnContent::Entries => "array entries",
-            };
-            (column.name, name)
-        })
-        .collect()
+    let known = columns.iter().flat_map(|columns| columns.iter());
+    let known = known.filter(|column| column.name != UNDECLARED);
+    let known = known.map(|column| match &column.data_type {
+        &ENTRIES => (column.name.clone(), "array entries"),
+        data_type => (column.name.clone(), type_name(data_type)),
+    });
+    known.collect()
 }
 
 /// Returns the name that the pipeline language uses for a type.
@@ -111,7 +88,7 @@ struct PipelineChecker<'a> {
     pipeline: &'a Pipeline,
     /// Columns of the tables checked so far. `None` for a table with an error. Queries that use such a table are not
     /// checked.
-    known: BTreeMap<String, Option<TableColumns>>,
+    known: BTreeMap<String, Option<Columns>>,
     diagnostics: Vec<Diagnostic>,
     /// Whether a query over files may name columns that are not declared.
     allows_undeclared: bool,
@@ -142,7 +119,7 @@ impl<'a> PipelineChecker<'a> {
     }
 
     /// Returns the columns of a table. Checks the table first if necessary.
-    fn table(&mut self, name: &str) -> Option<TableColumns> {
+    fn table(&mut self, name: &str) -> Option<Columns> {
         if let Some(known) = self.known.get(name) {
             return known.clone();
         }
@@ -157,7 +134,7 @@ impl<'a> PipelineChecker<'a> {
         columns
     }
 
-    fn produced_columns(&mut self, table: &Table) -> Option<TableColumns> {
+    fn produced_columns(&mut self, table: &Table) -> Option<Columns> {
         let columns = match &table.made {
             TableOrigin::Query(query) => {
                 let columns = self.query(query, RowDemand::Ordered)?;
@@ -179,75 +156,59 @@ impl<'a> PipelineChecker<'a> {
                 }
             }
         };
-        let columns = columns.into_iter().map(|column| TableColumn {
+        let columns = columns.into_iter().map(|column| RelationColumn {
             name: column.name,
-            content: match column.holds {
-                CellContent::Values(kind) => ColumnContent::Typed(data_type(kind)),
-                CellContent::Documents => ColumnContent::Typed(data_type(ColumnKind::Json)),
-                CellContent::Entries => ColumnContent::Entries,
+            data_type: match column.holds {
+                CellContent::Values(kind) => data_type(kind),
+                CellContent::Documents => data_type(ColumnKind::Json),
+                CellContent::Entries => ENTRIES,
             },
             hidden: column.hidden,
         });
-        let mut columns = TableColumns(columns.collect());
-        if columns.0.is_empty() {
-            columns.0.push(TableColumn {
+        let mut columns: Vec<RelationColumn> = columns.collect();
+        if columns.is_empty() {
+            columns.push(RelationColumn {
                 name: UNDECLARED.to_owned(),
-                content: ColumnContent::Typed(DataType::Utf8),
+                data_type: DataType::Utf8,
                 hidden: false,
             });
         }
-        Some(columns)
+        Some(columns.into())
     }
 
     /// Returns the columns of a table after `columns` have become rows.
-    fn unpivoted(
-        &mut self,
-        declaration: &Declaration,
-        table: &TableColumns,
-    ) -> Option<TableColumns> {
-        let name = |key| declaration.text(key).unwrap_or_default();
-        let columns = declaration.texts("columns");
-        let relation = DeclaredTable::new(table);
-        match Unpivot::new(&relation.0, columns, [name("name"), name("value")]) {
-            Ok(unpivot) => {
-                let columns = unpivot.columns().iter().map(|column| TableColumn {
-                    name: column.name.clone(),
-                    content: ColumnContent::Typed(column.data_type.clone()),
-                    hidden: false,
-                });
-                Some(TableColumns(columns.collect()))
+    fn unpivoted(&mut self, declaration: &Declaration, columns: &Columns) -> Option<Columns> {
+        let text = |key| declaration.text(key).unwrap_or_default();
+        let values = declaration.texts("columns");
+        let entries = columns.iter().find(|column| column.data_type == ENTRIES);
+        let entries = entries.filter(|column| values.contains(&column.name));
+        let error = match (
+            entries,
+            Unpivot::new(columns, values, [text("name"), text("value")]),
+        ) {
+            (None, Ok(unpivot)) => return Some(unpivot.columns().into()),
+            (Some(column), _) => {
+                let message = format!("`{}` contains entries of an array", column.name);
+                declaration.fault("columns", "array-entries", message)
             }
-            Err(QueryError::Plan {
-                column: Some(column),
-                ..
-            }) => {
-                let table = name(declaration.form.head());
-                let is_open = self.allows_undeclared && self.reads_file(&[table.to_owned()].into());
-                if !is_open {
-                    let span = declaration
-                        .get("columns")
-                        .map_or(declaration.span, |columns| columns.span);
-                    let columns = self.table(table)?;
-                    self.missing_column(
-                        &Spanned {
-                            value: column,
-                            span,
-                        },
-                        table,
-                        &columns,
-                    );
+            (None, Err(error)) => {
+                let table = text(declaration.form.head());
+                let missing = error.missing_column();
+                if missing.is_some() && self.may_have_more(&[table.to_owned()].into()) {
+                    return None;
                 }
-                None
-            }
-            Err(error) => {
                 let fault = declaration.fault("columns", "query", error.to_string());
-                self.diagnostics.push(Diagnostic {
-                    help: error.help().map(str::to_owned),
-                    ..fault
-                });
-                None
+                let help = match missing {
+                    Some(missing) => {
+                        Some(alternatives(missing, &format!("`{table}`"), names(columns)))
+                    }
+                    None => error.help().map(str::to_owned),
+                };
+                Diagnostic { help, ..fault }
             }
-        }
+        };
+        self.diagnostics.push(error);
+        None
     }
 
     /// Checks the tables, columns and queries that a declaration names. Returns whether all are correct.
@@ -256,148 +217,96 @@ impl<'a> PipelineChecker<'a> {
         // A key that names columns refers to the first table that the declaration names.
         let mut table: Option<&str> = None;
         for (key, setting) in declaration.settings() {
-            match (&key.value, &setting.value) {
+            is_valid &= match (&key.value, &setting.value) {
                 (KeyType::Table, Setting::Text(name)) => {
-                    is_valid &= self.table(name).is_some();
                     table = table.or(Some(name));
+                    self.table(name).is_some()
                 }
-                (KeyType::Files, Setting::Text(name)) => {
-                    let name = Spanned {
-                        value: name.clone(),
-                        span: setting.span,
-                    };
-                    is_valid &= self.require_file(&name).is_some();
-                }
+                (KeyType::Files, Setting::Text(name)) => self.require_file(name, setting.span),
                 (KeyType::Column, Setting::Text(column)) => {
-                    let columns = table.and_then(|table| self.table(table));
-                    if let (Some(columns), Some(table)) = (columns, table)
-                        && !columns.has(column)
-                    {
-                        let column = Spanned {
-                            value: column.clone(),
-                            span: setting.span,
-                        };
-                        self.missing_column(&column, table, &columns);
-                        is_valid = false;
-                    }
+                    self.require_column(table, column, setting.span)
                 }
                 (_, Setting::Items(items)) => {
-                    // An item may use the columns of earlier items.
-                    let columns = table.and_then(|table| self.table(table));
-                    let (Some(columns), Some(table)) = (columns, table) else {
-                        continue;
-                    };
+                    let mut are_valid = true;
                     for (index, item) in items.iter().enumerate() {
                         for (name, span) in item.columns() {
+                            // An item may use the columns of earlier items.
                             let mut before = items.iter().take(index);
-                            if columns.has(name) || before.any(|one| one.name.value == name) {
-                                continue;
-                            }
-                            let column = Spanned {
-                                value: name.to_owned(),
-                                span,
-                            };
-                            self.missing_column(&column, table, &columns);
-                            is_valid = false;
+                            are_valid &= before.any(|one| one.name.value == name)
+                                || self.require_column(table, name, span);
                         }
                     }
+                    are_valid
                 }
-                (_, Setting::Queries(queries)) => {
-                    for (_, query) in queries {
-                        is_valid &= self.query(query, RowDemand::Ordered).is_some();
-                    }
-                }
-                (kind, Setting::Query(query)) => is_valid &= self.query_fits(kind, query),
-                (_, Setting::Outputs(outputs)) => {
-                    for output in outputs {
-                        is_valid &= self.declared(&output.declaration);
-                    }
-                }
-                _ => {}
-            }
+                (_, Setting::Queries(queries)) => queries
+                    .iter()
+                    .map(|(_, query)| self.query(query, RowDemand::Ordered).is_some())
+                    .fold(true, |all, one| all & one),
+                (kind, Setting::Query(query)) => self.query_fits(kind, query),
+                (_, Setting::Outputs(outputs)) => outputs
+                    .iter()
+                    .map(|output| self.declared(&output.declaration))
+                    .fold(true, |all, one| all & one),
+                _ => true,
+            };
         }
         is_valid
     }
 
     /// Reports an error if the table has no column `file`, which a table of files must have.
-    fn require_file(&mut self, files: &Spanned<String>) -> Option<()> {
-        let columns = self.table(&files.value)?;
-        if columns.has("file") {
-            return Some(());
+    fn require_file(&mut self, table: &str, span: Span) -> bool {
+        let Some(columns) = self.table(table) else {
+            return false;
+        };
+        if !has(&columns, "file") {
+            let message = format!("table `{table}` has no column `file`");
+            let help = "name a table of files: `{ files: GLOB }`, or a query that selects `file`";
+            let error = Diagnostic::error("missing-column", span, message);
+            self.diagnostics.push(error.help(help));
+            return false;
         }
-        let message = format!("table `{}` has no column `file`", files.value);
-        self.diagnostics.push(
-            Diagnostic::error("missing-column", files.span, message)
-                .help("name a table of files: `{ files: GLOB }`, or a query that selects `file`"),
-        );
-        None
+        true
+    }
+
+    /// Reports an error if the table has no such column. A table with an error has been reported.
+    fn require_column(&mut self, table: Option<&str>, column: &str, span: Span) -> bool {
+        let columns = table.and_then(|table| self.table(table));
+        let (Some(columns), Some(table)) = (columns, table) else {
+            return true;
+        };
+        if !has(&columns, column) {
+            let message = format!("table `{table}` has no column `{column}`");
+            let help = alternatives(column, &format!("`{table}`"), names(&columns));
+            let error = Diagnostic::error("missing-column", span, message);
+            self.diagnostics.push(error.help(help));
+            return false;
+        }
+        true
     }
 
     /// Plans a query and compares its columns with those that the pipeline key requires.
     fn query_fits(&mut self, key_type: &KeyType, query: &Query) -> bool {
-        let (message, help) = match key_type {
-            KeyType::Lines => {
-                let is_text = |known: &ColumnContent| match known {
-                    ColumnContent::Typed(data_type) => data_type.is_string(),
-                    ColumnContent::Entries => true,
-                };
-                let is_boolean =
-                    |known: &ColumnContent| *known == ColumnContent::Typed(DataType::Boolean);
-                let is_text = |columns: &TableColumns| match &*columns.0 {
-                    [line] => is_text(&line.content),
-                    [line, ended] => is_text(&line.content) && is_boolean(&ended.content),
-                    _ => false,
-                };
-                match self.query(query, RowDemand::Ordered) {
-                    Some(columns) if is_text(&columns) => return true,
-                    Some(_) => (
-                        "a query for lines must return one text column, and optionally one boolean column"
-                            .to_owned(),
-                        "join the columns into one text: SELECT a || ',' || b AS line",
-                    ),
-                    None => return false,
-                }
-            }
-            KeyType::Entries => {
-                let is_entries = |columns: &TableColumns| matches!(&*columns.0, [column] if column.content == ColumnContent::Entries);
-                match self.plan_query(query, RowDemand::Ordered) {
-                    Some(columns) if is_entries(&columns) => return true,
-                    Some(_) => (
-                        "a query for an array must return only the column `record` of a table that was read from an array".to_owned(),
-                        "SELECT record FROM frames, with `frames: { read: frames.npy }`",
-                    ),
-                    None => return false,
-                }
-            }
+        let columns = match key_type {
+            KeyType::Entries => self.plan_query(query, RowDemand::Ordered),
             // The files of a directory have no order.
-            KeyType::Placed => {
-                let Some(columns) = self.query(query, RowDemand::AnyOrder) else {
-                    return false;
-                };
-                let missing = ["file", "path"].iter().find(|name| !columns.has(name));
-                match missing {
-                    None => return true,
-                    Some(name) => (
-                        format!("the query for a directory has no column `{name}`"),
-                        "select `file` (the file to copy) and `path` (its path in the directory)",
-                    ),
-                }
+            KeyType::Placed | KeyType::Set | KeyType::Size => {
+                self.query(query, RowDemand::AnyOrder)
             }
-            KeyType::Set | KeyType::Size => {
-                return self.query(query, RowDemand::AnyOrder).is_some();
-            }
-            _ => {
-                let is_valid = self.query(query, RowDemand::Ordered).is_some();
-                return self.check_names(query) && is_valid;
-            }
+            _ => self.query(query, RowDemand::Ordered),
         };
-        let code = match key_type {
-            KeyType::Placed => "missing-column",
-            _ => "wrong-columns",
-        };
-        self.diagnostics
-            .push(Diagnostic::error(code, query.span, message).help(help));
-        false
+        let fitting = columns.as_ref().map(|columns| fault_of(key_type, columns));
+        match (key_type, fitting) {
+            (_, Some(Some((code, message, help)))) => {
+                let error = Diagnostic::error(code, query.span, message);
+                self.diagnostics.push(error.help(help));
+                false
+            }
+            (
+                KeyType::Lines | KeyType::Entries | KeyType::Placed | KeyType::Set | KeyType::Size,
+                fitting,
+            ) => fitting.is_some(),
+            (_, fitting) => self.check_names(query) && fitting.is_some(),
+        }
     }
 
     /// Reports computed columns without a name, because published files contain the names of columns.
@@ -406,147 +315,118 @@ impl<'a> PipelineChecker<'a> {
         for (line, column, text) in &unnamed {
             let span = query.locate(&self.pipeline.source, *line, *column);
             let message = format!("the computed column `{text}` has no name");
-            self.diagnostics.push(
-                Diagnostic::error("unnamed-column", span, message)
-                    .help(format!("write `{text} AS name`")),
-            );
+            let error = Diagnostic::error("unnamed-column", span, message);
+            self.diagnostics
+                .push(error.help(format!("write `{text} AS name`")));
         }
         unnamed.is_empty()
     }
 
     /// Plans a query whose result consists of values. Returns its columns, or `None` after reporting an error.
-    fn query(&mut self, query: &Query, rows: RowDemand) -> Option<TableColumns> {
+    fn query(&mut self, query: &Query, rows: RowDemand) -> Option<Columns> {
         let columns = self.plan_query(query, rows)?;
-        let entries = columns
-            .0
-            .iter()
-            .find(|column| column.content == ColumnContent::Entries);
-        let Some(column) = entries else {
+        let Some(column) = columns.iter().find(|column| column.data_type == ENTRIES) else {
             return Some(columns);
         };
         let name = &column.name;
         let message = format!(
             "`{name}` contains entries of an array, which only an output `npy` can contain"
         );
-        self.diagnostics.push(
-            Diagnostic::error("wrong-columns", query.span, message).help(
-                "keep `_row` instead, and join with the array's table where the output is written",
-            ),
-        );
+        let help =
+            "keep `_row` instead, and join with the array's table where the output is written";
+        let error = Diagnostic::error("wrong-columns", query.span, message);
+        self.diagnostics.push(error.help(help));
         None
     }
 
     /// Plans a query. Returns the columns of its result, or `None` after reporting an error.
-    fn plan_query(&mut self, query: &Query, rows: RowDemand) -> Option<TableColumns> {
-        let mut tables: BTreeMap<String, Arc<dyn Relation>> = BTreeMap::new();
+    fn plan_query(&mut self, query: &Query, rows: RowDemand) -> Option<Columns> {
         let mut declared = BTreeMap::new();
         for name in &query.tables {
-            let columns = self.table(name)?;
-            tables.insert(name.clone(), Arc::new(DeclaredTable::new(&columns)));
-            declared.insert(name.clone(), columns);
+            declared.insert(name.clone(), self.table(name)?);
         }
+        let tables = declared.iter().map(|(name, columns)| {
+            let table: Arc<dyn Relation> = Arc::new(DeclaredTable::new(columns));
+            (name.clone(), table)
+        });
+        let tables: Tables = tables.collect();
         let bound = match bind(query.tree(), &tables, rows) {
             Ok(bound) => bound,
-            Err(QueryError::Plan {
-                column: Some(_), ..
-            }) if self.allows_undeclared && self.reads_file(&query.tables) => return None,
-            Err(error) => {
-                self.report(query, &error, &declared);
+            Err(error) if error.missing_column().is_some() && self.may_have_more(&query.tables) => {
                 return None;
             }
+            Err(error) => return self.report(query, &error, &declared),
         };
-        let mut is_valid = true;
-        for column in bound.used_columns() {
-            let Some((table, index)) = &bound.catalog.get(column).source else {
-                continue;
-            };
-            let found = declared
-                .get(table)
-                .and_then(|columns| columns.0.get(*index));
-            let Some(column) = found.filter(|column| column.content == ColumnContent::Entries)
-            else {
-                continue;
-            };
-            let name = &column.name;
+        let declared_entries = |id: ColumnId| {
+            let (table, index) = bound.catalog.get(id).source.as_ref()?;
+            let column = declared.get(table)?.get(*index)?;
+            (column.data_type == ENTRIES).then_some((table, &column.name))
+        };
+        let before = self.diagnostics.len();
+        for (table, name) in bound
+            .used_columns()
+            .into_iter()
+            .filter_map(declared_entries)
+        {
             let message = format!(
                 "column `{name}` of table `{table}` contains entries of an array, so queries cannot compute with it"
             );
             let help =
                 "for an array with one axis, use its column `value`: `columns: { value: text }`";
-            is_valid = false;
-            self.diagnostics
-                .push(Diagnostic::error("array-entries", query.span, message).help(help));
+            let error = Diagnostic::error("array-entries", query.span, message);
+            self.diagnostics.push(error.help(help));
         }
-        if !is_valid {
+        if self.diagnostics.len() > before {
             return None;
         }
         if let Err(error) = plan_only(self.session, &bound, &tables, rows) {
-            self.report(query, &error, &declared);
-            return None;
+            return self.report(query, &error, &declared);
         }
-        let columns = bound.columns.iter().map(|column| {
-            let info = bound.catalog.get(column.id);
-            let declared = info
-                .source
-                .as_ref()
-                .and_then(|(table, index)| declared.get(table)?.0.get(*index).cloned());
-            TableColumn {
-                name: column.name.clone(),
-                content: declared.map_or_else(
-                    || ColumnContent::Typed(info.data_type.clone()),
-                    |column| column.content,
-                ),
-                hidden: false,
-            }
+        let columns = bound.columns.iter().map(|column| RelationColumn {
+            name: column.name.clone(),
+            data_type: match declared_entries(column.id) {
+                Some(_) => ENTRIES,
+                None => bound.catalog.get(column.id).data_type.clone(),
+            },
+            hidden: false,
         });
-        Some(TableColumns(columns.collect()))
+        Some(columns.collect())
     }
 
-    fn report(
+    /// Reports an error of a query. Returns `None`.
+    fn report<T>(
         &mut self,
         query: &Query,
         error: &QueryError,
-        declared: &BTreeMap<String, TableColumns>,
-    ) {
-        let (code, span, help) = match error {
-            QueryError::Plan { place, column, .. } => {
-                let span = place.map_or(query.span, |(line, column)| {
-                    query.locate(&self.pipeline.source, line, column)
-                });
-                let tables = declared
-                    .iter()
-                    .map(|(table, columns)| list_names(&format!("`{table}`"), &columns.names()));
-                let tables = tables.collect::<Vec<_>>().join("; ");
-                let names = declared.values().flat_map(|columns| columns.names());
-                let near = column
-                    .as_deref()
-                    .and_then(|name| nearest(name, names.filter(|other| *other != name)));
-                let help = match near {
-                    _ if tables.is_empty() || column.is_none() => None,
-                    Some(near) => Some(format!("did you mean `{near}`? {tables}")),
-                    None => Some(format!(
-                        "{tables}; a column of a file has to be declared under `columns`"
-                    )),
-                };
-                ("query", span, help)
-            }
-            QueryError::Rejected { place, help, .. } => {
-                let span = place.map_or(query.span, |(line, column)| {
-                    query.locate(&self.pipeline.source, line, column)
-                });
-                ("query", span, help.clone())
-            }
-            QueryError::Order(_) => ("undetermined-order", query.span, None),
-            QueryError::Unsupported(_) | QueryError::Run { .. } => ("query", query.span, None),
-        };
-        let diagnostic = Diagnostic::error(code, span, error.to_string());
-        self.diagnostics.push(match help {
-            Some(help) => diagnostic.help(help),
-            None => diagnostic,
+        declared: &BTreeMap<String, Columns>,
+    ) -> Option<T> {
+        let place = error.place();
+        let span = place.map_or(query.span, |(line, column)| {
+            query.locate(&self.pipeline.source, line, column)
         });
+        let code = match error {
+            QueryError::Order(_) => "undetermined-order",
+            _ => "query",
+        };
+        let tables = declared.iter().map(|(table, columns)| {
+            let names = names(columns).into_iter().map(str::to_owned);
+            (table.clone(), names.collect())
+        });
+        let tables: Vec<(String, Vec<String>)> = tables.collect();
+        let undeclared = "; a column of a file has to be declared under `columns`";
+        let help = error.help_with(&tables, undeclared);
+        let found = Diagnostic::error(code, span, error.to_string());
+        self.diagnostics.push(Diagnostic { help, ..found });
+        None
     }
 
-    /// Returns whether the rows of one of these tables come from a file, which may have more columns than are declared.
+    /// Returns whether an undeclared column of one of these tables is not an error, because its rows come from a file that
+    /// may have it.
+    fn may_have_more(&self, tables: &BTreeSet<String>) -> bool {
+        self.allows_undeclared && self.reads_file(tables)
+    }
+
+    /// Returns whether the rows of one of these tables come from a file.
     fn reads_file(&self, tables: &BTreeSet<String>) -> bool {
         tables.iter().any(|name| {
             let mut all = self.pipeline.tables.iter();
@@ -566,12 +446,44 @@ impl<'a> PipelineChecker<'a> {
             }
         })
     }
+}
 
-    fn missing_column(&mut self, column: &Spanned<String>, table: &str, columns: &TableColumns) {
-        let message = format!("table `{table}` has no column `{}`", column.value);
-        let help = alternatives(&column.value, &format!("`{table}`"), columns.names());
-        self.diagnostics
-            .push(Diagnostic::error("missing-column", column.span, message).help(help));
+/// Code, message and help of an error.
+type Fault = (&'static str, String, &'static str);
+
+/// Returns the error for columns that a key of this type does not take.
+fn fault_of(key_type: &KeyType, columns: &Columns) -> Option<Fault> {
+    let is_text =
+        |column: &RelationColumn| column.data_type.is_string() || column.data_type == ENTRIES;
+    match (key_type, columns.as_ref()) {
+        (KeyType::Lines, [line]) if is_text(line) => None,
+        (KeyType::Lines, [line, ended])
+            if is_text(line) && ended.data_type == DataType::Boolean =>
+        {
+            None
+        }
+        (KeyType::Lines, _) => Some((
+            "wrong-columns",
+            "a query for lines must return one text column, and optionally one boolean column"
+                .to_owned(),
+            "join the columns into one text: SELECT a || ',' || b AS line",
+        )),
+        (KeyType::Entries, [column]) if column.data_type == ENTRIES => None,
+        (KeyType::Entries, _) => Some((
+            "wrong-columns",
+            "a query for an array must return only the column `record` of a table that was read from an array".to_owned(),
+            "SELECT record FROM frames, with `frames: { read: frames.npy }`",
+        )),
+        (KeyType::Placed, _) => {
+            let mut required = ["file", "path"].iter();
+            let missing = required.find(|name| !has(columns, name))?;
+            Some((
+                "missing-column",
+                format!("the query for a directory has no column `{missing}`"),
+                "select `file` (the file to copy) and `path` (its path in the directory)",
+            ))
+        }
+        _ => None,
     }
 }
 
@@ -589,14 +501,14 @@ fn data_type(kind: ColumnKind) -> DataType {
 struct DeclaredTable(Vec<RelationColumn>);
 
 impl DeclaredTable {
-    fn new(columns: &TableColumns) -> DeclaredTable {
-        let columns = columns.0.iter().map(|column| RelationColumn {
-            name: column.name.clone(),
-            data_type: match &column.content {
-                ColumnContent::Typed(data_type) => data_type.clone(),
-                ColumnContent::Entries => DataType::Utf8,
+    fn new(columns: &Columns) -> DeclaredTable {
+        let columns = columns.iter().map(|column| RelationColumn {
+            data_type: match &column.data_type {
+                // Errors of queries about the column then do not mention its type.
+                &ENTRIES => DataType::Utf8,
+                other => other.clone(),
             },
-            hidden: column.hidden,
+            ..column.clone()
         });
         DeclaredTable(columns.collect())
     }

@@ -12,6 +12,7 @@ use std::sync::Arc;
 use arrow::error::ArrowError;
 use datafusion_common::DataFusionError;
 use prep_failure::{Failure, Remedy, is_from_system};
+use prep_spec::{list_names, nearest};
 use thiserror::Error;
 
 use crate::limits::{QueryCancelled, QueryPool};
@@ -20,32 +21,21 @@ use crate::table::relation::ScanError;
 /// An error of a query.
 #[derive(Debug, Error)]
 pub enum QueryError {
-    /// Invalid names, types or syntax, found when the query is planned.
-    #[error("{message}")]
-    Plan {
-        /// The message.
-        message: String,
-        /// Line and column in the query's text, from 1.
-        place: Option<(u64, u64)>,
-        /// The column that does not exist, if that is the error.
-        column: Option<String>,
-    },
-    /// A query that is rejected before it is planned or run.
+    /// Invalid names or types, or values that are known to be invalid, found before the query runs.
     #[error("{message}")]
     Rejected {
         /// The message.
         message: String,
         /// Line and column in the query's text, from 1.
         place: Option<(u64, u64)>,
+        /// The column that does not exist, if that is the error.
+        column: Option<String>,
         /// One action that corrects the query.
         help: Option<String>,
     },
     /// The query does not determine the order of its rows.
     #[error("the order of the rows is not determined: {0}")]
     Order(String),
-    /// Valid SQL that the pipeline language does not support.
-    #[error("{0}")]
-    Unsupported(String),
     /// A value could not be computed while the query ran.
     #[error("{message}")]
     Run {
@@ -71,13 +61,24 @@ pub enum QueryError {
 pub(crate) struct FunctionError {
     pub failure: Failure,
     pub message: String,
+    /// One action that corrects the query.
+    pub help: Option<&'static str>,
 }
 
 impl FunctionError {
     pub(crate) fn error(failure: Failure, message: impl Into<String>) -> DataFusionError {
+        FunctionError::with_help(failure, message, None)
+    }
+
+    pub(crate) fn with_help(
+        failure: Failure,
+        message: impl Into<String>,
+        help: Option<&'static str>,
+    ) -> DataFusionError {
         DataFusionError::External(Box::new(FunctionError {
             failure,
             message: message.into(),
+            help,
         }))
     }
 }
@@ -153,10 +154,8 @@ impl QueryError {
     /// Returns the line and column in the query's text, both from 1.
     pub fn place(&self) -> Option<(u64, u64)> {
         match self {
-            QueryError::Plan { place, .. }
-            | QueryError::Rejected { place, .. }
-            | QueryError::Run { place, .. } => *place,
-            QueryError::Order(_) | QueryError::Unsupported(_) => None,
+            QueryError::Rejected { place, .. } | QueryError::Run { place, .. } => *place,
+            QueryError::Order(_) => None,
         }
     }
 
@@ -170,18 +169,46 @@ impl QueryError {
         }
     }
 
+    /// Returns the column that does not exist, if that is the error.
+    pub(crate) fn missing_column(&self) -> Option<&str> {
+        match self {
+            QueryError::Rejected { column, .. } => column.as_deref(),
+            _ => None,
+        }
+    }
+
+    /// Returns one action that the author of the query can take. For a column that does not exist, lists the columns of
+    /// `tables`, and `undeclared` follows the list if none has a similar name.
+    pub fn help_with(&self, tables: &[(String, Vec<String>)], undeclared: &str) -> Option<String> {
+        let Some(missing) = self.missing_column() else {
+            return self.help().map(str::to_owned);
+        };
+        let lists = tables.iter().map(|(table, columns)| {
+            let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
+            list_names(&format!("`{table}`"), &columns)
+        });
+        let lists = lists.collect::<Vec<_>>().join("; ");
+        let names = tables.iter().flat_map(|(_, columns)| columns);
+        let others = names.map(String::as_str).filter(|name| *name != missing);
+        match nearest(missing, others) {
+            _ if tables.is_empty() => None,
+            Some(near) => Some(format!("did you mean `{near}`? {lists}")),
+            None => Some(format!("{lists}{undeclared}")),
+        }
+    }
+
     /// Returns one action that the author of the query can take.
     pub fn help(&self) -> Option<&str> {
         match self {
             QueryError::Rejected { help, .. } | QueryError::Run { help, .. } => help.as_deref(),
-            QueryError::Plan { .. } | QueryError::Order(_) | QueryError::Unsupported(_) => None,
+            QueryError::Order(_) => None,
         }
     }
 
     /// Converts an error of a running query. `pool` shows how much memory it would have needed.
     pub(crate) fn run(error: DataFusionError, pool: Option<&QueryPool>) -> QueryError {
         let (failure, message) = classify(&error, pool);
-        let help = help_for(&error, &message);
+        let help = help_for(&error);
         let has_cause = causes(&error).any(|cause| cause.is::<UnreadableRelation>());
         let needs_memory = causes(&error).any(|cause| {
             let of_function = cause.downcast_ref::<FunctionError>();
@@ -267,19 +294,16 @@ pub(crate) fn function_message(error: &DataFusionError) -> Option<String> {
 }
 
 /// Suggests how to correct a query that fails because of a value.
-fn help_for(error: &DataFusionError, message: &str) -> Option<String> {
-    let mut arrays = causes(error).filter_map(|cause| cause.downcast_ref::<ArrowError>());
-    let is_cast = arrays.any(|error| matches!(error, ArrowError::CastError(_)));
-    let help = if is_cast {
-        "use TRY_CAST to make such values missing, or WHERE to leave their rows out"
-    } else if message.starts_with("division by zero") {
-        "use NULLIF(x, 0) as the divisor to make the result missing"
-    } else if message.starts_with("the result exceeds 64-bit integers") {
-        "use CAST(x AS DOUBLE) to compute with doubles, which have no such limit"
-    } else {
-        return None;
-    };
-    Some(help.to_owned())
+fn help_for(error: &DataFusionError) -> Option<String> {
+    let help = causes(error).find_map(|cause| {
+        if let Some(error) = cause.downcast_ref::<FunctionError>() {
+            return error.help;
+        }
+        let is_cast = matches!(cause.downcast_ref(), Some(ArrowError::CastError(_)));
+        is_cast
+            .then_some("use TRY_CAST to make such values missing, or WHERE to leave their rows out")
+    });
+    help.map(str::to_owned)
 }
 
 /// Rewrites DataFusion's message about a failed cast with SQL's type names.

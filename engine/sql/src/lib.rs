@@ -40,7 +40,9 @@
 //! use arrow::array::{ArrayRef, AsArray, Int64Array};
 //! use arrow::datatypes::{DataType, Int64Type};
 //! use prep_spec::model::Query;
-//! use prep_sql::{QueryLimits, Relation, RelationBatch, RelationColumn, ScanError, Session};
+//! use prep_sql::{
+//!     QueryLimits, Relation, RelationBatch, RelationColumn, RowForm, ScanError, Session,
+//! };
 //!
 //! #[derive(Debug)]
 //! struct Numbers(Vec<RelationColumn>);
@@ -75,7 +77,8 @@
 //! let tables = BTreeMap::from([("t".to_owned(), table)]);
 //! let query = Query::parse("SELECT n FROM t ORDER BY n")?;
 //! let session = Session::new(Path::new("/tmp"));
-//! let mut rows = session.values(&query, tables, &QueryLimits::with_memory(64 << 20)).await?;
+//! let limits = QueryLimits::with_memory(64 << 20);
+//! let mut rows = session.start(&query, tables, RowForm::Values, &limits)?;
 //! let batch = rows.next().await?.ok_or("no rows")?;
 //! assert_eq!(batch.column(0).as_primitive::<Int64Type>().values(), &[1, 2, 3]);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -101,7 +104,7 @@ mod table;
 pub use check::{check, check_before_files, known_columns, type_name};
 pub use error::{QueryError, RelationError};
 pub use limits::QueryLimits;
-pub use run::{ColumnSource, QueryRows, ResultColumn};
+pub use run::{ColumnSource, QueryRows, ResultColumn, RowForm};
 pub use session::Session;
 pub use table::relation::{Relation, RelationBatch, RelationColumn, ScanError};
 pub use table::unpivot::Unpivot;

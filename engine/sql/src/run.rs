@@ -22,7 +22,7 @@ use crate::functions::{BATCH_ROWS, rows_for, rows_of};
 use crate::limits::{QueryLimits, QueryPool};
 use crate::lower::{Lowering, Sides};
 use crate::proof::prove;
-use crate::relational::{ColumnId, Expr, ExprKind, Node, Relational};
+use crate::relational::{ColumnId, Expr, ExprKind, Relational};
 use crate::table::relation::Tables;
 use crate::{QueryError, Relation, Session};
 
@@ -79,89 +79,42 @@ struct QueryExecution {
     pool: Arc<QueryPool>,
 }
 
+/// The form in which a caller needs the rows of a query.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RowForm {
+    /// In order. A cell that is copied unchanged is replaced by its origin, the number of its stored row.
+    Cells,
+    /// In order, as values.
+    Values,
+    /// As values, in any order.
+    Unordered,
+    /// As values, for a query that is not part of a pipeline: in the query's order, or in any order if the query does not
+    /// determine one.
+    Checked,
+}
+
 impl Session {
-    /// Runs a query and returns passed-on columns as origins, for writers that copy cells.
+    /// Starts a query. The caller must be in the context of a `tokio` runtime.
     ///
     /// # Errors
     /// If the query is invalid for these tables, or fails when it starts.
-    pub async fn rows(
+    pub fn start(
         &self,
         query: &Query,
         tables: BTreeMap<String, Arc<dyn Relation>>,
+        form: RowForm,
         limits: &QueryLimits,
     ) -> Result<QueryRows, QueryError> {
-        let bound = bind(query.tree(), &tables, RowDemand::Ordered)?;
-        let opaque = opaque_columns(&bound, &tables);
-        self.start(bound, tables, (RowDemand::Ordered, opaque), limits)
-    }
-
-    /// Runs a query and returns all columns as values.
-    ///
-    /// # Errors
-    /// Same as for [`Session::rows`].
-    pub async fn values(
-        &self,
-        query: &Query,
-        tables: BTreeMap<String, Arc<dyn Relation>>,
-        limits: &QueryLimits,
-    ) -> Result<QueryRows, QueryError> {
-        self.all_values(query, tables, RowDemand::Ordered, limits)
-    }
-
-    /// Runs a query and returns all columns as values, with the rows in any order.
-    ///
-    /// # Errors
-    /// Same as for [`Session::rows`].
-    pub async fn values_unordered(
-        &self,
-        query: &Query,
-        tables: BTreeMap<String, Arc<dyn Relation>>,
-        limits: &QueryLimits,
-    ) -> Result<QueryRows, QueryError> {
-        self.all_values(query, tables, RowDemand::AnyOrder, limits)
-    }
-
-    /// Runs a query that is not part of a pipeline, and returns all columns as values. The rows are in the query's order,
-    /// or in any order if the query does not determine one.
-    ///
-    /// # Errors
-    /// Same as for [`Session::rows`].
-    pub async fn checked_values(
-        &self,
-        query: &Query,
-        tables: BTreeMap<String, Arc<dyn Relation>>,
-        limits: &QueryLimits,
-    ) -> Result<QueryRows, QueryError> {
-        match self.all_values(query, tables.clone(), RowDemand::Ordered, limits) {
-            Err(QueryError::Order(_)) => {
-                self.all_values(query, tables, RowDemand::AnyOrder, limits)
+        let query = match self.prepared(query, tables.clone(), form, limits) {
+            Err(QueryError::Order(_)) if form == RowForm::Checked => {
+                self.prepared(query, tables, RowForm::Unordered, limits)?
             }
-            rows => rows,
-        }
-    }
-
-    fn all_values(
-        &self,
-        query: &Query,
-        tables: Tables,
-        demand: RowDemand,
-        limits: &QueryLimits,
-    ) -> Result<QueryRows, QueryError> {
-        let bound = bind(query.tree(), &tables, demand)?;
-        self.start(bound, tables, (demand, BTreeSet::new()), limits)
-    }
-
-    fn start(
-        &self,
-        bound: BoundQuery,
-        tables: Tables,
-        (demand, opaque): (RowDemand, BTreeSet<ColumnId>),
-        limits: &QueryLimits,
-    ) -> Result<QueryRows, QueryError> {
-        let columns = bound.columns.iter().map(|column| {
-            let info = bound.catalog.get(column.id);
+            query => query?,
+        };
+        let columns = query.bound.columns.iter().map(|column| {
+            let info = query.bound.catalog.get(column.id);
             let source = match &info.source {
-                Some((table, index)) if opaque.contains(&column.id) => ColumnSource::Cells {
+                Some((table, index)) if query.opaque.contains(&column.id) => ColumnSource::Cells {
                     table: table.clone(),
                     column: *index,
                 },
@@ -172,46 +125,50 @@ impl Session {
                 source,
             }
         });
-        let columns = columns.collect();
-        let query = PreparedQuery {
-            session: self.clone(),
-            bound,
-            tables,
-            demand,
-            opaque,
-            limits: limits.clone(),
-        };
         Ok(QueryRows {
-            columns,
+            columns: columns.collect(),
             execution: query.execute(Sides::InMemory, false)?,
             query: Arc::new(query),
             is_fresh: true,
         })
     }
 
+    fn prepared(
+        &self,
+        query: &Query,
+        tables: Tables,
+        form: RowForm,
+        limits: &QueryLimits,
+    ) -> Result<PreparedQuery, QueryError> {
+        let demand = match form {
+            RowForm::Unordered => RowDemand::AnyOrder,
+            RowForm::Cells | RowForm::Values | RowForm::Checked => RowDemand::Ordered,
+        };
+        let bound = bind(query.tree(), &tables, demand)?;
+        Ok(PreparedQuery {
+            session: self.clone(),
+            opaque: match form {
+                RowForm::Cells => opaque_columns(&bound, &tables),
+                _ => BTreeSet::new(),
+            },
+            bound,
+            tables,
+            demand,
+            limits: limits.clone(),
+        })
+    }
+
     /// Returns the operators of a query as text, for tests and debugging.
     #[doc(hidden)]
-    pub async fn explain(
+    pub fn explain(
         &self,
         query: &Query,
         tables: BTreeMap<String, Arc<dyn Relation>>,
-        ordered: bool,
+        form: RowForm,
         limits: &QueryLimits,
     ) -> Result<String, QueryError> {
-        let demand = match ordered {
-            true => RowDemand::Ordered,
-            false => RowDemand::AnyOrder,
-        };
-        let query = PreparedQuery {
-            session: self.clone(),
-            bound: bind(query.tree(), &tables, demand)?,
-            tables,
-            demand,
-            opaque: BTreeSet::new(),
-            limits: limits.clone(),
-        };
-        let options = Arc::new(query.options());
-        let plan = query.plan(Sides::InMemory, false, options)?;
+        let query = self.prepared(query, tables, form, limits)?;
+        let plan = query.plan(Sides::InMemory, false, Arc::new(query.options()))?;
         let shown = datafusion_physical_plan::displayable(plan.as_ref());
         Ok(shown.indent(false).to_string())
     }
@@ -338,39 +295,17 @@ impl PreparedQuery {
 /// Returns the number of rows per batch. It is smaller if results of functions may be large.
 fn batch_rows(plan: &Relational, limits: &QueryLimits) -> usize {
     let mut rows = BATCH_ROWS;
-    let mut visit = |expr: &Expr| match &expr.kind {
-        ExprKind::Call { function, args } => {
-            let constants: Vec<_> = args.iter().map(Expr::as_literal).collect();
-            rows = rows.min(rows_for(function.name(), &constants, limits));
-        }
-        // Operators copy a constant for each row.
-        ExprKind::Literal(value) => rows = rows.min(rows_of(value, limits)),
-        _ => {}
-    };
-    match plan.node.as_ref() {
-        Node::Filter { condition, .. } => condition.visit(&mut visit),
-        Node::Compute { exprs, .. } => {
-            for (_, expr) in exprs {
-                expr.visit(&mut visit);
+    plan.node.visit_exprs(&mut |expr| {
+        expr.visit(&mut |expr| match &expr.kind {
+            ExprKind::Call { function, args } => {
+                let constants: Vec<_> = args.iter().map(Expr::as_literal).collect();
+                rows = rows.min(rows_for(function.name(), &constants, limits));
             }
-        }
-        Node::Aggregate { calls, .. } => {
-            for arg in calls.iter().flat_map(|(_, call)| &call.args) {
-                arg.visit(&mut visit);
-            }
-        }
-        Node::Window { calls, .. } => {
-            for arg in calls.iter().flat_map(|(_, call)| &call.args) {
-                arg.visit(&mut visit);
-            }
-        }
-        Node::Join { spec, .. } => {
-            if let Some(filter) = &spec.filter {
-                filter.visit(&mut visit);
-            }
-        }
-        _ => {}
-    }
+            // Operators copy a constant for each row.
+            ExprKind::Literal(value) => rows = rows.min(rows_of(value, limits)),
+            _ => {}
+        });
+    });
     let inputs = plan.node.inputs().into_iter();
     inputs.fold(rows, |rows, input| rows.min(batch_rows(input, limits)))
 }

@@ -20,7 +20,7 @@ use arrow::datatypes::Int64Type;
 use arrow::row::{RowConverter, SortField};
 use prep_failure::Failure;
 use prep_spec::model::Query;
-use prep_sql::{QueryError, QueryLimits, Session};
+use prep_sql::{QueryError, QueryLimits, RowForm, Session};
 use support::{Tables, table, used, values};
 
 const MB: u64 = 1 << 20;
@@ -52,7 +52,7 @@ async fn rows(text: &str, limits: &QueryLimits) -> Result<(usize, u64), QueryErr
     let query = Query::parse(text).expect(text);
     let session = Session::new(&std::env::temp_dir());
     let tables = used(&query, &tables());
-    let mut rows = session.values_unordered(&query, tables, limits).await?;
+    let mut rows = session.start(&query, tables, RowForm::Unordered, limits)?;
     let (mut count, mut sum) = (0, 0_u64);
     while let Some(batch) = rows.next().await? {
         count += batch.num_rows();
@@ -239,35 +239,6 @@ async fn queries_stay_within_the_memory_limit() {
     }
 }
 
-/// A query that keeps all its rows in memory names an amount of memory with which it succeeds, whatever its limit is.
-#[tokio::test]
-async fn the_named_memory_suffices_at_once() {
-    for text in [
-        "SELECT string_agg(name, ',' ORDER BY _row) AS x FROM large",
-        "SELECT string_agg(repeat(name, 5), ',' ORDER BY _row) AS x FROM large",
-        "SELECT array_agg(name ORDER BY _row) AS x FROM large",
-        "SELECT id < 300 AS k, string_agg(name, ',' ORDER BY _row) AS x FROM large GROUP BY id < 300",
-        "SELECT count(DISTINCT name) AS x FROM large",
-        "SELECT median(id) AS x FROM large",
-    ] {
-        for memory in [2, 8, 24] {
-            let Err(error) = rows(text, &QueryLimits::with_memory(memory * MB)).await else {
-                continue;
-            };
-            let message = error.to_string();
-            let needed = message.split_once(" needs ").map(|(_, rest)| rest);
-            let needed = needed.and_then(|rest| rest.split(' ').next()?.parse::<u64>().ok());
-            let needed = needed.unwrap_or_else(|| panic!("{text}: {message}"));
-            assert!(needed < 4_000, "{text} with {memory} MB: {message}");
-            let found = rows(text, &QueryLimits::with_memory(needed * 1_000_000)).await;
-            assert!(
-                found.is_ok(),
-                "{text} with {memory} MB: {message}, then {found:?}"
-            );
-        }
-    }
-}
-
 /// A join keeps its small side in memory, whether it is the left or the right one.
 #[tokio::test]
 async fn joins_keep_the_small_side_in_memory() {
@@ -285,8 +256,7 @@ async fn joins_keep_the_small_side_in_memory() {
         let tables = used(&query, &tables());
         let limits = QueryLimits::with_memory(1 << 30);
         let plan = session
-            .explain(&query, tables, false, &limits)
-            .await
+            .explain(&query, tables, RowForm::Unordered, &limits)
             .expect(text);
         let join = plan.find("HashJoinExec").expect("a hash join");
         let scans: Vec<_> = plan[join..].match_indices("Scan: rows=").collect();
@@ -452,8 +422,8 @@ async fn repeated_values_are_looked_up_once() {
             memory: 1 << 30,
             stop: Arc::new(move || start.elapsed() > Duration::from_secs(20)),
         };
-        let rows = session.values_unordered(&query, used(&query, &tables), &limits);
-        let mut rows = rows.await.expect(text);
+        let rows = session.start(&query, used(&query, &tables), RowForm::Unordered, &limits);
+        let mut rows = rows.expect(text);
         let mut count = 0;
         while let Some(batch) = rows.next().await.expect(text) {
             count += batch.num_rows();

@@ -15,6 +15,7 @@ mod checks;
 mod doubles;
 mod failing;
 mod integers;
+mod needed_memory;
 mod oracle;
 mod queries;
 mod random;

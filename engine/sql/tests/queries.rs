@@ -17,7 +17,7 @@ use arrow::datatypes::{DataType, UInt64Type};
 use arrow::util::display::{ArrayFormatter, FormatOptions};
 use prep_spec::model::Query;
 use prep_sql::{
-    ColumnSource, QueryLimits, Relation, RelationBatch, RelationColumn, ScanError, Session,
+    ColumnSource, QueryLimits, Relation, RelationBatch, RelationColumn, RowForm, ScanError, Session,
 };
 
 #[derive(Debug)]
@@ -158,11 +158,12 @@ async fn rows(session: &Session, text: &str, requested: RequestedRows) -> Result
         .filter_map(|name| Some((name.clone(), all.get(name)?.clone())))
         .collect();
     let limits = QueryLimits::with_memory(64 << 20);
-    let result = match requested {
-        RequestedRows::Values => session.values(&query, used, &limits).await,
-        RequestedRows::Origins => session.rows(&query, used, &limits).await,
-        RequestedRows::AnyOrder => session.values_unordered(&query, used, &limits).await,
+    let form = match requested {
+        RequestedRows::Values => RowForm::Values,
+        RequestedRows::Origins => RowForm::Cells,
+        RequestedRows::AnyOrder => RowForm::Unordered,
     };
+    let result = session.start(&query, used, form, &limits);
     let mut result = result.map_err(|error| error.to_string())?;
     let columns = result.columns().to_vec();
     let mut text = columns

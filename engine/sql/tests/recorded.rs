@@ -12,7 +12,7 @@ use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, Float64Array, Int64Ar
 use arrow::datatypes::{DataType, Float64Type, Int64Type};
 use prep_formats::json::{JsonValue, WriteOptions, parse};
 use prep_spec::model::Query;
-use prep_sql::{QueryLimits, Session};
+use prep_sql::{QueryLimits, RowForm, Session};
 
 use crate::support::{Tables, table, used};
 
@@ -158,7 +158,7 @@ async fn outcome(query: &str, tables: &Tables) -> Result<JsonValue, String> {
     let query = Query::parse(&expanded(query, tables))?;
     let session = Session::new(&std::env::temp_dir());
     let limits = QueryLimits::with_memory(256 << 20);
-    let rows = session.values(&query, used(&query, tables), &limits).await;
+    let rows = session.start(&query, used(&query, tables), RowForm::Values, &limits);
     let mut rows = rows.map_err(|error| error.to_string())?;
     let mut found = Vec::new();
     while let Some(batch) = rows.next().await.map_err(|error| error.to_string())? {

@@ -8,7 +8,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use arrow::array::{Array, ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray};
 use arrow::util::display::array_value_to_string;
 use prep_sql::{
-    QueryError, QueryLimits, Relation, RelationBatch, RelationColumn, ScanError, Session, Unpivot,
+    QueryError, QueryLimits, Relation, RelationBatch, RelationColumn, RowForm, ScanError, Session,
+    Unpivot,
 };
 use support::{Tables, table, used};
 
@@ -82,10 +83,8 @@ async fn defined(tables: &Tables, values: &[String]) -> Vec<RecordBatch> {
     let query = prep_spec::model::Query::parse(&text).expect(&text);
     let session = Session::new(&std::env::temp_dir());
     let limits = QueryLimits::with_memory(1 << 30);
-    let mut rows = session
-        .values(&query, used(&query, tables), &limits)
-        .await
-        .expect(&text);
+    let rows = session.start(&query, used(&query, tables), RowForm::Values, &limits);
+    let mut rows = rows.expect(&text);
     let mut batches = Vec::new();
     while let Some(batch) = rows.next().await.expect(&text) {
         batches.push(batch);

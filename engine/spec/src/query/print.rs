@@ -5,9 +5,9 @@ use std::fmt::{self, Display, Formatter};
 use sqlparser::keywords::{ALL_KEYWORDS, ALL_KEYWORDS_INDEX, Keyword};
 
 use super::tree::{
-    Alias, BinaryOperator, Body, Call, CastType, Condition, Expr, ExprKind, Frame, FrameBound,
-    FrameUnits, From, Grouping, Item, Join, JoinKind, Name, Part, QueryTree, Select, SortKey,
-    Source, Truth, Wildcard, Window,
+    Alias, BinaryOperator, Body, Call, Condition, Expr, ExprKind, Frame, FrameBound, From,
+    Grouping, Item, Join, JoinKind, Name, Part, QueryTree, Select, SortKey, Source, Wildcard,
+    Window,
 };
 
 /// Keywords that are also common names, and are names wherever a tree has a name.
@@ -86,6 +86,11 @@ impl Display for Body {
             }
         }
     }
+}
+
+/// Returns the name of a variant as SQL writes it: in upper case.
+fn upper(variant: &impl fmt::Debug) -> String {
+    format!("{variant:?}").to_uppercase()
 }
 
 /// Writes a branch of a set operation. If `is_open` is true, a set operation needs no parentheses.
@@ -296,12 +301,7 @@ impl Display for Expr {
                 value,
                 negated,
             } => {
-                let value = match value {
-                    Truth::Null => "NULL",
-                    Truth::True => "TRUE",
-                    Truth::False => "FALSE",
-                    Truth::Unknown => "UNKNOWN",
-                };
+                let value = upper(value);
                 write!(f, "{} IS {}{value}", expr.operand(power), not(negated))
             }
             ExprKind::IsDistinct {
@@ -348,14 +348,7 @@ impl Display for Expr {
                 write!(f, "{expr} {}{word} {pattern}", not(negated))
             }
             ExprKind::Cast { expr, to, is_try } => {
-                let to = match to {
-                    CastType::Boolean => "BOOLEAN",
-                    CastType::BigInt => "BIGINT",
-                    CastType::Double => "DOUBLE",
-                    CastType::Varchar => "VARCHAR",
-                    CastType::Date => "DATE",
-                    CastType::Timestamp => "TIMESTAMP",
-                };
+                let to = upper(to);
                 let word = if *is_try { "TRY_CAST" } else { "CAST" };
                 write!(f, "{word}({expr} AS {to})")
             }
@@ -390,57 +383,44 @@ impl Display for Expr {
 
 impl BinaryOperator {
     fn power(self) -> u8 {
-        match self {
-            BinaryOperator::Or => power::OR,
-            BinaryOperator::And => power::AND,
-            BinaryOperator::Equal
-            | BinaryOperator::NotEqual
-            | BinaryOperator::Less
-            | BinaryOperator::LessOrEqual
-            | BinaryOperator::Greater
-            | BinaryOperator::GreaterOrEqual
-            | BinaryOperator::Matches { .. } => power::COMPARISON,
-            BinaryOperator::BitOr => power::BIT_OR,
-            BinaryOperator::ShiftLeft | BinaryOperator::ShiftRight => power::SHIFT,
-            BinaryOperator::BitAnd => power::BIT_AND,
-            BinaryOperator::Add | BinaryOperator::Subtract => power::SUM,
-            BinaryOperator::Multiply
-            | BinaryOperator::Divide
-            | BinaryOperator::Remainder
-            | BinaryOperator::Join => power::PRODUCT,
-        }
+        self.written().0
     }
 
     /// Returns the operator as it is written.
     pub fn symbol(self) -> &'static str {
+        self.written().1
+    }
+
+    /// Returns the binding power and the symbol.
+    fn written(self) -> (u8, &'static str) {
         match self {
-            BinaryOperator::Add => "+",
-            BinaryOperator::Subtract => "-",
-            BinaryOperator::Multiply => "*",
-            BinaryOperator::Divide => "/",
-            BinaryOperator::Remainder => "%",
-            BinaryOperator::Equal => "=",
-            BinaryOperator::NotEqual => "<>",
-            BinaryOperator::Less => "<",
-            BinaryOperator::LessOrEqual => "<=",
-            BinaryOperator::Greater => ">",
-            BinaryOperator::GreaterOrEqual => ">=",
-            BinaryOperator::And => "AND",
-            BinaryOperator::Or => "OR",
-            BinaryOperator::Join => "||",
-            BinaryOperator::BitAnd => "&",
-            BinaryOperator::BitOr => "|",
-            BinaryOperator::ShiftLeft => "<<",
-            BinaryOperator::ShiftRight => ">>",
+            BinaryOperator::Or => (power::OR, "OR"),
+            BinaryOperator::And => (power::AND, "AND"),
+            BinaryOperator::Equal => (power::COMPARISON, "="),
+            BinaryOperator::NotEqual => (power::COMPARISON, "<>"),
+            BinaryOperator::Less => (power::COMPARISON, "<"),
+            BinaryOperator::LessOrEqual => (power::COMPARISON, "<="),
+            BinaryOperator::Greater => (power::COMPARISON, ">"),
+            BinaryOperator::GreaterOrEqual => (power::COMPARISON, ">="),
             BinaryOperator::Matches {
                 negated,
                 ignores_case,
             } => match (negated, ignores_case) {
-                (false, false) => "~",
-                (false, true) => "~*",
-                (true, false) => "!~",
-                (true, true) => "!~*",
+                (false, false) => (power::COMPARISON, "~"),
+                (false, true) => (power::COMPARISON, "~*"),
+                (true, false) => (power::COMPARISON, "!~"),
+                (true, true) => (power::COMPARISON, "!~*"),
             },
+            BinaryOperator::BitOr => (power::BIT_OR, "|"),
+            BinaryOperator::ShiftLeft => (power::SHIFT, "<<"),
+            BinaryOperator::ShiftRight => (power::SHIFT, ">>"),
+            BinaryOperator::BitAnd => (power::BIT_AND, "&"),
+            BinaryOperator::Add => (power::SUM, "+"),
+            BinaryOperator::Subtract => (power::SUM, "-"),
+            BinaryOperator::Multiply => (power::PRODUCT, "*"),
+            BinaryOperator::Divide => (power::PRODUCT, "/"),
+            BinaryOperator::Remainder => (power::PRODUCT, "%"),
+            BinaryOperator::Join => (power::PRODUCT, "||"),
         }
     }
 }
@@ -502,11 +482,7 @@ impl Display for Window {
 
 impl Display for Frame {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let units = match self.units {
-            FrameUnits::Rows => "ROWS",
-            FrameUnits::Range => "RANGE",
-            FrameUnits::Groups => "GROUPS",
-        };
+        let units = upper(&self.units);
         write!(f, "{units} BETWEEN {} AND {}", self.start, self.end)
     }
 }

@@ -11,13 +11,6 @@
 //! - A minus sign before a number is part of the number, but -0.0 is [`ExprKind::Negate`] of 0.0.
 //! - The name of a function is not an alias.
 //!
-//! Each query has one tree. So a tree has these properties, and code that builds trees keeps them:
-//!
-//! - [`Body::Query`] is a query with clauses of its own, and so is a query whose body is a [`Body::Query`].
-//! - A branch of a UNION is not a UNION of the same kind.
-//! - A minus sign before a number is part of the number, but -0.0 is [`ExprKind::Negate`] of 0.0.
-//! - The name of a function is not an alias.
-//!
 //! Macros (`one_hot`, `columns`, ...) and names of lists are expanded before the tree is complete, so the tree contains
 //! the texts of the lists. Each kind of node states what it means, so that no consumer needs to know how it was written.
 
@@ -57,18 +50,14 @@ pub struct Name {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct QueryTree {
     /// The queries that WITH defines, in order. Each can use the earlier ones.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub with: Vec<Part>,
     /// The rows.
     pub body: Body,
     /// The keys of ORDER BY.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub order_by: Vec<SortKey>,
     /// Maximum number of rows.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u64>,
     /// Number of rows to skip.
-    #[serde(default, skip_serializing_if = "is_zero")]
     pub offset: u64,
     /// Where the query begins.
     #[serde(skip)]
@@ -90,7 +79,6 @@ pub struct Alias {
     /// The name.
     pub name: Name,
     /// New names of the columns. Empty if the columns keep their names.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub columns: Vec<Name>,
 }
 
@@ -136,24 +124,18 @@ pub enum Body {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Select {
     /// Whether equal rows are removed.
-    #[serde(default, skip_serializing_if = "is_false")]
     pub distinct: bool,
     /// The select list.
     pub items: Vec<Item>,
     /// The items of FROM. Several items are a cross join.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub from: Vec<From>,
     /// WHERE.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub filter: Option<Expr>,
     /// The keys of GROUP BY. A number is the position of an item of the select list.
-    #[serde(default, skip_serializing_if = "Grouping::is_none")]
     pub group_by: Grouping,
     /// HAVING.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub having: Option<Expr>,
     /// QUALIFY.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub qualify: Option<Expr>,
     /// Where the SELECT begins.
     #[serde(skip)]
@@ -172,12 +154,6 @@ pub enum Grouping {
     Keys(Vec<Expr>),
 }
 
-impl Grouping {
-    fn is_none(&self) -> bool {
-        *self == Grouping::None
-    }
-}
-
 /// An item of a select list.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Item {
@@ -186,7 +162,6 @@ pub enum Item {
         /// The expression.
         expr: Expr,
         /// The name after AS.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         name: Option<Name>,
     },
     /// `*` or `t.*`.
@@ -197,13 +172,10 @@ pub enum Item {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Wildcard {
     /// The table before the dot.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub table: Option<Name>,
     /// The columns of EXCLUDE.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub exclude: Vec<Name>,
     /// The columns of REPLACE, with the expressions that replace them.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub replace: Vec<(Name, Expr)>,
     /// Where the wildcard is written.
     #[serde(skip)]
@@ -216,7 +188,6 @@ pub struct From {
     /// The first table.
     pub first: Source,
     /// The joined tables, in order.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub joins: Vec<Join>,
 }
 
@@ -228,7 +199,6 @@ pub enum Source {
         /// The name of the table.
         name: Name,
         /// The name after AS.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         alias: Option<Alias>,
     },
     /// A subquery.
@@ -236,7 +206,6 @@ pub enum Source {
         /// The subquery.
         query: Box<QueryTree>,
         /// The name after AS.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         alias: Option<Alias>,
         /// Where the subquery begins.
         #[serde(skip)]
@@ -248,7 +217,6 @@ pub enum Source {
         /// The lists.
         lists: Vec<Expr>,
         /// The name after AS, with the names of the columns.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         alias: Option<Alias>,
         /// Where `unnest` is written.
         #[serde(skip)]
@@ -302,7 +270,6 @@ pub struct SortKey {
     /// The expression. In the ORDER BY of a query, a number is the position of a column.
     pub expr: Expr,
     /// Whether the largest value comes first.
-    #[serde(default, skip_serializing_if = "is_false")]
     pub descending: bool,
     /// Whether missing values come first. The default is SQL's: last, and first in descending order.
     pub nulls_first: bool,
@@ -325,7 +292,6 @@ pub enum ExprKind {
     /// A column, with the table before the dot.
     Column {
         /// The table.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         table: Option<Name>,
         /// The column.
         name: Name,
@@ -432,12 +398,10 @@ pub enum ExprKind {
     /// `CASE ... END`
     Case {
         /// The value after CASE, which is compared with each condition.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         operand: Option<Box<Expr>>,
         /// The conditions and results, in order.
         branches: Vec<(Expr, Expr)>,
         /// The result if no condition is true.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         otherwise: Option<Box<Expr>>,
     },
     /// A call of a function. `[a, b]` is `make_array(a, b)`, `trim(LEADING 'x' FROM a)` is `ltrim(a, 'x')`, and so on.
@@ -454,12 +418,17 @@ pub enum ExprKind {
         /// The list.
         list: Box<Expr>,
         /// The first index.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         first: Option<Box<Expr>>,
         /// The last index.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         last: Option<Box<Expr>>,
     },
+}
+
+impl ExprKind {
+    /// Returns the expression at a position.
+    pub(crate) fn at(self, at: Position) -> Expr {
+        Expr { kind: self, at }
+    }
 }
 
 /// An operator with two operands.
@@ -525,25 +494,18 @@ pub struct Call {
     /// The arguments. Empty for `count(*)`.
     pub args: Vec<Expr>,
     /// Whether the argument is `*`.
-    #[serde(default, skip_serializing_if = "is_false")]
     pub star: bool,
     /// DISTINCT before the arguments.
-    #[serde(default, skip_serializing_if = "is_false")]
     pub distinct: bool,
     /// ORDER BY in the parentheses, or of WITHIN GROUP.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub order_by: Vec<SortKey>,
     /// Whether the call has WITHIN GROUP.
-    #[serde(default, skip_serializing_if = "is_false")]
     pub within_group: bool,
     /// FILTER.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub filter: Option<Expr>,
     /// Whether the call has IGNORE NULLS.
-    #[serde(default, skip_serializing_if = "is_false")]
     pub ignores_nulls: bool,
     /// OVER.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub over: Option<Window>,
 }
 
@@ -551,13 +513,10 @@ pub struct Call {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Window {
     /// PARTITION BY.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub partition_by: Vec<Expr>,
     /// ORDER BY.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub order_by: Vec<SortKey>,
     /// The frame. SQL's default if `None`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub frame: Option<Frame>,
 }
 
@@ -590,12 +549,4 @@ pub enum FrameBound {
     CurrentRow,
     /// `n FOLLOWING`. The last row of the partition if `None`.
     Following(Option<u64>),
-}
-
-fn is_false(value: &bool) -> bool {
-    !value
-}
-
-fn is_zero(value: &u64) -> bool {
-    *value == 0
 }

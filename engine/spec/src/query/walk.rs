@@ -1,6 +1,6 @@
 //! Visits the nodes of a tree, and questions about trees that need only a visit.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::ops::ControlFlow;
 
 use super::functions::is_row_function;
@@ -231,13 +231,40 @@ impl QueryTree {
         unnamed.collect()
     }
 
-    /// Returns the names of the columns with which the query computes, as opposed to those that it only selects. A column
-    /// of a set operation or of SELECT DISTINCT is compared with others.
-    /// Returns `None` if these may be all columns.
-    pub fn computed_columns(&self) -> Option<BTreeSet<&str>> {
-        let mut names = BTreeSet::new();
-        add_computed(Node::Query(self), false, &mut names)?;
-        Some(names)
+    /// Returns the names of the columns with which the query computes, as opposed to those that it only selects. Returns
+    /// `None` if the query compares or combines entire rows.
+    pub fn computed_columns<'t>(&'t self) -> Option<BTreeSet<&'t str>> {
+        let (mut names, mut selected) = (BTreeSet::new(), HashSet::new());
+        let mut visit = |node: Node<'t>| {
+            match node {
+                Node::Body(Body::Union { .. } | Body::Except { .. } | Body::Intersect { .. }) => {
+                    return ControlFlow::Break(());
+                }
+                Node::Select(select) if select.distinct => return ControlFlow::Break(()),
+                Node::Select(select) => {
+                    selected.extend(select.items.iter().filter_map(|item| match item {
+                        Item::Expr { expr, .. } => Some(std::ptr::from_ref(expr)),
+                        Item::Wildcard(_) => None,
+                    }));
+                    for join in select.from.iter().flat_map(|from| &from.joins) {
+                        if let Condition::Using(keys) = &join.condition {
+                            names.extend(keys.iter().map(|key| key.text.as_str()));
+                        }
+                    }
+                }
+                Node::Expr(expr) => {
+                    if let ExprKind::Column { name, .. } = &expr.kind
+                        && !selected.contains(&std::ptr::from_ref(expr))
+                    {
+                        names.insert(name.text.as_str());
+                    }
+                }
+                Node::Query(_) | Node::Body(_) | Node::Source(_) => {}
+            }
+            ControlFlow::Continue(())
+        };
+        let is_known = Node::Query(self).walk(&mut visit).is_continue();
+        is_known.then_some(names)
     }
 
     /// Returns every mention of a table that the query does not define itself, in the order of the text. A name that WITH
@@ -305,57 +332,6 @@ impl QueryTree {
     }
 }
 
-/// Adds the names of the columns below a node with which the query computes. `is_compared` states whether the rows of the
-/// node are compared. Returns `None` if all columns are.
-fn add_computed<'t>(
-    node: Node<'t>,
-    is_compared: bool,
-    names: &mut BTreeSet<&'t str>,
-) -> Option<()> {
-    let (mut selected, mut is_compared) = (&[] as &[Item], is_compared);
-    match node {
-        Node::Query(_) | Node::Body(Body::Select(_) | Body::Query(_)) => {}
-        Node::Body(_) => is_compared = true,
-        Node::Select(select) => {
-            is_compared |= select.distinct;
-            selected = if is_compared { &[] } else { &select.items };
-            let has_wildcard = select
-                .items
-                .iter()
-                .any(|item| matches!(item, Item::Wildcard(_)));
-            if is_compared && has_wildcard {
-                return None;
-            }
-            for join in select.from.iter().flat_map(|from| &from.joins) {
-                if let Condition::Using(keys) = &join.condition {
-                    names.extend(keys.iter().map(|key| key.text.as_str()));
-                }
-            }
-            is_compared = false;
-        }
-        Node::Expr(Expr {
-            kind: ExprKind::Column { name, .. },
-            at: _,
-        }) => {
-            names.insert(&name.text);
-        }
-        Node::Source(_) | Node::Expr(_) => is_compared = false,
-    }
-    let is_passed_on = |expr: &Expr| {
-        let mut items = selected.iter();
-        matches!(expr.kind, ExprKind::Column { .. })
-            && items
-                .any(|item| matches!(item, Item::Expr { expr: own, .. } if std::ptr::eq(own, expr)))
-    };
-    let mut result = Some(());
-    node.children(&mut |child| {
-        if !matches!(child, Node::Expr(expr) if is_passed_on(expr)) && result.is_some() {
-            result = add_computed(child, is_compared, names);
-        }
-    });
-    result
-}
-
 fn find_tables<'t>(node: Node<'t>, hidden: &mut Vec<&'t str>, found: &mut Vec<&'t Name>) {
     let outer = hidden.len();
     match node {
@@ -418,14 +394,11 @@ mod tests {
                 Some("b c"),
             ),
             ("SELECT a FROM t WHERE b IN (SELECT c FROM u)", Some("b")),
-            ("SELECT DISTINCT a, b FROM t", Some("a b")),
+            ("SELECT DISTINCT a, b FROM t", None),
             ("SELECT DISTINCT * FROM t", None),
-            (
-                "SELECT a FROM t UNION ALL (SELECT b FROM u LIMIT 3)",
-                Some("a b"),
-            ),
+            ("SELECT a FROM t UNION ALL (SELECT b FROM u LIMIT 3)", None),
             ("SELECT * FROM t EXCEPT SELECT * FROM u", None),
-            ("SELECT DISTINCT x.a FROM (SELECT * FROM t) AS x", Some("a")),
+            ("SELECT x.a FROM (SELECT * FROM t) AS x", Some("")),
         ] {
             let query = Query::parse(text).expect(text);
             let found = query.tree().computed_columns();

@@ -7,7 +7,7 @@ use prep_spec::query::tree::{self, Alias, Condition, Join, JoinKind as TreeJoin,
 use super::call::{element_type, list_class};
 use super::expr::{Exprs, unified};
 use super::scope::{Parts, Scope, ScopeColumn, ScopeTable};
-use super::types::{TypeClass, compared, comparison, place, refused};
+use super::types::{TypeClass, compared, comparison, refused};
 use super::{Binder, ColumnInfo, OutputColumn};
 use crate::QueryError;
 use crate::relational::{ColumnId, Expr, ExprKind, JoinKind, Relational, conjuncts};
@@ -132,11 +132,8 @@ impl Binder<'_> {
     /// Reads a table of the pipeline.
     fn table(&mut self, name: &Name, alias: Option<&Alias>) -> Result<BoundFrom, QueryError> {
         let Some(relation) = self.tables.get(&name.text).cloned() else {
-            return Err(QueryError::Plan {
-                message: format!("there is no table `{}`", name.text),
-                place: place(name.at),
-                column: None,
-            });
+            let message = format!("there is no table `{}`", name.text);
+            return Err(refused(name.at, message));
         };
         let new_names: &[Name] = alias.map_or(&[], |alias| &alias.columns);
         let visible = relation

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use prep_spec::query::tree::{Name, Part};
 
-use super::types::place;
+use super::types::{place, rejected};
 use crate::QueryError;
 use crate::relational::ColumnId;
 
@@ -107,11 +107,11 @@ impl<'s> Scope<'s> {
             return match self.by_name.get(&name.text).map(Vec::as_slice) {
                 None | Some([]) => Ok(None),
                 Some([id]) => Ok(Some(*id)),
-                Some(_) => Err(QueryError::Rejected {
-                    message: format!("`{}` is a column of several tables", name.text),
-                    place: place(name.at),
-                    help: Some(format!("write the table before it: `t.{}`", name.text)),
-                }),
+                Some(_) => {
+                    let message = format!("`{}` is a column of several tables", name.text);
+                    let help = format!("write the table before it: `t.{}`", name.text);
+                    Err(rejected(name.at, message, Some(help)))
+                }
             };
         };
         let found = self.table(&table.text);
@@ -119,11 +119,9 @@ impl<'s> Scope<'s> {
         let mut columns = columns.filter(|column| column.name == name.text);
         let first = columns.next().map(|column| column.id);
         if columns.any(|other| Some(other.id) != first) {
-            return Err(QueryError::Rejected {
-                message: format!("`{}` has several columns `{}`", table.text, name.text),
-                place: place(name.at),
-                help: Some("give each of them a name of its own with AS".to_owned()),
-            });
+            let message = format!("`{}` has several columns `{}`", table.text, name.text);
+            let help = "give each of them a name of its own with AS";
+            return Err(rejected(name.at, message, Some(help)));
         }
         Ok(first)
     }
@@ -151,12 +149,13 @@ impl<'s> Scope<'s> {
 
 /// Returns the error for a column that does not exist.
 pub(super) fn missing_column(table: Option<&Name>, name: &Name) -> QueryError {
-    QueryError::Plan {
+    QueryError::Rejected {
         message: match table {
             Some(table) => format!("table `{}` has no column `{}`", table.text, name.text),
             None => format!("there is no column `{}`", name.text),
         },
         place: place(table.map_or(name.at, |table| table.at)),
         column: Some(name.text.clone()),
+        help: None,
     }
 }

@@ -273,6 +273,7 @@ pub(super) fn rejected(
     QueryError::Rejected {
         message: message.into(),
         place: place(at),
+        column: None,
         help: help.map(Into::into),
     }
 }

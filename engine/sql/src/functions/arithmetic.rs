@@ -195,12 +195,18 @@ impl CheckedArithmetic {
             [operand] => format!("-({operand})"),
             operands => operands.join(&format!(" {} ", self.kind.symbol())),
         };
-        let message = match error {
-            ArrowError::DivideByZero => format!("division by zero: {operation}"),
-            ArrowError::InvalidArgumentError(message) => format!("{message}: {operation}"),
-            _ => format!("the result exceeds 64-bit integers: {operation}"),
+        let (message, help) = match error {
+            ArrowError::DivideByZero => (
+                format!("division by zero: {operation}"),
+                Some("use NULLIF(x, 0) as the divisor to make the result missing"),
+            ),
+            ArrowError::InvalidArgumentError(message) => (format!("{message}: {operation}"), None),
+            _ => (
+                format!("the result exceeds 64-bit integers: {operation}"),
+                Some("use CAST(x AS DOUBLE) to compute with doubles, which have no such limit"),
+            ),
         };
-        FunctionError::error(Failure::Pipeline, message)
+        FunctionError::with_help(Failure::Pipeline, message, help)
     }
 }
 

@@ -96,12 +96,12 @@ enum Growth {
 /// [`LINEAR_GROWTH`] times as large as the row of all arguments, plus [`ROW_BYTES`].
 fn growth(name: &str) -> Option<Growth> {
     Some(match name {
-        "repeat" => Growth::Counted(repeated_size),
-        "array_repeat" => Growth::Counted(repeated_elements_size),
+        "repeat" => Growth::Counted(|args, rows, _| products(args, rows, 0)),
+        "array_repeat" => Growth::Counted(|args, rows, _| products(args, rows, OFFSET_BYTES)),
         "lpad" | "rpad" => Growth::Counted(padded_size),
         "range" | "generate_series" => Growth::Counted(series_size),
         "concat" | "array_concat" | "make_array" | "array_append" | "array_prepend"
-        | "array_union" => Growth::Known(joined_size),
+        | "array_union" => Growth::Known(|args, rows, _| Ok(sum_of_lengths(args, rows))),
         "concat_ws" => Growth::Known(separated_size),
         "replace" => Growth::Known(replaced_size),
         "regexp_replace" => Growth::Known(regex::replaced_size),
@@ -300,24 +300,11 @@ fn lengths(value: &ColumnarValue, rows: usize) -> Vec<u64> {
 }
 
 fn length(array: &ArrayRef, row: usize) -> u64 {
-    if array.is_null(row) {
-        return 0;
+    match array.data_type() {
+        _ if array.is_null(row) => 0,
+        DataType::Utf8 => array.as_string::<i32>().value(row).len() as u64,
+        _ => array_bytes(&array.slice(row, 1)),
     }
-    let bytes = match array.data_type() {
-        DataType::Utf8 => array.as_string::<i32>().value(row).len(),
-        DataType::LargeUtf8 => array.as_string::<i64>().value(row).len(),
-        DataType::Utf8View => array.as_string_view().value(row).len(),
-        DataType::List(field) => {
-            let list: &ListArray = array.as_list();
-            let elements = list.value(row);
-            match field.data_type().primitive_width() {
-                Some(width) => elements.len() * width,
-                None => elements.to_data().get_slice_memory_size().unwrap_or(0),
-            }
-        }
-        other => other.primitive_width().unwrap_or(16),
-    };
-    bytes as u64
 }
 
 /// Returns the size of all arguments together.
@@ -357,15 +344,8 @@ fn counts(args: &[ColumnarValue], index: usize, rows: usize) -> Result<Vec<u64>>
         .collect())
 }
 
-fn repeated_size(args: &[ColumnarValue], rows: usize, _: u64) -> Result<ResultSize> {
-    products(args, rows, 0)
-}
-
-/// Computes the size of a list of equal elements. An empty text takes the size of its offset.
-fn repeated_elements_size(args: &[ColumnarValue], rows: usize, _: u64) -> Result<ResultSize> {
-    const OFFSET_BYTES: u64 = 8;
-    products(args, rows, OFFSET_BYTES)
-}
+/// Size of an element of a list in addition to its text: an offset.
+const OFFSET_BYTES: u64 = 8;
 
 /// Multiplies the size of the first argument, plus `more` bytes, by the second argument.
 fn products(args: &[ColumnarValue], rows: usize, more: u64) -> Result<ResultSize> {
@@ -393,32 +373,26 @@ fn padded_size(args: &[ColumnarValue], rows: usize, _: u64) -> Result<ResultSize
 }
 
 fn series_size(args: &[ColumnarValue], rows: usize, _: u64) -> Result<ResultSize> {
-    let number = |index: usize| -> Result<Option<Vec<Option<f64>>>> {
-        let Some(arg) = args.get(index) else {
-            return Ok(None);
-        };
-        let array = arg.to_array(rows)?;
-        if !array.data_type().is_numeric() {
-            return Ok(None);
+    let numbers = |index: usize| -> Result<Vec<Option<f64>>> {
+        match args.get(index) {
+            Some(arg) if arg.data_type().is_numeric() => {
+                let array = cast(&arg.to_array(rows)?, &DataType::Float64)?;
+                Ok(array.as_primitive::<Float64Type>().iter().collect())
+            }
+            _ => Ok(vec![None; rows]),
         }
-        let array = cast(&array, &DataType::Float64)?;
-        Ok(Some(array.as_primitive::<Float64Type>().iter().collect()))
     };
-    let (first, second, step) = (number(0)?, number(1)?, number(2)?);
-    let mut size = ResultSize::default();
-    for row in 0..rows {
-        let at = |values: &Option<Vec<Option<f64>>>| {
-            values.as_ref().and_then(|values| *values.get(row)?)
+    let bounds = numbers(0)?.into_iter().zip(numbers(1)?);
+    let sizes = bounds.zip(numbers(2)?).map(|((first, second), step)| {
+        let (start, stop) = match second {
+            Some(stop) => (first.unwrap_or(0.0), stop),
+            None => (0.0, first.unwrap_or(0.0)),
         };
-        let (start, stop) = match at(&second) {
-            Some(stop) => (at(&first).unwrap_or(0.0), stop),
-            None => (0.0, at(&first).unwrap_or(0.0)),
-        };
-        let count = (stop - start) / at(&step).filter(|step| *step != 0.0).unwrap_or(1.0);
+        let count = (stop - start) / step.filter(|step| *step != 0.0).unwrap_or(1.0);
         // The conversion saturates.
-        size.add(((count.max(0.0) + 1.0) * 8.0) as u64);
-    }
-    Ok(size)
+        ((count.max(0.0) + 1.0) * 8.0) as u64
+    });
+    Ok(result_size(sizes))
 }
 
 fn replaced_size(args: &[ColumnarValue], rows: usize, limit: u64) -> Result<ResultSize> {
@@ -455,11 +429,6 @@ fn replaced_size(args: &[ColumnarValue], rows: usize, limit: u64) -> Result<Resu
         size.add((text.len() as u64).saturating_add((found as u64).saturating_mul(to)));
     }
     Ok(size)
-}
-
-/// Computes the size of joined texts or lists.
-fn joined_size(args: &[ColumnarValue], rows: usize, _: u64) -> Result<ResultSize> {
-    Ok(sum_of_lengths(args, rows))
 }
 
 /// Computes the size of joined texts, whose separator is the first argument.

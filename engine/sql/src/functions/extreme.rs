@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use arrow::datatypes::{DataType, FieldRef, Float32Type, Float64Type};
+use arrow::datatypes::{DataType, FieldRef, Float64Type};
 use datafusion_common::Result;
 use datafusion_expr::function::{AccumulatorArgs, StateFieldsArgs};
 use datafusion_expr::{Accumulator, AggregateUDF, AggregateUDFImpl, GroupsAccumulator};
@@ -31,23 +31,6 @@ struct Extreme {
     is_max: bool,
 }
 
-/// Creates a groups accumulator for a floating-point type. It starts with the value at the opposite end of the order.
-macro_rules! groups {
-    ($self:ident, $type:ty, $native:ty, $data_type:expr) => {{
-        let is_max = $self.is_max;
-        let worst = <$native>::from_bits(<$native>::NAN.to_bits() | <$native>::MAX.to_bits());
-        let choose = move |current: &mut $native, new: $native| {
-            let order = new.total_cmp(current);
-            if (is_max && order.is_gt()) || (!is_max && order.is_lt()) {
-                *current = new;
-            }
-        };
-        let first = if is_max { -worst } else { worst };
-        let groups = PrimitiveGroupsAccumulator::<$type, _>::new(&$data_type, choose);
-        Ok(Box::new(groups.with_starting_value(first)))
-    }};
-}
-
 impl AggregateUDFImpl for Extreme {
     describe_like_plain!();
 
@@ -67,11 +50,21 @@ impl AggregateUDFImpl for Extreme {
         &self,
         args: AccumulatorArgs,
     ) -> Result<Box<dyn GroupsAccumulator>> {
-        match args.return_field.data_type() {
-            DataType::Float64 => groups!(self, Float64Type, f64, DataType::Float64),
-            DataType::Float32 => groups!(self, Float32Type, f32, DataType::Float32),
-            _ => self.plain.create_groups_accumulator(args),
+        if *args.return_field.data_type() != DataType::Float64 {
+            return self.plain.create_groups_accumulator(args);
         }
+        let is_max = self.is_max;
+        let choose = move |current: &mut f64, new: f64| {
+            let order = new.total_cmp(current);
+            if (is_max && order.is_gt()) || (!is_max && order.is_lt()) {
+                *current = new;
+            }
+        };
+        // It starts with the value at the opposite end of the order.
+        let worst = f64::from_bits(f64::NAN.to_bits() | f64::MAX.to_bits());
+        let first = if is_max { -worst } else { worst };
+        let groups = PrimitiveGroupsAccumulator::<Float64Type, _>::new(&DataType::Float64, choose);
+        Ok(Box::new(groups.with_starting_value(first)))
     }
 
     fn create_sliding_accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn Accumulator>> {

@@ -1,21 +1,144 @@
-//! JSON in cells: shared by the functions on records.
+//! Functions of JSON in cells.
+//!
+//! * `json_get(record, 'path')`: the value at a path inside a JSON value. A path consists of object keys and list indices
+//!   (from 0), separated by dots. A text is returned as it is, and any other value as JSON. The result is missing if the
+//!   path does not exist or leads to null.
+//! * `json_project(record, template)`: the members of the object `record` whose keys also occur in the object `template`,
+//!   in the order of `template`. A key of `template` that `record` lacks is an error.
+//! * `json_with(record, 'key', value, ...)`: the object `record` with these members set. An existing member keeps its
+//!   position, and a new one is added at the end. Numbers, booleans and lists keep their type, a missing value becomes
+//!   null, and everything else becomes a text.
+//! * `json_without(record, 'key', ...)`: the object `record` without the members with these keys.
 
 use arrow::array::{Array, ArrayRef, AsArray, ListArray, StringArray};
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Float64Type, Int64Type};
 use datafusion_common::{DataFusionError, Result};
-use prep_formats::json;
+use datafusion_expr::{Signature, Volatility};
+use prep_formats::json::{self, JsonObject, JsonValue};
+
+use super::scalar::{LastParsed, SimpleFunction, arguments, map_texts};
+
+pub(super) fn functions() -> [SimpleFunction; 4] {
+    let texts = |fixed| Signature::exact(vec![DataType::Utf8, DataType::Utf8], fixed);
+    let any = Signature::variadic_any(Volatility::Immutable);
+    [
+        SimpleFunction::text("json_get", |fixed| Signature::any(2, fixed), get),
+        SimpleFunction::text("json_project", texts, project),
+        SimpleFunction::new("json_with", any.clone(), with_type, with),
+        SimpleFunction::new("json_without", any, without_type, without),
+    ]
+}
+
+fn get(columns: &[ArrayRef]) -> Result<ArrayRef> {
+    let [records, paths] = arguments(columns)?;
+    let paths = texts(paths)?;
+    map_texts(&texts(records)?, |row, record| {
+        if paths.is_null(row) {
+            return Ok(None);
+        }
+        match value_at(&parse(record)?, paths.value(row)) {
+            None | Some(JsonValue::Null) => Ok(None),
+            Some(JsonValue::String(text)) => match text.as_str() {
+                Some(text) => Ok(Some(text.to_owned())),
+                None => Err(argument_error("json_get: the text is not valid Unicode")),
+            },
+            Some(other) => print(other).map(Some),
+        }
+    })
+}
+
+fn value_at<'v>(value: &'v JsonValue, path: &str) -> Option<&'v JsonValue> {
+    path.split('.').try_fold(value, |value, step| match value {
+        JsonValue::Object(object) => object.get(step),
+        JsonValue::List(items) => items.get(step.parse::<usize>().ok()?),
+        _ => None,
+    })
+}
+
+fn project(columns: &[ArrayRef]) -> Result<ArrayRef> {
+    let [records, templates] = arguments(columns)?;
+    let templates = texts(templates)?;
+    let mut parsed = LastParsed::default();
+    map_texts(&texts(records)?, |row, record| {
+        if templates.is_null(row) {
+            return Ok(None);
+        }
+        let template = parsed.get(templates.value(row), |text| object("json_project", text))?;
+        let record = object("json_project", record)?;
+        let mut out = JsonObject::new();
+        for key in template.keys() {
+            let found = record.iter().find(|(name, _)| *name == key);
+            let (_, value) = found.ok_or_else(|| {
+                let name = key.to_string_lossy();
+                argument_error(format!("json_project: the record has no member `{name}`"))
+            })?;
+            out.insert(key.clone(), value.clone());
+        }
+        print(&JsonValue::Object(out)).map(Some)
+    })
+}
+
+fn with_type(arguments: &[DataType]) -> Result<DataType> {
+    if arguments.len() < 3 || arguments.len().is_multiple_of(2) {
+        let message = "json_with takes a record, and a key and a value for each member";
+        return Err(argument_error(message));
+    }
+    Ok(DataType::Utf8)
+}
+
+fn with(columns: &[ArrayRef]) -> Result<ArrayRef> {
+    let [records, members @ ..] = columns else {
+        return Err(argument_error("json_with takes a record"));
+    };
+    let mut set = Vec::new();
+    for pair in members.chunks_exact(2) {
+        let [key, value] = arguments(pair)?;
+        set.push((texts(key)?, JsonCells::new(value)?));
+    }
+    map_texts(&texts(records)?, |row, record| {
+        let mut record = object("json_with", record)?;
+        for (keys, values) in &set {
+            if keys.is_null(row) {
+                return Err(argument_error("json_with: a key is missing"));
+            }
+            record.insert(keys.value(row).into(), values.value(row)?);
+        }
+        print(&JsonValue::Object(record)).map(Some)
+    })
+}
+
+fn without_type(arguments: &[DataType]) -> Result<DataType> {
+    match arguments.len() {
+        0 | 1 => Err(argument_error("json_without takes a record and keys")),
+        _ => Ok(DataType::Utf8),
+    }
+}
+
+fn without(columns: &[ArrayRef]) -> Result<ArrayRef> {
+    let [records, keys @ ..] = columns else {
+        return Err(argument_error("json_without takes a record and keys"));
+    };
+    let keys = keys.iter().map(texts).collect::<Result<Vec<_>>>()?;
+    map_texts(&texts(records)?, |row, record| {
+        let mut record = object("json_without", record)?;
+        for key in keys.iter().filter(|key| key.is_valid(row)) {
+            record.remove(key.value(row));
+        }
+        print(&JsonValue::Object(record)).map(Some)
+    })
+}
 
 /// Returns a column as texts.
 pub(super) fn texts(column: &ArrayRef) -> Result<StringArray> {
     Ok(cast(column, &DataType::Utf8)?.as_string::<i32>().clone())
 }
 
-pub(super) fn parse(text: &str) -> Result<json::JsonValue> {
+fn parse(text: &str) -> Result<JsonValue> {
     json::parse(text.as_bytes()).map_err(failed)
 }
 
-pub(super) fn print(value: &json::JsonValue) -> Result<String> {
+fn print(value: &JsonValue) -> Result<String> {
     let text = value.to_json(&json::WriteOptions::default());
     String::from_utf8(text.map_err(failed)?).map_err(failed)
 }
@@ -29,9 +152,9 @@ pub(super) fn argument_error(message: impl Into<String>) -> DataFusionError {
 }
 
 /// Parses a JSON object.
-pub(super) fn object(function: &str, text: &str) -> Result<json::JsonObject> {
+fn object(function: &str, text: &str) -> Result<JsonObject> {
     match parse(text)? {
-        json::JsonValue::Object(object) => Ok(object),
+        JsonValue::Object(object) => Ok(object),
         _ => Err(argument_error(format!("{function} takes a JSON object"))),
     }
 }
@@ -62,25 +185,19 @@ impl JsonCells {
         })
     }
 
-    pub fn value(&self, row: usize) -> Result<json::JsonValue> {
+    pub fn value(&self, row: usize) -> Result<JsonValue> {
         Ok(match self {
             JsonCells::Lists(cells) if cells.is_valid(row) => {
                 let items = cells.value(row);
                 let cells = JsonCells::new(&items)?;
                 let items = (0..items.len()).map(|item| cells.value(item));
-                json::JsonValue::List(items.collect::<Result<_>>()?)
+                JsonValue::List(items.collect::<Result<_>>()?)
             }
-            JsonCells::Integers(cells) if cells.is_valid(row) => {
-                json::JsonValue::Int(cells.value(row))
-            }
-            JsonCells::Numbers(cells) if cells.is_valid(row) => {
-                json::JsonValue::Float(cells.value(row))
-            }
-            JsonCells::Booleans(cells) if cells.is_valid(row) => {
-                json::JsonValue::Bool(cells.value(row))
-            }
+            JsonCells::Integers(cells) if cells.is_valid(row) => JsonValue::Int(cells.value(row)),
+            JsonCells::Numbers(cells) if cells.is_valid(row) => JsonValue::Float(cells.value(row)),
+            JsonCells::Booleans(cells) if cells.is_valid(row) => JsonValue::Bool(cells.value(row)),
             JsonCells::Texts(cells) if cells.is_valid(row) => cells.value(row).into(),
-            _ => json::JsonValue::Null,
+            _ => JsonValue::Null,
         })
     }
 }

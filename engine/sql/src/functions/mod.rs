@@ -10,7 +10,7 @@
 //! | `arithmetic` | operators on numbers |
 //! | `exact` | sums, means and variances that do not depend on the order of the rows |
 //! | `extreme` | `min` and `max` of doubles |
-//! | `math`, `hashes`, `regex`, `json*`, ... | functions that extend or replace DataFusion's |
+//! | `math`, `hashes`, `regex`, `json`, ... | functions that extend or replace DataFusion's |
 
 mod arithmetic;
 mod bounded;
@@ -21,10 +21,6 @@ mod first_seen;
 mod guarded;
 mod hashes;
 mod json;
-mod json_get;
-mod json_project;
-mod json_with;
-mod json_without;
 mod math;
 mod nullif;
 mod printf;
@@ -48,7 +44,7 @@ pub(crate) use arithmetic::{Arithmetic, checked_function};
 pub(crate) use bounded::{BATCH_ROWS, rows_for, rows_of};
 pub(crate) use canonical::{canonical_key, with_one_nan};
 use guarded::guarded;
-pub(crate) use single_row::single_row;
+pub(crate) use single_row::{cancellable, single_row};
 use table::{FunctionKind, functions, listed};
 
 /// Implements the methods that are the same for all replacements of an aggregate: those that describe the original
@@ -122,10 +118,6 @@ static SCALARS: LazyLock<HashMap<&'static str, Arc<ScalarUDF>>> = LazyLock::new(
     let mut plain = all_default_functions();
     plain.extend(all_default_nested_functions());
     let own = [
-        json_get::function(),
-        json_project::function(),
-        json_with::function(),
-        json_without::function(),
         nullif::function(),
         printf::function(),
         round_half_even::function(),
@@ -133,6 +125,7 @@ static SCALARS: LazyLock<HashMap<&'static str, Arc<ScalarUDF>>> = LazyLock::new(
     ];
     let own = own
         .into_iter()
+        .chain(json::functions())
         .chain(hashes::functions())
         .chain(regex::functions())
         .chain(math::functions());

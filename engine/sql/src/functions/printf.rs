@@ -8,7 +8,7 @@ use prep_formats::json::JsonValue;
 use prep_formats::printf::{PrintfArgument, PrintfFormat};
 
 use super::json::{JsonCells, argument_error, failed, texts};
-use super::scalar::{SimpleFunction, map_texts};
+use super::scalar::{LastParsed, SimpleFunction, map_texts};
 
 pub(super) fn function() -> SimpleFunction {
     SimpleFunction::text("printf", Signature::variadic_any, call)
@@ -22,20 +22,16 @@ fn call(columns: &[ArrayRef]) -> Result<ArrayRef> {
         .iter()
         .map(JsonCells::new)
         .collect::<Result<Vec<_>>>()?;
-    let mut last: Option<(String, PrintfFormat)> = None;
+    let mut parsed = LastParsed::default();
     map_texts(&texts(formats)?, |row, spelled| {
         let cells = values.iter().map(|cells| cells.value(row));
         let cells = cells.collect::<Result<Vec<JsonValue>>>()?;
         if cells.contains(&JsonValue::Null) {
             return Ok(None);
         }
-        // The format is the same in almost every row, so the last parsed one is reused.
-        if last.as_ref().is_none_or(|(text, _)| text != spelled) {
-            last = Some((
-                spelled.to_owned(),
-                PrintfFormat::new(spelled).map_err(failed)?,
-            ));
-        }
+        let format = parsed.get(spelled, |spelled| {
+            PrintfFormat::new(spelled).map_err(failed)
+        })?;
         let arguments = cells.iter().filter_map(|cell| match cell {
             JsonValue::Int(value) => Some(PrintfArgument::Integer(*value)),
             JsonValue::Float(value) => Some(PrintfArgument::Number(*value)),
@@ -45,9 +41,7 @@ fn call(columns: &[ArrayRef]) -> Result<ArrayRef> {
         });
         let arguments: Vec<PrintfArgument<'_>> = arguments.collect();
         let mut text = String::new();
-        if let Some((_, format)) = &last {
-            format.push(&arguments, &mut text).map_err(failed)?;
-        }
+        format.push(&arguments, &mut text).map_err(failed)?;
         Ok(Some(text))
     })
 }

@@ -17,7 +17,7 @@ use regex::Regex;
 
 use super::bounded::ResultSize;
 use super::json::{argument_error, failed, texts};
-use super::scalar::SimpleFunction;
+use super::scalar::{LastParsed, SimpleFunction};
 
 pub(super) fn functions() -> [SimpleFunction; 2] {
     let signature = |counts: [usize; 2]| {
@@ -135,7 +135,7 @@ struct Rows {
     texts: StringArray,
     patterns: Patterns,
     replacements: StringArray,
-    replacement: Option<(String, Vec<Part>)>,
+    parsed: LastParsed<Vec<Part>>,
 }
 
 struct Pattern {
@@ -161,7 +161,7 @@ impl Rows {
             texts: texts(text)?,
             patterns: Patterns::new(pattern, flags)?,
             replacements: texts(replacement)?,
-            replacement: None,
+            parsed: LastParsed::default(),
         })
     }
 
@@ -170,14 +170,11 @@ impl Rows {
         if self.texts.is_null(row) || self.replacements.is_null(row) {
             return Ok(None);
         }
-        let replacement = self.replacements.value(row);
-        if !matches!(&self.replacement, Some((last, _)) if last == replacement) {
-            self.replacement = Some((replacement.to_owned(), parts(replacement)));
-        }
-        let pattern = self.patterns.at(row)?;
-        let (Some(pattern), Some((_, parts))) = (pattern, &self.replacement) else {
+        let Some(pattern) = self.patterns.at(row)? else {
             return Ok(None);
         };
+        let replacement = self.replacements.value(row);
+        let parts = self.parsed.get(replacement, |text| Ok(parts(text)))?;
         let text = self.texts.value(row);
         Ok(Some(Replaced {
             text,

@@ -10,8 +10,7 @@ use arrow::datatypes::{DataType, Float64Type, Int64Type};
 use datafusion_common::Result;
 use datafusion_expr::{Signature, Volatility};
 
-use super::json::argument_error;
-use super::scalar::SimpleFunction;
+use super::scalar::{SimpleFunction, arguments};
 
 pub(super) fn function() -> SimpleFunction {
     let types = vec![DataType::Float64, DataType::Int64];
@@ -25,11 +24,7 @@ pub(super) fn function() -> SimpleFunction {
 }
 
 fn call(columns: &[ArrayRef]) -> Result<ArrayRef> {
-    let [numbers, digits] = columns else {
-        return Err(argument_error(
-            "round_half_even takes a number and a number of decimals",
-        ));
-    };
+    let [numbers, digits] = arguments(columns)?;
     let numbers = numbers.as_primitive::<Float64Type>();
     let digits = digits.as_primitive::<Int64Type>();
     let rounded = numbers.iter().zip(digits.iter());

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, StringArray, StringBuilder};
 use arrow::datatypes::DataType;
-use datafusion_common::{Result, ScalarValue};
+use datafusion_common::{Result, ScalarValue, internal_datafusion_err};
 use datafusion_expr::{ColumnarValue, ScalarFunctionArgs, ScalarUDFImpl, Signature, Volatility};
 
 /// Computes the result of a function, with one cell per row of the arguments.
@@ -92,6 +92,32 @@ impl ScalarUDFImpl for SimpleFunction {
             true => ColumnarValue::Scalar(ScalarValue::try_from_array(&result, 0)?),
             false => ColumnarValue::Array(result),
         })
+    }
+}
+
+/// Returns the arguments of a function whose signature states their number.
+pub(super) fn arguments<const COUNT: usize>(columns: &[ArrayRef]) -> Result<&[ArrayRef; COUNT]> {
+    let message = || internal_datafusion_err!("a function has {} arguments", columns.len());
+    columns.try_into().map_err(|_| message())
+}
+
+/// The last parsed text of a column, whose texts are the same in almost every row.
+pub(super) struct LastParsed<T>(Option<(String, T)>);
+
+impl<T> Default for LastParsed<T> {
+    fn default() -> LastParsed<T> {
+        LastParsed(None)
+    }
+}
+
+impl<T> LastParsed<T> {
+    /// Parses a text unless it is the last one.
+    pub fn get(&mut self, text: &str, parse: impl FnOnce(&str) -> Result<T>) -> Result<&T> {
+        let last = match self.0.take() {
+            Some(last) if last.0 == text => last,
+            _ => (text.to_owned(), parse(text)?),
+        };
+        Ok(&self.0.insert(last).1)
     }
 }
 

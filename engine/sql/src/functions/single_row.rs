@@ -1,4 +1,4 @@
-//! The value of a subquery that must have at most one row.
+//! Functions that the planner calls, and queries cannot.
 
 use std::sync::Arc;
 
@@ -7,8 +7,23 @@ use arrow::datatypes::Int64Type;
 use datafusion_expr::{ScalarUDF, Signature, Volatility};
 use prep_failure::Failure;
 
+use super::guarded::guarded;
 use super::scalar::SimpleFunction;
 use crate::error::FunctionError;
+
+/// Returns a function that returns its argument, and fails if the query has been cancelled. A join may compare a large
+/// number of pairs before it produces a row. During that time, no guard between operators runs, so the condition itself
+/// must check.
+pub(crate) fn cancellable() -> Arc<ScalarUDF> {
+    let signature = Signature::any(1, Volatility::Immutable);
+    let function = SimpleFunction::new(
+        "cancellable",
+        signature,
+        |types| Ok(types[0].clone()),
+        |columns| Ok(columns[0].clone()),
+    );
+    guarded(&Arc::new(ScalarUDF::from(function)))
+}
 
 /// Returns a function of a value and a number of rows. It returns the value, and fails if there are several rows.
 pub(crate) fn single_row() -> Arc<ScalarUDF> {

@@ -11,8 +11,8 @@ use datafusion_common::Result;
 use datafusion_expr::{Signature, Volatility};
 use prep_formats::python::is_python_space;
 
-use super::json::{argument_error, texts};
-use super::scalar::SimpleFunction;
+use super::json::texts;
+use super::scalar::{SimpleFunction, arguments};
 
 pub(super) fn function() -> SimpleFunction {
     let signature = Signature::string(1, Volatility::Immutable);
@@ -21,9 +21,7 @@ pub(super) fn function() -> SimpleFunction {
 }
 
 fn call(columns: &[ArrayRef]) -> Result<ArrayRef> {
-    let [column] = columns else {
-        return Err(argument_error("split_words takes one text"));
-    };
+    let [column] = arguments(columns)?;
     let texts = texts(column)?;
     let mut lists = ListBuilder::new(StringBuilder::new());
     for row in 0..texts.len() {

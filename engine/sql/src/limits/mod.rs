@@ -110,7 +110,7 @@ pub(crate) struct QueryPool {
     inner: FairSpillPool,
     /// The largest total, in bytes, of the reserved memory and a request that failed.
     failed_total: AtomicUsize,
-    /// For each scan, the number of rows that it has read and the number of all its rows.
+    /// For each scan and each sort, the number of rows that it has returned and the number of all its rows.
     scans: Mutex<Vec<(Arc<AtomicU64>, u64)>>,
 }
 
@@ -123,7 +123,7 @@ impl QueryPool {
         }
     }
 
-    /// Adds a scan of `rows` rows. Returns the counter of the rows that it has read.
+    /// Adds an operator that will return `rows` rows. Returns the counter of the rows that it has returned.
     pub(crate) fn start_scan(&self, rows: u64) -> Arc<AtomicU64> {
         let read = Arc::new(AtomicU64::new(0));
         self.scans.lock().push((Arc::clone(&read), rows));
@@ -133,7 +133,9 @@ impl QueryPool {
     /// Returns the size to which memory of `bytes` grows if it is proportional to the rows that are read.
     fn extrapolated(&self, bytes: usize) -> usize {
         let scans = self.scans.lock();
-        let grown = scans.iter().filter_map(|(read, rows)| {
+        // A scan that was given up does not count.
+        let running = scans.iter().filter(|(read, _)| Arc::strong_count(read) > 1);
+        let grown = running.filter_map(|(read, rows)| {
             let read = read.load(Ordering::Relaxed);
             let grown = bytes as u128 * u128::from(*rows) / u128::from(read.max(1));
             (read > 0 && read < *rows).then(|| usize::try_from(grown).unwrap_or(usize::MAX))

@@ -7,9 +7,9 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use arrow::compute::SortOptions;
-use arrow::datatypes::{Field, Schema};
+use arrow::datatypes::{DataType, Field, Schema};
 use datafusion_common::{JoinSide, JoinType, NullEquality, Result};
-use datafusion_physical_expr::{LexOrdering, PhysicalExpr, PhysicalSortExpr};
+use datafusion_physical_expr::{LexOrdering, PhysicalExpr, PhysicalSortExpr, ScalarFunctionExpr};
 use datafusion_physical_plan::joins::utils::{ColumnIndex, JoinFilter};
 use datafusion_physical_plan::joins::{
     CrossJoinExec, HashJoinExec, NestedLoopJoinExec, PartitionMode, SortMergeJoinExec,
@@ -17,9 +17,8 @@ use datafusion_physical_plan::joins::{
 use datafusion_physical_plan::sorts::sort::SortExec;
 
 use super::{Arrival, Layout, Lowered, Lowering, Needed, Sides, column_at, internal, name};
-use crate::physical::{
-    CancellableCondition, ConstantSlot, Guard, Plan, Prepared, SameRows, SkipRepeated, row_bytes,
-};
+use crate::functions::cancellable;
+use crate::physical::{ConstantSlot, Guard, Plan, Prepared, SameRows, SkipRepeated, row_bytes};
 use crate::relational::{ColumnId, Expr, JoinKind, JoinSpec, Relational};
 
 /// Size in bytes of a row's entry in a hash table, in addition to the row itself.
@@ -123,7 +122,7 @@ impl Lowering<'_> {
             } else {
                 sides.left.rows
             };
-            let counted = Guard::count(build.plan.clone(), false, usize::try_from(rows).ok());
+            let counted = Guard::count(build.plan.clone(), false, rows);
             let plan = CrossJoinExec::new(counted, probe.plan.clone());
             return Ok(joined(Arc::new(plan), &build, &probe, JoinType::Inner));
         }
@@ -270,7 +269,14 @@ impl Lowering<'_> {
             schema: Arc::new(Schema::new(fields)),
         };
         let condition = self.expr(filter, &layout)?;
-        let condition = CancellableCondition::around(condition, self.limits.clone());
+        let condition = ScalarFunctionExpr::new(
+            "cancellable",
+            cancellable(),
+            vec![condition],
+            Arc::new(Field::new("cancellable", DataType::Boolean, true)),
+            Arc::clone(&self.options),
+        );
+        let condition: Arc<dyn PhysicalExpr> = Arc::new(condition);
         Ok(JoinFilter::new(condition, indices, layout.schema))
     }
 }

@@ -530,7 +530,6 @@ impl Lowering<'_> {
                 filter.transpose()?,
             )?);
         }
-        let rows = usize::try_from(input.rows).ok();
         let is_bounded = exprs.iter().all(|expr| expr.uses_bounded_memory());
         let plan: Plan = if is_bounded {
             let mode = InputOrderMode::Sorted;
@@ -541,7 +540,7 @@ impl Lowering<'_> {
                 false,
             )?)
         } else if partition_by.is_empty() {
-            let counted = Guard::count(sorted.plan, true, rows);
+            let counted = Guard::count(sorted.plan, true, input.rows);
             Arc::new(WindowAggExec::try_new(exprs, counted, false)?)
         } else {
             WindowsInParts::plan(partition_by, exprs, sorted.plan)?
@@ -626,8 +625,9 @@ impl Lowering<'_> {
         // The operator cannot return no rows.
         let fetch = fetch.filter(|rows| *rows > 0);
         let sorted = SortExec::new(ordering, lowered.plan).with_fetch(fetch);
+        let rows = fetch.map_or(input.rows, |fetch| input.rows.min(fetch as u64));
         Ok(Lowered {
-            plan: Guard::pass(Arc::new(sorted)),
+            plan: Guard::after_all(Arc::new(sorted), rows),
             arrival: Arrival::Sorted(keys.to_vec()),
             columns: lowered.columns,
             constants: lowered.constants,

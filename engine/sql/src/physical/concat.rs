@@ -2,22 +2,17 @@
 
 use std::sync::Arc;
 
-use arrow::array::{RecordBatch, RecordBatchOptions};
 use arrow::datatypes::{Field, Schema};
 use datafusion_common::{Result, internal_err};
-use datafusion_execution::{SendableRecordBatchStream, TaskContext};
-use datafusion_physical_plan::PlanProperties;
-use datafusion_physical_plan::stream::RecordBatchStreamAdapter;
+use datafusion_execution::TaskContext;
+use datafusion_physical_plan::ExecutionPlan as _;
 use futures::{StreamExt, TryStreamExt};
 
-use super::operator::{Node, Operator, Plan, properties_of};
+use super::operator::{Batches, Node, Operator, Plan, batch_of, properties_of};
 
 /// Reads its inputs one after the other. Rows keep the order in which the inputs return them.
 #[derive(Debug)]
-pub(crate) struct Concat {
-    inputs: Vec<Plan>,
-    properties: Arc<PlanProperties>,
-}
+pub(crate) struct Concat;
 
 impl Concat {
     /// Concatenates inputs whose columns have the same types and names.
@@ -29,10 +24,7 @@ impl Concat {
         let fields = schema.fields().iter();
         let fields = fields.map(|field| Field::new(field.name(), field.data_type().clone(), true));
         let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
-        Ok(Node::plan(Concat {
-            inputs,
-            properties: properties_of(schema),
-        }))
+        Ok(Node::plan(Concat, inputs, properties_of(schema)))
     }
 }
 
@@ -41,43 +33,14 @@ impl Operator for Concat {
     // Rows of one input keep their order, and all rows of an input precede those of the next. `proof` knows this.
     const KEEPS_ORDER: &'static [bool] = &[];
 
-    fn properties(&self) -> &Arc<PlanProperties> {
-        &self.properties
-    }
-
-    fn inputs(&self) -> Vec<&Plan> {
-        self.inputs.iter().collect()
-    }
-
-    fn with_inputs(&self, inputs: Vec<Plan>) -> Option<Concat> {
-        (inputs.len() == self.inputs.len()).then(|| Concat {
-            inputs,
-            properties: self.properties.clone(),
-        })
-    }
-
-    fn start(
-        &self,
-        partition: usize,
-        context: Arc<TaskContext>,
-    ) -> Result<SendableRecordBatchStream> {
-        let schema = self.properties.equivalence_properties().schema().clone();
-        let own = schema.clone();
+    fn start(&self, node: &Node<Concat>, context: &Arc<TaskContext>) -> Result<Batches> {
+        let (schema, context) = (node.schema(), Arc::clone(context));
         // Each input starts when the previous one has ended.
-        let inputs = futures::stream::iter(self.inputs.clone());
-        let batches = inputs
-            .map(move |input| input.execute(partition, context.clone()))
-            .try_flatten()
-            .map(move |batch| {
-                let batch = batch?;
-                let rows = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
-                let columns = batch.columns().to_vec();
-                Ok(RecordBatch::try_new_with_options(
-                    own.clone(),
-                    columns,
-                    &rows,
-                )?)
-            });
-        Ok(Box::pin(RecordBatchStreamAdapter::new(schema, batches)))
+        let inputs = futures::stream::iter(node.inputs.clone());
+        let batches = inputs.map(move |input| input.execute(0, Arc::clone(&context)));
+        Ok(Box::pin(batches.try_flatten().map(move |batch| {
+            let batch = batch?;
+            batch_of(&schema, batch.columns().to_vec(), batch.num_rows())
+        })))
     }
 }

@@ -10,9 +10,7 @@
 //! * `repeated`: skips repeated rows on the side of a join that is only looked up.
 //! * `windows`: evaluates window functions on a few partitions at a time, not on all rows.
 //! * `guard`: between all operators, checks for cancellation and accounts for memory that operators do not account for.
-//! * `cancellable`: join conditions that check for cancellation.
 
-mod cancellable;
 mod concat;
 mod guard;
 mod numbered;
@@ -25,7 +23,6 @@ mod scan;
 mod unnested;
 mod windows;
 
-pub(crate) use cancellable::CancellableCondition;
 pub(crate) use concat::Concat;
 pub(crate) use guard::Guard;
 pub(crate) use numbered::Numbered;

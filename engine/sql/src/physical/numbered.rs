@@ -2,22 +2,18 @@
 
 use std::sync::Arc;
 
-use arrow::array::{ArrayRef, Int64Array, RecordBatch, RecordBatchOptions};
+use arrow::array::{ArrayRef, Int64Array};
 use arrow::datatypes::{DataType, Field, Schema};
 use datafusion_common::Result;
-use datafusion_execution::{SendableRecordBatchStream, TaskContext};
-use datafusion_physical_plan::PlanProperties;
-use datafusion_physical_plan::stream::RecordBatchStreamAdapter;
+use datafusion_execution::TaskContext;
+use datafusion_physical_plan::ExecutionPlan as _;
 use futures::StreamExt;
 
-use super::operator::{Node, Operator, Plan, properties_of};
+use super::operator::{Batches, Node, Operator, Plan, batch_of, properties_of};
 
 /// Adds a column with the position of each row, from 0.
 #[derive(Debug)]
-pub(crate) struct Numbered {
-    input: Plan,
-    properties: Arc<PlanProperties>,
-}
+pub(crate) struct Numbered;
 
 impl Numbered {
     /// Adds the column `name` as the last one.
@@ -26,7 +22,7 @@ impl Numbered {
         let number = Arc::new(Field::new(name, DataType::Int64, false));
         let fields = fields.into_iter().chain([number]).collect::<Vec<_>>();
         let properties = properties_of(Arc::new(Schema::new(fields)));
-        Node::plan(Numbered { input, properties })
+        Node::plan(Numbered, vec![input], properties)
     }
 }
 
@@ -34,43 +30,17 @@ impl Operator for Numbered {
     const NAME: &'static str = "Numbered";
     const KEEPS_ORDER: &'static [bool] = &[true];
 
-    fn properties(&self) -> &Arc<PlanProperties> {
-        &self.properties
-    }
-
-    fn inputs(&self) -> Vec<&Plan> {
-        vec![&self.input]
-    }
-
-    fn with_inputs(&self, inputs: Vec<Plan>) -> Option<Numbered> {
-        let [input] = inputs.try_into().ok()?;
-        let properties = self.properties.clone();
-        Some(Numbered { input, properties })
-    }
-
-    fn start(
-        &self,
-        partition: usize,
-        context: Arc<TaskContext>,
-    ) -> Result<SendableRecordBatchStream> {
-        let schema = self.properties.equivalence_properties().schema().clone();
-        let own = schema.clone();
+    fn start(&self, node: &Node<Numbered>, context: &Arc<TaskContext>) -> Result<Batches> {
+        let schema = node.schema();
         let mut next = 0_i64;
-        let input = self.input.execute(partition, context)?;
-        let batches = input.map(move |batch| {
+        Ok(Box::pin(node.input(0, context)?.map(move |batch| {
             let batch = batch?;
             let count = batch.num_rows();
             let end = next.saturating_add(i64::try_from(count).unwrap_or(i64::MAX));
             let numbers: ArrayRef = Arc::new(Int64Array::from_iter_values(next..end));
             next = end;
             let columns = batch.columns().iter().cloned().chain([numbers]).collect();
-            let rows = RecordBatchOptions::new().with_row_count(Some(count));
-            Ok(RecordBatch::try_new_with_options(
-                own.clone(),
-                columns,
-                &rows,
-            )?)
-        });
-        Ok(Box::pin(RecordBatchStreamAdapter::new(schema, batches)))
+            batch_of(&schema, columns, count)
+        })))
     }
 }

@@ -1,11 +1,13 @@
 //! Shared implementation of this crate's physical operators.
 //!
 //! DataFusion's [`ExecutionPlan`] has many methods that are implemented in the same way by all operators of this crate.
-//! [`Operator`] contains the methods that differ, and [`Node`] implements `ExecutionPlan` for any operator.
+//! [`Operator`] contains what differs, and [`Node`] adds inputs and properties.
 
 use std::fmt;
+use std::pin::Pin;
 use std::sync::Arc;
 
+use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow::datatypes::SchemaRef;
 use datafusion_common::tree_node::TreeNodeRecursion;
 use datafusion_common::{Result, internal_err};
@@ -14,9 +16,14 @@ use datafusion_physical_expr::{EquivalenceProperties, Partitioning, PhysicalExpr
 use datafusion_physical_plan::execution_plan::{
     Boundedness, ChildrenPropertiesMode, EmissionType, ReplaceChildrenOptions, SchedulingType,
 };
+use datafusion_physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion_physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties};
+use futures::Stream;
 
 pub(crate) type Plan = Arc<dyn ExecutionPlan>;
+
+/// Batches of rows. Each is computed when it is read.
+pub(super) type Batches = Pin<Box<dyn Stream<Item = Result<RecordBatch>> + Send>>;
 
 /// The behaviour of an operator.
 pub(crate) trait Operator: fmt::Debug + Send + Sync + Sized + 'static {
@@ -25,21 +32,8 @@ pub(crate) trait Operator: fmt::Debug + Send + Sync + Sized + 'static {
     /// For each input, whether the output rows have its order.
     const KEEPS_ORDER: &'static [bool];
 
-    /// Schema, ordering and partitioning of the output.
-    fn properties(&self) -> &Arc<PlanProperties>;
-
-    /// Returns the plans that the operator reads.
-    fn inputs(&self) -> Vec<&Plan>;
-
-    /// Returns the same operator with different inputs. `None` if their number is wrong.
-    fn with_inputs(&self, inputs: Vec<Plan>) -> Option<Self>;
-
-    /// Starts to produce the output.
-    fn start(
-        &self,
-        partition: usize,
-        context: Arc<TaskContext>,
-    ) -> Result<SendableRecordBatchStream>;
+    /// Starts to produce the rows of a node with this operator.
+    fn start(&self, node: &Node<Self>, context: &Arc<TaskContext>) -> Result<Batches>;
 
     /// Returns the operator's parameters, for a printed plan.
     fn details(&self) -> String {
@@ -47,24 +41,56 @@ pub(crate) trait Operator: fmt::Debug + Send + Sync + Sized + 'static {
     }
 }
 
-/// A plan node that contains an operator.
+/// A plan node that consists of an operator and its inputs.
 #[derive(Debug)]
-pub(crate) struct Node<T>(T);
+pub(crate) struct Node<T> {
+    operator: Arc<T>,
+    pub(super) inputs: Vec<Plan>,
+    properties: Arc<PlanProperties>,
+}
 
 impl<T: Operator> Node<T> {
     /// Returns the operator of a plan node if it has type `T`.
     pub(crate) fn downcast(plan: &dyn ExecutionPlan) -> Option<&T> {
-        plan.downcast_ref::<Node<T>>().map(|node| &node.0)
+        let node = plan.downcast_ref::<Node<T>>();
+        node.map(|node| node.operator.as_ref())
     }
 
-    pub(super) fn plan(operator: T) -> Plan {
-        Arc::new(Node(operator))
+    /// Creates a node whose rows have these properties.
+    pub(super) fn plan(operator: T, inputs: Vec<Plan>, properties: Arc<PlanProperties>) -> Plan {
+        Arc::new(Node {
+            operator: Arc::new(operator),
+            inputs,
+            properties,
+        })
+    }
+
+    /// Creates a node whose rows have the properties of its first input.
+    pub(super) fn above(operator: T, input: Plan) -> Plan {
+        let properties = Arc::clone(input.properties());
+        Node::plan(operator, vec![input], properties)
+    }
+
+    pub(super) fn operator(&self) -> Arc<T> {
+        Arc::clone(&self.operator)
+    }
+
+    /// Starts to produce the rows of an input.
+    pub(super) fn input(
+        &self,
+        index: usize,
+        context: &Arc<TaskContext>,
+    ) -> Result<SendableRecordBatchStream> {
+        match self.inputs.get(index) {
+            Some(input) => input.execute(0, Arc::clone(context)),
+            None => internal_err!("{} has {} inputs", T::NAME, self.inputs.len()),
+        }
     }
 }
 
 impl<T: Operator> DisplayAs for Node<T> {
     fn fmt_as(&self, _format: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", T::NAME, self.0.details())
+        write!(f, "{}: {}", T::NAME, self.operator.details())
     }
 }
 
@@ -74,7 +100,7 @@ impl<T: Operator> ExecutionPlan for Node<T> {
     }
 
     fn properties(&self) -> &Arc<PlanProperties> {
-        self.0.properties()
+        &self.properties
     }
 
     fn maintains_input_order(&self) -> Vec<bool> {
@@ -82,7 +108,7 @@ impl<T: Operator> ExecutionPlan for Node<T> {
     }
 
     fn children(&self) -> Vec<&Plan> {
-        self.0.inputs()
+        self.inputs.iter().collect()
     }
 
     fn apply_expressions(
@@ -94,37 +120,59 @@ impl<T: Operator> ExecutionPlan for Node<T> {
 
     fn replace_children(
         self: Arc<Self>,
-        children: Vec<Plan>,
+        inputs: Vec<Plan>,
         _options: ReplaceChildrenOptions,
     ) -> Result<Plan> {
-        match self.0.with_inputs(children) {
-            Some(operator) => Ok(Node::plan(operator)),
-            None => internal_err!("{} has {} inputs", T::NAME, self.0.inputs().len()),
+        if inputs.len() != self.inputs.len() {
+            return internal_err!("{} has {} inputs", T::NAME, self.inputs.len());
         }
+        Ok(Arc::new(Node {
+            operator: Arc::clone(&self.operator),
+            inputs,
+            properties: Arc::clone(&self.properties),
+        }))
     }
 
-    fn with_new_children(self: Arc<Self>, children: Vec<Plan>) -> Result<Plan> {
+    fn with_new_children(self: Arc<Self>, inputs: Vec<Plan>) -> Result<Plan> {
         let options = ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute);
-        self.replace_children(children, options)
+        self.replace_children(inputs, options)
     }
 
     fn execute(
         &self,
-        partition: usize,
+        _partition: usize,
         context: Arc<TaskContext>,
     ) -> Result<SendableRecordBatchStream> {
-        self.0.start(partition, context)
+        let batches = self.operator.start(self, &context)?;
+        let stream = RecordBatchStreamAdapter::new(self.schema(), batches);
+        Ok(Box::pin(stream))
     }
 }
 
-/// Returns the properties of an operator whose rows have a schema, and an order that is not stated.
+/// Returns the properties of rows that have a schema, and an order that is not stated.
 pub(super) fn properties_of(schema: SchemaRef) -> Arc<PlanProperties> {
+    properties_with(EquivalenceProperties::new(schema))
+}
+
+/// Returns the properties of rows with these orders.
+pub(super) fn properties_with(orders: EquivalenceProperties) -> Arc<PlanProperties> {
     let properties = PlanProperties::new(
-        EquivalenceProperties::new(schema),
+        orders,
         Partitioning::UnknownPartitioning(1),
         EmissionType::Incremental,
         Boundedness::Bounded,
     );
     // Guards check for cancellation between operators, so DataFusion need not add its own checks.
     Arc::new(properties.with_scheduling_type(SchedulingType::Cooperative))
+}
+
+/// Returns a batch of `rows` rows. The number is stated, because a batch may have no columns.
+pub(super) fn batch_of(
+    schema: &SchemaRef,
+    columns: Vec<ArrayRef>,
+    rows: usize,
+) -> Result<RecordBatch> {
+    let options = RecordBatchOptions::new().with_row_count(Some(rows));
+    let batch = RecordBatch::try_new_with_options(Arc::clone(schema), columns, &options);
+    Ok(batch?)
 }

@@ -11,15 +11,13 @@ use std::sync::Arc;
 use arrow::array::RecordBatch;
 use arrow::datatypes::{DataType, Field, FieldRef, Schema};
 use datafusion_common::{Result, ScalarValue, internal_err};
-use datafusion_execution::{SendableRecordBatchStream, TaskContext};
+use datafusion_execution::TaskContext;
 use datafusion_expr::ColumnarValue;
 use datafusion_physical_expr::PhysicalExpr;
-use datafusion_physical_plan::PlanProperties;
-use datafusion_physical_plan::stream::RecordBatchStreamAdapter;
 use futures::{StreamExt, TryStreamExt};
 use parking_lot::Mutex;
 
-use super::operator::{Node, Operator, Plan};
+use super::operator::{Batches, Node, Operator, Plan};
 
 /// A value that is known when the first row arrives.
 #[derive(Debug)]
@@ -37,18 +35,17 @@ impl ConstantSlot {
     }
 }
 
-/// Reads the only row of `row` before the rows of `input`.
+/// Reads the only row of its second input before the rows of its first.
 #[derive(Debug)]
 pub(crate) struct Prepared {
-    input: Plan,
-    row: Plan,
     /// One slot for each column of the row.
     slots: Vec<Arc<ConstantSlot>>,
 }
 
 impl Prepared {
     pub(crate) fn plan(input: Plan, row: Plan, slots: Vec<Arc<ConstantSlot>>) -> Plan {
-        Node::plan(Prepared { input, row, slots })
+        let properties = Arc::clone(input.properties());
+        Node::plan(Prepared { slots }, vec![input, row], properties)
     }
 }
 
@@ -56,29 +53,10 @@ impl Operator for Prepared {
     const NAME: &'static str = "Prepared";
     const KEEPS_ORDER: &'static [bool] = &[true, false];
 
-    fn properties(&self) -> &Arc<PlanProperties> {
-        self.input.properties()
-    }
-
-    fn inputs(&self) -> Vec<&Plan> {
-        vec![&self.input, &self.row]
-    }
-
-    fn with_inputs(&self, inputs: Vec<Plan>) -> Option<Prepared> {
-        let [input, row] = inputs.try_into().ok()?;
-        let slots = self.slots.clone();
-        Some(Prepared { input, row, slots })
-    }
-
-    fn start(
-        &self,
-        partition: usize,
-        context: Arc<TaskContext>,
-    ) -> Result<SendableRecordBatchStream> {
-        let schema = self.input.schema();
-        let (input, row, slots) = (self.input.clone(), self.row.clone(), self.slots.clone());
+    fn start(&self, node: &Node<Prepared>, context: &Arc<TaskContext>) -> Result<Batches> {
+        let (input, slots) = (node.inputs.first().cloned(), self.slots.clone());
+        let (mut rows, context) = (node.input(1, context)?, Arc::clone(context));
         let rest = async move {
-            let mut rows = row.execute(partition, context.clone())?;
             let mut found = 0;
             while let Some(batch) = rows.next().await {
                 let batch = batch?;
@@ -90,15 +68,12 @@ impl Operator for Prepared {
                     *slot.value.lock() = Some(ScalarValue::try_from_array(column, 0)?);
                 }
             }
-            if found != 1 {
-                return internal_err!("a single row is {found} rows");
+            match input {
+                Some(input) if found == 1 => input.execute(0, context),
+                _ => internal_err!("a single row is {found} rows"),
             }
-            input.execute(partition, context)
         };
-        Ok(Box::pin(RecordBatchStreamAdapter::new(
-            schema,
-            futures::stream::once(rest).try_flatten(),
-        )))
+        Ok(Box::pin(futures::stream::once(rest).try_flatten()))
     }
 }
 

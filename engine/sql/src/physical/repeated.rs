@@ -13,12 +13,11 @@ use arrow::datatypes::SchemaRef;
 use arrow::row::{RowConverter, Rows, SortField};
 use datafusion_common::Result;
 use datafusion_common::hash_utils::{RandomState, create_hashes};
-use datafusion_execution::{SendableRecordBatchStream, TaskContext};
-use datafusion_physical_plan::PlanProperties;
-use datafusion_physical_plan::stream::RecordBatchStreamAdapter;
+use datafusion_execution::TaskContext;
+use datafusion_physical_plan::ExecutionPlan as _;
 use futures::StreamExt;
 
-use super::operator::{Node, Operator, Plan};
+use super::operator::{Batches, Node, Operator, Plan};
 
 /// Number of rows that are remembered.
 const REMEMBERED_ROWS: usize = 1 << 14;
@@ -35,15 +34,13 @@ fn sort_fields(schema: &SchemaRef) -> Vec<SortField> {
 
 /// Passes on the distinct rows of its input, and some of the repeated ones.
 #[derive(Debug)]
-pub(crate) struct SkipRepeated {
-    input: Plan,
-}
+pub(crate) struct SkipRepeated;
 
 impl SkipRepeated {
     /// Skips repeated rows, if rows of these types can be compared.
     pub(crate) fn plan(input: Plan) -> Plan {
         match RowConverter::supports_fields(&sort_fields(&input.schema())) {
-            true => Node::plan(SkipRepeated { input }),
+            true => Node::above(SkipRepeated, input),
             false => input,
         }
     }
@@ -53,34 +50,17 @@ impl Operator for SkipRepeated {
     const NAME: &'static str = "SkipRepeated";
     const KEEPS_ORDER: &'static [bool] = &[true];
 
-    fn properties(&self) -> &Arc<PlanProperties> {
-        self.input.properties()
-    }
-
-    fn inputs(&self) -> Vec<&Plan> {
-        vec![&self.input]
-    }
-
-    fn with_inputs(&self, inputs: Vec<Plan>) -> Option<SkipRepeated> {
-        let [input] = inputs.try_into().ok()?;
-        Some(SkipRepeated { input })
-    }
-
-    fn start(
-        &self,
-        partition: usize,
-        context: Arc<TaskContext>,
-    ) -> Result<SendableRecordBatchStream> {
-        let schema = self.input.schema();
+    fn start(&self, node: &Node<SkipRepeated>, context: &Arc<TaskContext>) -> Result<Batches> {
         let mut passed = PassedRows {
-            converter: RowConverter::new(sort_fields(&schema))?,
+            converter: RowConverter::new(sort_fields(&node.schema()))?,
             remembered: vec![Remembered::default(); REMEMBERED_ROWS],
             bytes: 0,
             hashes: Vec::new(),
         };
-        let input = self.input.execute(partition, context)?;
-        let rest = input.map(move |batch| passed.drop_repeated(batch?));
-        Ok(Box::pin(RecordBatchStreamAdapter::new(schema, rest)))
+        let input = node.input(0, context)?;
+        Ok(Box::pin(
+            input.map(move |batch| passed.drop_repeated(batch?)),
+        ))
     }
 }
 
@@ -111,21 +91,15 @@ impl PassedRows {
         let mut hashes = std::mem::take(&mut self.hashes);
         create_hashes(batch.columns(), &RandomState::with_seed(0), &mut hashes)?;
         let mut rows: Option<Rows> = None;
-        let mut repeated: Option<Vec<bool>> = None;
+        let mut is_kept: Option<Vec<bool>> = None;
         for (row, hash) in hashes.iter().enumerate() {
             let place = *hash as usize % REMEMBERED_ROWS;
             let Some(known) = self.remembered.get_mut(place) else {
                 continue;
             };
             if known.hash != *hash {
-                let forgotten = std::mem::replace(
-                    known,
-                    Remembered {
-                        hash: *hash,
-                        row: None,
-                    },
-                );
-                self.bytes -= forgotten.row.map_or(0, |row| row.len());
+                known.hash = *hash;
+                self.bytes -= known.row.take().map_or(0, |row| row.len());
                 continue;
             }
             let contents = match &rows {
@@ -136,10 +110,7 @@ impl PassedRows {
             let content = content.as_ref();
             match &known.row {
                 Some(other) if **other == *content => {
-                    let repeated = repeated.get_or_insert_with(|| vec![false; batch.num_rows()]);
-                    if let Some(repeated) = repeated.get_mut(row) {
-                        *repeated = true;
-                    }
+                    is_kept.get_or_insert_with(|| vec![true; batch.num_rows()])[row] = false;
                 }
                 // Another row has the same hash.
                 Some(_) => {}
@@ -154,10 +125,10 @@ impl PassedRows {
             }
         }
         self.hashes = hashes;
-        let Some(repeated) = repeated else {
+        let Some(is_kept) = is_kept else {
             return Ok(batch);
         };
-        let kept = BooleanArray::from_iter(repeated.iter().map(|repeated| Some(!repeated)));
+        let kept = BooleanArray::from(is_kept);
         Ok(filter_record_batch(&batch, &kept)?)
     }
 }

@@ -4,18 +4,14 @@ use std::sync::Arc;
 
 use arrow::array::RecordBatch;
 use datafusion_common::Result;
-use datafusion_execution::{SendableRecordBatchStream, TaskContext};
+use datafusion_execution::TaskContext;
 use datafusion_physical_plan::PlanProperties;
-use datafusion_physical_plan::stream::RecordBatchStreamAdapter;
 
-use super::operator::{Node, Operator, Plan, properties_of};
+use super::operator::{Batches, Node, Operator, Plan, properties_of};
 
 /// Returns batches in their order.
-#[derive(Debug, Clone)]
-pub(crate) struct Rows {
-    batches: Vec<RecordBatch>,
-    properties: Arc<PlanProperties>,
-}
+#[derive(Debug)]
+pub(crate) struct Rows(Vec<RecordBatch>);
 
 impl Rows {
     /// Returns the rows of a batch.
@@ -29,19 +25,12 @@ impl Rows {
         batches: Vec<RecordBatch>,
         properties: Arc<PlanProperties>,
     ) -> Plan {
-        Node::plan(Rows {
-            batches,
-            properties,
-        })
+        Node::plan(Rows(batches), Vec::new(), properties)
     }
 
     /// Returns whether there is at most one row.
     pub(crate) fn is_single(&self) -> bool {
-        self.batches
-            .iter()
-            .map(RecordBatch::num_rows)
-            .sum::<usize>()
-            <= 1
+        self.0.iter().map(RecordBatch::num_rows).sum::<usize>() <= 1
     }
 }
 
@@ -49,30 +38,12 @@ impl Operator for Rows {
     const NAME: &'static str = "Rows";
     const KEEPS_ORDER: &'static [bool] = &[];
 
-    fn properties(&self) -> &Arc<PlanProperties> {
-        &self.properties
-    }
-
-    fn inputs(&self) -> Vec<&Plan> {
-        Vec::new()
-    }
-
-    fn with_inputs(&self, inputs: Vec<Plan>) -> Option<Rows> {
-        inputs.is_empty().then(|| self.clone())
-    }
-
     fn details(&self) -> String {
-        format!("{} batches", self.batches.len())
+        format!("{} batches", self.0.len())
     }
 
-    fn start(
-        &self,
-        _partition: usize,
-        _context: Arc<TaskContext>,
-    ) -> Result<SendableRecordBatchStream> {
-        let batches = self.batches.clone().into_iter().map(Ok);
-        let schema = self.properties.equivalence_properties().schema().clone();
-        let batches = futures::stream::iter(batches);
-        Ok(Box::pin(RecordBatchStreamAdapter::new(schema, batches)))
+    fn start(&self, _node: &Node<Rows>, _context: &Arc<TaskContext>) -> Result<Batches> {
+        let batches = self.0.clone().into_iter().map(Ok);
+        Ok(Box::pin(futures::stream::iter(batches)))
     }
 }

@@ -7,14 +7,13 @@
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, RecordBatch};
-use datafusion_common::Result;
+use datafusion_common::{Result, internal_err};
 use datafusion_execution::{SendableRecordBatchStream, TaskContext};
 use datafusion_physical_plan::projection::ProjectionExec;
-use datafusion_physical_plan::stream::RecordBatchStreamAdapter;
-use datafusion_physical_plan::{EmptyRecordBatchStream, PlanProperties};
+use datafusion_physical_plan::{EmptyRecordBatchStream, ExecutionPlan as _};
 use futures::{StreamExt, TryStreamExt};
 
-use super::operator::{Node, Operator, Plan};
+use super::operator::{Batches, Node, Operator, Plan};
 use super::{Guard, Scan};
 
 /// Returns whether a plan only reads a relation.
@@ -24,29 +23,12 @@ fn reads_only(plan: &Plan) -> bool {
         || passes && plan.children().into_iter().all(reads_only)
 }
 
-/// One side of a join, and the columns to compare.
-#[derive(Debug, Clone)]
-struct JoinSide {
-    input: Plan,
-    keys: Vec<usize>,
-}
-
-impl JoinSide {
-    fn start(&self, partition: usize, context: &Arc<TaskContext>) -> Result<SideReader> {
-        Ok(SideReader {
-            input: self.input.execute(partition, Arc::clone(context))?,
-            keys: self.keys.clone(),
-            batch: None,
-        })
-    }
-}
-
-/// Returns no rows if both sides have the same rows, and the result of the join otherwise.
+/// Returns no rows if both sides have the same rows, and the result of the join otherwise. The inputs are the sides and the
+/// join.
 #[derive(Debug)]
 pub(crate) struct SameRows {
-    one: JoinSide,
-    other: JoinSide,
-    join: Plan,
+    /// The columns of each side to compare.
+    keys: [Vec<usize>; 2],
 }
 
 impl SameRows {
@@ -57,8 +39,10 @@ impl SameRows {
         if !inputs.iter().all(|(input, _)| reads_only(input)) {
             return join;
         }
-        let [one, other] = inputs.map(|(input, keys)| JoinSide { input, keys });
-        Node::plan(SameRows { one, other, join })
+        let properties = Arc::clone(join.properties());
+        let [(one, keys), (other, other_keys)] = inputs;
+        let keys = [keys, other_keys];
+        Node::plan(SameRows { keys }, vec![one, other, join], properties)
     }
 
     /// Returns the index of the join among the inputs. The other inputs are only compared.
@@ -71,51 +55,34 @@ impl Operator for SameRows {
     const NAME: &'static str = "SameRows";
     const KEEPS_ORDER: &'static [bool] = &[false, false, true];
 
-    fn properties(&self) -> &Arc<PlanProperties> {
-        self.join.properties()
-    }
-
-    fn inputs(&self) -> Vec<&Plan> {
-        vec![&self.one.input, &self.other.input, &self.join]
-    }
-
-    fn with_inputs(&self, inputs: Vec<Plan>) -> Option<SameRows> {
-        let [one, other, join] = inputs.try_into().ok()?;
-        let side = |input, side: &JoinSide| JoinSide {
-            input,
-            keys: side.keys.clone(),
-        };
-        Some(SameRows {
-            one: side(one, &self.one),
-            other: side(other, &self.other),
-            join,
-        })
-    }
-
     fn details(&self) -> String {
-        format!("{:?} and {:?}", self.one.keys, self.other.keys)
+        let [one, other] = &self.keys;
+        format!("{one:?} and {other:?}")
     }
 
-    fn start(
-        &self,
-        partition: usize,
-        context: Arc<TaskContext>,
-    ) -> Result<SendableRecordBatchStream> {
-        let one = self.one.start(partition, &context)?;
-        let other = self.other.start(partition, &context)?;
-        let (join, schema) = (Arc::clone(&self.join), self.join.schema());
+    fn start(&self, node: &Node<SameRows>, context: &Arc<TaskContext>) -> Result<Batches> {
+        let side = |index: usize, keys: &[usize]| -> Result<SideReader> {
+            Ok(SideReader {
+                input: node.input(index, context)?,
+                keys: keys.to_vec(),
+                batch: None,
+            })
+        };
+        let [one, other] = &self.keys;
+        let (one, other) = (side(0, one)?, side(1, other)?);
+        let Some(join) = node.inputs.get(self.join_index()).cloned() else {
+            return internal_err!("a comparison has no join");
+        };
+        let (schema, context) = (node.schema(), Arc::clone(context));
         let rest = async move {
             match is_same(one, other).await? {
                 true => {
                     Ok(Box::pin(EmptyRecordBatchStream::new(schema)) as SendableRecordBatchStream)
                 }
-                false => join.execute(partition, context),
+                false => join.execute(0, context),
             }
         };
-        Ok(Box::pin(RecordBatchStreamAdapter::new(
-            self.join.schema(),
-            futures::stream::once(rest).try_flatten(),
-        )))
+        Ok(Box::pin(futures::stream::once(rest).try_flatten()))
     }
 }
 

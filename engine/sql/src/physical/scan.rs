@@ -4,20 +4,17 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use arrow::array::{ArrayRef, Int64Array, RecordBatch, RecordBatchOptions, UInt64Array};
+use arrow::array::{ArrayRef, Int64Array, RecordBatch, UInt64Array};
 use arrow::compute::SortOptions;
 use arrow::datatypes::{DataType, SchemaRef};
 use datafusion_common::{DataFusionError, Result};
-use datafusion_execution::{SendableRecordBatchStream, TaskContext};
+use datafusion_execution::TaskContext;
 use datafusion_physical_expr::expressions::Column;
 use datafusion_physical_expr::{
-    EquivalenceProperties, LexOrdering, Partitioning, PhysicalExpr, PhysicalSortExpr,
+    EquivalenceProperties, LexOrdering, PhysicalExpr, PhysicalSortExpr,
 };
-use datafusion_physical_plan::PlanProperties;
-use datafusion_physical_plan::execution_plan::{Boundedness, EmissionType, SchedulingType};
-use datafusion_physical_plan::stream::RecordBatchStreamAdapter;
 
-use super::operator::{Node, Operator, Plan};
+use super::operator::{Batches, Node, Operator, Plan, batch_of, properties_with};
 use crate::error::UnreadableRelation;
 use crate::functions::with_one_nan;
 use crate::limits::QueryPool;
@@ -42,7 +39,6 @@ pub(crate) struct Scan {
     schema: SchemaRef,
     /// True if the rows may come in any order.
     any_order: bool,
-    properties: Arc<PlanProperties>,
 }
 
 impl Scan {
@@ -68,23 +64,16 @@ impl Scan {
             LexOrdering::new([PhysicalSortExpr::new(row, options)])
         });
         let equivalence = EquivalenceProperties::new_with_orderings(schema.clone(), ordering);
-        let properties = PlanProperties::new(
-            equivalence,
-            Partitioning::UnknownPartitioning(1),
-            EmissionType::Incremental,
-            Boundedness::Bounded,
-        );
         let by_position = scanned
             .iter()
             .all(|kind| matches!(kind, ScanColumn::Value(_)));
-        Node::plan(Scan {
+        let scan = Scan {
             relation,
             any_order: any_order && by_position,
             scanned: scanned.into(),
             schema,
-            // Guards check for cancellation between the relation's batches, so DataFusion need not add its own checks.
-            properties: Arc::new(properties.with_scheduling_type(SchedulingType::Cooperative)),
-        })
+        };
+        Node::plan(scan, Vec::new(), properties_with(equivalence))
     }
 
     /// Returns whether the rows may come in any order.
@@ -157,12 +146,7 @@ impl Scan {
                 }
             });
         }
-        let options = RecordBatchOptions::new().with_row_count(Some(len));
-        Ok(RecordBatch::try_new_with_options(
-            self.schema.clone(),
-            columns,
-            &options,
-        )?)
+        batch_of(&self.schema, columns, len)
     }
 
     /// Returns the number of rows.
@@ -190,18 +174,6 @@ impl Operator for Scan {
     const NAME: &'static str = "Scan";
     const KEEPS_ORDER: &'static [bool] = &[];
 
-    fn properties(&self) -> &Arc<PlanProperties> {
-        &self.properties
-    }
-
-    fn inputs(&self) -> Vec<&Plan> {
-        Vec::new()
-    }
-
-    fn with_inputs(&self, inputs: Vec<Plan>) -> Option<Scan> {
-        inputs.is_empty().then(|| self.clone())
-    }
-
     fn details(&self) -> String {
         let fields = self.schema.fields().iter();
         let names: Vec<&str> = fields.map(|field| field.name().as_str()).collect();
@@ -210,11 +182,7 @@ impl Operator for Scan {
         format!("rows={}, columns=[{columns}]{order}", self.rows())
     }
 
-    fn start(
-        &self,
-        _partition: usize,
-        context: Arc<TaskContext>,
-    ) -> Result<SendableRecordBatchStream> {
+    fn start(&self, _node: &Node<Scan>, context: &Arc<TaskContext>) -> Result<Batches> {
         let pool = context.memory_pool().downcast_ref::<QueryPool>();
         let read = pool.map(|pool| pool.start_scan(self.relation.rows()));
         let batches = self.batches(context.session_config().batch_size());
@@ -223,9 +191,6 @@ impl Operator for Scan {
                 read.fetch_add(batch.num_rows() as u64, Ordering::Relaxed);
             }
         });
-        Ok(Box::pin(RecordBatchStreamAdapter::new(
-            self.schema.clone(),
-            futures::stream::iter(batches),
-        )))
+        Ok(Box::pin(futures::stream::iter(batches)))
     }
 }

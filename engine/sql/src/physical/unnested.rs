@@ -2,18 +2,15 @@
 
 use std::sync::Arc;
 
-use arrow::array::{
-    Array, ArrayRef, AsArray, RecordBatch, RecordBatchOptions, UInt32Array, new_null_array,
-};
+use arrow::array::{Array, ArrayRef, AsArray, RecordBatch, UInt32Array, new_null_array};
 use arrow::compute::{cast, take};
-use arrow::datatypes::{DataType, Field, Schema};
+use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use datafusion_common::{DataFusionError, Result, internal_err};
-use datafusion_execution::{SendableRecordBatchStream, TaskContext};
-use datafusion_physical_plan::PlanProperties;
-use datafusion_physical_plan::stream::RecordBatchStreamAdapter;
+use datafusion_execution::TaskContext;
+use datafusion_physical_plan::ExecutionPlan as _;
 use futures::{StreamExt, TryStreamExt};
 
-use super::operator::{Node, Operator, Plan, properties_of};
+use super::operator::{Batches, Node, Operator, Plan, batch_of, properties_of};
 
 /// Maximum number of rows in a batch of the result.
 const MAX_ROWS: usize = 1 << 14;
@@ -23,13 +20,11 @@ const MAX_BYTES: usize = 8 << 20;
 
 /// Replaces each row by one row for each element of its lists. Shorter lists are padded with missing values, and rows
 /// without elements disappear.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(crate) struct Unnested {
-    input: Plan,
     /// The other columns that are kept.
     others: Vec<usize>,
     lists: Vec<usize>,
-    properties: Arc<PlanProperties>,
 }
 
 impl Unnested {
@@ -53,30 +48,12 @@ impl Unnested {
             fields.push(Field::new(name, element, true));
         }
         let properties = properties_of(Arc::new(Schema::new(fields)));
-        Ok(Node::plan(Unnested {
-            input,
-            others,
-            lists: lists.into_iter().map(|(list, _)| list).collect(),
+        let lists = lists.into_iter().map(|(list, _)| list).collect();
+        Ok(Node::plan(
+            Unnested { others, lists },
+            vec![input],
             properties,
-        }))
-    }
-
-    /// Returns the parts of a batch's result. Each is computed when it is read.
-    fn parts(&self, batch: RecordBatch) -> Result<Parts> {
-        let lengths = lengths(&batch, &self.lists)?;
-        let others = self.others.iter().map(|index| batch.column(*index));
-        let bytes: usize = others.map(|column| column.get_array_memory_size()).sum();
-        let row_bytes = bytes / batch.num_rows().max(1) + 1;
-        Ok(Parts {
-            others: self.others.clone(),
-            lists: self.lists.clone(),
-            properties: self.properties.clone(),
-            max_rows: (MAX_BYTES / row_bytes).clamp(1, MAX_ROWS),
-            batch,
-            lengths,
-            row: 0,
-            element: 0,
-        })
+        ))
     }
 }
 
@@ -104,9 +81,8 @@ fn lengths(batch: &RecordBatch, lists: &[usize]) -> Result<Vec<usize>> {
 /// The result of a batch that has not been returned yet.
 struct Parts {
     batch: RecordBatch,
-    others: Vec<usize>,
-    lists: Vec<usize>,
-    properties: Arc<PlanProperties>,
+    operator: Arc<Unnested>,
+    schema: SchemaRef,
     max_rows: usize,
     lengths: Vec<usize>,
     /// The next row, and its next element.
@@ -115,6 +91,21 @@ struct Parts {
 }
 
 impl Parts {
+    fn new(operator: Arc<Unnested>, schema: SchemaRef, batch: RecordBatch) -> Result<Parts> {
+        let others = operator.others.iter().map(|index| batch.column(*index));
+        let bytes: usize = others.map(|column| column.get_array_memory_size()).sum();
+        let row_bytes = bytes / batch.num_rows().max(1) + 1;
+        Ok(Parts {
+            lengths: lengths(&batch, &operator.lists)?,
+            batch,
+            operator,
+            schema,
+            max_rows: (MAX_BYTES / row_bytes).clamp(1, MAX_ROWS),
+            row: 0,
+            element: 0,
+        })
+    }
+
     /// Returns the next part.
     fn next(&mut self) -> Result<Option<RecordBatch>> {
         // The row of each element, and its index in the lists.
@@ -138,18 +129,15 @@ impl Parts {
         }
         let count = rows.len();
         let rows = UInt32Array::from(rows);
-        let mut columns: Vec<ArrayRef> = Vec::with_capacity(self.others.len() + self.lists.len());
-        for other in &self.others {
+        let Unnested { others, lists } = self.operator.as_ref();
+        let mut columns: Vec<ArrayRef> = Vec::with_capacity(others.len() + lists.len());
+        for other in others {
             columns.push(take(self.batch.column(*other), &rows, None)?);
         }
-        for list in &self.lists {
+        for list in lists {
             columns.push(elements(self.batch.column(*list), &rows, &indices)?);
         }
-        let schema = self.properties.equivalence_properties().schema().clone();
-        let options = RecordBatchOptions::new().with_row_count(Some(count));
-        Ok(Some(RecordBatch::try_new_with_options(
-            schema, columns, &options,
-        )?))
+        batch_of(&self.schema, columns, count).map(Some)
     }
 }
 
@@ -180,39 +168,14 @@ impl Operator for Unnested {
     const NAME: &'static str = "Unnested";
     const KEEPS_ORDER: &'static [bool] = &[true];
 
-    fn properties(&self) -> &Arc<PlanProperties> {
-        &self.properties
-    }
-
-    fn inputs(&self) -> Vec<&Plan> {
-        vec![&self.input]
-    }
-
-    fn with_inputs(&self, inputs: Vec<Plan>) -> Option<Unnested> {
-        let [input] = inputs.try_into().ok()?;
-        Some(Unnested {
-            input,
-            ..self.clone()
-        })
-    }
-
-    fn start(
-        &self,
-        partition: usize,
-        context: Arc<TaskContext>,
-    ) -> Result<SendableRecordBatchStream> {
-        let schema = self.properties.equivalence_properties().schema().clone();
-        let own = self.clone();
-        let input = self.input.execute(partition, context)?;
-        let parts = input.map(move |batch| {
-            let mut parts = own.parts(batch?)?;
+    fn start(&self, node: &Node<Unnested>, context: &Arc<TaskContext>) -> Result<Batches> {
+        let (schema, operator) = (node.schema(), node.operator());
+        let parts = node.input(0, context)?.map(move |batch| {
+            let mut parts = Parts::new(Arc::clone(&operator), Arc::clone(&schema), batch?)?;
             Ok::<_, DataFusionError>(futures::stream::iter(std::iter::from_fn(move || {
                 parts.next().transpose()
             })))
         });
-        Ok(Box::pin(RecordBatchStreamAdapter::new(
-            schema,
-            parts.try_flatten(),
-        )))
+        Ok(Box::pin(parts.try_flatten()))
     }
 }

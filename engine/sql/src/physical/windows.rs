@@ -13,25 +13,22 @@ use datafusion_common::Result;
 use datafusion_execution::memory_pool::{MemoryConsumer, MemoryReservation};
 use datafusion_execution::{SendableRecordBatchStream, TaskContext};
 use datafusion_physical_expr::PhysicalExpr;
-use datafusion_physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion_physical_plan::windows::WindowAggExec;
 use datafusion_physical_plan::{ExecutionPlan, PlanProperties, WindowExpr};
 use futures::StreamExt;
 
-use super::operator::{Node, Operator, Plan};
+use super::operator::{Batches, Node, Operator, Plan, properties_of};
 use super::rows::Rows;
 
 /// Minimum number of collected rows before evaluation, if partitions are small.
 const MIN_PART_ROWS: usize = 1 << 16;
 
 /// Window functions over an input that is sorted by their partition keys.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(crate) struct WindowsInParts {
     /// The partition keys.
     keys: Vec<Arc<dyn PhysicalExpr>>,
     exprs: Vec<Arc<dyn WindowExpr>>,
-    properties: Arc<PlanProperties>,
-    input: Plan,
 }
 
 impl WindowsInParts {
@@ -42,12 +39,12 @@ impl WindowsInParts {
         input: Plan,
     ) -> Result<Plan> {
         let window = WindowAggExec::try_new(exprs.clone(), input.clone(), false)?;
-        Ok(Node::plan(WindowsInParts {
-            keys,
-            exprs,
-            properties: window.properties().clone(),
-            input,
-        }))
+        let properties = Arc::clone(window.properties());
+        Ok(Node::plan(
+            WindowsInParts { keys, exprs },
+            vec![input],
+            properties,
+        ))
     }
 
     /// Returns the window functions.
@@ -60,55 +57,39 @@ impl Operator for WindowsInParts {
     const NAME: &'static str = "WindowsInParts";
     const KEEPS_ORDER: &'static [bool] = &[true];
 
-    fn properties(&self) -> &Arc<PlanProperties> {
-        &self.properties
-    }
-
-    fn inputs(&self) -> Vec<&Plan> {
-        vec![&self.input]
-    }
-
-    fn with_inputs(&self, inputs: Vec<Plan>) -> Option<WindowsInParts> {
-        let [input] = inputs.try_into().ok()?;
-        Some(WindowsInParts {
-            input,
-            ..self.clone()
-        })
-    }
-
     fn details(&self) -> String {
         let names: Vec<&str> = self.exprs.iter().map(|expr| expr.name()).collect();
         names.join(", ")
     }
 
-    fn start(
-        &self,
-        partition: usize,
-        context: Arc<TaskContext>,
-    ) -> Result<SendableRecordBatchStream> {
-        let reservation = MemoryConsumer::new("windows").register(context.memory_pool());
+    fn start(&self, node: &Node<WindowsInParts>, context: &Arc<TaskContext>) -> Result<Batches> {
+        let input = node.input(0, context)?;
+        let properties = node
+            .inputs
+            .first()
+            .map(|input| Arc::clone(input.properties()));
         let collecting = PartitionStream {
-            input: self.input.execute(partition, context.clone())?,
-            parts: self.clone(),
-            context,
+            properties: properties.unwrap_or_else(|| properties_of(input.schema())),
+            input,
+            parts: node.operator(),
+            context: Arc::clone(context),
             pending: Vec::new(),
             rows: 0,
             computing: None,
             is_at_end: false,
-            reservation,
+            reservation: MemoryConsumer::new("windows").register(context.memory_pool()),
         };
         let computed = futures::stream::try_unfold(collecting, PartitionStream::next);
-        Ok(Box::pin(RecordBatchStreamAdapter::new(
-            self.properties.equivalence_properties().schema().clone(),
-            computed,
-        )))
+        Ok(Box::pin(computed))
     }
 }
 
 /// The stream of results of all partitions.
 struct PartitionStream {
     input: SendableRecordBatchStream,
-    parts: WindowsInParts,
+    /// The properties of the input.
+    properties: Arc<PlanProperties>,
+    parts: Arc<WindowsInParts>,
     context: Arc<TaskContext>,
     /// The latest rows. Their last partition may be incomplete.
     pending: Vec<RecordBatch>,
@@ -199,7 +180,7 @@ impl PartitionStream {
     }
 
     fn compute(&mut self, batches: Vec<RecordBatch>) -> Result<()> {
-        let complete = Rows::with_properties(batches, self.parts.input.properties().clone());
+        let complete = Rows::with_properties(batches, Arc::clone(&self.properties));
         let window = WindowAggExec::try_new(self.parts.exprs.clone(), complete, false)?;
         self.computing = Some(window.execute(0, self.context.clone())?);
         Ok(())

@@ -308,9 +308,7 @@ impl Node {
     /// Returns the columns with whose values the operator computes, as opposed to those that it only passes on.
     pub(crate) fn used(&self) -> BTreeSet<ColumnId> {
         let mut used = BTreeSet::new();
-        for expr in self.exprs() {
-            expr.add_columns(&mut used);
-        }
+        self.visit_exprs(&mut |expr| expr.add_columns(&mut used));
         match self {
             Node::OneRow
             | Node::Values { .. }
@@ -340,30 +338,28 @@ impl Node {
         used
     }
 
-    /// Returns the expressions that the operator evaluates.
-    fn exprs(&self) -> Vec<&Expr> {
+    /// Calls `visit` for each expression of this node, but not for the expressions in it.
+    pub(crate) fn visit_exprs(&self, visit: &mut dyn FnMut(&Expr)) {
         match self {
+            Node::Values { rows, .. } => rows.iter().flatten().for_each(visit),
+            Node::Filter { condition, .. } => visit(condition),
+            Node::Compute { exprs, .. } => exprs.iter().for_each(|(_, expr)| visit(expr)),
+            Node::Join { spec, .. } => spec.filter.iter().for_each(visit),
+            Node::Aggregate { calls, .. } => {
+                let calls = calls.iter().map(|(_, call)| call);
+                calls.for_each(|call| call.args.iter().chain(&call.filter).for_each(&mut *visit));
+            }
+            Node::Window { calls, .. } => {
+                let calls = calls.iter().map(|(_, call)| call);
+                calls.for_each(|call| call.args.iter().chain(&call.filter).for_each(&mut *visit));
+            }
             Node::OneRow
             | Node::Scan { .. }
             | Node::Union { .. }
             | Node::Sort { .. }
             | Node::Limit { .. }
             | Node::Number { .. }
-            | Node::Unnest { .. } => Vec::new(),
-            Node::Values { rows, .. } => rows.iter().flatten().collect(),
-            Node::Filter { condition, .. } => vec![condition],
-            Node::Compute { exprs, .. } => exprs.iter().map(|(_, expr)| expr).collect(),
-            Node::Join { spec, .. } => spec.filter.iter().collect(),
-            Node::Aggregate { calls, .. } => {
-                let parts = calls.iter();
-                let parts = parts.flat_map(|(_, call)| call.args.iter().chain(&call.filter));
-                parts.collect()
-            }
-            Node::Window { calls, .. } => {
-                let parts = calls.iter();
-                let parts = parts.flat_map(|(_, call)| call.args.iter().chain(&call.filter));
-                parts.collect()
-            }
+            | Node::Unnest { .. } => {}
         }
     }
 
@@ -382,7 +378,9 @@ impl Node {
                 .any(|(_, call)| is_sum(call.function.name(), &call.args)),
             _ => false,
         };
-        overflows || self.exprs().into_iter().any(Expr::can_fail)
+        let mut can_fail = overflows;
+        self.visit_exprs(&mut |expr| can_fail |= expr.can_fail());
+        can_fail
     }
 
     /// Returns the inputs.

@@ -48,10 +48,11 @@ impl Unpivot {
             .collect();
         for column in values {
             let found = named.get(column.as_str()).copied();
-            let position = found.ok_or_else(|| QueryError::Plan {
+            let position = found.ok_or_else(|| QueryError::Rejected {
                 message: format!("there is no column `{column}`"),
                 place: None,
                 column: Some(column.clone()),
+                help: None,
             })?;
             let own = table
                 .get(position)

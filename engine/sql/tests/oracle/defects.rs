@@ -8,7 +8,7 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, AsArray, Int64Array, StringArray};
 use arrow::datatypes::Int64Type;
 use prep_spec::model::Query;
-use prep_sql::{QueryError, QueryLimits, Relation, Session};
+use prep_sql::{QueryError, QueryLimits, Relation, RowForm, Session};
 
 use super::cases;
 use super::database::{self, Database};
@@ -154,9 +154,8 @@ async fn integers(
 ) -> Result<Pairs, QueryError> {
     let query = Query::parse(text).expect(text);
     let limits = QueryLimits::with_memory(memory);
-    let mut result = session
-        .values(&query, used(&query, tables), &limits)
-        .await?;
+    let tables = used(&query, tables);
+    let mut result = session.start(&query, tables, RowForm::Values, &limits)?;
     let mut rows = Vec::new();
     while let Some(batch) = result.next().await? {
         let [ids, values] = [0, 1].map(|column| batch.column(column).as_primitive::<Int64Type>());
@@ -296,9 +295,8 @@ async fn queries_run_with_the_memory_that_their_error_names() {
             let session = Session::new(&std::env::temp_dir());
             let limits = QueryLimits::with_memory(memory * MB);
             let result = async {
-                let mut rows = session
-                    .values(&query, used(&query, &tables), &limits)
-                    .await?;
+                let tables = used(&query, &tables);
+                let mut rows = session.start(&query, tables, RowForm::Values, &limits)?;
                 while rows.next().await?.is_some() {}
                 Ok::<(), QueryError>(())
             };

@@ -8,8 +8,8 @@ use arrow::datatypes::{DataType, Float64Type, UInt64Type};
 use arrow::util::display::{ArrayFormatter, FormatOptions};
 use prep_spec::model::Query;
 use prep_sql::{
-    ColumnSource, QueryError, QueryLimits, Relation, RelationBatch, RelationColumn, ScanError,
-    Session,
+    ColumnSource, QueryError, QueryLimits, Relation, RelationBatch, RelationColumn, RowForm,
+    ScanError, Session,
 };
 
 use super::value::{Kind, Value};
@@ -277,11 +277,12 @@ pub async fn cells(
         (name.clone(), table as Arc<dyn Relation>)
     });
     let (tables, limits) = (tables.collect(), QueryLimits::with_memory(memory));
-    let mut result = match requested {
-        RequestedRows::Values => session.values(query, tables, &limits).await?,
-        RequestedRows::Origins => session.rows(query, tables, &limits).await?,
-        RequestedRows::AnyOrder => session.values_unordered(query, tables, &limits).await?,
+    let form = match requested {
+        RequestedRows::Values => RowForm::Values,
+        RequestedRows::Origins => RowForm::Cells,
+        RequestedRows::AnyOrder => RowForm::Unordered,
     };
+    let mut result = session.start(query, tables, form, &limits)?;
     let columns = result.columns().to_vec();
     let names = columns.iter().map(|column| column.name.clone());
     let mut lines = Vec::new();

@@ -9,7 +9,7 @@ use arrow::array::{ArrayRef, RecordBatch, UInt64Array};
 use arrow::compute::take;
 use prep_spec::model::Query;
 use prep_sql::{
-    QueryError, QueryLimits, Relation, RelationBatch, RelationColumn, ScanError, Session,
+    QueryError, QueryLimits, Relation, RelationBatch, RelationColumn, RowForm, ScanError, Session,
 };
 
 pub type Tables = BTreeMap<String, Arc<dyn Relation>>;
@@ -103,9 +103,7 @@ pub async fn values(
 ) -> Result<Vec<RecordBatch>, QueryError> {
     let query = Query::parse(text).expect(text);
     let session = Session::new(&std::env::temp_dir());
-    let mut rows = session
-        .values_unordered(&query, used(&query, all), limits)
-        .await?;
+    let mut rows = session.start(&query, used(&query, all), RowForm::Unordered, limits)?;
     let mut batches = Vec::new();
     while let Some(batch) = rows.next().await? {
         batches.push(batch);

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use arrow::array::{ArrayRef, Int64Array};
 use arrow::datatypes::DataType;
 use prep_spec::model::Query;
-use prep_sql::{QueryLimits, Relation, RelationBatch, RelationColumn, ScanError, Session};
+use prep_sql::{QueryLimits, Relation, RelationBatch, RelationColumn, RowForm, ScanError, Session};
 
 /// A table with one row and this number of columns.
 #[derive(Debug)]
@@ -272,9 +272,9 @@ impl Growing {
             let start = Instant::now();
             let query = Query::parse(&text).expect("a query");
             let tables = BTreeMap::from([("w".to_owned(), table.clone())]);
+            let limits = QueryLimits::with_memory(256 << 20);
             let mut rows = session
-                .rows(&query, tables, &QueryLimits::with_memory(256 << 20))
-                .await
+                .start(&query, tables, RowForm::Cells, &limits)
                 .expect("rows");
             while rows.next().await.expect("a batch").is_some() {}
             least = least.min(start.elapsed());

@@ -6,27 +6,14 @@ use std::sync::Arc;
 use arrow::array::RecordBatch;
 use prep_cache::{Permit, check_threads};
 use prep_core::{Context, Failure, Inputs, StepError, WithRemedy};
+use prep_formats::pandas::ColumnType;
 use prep_spec::model::Query;
-use prep_spec::{list_names, nearest};
-use prep_sql::{QueryError, QueryLimits, QueryRows, Relation, ResultColumn, Session};
+use prep_sql::{QueryError, QueryLimits, QueryRows, Relation, ResultColumn, RowForm, Session};
 use tokio::runtime::{Builder, Runtime};
 
 use super::{OpenTable, open, relations};
 use crate::located::{Subject, error_at_with_help};
 use crate::value::{TREE_PREFIX, TableValue};
-
-/// The form in which a writer needs the rows of a query.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum RowForm {
-    /// In order. A cell that is copied unchanged is replaced by its origin, the number of its stored row.
-    Cells,
-    /// In order, as values.
-    Values,
-    /// The rows as values, in any order.
-    Unordered,
-    /// Like `Unordered`, for a query that was not checked when the pipeline was loaded.
-    Checked,
-}
 
 /// A query and the step that runs it.
 #[derive(Clone, Copy)]
@@ -91,18 +78,11 @@ impl<'a> QueryRun<'a> {
         let tables = relations(tables);
         let (runtime, permit) = runtime(query, context, inputs)?;
         let columns = columns_by_table(&tables);
-        let rows = runtime.block_on(async {
-            match form {
-                RowForm::Cells => session.rows(query, tables, &limits).await,
-                RowForm::Values => session.values(query, tables, &limits).await,
-                RowForm::Unordered => session.values_unordered(query, tables, &limits).await,
-                RowForm::Checked => session.checked_values(query, tables, &limits).await,
-            }
-        });
+        let rows = runtime.block_on(async { session.start(query, tables, form, &limits) });
         Ok(RunningQuery {
             context,
             query,
-            rows: rows.map_err(|error| failed_on(&columns, query, error))?,
+            rows: rows.map_err(|error| failed(&columns, query, error))?,
             runtime,
             _permit: permit,
         })
@@ -124,7 +104,7 @@ impl RunningQuery<'_> {
     pub(crate) fn next(&mut self) -> Result<Option<RecordBatch>, StepError> {
         self.context.check()?;
         let next = self.runtime.block_on(self.rows.next());
-        next.map_err(|error| failed(self.query, error))
+        next.map_err(|error| failed(&Vec::new(), self.query, error))
     }
 }
 
@@ -169,39 +149,14 @@ pub(crate) fn columns_by_table(tables: &BTreeMap<String, Arc<dyn Relation>>) -> 
     columns.collect()
 }
 
-/// Converts an error of planning a query. If a column does not exist, the help lists those that do.
-fn failed_on(tables: &ColumnsByTable, query: &Query, error: QueryError) -> StepError {
-    let missing = match &error {
-        QueryError::Plan { column, .. } => column.as_deref(),
-        _ => None,
-    };
-    let help = missing.map(|missing| {
-        let names = tables.iter().flat_map(|(_, columns)| columns);
-        let near = nearest(missing, names.map(String::as_str));
-        let lists = tables.iter().map(|(table, columns)| {
-            let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
-            list_names(&format!("`{table}`"), &columns)
-        });
-        let lists = lists.collect::<Vec<_>>().join("; ");
-        match near {
-            Some(near) => format!("did you mean `{near}`? {lists}"),
-            None => lists,
-        }
-    });
-    failed_with(query, error, help)
-}
-
-/// Converts an error of a query to an error of the step, with its location in the query.
-fn failed(query: &Query, error: QueryError) -> StepError {
-    failed_with(query, error, None)
-}
-
-fn failed_with(query: &Query, error: QueryError, help: Option<String>) -> StepError {
+/// Converts an error of a query to an error of the step, with its location in the query. If a column does not exist, the
+/// help lists those of `tables`.
+fn failed(tables: &ColumnsByTable, query: &Query, error: QueryError) -> StepError {
     let failure = error.failure();
     if failure == Failure::Cancelled {
         return StepError::Cancelled;
     }
-    let (place, help) = (error.place(), error.help().map(str::to_owned).or(help));
+    let (place, help) = (error.place(), error.help_with(tables, ""));
     let word = Subject::Query(Box::new(query.clone()), place);
     let remedy = error.remedy();
     error_at_with_help(failure, word, WithRemedy::attach(error, remedy), help)
@@ -230,19 +185,26 @@ pub(crate) fn query_memory(query: &Query, inputs: &Inputs) -> u64 {
             continue;
         };
         index += INDEX_BYTES_PER_ROW * table.schema.rows.max(table.len());
-        let columns = table.schema.columns.iter();
-        let used = columns.filter(|column| {
-            let names = computed.as_ref();
-            names.is_none_or(|names| names.contains(column.name.as_str()))
-        });
-        let (used, columns) = (
-            used.count() as u64,
-            table.schema.columns.len().max(1) as u64,
-        );
-        let cells = table.cell_bytes() / columns * used;
-        // All passed columns of a row have the same origin.
         let numbers = table.len() * NUMBER_BYTES;
-        bytes += cells.max(numbers * used) + 2 * numbers;
+        // The position of a row, its origin, which all columns that are passed on share, and its entry in a sort or in a
+        // hash table.
+        bytes += 3 * numbers;
+        let (texts, others): (Vec<_>, Vec<_>) = table
+            .schema
+            .columns
+            .iter()
+            .partition(|column| matches!(column.kind, ColumnType::Text | ColumnType::Json));
+        let of_texts = table
+            .cell_bytes()
+            .saturating_sub(numbers * others.len() as u64);
+        let of_text = of_texts / texts.len().max(1) as u64;
+        for (columns, of_column) in [(others, numbers), (texts, of_text.max(numbers))] {
+            let used = columns.iter().filter(|column| {
+                let names = computed.as_ref();
+                names.is_none_or(|names| names.contains(column.name.as_str()))
+            });
+            bytes += of_column * used.count() as u64;
+        }
         largest_row = largest_row.max(table.cell_bytes() / table.len().max(1));
     }
     let work = match query.is_stream() {
@@ -251,4 +213,48 @@ pub(crate) fn query_memory(query: &Query, inputs: &Inputs) -> u64 {
         false => (4 * bytes).max(MIN_WORK_BYTES),
     };
     index + work
+}
+
+#[cfg(test)]
+mod tests {
+    use prep_cache::Digest;
+    use prep_formats::pandas::Schema;
+
+    use super::*;
+    use crate::value::{TableStorage, column};
+
+    /// Returns the claim in MB for a query over a table of an integer and a text.
+    fn claimed(sql: &str, rows: u64, bytes: u64) -> u64 {
+        let columns = vec![
+            column("id", ColumnType::Int64, false),
+            column("text", ColumnType::Text, false),
+        ];
+        let object = Digest::of_bytes(b"");
+        let table = TableValue::new(
+            Schema { columns, rows },
+            TableStorage::Text { object },
+            bytes,
+        );
+        let inputs = Inputs::from([("t".to_owned(), table.into_value())]);
+        query_memory(&Query::parse(sql).expect(sql), &inputs) / 1_000_000
+    }
+
+    #[test]
+    fn memory_is_estimated_from_bytes() {
+        const GB: u64 = 1_000_000_000;
+        let by_text = "SELECT * FROM t ORDER BY text";
+        let by_id = "SELECT * FROM t ORDER BY id";
+        let all = "SELECT DISTINCT * FROM t";
+        // A thousand rows of a megabyte.
+        assert!((GB / 1_000_000 * 2..8_000).contains(&claimed(by_text, 1_000, GB)));
+        assert!((GB / 1_000_000 * 2..8_000).contains(&claimed(all, 1_000, GB)));
+        assert!(claimed(by_id, 1_000, GB) < 300);
+        assert!(claimed("SELECT lower(text) AS a FROM t", 100, GB) > 150);
+        // Fifty million short rows.
+        assert!((1_000..7_000).contains(&claimed(by_id, 50_000_000, GB / 2)));
+        assert!((2_000..8_000).contains(&claimed(by_text, 50_000_000, GB / 2)));
+        assert!(claimed("SELECT lower(text) AS a FROM t", 50_000_000, GB / 2) < 600);
+        // A small table.
+        assert!(claimed(all, 10, 100) < 300);
+    }
 }

@@ -33,8 +33,7 @@ pub(super) fn plain_call(name: &str, args: Vec<Expr>, at: Position) -> Expr {
         ignores_nulls: false,
         over: None,
     };
-    let kind = ExprKind::Call(Box::new(call));
-    Expr { kind, at }
+    ExprKind::Call(Box::new(call)).at(at)
 }
 
 impl Lowering<'_> {
@@ -120,8 +119,7 @@ impl Lowering<'_> {
             self.clause("WITHIN GROUP", "write only one ORDER BY");
         }
         call.order_by.extend(self.keys(within_group, false));
-        let kind = ExprKind::Call(Box::new(call));
-        Expr { kind, at }
+        ExprKind::Call(Box::new(call)).at(at)
     }
 
     fn args(&mut self, list: &FunctionArgumentList, call: &mut Call) {

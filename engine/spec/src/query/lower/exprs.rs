@@ -62,11 +62,6 @@ impl Lowering<'_> {
             Ast::IsNotUnknown(expr) => self.is(expr, Truth::Unknown, true),
             Ast::IsDistinctFrom(left, right) => self.distinct_from(left, right, false),
             Ast::IsNotDistinctFrom(left, right) => self.distinct_from(left, right, true),
-            Ast::InList { .. }
-            | Ast::InSubquery { .. }
-            | Ast::Between { .. }
-            | Ast::Like { .. }
-            | Ast::ILike { .. } => self.comparison(expr),
             Ast::Function(function) => self.function(function),
             Ast::Array(Array { elem, named }) => {
                 let elements = self.exprs(elem);
@@ -79,17 +74,14 @@ impl Lowering<'_> {
                 let (query, negated) = (Box::new(self.query(subquery)), *negated);
                 let at = self.words.last("EXISTS", query.at);
                 let at = self.words.before(at, usize::from(negated));
-                let kind = ExprKind::Exists { query, negated };
-                Expr { kind, at }
+                ExprKind::Exists { query, negated }.at(at)
             }
             Ast::Subquery(query) => {
                 let query = self.query(query);
                 let at = self.words.before(query.at, 1);
-                let kind = ExprKind::Subquery(Box::new(query));
-                Expr { kind, at }
+                ExprKind::Subquery(Box::new(query)).at(at)
             }
-            Ast::Cast { .. } | Ast::TypedString(_) | Ast::Case { .. } => self.compound(expr),
-            other => self.special_call(other),
+            other => self.comparison(other),
         }
     }
 
@@ -97,8 +89,7 @@ impl Lowering<'_> {
         let table = table.map(|table| self.name(table));
         let name = self.name(name);
         let at = table.as_ref().map_or(name.at, |table| table.at);
-        let kind = ExprKind::Column { table, name };
-        Expr { kind, at }
+        ExprKind::Column { table, name }.at(at)
     }
 
     fn accesses(&mut self, root: &Ast, chain: &[AccessExpr]) -> Expr {
@@ -150,8 +141,7 @@ impl Lowering<'_> {
             UnaryOperator::Not => {
                 let operand = self.boxed(operand);
                 let at = self.words.before(operand.at, 1);
-                let kind = ExprKind::Not(operand);
-                return Expr { kind, at };
+                return ExprKind::Not(operand).at(at);
             }
             _ => {}
         }
@@ -182,80 +172,83 @@ impl Lowering<'_> {
             self.reject(found.unwrap_or(start), &text, help);
             BinaryOperator::Equal
         });
-        let kind = ExprKind::Binary {
+        ExprKind::Binary {
             op,
             left: lowered,
             right: self.boxed(right),
-        };
-        Expr { kind, at }
+        }
+        .at(at)
+    }
+
+    /// Converts an expression that begins with its first operand.
+    fn begun(&mut self, first: &Ast, kind: impl FnOnce(&mut Self, Box<Expr>) -> ExprKind) -> Expr {
+        let first = self.boxed(first);
+        let at = first.at;
+        kind(self, first).at(at)
     }
 
     fn is(&mut self, expr: &Ast, value: Truth, negated: bool) -> Expr {
-        let expr = self.boxed(expr);
-        let at = expr.at;
-        let kind = ExprKind::Is {
+        self.begun(expr, |_, expr| ExprKind::Is {
             expr,
             value,
             negated,
-        };
-        Expr { kind, at }
+        })
     }
 
-    /// Converts a comparison that begins with its first operand.
+    /// Converts comparisons with several operands, and all other expressions with several parts.
     fn comparison(&mut self, comparison: &Ast) -> Expr {
-        let (Ast::InList { expr, .. }
-        | Ast::InSubquery { expr, .. }
-        | Ast::Between { expr, .. }
-        | Ast::Like { expr, .. }
-        | Ast::ILike { expr, .. }) = comparison
-        else {
-            return self.unsupported_expr(comparison);
-        };
-        let expr = self.boxed(expr);
-        let at = expr.at;
-        let kind = match comparison {
+        match comparison {
             Ast::InSubquery {
-                expr: _,
+                expr,
                 subquery,
                 negated,
-            } => ExprKind::InQuery {
+            } => self.begun(expr, |inner, expr| ExprKind::InQuery {
                 expr,
-                query: Box::new(self.query(subquery)),
+                query: Box::new(inner.query(subquery)),
                 negated: *negated,
-            },
+            }),
+            Ast::InList {
+                expr,
+                list,
+                negated,
+            } => self.begun(expr, |inner, expr| ExprKind::InList {
+                expr,
+                list: inner.exprs(list),
+                negated: *negated,
+            }),
             Ast::Between {
-                expr: _,
+                expr,
                 negated,
                 low,
                 high,
-            } => ExprKind::Between {
+            } => self.begun(expr, |inner, expr| ExprKind::Between {
                 expr,
-                low: self.boxed(low),
-                high: self.boxed(high),
+                low: inner.boxed(low),
+                high: inner.boxed(high),
                 negated: *negated,
-            },
+            }),
             Ast::Like {
                 negated,
                 any,
-                expr: _,
+                expr,
                 pattern,
                 escape_char,
             }
             | Ast::ILike {
                 negated,
                 any,
-                expr: _,
+                expr,
                 pattern,
                 escape_char,
-            } => {
-                let pattern = self.boxed(pattern);
+            } => self.begun(expr, |inner, expr| {
+                let pattern = inner.boxed(pattern);
                 if *any {
                     let help = "write one LIKE for each pattern, joined by OR";
-                    self.reject(pattern.at, "LIKE ANY", help);
+                    inner.reject(pattern.at, "LIKE ANY", help);
                 }
                 if escape_char.is_some() {
                     let help = "a backslash escapes `%`, `_` and itself";
-                    self.reject(pattern.at, "ESCAPE", help);
+                    inner.reject(pattern.at, "ESCAPE", help);
                 }
                 ExprKind::Like {
                     expr,
@@ -263,19 +256,9 @@ impl Lowering<'_> {
                     negated: *negated,
                     ignores_case: matches!(comparison, Ast::ILike { .. }),
                 }
-            }
-            Ast::InList {
-                expr: _,
-                list,
-                negated,
-            } => ExprKind::InList {
-                expr,
-                list: self.exprs(list),
-                negated: *negated,
-            },
-            other => return self.unsupported_expr(other),
-        };
-        Expr { kind, at }
+            }),
+            other => self.compound(other),
+        }
     }
 
     /// Converts `a IS DISTINCT FROM b`. The parser would also read a following AND, OR or IS as part of `b`, so this is
@@ -337,10 +320,7 @@ impl Lowering<'_> {
                 let mut args = vec![self.expr(expr)];
                 let from = self.maybe(substring_from.as_deref());
                 let length = self.maybe(substring_for.as_deref());
-                let first = Expr {
-                    kind: ExprKind::Integer(1),
-                    at: self.at,
-                };
+                let first = ExprKind::Integer(1).at(self.at);
                 args.extend(from.or_else(|| length.as_ref().map(|_| first)));
                 args.extend(length);
                 let word = if *shorthand { "SUBSTR" } else { "SUBSTRING" };
@@ -411,8 +391,7 @@ impl Lowering<'_> {
                     }
                 };
                 let is_try = matches!(kind, CastKind::TryCast | CastKind::SafeCast);
-                let kind = ExprKind::Cast { expr, to, is_try };
-                Expr { kind, at }
+                ExprKind::Cast { expr, to, is_try }.at(at)
             }
             Ast::TypedString(TypedString {
                 data_type,
@@ -426,8 +405,7 @@ impl Lowering<'_> {
                 }
                 let at = self.words.before(expr.at, 1);
                 let is_try = false;
-                let kind = ExprKind::Cast { expr, to, is_try };
-                Expr { kind, at }
+                ExprKind::Cast { expr, to, is_try }.at(at)
             }
             Ast::Case {
                 case_token,
@@ -448,7 +426,7 @@ impl Lowering<'_> {
                 let at = self.start(case_token.0.span);
                 Expr { kind, at }
             }
-            other => self.unsupported_expr(other),
+            other => self.special_call(other),
         }
     }
 

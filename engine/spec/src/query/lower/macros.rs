@@ -294,12 +294,12 @@ fn literal(expr: &AstExpr) -> Option<String> {
 
 /// Returns `column = 'text'`.
 fn equals(column: Expr, text: &str, at: Position) -> Expr {
-    let kind = ExprKind::Binary {
+    ExprKind::Binary {
         op: BinaryOperator::Equal,
         left: Box::new(column),
         right: Box::new(quoted(text, at)),
-    };
-    Expr { kind, at }
+    }
+    .at(at)
 }
 
 /// Returns `array_has(string_to_array(column, ','), 'text')`.
@@ -312,15 +312,14 @@ fn list_contains(column: Expr, text: &str, at: Position) -> Expr {
 fn as_integer(condition: Expr, at: Position) -> Expr {
     let kind = ExprKind::Boolean(false);
     let known = plain_call("coalesce", vec![condition, Expr { kind, at }], at);
-    let kind = ExprKind::Cast {
+    ExprKind::Cast {
         expr: Box::new(known),
         to: CastType::BigInt,
         is_try: false,
-    };
-    Expr { kind, at }
+    }
+    .at(at)
 }
 
 fn quoted(text: &str, at: Position) -> Expr {
-    let kind = ExprKind::Text(text.to_owned());
-    Expr { kind, at }
+    ExprKind::Text(text.to_owned()).at(at)
 }

@@ -159,8 +159,7 @@ fn placeholder(at: Position) -> Expr {
         text: String::new(),
         at,
     };
-    let kind = ExprKind::Column { table: None, name };
-    Expr { kind, at }
+    ExprKind::Column { table: None, name }.at(at)
 }
 
 /// Returns the name if it has a single part, without dots.

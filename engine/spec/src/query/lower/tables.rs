@@ -226,7 +226,9 @@ impl Lowering<'_> {
                 self.reject(self.at, "(a JOIN b)", help);
             }
             TableFactor::Pivot { .. } => self.clause("PIVOT", "write sum(...) FILTER (WHERE ...)"),
-            TableFactor::Unpivot { .. } => self.clause("UNPIVOT", "write UNION ALL"),
+            TableFactor::Unpivot { .. } => {
+                self.clause("UNPIVOT", "declare a table with the key `unpivot`");
+            }
             TableFactor::MatchRecognize { .. } => self.clause("MATCH_RECOGNIZE", ""),
             TableFactor::Function { name, .. } => {
                 self.reject(self.at, &format!("{name}(...) in FROM"), ONLY_UNNEST);

@@ -9,8 +9,6 @@ mod moments;
 mod round;
 mod statistic;
 mod sum;
-#[cfg(test)]
-mod tests;
 
 use std::sync::Arc;
 

@@ -192,11 +192,8 @@ impl<S: Sums> Group<S> {
     }
 
     fn add(&mut self, value: Native<S>) {
-        if self
-            .distinct
-            .as_mut()
-            .is_none_or(|distinct| distinct.insert(S::bits(value)))
-        {
+        let distinct = self.distinct.as_mut();
+        if distinct.is_none_or(|distinct| distinct.insert(S::bits(value))) {
             self.sums.change(value, Change::Add);
         }
     }

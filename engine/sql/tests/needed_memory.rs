@@ -1,0 +1,51 @@
+//! The memory that an error names.
+
+use crate::support;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, Int64Array, StringArray};
+use prep_sql::QueryLimits;
+use support::{Tables, table, values};
+
+/// The table `t` has 400,000 rows. The texts are as long as typical file names.
+fn tables() -> Tables {
+    let rows = 400_000;
+    let ids = Arc::new(Int64Array::from_iter_values((0..rows).rev())) as ArrayRef;
+    let names = (0..rows).map(|id: i64| format!("images/train/{id:012}.png"));
+    let names = Arc::new(StringArray::from_iter_values(names)) as ArrayRef;
+    BTreeMap::from([("t".to_owned(), table(vec![("id", ids), ("name", names)]))])
+}
+
+/// A query that keeps all its rows in memory names an amount of memory with which it succeeds, whatever its limit is.
+#[tokio::test]
+async fn the_named_memory_suffices_at_once() {
+    let tables = tables();
+    for text in [
+        "SELECT string_agg(name, ',' ORDER BY _row) AS x FROM t",
+        "SELECT string_agg(name, ',' ORDER BY name) AS x FROM t",
+        "SELECT string_agg(repeat(name, 5), ',' ORDER BY _row) AS x FROM t",
+        "SELECT id < 300 AS k, string_agg(name, ',' ORDER BY _row) AS x FROM t GROUP BY id < 300",
+        "SELECT array_agg(name ORDER BY _row) AS x FROM t",
+        "SELECT count(DISTINCT name) AS x FROM t",
+        "SELECT median(id) AS x FROM t",
+    ] {
+        for memory in [2, 8, 24] {
+            let Err(error) = values(text, &tables, &QueryLimits::with_memory(memory << 20)).await
+            else {
+                continue;
+            };
+            let message = error.to_string();
+            let needed = message.split_once(" needs ").map(|(_, rest)| rest);
+            let needed = needed.and_then(|rest| rest.split(' ').next()?.parse::<u64>().ok());
+            let needed = needed.unwrap_or_else(|| panic!("{text}: {message}"));
+            assert!(needed < 4_000, "{text} with {memory} MB: {message}");
+            let found = values(text, &tables, &QueryLimits::with_memory(needed * 1_000_000)).await;
+            let error = found.err();
+            assert!(
+                error.is_none(),
+                "{text} with {memory} MB: {message}, then {error:?}"
+            );
+        }
+    }
+}
