@@ -3,7 +3,7 @@
 their budgets.
 
 A token is a name, a number, a character of punctuation, or a whole literal, so formatting and long messages do not count. An
-extra is a crate beside the mission: it neither prepares, grades, verifies nor explains. The exit code is 1 if one is above its
+extra is a crate that is not part of the mission: it neither prepares, grades, verifies nor explains. The exit code is 1 if one is above its
 budget. A higher budget needs a reason in the commit.
 """
 

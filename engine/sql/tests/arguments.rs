@@ -8,7 +8,7 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, BooleanArray, Float64Array, Int64Array, StringArray};
 use futures::FutureExt as _;
 use prep_spec::model::Query;
-use prep_sql::{QueryLimits, Session};
+use prep_sql::{QueryLimits, RowForm, Session};
 
 use crate::oracle::FOREIGN_WORDS;
 use crate::support::{Tables, table, used};
@@ -75,7 +75,7 @@ fn calls(kind: &str, name: &str, args: &[&str]) -> Vec<String> {
 async fn run(session: &Session, query: &Query, tables: &Tables) -> String {
     let limits = QueryLimits::with_memory(64 << 20);
     let tables = used(query, tables);
-    let mut rows = match session.values_unordered(query, tables, &limits).await {
+    let mut rows = match session.start(query, tables, RowForm::Unordered, &limits) {
         Ok(rows) => rows,
         Err(error) => return error.to_string(),
     };

@@ -12,8 +12,8 @@ use super::constant::{check_pattern, divides_by_zero, folded};
 use super::scope::{Parts, Scope, missing_column};
 use super::subquery::Pending;
 use super::types::{
-    TIMESTAMP, TypeClass, canonical, cast, common, compared, comparison, help, of_class, place,
-    refused, rejected, text, widened,
+    TIMESTAMP, TypeClass, canonical, cast, common, compared, comparison, help, of_class, refused,
+    rejected, text, widened,
 };
 use crate::QueryError;
 use crate::functions::{Arithmetic, checked_function};
@@ -210,11 +210,11 @@ impl<'q> Exprs<'_, 'q, '_> {
         match self.scope.find(table, name)? {
             Some(id) => Ok(self.binder.reference(id, name.at)),
             None => Err(match table {
-                Some(table) if !self.scope.has_table(&table.text) => QueryError::Plan {
-                    message: format!("FROM has no table `{}`", table.text),
-                    place: place(table.at),
-                    column: None,
-                },
+                Some(table) if !self.scope.has_table(&table.text) => rejected(
+                    table.at,
+                    format!("FROM has no table `{}`", table.text),
+                    None::<&str>,
+                ),
                 _ => missing_column(table, name),
             }),
         }
