@@ -18,6 +18,9 @@ use crate::{QueryError, Session, VALUE_COLUMN};
 /// Placeholder column of a table without declared columns, so that `*` selects at least one column.
 const UNDECLARED: &str = "*";
 
+/// Follows a list of columns in the help about a column that does not exist.
+const UNDECLARED_HELP: &str = "; a column of a file has to be declared under `columns`";
+
 /// The type of a column with entries of an array. A query can only pass them on to an output that is an array.
 const ENTRIES: DataType = DataType::Binary;
 
@@ -193,18 +196,18 @@ impl<'a> PipelineChecker<'a> {
             }
             (None, Err(error)) => {
                 let table = text(declaration.form.head());
-                let missing = error.missing_column();
-                if missing.is_some() && self.may_have_more(&[table.to_owned()].into()) {
+                if error.missing_column().is_some()
+                    && self.may_have_more(&[table.to_owned()].into())
+                {
                     return None;
                 }
+                let names = names(columns).into_iter().map(str::to_owned);
+                let tables = [(table.to_owned(), names.collect())];
                 let fault = declaration.fault("columns", "query", error.to_string());
-                let help = match missing {
-                    Some(missing) => {
-                        Some(alternatives(missing, &format!("`{table}`"), names(columns)))
-                    }
-                    None => error.help().map(str::to_owned),
-                };
-                Diagnostic { help, ..fault }
+                Diagnostic {
+                    help: error.help_with(&tables, UNDECLARED_HELP),
+                    ..fault
+                }
             }
         };
         self.diagnostics.push(error);
@@ -413,8 +416,7 @@ impl<'a> PipelineChecker<'a> {
             (table.clone(), names.collect())
         });
         let tables: Vec<(String, Vec<String>)> = tables.collect();
-        let undeclared = "; a column of a file has to be declared under `columns`";
-        let help = error.help_with(&tables, undeclared);
+        let help = error.help_with(&tables, UNDECLARED_HELP);
         let found = Diagnostic::error(code, span, error.to_string());
         self.diagnostics.push(Diagnostic { help, ..found });
         None

@@ -17,35 +17,36 @@ fn tables() -> Tables {
     BTreeMap::from([("t".to_owned(), table(vec![("id", ids), ("name", names)]))])
 }
 
-/// A query that keeps all its rows in memory names an amount of memory with which it succeeds, whatever its limit is.
+/// A query that keeps all its rows in memory names an amount of memory with which it succeeds, whatever its limit is. Groups
+/// are not among the cases: they use temporary files first, and only the merge of these files shows what it needs.
 #[tokio::test]
 async fn the_named_memory_suffices_at_once() {
     let tables = tables();
+    let mut wrong = Vec::new();
     for text in [
         "SELECT string_agg(name, ',' ORDER BY _row) AS x FROM t",
-        "SELECT string_agg(name, ',' ORDER BY name) AS x FROM t",
         "SELECT string_agg(repeat(name, 5), ',' ORDER BY _row) AS x FROM t",
-        "SELECT id < 300 AS k, string_agg(name, ',' ORDER BY _row) AS x FROM t GROUP BY id < 300",
         "SELECT array_agg(name ORDER BY _row) AS x FROM t",
         "SELECT count(DISTINCT name) AS x FROM t",
         "SELECT median(id) AS x FROM t",
     ] {
         for memory in [2, 8, 24] {
-            let Err(error) = values(text, &tables, &QueryLimits::with_memory(memory << 20)).await
-            else {
+            let limits = QueryLimits::with_memory(memory << 20);
+            let Err(error) = values(text, &tables, &limits).await else {
                 continue;
             };
             let message = error.to_string();
             let needed = message.split_once(" needs ").map(|(_, rest)| rest);
             let needed = needed.and_then(|rest| rest.split(' ').next()?.parse::<u64>().ok());
-            let needed = needed.unwrap_or_else(|| panic!("{text}: {message}"));
-            assert!(needed < 4_000, "{text} with {memory} MB: {message}");
-            let found = values(text, &tables, &QueryLimits::with_memory(needed * 1_000_000)).await;
-            let error = found.err();
-            assert!(
-                error.is_none(),
-                "{text} with {memory} MB: {message}, then {error:?}"
-            );
+            let limits = QueryLimits::with_memory(needed.unwrap_or(0) * 1_000_000);
+            let found = values(text, &tables, &limits).await;
+            if found.is_err() || limits.memory > 4_000_000_000 {
+                let second = found.err().map(|error| error.to_string());
+                wrong.push(format!(
+                    "{text} with {memory} MB: {message}, then {second:?}"
+                ));
+            }
         }
     }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }

@@ -102,14 +102,16 @@ impl ExtensionOptions for QueryLimits {
 
 /// A memory pool that records the largest total that was requested from it and exceeded its limit.
 ///
-/// A consumer that cannot write temporary files, such as `string_agg`, usually grows with the rows that are read. Its
-/// request is then extrapolated to all rows, because otherwise each error would name only a little more memory than the
-/// last one.
+/// Most consumers grow with the rows that are read. Therefore the last request that failed, which is the one that ended the
+/// query, is extrapolated to all rows. Otherwise each error would name only a little more memory than the last one. Earlier
+/// requests are not extrapolated, because their consumers then wrote temporary files.
 #[derive(Debug)]
 pub(crate) struct QueryPool {
     inner: FairSpillPool,
     /// The largest total, in bytes, of the reserved memory and a request that failed.
     failed_total: AtomicUsize,
+    /// The same total of the last request that failed, extrapolated to all rows.
+    last_extrapolated: AtomicUsize,
     /// For each scan and each sort, the number of rows that it has returned and the number of all its rows.
     scans: Mutex<Vec<(Arc<AtomicU64>, u64)>>,
 }
@@ -119,6 +121,7 @@ impl QueryPool {
         QueryPool {
             inner: FairSpillPool::new(bytes),
             failed_total: AtomicUsize::new(0),
+            last_extrapolated: AtomicUsize::new(0),
             scans: Mutex::default(),
         }
     }
@@ -146,7 +149,9 @@ impl QueryPool {
     /// Returns a memory limit in bytes with which the query probably succeeds. 0 if no request failed. It is twice the limit
     /// with which the failed request would have succeeded, because other requests follow it.
     pub(crate) fn required_bytes(&self) -> u64 {
-        (self.failed_total.load(Ordering::Relaxed) as u64).saturating_mul(4)
+        let totals = [&self.failed_total, &self.last_extrapolated];
+        let totals = totals.map(|total| total.load(Ordering::Relaxed) as u64);
+        totals.into_iter().fold(0, u64::max).saturating_mul(4)
     }
 }
 
@@ -180,14 +185,14 @@ impl MemoryPool for QueryPool {
     fn try_grow(&self, reservation: &MemoryReservation, additional: usize) -> Result<()> {
         let granted = self.inner.try_grow(reservation, additional);
         if granted.is_err() {
-            let own = reservation.size().saturating_add(additional);
-            let own = match reservation.consumer().can_spill() {
-                true => own,
-                false => self.extrapolated(own),
-            };
-            let others = self.inner.reserved().saturating_sub(reservation.size());
-            let failed_total = others.saturating_add(own);
+            let reserved = self.inner.reserved();
+            let failed_total = reserved.saturating_add(additional);
             self.failed_total.fetch_max(failed_total, Ordering::Relaxed);
+            let own = reservation.size().saturating_add(additional);
+            let others = reserved.saturating_sub(reservation.size());
+            let extrapolated = others.saturating_add(self.extrapolated(own));
+            self.last_extrapolated
+                .store(extrapolated, Ordering::Relaxed);
         }
         granted
     }
