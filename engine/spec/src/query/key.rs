@@ -31,7 +31,7 @@ impl QueryTree {
     /// Returns the tree with this key. `None` if the text is not a key.
     pub fn from_key(key: &str) -> Option<QueryTree> {
         match depth(key) {
-            ..=MAX_PLAIN_DEPTH => serde_json::from_str(key).ok(),
+            depth if depth <= MAX_PLAIN_DEPTH => serde_json::from_str(key).ok(),
             depth if depth <= MAX_KEY_DEPTH => {
                 let read = || QueryTree::deserialize(value(key)?).ok();
                 std::thread::scope(|scope| {

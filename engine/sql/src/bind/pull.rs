@@ -24,6 +24,8 @@ pub(super) const ONLY_EQUALITIES: &str = "a subquery in an expression can refer 
 /// The query around a subquery.
 pub(super) struct Around<'r> {
     pub plan: Relational,
+    /// The rows of the plan, or more rows, without other subqueries.
+    pub base: Relational,
     /// Converts expressions of the query to columns of `plan`.
     pub rewrite: &'r mut dyn FnMut(Expr) -> Result<Expr, QueryError>,
     /// Where the subquery is written.
@@ -234,18 +236,36 @@ impl Binder<'_> {
         mut conditions: Vec<Expr>,
         around: &mut Around<'_>,
     ) -> Result<Relational, QueryError> {
-        let known = subquery.columns.union(&around.plan.columns).copied();
+        let known = subquery.columns.union(&around.base.columns).copied();
         let known: BTreeSet<ColumnId> = known.collect();
         for condition in &mut conditions {
             *condition = (around.rewrite)(condition.clone())?;
         }
         conditions.retain(|condition| condition.columns().is_subset(&known));
-        if conditions.is_empty() || has_outer_columns(&around.plan) {
+        let mut nodes = MAX_BASE_NODES;
+        if conditions.is_empty()
+            || !is_small(&around.base, &mut nodes)
+            || has_outer_columns(&around.base)
+        {
             return Ok(subquery);
         }
-        let (right, kind) = (around.plan.clone(), JoinKind::Semi);
+        let (right, kind) = (around.base.clone(), JoinKind::Semi);
         subquery.joined_on(right, kind, conditions, &mut self.positions())
     }
+}
+
+/// Maximum number of operators of a query of which the rows are computed a second time, to restrict the rows of a
+/// subquery. Without a limit, the plan of nested queries could double at each level.
+const MAX_BASE_NODES: usize = 100;
+
+/// Returns whether a plan has at most `nodes` operators.
+fn is_small(plan: &Relational, nodes: &mut usize) -> bool {
+    if *nodes == 0 {
+        return false;
+    }
+    *nodes -= 1;
+    let mut inputs = plan.node.inputs().into_iter();
+    inputs.all(|input| is_small(input, nodes))
 }
 
 /// Returns the sides of an equality between columns of a subquery and other columns. The first is that of the subquery.

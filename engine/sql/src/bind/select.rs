@@ -243,11 +243,16 @@ impl Binder<'_> {
         };
         let (lookups, plain): (Vec<&tree::Expr>, Vec<&tree::Expr>) =
             conditions.into_iter().partition(is_lookup);
+        // The rows that the conditions without subqueries keep.
+        let mut base = plan.clone();
         for condition in plain {
             let mut exprs = Exprs::new(self, scope, parts);
             let resolved = exprs.class(condition, TypeClass::Boolean, "WHERE")?;
             let pending = exprs.found.subqueries;
-            plan = self.attach(plan, pending, &mut Ok)?;
+            if pending.is_empty() {
+                base = base.filtered(vec![resolved.clone()]);
+            }
+            plan = self.attach_to(plan, &base, pending, &mut Ok)?;
             plan = plan.filtered(vec![resolved]);
         }
         for condition in lookups {
@@ -257,7 +262,7 @@ impl Binder<'_> {
                 tree::ExprKind::Exists { query, negated } => {
                     let (subquery, _) = exprs.subquery(query)?;
                     let negated = *negated != is_negated;
-                    plan = self.filter_exists(plan, subquery, negated, lookup.at)?;
+                    plan = self.filter_exists(plan, &base, subquery, negated, lookup.at)?;
                 }
                 tree::ExprKind::InQuery {
                     expr,
@@ -267,9 +272,9 @@ impl Binder<'_> {
                     let value = exprs.expr(expr)?;
                     let (value, subquery, column) = exprs.looked_up(value, expr, query)?;
                     let pending = exprs.found.subqueries;
-                    plan = self.attach(plan, pending, &mut Ok)?;
+                    plan = self.attach_to(plan, &base, pending, &mut Ok)?;
                     let negated = *negated != is_negated;
-                    plan = self.filter_in(plan, subquery, (value, column), negated)?;
+                    plan = self.filter_in(plan, &base, subquery, (value, column), negated)?;
                 }
                 _ => {}
             }

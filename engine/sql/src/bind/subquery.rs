@@ -194,7 +194,19 @@ impl Binder<'_> {
     /// them to columns of `plan`.
     pub(super) fn attach(
         &mut self,
+        plan: Relational,
+        pending: Vec<Pending>,
+        rewrite: &mut dyn FnMut(Expr) -> Result<Expr, QueryError>,
+    ) -> Result<Relational, QueryError> {
+        let base = plan.clone();
+        self.attach_to(plan, &base, pending, rewrite)
+    }
+
+    /// Joins subqueries. `base` has the rows of `plan`, or more rows, without other subqueries.
+    pub(super) fn attach_to(
+        &mut self,
         mut plan: Relational,
+        base: &Relational,
         pending: Vec<Pending>,
         rewrite: &mut dyn FnMut(Expr) -> Result<Expr, QueryError>,
     ) -> Result<Relational, QueryError> {
@@ -206,6 +218,7 @@ impl Binder<'_> {
         {
             let around = &mut Around {
                 plan: plan.clone(),
+                base: base.clone(),
                 rewrite: &mut *rewrite,
                 at,
             };
@@ -380,12 +393,14 @@ impl Binder<'_> {
     pub(super) fn filter_exists(
         &mut self,
         plan: Relational,
+        base: &Relational,
         subquery: Relational,
         negated: bool,
         at: Position,
     ) -> Result<Relational, QueryError> {
         let around = &mut Around {
             plan: plan.clone(),
+            base: base.clone(),
             rewrite: &mut Ok,
             at,
         };
@@ -402,6 +417,7 @@ impl Binder<'_> {
     pub(super) fn filter_in(
         &mut self,
         plan: Relational,
+        base: &Relational,
         subquery: Relational,
         (value, column): (Expr, ColumnId),
         negated: bool,
@@ -409,6 +425,7 @@ impl Binder<'_> {
         let at = value.at;
         let around = &mut Around {
             plan: plan.clone(),
+            base: base.clone(),
             rewrite: &mut Ok,
             at,
         };

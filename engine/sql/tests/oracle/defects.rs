@@ -61,6 +61,46 @@ pub const FOREIGN_WORDS: [&str; 19] = [
     "Literal types",
 ];
 
+/// A restriction of the rows of a subquery repeats the query around it, but not its other subqueries.
+#[tokio::test]
+async fn the_plan_of_many_subqueries_that_can_fail_is_small() {
+    let database = Database {
+        tables: vec![
+            database::parse("t", &["id integer", "1"]),
+            database::parse("u", &["key integer | n integer", "1 | 2"]),
+        ],
+    };
+    let value = |n: usize| format!("(SELECT max(8 / u.n + {n}) FROM u WHERE u.key = t.id)");
+    let values = |join: &str, suffix: &str| {
+        let values: Vec<String> = (0..20).map(|n| value(n) + suffix).collect();
+        values.join(join)
+    };
+    let mut nested = "SELECT id FROM t".to_owned();
+    for n in 0..12 {
+        nested = format!(
+            "SELECT t.id + {} - {n} - 4 AS id FROM ({nested}) AS t",
+            value(n)
+        );
+    }
+    for text in [
+        format!("SELECT id + {} AS v FROM t", values(" + ", "")),
+        format!("SELECT id FROM t WHERE {}", values(" AND ", " > 0")),
+        format!(
+            "SELECT id FROM t WHERE 3 NOT IN {}",
+            values(" AND 3 NOT IN ", "")
+        ),
+        nested,
+    ] {
+        let started = std::time::Instant::now();
+        let query = Query::parse(&text).expect(&text);
+        let setting = settings(true, 0).remove(0);
+        let session = Session::new(&std::env::temp_dir());
+        let found = run(&session, &query, &database.memories(), &setting).await;
+        assert!(matches!(found, Outcome::Rows(_)), "{text}: {found:?}");
+        assert!(started.elapsed().as_secs() < 20, "{text}");
+    }
+}
+
 /// Each query in `subqueries.txt` runs, or is rejected when it is loaded, in our words and in time.
 #[tokio::test]
 async fn subqueries_run_or_are_rejected_when_they_are_loaded() {
