@@ -64,10 +64,36 @@ fn end_of_archive() -> Vec<u8> {
     [empty, gzip(&vec![0; 16 << 20]).repeat(128)].concat()
 }
 
+/// An archive whose directory lists the same member again and again.
+fn repeated_members(count: usize) -> Vec<u8> {
+    let record = [
+        b"PK\x01\x02".as_slice(),
+        &[0; 24],
+        b"\x01\0",
+        &[0; 16],
+        b"a",
+    ]
+    .concat();
+    let directory = record.repeat(count);
+    let number = (count as u16).to_le_bytes();
+    let length = (directory.len() as u32).to_le_bytes();
+    let end = [
+        b"PK\x05\x06\0\0\0\0".as_slice(),
+        &number,
+        &number,
+        &length,
+        &[0; 6],
+    ];
+    [directory, end.concat()].concat()
+}
+
 /// Files of others, each as a name and a content.
 fn files() -> Vec<(&'static str, Vec<u8>)> {
     let header = Member::deflated("x.csv", format!("{}\n1\n", "x".repeat(60 << 20)));
     let end = Member::deflated("x.tar.gz", end_of_archive());
+    let columns = Member::deflated("x.csv", ",".repeat(60 << 20));
+    let words = Member::deflated("3.txt", "a b ".repeat(8 << 20));
+    let members = Member::deflated("x.zip", repeated_members(300_000));
     vec![
         ("book.xlsx", workbook()),
         ("markup.zip", markup()),
@@ -75,6 +101,9 @@ fn files() -> Vec<(&'static str, Vec<u8>)> {
         ("deep.parquet", parquet(10_000)),
         ("keys.json", keys(8_000).into_bytes()),
         ("header.zip", archive(&[header])),
+        ("columns.zip", archive(&[columns])),
+        ("words.zip", archive(&[words])),
+        ("members.zip", archive(&[members])),
         ("end.zip", archive(&[end])),
     ]
 }
@@ -154,6 +183,11 @@ fn members_are_cheap_for_the_steps_that_read_them() {
             "t: { read: x.tar.gz/a.csv, columns: [a] }",
         ),
         ("x.npy", board, "f: { files: x.npy }\n  t: { masks: f }"),
+        (
+            "x.zip",
+            repeated_members(300_000),
+            "t: { read: x.zip/a.csv, columns: [a] }",
+        ),
     ] {
         let sandbox = Sandbox::new();
         sandbox.pipeline("costs", &format!(
@@ -162,6 +196,57 @@ fn members_are_cheap_for_the_steps_that_read_them() {
         sandbox.bundle("costs", &archive(&[Member::deflated(name, content)]));
         let ended = is_cheap(&sandbox, name, &["run", "costs", "--source", "source"]);
         assert_eq!(ended.code, Some(4), "{name}: {ended:?}");
+    }
+}
+
+/// Names and values of others in messages are shortened, and cannot add lines or move the cursor.
+#[test]
+fn messages_about_files_of_others_are_short() {
+    let sandbox = Harbour::prepared();
+    let id = Harbour::ID;
+    let long = "x\u{1b}[2J".repeat(30_000);
+    sandbox.write("long.csv", format!("{long}\n1\n"));
+    sandbox.write("long.ids", &long);
+    sandbox.write("sub.csv", "id,score\n1,2\n");
+    let unknown: String = (0..2_000)
+        .map(|number| {
+            format!("{{\"competition_id\": \"u{number}\", \"submission_path\": \"a\"}}\n")
+        })
+        .collect();
+    sandbox.write("unknown.jsonl", unknown);
+    let name = "n".repeat(200_000);
+    sandbox.write(
+        "long.yaml",
+        format!(
+            "name: X\ncategory: Tabular\nbundle: {{ kaggle: x }}\npublic:\n  a.csv: SELECT id FROM {name}\n"
+        ),
+    );
+    for (side, cell) in [("one", "a"), ("two", "b")] {
+        let path = format!("{side}/{id}/prepared/public/x.csv");
+        sandbox.write(&path, format!("id,{long}\n1,{}\n", cell.repeat(200_000)));
+    }
+    for arguments in [
+        &["diff", id, "one", "two"][..],
+        &["audit", id, "--source", "source", "--tree", "one"],
+        &[
+            "grade",
+            id,
+            "sub.csv",
+            "--answers",
+            "sub.csv",
+            "--leaderboard",
+            "long.csv",
+        ],
+        &["grade", id, "long.csv"],
+        &["grade", "unknown.jsonl", "--output", "grades"],
+        &["run", "--ids-from", "long.ids"],
+        &["pipeline", "check", "long.yaml"],
+    ] {
+        let ended = is_cheap(&sandbox, "long texts", arguments);
+        let text = format!("{}{}", ended.stdout, ended.stderr);
+        assert_ne!(ended.code, Some(0), "{arguments:?}: {text}");
+        assert!(text.len() < 40_000, "{arguments:?}: {} bytes", text.len());
+        assert!(!text.contains('\u{1b}'), "{arguments:?}: {text}");
     }
 }
 

@@ -173,9 +173,45 @@ fn file_length_limit_ends_with_code_6() {
         );
         assert_ends_with_message(&run, &format!("run with files of {bytes} bytes"));
         assert_eq!(run.code, Some(6), "{run:#?}");
-        run.says(&["File too large"]);
+        run.says(&["File too large", "ulimit -f"]);
     }
     sandbox.run_all(&BOTH).code(0);
+}
+
+#[test]
+fn limits_of_files_leave_no_incomplete_result() {
+    if !has_prlimit() {
+        return;
+    }
+    let sandbox = Harbour::prepared();
+    let id = Harbour::ID;
+    for (arguments, result) in [
+        (&["report", "-o", "report.html"][..], "report.html"),
+        (&["export", id, "-o", "copy"], "copy"),
+        (&["export", id, "-o", "copy.tar"], "copy.tar"),
+        (&["pipeline", "show", id, "-o", "shown.yaml"], "shown.yaml"),
+    ] {
+        let ended = limited(&sandbox.command(arguments), "--fsize=50", None).code(6);
+        ended.says(&["File too large", "ulimit -f"]);
+        assert!(!sandbox.path(result).exists(), "{arguments:?}");
+        for files in [5, 8, 12, 16, 24] {
+            let limit = format!("--nofile={files}");
+            let ended = limited_to(&sandbox, arguments, &limit);
+            if ended.code == Some(6) {
+                ended.says(&["Too many open files", "ulimit -n"]);
+                assert!(!sandbox.path(result).exists(), "{arguments:?}, {limit}");
+            }
+            let _ = fs::remove_dir_all(sandbox.path(result));
+            let _ = fs::remove_file(sandbox.path(result));
+        }
+        sandbox.prep(arguments).code(0);
+    }
+}
+
+fn limited_to(sandbox: &Sandbox, arguments: &[&str], limit: &str) -> Ended {
+    let ended = limited(&sandbox.command(arguments), limit, None);
+    assert_ends_with_message(&ended, &format!("{arguments:?} with {limit}"));
+    ended
 }
 
 #[test]

@@ -57,6 +57,7 @@
 //! writer        published checksums that depend on the library that wrote the file
 //! waiting       Ctrl-C while another process holds a lock
 //! shapes        first pipelines for bundles of many shapes
+//! streams       help and messages with closed and full streams, and in unusual environments
 //! sharing       how published files share bytes with the cache, and descriptions of the user
 //! times         metadata of published files
 //! transcripts   output of commands, word by word, as text files
@@ -127,6 +128,7 @@ mod shapes;
 mod sharing;
 #[path = "../skipped/mod.rs"]
 mod skipped;
+mod streams;
 mod support;
 mod times;
 mod transcripts;

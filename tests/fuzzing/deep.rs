@@ -2,14 +2,13 @@
 
 use std::thread;
 
-/// Stack of a thread that runs a parser: half of what threads have by default. Python reads JSON of 980 levels, and the
-/// parsers for JSON and BSON need up to a kilobyte for each.
-const STACK_BYTES: usize = 1 << 20;
+/// Stack of a thread that runs a parser: an eighth of what threads have by default.
+const STACK_BYTES: usize = 256 << 10;
 /// Without optimization, functions need several times as much.
 const UNOPTIMIZED_STACK_BYTES: usize = 8 << 20;
 
-/// Numbers of levels: within the limits of most parsers, at the limit of Python's parser for JSON, and far beyond.
-const LEVELS: [usize; 5] = [8, 32, 300, 990, 50_000];
+/// Numbers of levels: within the limits of most parsers, at the limits of the parsers for BSON and JSON, and far beyond.
+const LEVELS: [usize; 6] = [8, 32, 199, 300, 990, 50_000];
 
 /// Beginning and end of a level in texts.
 const TEXTS: [(&str, &str); 9] = [

@@ -237,7 +237,48 @@ def wav(frames, twist, claim=None, channels=1, bits=16):
     return b"RIFF" + struct.pack("<I", 36 + size & 0xFFFFFFFF) + b"WAVEfmt " + struct.pack("<IHHIIHH", 16, 1, channels, 16000, 32000, channels * bits // 8, bits) + b"data" + struct.pack("<I", size & 0xFFFFFFFF) + data
 
 
+def npy_version(version, header, twist):
+    length = struct.pack("<H" if version == 1 else "<I", len(header))
+    return b"\x93NUMPY" + bytes([version, 0]) + length + header + bytes([twist])
+
+
+def book(parts):
+    from archives import zipped
+
+    return zipped([(f"xl/{name}", content) for name, content in parts])
+
+
+def sheet(content):
+    return b"<worksheet><sheetData>" + content + b"</sheetData></worksheet>"
+
+
+def wav_of(chunks):
+    content = b"WAVE" + chunks
+    return b"RIFF" + struct.pack("<I", len(content) & 0xFFFFFFFF) + content
+
+
+def nested_field(levels):
+    content = b""
+    for _ in range(levels):
+        content = field(1, content)
+    return content
+
+
 RECIPES = {
+    "xlsx": {
+        "far_cells": lambda s, t: book([("worksheets/sheet1.xml", sheet(b"<row><c r='XFD1048576'><v>%d</v></c></row>" % t * (s * 8)))]),
+        "far_rows": lambda s, t: book([("worksheets/sheet1.xml", sheet(b"<row r='1048576'><c r='ZZZZZZZ4294967295'><v>%d</v></c></row>" % t * (s * 8)))]),
+        "empty_cells": lambda s, t: book([("worksheets/sheet1.xml", sheet(b"<row>" + b"<c/>" * (s * 200) + b"<c><v>%d</v></c></row>" % t))]),
+        "empty_rows": lambda s, t: book([("worksheets/sheet1.xml", sheet(b"<row/>" * (s * 150) + b"<row><c><v>%d</v></c></row>" % t))]),
+        "wide_then_long": lambda s, t: book([("worksheets/sheet1.xml", sheet(b"<row>" + b"<c><v>%d</v></c>" % t * (s * 2) + b"</row>" + b"<row><c><v>1</v></c></row>" * (s * 10)))]),
+        "sheets": lambda s, t: book([(f"worksheets/sheet{i}.xml", sheet(b"<row><c><v>%d</v></c></row>" % t)) for i in range(s // 150)]),
+        "strings": lambda s, t: book([("sharedStrings.xml", b"<sst>" + b"<si><t/></si>" * (s * 70) + b"</sst>"), ("worksheets/sheet1.xml", sheet(b"<row><c t='s'><v>%d</v></c></row>" % t))]),
+        "index": lambda s, t: book([("sharedStrings.xml", b"<sst/>"), ("worksheets/sheet1.xml", sheet(b"<row><c t='s'><v>18446744073709551615</v></c><c><v>%d</v></c></row>" % t * (s * 8)))]),
+        "runs": lambda s, t: book([("sharedStrings.xml", b"<sst><si>" + b"<r><t>x</t></r>" * (s * 60) + b"</si></sst>"), ("worksheets/sheet1.xml", sheet(b"<row><c t='s'><v>0</v></c></row>" * (s * 20) + b"%d" % t))]),
+        "deep": lambda s, t: book([("worksheets/sheet1.xml", sheet(b"<row>" * (s * 100) + b"%d" % t))]),
+        "inline": lambda s, t: book([("worksheets/sheet1.xml", sheet(b"<row><c t='inlineStr'><is><t>" + b"x" * (s * 500) + b"%d</t></is></c></row>" % t))]),
+        "attributes": lambda s, t: book([("worksheets/sheet1.xml", sheet(b"<row " + b"a='1' " * (s * 100) + b"><c><v>%d</v></c></row>" % t))]),
+    },
     "csv": {
         "columns": columns,
         "wide_rows": lambda s, t: b",".join([b"c"] * (s // 4)) + b"\n%d" % t + b"," * (s // 2) + b"\n",
@@ -296,6 +337,15 @@ RECIPES = {
         "structured": lambda s, t: npy("(1,)", "[" + ", ".join(f"('f{i}', '<f8')" for i in range(min(s, 50_000) // 20)) + "]", bytes(80), t),
         "objects": lambda s, t: npy(f"({s},)", "'|O'", bytes(s), t),
         "dims": lambda s, t: npy("(" + "1, " * min(s // 3, 20000) + ")", "'|u1'", b"", t),
+        "long_header": lambda s, t: npy_version(2, b"{'descr': '<f8', 'fortran_order': False, 'shape': (1,), }" + b" " * s + b"\n", t),
+        "header_claim": lambda s, t: b"\x93NUMPY\3\0\xff\xff\xff\xff" + b" " * s + bytes([t]),
+        "keys_2": lambda s, t: npy_version(2, b"{" + b"'descr': '<f8', " * (s // 16) + b"}\n", t),
+        "literal_2": lambda s, t: npy_version(2, b"{'shape': " + b"(" * (s // 2) + b"1," * (s // 4), t),
+        "text_2": lambda s, t: npy_version(2, b"{'descr': '" + b"<" * s + b"'}\n", t),
+        "numbers_2": lambda s, t: npy_version(2, b"{'shape': (" + b"9" * s + b",)}\n", t),
+        "unicode_wide": lambda s, t: npy("(1,)", f"'<U{s * 1000}'", bytes(s), t),
+        "minus": lambda s, t: npy("(-1, -1)", "'<f8'", bytes(s), t),
+        "subarrays": lambda s, t: npy("(1,)", "[('a', " * min(s // 8, 5000) + "'<f8'" + ")]" * min(s // 8, 5000), bytes(80), t),
         "literal": lambda s, t: npy("(" * min(s // 2, 30000) + ")" * min(s // 2, 30000), "'|u1'", b"", t),
     },
     "parquet": {
@@ -317,6 +367,13 @@ RECIPES = {
         "grow": bson_grow,
         "different_keys": bson_keys,
         "claim": lambda s, t: struct.pack("<i", 2**31 - 1) + bytes(s) + bytes([t]),
+        "nested_arrays": lambda s, t: bson_nested(s // 8, t).replace(b"\3a\0", b"\4a\0"),
+        "code_with_scope": lambda s, t: bson_document(b"\x0fa\0" + struct.pack("<i", s) + b"\0" * s + bytes([t])),
+        "long_key": lambda s, t: bson_document(b"\x10" + b"k" * s + b"\0" + struct.pack("<i", t)),
+        "equal_keys": lambda s, t: bson_document(b"\x10k\0" + struct.pack("<i", t) + b"\x10k\0\1\0\0\0" * (s // 7)),
+        "unended_key": lambda s, t: struct.pack("<i", s) + b"\x10" + b"k" * s + bytes([t]),
+        "regexes": lambda s, t: bson_document(b"\x10k\0" + struct.pack("<i", t) + b"\x0ba\0\0\0" * (s // 5)),
+        "binary_claim": lambda s, t: bson_document(b"\5a\0\xff\xff\xff\x7f\0" + bytes(s) + bytes([t])),
     },
     "mat": {
         "packed": mat_packed,
@@ -331,6 +388,9 @@ RECIPES = {
         "empty": lambda s, t: tfrecord(1, bytes([t])) + tfrecord(0, b"") * (s // 16),
         "features": lambda s, t: (lambda p: tfrecord(len(p), p))(b"".join(example(b"f%d" % i, field(3, field(1, bytes([t])))) for i in range(s // 30))),
         "empty_lists": lambda s, t: (lambda p: tfrecord(len(p), p))(example(b"t", field(3, field(1, bytes([t])))) + example(b"f", field(1, b"\x0a\0" * (s // 2)))),
+        "nested": lambda s, t: (lambda p: tfrecord(len(p), p + bytes([t])[:0]))(nested_field(min(s // 3, 3000))) + tfrecord(1, bytes([t])),
+        "long_name": lambda s, t: (lambda p: tfrecord(len(p), p))(example(b"n" * s, field(3, field(1, bytes([t]))))),
+        "varints": lambda s, t: (lambda p: tfrecord(len(p), p))(b"\xff" * s + bytes([t])),
         "different": lambda s, t: b"".join((lambda p: tfrecord(len(p), p))(example(b"f%d" % i, field(3, field(1, bytes([t]))))) for i in range(s // 40)),
     },
     "wav": {
@@ -338,8 +398,23 @@ RECIPES = {
         "claim": lambda s, t: wav(s // 2, t, 2**32 - 1),
         "channels": lambda s, t: wav(1, t, channels=65535, bits=8) if s > 60000 else wav(1, t, channels=s, bits=8),
         "empty": lambda s, t: wav(0, t, 0),
+        "chunks": lambda s, t: wav_of(b"abcd\0\0\0\0" * (s // 8) + bytes([t])),
+        "formats": lambda s, t: wav_of((b"fmt " + struct.pack("<IHHIIHH", 16, 1, 1, 16000, 32000, 2, 16)) * (s // 24) + bytes([t])),
+        "datas": lambda s, t: wav(8, t) + b"data\2\0\0\0\0\0" * (s // 10),
+        "rate": lambda s, t: wav_of(b"fmt " + struct.pack("<IHHIIHH", 16, 1, 1, 0, 0, 0, 0) + b"data" + struct.pack("<I", s) + bytes(s) + bytes([t])),
     },
     "xml": {
+        "attributes": lambda s, t: b"<a>%d<b " % t + b"a='1' " * (s // 6) + b"/></a>",
+        "different_tags": lambda s, t: b"<a>%d" % t + b"".join(b"<t%d>1</t%d>" % (i, i) for i in range(s // 14)) + b"</a>",
+        "different_attributes": lambda s, t: b"<a>%d<b " % t + b"".join(b"a%d='1' " % i for i in range(s // 9)) + b"/></a>",
+        "cdata": lambda s, t: b"<a>%d" % t + b"<![CDATA[x]]>" * (s // 13) + b"</a>",
+        "brackets": lambda s, t: b"<" * s + b"%d" % t,
+        "comments": lambda s, t: b"<a>%d" % t + b"<!--" * (s // 4),
+        "processing": lambda s, t: b"<a>%d" % t + b"<?a?>" * (s // 5) + b"</a>",
+        "unclosed_attribute": lambda s, t: b"<a b='%d" % t + b"<" * s,
+        "long_tag": lambda s, t: b"<" + b"a" * s + b">%d" % t,
+        "utf_16": lambda s, t: ("\ufeff<a>%d" % t + "<b/>" * (s // 8) + "</a>").encode("utf-16-le"),
+        "references": lambda s, t: b"<a>%d" % t + b"&#x41;" * (s // 6) + b"</a>",
         "deep": lambda s, t: b"<a>" * (s // 7) + b"%d" % t + b"</a>" * (s // 7),
         "entities": lambda s, t: b'<!DOCTYPE a [<!ENTITY a "%d">' % t + b"".join(b'<!ENTITY a%d "&a;&a;&a;&a;&a;&a;&a;&a;">' % i for i in range(s // 60)) + b"]><a>&a;</a>",
     },

@@ -24,11 +24,37 @@ pub struct CliError {
     pub diagnostics: Option<Diagnostics>,
 }
 
+/// Limits of the process, as the system words them, each with an action.
+const PROCESS_LIMITS: [(&str, &str); 2] = [
+    (
+        "File too large",
+        "raise the limit of file sizes (`ulimit -f`), or use a file system with larger files",
+    ),
+    (
+        "Too many open files",
+        "raise the limit of open files (`ulimit -n`)",
+    ),
+];
+
+/// Maximum length of a message, in bytes. Messages quote texts of files that this project did not write.
+const MAX_MESSAGE_BYTES: usize = 16 << 10;
+
+/// Shortens a long message, and adds the number of bytes that are left out.
+pub fn shortened(mut message: String) -> String {
+    if message.len() > MAX_MESSAGE_BYTES {
+        let end = message.floor_char_boundary(MAX_MESSAGE_BYTES);
+        let left_out = message.len() - end;
+        message.truncate(end);
+        message.push_str(&format!("... ({left_out} more bytes)"));
+    }
+    message
+}
+
 impl CliError {
     pub fn new(exit: Exit, message: impl Into<String>) -> CliError {
         CliError {
             exit,
-            message: prep_app::for_people(&message.into()),
+            message: shortened(prep_app::for_people(&message.into())),
             help: None,
             diagnostics: None,
         }
@@ -55,9 +81,20 @@ impl CliError {
             Some((diagnostic, place)) => {
                 (&diagnostic.message, diagnostic.help.as_ref(), Some(place))
             }
-            None => (&self.message, self.help.as_ref(), None),
+            None => (&self.message, None, None),
         };
+        let help = help.map(String::as_str).or_else(|| self.action());
         json!({ "code": self.exit as u8, "message": message, "help": help, "place": place })
+    }
+
+    /// Returns the suggested action. If the system refused a request because of a limit, that is to raise the limit.
+    pub fn action(&self) -> Option<&str> {
+        let limit = || {
+            let mut limits = PROCESS_LIMITS.iter();
+            let (_, action) = limits.find(|(words, _)| self.message.contains(words))?;
+            (self.exit == Exit::Machine).then_some(*action)
+        };
+        self.help.as_deref().or_else(limit)
     }
 
     pub fn usage(message: impl Into<String>) -> CliError {
@@ -120,5 +157,27 @@ impl<E: Into<Error>> From<E> for CliError {
             help: help.as_ref().and_then(remedy::words),
             diagnostics,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn limits_of_the_process_have_an_action() {
+        let error = |exit| CliError::new(exit, "cannot write a: File too large");
+        let action = error(Exit::Machine).action().map(str::to_owned);
+        assert!(action.is_some_and(|action| action.contains("ulimit -f")));
+        assert_eq!(error(Exit::Input).action(), None);
+        let other = error(Exit::Machine).help("b");
+        assert_eq!(other.action(), Some("b"));
+    }
+
+    #[test]
+    fn long_messages_are_shortened() {
+        let error = CliError::usage("é".repeat(100_000));
+        assert!(error.message.len() < MAX_MESSAGE_BYTES + 100);
+        assert!(error.message.ends_with("... (183616 more bytes)"));
     }
 }

@@ -38,14 +38,15 @@ pub fn parse() -> Result<Cli, Exit> {
             let message = text.lines().next().unwrap_or_default();
             let message = message.strip_prefix("error: ").unwrap_or(message);
             let error = CliError::usage(message);
-            anstream::println!("{:#}", json!({ "error": error.json() }));
+            // Errors are ignored: the error is also printed on stderr, and the exit code shows it.
+            let _ = writeln!(anstream::stdout(), "{:#}", json!({ "error": error.json() }));
         }
         // Like clap, an error on stderr that cannot be written is ignored, and so is a closed pipe.
         let printed = error.print().and_then(|()| std::io::stdout().flush());
         match printed {
             _ if error.use_stderr() => Exit::Usage,
             Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
-                anstream::eprintln!("error: cannot write to stdout: {error}");
+                let _ = writeln!(anstream::stderr(), "error: cannot write to stdout: {error}");
                 Exit::Machine
             }
             _ => Exit::Success,

@@ -33,7 +33,9 @@ fn text_columns(text: &str) -> Option<Vec<Vec<f64>>> {
     let is_comment = |line: &&str| ["#", "%", "//"].iter().any(|sign| line.starts_with(sign));
     for (number, line) in text.lines().filter(|line| !is_comment(line)).enumerate() {
         let texts = line.split([',', '\t', ';', ' ']).map(str::trim);
-        let texts: Vec<&str> = texts.filter(|cell| !cell.is_empty()).collect();
+        // A line of more cells ends the series below, so the rest of the line is not needed.
+        let texts = texts.filter(|cell| !cell.is_empty()).take(MAX_NUMBERS + 1);
+        let texts: Vec<&str> = texts.collect();
         let cells: Vec<Option<f64>> = texts.iter().map(|cell| cell.parse().ok()).collect();
         if number == 0 && cells.iter().any(Option::is_none) {
             names = texts;

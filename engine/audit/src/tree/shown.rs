@@ -389,17 +389,15 @@ impl Answers {
         }
         let bytes = read::tail(file, 0, usize::try_from(length).unwrap_or(usize::MAX))?;
         let content = String::from_utf8_lossy(&bytes);
-        let words: Vec<&str> = words_of(&content).collect();
         for (label, answers) in &self.labels {
             let mut agreements = vec![Agreement::default(); MAX_WORDS];
-            for (at, word) in words.iter().enumerate() {
-                let Some(answer) = answers.get(*word) else {
+            let mut words = words_of(&content);
+            while let Some(word) = words.next() {
+                let Some(answer) = answers.get(word) else {
                     continue;
                 };
-                for (distance, agreement) in agreements.iter_mut().enumerate() {
-                    if let Some(word) = words.get(at + 1 + distance) {
-                        agreement.add(word, answer);
-                    }
+                for (agreement, word) in agreements.iter_mut().zip(words.clone()) {
+                    agreement.add(word, answer);
                 }
             }
             for agreement in &agreements {
@@ -444,7 +442,7 @@ impl Answers {
 const MAX_ITEM_FILE_BYTES: u64 = 4096;
 
 /// Splits a text into words.
-fn words_of(text: &str) -> impl Iterator<Item = &str> {
+fn words_of(text: &str) -> impl Iterator<Item = &str> + Clone {
     text.split(|c: char| c.is_whitespace() || ",;:\"'()[]{}|<>=".contains(c))
         .filter(|word| !word.is_empty())
 }

@@ -4,6 +4,7 @@ use prep_app::{Audit, AuditReport, Block, BundleAudit, OutputsAudit, TreeAudit, 
 use prep_core::units;
 
 use crate::exit::Exit;
+use crate::output::table::one_line_within;
 
 /// Returns the exit code of a verdict. Content that differs is a failed check.
 pub fn exit(verdict: Verdict) -> Exit {
@@ -84,6 +85,9 @@ fn tree(part: &TreeAudit) -> String {
     )
 }
 
+/// Maximum length of a line that quotes names and values of others, in characters.
+const MAX_LINE: usize = 4_000;
+
 /// Maximum number of paths that a block shows.
 const MAX_PATHS: usize = 3;
 
@@ -99,7 +103,10 @@ fn block(block: &Block) -> String {
         paths.push(&more);
     }
     let mut text = format!("\n  {}   harm: {}\n", block.cause, block.harm);
-    let mut line = |label: &str, words: &str| text.push_str(&format!("      {label:<7} {words}\n"));
+    let mut line = |label: &str, words: &str| {
+        let words = one_line_within(words, MAX_LINE);
+        text.push_str(&format!("      {label:<7} {words}\n"));
+    };
     line("what", block.meaning);
     line("rule", &block.rules.join("; "));
     line("where", &paths.join(", "));

@@ -10,11 +10,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use anstyle::{AnsiColor, Style};
 use prep_app::Note;
+use prep_core::units;
 use serde::Serialize;
 use serde_json::Value;
 use terminal_size::{Width, terminal_size_of};
 
-use crate::error::CliError;
+use crate::error::{self, CliError};
 use crate::exit::Exit;
 use crate::global::{Color, Global};
 use crate::output::aside::Aside;
@@ -50,6 +51,22 @@ pub fn printable(text: impl Display) -> String {
         }
     }
     clean
+}
+
+/// Maximum number of errors or warnings of the same kind that are printed.
+const MAX_LISTED: usize = 50;
+
+fn more_than_listed(count: usize, unit: &str) -> Option<String> {
+    let more = count.checked_sub(MAX_LISTED).filter(|more| *more > 0)?;
+    Some(format!(
+        "{} of this kind not shown",
+        units::count(more, unit)
+    ))
+}
+
+/// Makes a message safe for terminals, and shortens it.
+fn message_text(text: impl Display) -> String {
+    error::shortened(printable(text))
 }
 
 /// Prints results and messages. If the output is not a terminal, anstream removes the colours.
@@ -148,7 +165,10 @@ impl Printer {
 
     /// Prints a message on stderr.
     pub fn message(&self, message: impl Display) {
-        self.print(MessageLevel::Normal, &format!("{}\n", printable(message)));
+        self.print(
+            MessageLevel::Normal,
+            &format!("{}\n", message_text(message)),
+        );
     }
 
     /// Prints a message on stderr, above the progress display if there is one.
@@ -170,7 +190,7 @@ impl Printer {
     pub fn warning(&self, message: impl Display) {
         self.print(
             MessageLevel::Normal,
-            &format!("{WARNING}warning:{WARNING:#} {}\n", printable(message)),
+            &format!("{WARNING}warning:{WARNING:#} {}\n", message_text(message)),
         );
     }
 
@@ -179,15 +199,40 @@ impl Printer {
         let text = match &error.diagnostics {
             Some(found) => diagnostics::render(found),
             // The user stopped the program, which is not an error.
-            None if error.exit == Exit::Interrupted => format!("{}\n", printable(&error.message)),
-            None => format!("{ERROR}error:{ERROR:#} {}\n", printable(&error.message)),
+            None if error.exit == Exit::Interrupted => {
+                format!("{}\n", message_text(&error.message))
+            }
+            None => format!("{ERROR}error:{ERROR:#} {}\n", message_text(&error.message)),
         };
         self.print(MessageLevel::Quiet, &text);
-        if let Some(help) = &error.help {
+        if let Some(help) = error.action() {
             self.print(
                 MessageLevel::Quiet,
-                &format!("  {HELP}help:{HELP:#} {}\n", printable(help)),
+                &format!("  {HELP}help:{HELP:#} {}\n", message_text(help)),
             );
+        }
+    }
+
+    /// Prints the first errors of a list, and the number of the others.
+    pub fn errors(&self, errors: &[CliError]) {
+        for error in errors.iter().take(MAX_LISTED) {
+            self.error(error);
+        }
+        if let Some(more) = more_than_listed(errors.len(), "error") {
+            self.print(
+                MessageLevel::Quiet,
+                &format!("{ERROR}error:{ERROR:#} {more}\n"),
+            );
+        }
+    }
+
+    /// Prints the first warnings of a list, and the number of the others.
+    pub fn warnings(&self, warnings: &[String]) {
+        for warning in warnings.iter().take(MAX_LISTED) {
+            self.warning(warning);
+        }
+        if let Some(more) = more_than_listed(warnings.len(), "warning") {
+            self.warning(more);
         }
     }
 

@@ -92,13 +92,14 @@ impl PrintedTable {
         )
     }
 
-    /// Returns the width of each column's widest cell, in characters.
+    /// Returns the width of each column's widest cell, in characters. Cells of more than [`MAX_WIDTH`] characters do not
+    /// widen a column.
     fn widths(&self) -> Vec<usize> {
         let names = self.columns.iter().map(|(name, _)| name.chars().count());
         let mut widths: Vec<usize> = names.collect();
         for (number, cell) in self.cells().enumerate() {
             if let Some(width) = widths.get_mut(number % self.columns.len()) {
-                *width = cell.chars().count().max(*width);
+                *width = cell.chars().take(MAX_WIDTH).count().max(*width);
             }
         }
         widths
@@ -147,6 +148,10 @@ fn plain(c: char) -> char {
     if c.is_control() { ' ' } else { c }
 }
 
+/// Maximum width to which the cells of a column are aligned, in characters. Otherwise each row would have the length of
+/// the longest name.
+const MAX_WIDTH: usize = 200;
+
 /// The space between columns.
 const GAP: &str = "  ";
 
@@ -163,6 +168,21 @@ pub fn shortened(text: &str, width: usize) -> String {
     short
 }
 
+/// Maximum length of a foreign text in a line, in characters.
+const MAX_TEXT: usize = 200;
+
+/// Returns a foreign text, such as the name of a file or a cell, for a line of a result: without line breaks and control
+/// characters, and shortened.
+pub fn one_line(text: &str) -> String {
+    one_line_within(text, MAX_TEXT)
+}
+
+/// Same as [`one_line`], with another maximum length in characters.
+pub fn one_line_within(text: &str, max: usize) -> String {
+    let short = text.chars().take(max.saturating_add(1)).map(plain);
+    shortened(&short.collect::<String>(), max)
+}
+
 /// Joins at most `max` items, and counts the others: `a, b and 2 more`.
 pub fn joined(items: impl ExactSizeIterator<Item = String>, max: usize) -> String {
     let more = items.len().saturating_sub(max);
@@ -176,6 +196,26 @@ pub fn joined(items: impl ExactSizeIterator<Item = String>, max: usize) -> Strin
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn foreign_texts_are_one_short_line() {
+        assert_eq!(one_line("a b"), "a b");
+        assert_eq!(one_line("a\nerror: b\u{1b}[2J"), "a error: b [2J");
+        assert_eq!(one_line(&"é".repeat(5_000)).chars().count(), MAX_TEXT);
+    }
+
+    #[test]
+    fn long_cells_do_not_lengthen_all_rows() {
+        let mut table = PrintedTable::with_header("name  >files");
+        let long = "x".repeat(60_000);
+        table.row(vec![long.clone(), "1".into()]);
+        for _ in 0..1000 {
+            table.row(vec!["short".into(), "1".into()]);
+        }
+        let text = table.render();
+        assert!(text.contains(&long), "nothing is lost");
+        assert!(text.len() < 500_000, "{} bytes", text.len());
+    }
 
     #[test]
     fn columns_are_aligned_by_characters() {

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::options::VariantArg;
+use crate::output::table::{joined, one_line};
 use crate::session::{CliSession, VerbResult};
 
 /// Compare variants, pipelines, data directories or runs
@@ -173,10 +174,12 @@ fn text(found: &DataDifferences) -> String {
 
 /// Maximum number of examples that are shown for a kind of difference.
 const MAX_EXAMPLES: usize = 3;
+/// Maximum number of names of columns that are shown.
+const MAX_NAMES: usize = 50;
 
 fn add_file(file: &FileDifference, text: &mut String) {
     let change = match (file.bytes, &file.renamed_to) {
-        ([Some(_), _], Some(other)) => format!("renamed to {other}"),
+        ([Some(_), _], Some(other)) => format!("renamed to {}", one_line(other)),
         ([Some(old), None], None) => format!("removed, {}", units::bytes(old)),
         ([None, Some(new)], None) => format!("added, {}", units::bytes(new)),
         ([Some(old), Some(new)], None) => {
@@ -188,7 +191,7 @@ fn add_file(file: &FileDifference, text: &mut String) {
         }
         _ => String::new(),
     };
-    text.push_str(&format!("  {} {change}\n", file.path));
+    text.push_str(&format!("  {} {change}\n", one_line(&file.path)));
     if let Some(table) = &file.table {
         add_table(table, text);
     }
@@ -205,10 +208,12 @@ fn add_table(table: &TableDifference, text: &mut String) {
         ("columns added", &table.columns_added),
     ] {
         if !names.is_empty() {
-            add_line(format!("{change}: {}", names.join(", ")));
+            let names = names.iter().map(|name| one_line(name));
+            add_line(format!("{change}: {}", joined(names, MAX_NAMES)));
         }
     }
-    for (old, new) in &table.columns_renamed {
+    for (old, new) in table.columns_renamed.iter().take(MAX_NAMES) {
+        let (old, new) = (one_line(old), one_line(new));
         add_line(format!("column renamed: {old} is now {new}"));
     }
     for (change, count, ids) in [
@@ -216,8 +221,12 @@ fn add_table(table: &TableDifference, text: &mut String) {
         ("rows added", table.rows_added, &table.ids_added),
     ] {
         if count > 0 {
-            let shown: Vec<&str> = ids.iter().take(MAX_EXAMPLES).map(String::as_str).collect();
-            let key = table.key.as_deref().unwrap_or("whole rows");
+            let shown: Vec<String> = ids
+                .iter()
+                .take(MAX_EXAMPLES)
+                .map(|id| one_line(id))
+                .collect();
+            let key = one_line(table.key.as_deref().unwrap_or("whole rows"));
             match shown.is_empty() {
                 true => add_line(format!("{change}: {count}")),
                 false => add_line(format!(
@@ -233,19 +242,21 @@ fn add_table(table: &TableDifference, text: &mut String) {
     if table.cells_changed > 0 {
         add_line(format!("cells changed: {}", table.cells_changed));
         for cell in table.cells.iter().take(MAX_EXAMPLES) {
-            let (old, new) = (&cell.old, &cell.new);
-            add_line(format!(
-                "  {} {}: `{old}` before, `{new}` now",
-                cell.key, cell.column
-            ));
+            let [key, column, old, new] =
+                [&cell.key, &cell.column, &cell.old, &cell.new].map(|text| one_line(text));
+            add_line(format!("  {key} {column}: `{old}` before, `{new}` now"));
         }
     }
     for counts in &table.counts {
         let changed = counts.values.iter().filter(|(_, [old, new])| old != new);
         let shown: Vec<String> = changed
             .take(2 * MAX_EXAMPLES)
-            .map(|(value, [old, new])| format!("`{value}` {old} before, {new} now"))
+            .map(|(value, [old, new])| format!("`{}` {old} before, {new} now", one_line(value)))
             .collect();
-        add_line(format!("{}: {}", counts.column, shown.join("; ")));
+        add_line(format!(
+            "{}: {}",
+            one_line(&counts.column),
+            shown.join("; ")
+        ));
     }
 }

@@ -71,8 +71,6 @@ pub struct CsvTable {
 }
 
 const BUFFER: usize = 1 << 18;
-/// The length of a row is checked again after this number of cells.
-const CHECK_CELLS: usize = 1 << 12;
 /// Maximum number of bytes of a header that are read to find the delimiter.
 const HEADER: u64 = 1 << 20;
 
@@ -318,6 +316,7 @@ impl CsvRows {
             row.open().push(b'"');
             doubled = true;
             self.input.consume(1);
+            row.check(&self.limits)?;
         }
         let content = row.open().get(begin..).unwrap_or_default();
         let delimiter = self.delimiter;
@@ -365,11 +364,8 @@ impl Rows for CsvRows {
             let ended = bytes.get(end).copied();
             self.input.consume(end + 1);
             row.end_cell();
+            row.check(&self.limits)?;
             if ended == Some(delimiter) && quotes {
-                // A row of many empty cells is also long.
-                if row.len().is_multiple_of(CHECK_CELLS) {
-                    row.check(&self.limits)?;
-                }
                 at_start = true;
                 continue;
             }
@@ -445,7 +441,10 @@ mod tests {
             ..DecodingLimits::default()
         };
         let quoted = [b"a\n\"".to_vec(), vec![b'x'; 2 << 20]].concat();
-        for text in [vec![b'x'; 2 << 20], vec![b','; 1 << 18], quoted] {
+        let quotes = [b"a\n\"".to_vec(), vec![b'"'; 4 << 20]].concat();
+        let long_cells = [vec![b'x'; 100_000], b",".to_vec()].concat().repeat(20);
+        let wide = vec![b','; 1 << 18];
+        for text in [vec![b'x'; 2 << 20], wide, quoted, quotes, long_cells] {
             let found = open_text(&text, &limits).err();
             assert!(matches!(found, Some(ContentsError::Limit(_))), "{found:?}");
         }

@@ -9,7 +9,7 @@ use prep_formats::bson::BsonDocuments;
 use prep_formats::json::{
     JsonElements, JsonLines, JsonString, JsonValue, NestedValues, WriteOptions, parse,
 };
-use prep_formats::limits::DecodingLimits;
+use prep_formats::limits::{DecodingLimits, Limit};
 
 use super::check_cells;
 use super::row::{Row, Rows, TableReader, short};
@@ -62,7 +62,7 @@ impl Records {
             limits: *limits,
         };
         let (mut seen, mut order) = (HashSet::new(), blake3::Hasher::new());
-        let mut count = 0;
+        let (mut count, mut name_bytes) = (0, 0);
         for value in records.values()? {
             let value = value?;
             let keys: Vec<String> = match &value {
@@ -76,10 +76,14 @@ impl Records {
             count += 1;
             for key in keys {
                 if !seen.contains(&key) {
+                    name_bytes += key.len() as u64;
                     seen.insert(key.clone());
                     records.columns.push(key);
                 }
             }
+            let checked = limits.check_columns(records.columns.len());
+            let checked = checked.and_then(|()| limits.check(Limit::Record, name_bytes));
+            checked.map_err(ContentsError::Limit)?;
         }
         // Each record has a cell for each key that occurs in any record.
         let bytes = path

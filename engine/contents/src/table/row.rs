@@ -52,9 +52,11 @@ impl Row {
         (size_of::<Row>() + self.bytes.len() + self.ends.len() * size_of::<usize>()) as u64
     }
 
-    /// Returns an error if the row takes more memory than one record may.
+    /// Returns an error if the row takes more memory than one record may, or has more cells than a table may have
+    /// columns.
     pub(crate) fn check(&self, limits: &DecodingLimits) -> Result<()> {
         let checked = limits.check(Limit::Record, self.bytes());
+        let checked = checked.and_then(|()| limits.check_columns(self.len()));
         checked.map_err(ContentsError::Limit)
     }
 

@@ -5,8 +5,8 @@
 
 use super::{BsonError, kind};
 
-/// Maximum depth of nested documents. Python's recursion limit has this order of magnitude.
-pub(super) const MAX_DEPTH: usize = 500;
+/// Maximum depth of nested documents. MongoDB stores at most 100 levels. Reading a level takes up to a kilobyte of stack.
+pub(super) const MAX_DEPTH: usize = 200;
 
 /// Range of Python's `datetime`, in milliseconds since 1970.
 const PYTHON_DATES: std::ops::RangeInclusive<i64> = -62_135_596_800_000..=253_402_300_799_999;

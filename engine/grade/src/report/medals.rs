@@ -10,6 +10,8 @@
 //! | 250 to 999 | 10 + 0.2 % | 50 | 100 |
 //! | 1000 or more | 10 + 0.2 % | top 5 % | top 10 % |
 
+use prep_failure::Quoted;
+
 use crate::metrics::Direction;
 
 /// A leaderboard: the scores of all teams, best first.
@@ -25,10 +27,13 @@ pub struct Leaderboard {
 #[allow(missing_docs, reason = "the messages describe the fields")]
 pub enum LeaderboardError {
     /// The first line is not the header.
-    #[error("the first line of the leaderboard is `{found}`, expected the header `score`")]
+    #[error(
+        "the first line of the leaderboard is {}, expected the header `score`",
+        Quoted(found)
+    )]
     Header { found: String },
     /// A line is not a number.
-    #[error("line {line} of the leaderboard: `{found}` is not a number")]
+    #[error("line {line} of the leaderboard: {} is not a number", Quoted(found))]
     Score { line: usize, found: String },
     /// The leaderboard has no scores.
     #[error("the leaderboard has no scores")]

@@ -7,6 +7,9 @@ use crate::cells::Cells;
 use crate::number::{number, time_of};
 use crate::table::{is_missing, is_mixed};
 
+/// Maximum number of elements of a list in a cell whose order is examined.
+const MAX_ELEMENTS: usize = 1 << 16;
+
 /// Adds facts about the spelling of a cell in the column `name`.
 pub(crate) fn collect(name: &str, is_text: bool, item: usize, cell: &str, facts: &mut Facts) {
     let mut form = |what: &str, value: &str| {
@@ -93,7 +96,8 @@ fn order_of_elements(text: &str) -> Option<&'static str> {
     let elements = text
         .trim_matches(|c: char| "[](){}".contains(c))
         .split(sign);
-    let elements: Vec<&str> = elements.map(str::trim).collect();
+    let elements = elements.map(str::trim).take(MAX_ELEMENTS);
+    let elements: Vec<&str> = elements.collect();
     if elements.len() < 3 {
         return None;
     }
@@ -153,16 +157,18 @@ fn shape(text: &str) -> Option<String> {
 
 /// Lists unusual spaces, invisible characters, and words with letters of two alphabets.
 fn unusual(cell: &str) -> String {
-    let mut found: Vec<String> = Vec::new();
+    let mut letters = BTreeSet::new();
     for letter in cell.chars() {
         let is_odd = matches!(
             u32::from(letter),
             0x00a0 | 0x00ad | 0x2000..=0x200f | 0x2028..=0x202f | 0x205f..=0x2064 | 0x3000 | 0xfeff
         ) || letter == '\t';
         if is_odd {
-            found.push(format!("U+{:04X}", u32::from(letter)));
+            letters.insert(u32::from(letter));
         }
     }
+    let letters = letters.into_iter();
+    let mut found: Vec<String> = letters.map(|letter| format!("U+{letter:04X}")).collect();
     if cell.split_whitespace().any(is_mixed) {
         found.push("two alphabets in a word".to_owned());
     }
@@ -170,7 +176,6 @@ fn unusual(cell: &str) -> String {
         found.push("accents as separate characters".to_owned());
     }
     found.sort();
-    found.dedup();
     found.join(", ")
 }
 

@@ -104,13 +104,25 @@ pub struct Diagnostic {
     pub help: Option<String>,
 }
 
+/// Maximum length of a message, in bytes. A message may quote a text of the pipeline.
+const MAX_MESSAGE_BYTES: usize = 4 << 10;
+
+/// Shortens a long message.
+fn shortened(mut message: String) -> String {
+    if message.len() > MAX_MESSAGE_BYTES {
+        message.truncate(message.floor_char_boundary(MAX_MESSAGE_BYTES));
+        message.push_str("...");
+    }
+    message
+}
+
 impl Diagnostic {
     /// Creates a diagnostic without labels and without help.
     pub fn error(code: &'static str, span: Span, message: impl Into<String>) -> Self {
         Self {
             span,
             code,
-            message: message.into(),
+            message: shortened(message.into()),
             labels: Vec::new(),
             help: None,
         }
@@ -119,7 +131,7 @@ impl Diagnostic {
     /// Adds a label.
     #[must_use]
     pub fn label(mut self, span: Span, message: impl Into<String>) -> Self {
-        let message = message.into();
+        let message = shortened(message.into());
         self.labels.push(Label { span, message });
         self
     }
@@ -127,7 +139,7 @@ impl Diagnostic {
     /// Sets the help.
     #[must_use]
     pub fn help(mut self, help: impl Into<String>) -> Self {
-        self.help = Some(help.into());
+        self.help = Some(shortened(help.into()));
         self
     }
 

@@ -2,7 +2,7 @@
 //! nothing with `--quiet`.
 
 use std::collections::BTreeMap;
-use std::io::IsTerminal;
+use std::io::{IsTerminal, Write as _};
 use std::time::Duration;
 
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
@@ -79,7 +79,10 @@ impl Screen {
             Screen::Bars(bars) => {
                 let _ = bars.multi.println(text);
             }
-            Screen::Lines => anstream::eprintln!("{text}"),
+            Screen::Lines => {
+                // The run goes on if stderr is closed or its disk is full.
+                let _ = writeln!(anstream::stderr(), "{text}");
+            }
             Screen::Silent => {}
         }
     }

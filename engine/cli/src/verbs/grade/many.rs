@@ -29,20 +29,19 @@ pub fn grade(session: &CliSession, catalog: &Catalog, list: &Path, args: &GradeA
     } else {
         session.printer.result(&grading::summary(&reports))?;
     }
-    for warning in &graded.warnings {
-        session.printer.warning(warning);
-    }
+    let warnings: Vec<String> = graded.warnings.iter().cloned().collect();
+    session.printer.warnings(&warnings);
     grading::remarks(&session.printer, &reports);
     let path = graded.path.display();
     session.printer.message(format!("report: {path}"));
-    let mut exits = Vec::new();
+    let mut errors = Vec::new();
     for (entry, result) in &graded.results {
         let Err(error) = result else { continue };
         let place = format!("{}:{}", list.display(), entry.line);
         let mut error = CliError::from(error.clone());
         error.message = format!("{place}: {}", error.message);
-        session.printer.error(&error);
-        exits.push(error.exit);
+        errors.push(error);
     }
-    Ok(Exit::combine(exits))
+    session.printer.errors(&errors);
+    Ok(Exit::combine(errors.iter().map(|error| error.exit)))
 }

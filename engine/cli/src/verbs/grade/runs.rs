@@ -86,11 +86,13 @@ fn list(
             text.push('\n');
         }
     }
-    for id in unknown {
-        session.printer.warning(format!(
-            "there is no competition `{id}`; a directory of runs must contain directories named ID_anything"
-        ));
-    }
+    let unknown: Vec<String> = unknown
+        .iter()
+        .map(|id| {
+            format!("there is no competition `{id}`; a directory of runs must contain directories named ID_anything")
+        })
+        .collect();
+    session.printer.warnings(&unknown);
     session.printer.message(format!(
         "{}, {missing} of them without a submission",
         units::count(runs, "run")

@@ -22,6 +22,8 @@ const NAME: &str = "near";
 const RUN_WORDS: usize = 3;
 /// Minimum number of words. Shorter texts are near by chance.
 const MIN_WORDS: usize = 8;
+/// Words of a text that are compared. Further words are ignored.
+const MAX_WORDS: usize = 1 << 18;
 const BANDS: usize = 8;
 const MINIMA: usize = 4;
 /// Minimum fraction of common runs.
@@ -170,7 +172,7 @@ impl TextComparison<'_> {
 fn runs_of<'a>(texts: impl IntoIterator<Item = &'a str>) -> Vec<Option<Vec<u64>>> {
     let runs = |text: &str| {
         let normal = normal(Some(text));
-        let words: Vec<&str> = normal.split(' ').collect();
+        let words: Vec<&str> = normal.split(' ').take(MAX_WORDS).collect();
         let mut runs: Vec<u64> = words.windows(RUN_WORDS).map(hash_of).collect();
         runs.sort_unstable();
         runs.dedup();

@@ -1,0 +1,202 @@
+"""Archives with unusual names, methods, headers and numbers of members."""
+
+import bz2
+import gzip
+import io
+import lzma
+import struct
+import subprocess
+import tarfile
+import zipfile
+import zlib
+
+from archives import sevenz, sparse_tar, tarred, zipped
+
+RATIO = 1000
+LOCAL, CENTRAL, END = b"PK\3\4", b"PK\1\2", b"PK\5\6"
+
+
+def raw_zip(members, method=0, local=True, count=None, comment=b"", extra=b""):
+    """An archive of members (name, content as stored, unpacked content), whose records are not checked."""
+    out, directory = io.BytesIO(), io.BytesIO()
+    members = list(members)
+    for name, packed, plain in members:
+        fields = struct.pack("<HHHIIIIHH", 20, 0, method, 0x50210000, zlib.crc32(plain), len(packed), len(plain), len(name), 0)
+        at = out.tell() if local else 0
+        if local:
+            out.write(LOCAL + fields + name + packed)
+        fields = struct.pack("<HHHIIIIHH", 20, 0, method, 0x50210000, zlib.crc32(plain), len(packed), len(plain), len(name), len(extra))
+        directory.write(CENTRAL + b"\x14\3" + fields + struct.pack("<HHHII", len(comment), 0, 0, 0, at) + name + extra + comment)
+    count = len(members) if count is None else count
+    return out.getvalue() + directory.getvalue() + END + struct.pack("<HHHHIIH", 0, 0, count & 0xFFFF, count & 0xFFFF, directory.tell(), out.tell(), 0)
+
+
+def names(form):
+    """An archive with many members whose names have this form."""
+    return lambda s, t: raw_zip((form(i), b"%d" % t, b"%d" % t) for i in range(max(1, s // (100 + 2 * len(form(0))))))
+
+
+def packed_directory(size, twist):
+    """A nested archive of a directory only, compressed by the outer one."""
+    entry = CENTRAL + b"\x14\3" + struct.pack("<HHHIIIIHH", 20, 0, 0, 0, 0, 0, 0, 1, 0) + bytes(12 + 4) + b"a"
+    entry = entry[:46] + b"a"
+    count = min(size * RATIO // len(entry), 5_000_000)
+    inner = b"%d" % twist + entry * count
+    inner += END + struct.pack("<HHHHIIH", 0, 0, count & 0xFFFF, count & 0xFFFF, len(entry) * count, 1, 0)
+    return zipped([("a.zip", inner)])
+
+
+def many_ends(size, twist):
+    """End records in a row: a reader that tries each of them reads the file again and again."""
+    return b"%d" % twist + (END + bytes(18)) * (size // 22)
+
+
+def zstd(content):
+    return subprocess.run(["zstd", "-19", "-c"], input=content, capture_output=True, check=True).stdout
+
+
+def zip_of(pack, method):
+    def make(size, twist):
+        plain = b"a,b\n%d,1\n" % twist + b"1,2\n" * (size * RATIO // 4)
+        return raw_zip([(b"a.csv", pack(plain), plain)], method)
+
+    return make
+
+
+def lzma_member(plain):
+    filters = [{"id": lzma.FILTER_LZMA1, "preset": 6}]
+    raw = lzma.compress(plain, lzma.FORMAT_RAW, filters=filters)
+    return b"\x09\4\5\0" + b"\x5d\0\0\x80\0" + raw
+
+
+def pax(records, count=1, kind=b"x"):
+    """A tar archive with extended headers before its only member."""
+    header = tarfile.TarInfo("pax")
+    header.type, header.size = kind, len(records)
+    block = header.tobuf(tarfile.USTAR_FORMAT) + records + bytes(-len(records) % 512)
+    return block * count + tarred([("a.csv", b"id\n1\n")])
+
+
+def record(key, value):
+    length = len(key) + len(value) + 3
+    while length != len(b"%d %s=%s\n" % (length, key, value)):
+        length = len(b"%d %s=%s\n" % (length, key, value))
+    return b"%d %s=%s\n" % (length, key, value)
+
+
+def links(size, twist):
+    """Each member links to the one before it."""
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w", format=tarfile.USTAR_FORMAT) as archive:
+        for i in range(max(2, size * 50 // 512)):
+            info = tarfile.TarInfo(f"{i}.csv")
+            info.type, info.linkname = (tarfile.LNKTYPE if i % 2 else tarfile.SYMTYPE), f"{i - 1 + twist}.csv"
+            archive.addfile(info)
+    return gzip.compress(out.getvalue(), 9)
+
+
+def deep_path(size, twist):
+    return raw_zip([(b"d/" * 32_000 + b"a%d.csv" % (i + twist), b"1", b"1") for i in range(max(1, size // 128_100))])
+
+
+def archives_of_all(levels):
+    """A zip in a tar.gz in a 7z in a zip, and so on."""
+
+    def make(size, twist):
+        name, content = "a.csv", b"id,target\n3,%d\n" % twist + b"4,0\n" * size
+        for level in range(levels):
+            kind = ("zip", "tar.gz", "7z", "gz", "tar")[level % 5]
+            content = {"zip": lambda: zipped([(name, content)]), "tar.gz": lambda: gzip.compress(tarred([(name, content)])), "7z": lambda: sevenz([(name, content)]), "gz": lambda: gzip.compress(content), "tar": lambda: tarred([(name, content)])}[kind]()
+            name = name + ".gz" if kind == "gz" else "a." + kind
+        return zipped([(name, content)])
+
+    return make
+
+
+def gz_bomb(size, twist):
+    return gzip.compress(bytes(size * RATIO) + b"%d" % twist, 9)
+
+
+def gz_head(flags, field):
+    """A gzip header with a long optional field."""
+    return lambda s, t: b"\x1f\x8b\x08" + bytes([flags]) + bytes(6) + field(s) + zlib.compress(b"a\n%d\n" % t)[2:-4] + struct.pack("<II", zlib.crc32(b"a\n%d\n" % t), 4)
+
+
+RECIPES = {
+    "zip": {
+        "one_name": lambda s, t: raw_zip((b"a.csv", b"%d" % t, b"%d" % t) for _ in range(min(65_536, max(1, s // 110)))),
+        "one_name_65536": lambda s, t: zipped([("a.zip", raw_zip((b"a.csv", b"%d" % t, b"%d" % t) for _ in range(65_536)))]),
+        "count_lie": lambda s, t: raw_zip([(b"a.csv", b"%d" % t, b"%d" % t)], count=65_535),
+        "no_records": lambda s, t: raw_zip(((b"%d.csv" % i, b"%d" % t, b"%d" % t) for i in range(s // 60)), local=False),
+        "packed_directory": packed_directory,
+        "many_ends": many_ends,
+        "long_comments": lambda s, t: zipped([("a.zip", raw_zip(((b"%d.csv" % i, b"%d" % t, b"%d" % t) for i in range(s // 20)), comment=b"\x1b" * 65_000))]) if s <= 10_000 else raw_zip([(b"a", b"%d" % t, b"%d" % t)], comment=b"\x1b" * 65_000),
+        "extra_fields": lambda s, t: zipped([("a.zip", raw_zip(((b"%d.csv" % i, b"%d" % t, b"%d" % t) for i in range(min(s, 2000))), extra=b"\x77\x77\0\0" * 16_000))]),
+        "names_of_255": names(lambda i: b"%06d" % i + b"n" * 249),
+        "names_of_65535": names(lambda i: b"%06d" % i + b"n" * 65_529),
+        "invalid_names": names(lambda i: b"\xff\xfe\xc0%d.csv" % i),
+        "names_with_newlines": names(lambda i: b"a\nb\r\x1b[2J%d.csv" % i),
+        "names_with_nul": names(lambda i: b"a\0%d.csv" % i),
+        "names_of_dots": names(lambda i: b"./" * (i % 50) + b"%d.csv" % i),
+        "file_and_directory": lambda s, t: raw_zip(((name, b"", b"") for i in range(s // 250) for name in (b"%d" % i, b"%d/a" % i)), 0),
+        "cases": names(lambda i: bytes(97 - 32 * (i >> k & 1) for k in range(16)) + b".csv"),
+        "deep_path": deep_path,
+        "bzip2": zip_of(bz2.compress, 12),
+        "lzma": zip_of(lzma_member, 14),
+        "zstd": zip_of(zstd, 93),
+        "xz": zip_of(lzma.compress, 95),
+        "unknown_method": zip_of(zlib.compress, 77),
+        "all_kinds_5": archives_of_all(5),
+        "all_kinds_20": archives_of_all(20),
+        "ods": lambda s, t: zipped([("a.ods", zipped([("content.xml", b"<a>%d" % t + b"<b>" * (s * 300))]))]),
+        "npz": lambda s, t: zipped([("a.npz", zipped([("%d.npy" % i, b"\x93NUMPY%d" % t) for i in range(s // 10)]))]),
+        "docx": lambda s, t: zipped([("a.docx", zipped([("word/document.xml", b"<a>%d" % t + b"<b/>" * (s * 200))]))]),
+        "bz2_member": lambda s, t: zipped([("a.csv.bz2", bz2.compress(bytes(s * RATIO * 10) + b"%d" % t))]),
+        "xz_member": lambda s, t: zipped([("a.tar.xz", lzma.compress(bytes(s * RATIO) + b"%d" % t))]),
+        "zst_member": lambda s, t: zipped([("a.csv.zst", zstd(bytes(s * RATIO) + b"%d" % t))]),
+        "gz_members": lambda s, t: zipped([("a.csv.gz", gzip.compress(b"id\n%d\n" % t) + gzip.compress(b"") * (s * 20))]),
+        "gz_members_text": lambda s, t: zipped([("a.csv.gz", gzip.compress(b"id\n%d\n" % t) + gzip.compress(b"1\n") * (s * 15))]),
+        "tgz_members": lambda s, t: zipped([("a.tar.gz", b"".join(gzip.compress(bytes([b])) for b in tarred([("a.csv", b"id\n%d\n" % t)])) + gzip.compress(b"\0") * (s * 10))]),
+        "pax_comment": lambda s, t: zipped([("a.tar", pax(record(b"comment", b"%d" % t + b"x" * (s * 500))))]),
+        "pax_path": lambda s, t: zipped([("a.tar", pax(record(b"path", b"%d" % t + b"x" * (s * 500))))]),
+        "pax_records": lambda s, t: zipped([("a.tar", pax(record(b"k", b"%d" % t) * (s * 60)))]),
+        "pax_headers": lambda s, t: zipped([("a.tar", pax(record(b"path", b"%d" % t), s // 2 or 1))]),
+        "pax_global": lambda s, t: zipped([("a.tar", pax(record(b"path", b"%d" % t), s // 2 or 1, b"g"))]),
+        "pax_size": lambda s, t: zipped([("a.tar", pax(record(b"size", b"9" * 18 + b"%d" % t)))]),
+        "pax_sparse": lambda s, t: zipped([("a.tar", pax(record(b"GNU.sparse.map", b"0,0," * (s * 100) + b"%d" % t) + record(b"GNU.sparse.size", b"9" * 15)))]),
+        "long_name": lambda s, t: zipped([("a.tar", pax(b"%d" % t + b"n" * (s * 500), 1, b"L"))]),
+        "long_link": lambda s, t: zipped([("a.tar", pax(b"%d" % t + b"n" * (s * 500), 1, b"K"))]),
+        "sparse_in_tgz": lambda s, t: zipped([("a.tar.gz", gzip.compress(sparse_tar(s, t)))]),
+    },
+    "tgz": {
+        "many_members": lambda s, t: gzip.compress((tarred([("%d.csv" % t, b"")])[:512]) * min(s * 20, 4_000_000) + bytes(1024), 9),
+        "links": links,
+        "end_only": lambda s, t: gzip.compress(bytes(s * RATIO) + b"%d" % t, 9),
+        "garbage_after": lambda s, t: gzip.compress(tarred([("a.csv", b"%d" % t)])) + b"x" * s,
+    },
+    "gz": {
+        "long_extra": gz_head(4, lambda s: struct.pack("<H", min(s, 65535)) + b"x" * min(s, 65535)),
+        "long_name": gz_head(8, lambda s: b"n" * s + b"\0"),
+        "long_comment": gz_head(16, lambda s: b"n" * s + b"\0"),
+        "unended_name": gz_head(8, lambda s: b"n" * s),
+    },
+    "csv.gz": {
+        "members": lambda s, t: gzip.compress(b"id,target\n3,%d\n" % t) + gzip.compress(b"4,0\n") * (s // 24),
+        "line": lambda s, t: gzip.compress(b"id,target\n3,%d" % t + b"x" * (s * RATIO), 9),
+        "header": lambda s, t: gzip.compress(b"%d" % t + b"x," * (s * RATIO // 2) + b"\n1\n", 9),
+        "nul": gz_bomb,
+    },
+    "json.gz": {
+        "lists": lambda s, t: gzip.compress(b"[%d" % t + b",[]" * (s * RATIO // 3) + b"]", 9),
+        "deep": lambda s, t: gzip.compress(b"%d" % t + b"[" * (s * RATIO), 9),
+    },
+    "csv.bz2": {"zeros": lambda s, t: bz2.compress(bytes(s * RATIO * 10) + b"%d" % t)},
+    "csv.xz": {"zeros": lambda s, t: lzma.compress(bytes(s * RATIO) + b"%d" % t)},
+    "csv.zst": {"zeros": lambda s, t: zstd(bytes(s * RATIO) + b"%d" % t)},
+    "tar.xz": {"zeros": lambda s, t: lzma.compress(tarred([("a.csv", bytes(s * RATIO) + b"%d" % t)]))},
+    "tar.bz2": {"zeros": lambda s, t: bz2.compress(tarred([("a.csv", bytes(s * RATIO) + b"%d" % t)]))},
+    "7z": {
+        "directories": lambda s, t: sevenz([("d" * 200 + f"/{i}{t}", b"") for i in range(min(s // 30, 3000))]),
+        "xz_in_7z": lambda s, t: sevenz([("a.csv.gz", gz_bomb(s, t))]),
+    },
+}
