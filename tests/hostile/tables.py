@@ -400,7 +400,7 @@ RECIPES = {
         "empty": lambda s, t: wav(0, t, 0),
         "chunks": lambda s, t: wav_of(b"abcd\0\0\0\0" * (s // 8) + bytes([t])),
         "formats": lambda s, t: wav_of((b"fmt " + struct.pack("<IHHIIHH", 16, 1, 1, 16000, 32000, 2, 16)) * (s // 24) + bytes([t])),
-        "datas": lambda s, t: wav(8, t) + b"data\2\0\0\0\0\0" * (s // 10),
+        "repeated": lambda s, t: wav(8, t) + b"data\2\0\0\0\0\0" * (s // 10),
         "rate": lambda s, t: wav_of(b"fmt " + struct.pack("<IHHIIHH", 16, 1, 1, 0, 0, 0, 0) + b"data" + struct.pack("<I", s) + bytes(s) + bytes([t])),
     },
     "xml": {

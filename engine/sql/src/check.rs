@@ -48,7 +48,7 @@ pub fn check(session: &Session, reading: &Reading) -> Vec<Diagnostic> {
 }
 
 /// Checks the queries of a pipeline, like [`check`]. A column that is not declared is not an error if the query reads a
-/// file, because the file may have it: [`Session::checked_values`] then finds it, or reports it.
+/// file, because the file may have it: [`RowForm::Checked`](crate::RowForm::Checked) then finds it, or reports it.
 pub fn check_before_files(session: &Session, reading: &Reading) -> Vec<Diagnostic> {
     let mut checker = PipelineChecker::new(session, &reading.pipeline);
     checker.allows_undeclared = true;
