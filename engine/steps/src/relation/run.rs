@@ -170,6 +170,8 @@ const MIN_WORK_BYTES: u64 = 256 << 20;
 const INDEX_BYTES_PER_ROW: u64 = 9;
 /// Bytes of a number, of the origin of a row, and of its position.
 const NUMBER_BYTES: u64 = 8;
+/// Assumed length of the text of a number.
+const NUMBER_TEXT_BYTES: u64 = 12;
 /// Number of rows of average size that are in memory at once while a table is processed row by row.
 const STREAM_ROWS: u64 = 16;
 
@@ -196,7 +198,7 @@ pub(crate) fn query_memory(query: &Query, inputs: &Inputs) -> u64 {
             .partition(|column| matches!(column.kind, ColumnType::Text | ColumnType::Json));
         let of_texts = table
             .cell_bytes()
-            .saturating_sub(numbers * others.len() as u64);
+            .saturating_sub(table.len() * NUMBER_TEXT_BYTES * others.len() as u64);
         let of_text = of_texts / texts.len().max(1) as u64;
         for (columns, of_column) in [(others, numbers), (texts, of_text.max(numbers))] {
             let used = columns.iter().filter(|column| {
