@@ -6,6 +6,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use prep_fetch::LazyNetwork;
 use prep_spec::BASE_VARIANT;
+use prep_spec::model::Bundle;
 use prep_steps::{Expand, Preview, RememberedOptions, Verify};
 
 use crate::catalog::Catalog;
@@ -98,6 +99,11 @@ impl PreparationOptions {
     /// Returns whether bundles and the files of further sources are compared with their published checksums.
     pub(crate) fn checks_sources(&self) -> bool {
         self.verify() == Verify::All
+    }
+
+    /// Returns the MD5 that a bundle must have, if it is published and compared.
+    pub(crate) fn expected_md5<'b>(&self, bundle: &'b Bundle) -> Option<&'b str> {
+        bundle.md5.as_deref().filter(|_| self.checks_sources())
     }
 
     /// Returns the files that are compared with published checksums.

@@ -1,6 +1,8 @@
 //! Parses values of options that several modules use.
 
 use clap::ValueEnum;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use prep_app::LinkMode;
 
 /// Parses an integer of at least 1.
 ///
@@ -11,6 +13,12 @@ pub fn at_least_one(text: &str) -> Result<usize, String> {
         Ok(0) | Err(_) => Err("expected an integer of at least 1".to_owned()),
         Ok(number) => Ok(number),
     }
+}
+
+/// Parses a way of sharing bytes. Completions show all ways.
+pub fn link_mode() -> impl TypedValueParser<Value = LinkMode> {
+    let names = LinkMode::ALL.map(LinkMode::name);
+    PossibleValuesParser::new(names).try_map(|name| name.parse::<LinkMode>())
 }
 
 /// The value of an option that turns something on or off.

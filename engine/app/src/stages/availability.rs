@@ -7,7 +7,9 @@ use prep_cache::Store;
 use prep_core::{Remedy, StepOutcome, chain, units};
 use prep_fetch::FetchError;
 
+use super::assemble::Competition;
 use super::ended::Ended;
+use super::recorded::cached_bundle;
 use super::resolve::Plan;
 use crate::bundles;
 use crate::error::Error;
@@ -52,12 +54,16 @@ pub(crate) fn require_credentials(task: &Task, plan: &Plan, store: &Store) -> Re
         .missing()
         .into_iter()
         .filter(|input| input.source.is_none());
-    let missing: Vec<&str> = missing.map(|input| input.competition.id.as_str()).collect();
+    let missing: Vec<&Competition> = missing.map(|input| input.competition).collect();
     if plan.competitions.len() < 2 {
         return Ok(());
     }
-    let has_results = |id: &&str| store.named_sources(id).is_ok_and(|known| !known.is_empty());
-    check_credentials(task, &missing).map_err(|error| match &error.help {
+    let has_results = |one: &&Competition| {
+        let cached = cached_bundle(store, &one.id, one.md5.as_deref());
+        cached.is_ok_and(|cached| cached.is_some())
+    };
+    let ids: Vec<&str> = missing.iter().map(|one| one.id.as_str()).collect();
+    check_credentials(task, &ids).map_err(|error| match &error.help {
         Some(help) if missing.iter().any(has_results) => {
             let help = help.clone().or(Remedy::UseCachedResults);
             error.help(help)

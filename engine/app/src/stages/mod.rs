@@ -139,8 +139,7 @@ fn contents(
     if !task.options.from_cache {
         return Ok(recorded);
     }
-    let md5 = loaded.pipeline.bundle.md5.as_deref();
-    let md5 = md5.filter(|_| task.options.checks_sources());
+    let md5 = task.options.expected_md5(&loaded.pipeline.bundle);
     let cached = StatedContents::of_cache(store, id, md5, &files)?;
     let digest = |contents: &StatedContents| contents.bundle.as_ref().map(|one| one.digest);
     Ok(match digest(&cached) {

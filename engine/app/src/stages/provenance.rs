@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashSet};
 
 use prep_cache::Digest;
+use prep_core::LastRuns;
 use prep_digests::{BundleDigest, BundleStatus, ChecksumStatus, DataOrigin};
 
 use super::assemble::Competition;
@@ -10,7 +11,6 @@ use super::ended::Ended;
 use super::load::Verification;
 use super::origins::Origin;
 use crate::error::Error;
-use crate::prepared;
 
 /// Returns the digest of the bundle from which the data were prepared. Returns `None` if it is no longer known.
 pub(crate) fn bundle(competition: &Competition, origins: &[Origin]) -> Option<BundleDigest> {
@@ -42,7 +42,8 @@ fn blake3(digest: &Digest, status: BundleStatus) -> BundleDigest {
     }
 }
 
-/// Returns the origin of complete data that were prepared from `bundle`.
+/// Returns the origin of complete data that were prepared from `bundle`. `last` has the last runs, with the one that has just
+/// ended.
 ///
 /// # Errors
 /// Returns an error if the history cannot be read.
@@ -50,11 +51,12 @@ pub(crate) fn origin(
     ended: &Ended,
     competition: &Competition,
     bundle: Option<&BundleDigest>,
+    last: &LastRuns,
 ) -> Result<DataOrigin, Error> {
     let checksums = match competition.verification {
         // If checksums had not matched, the data would not be complete.
         Verification::Checked => ChecksumStatus::Passed,
-        Verification::Skipped => match known_to_differ(ended, competition)? {
+        Verification::Skipped => match known_to_differ(ended, competition, last)? {
             outputs if outputs.is_empty() => ChecksumStatus::Skipped,
             outputs => ChecksumStatus::Differ { outputs },
         },
@@ -76,12 +78,14 @@ pub(crate) fn origin(
 }
 
 /// Returns the outputs that failed the last comparison with their published checksum and have not changed since.
-fn known_to_differ(ended: &Ended, competition: &Competition) -> Result<Vec<String>, Error> {
+fn known_to_differ(
+    ended: &Ended,
+    competition: &Competition,
+    last: &LastRuns,
+) -> Result<Vec<String>, Error> {
     let sums = competition.entry.published_checksums().ok().flatten();
     let sums = sums.unwrap_or_default();
-    // Read again, because the run has changed it.
-    let (store, variant) = (&ended.context.store, &ended.task.options.variant);
-    let last = prepared::last_runs(store, &ended.task.settings, variant).load(&competition.id)?;
+    let last = last.load(&competition.id)?;
     let outputs = ended.nodes_of(&competition.id).iter();
     let outputs = outputs.filter_map(|node| ended.report.outputs.get(node));
     let made: HashSet<&Digest> = outputs.flat_map(BTreeMap::values).collect();

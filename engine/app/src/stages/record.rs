@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use prep_cache::Digest;
+use prep_core::LastRuns;
 use prep_digests::{DataOrigin, LockedDataset, Trees};
 use prep_steps::{Expand, Manifest, PathSummary, PreparationRecord};
 
@@ -34,6 +35,9 @@ pub(super) fn record(ended: &Ended) -> Result<HashMap<String, Published>, Error>
     let published = published.into_iter();
     let published: HashMap<String, Published> =
         published.map(|(id, one)| (id.to_owned(), one)).collect();
+    // Read again, because the run has changed them.
+    let (store, variant) = (&ended.context.store, &task.options.variant);
+    let last = prepared::last_runs(store, &task.settings, variant);
     let mut locked = Vec::new();
     for competition in ended.competitions.iter() {
         let state = ended.state_of(&competition.id);
@@ -46,7 +50,7 @@ pub(super) fn record(ended: &Ended) -> Result<HashMap<String, Published>, Error>
         {
             let origins = origins::of_run(ended, competition)?;
             published.note_preparation(data_dir, competition, &origins);
-            let facts = origin(ended, competition, published, &origins)?;
+            let facts = origin(ended, competition, published, &origins, &last)?;
             // The lockfile describes outputs with packed archives.
             if competition.options.expand_archives() == Expand::No {
                 locked.push((&*competition.id, facts.with_trees(trees)));
@@ -56,7 +60,7 @@ pub(super) fn record(ended: &Ended) -> Result<HashMap<String, Published>, Error>
         finish_bundle(ended, competition, state);
     }
     if !task.options.locked {
-        lock::update(&task.settings.data_dir, &task.options.variant, &locked)?;
+        lock::update(&task.settings.data_dir, variant, &locked)?;
     }
     Ok(published)
 }
@@ -82,9 +86,10 @@ fn origin(
     competition: &Competition,
     published: &Published,
     origins: &[Origin],
+    last: &LastRuns,
 ) -> Result<LockedDataset, Error> {
     let bundle = provenance::bundle(competition, origins);
-    let origin = provenance::origin(ended, competition, bundle.as_ref())?;
+    let origin = provenance::origin(ended, competition, bundle.as_ref(), last)?;
     let origin = published.note(&ended.task.data_dir(), &competition.id, origin);
     let variant = &ended.task.options.variant;
     let comparable = Comparability::of_data(&competition.entry, variant, Some(&origin))?;

@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use prep_cache::{Content, SourceRecord, Store, unix_seconds};
+use prep_cache::{Content, SourceRecord, Store, StoreError, unix_seconds};
 use prep_core::{Graph, NodeId};
 use prep_remote::RemoteContent;
 use prep_spec::model::RemoteFile;
@@ -81,19 +81,15 @@ impl StatedContents {
         })
     }
 
-    /// Returns the contents from which the latest results in the cache were computed. The bundle must have the MD5
-    /// `md5`, if it is given. `files` has the names of further sources and their files.
+    /// Returns the contents from which the latest results in the cache were computed. The bundle is that of
+    /// [`cached_bundle`]. `files` has the names of further sources and their files.
     pub(super) fn of_cache(
         store: &Store,
         id: &str,
         md5: Option<&str>,
         files: &[(&str, &RemoteFile)],
     ) -> Result<StatedContents, Error> {
-        let has_md5 = |record: &SourceRecord| {
-            let found = record.md5.as_deref();
-            md5.is_none_or(|md5| found.is_some_and(|found| found.eq_ignore_ascii_case(md5)))
-        };
-        let cached = store.named_sources(id)?.into_iter().find(has_md5);
+        let cached = cached_bundle(store, id, md5)?;
         let mut sources = BTreeMap::new();
         for (name, file) in files {
             let record = store.named_sources(&source_record_name(id, name, file))?;
@@ -119,6 +115,19 @@ impl StatedContents {
         let remote = remote.and_then(|answer| answer.get().cloned().flatten());
         stated.cloned().into_iter().chain(remote)
     }
+}
+
+/// Returns the latest bundle from which the cache has results of a competition. It has the MD5 `md5`, if that is given.
+pub(super) fn cached_bundle(
+    store: &Store,
+    id: &str,
+    md5: Option<&str>,
+) -> Result<Option<SourceRecord>, StoreError> {
+    let has_md5 = |record: &SourceRecord| {
+        let found = record.md5.as_deref();
+        md5.is_none_or(|md5| found.is_some_and(|found| found.eq_ignore_ascii_case(md5)))
+    };
+    Ok(store.named_sources(id)?.into_iter().find(has_md5))
 }
 
 /// Returns the record of a tree that was prepared from `origins`. `before` is the earlier record of the same tree.

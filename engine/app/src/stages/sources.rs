@@ -56,8 +56,8 @@ impl FoundSources {
             Some(part) => Box::new(part),
             None => Box::new(whole),
         };
-        let md5 = pipeline.bundle.md5.clone();
-        let md5 = md5.filter(|_| task.options.checks_sources());
+        let md5 = task.options.expected_md5(&pipeline.bundle);
+        let md5 = md5.map(str::to_owned);
         let further = Further::find_with(entry, pipeline, task, &mut contents)?;
         let mirror = Mirror {
             settings: &task.settings,
@@ -82,13 +82,12 @@ impl FoundSources {
 /// directory. If the bundle is in none of them, the source downloads it.
 pub(crate) fn bundle(id: &str, pipeline: &Pipeline, task: &Task) -> KaggleBundle {
     let bundle = &pipeline.bundle;
-    let md5 = bundle.md5.as_deref();
     let search = SearchPath {
         id,
         directories: &task.options.source_dirs(),
         data: &task.settings.data_dir,
     };
-    let md5 = md5.filter(|_| task.options.checks_sources());
+    let md5 = task.options.expected_md5(bundle);
     KaggleBundle::new(&bundle.kaggle, search, md5, task.network.clone())
 }
 

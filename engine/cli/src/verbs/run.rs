@@ -11,6 +11,7 @@ use crate::output::{plan, summary, timings};
 use crate::remote::RemoteArgs;
 use crate::select::{Selection, UnitArg};
 use crate::session::{CliSession, VerbResult};
+use crate::values::link_mode;
 
 /// Prepare competitions (only what changed runs)
 #[derive(Debug, Args)]
@@ -34,7 +35,7 @@ pub struct RunArgs {
     /// `hardlink`: published files are hard links to the cache where possible. `reflink`: they share blocks with the
     /// cache until either file is written, if the file system supports it. `copy`: they share nothing. Use `copy` for
     /// directories that a container may write.
-    #[arg(long, value_name = "MODE")]
+    #[arg(long, value_name = "MODE", value_parser = link_mode(), hide_possible_values = true)]
     link_mode: Option<LinkMode>,
     /// Publish your own descriptions: DIR/ID.md or DIR/ID/description.md
     ///

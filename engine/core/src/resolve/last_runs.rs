@@ -117,23 +117,24 @@ impl LastRuns {
             _ => history,
         };
         let found = ReadHistory {
-            history: Arc::new(history.clone()),
-            steps: Arc::new(steps(history)),
+            steps: Arc::new(steps(&history)),
+            history: Arc::new(history),
         };
         read.insert(competition.to_owned(), found.clone());
         Ok(found)
     }
 }
 
-fn steps(history: History) -> LastSteps {
-    let steps = history.steps.into_iter();
+fn steps(history: &History) -> LastSteps {
+    let steps = history.steps.iter();
     let steps =
-        steps.filter_map(|(name, step)| Some((name, serde_json::from_value(step.record).ok()?)));
+        steps.filter_map(|(name, step)| Some((name, LastRun::deserialize(&step.record).ok()?)));
     // A recorded failure is the most recent event of its step, so it replaces the earlier record.
-    let failed = history.failed.into_iter().filter_map(|(name, step)| {
-        let last: LastRun = serde_json::from_value(step.record).ok()?;
-        let failed = Some(step.message);
+    let failed = history.failed.iter().filter_map(|(name, step)| {
+        let last = LastRun::deserialize(&step.record).ok()?;
+        let failed = Some(step.message.clone());
         Some((name, LastRun { failed, ..last }))
     });
-    steps.chain(failed).collect()
+    let all = steps.chain(failed);
+    all.map(|(name, last)| (name.clone(), last)).collect()
 }

@@ -67,7 +67,7 @@ impl QueryLimits {
 
 impl fmt::Debug for QueryLimits {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Grant")
+        f.debug_struct("QueryLimits")
             .field("memory", &self.memory)
             .finish_non_exhaustive()
     }
