@@ -22,7 +22,9 @@ ENVIRONMENT = re.compile(r"\benv::(args|current_dir|home_dir|temp_dir|vars?)(_os
 
 def manifests():
     """Returns the names of all crates, each with the crates that it depends on, and its directory."""
-    paths = [ROOT / "cache/Cargo.toml", ROOT / "splits/Cargo.toml", *sorted(ROOT.glob("engine/*/Cargo.toml"))]
+    paths = []
+    for pattern in ("cache", "splits", "engine/*", "engine/extras/*"):
+        paths.extend(sorted(ROOT.glob(f"{pattern}/Cargo.toml")))
     for path in paths:
         dependencies = tomllib.loads(path.read_text()).get("dependencies", {})
         used = {name.removeprefix("prep-") for name in dependencies if name.startswith("prep-")}

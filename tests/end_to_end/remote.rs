@@ -1,4 +1,4 @@
-//! Tests of machines that share a remote, which is a directory (`file://`) in these tests. `engine/remote/tests` tests
+//! Tests of machines that share a remote, which is a directory (`file://`) in these tests. `engine/extras/remote/tests` tests
 //! other storage and faults of the remote, and `tests/cluster` tests real servers.
 
 use std::fs;
