@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::metrics::{Direction, MetricKind};
 use crate::refusal::{Refusal, RefusalKind, RowPolicy};
-use crate::rules::same_rows;
+use crate::rules::required_rows;
 use crate::spec::error::GradeSpecErrors;
 use crate::spec::{self, GradeSpec, SpecRule};
 use crate::table::answers::{self, AnswersError};
@@ -173,7 +173,7 @@ impl Grader {
         match said.clone().find(|rows| !kept(rows)) {
             Some(RowPolicy::Times(times)) if many => {
                 let expected = pair.answers.len().saturating_mul(times);
-                return same_rows::check(pair.submission.len(), expected);
+                return required_rows::check(pair.submission.len(), expected);
             }
             Some(_) => return Ok(()),
             None => {}

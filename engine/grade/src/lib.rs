@@ -9,7 +9,7 @@
 //! [`report::medals`] computes the medal of a score on Kaggle's leaderboard, and [`report`] writes reports.
 //!
 //! ```text
-//! rules/, metrics/   one file each, with its own documentation
+//! rules/, metrics/   one file per family, each with its own documentation
 //! spec/              parses the section `grade:`
 //! table/             the two tables that are graded
 //! shapes/            boxes, masks and volumes that cells describe

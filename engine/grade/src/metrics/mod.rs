@@ -1,85 +1,63 @@
-//! The metrics, one file each. A metric scores the two tables after the rules have aligned their rows.
+//! The metrics, one file per family. A metric scores the two tables after the rules have aligned their rows.
 
-mod accuracy;
-mod average_precision_at_k;
-mod average_precision_of_boxes;
 mod average_precision_of_boxes_3d;
 mod coco_average_precision;
-mod cohen_kappa;
-mod exact_match;
-mod f1;
-mod f1_of_points;
-mod f1_of_words;
-mod f_beta_of_masks;
-mod grouped_log_loss;
-mod hausdorff_of_volumes;
-mod haversine_distance;
-mod iou_precision_of_masks;
-mod jaccard_of_words;
-mod kendall_tau;
+mod correlations;
+mod detections;
+mod differences;
+mod directions;
+mod edits;
 pub(crate) mod kind;
-mod kl_divergence;
 mod label_pair;
-mod label_ranking_average_precision;
-mod laplace_log_likelihood;
-mod log_loss;
-mod matthews_corrcoef;
-mod mean_absolute_error;
-mod mean_angular_error;
-mod mean_edit_distance;
-mod pearson;
-mod probabilistic_f_score;
-mod roc_auc;
-mod root_mean_squared_error;
-mod root_mean_squared_log_error;
-mod spearman;
-mod subgroup_auc;
-mod token_error_rate;
-mod weighted_roc_auc;
+mod labels;
+mod masks;
+mod probabilities;
+mod rankings;
+mod roc;
 mod weighted_sum;
-mod zero_one_loss;
+mod words;
 
-pub use cohen_kappa::cohen_kappa;
 pub use kind::{Direction, Metric, MetricKind, Rounding, Score};
-pub use log_loss::log_loss;
-pub use roc_auc::roc_auc;
+pub use labels::cohen_kappa;
+pub use probabilities::log_loss;
+pub use roc::roc_auc;
 
 /// All metrics, in the order of the reference.
 pub const ALL: &[&MetricKind] = &[
-    &accuracy::KIND,
-    &average_precision_at_k::KIND,
-    &average_precision_of_boxes::KIND,
+    &labels::ACCURACY,
+    &rankings::AVERAGE_PRECISION_AT_K,
+    &detections::AVERAGE_PRECISION_OF_BOXES,
     &average_precision_of_boxes_3d::KIND,
     &coco_average_precision::KIND,
-    &cohen_kappa::KIND,
-    &exact_match::KIND,
-    &f1::KIND,
-    &f1_of_points::KIND,
-    &f1_of_words::KIND,
-    &f_beta_of_masks::KIND,
-    &grouped_log_loss::KIND,
-    &hausdorff_of_volumes::KIND,
-    &haversine_distance::KIND,
-    &iou_precision_of_masks::KIND,
-    &jaccard_of_words::KIND,
-    &kendall_tau::KIND,
-    &kl_divergence::KIND,
-    &label_ranking_average_precision::KIND,
-    &laplace_log_likelihood::KIND,
-    &log_loss::KIND,
-    &matthews_corrcoef::KIND,
-    &mean_absolute_error::KIND,
-    &mean_angular_error::KIND,
-    &mean_edit_distance::KIND,
-    &pearson::KIND,
-    &probabilistic_f_score::KIND,
-    &roc_auc::KIND,
-    &root_mean_squared_error::KIND,
-    &root_mean_squared_log_error::KIND,
-    &spearman::KIND,
-    &subgroup_auc::KIND,
-    &token_error_rate::KIND,
-    &weighted_roc_auc::KIND,
+    &labels::COHEN_KAPPA,
+    &words::EXACT_MATCH,
+    &labels::F1,
+    &detections::F1_OF_POINTS,
+    &words::F1_OF_WORDS,
+    &masks::F_BETA_OF_MASKS,
+    &probabilities::GROUPED_LOG_LOSS,
+    &masks::HAUSDORFF_OF_VOLUMES,
+    &directions::HAVERSINE_DISTANCE,
+    &masks::IOU_PRECISION_OF_MASKS,
+    &words::JACCARD_OF_WORDS,
+    &correlations::KENDALL_TAU,
+    &probabilities::KL_DIVERGENCE,
+    &rankings::LABEL_RANKING_AVERAGE_PRECISION,
+    &differences::LAPLACE_LOG_LIKELIHOOD,
+    &probabilities::LOG_LOSS,
+    &labels::MATTHEWS_CORRCOEF,
+    &differences::MEAN_ABSOLUTE_ERROR,
+    &directions::MEAN_ANGULAR_ERROR,
+    &edits::MEAN_EDIT_DISTANCE,
+    &correlations::PEARSON,
+    &probabilities::PROBABILISTIC_F_SCORE,
+    &roc::ROC_AUC,
+    &differences::ROOT_MEAN_SQUARED_ERROR,
+    &differences::ROOT_MEAN_SQUARED_LOG_ERROR,
+    &correlations::SPEARMAN,
+    &roc::SUBGROUP_AUC,
+    &edits::TOKEN_ERROR_RATE,
+    &roc::WEIGHTED_ROC_AUC,
     &weighted_sum::KIND,
-    &zero_one_loss::KIND,
+    &labels::ZERO_ONE_LOSS,
 ];

@@ -1,53 +1,39 @@
-//! The rules that check a submission before it is scored, one file each.
+//! The rules that check a submission before it is scored, one file per purpose.
 //!
 //! Rules run in the order of the pipeline. The first one that fails ends the grading with a
 //! [`Refusal`](crate::refusal::Refusal). Some rules also prepare the tables for the metric: they sort them, drop rows or
 //! fill missing cells.
 
-mod align;
-mod align_groups;
-mod binarize;
-mod columns;
-mod drop_missing;
-mod drop_unknown;
-mod exact_columns;
-mod fill_missing;
-mod finite;
-mod join;
-mod keep_last;
-mod keep_rows;
+mod changed_values;
 mod kind;
-mod not_empty;
-mod numeric;
-mod range;
-mod rename;
-mod rows_sum_to;
-mod same_ids;
-pub(crate) mod same_rows;
-mod text;
+mod names;
+mod pairing;
+pub(crate) mod required_rows;
+mod selected_rows;
+mod values;
 
 pub use kind::{Rule, RuleKind};
 
 /// All rules, in the order of the reference.
 pub const ALL: &[&RuleKind] = &[
-    &rename::KIND,
-    &columns::KIND,
-    &exact_columns::KIND,
-    &not_empty::KIND,
-    &same_rows::KIND,
-    &same_ids::KIND,
-    &numeric::KIND,
-    &text::KIND,
-    &finite::KIND,
-    &range::KIND,
-    &rows_sum_to::KIND,
-    &fill_missing::KIND,
-    &binarize::KIND,
-    &drop_unknown::KIND,
-    &align::KIND,
-    &align_groups::KIND,
-    &join::KIND,
-    &keep_rows::KIND,
-    &keep_last::KIND,
-    &drop_missing::KIND,
+    &names::RENAME,
+    &names::COLUMNS,
+    &names::EXACT_COLUMNS,
+    &required_rows::NOT_EMPTY,
+    &required_rows::SAME_ROWS,
+    &required_rows::SAME_IDS,
+    &values::NUMERIC,
+    &values::TEXT,
+    &values::FINITE,
+    &values::RANGE,
+    &values::ROWS_SUM_TO,
+    &changed_values::FILL_MISSING,
+    &changed_values::BINARIZE,
+    &selected_rows::DROP_UNKNOWN,
+    &pairing::ALIGN,
+    &pairing::ALIGN_GROUPS,
+    &pairing::JOIN,
+    &selected_rows::KEEP_ROWS,
+    &selected_rows::KEEP_LAST,
+    &selected_rows::DROP_MISSING,
 ];
