@@ -289,7 +289,9 @@ impl Binder<'_> {
             let joined = self.join_one(plan, pulled.plan)?;
             return Ok(joined.computed(vec![(single, value)]));
         }
-        if let (Some(single), Some(empty)) = (result.single, &result.empty) {
+        if let (Some(single), Some(empty), false) =
+            (result.single, &result.empty, pulled.equal.is_empty())
+        {
             // The subquery has a row for each group of keys. Without a group, it would have aggregated no rows.
             let present = self.column("present", DataType::Boolean);
             let yes = Expr::literal(true.into(), Position::default());

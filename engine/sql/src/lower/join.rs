@@ -36,7 +36,7 @@ impl Lowering<'_> {
         needed: &Needed,
         in_order: bool,
     ) -> Result<Lowered> {
-        if spec.is_unique && spec.on.is_empty() {
+        if spec.is_unique && spec.on.is_empty() && right.is_single_row() {
             return self.with_constants(left, right, needed, in_order);
         }
         let keys: Needed = spec.on.iter().flat_map(|(a, b)| [*a, *b]).collect();
