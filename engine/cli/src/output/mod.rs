@@ -1,6 +1,5 @@
 //! Output for the user.
 
-pub mod aside;
 pub mod audit;
 pub mod browser;
 pub mod diagnostics;
@@ -14,4 +13,3 @@ pub mod progress;
 pub mod summary;
 pub mod table;
 pub mod ticker;
-pub mod timings;

@@ -1,24 +1,23 @@
-//! Prints results to stdout and messages to stderr.
-//!
-//! If the reader of stdout closes it early, for example in `prep list | head`, the rest of the output is dropped
-//! without an error.
+//! Prints results to stdout and messages to stderr, above a progress display if there is one.
 
+use std::fmt;
 use std::fmt::Display;
 use std::io::{IsTerminal, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anstyle::{AnsiColor, Style};
+use parking_lot::Mutex;
 use prep_app::Note;
 use prep_core::units;
 use serde::Serialize;
 use serde_json::Value;
 use terminal_size::{Width, terminal_size_of};
 
-use crate::error::{self, CliError};
+use crate::error;
+use crate::error::CliError;
 use crate::exit::Exit;
 use crate::global::{Color, Global};
-use crate::output::aside::Aside;
 use crate::output::diagnostics;
 use crate::output::table::PrintedTable;
 
@@ -241,5 +240,31 @@ impl Printer {
             // If stderr is closed, the error cannot be shown.
             let _ = anstream::stderr().lock().write_all(text.as_bytes());
         }
+    }
+}
+
+/// Shows a line above the display.
+pub type Notice = Box<dyn Fn(&str) + Send + Sync>;
+
+/// The display that currently draws on stderr, if any. Clones share it.
+#[derive(Clone, Default)]
+pub struct Aside(Arc<Mutex<Option<Notice>>>);
+
+impl Aside {
+    /// Sets the function that shows lines. With `None`, lines go directly to stderr.
+    pub fn set(&self, notice: Option<Notice>) {
+        *self.0.lock() = notice;
+    }
+
+    /// Shows a line above the display. Returns `false` if there is no display.
+    pub fn show(&self, text: &str) -> bool {
+        let notice = self.0.lock();
+        notice.as_ref().map(|notice| notice(text)).is_some()
+    }
+}
+
+impl fmt::Debug for Aside {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Aside").finish_non_exhaustive()
     }
 }

@@ -1,9 +1,9 @@
-//! Shows the result of a run, by competition.
+//! Shows the result of a run: a table of the competitions, what to do about failures, and the time of the steps.
 
 use std::time::Duration;
 
 use prep_app::{Checksums, Preparation, State, StepFailure, Summary};
-use prep_core::units;
+use prep_core::{Timing, WaitTimes, units};
 use serde_json::{Value, json};
 
 use crate::error::CliError;
@@ -237,6 +237,57 @@ fn state(state: State) -> &'static str {
     }
 }
 
+/// Maximum number of steps in the table. The JSON of a run has all steps.
+const MAX_STEPS: usize = 15;
+
+/// Prints the slowest steps on stderr.
+pub fn show_timings(printer: &Printer, timings: &[Timing]) {
+    if !timings.is_empty() {
+        printer.message(timings_table(timings).render().trim_end());
+    }
+}
+
+fn timings_table(timings: &[Timing]) -> PrintedTable {
+    let mut table = PrintedTable::with_header(
+        "slowest steps  kind  >time  >cpu  >read  >written  >memory  waited for",
+    );
+    for timing in timings.iter().take(MAX_STEPS) {
+        let figures = &timing.figures;
+        table.row(vec![
+            format!("{}/{}", timing.competition, timing.step),
+            timing.kind.clone(),
+            time(figures.wall),
+            time(figures.cpu),
+            units::bytes(figures.read),
+            units::bytes(figures.written),
+            units::bytes(figures.memory),
+            waited(&figures.waited),
+        ]);
+    }
+    table
+}
+
+fn waited(waited: &WaitTimes) -> String {
+    let parts = [
+        (waited.turn, "its turn"),
+        (waited.lock, "another process"),
+        (waited.memory, "memory"),
+    ];
+    let parts: Vec<String> = parts
+        .into_iter()
+        .filter(|(millis, _)| *millis >= 10)
+        .map(|(millis, what)| format!("{what} {}", time(millis)))
+        .collect();
+    match parts.is_empty() {
+        true => "-".to_owned(),
+        false => parts.join(", "),
+    }
+}
+
+fn time(millis: u64) -> String {
+    units::duration(Duration::from_millis(millis))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -321,5 +372,37 @@ mod tests {
              a                3  1.20 MB  ok           prepared\n\
              long-name        -        -  not checked  failed\n"
         );
+    }
+}
+
+#[cfg(test)]
+mod timings_tests {
+    use prep_core::Figures;
+
+    use super::*;
+
+    #[test]
+    fn the_table_shows_why_steps_waited() {
+        let timing = Timing {
+            competition: "taxi".into(),
+            step: "table/rides".into(),
+            kind: "read".into(),
+            figures: Figures {
+                wall: 2500,
+                cpu: 4000,
+                read: 1_000_000,
+                waited: WaitTimes {
+                    turn: 3,
+                    lock: 1500,
+                    memory: 20,
+                },
+                ..Figures::default()
+            },
+        };
+        let text = timings_table(&[timing]).render();
+        for part in ["taxi/table/rides", "another process", "memory"] {
+            assert!(text.contains(part), "{text}");
+        }
+        assert!(!text.contains("its turn"), "{text}");
     }
 }

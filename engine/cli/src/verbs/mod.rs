@@ -23,7 +23,6 @@ mod run;
 mod serve;
 mod summarize;
 mod validate;
-mod why;
 
 use clap::Subcommand;
 
@@ -56,7 +55,7 @@ verbs! {
         #[command(alias = "prepare")]
         Run(run::RunArgs),
         Plan(plan::PlanArgs),
-        Why(why::WhyArgs),
+        Why(plan::WhyArgs),
         List(list::ListArgs),
         Fetch(fetch::FetchArgs),
         Remove(remove::RemoveArgs),

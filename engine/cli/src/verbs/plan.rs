@@ -1,11 +1,17 @@
-//! `prep plan`: shows the steps of a run and their reasons. Writes nothing; a missing cache is not created.
+//! `prep plan` shows the steps of a run and their reasons, and writes nothing; a missing cache is not created.
+//! `prep why` shows why steps would run now, and why they last ran.
 
 use clap::Args;
-use prep_app::PreparationOptions;
+use prep_app::{PlannedStep, PreparationOptions, Runs, for_people, reasons};
+use prep_core::{LastRun, Reason};
+use serde_json::{Value, json};
 
 use crate::downloads::{DownloadLimits, Purpose};
+use crate::error::CliError;
+use crate::exit::Exit;
 use crate::options::PreparationArgs;
 use crate::output::plan;
+use crate::output::plan::{recalled_names, show_origin, step_table};
 use crate::remote::RemoteArgs;
 use crate::select::Selection;
 use crate::session::{CliSession, VerbResult};
@@ -44,4 +50,138 @@ impl PlanArgs {
         let task = session.task(options, &DownloadLimits::default(), purpose)?;
         plan::show(&session.printer, &task, &self.selection.ids(session)?)
     }
+}
+
+/// Show why steps would run now, and why they last ran
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  prep why spaceship-titanic
+  prep why spaceship-titanic public/train.csv
+  prep why spaceship-titanic --json")]
+pub struct WhyArgs {
+    /// The competition
+    #[arg(value_name = "ID")]
+    id: String,
+    /// One step, with its last run, key and inputs
+    #[arg(value_name = "STEP")]
+    step: Option<String>,
+    #[command(flatten)]
+    preparation: PreparationArgs,
+}
+
+impl WhyArgs {
+    pub fn call(&self, session: &CliSession) -> VerbResult {
+        let plan = session.plan_one(&self.id, &self.preparation)?;
+        show_origin(&session.printer, &plan, false);
+        let last = plan.last_runs(&self.id)?;
+        let mut steps = plan.steps(&self.id)?;
+        if let Some(wanted) = &self.step {
+            if steps.iter().all(|step| step.step != *wanted) {
+                return Err(unknown(&self.id, wanted, &steps));
+            }
+            steps.retain(|step| step.step == *wanted);
+        }
+        if session.printer.json {
+            let steps: Vec<Value> = steps
+                .iter()
+                .map(|step| as_json(step, last.get(&step.step)))
+                .collect();
+            let mut why = json!({ "id": self.id, "variant": self.preparation.variant.variant, "steps": steps });
+            let competition = plan.competitions.first();
+            if let Some(borrowed) = competition.and_then(|one| one.borrowed.as_ref()) {
+                why["borrowed"] = json!(borrowed);
+            }
+            let recalled = competition.map(recalled_names).unwrap_or_default();
+            if !recalled.is_empty() {
+                why["as_last_time"] = json!(recalled);
+            }
+            session.printer.json(&json!({ "competitions": [why] }))?;
+        } else if self.step.is_some() {
+            let text: String = steps
+                .iter()
+                .map(|step| explain(step, last.get(&step.step)))
+                .collect();
+            session.printer.result(&text)?;
+        } else {
+            session.printer.result(&overview(&steps))?;
+        }
+        Ok(Exit::Success)
+    }
+}
+
+fn unknown(id: &str, wanted: &str, steps: &[PlannedStep]) -> CliError {
+    let error = CliError::usage(format!("competition `{id}` has no step `{wanted}`"));
+    match prep_spec::nearest(wanted, steps.iter().map(|step| step.step.as_str())) {
+        Some(near) => error.suggest(Some(near)),
+        None => error.help(format!("`prep why {id}` lists its steps")),
+    }
+}
+
+fn as_json(step: &PlannedStep, last: Option<&LastRun>) -> Value {
+    let last = last.map(|last| {
+        let mut record = last.record.to_json();
+        reasons::print_queries(&mut record);
+        json!({ "key": last.record.key(), "record": record, "reason": last.reason.clone().map(reasons::readable), "failed": last.failed })
+    });
+    json!({
+        "step": step.step,
+        "kind": step.kind,
+        "runs": step.runs,
+        "reason": step.reason,
+        "last": last,
+    })
+}
+
+/// Formats all steps as a table. The changes of a step are below its row.
+fn overview(steps: &[PlannedStep]) -> String {
+    let table = step_table(steps.iter());
+    let mut lines = table.lines();
+    let mut text = format!("{}\n", lines.next().unwrap_or_default());
+    for (line, step) in lines.zip(steps) {
+        text.push_str(&format!("{line}\n"));
+        text.push_str(&details(step.reason.as_ref(), "    "));
+    }
+    text
+}
+
+/// Describes one step in detail.
+fn explain(step: &PlannedStep, last: Option<&LastRun>) -> String {
+    let state = match (&step.reason, step.runs) {
+        (None, _) => "is up to date".to_owned(),
+        (Some(reason), Runs::Maybe) => format!("may run: {}", reasons::short(reason)),
+        (Some(reason), _) => format!("would run: {}", reasons::short(reason)),
+    };
+    let mut text = format!("{} ({}) {state}\n", step.step, step.kind);
+    text.push_str(&details(step.reason.as_ref(), "  "));
+    match last {
+        None if matches!(step.kind, "bundle" | "download" | "folder") => {}
+        None => text.push_str("it never ran\n"),
+        Some(last) => {
+            match &last.reason {
+                Some(reason) => text.push_str(&format!(
+                    "it last ran because: {}\n",
+                    reasons::short(reason)
+                )),
+                None => text.push_str("its result was found in the cache or the remote, so it never ran on this machine\n"),
+            }
+            text.push_str(&details(last.reason.as_ref(), "  "));
+            if let Some(message) = &last.failed {
+                text.push_str(&format!("it failed: {}\n", for_people(message)));
+            }
+            text.push_str(&format!("key {}\n", last.record.key()));
+            for (name, digest) in &last.record.inputs {
+                text.push_str(&format!("  input `{name}`: {}\n", digest.short()));
+            }
+        }
+    }
+    text
+}
+
+fn details(reason: Option<&Reason>, indent: &str) -> String {
+    let lines = reason.map(reasons::details).unwrap_or_default();
+    lines
+        .iter()
+        .map(|line| format!("{indent}{line}\n"))
+        .collect()
 }

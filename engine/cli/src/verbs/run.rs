@@ -7,7 +7,7 @@ use prep_app::{LinkMode, PreparationOptions, RememberedOptions};
 
 use crate::downloads::{DownloadLimits, Purpose};
 use crate::options::PreparationArgs;
-use crate::output::{plan, summary, timings};
+use crate::output::{plan, summary};
 use crate::remote::RemoteArgs;
 use crate::select::{Selection, UnitArg};
 use crate::session::{CliSession, VerbResult};
@@ -130,7 +130,7 @@ impl RunArgs {
         let preparation = session.prepare(&task, &ids, false)?;
         summary::show(&session.printer, &preparation)?;
         if self.timings {
-            timings::show(&session.printer, &preparation.timings);
+            summary::show_timings(&session.printer, &preparation.timings);
         }
         Ok(summary::exit(&preparation))
     }

@@ -4,23 +4,23 @@
 //! On a narrow terminal, lines first omit amounts, then shorten the name of the competition, and last the name of the
 //! step.
 
-mod screen;
 mod state;
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
+use std::io::{IsTerminal, Write as _};
 use std::sync::Arc;
+use std::time::Duration;
 
+use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use parking_lot::Mutex;
 use prep_core::{Event, Reporter};
 use prep_remote::Link;
+use terminal_size::{Width, terminal_size_of};
 
-use self::screen::Screen;
-use self::state::State;
-use crate::output::printer::Printer;
+use crate::output::printer::{MessageLevel, Printer, printable};
+use crate::output::table::shortened;
 use crate::output::ticker::Ticker;
-
-/// Maximum number of running steps that are shown. Others are only counted.
-const MAX_LINES: usize = 5;
+use state::{MAX_LINES, State};
 
 /// A progress display. A thread redraws it until it is dropped.
 pub struct Display {
@@ -76,6 +76,193 @@ impl Reporter for Shared {
         let lines = self.state.lock().apply(event, report_starts);
         for line in lines {
             self.screen.line(&line);
+        }
+    }
+}
+
+/// Assumed width of the terminal if it is unknown, in characters.
+const DEFAULT_WIDTH: usize = 80;
+const REDRAW_INTERVAL: Duration = Duration::from_millis(100);
+const LINE_INTERVAL: Duration = Duration::from_secs(10);
+
+enum Screen {
+    Bars(Bars),
+    Lines,
+    Silent,
+}
+
+/// The progress bars on a terminal.
+struct Bars {
+    multi: MultiProgress,
+    total: ProgressBar,
+    /// By competition and step.
+    steps: Mutex<BTreeMap<(String, String), ProgressBar>>,
+}
+
+impl Screen {
+    /// Creates the screen for a run of `steps` steps.
+    fn new(printer: &Printer, steps: usize) -> Screen {
+        if printer.level == MessageLevel::Quiet || steps == 0 {
+            return Screen::Silent;
+        }
+        if !std::io::stderr().is_terminal() {
+            return Screen::Lines;
+        }
+        let multi = MultiProgress::new();
+        let total = ProgressBar::new(steps as u64).with_style(style("{bar:20} {msg}"));
+        Screen::Bars(Bars {
+            total: multi.add(total),
+            multi,
+            steps: Mutex::default(),
+        })
+    }
+
+    /// Returns the time between two updates. Returns `None` if nothing is drawn.
+    fn interval(&self) -> Option<Duration> {
+        match self {
+            Screen::Bars(_) => Some(REDRAW_INTERVAL),
+            Screen::Lines => Some(LINE_INTERVAL),
+            Screen::Silent => None,
+        }
+    }
+
+    /// Updates the screen.
+    fn draw(&self, state: &Mutex<State>) {
+        match self {
+            Screen::Bars(bars) => bars.draw(&state.lock()),
+            Screen::Lines => {
+                let line = state.lock().line();
+                self.line(&line);
+            }
+            Screen::Silent => {}
+        }
+    }
+
+    /// Shows a line, above the bars if there are any.
+    fn line(&self, text: &str) {
+        let text = &printable(text);
+        match self {
+            Screen::Bars(bars) => {
+                let _ = bars.multi.println(text);
+            }
+            Screen::Lines => {
+                // The run goes on if stderr is closed or its disk is full.
+                let _ = writeln!(anstream::stderr(), "{text}");
+            }
+            Screen::Silent => {}
+        }
+    }
+
+    /// Removes the bars.
+    fn clear(&self) {
+        if let Screen::Bars(bars) = self {
+            let _ = bars.multi.clear();
+        }
+    }
+}
+
+impl Bars {
+    /// Updates all bars. Steps get their bar here and not when they start, so that short steps do not flicker.
+    fn draw(&self, state: &State) {
+        let width = terminal_size_of(std::io::stderr()).map(|(Width(width), _)| width);
+        // The last column stays empty, because some terminals wrap a line that fills it.
+        let width = width.map_or(DEFAULT_WIDTH, usize::from).saturating_sub(1);
+        self.total.set_position(state.ended as u64);
+        let facts = fit_facts("", &state.facts(), width.saturating_sub(BAR_WIDTH + 1));
+        self.total.set_message(facts);
+        let mut bars = self.steps.lock();
+        bars.retain(|name, bar| {
+            let is_running = state.running.contains_key(name);
+            if !is_running {
+                self.multi.remove(bar);
+            }
+            is_running
+        });
+        for (name, running) in &state.running {
+            if !bars.contains_key(name) {
+                if bars.len() >= MAX_LINES {
+                    continue;
+                }
+                let bar = ProgressBar::no_length().with_style(style("{msg}"));
+                bars.insert(name.clone(), self.multi.add(bar));
+            }
+            if let Some(bar) = bars.get(name) {
+                let (competition, step) = name;
+                let name = name_within(competition, step, width.saturating_sub(2));
+                bar.set_message(fit_facts(&format!("  {name}"), &running.facts(), width));
+            }
+        }
+    }
+}
+
+/// Formats `competition/step` in at most `width` characters. Shortens the competition first, and the step only if
+/// necessary.
+fn name_within(competition: &str, step: &str, width: usize) -> String {
+    let room = width.saturating_sub(step.chars().count() + 1);
+    match room {
+        0..4 => shortened(step, width),
+        _ => format!("{}/{step}", shortened(competition, room)),
+    }
+}
+
+/// Returns the name, followed by as many facts as fit into `width` characters.
+fn fit_facts(name: &str, facts: &[String], width: usize) -> String {
+    let mut line = name.to_owned();
+    for (number, fact) in facts.iter().enumerate() {
+        let gap = match (number, name) {
+            (0, "") => "",
+            (0, _) => "  ",
+            _ => ", ",
+        };
+        if line.chars().count() + gap.len() + fact.chars().count() > width {
+            break;
+        }
+        line.push_str(gap);
+        line.push_str(fact);
+    }
+    line
+}
+
+/// Width of the bar of all steps, in characters.
+const BAR_WIDTH: usize = 20;
+
+/// Parses a template. If that fails, uses the default style of indicatif.
+fn style(template: &str) -> ProgressStyle {
+    ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())
+}
+
+#[cfg(test)]
+mod screen_tests {
+    use super::*;
+
+    #[test]
+    fn templates_parse() {
+        for text in ["{bar:20} {msg}", "{msg}"] {
+            assert!(ProgressStyle::with_template(text).is_ok());
+        }
+    }
+
+    #[test]
+    fn a_narrow_terminal_shows_the_step_before_other_facts() {
+        let (id, step) = ("a-competition-with-a-long-name", "public/sample.csv");
+        for (width, expected) in [
+            (80, "a-competition-with-a-long-name/public/sample.csv"),
+            (48, "a-competition-with-a-long-name/public/sample.csv"),
+            (30, "a-competiti…/public/sample.csv"),
+            (22, "a-c…/public/sample.csv"),
+            (21, "public/sample.csv"),
+            (10, "public/sa…"),
+        ] {
+            assert_eq!(name_within(id, step, width), expected, "{width}");
+        }
+        let facts = ["34 % of 1.20 GB".to_owned(), "210 MB/s".to_owned()];
+        for (width, expected) in [
+            (80, "a/b  34 % of 1.20 GB, 210 MB/s"),
+            (30, "a/b  34 % of 1.20 GB, 210 MB/s"),
+            (29, "a/b  34 % of 1.20 GB"),
+            (19, "a/b"),
+        ] {
+            assert_eq!(fit_facts("a/b", &facts, width), expected, "{width}");
         }
     }
 }

@@ -9,9 +9,11 @@ use prep_app::PUBLISH_STEP;
 use prep_core::{Event, Progress, StepOutcome, units};
 use prep_remote::Link;
 
-use super::MAX_LINES;
 use crate::output::moving::describe_transfer;
 use crate::output::table::joined;
+
+/// The maximum number of running steps that are shown. Others are only counted.
+pub(super) const MAX_LINES: usize = 5;
 
 pub(super) struct State {
     begun: Instant,

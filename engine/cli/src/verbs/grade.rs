@@ -1,0 +1,365 @@
+//! `prep grade`: grades submissions of one or many competitions, and shows the scores that earn medals.
+//!
+//! ID and SUBMISSION.csv grade one submission, SUBMISSIONS.jsonl a list, and directories of runs the submissions in them. An ID,
+//! or `--leaderboard FILE`, shows thresholds.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use prep_app::{Catalog, Error, Grading, Submission, SubmissionError};
+use prep_core::{Failure, units};
+use prep_experiments::ListPlaces;
+use prep_grade::GradeOutcome;
+use prep_grade::report::{CompetitionReport, JsonObject};
+
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::options::{GivenArgs, LogArgs, VariantArg};
+use crate::output::file::write_atomically;
+use crate::output::grading;
+use crate::session::{CliSession, VerbResult};
+
+/// Grade a submission, a list of them, or directories of runs
+#[derive(Debug, Args)]
+#[command(override_usage = USAGE, after_help = EXAMPLES, after_long_help = LONG_EXAMPLES)]
+pub struct GradeArgs {
+    /// ID and SUBMISSION.csv, a list SUBMISSIONS.jsonl, directories of runs, or an ID
+    #[arg(value_name = "WHAT", required_unless_present = "leaderboard")]
+    operands: Vec<PathBuf>,
+    /// Directory for the report; with --list, the file for the list
+    #[arg(long, short, value_name = "PATH")]
+    output: Option<PathBuf>,
+    /// Show the medal of a score instead of grading a submission
+    #[arg(long, value_name = "SCORE", allow_negative_numbers = true)]
+    score: Option<f64>,
+    /// List the submissions of directories of runs; grade nothing
+    #[arg(long)]
+    list: bool,
+    #[command(flatten)]
+    given: GivenArgs,
+    #[command(flatten)]
+    places: PlacesArgs,
+    #[command(flatten)]
+    variant: VariantArg,
+    #[command(flatten)]
+    log: LogArgs,
+}
+
+const USAGE: &str = "\
+prep grade [OPTIONS] ID SUBMISSION.csv
+       prep grade [OPTIONS] SUBMISSIONS.jsonl --output DIR
+       prep grade [OPTIONS] RUNS_DIR... (--output DIR | --list)
+       prep grade [OPTIONS] ID [--score SCORE]";
+
+/// The examples. This is a macro so that two constants can contain the text.
+macro_rules! examples {
+    () => {
+        "Examples:
+  prep grade spaceship-titanic submission.csv
+  prep grade submissions.jsonl -o reports
+  prep grade runs/2026-01-01T00-00-00-GMT_run-group_my-agent -o reports
+  prep grade spaceship-titanic                  the scores that earn medals
+  prep grade spaceship-titanic --score 0.81     the medal of a score"
+    };
+}
+
+const EXAMPLES: &str = examples!();
+const LONG_EXAMPLES: &str = concat!(
+    examples!(),
+    "
+
+A line of a list is a JSON object: {\"competition_id\": \"ID\", \"submission_path\": \"PATH\"}. If an entry cannot be \
+graded, for example because its competition is not prepared, the report lists it under `not_graded`, and the other \
+entries are graded.
+
+A run is a directory ID_anything with submission/submission.csv. The metadata.json of a group names its runs. Without \
+that file, the runs are its directories ID_anything. The list is written to DIR/submissions.jsonl.
+
+The exit code is 1 if a single submission is not valid. In a list, an invalid submission is a result with the score null."
+);
+
+impl GradeArgs {
+    pub fn call(&self, session: &CliSession) -> VerbResult {
+        let catalog = session.catalog()?;
+        let is_known = |path: &PathBuf| catalog.find(&path.to_string_lossy()).is_some();
+        match self.operands.as_slice() {
+            [] => show_thresholds(session, &catalog, None, self),
+            [id] if is_known(id) => show_thresholds(session, &catalog, Some(&name(id)), self),
+            paths if paths.iter().all(|path| is_runs_directory(path)) => {
+                grade_runs(session, &catalog, paths, self)
+            }
+            [list] if list.is_file() => grade_list(session, &catalog, list, self),
+            [id] => Err(unknown(&catalog, id)),
+            [id, submission] if !is_known(id) && is_known(submission) => {
+                Err(CliError::swapped(id, submission))
+            }
+            [id, submission] => grade_one(session, &catalog, &name(id), submission, self),
+            _ => Err(CliError::usage("expected an id and one submission")
+                .help("write many submissions into a list, one JSON object per line")),
+        }
+    }
+
+    /// Returns the directory for the report of a list.
+    fn output_dir(&self) -> Result<&Path, CliError> {
+        self.output.as_deref().ok_or_else(|| {
+            CliError::usage("no directory for the report").help("name one with --output DIR")
+        })
+    }
+}
+
+fn name(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
+}
+
+/// Returns the error for an operand that is neither a competition nor a file.
+fn unknown(catalog: &Catalog, word: &Path) -> CliError {
+    match catalog.get(&name(word)) {
+        Err(error) if word.extension().is_none() => error.into(),
+        _ => CliError::new(
+            crate::exit::Exit::Input,
+            format!("there is no file `{}`", word.display()),
+        ),
+    }
+}
+
+fn grade_one(
+    session: &CliSession,
+    catalog: &Catalog,
+    id: &str,
+    submission: &Path,
+    args: &GradeArgs,
+) -> VerbResult {
+    if args.given.leaderboard.is_some() && args.given.answers.is_none() {
+        return Err(CliError::usage("--leaderboard needs --answers")
+            .help("prepared data are ranked on the leaderboard of the competition"));
+    }
+    let settings = args.variant.settings(session);
+    let grader = match args.given.overrides() {
+        Some(given) => Grading::with_answers(catalog, id, &given)?,
+        None => Grading::open(catalog, &settings, id)?.logged(&settings, &args.log.log(session)),
+    };
+    let (report, unrounded) = report(&grader, submission)?;
+    if session.printer.json {
+        let mut entry = grading::entry(&report);
+        entry.insert("unrounded_score".into(), unrounded.into());
+        let text = grading::envelope(vec![entry], JsonObject::new());
+        session.printer.result(&text)?;
+    } else {
+        session.printer.table(&grading::rows(&[&report]))?;
+        if let Some(thresholds) = report.thresholds {
+            session
+                .printer
+                .message(grading::thresholds(thresholds).trim_end());
+        }
+    }
+    for warning in grader.warnings() {
+        session.printer.warning(warning);
+    }
+    grading::remarks(&session.printer, &[&report]);
+    Ok(match report.valid_submission() {
+        true => Exit::Success,
+        false => Exit::No,
+    })
+}
+
+/// Grades a file, and returns the report and the score without rounding.
+fn report(grader: &Grading, path: &Path) -> Result<(CompetitionReport, Option<f64>), CliError> {
+    let name = path.to_string_lossy();
+    let submission = match Submission::open_table(path) {
+        Ok(submission) => submission,
+        Err(error) => return Ok((grader.report_without_submission(&name, &error), None)),
+    };
+    let outcome = grader.grade(&submission);
+    if let Err(SubmissionError::Frame(message)) = &outcome {
+        return Err(Error::new(Failure::Input, format!("{name}: {message}")).into());
+    }
+    let unrounded = match &outcome {
+        Ok(GradeOutcome::Score { value, .. }) => Some(*value),
+        _ => None,
+    };
+    let report = grader.report(&submission, outcome);
+    let unrounded = unrounded.filter(|_| report.valid_submission());
+    Ok((report, unrounded))
+}
+
+fn grade_list(
+    session: &CliSession,
+    catalog: &Catalog,
+    list: &Path,
+    args: &GradeArgs,
+) -> VerbResult {
+    let (settings, log) = (&args.variant.settings(session), args.log.log(session));
+    let graded = prep_app::grade_list(settings, catalog, list, args.output_dir()?, &log)?;
+    let reports = graded.results.iter();
+    let reports: Vec<_> = reports.filter_map(|(_, one)| one.as_ref().ok()).collect();
+    if session.printer.json {
+        let competitions = graded.results.iter().map(|(entry, result)| match result {
+            Ok(report) => grading::entry(report),
+            Err(error) => grading::not_graded(entry, &error.clone().into()),
+        });
+        let competitions = competitions.collect();
+        let path = graded.path.to_string_lossy();
+        let further = JsonObject::from_iter([("report", (&*path).into())]);
+        let text = grading::envelope(competitions, further);
+        session.printer.result(&text)?;
+    } else {
+        session.printer.result(&grading::summary(&reports))?;
+    }
+    let warnings: Vec<String> = graded.warnings.iter().cloned().collect();
+    session.printer.warnings(&warnings);
+    grading::remarks(&session.printer, &reports);
+    let path = graded.path.display();
+    session.printer.message(format!("report: {path}"));
+    let mut errors = Vec::new();
+    for (entry, result) in &graded.results {
+        let Err(error) = result else { continue };
+        let place = format!("{}:{}", list.display(), entry.line);
+        let mut error = CliError::from(error.clone());
+        error.message = format!("{place}: {}", error.message);
+        errors.push(error);
+    }
+    session.printer.errors(&errors);
+    Ok(Exit::combine(errors.iter().map(|error| error.exit)))
+}
+
+/// Paths of files, relative to the directory of a run.
+#[derive(Debug, Clone, Args)]
+pub struct PlacesArgs {
+    /// Path of the submission in the directory of a run
+    #[arg(long = "submission-path", value_name = "PATH", default_value = "submission/submission.csv", help_heading = HEADING)]
+    submission: PathBuf,
+    /// Path of the agent's log in the directory of a run
+    #[arg(long = "logs-path", value_name = "PATH", default_value = "logs/agent.log", help_heading = HEADING)]
+    logs: PathBuf,
+    /// Path of the agent's code in the directory of a run
+    #[arg(long = "code-path", value_name = "PATH", default_value = "code/train.py", help_heading = HEADING)]
+    code: PathBuf,
+}
+
+const HEADING: &str = "Runs";
+
+/// File name of the list of submissions, in the directory of the report.
+const LIST: &str = "submissions.jsonl";
+
+/// Returns whether a path is a directory of runs, or the file `metadata.json` of such a directory.
+fn is_runs_directory(path: &Path) -> bool {
+    path.is_dir() || path.file_name().is_some_and(|name| name == "metadata.json")
+}
+
+fn grade_runs(
+    session: &CliSession,
+    catalog: &Catalog,
+    runs: &[PathBuf],
+    args: &GradeArgs,
+) -> VerbResult {
+    let text = list(session, catalog, runs, &args.places)?;
+    if args.list {
+        match &args.output {
+            None => session.printer.result(&text)?,
+            Some(path) => write_atomically(path, |out| out.write_all(text.as_bytes()))?,
+        }
+        return Ok(Exit::Success);
+    }
+    let directory = args.output_dir()?;
+    std::fs::create_dir_all(directory)
+        .map_err(|error| Error::writing("create the directory", directory, &error))?;
+    let list = directory.join(LIST);
+    write_atomically(&list, |out| out.write_all(text.as_bytes()))?;
+    grade_list(session, catalog, &list, args)
+}
+
+/// Returns the list of submissions as JSON Lines.
+fn list(
+    session: &CliSession,
+    catalog: &Catalog,
+    paths: &[PathBuf],
+    args: &PlacesArgs,
+) -> Result<String, CliError> {
+    let places = ListPlaces {
+        submission: args.submission.clone(),
+        logs: args.logs.clone(),
+        code: args.code.clone(),
+    };
+    let mut text = String::new();
+    let mut unknown = BTreeSet::new();
+    let (mut runs, mut missing) = (0, 0);
+    for path in paths {
+        for entry in prep_experiments::list(path, &places).map_err(CliError::of_experiments)? {
+            runs += 1;
+            missing += usize::from(entry.submission_path.is_none());
+            if catalog.find(&entry.competition_id).is_none() {
+                unknown.insert(entry.competition_id.clone());
+            }
+            text.push_str(&entry.line());
+            text.push('\n');
+        }
+    }
+    let unknown: Vec<String> = unknown
+        .iter()
+        .map(|id| {
+            format!("there is no competition `{id}`; a directory of runs must contain directories named ID_anything")
+        })
+        .collect();
+    session.printer.warnings(&unknown);
+    session.printer.message(format!(
+        "{}, {missing} of them without a submission",
+        units::count(runs, "run")
+    ));
+    Ok(text)
+}
+
+fn show_thresholds(
+    session: &CliSession,
+    catalog: &Catalog,
+    id: Option<&str>,
+    args: &GradeArgs,
+) -> VerbResult {
+    if args.given.answers.is_some() {
+        return Err(CliError::usage("no submission to grade").help("name one after the id"));
+    }
+    let leaderboard = match (&args.given.leaderboard, id) {
+        (Some(path), _) => prep_app::read_leaderboard(path)?,
+        (None, id) => prep_app::leaderboard(catalog.get(id.unwrap_or_default())?)?,
+    };
+    let thresholds = leaderboard.thresholds();
+    let medals = args.score.map(|score| leaderboard.medals(score));
+    if session.printer.json {
+        let mut entry = JsonObject::from_iter([
+            ("id", id.into()),
+            ("gold_threshold", thresholds.gold.into()),
+            ("silver_threshold", thresholds.silver.into()),
+            ("bronze_threshold", thresholds.bronze.into()),
+            ("median_threshold", thresholds.median.into()),
+            ("is_lower_better", leaderboard.is_lower_better().into()),
+        ]);
+        if let (Some(score), Some(medals)) = (args.score, medals) {
+            for (name, value) in [
+                ("score", score.into()),
+                ("gold_medal", medals.gold.into()),
+                ("silver_medal", medals.silver.into()),
+                ("bronze_medal", medals.bronze.into()),
+                ("above_median", medals.above_median.into()),
+            ] {
+                entry.insert(name.into(), value);
+            }
+        }
+        let text = grading::envelope(vec![entry], JsonObject::new());
+        session.printer.result(&text)?;
+        return Ok(Exit::Success);
+    }
+    let mut text = grading::thresholds(thresholds);
+    if let (Some(score), Some(medals)) = (args.score, medals) {
+        let medal = match grading::medal_of(medals) {
+            "-" => "no medal",
+            medal => medal,
+        };
+        let side = match medals.above_median {
+            true => "above the median",
+            false => "not above the median",
+        };
+        text = format!("{score}: {medal}, {side}\n{text}");
+    }
+    session.printer.result(&text)?;
+    Ok(Exit::Success)
+}
