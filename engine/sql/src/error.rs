@@ -55,6 +55,12 @@ pub enum QueryError {
     },
 }
 
+/// A lack of memory. [`DataFusionError::ResourcesExhausted`] has this form above the operator that lacks memory, because a
+/// join above it would read its input again, as if its own memory did not suffice.
+#[derive(Debug, Error)]
+#[error("{0}")]
+pub(crate) struct MemoryError(pub String);
+
 /// An error of a function, with its class.
 #[derive(Debug, Error)]
 #[error("{message}")]
@@ -214,10 +220,7 @@ impl QueryError {
             let of_function = cause.downcast_ref::<FunctionError>();
             // Memory is the only resource whose lack a function reports.
             of_function.is_some_and(|error| error.failure == Failure::Machine)
-                || matches!(
-                    cause.downcast_ref(),
-                    Some(DataFusionError::ResourcesExhausted(_))
-                )
+                || lacking_memory(cause).is_some()
         });
         let located = causes(&error).find_map(|cause| cause.downcast_ref::<LocatedError>());
         QueryError::Run {
@@ -238,6 +241,22 @@ fn causes(error: &DataFusionError) -> impl Iterator<Item = &(dyn Error + 'static
         Some(shared) => shared.as_ref(),
         None => cause,
     })
+}
+
+/// Returns whether an error concerns a value that could not be computed, and not a table, the machine or the run.
+pub(crate) fn is_of_value(error: &DataFusionError) -> bool {
+    let (failure, _) = classify(error, None);
+    matches!(failure, Failure::Input | Failure::Pipeline)
+        && !causes(error).any(|cause| cause.is::<UnreadableRelation>())
+}
+
+/// Returns the message of an error if it is a lack of memory.
+fn lacking_memory<'e>(error: &'e (dyn Error + 'static)) -> Option<&'e str> {
+    match (error.downcast_ref(), error.downcast_ref()) {
+        (Some(MemoryError(text)), _) => Some(text),
+        (_, Some(DataFusionError::ResourcesExhausted(text))) => Some(text),
+        _ => None,
+    }
 }
 
 /// Returns the class and the message of an error.
@@ -266,12 +285,11 @@ fn classify(error: &DataFusionError, pool: Option<&QueryPool>) -> (Failure, Stri
                 format!("cannot write a temporary file: {error}"),
             );
         }
-        match cause.downcast_ref::<DataFusionError>() {
-            Some(DataFusionError::ResourcesExhausted(text)) => {
-                return (Failure::Machine, out_of_memory(text, pool));
-            }
-            Some(DataFusionError::Internal(_)) => return (Failure::Internal, root_message(error)),
-            _ => {}
+        if let Some(text) = lacking_memory(cause) {
+            return (Failure::Machine, out_of_memory(text, pool));
+        }
+        if let Some(DataFusionError::Internal(_)) = cause.downcast_ref() {
+            return (Failure::Internal, root_message(error));
         }
         if let Some(error) = cause.downcast_ref::<ArrowError>()
             && let Some(meaning) = classify_arrow(error)

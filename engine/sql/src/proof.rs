@@ -9,24 +9,23 @@ use std::sync::Arc;
 
 use datafusion_common::{DataFusionError, JoinType, Result};
 use datafusion_expr::WindowFrameUnits;
-use datafusion_physical_expr::PhysicalExpr;
 use datafusion_physical_expr::expressions::{Column, Literal};
 use datafusion_physical_expr::window::{PlainAggregateWindowExpr, SlidingAggregateWindowExpr};
+use datafusion_physical_expr::{PhysicalExpr, ScalarFunctionExpr};
 use datafusion_physical_plan::aggregates::AggregateExec;
 use datafusion_physical_plan::filter::FilterExec;
 use datafusion_physical_plan::joins::{
     CrossJoinExec, HashJoinExec, NestedLoopJoinExec, SortMergeJoinExec,
 };
-use datafusion_physical_plan::limit::GlobalLimitExec;
 use datafusion_physical_plan::projection::ProjectionExec;
 use datafusion_physical_plan::sorts::sort::SortExec;
 use datafusion_physical_plan::windows::{BoundedWindowAggExec, WindowAggExec};
-use datafusion_physical_plan::{ExecutionPlan, WindowExpr};
+use datafusion_physical_plan::{ExecutionPlan, ExecutionPlanProperties, WindowExpr};
 
-use crate::functions::is_order_sensitive;
+use crate::functions::{is_order_sensitive, ordered_bits};
 use crate::physical::{
-    Concat, Guard, Node, Numbered, Plan, Prepared, Rows, SameRows, Scan, SkipRepeated, Unnested,
-    WindowsInParts,
+    Concat, FirstRows, Guard, Node, Numbered, Plan, Prepared, Rows, SameRows, Scan, SkipRepeated,
+    Unnested, WindowsInParts,
 };
 
 /// Known properties of the rows of an operator.
@@ -128,7 +127,7 @@ fn operator_facts(plan: &dyn ExecutionPlan) -> Result<Facts> {
             ..first
         });
     }
-    if plan.is::<GlobalLimitExec>() {
+    if Node::<FirstRows>::downcast(plan).is_some() {
         return match first.is_ordered {
             true => kept(plan, first),
             false => unproven(plan, "it takes the first rows of rows without an order"),
@@ -197,6 +196,14 @@ fn column(expr: &Arc<dyn PhysicalExpr>) -> Option<usize> {
     Some(expr.downcast_ref::<Column>()?.index())
 }
 
+/// Returns the column whose values a join compares, in the form of [`ordered_bits`] if they are doubles.
+fn compared_column(expr: &Arc<dyn PhysicalExpr>) -> Option<usize> {
+    match expr.downcast_ref::<ScalarFunctionExpr>() {
+        Some(call) if call.fun() == ordered_bits().as_ref() => column(call.args().first()?),
+        _ => column(expr),
+    }
+}
+
 fn aggregate_facts(
     plan: &dyn ExecutionPlan,
     aggregate: &AggregateExec,
@@ -250,7 +257,13 @@ fn join_facts(plan: &dyn ExecutionPlan, inputs: &[Facts]) -> Result<Facts> {
         return unproven(plan, "the operator is not known");
     };
     let (join_type, keeps) = if let Some(join) = plan.downcast_ref::<HashJoinExec>() {
-        (*join.join_type(), plan.maintains_input_order())
+        // It keeps the order of its second input only if that states one.
+        let is_stated = join.right().output_ordering().is_some();
+        let keeps = plan.maintains_input_order();
+        (
+            *join.join_type(),
+            keeps.into_iter().map(|keeps| keeps && is_stated).collect(),
+        )
     } else if let Some(join) = plan.downcast_ref::<SortMergeJoinExec>() {
         (join.join_type(), vec![false, false])
     } else if let Some(join) = plan.downcast_ref::<NestedLoopJoinExec>() {
@@ -347,6 +360,6 @@ fn keys(plan: &dyn ExecutionPlan) -> Option<(BTreeSet<usize>, BTreeSet<usize>)> 
     };
     let pairs = on
         .iter()
-        .map(|(left, right)| Some((column(left)?, column(right)?)));
+        .map(|(left, right)| Some((compared_column(left)?, compared_column(right)?)));
     pairs.collect()
 }

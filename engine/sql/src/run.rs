@@ -127,7 +127,7 @@ impl Session {
         });
         Ok(QueryRows {
             columns: columns.collect(),
-            execution: query.execute(Sides::InMemory, false)?,
+            execution: query.execute(query.session.sides, false)?,
             query: Arc::new(query),
             is_fresh: true,
         })
@@ -168,7 +168,7 @@ impl Session {
         limits: &QueryLimits,
     ) -> Result<String, QueryError> {
         let query = self.prepared(query, tables, form, limits)?;
-        let plan = query.plan(Sides::InMemory, false, Arc::new(query.options()))?;
+        let plan = query.plan(query.session.sides, false, Arc::new(query.options()))?;
         let shown = datafusion_physical_plan::displayable(plan.as_ref());
         Ok(shown.indent(false).to_string())
     }
@@ -190,7 +190,7 @@ pub(crate) fn plan_only(
         limits: QueryLimits::with_memory(1 << 30),
     };
     let options = Arc::new(query.options());
-    query.plan(Sides::InMemory, false, options)?;
+    query.plan(session.sides, false, options)?;
     Ok(())
 }
 
@@ -274,7 +274,7 @@ impl PreparedQuery {
         if !is_value {
             return error;
         }
-        let Ok(mut traced) = self.execute(Sides::InMemory, true) else {
+        let Ok(mut traced) = self.execute(self.session.sides, true) else {
             return error;
         };
         while let Some(batch) = traced.stream.next().await {

@@ -9,6 +9,7 @@ use datafusion_execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
 use crate::QueryError;
 use crate::limits::QueryPool;
 use crate::limits::spill::SpillDirectory;
+use crate::lower::Sides;
 
 /// The query engine. Cloning it is cheap.
 #[derive(Clone)]
@@ -17,6 +18,8 @@ pub struct Session {
     temp: Option<Arc<Path>>,
     /// Maximum number of rows in a batch.
     pub(crate) batch_rows: usize,
+    /// How joins of new queries keep their sides.
+    pub(crate) sides: Sides,
 }
 
 impl Session {
@@ -33,6 +36,16 @@ impl Session {
         Session {
             temp: None,
             batch_rows: usize::MAX,
+            sides: Sides::InMemory,
+        }
+    }
+
+    /// Makes joins sort both sides, as they do if the memory does not suffice. No result depends on it; tests verify that.
+    #[must_use]
+    pub fn with_sorted_joins(self) -> Session {
+        Session {
+            sides: Sides::Sorted,
+            ..self
         }
     }
 

@@ -11,7 +11,7 @@
 use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, AsArray, ListArray};
-use arrow::datatypes::{DataType, Float64Type};
+use arrow::datatypes::{DataType, Float64Type, Int64Type};
 use datafusion_common::{Result, ScalarValue};
 use datafusion_expr::{ColumnarValue, ScalarUDF, Signature, Volatility};
 
@@ -95,6 +95,23 @@ fn function(name: &'static str, canonical: fn(f64) -> f64) -> Arc<ScalarUDF> {
 /// a comparison, of IN or of CASE. Values of other types stay the same.
 pub(crate) fn canonical_key() -> Arc<ScalarUDF> {
     function("canonical_key", key)
+}
+
+/// Returns the function that maps a canonical key to an integer. Integers of different keys differ, and are in the same order.
+pub(crate) fn ordered_bits() -> Arc<ScalarUDF> {
+    Arc::new(ScalarUDF::from(SimpleFunction::new(
+        "ordered_bits",
+        Signature::any(1, Volatility::Immutable),
+        |_| Ok(DataType::Int64),
+        |columns| {
+            let doubles = columns[0].as_primitive::<Float64Type>();
+            let ordered = |value: f64| {
+                let bits = key(value).to_bits().cast_signed();
+                bits ^ ((bits >> 63).cast_unsigned() >> 1).cast_signed()
+            };
+            Ok(Arc::new(doubles.unary::<_, Int64Type>(ordered)) as ArrayRef)
+        },
+    )))
 }
 
 /// Returns a column that something else than a function of this module computed, with the canonical NaN.

@@ -42,7 +42,7 @@ use datafusion_functions_window::all_default_window_functions;
 
 pub(crate) use arithmetic::{Arithmetic, checked_function};
 pub(crate) use bounded::{BATCH_ROWS, rows_for, rows_of};
-pub(crate) use canonical::{canonical_key, with_one_nan};
+pub(crate) use canonical::{canonical_key, ordered_bits, with_one_nan};
 use guarded::guarded;
 pub(crate) use single_row::{cancellable, single_row};
 use table::{FunctionKind, functions, listed};

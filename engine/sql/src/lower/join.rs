@@ -17,7 +17,7 @@ use datafusion_physical_plan::joins::{
 use datafusion_physical_plan::sorts::sort::SortExec;
 
 use super::{Arrival, Layout, Lowered, Lowering, Needed, Sides, column_at, internal, name};
-use crate::functions::cancellable;
+use crate::functions::{cancellable, ordered_bits};
 use crate::physical::{ConstantSlot, Guard, Plan, Prepared, SameRows, SkipRepeated, row_bytes};
 use crate::relational::{ColumnId, Expr, JoinKind, JoinSpec, Relational};
 
@@ -130,8 +130,8 @@ impl Lowering<'_> {
         let filter = spec.filter.as_ref();
         let filter = filter.map(|filter| self.join_filter(filter, &build, &probe));
         let plan = NestedLoopJoinExec::try_new(
-            build.plan.clone(),
-            probe.plan.clone(),
+            Guard::pass(build.plan.clone()),
+            Guard::pass(probe.plan.clone()),
             filter.transpose()?,
             &join_type,
             None,
@@ -186,7 +186,7 @@ impl Lowering<'_> {
         let filter = filter.map(|filter| self.join_filter(filter, build, probe));
         let plan: Plan = Arc::new(HashJoinExec::try_new(
             build.plan.clone(),
-            probe.plan.clone(),
+            in_stated_order(probe.plan.clone()),
             pairs(&on, build, probe)?,
             filter.transpose()?,
             &join_type,
@@ -205,7 +205,8 @@ impl Lowering<'_> {
             let layout = side.layout();
             let exprs = keys.into_iter().map(|key| {
                 let options = SortOptions::default();
-                Ok(PhysicalSortExpr::new(layout.column(key)?, options))
+                let key = self.merged_key(layout.column(key)?, &side.plan)?;
+                Ok(PhysicalSortExpr::new(key, options))
             });
             let exprs = exprs.collect::<Result<Vec<_>>>()?;
             Ok(match LexOrdering::new(exprs) {
@@ -225,16 +226,41 @@ impl Lowering<'_> {
         let filter = spec.filter.as_ref();
         let filter = filter.map(|filter| self.join_filter(filter, &left, &right));
         let join_type = join_type(spec.kind, false);
+        let pairs = pairs(&spec.on, &left, &right)?.into_iter();
+        let pairs = pairs.map(|(a, b)| {
+            Ok((
+                self.merged_key(a, &left.plan)?,
+                self.merged_key(b, &right.plan)?,
+            ))
+        });
         let plan = SortMergeJoinExec::try_new(
             left.plan.clone(),
             right.plan.clone(),
-            pairs(&spec.on, &left, &right)?,
+            pairs.collect::<Result<KeyPairs>>()?,
             filter.transpose()?,
             join_type,
             vec![SortOptions::default(); spec.on.len()],
             null_equality(spec),
         )?;
         Ok(joined(Arc::new(plan), &left, &right, join_type))
+    }
+
+    /// Returns a key as DataFusion's merge join can compare it. It cannot compare NaN.
+    fn merged_key(&self, key: Arc<dyn PhysicalExpr>, plan: &Plan) -> Result<Arc<dyn PhysicalExpr>> {
+        if key.data_type(&plan.schema())? != DataType::Float64 {
+            return Ok(key);
+        }
+        let function = ordered_bits();
+        let name = function.name().to_owned();
+        let field = Arc::new(Field::new(&name, DataType::Int64, true));
+        let options = Arc::clone(&self.options);
+        Ok(Arc::new(ScalarFunctionExpr::new(
+            &name,
+            function,
+            vec![key],
+            field,
+            options,
+        )))
     }
 
     /// Returns a condition over pairs of rows. It checks for cancellation, because a join may compare many pairs before
@@ -248,20 +274,21 @@ impl Lowering<'_> {
         let mut indices = Vec::new();
         let mut fields: Vec<Field> = Vec::new();
         let mut columns = Vec::new();
-        for id in used {
-            let mut sides = [(build, JoinSide::Left), (probe, JoinSide::Right)].into_iter();
-            let found = sides.find_map(|(side, which)| {
-                let index = side.columns.iter().position(|own| *own == id)?;
-                Some((side, index, which))
-            });
-            let Some((side, index, which)) = found else {
-                return internal(format!("column {} is not part of the joined rows", id.0));
-            };
+        // DataFusion's merge join needs the columns of its first input before those of its second.
+        for (side, which) in [(build, JoinSide::Left), (probe, JoinSide::Right)] {
             let schema = side.plan.schema();
-            let field = schema.field(index).clone();
-            fields.push(field.with_name(name(id)).with_nullable(true));
-            indices.push(ColumnIndex { index, side: which });
-            columns.push(id);
+            for (index, id) in side.columns.iter().enumerate() {
+                if !used.remove(id) {
+                    continue;
+                }
+                let field = schema.field(index).clone();
+                fields.push(field.with_name(name(*id)).with_nullable(true));
+                indices.push(ColumnIndex { index, side: which });
+                columns.push(*id);
+            }
+        }
+        if let Some(id) = used.first() {
+            return internal(format!("column {} is not part of the joined rows", id.0));
         }
         let layout = Layout {
             columns,
@@ -327,6 +354,17 @@ fn join_type(kind: JoinKind, is_exchanged: bool) -> JoinType {
         (JoinKind::Anti, false) => JoinType::LeftAnti,
         (JoinKind::Anti, true) => JoinType::RightAnti,
     }
+}
+
+/// Returns the second input of a hash join, which keeps the order of its rows only if they have a stated order. Which order
+/// does not matter, and the guard above the join states none.
+fn in_stated_order(probe: Plan) -> Plan {
+    let schema = probe.schema();
+    let order = schema.fields().first().and_then(|_| {
+        let first = column_at(&schema, 0);
+        LexOrdering::new([PhysicalSortExpr::new(first, SortOptions::default())])
+    });
+    Guard::ordered(probe, order)
 }
 
 type KeyPairs = Vec<(Arc<dyn PhysicalExpr>, Arc<dyn PhysicalExpr>)>;

@@ -28,7 +28,6 @@ use datafusion_physical_plan::ExecutionPlan;
 use datafusion_physical_plan::InputOrderMode;
 use datafusion_physical_plan::aggregates::{AggregateExec, AggregateMode, PhysicalGroupBy};
 use datafusion_physical_plan::filter::FilterExec;
-use datafusion_physical_plan::limit::GlobalLimitExec;
 use datafusion_physical_plan::projection::ProjectionExec;
 use datafusion_physical_plan::sorts::sort::SortExec;
 use datafusion_physical_plan::windows::{BoundedWindowAggExec, WindowAggExec, create_window_expr};
@@ -36,7 +35,8 @@ use datafusion_physical_plan::windows::{BoundedWindowAggExec, WindowAggExec, cre
 use crate::QueryLimits;
 use crate::bind::{BoundQuery, Catalog};
 use crate::physical::{
-    Concat, ConstantSlot, Guard, Numbered, Plan, Rows, Scan, ScanColumn, Unnested, WindowsInParts,
+    Concat, ConstantSlot, FirstRows, Guard, Numbered, Plan, Rows, Scan, ScanColumn, Unnested,
+    WindowsInParts,
 };
 use crate::relational::{
     AggregateCall, ColumnId, Expr, Node, Relational, SortKey, WindowCall, WindowSpec,
@@ -97,6 +97,17 @@ impl Lowered {
             schema: self.plan.schema(),
         }
     }
+
+    /// Returns whether the rows arrive in this order.
+    fn arrives_in(&self, ordering: &LexOrdering) -> Result<bool> {
+        let Arrival::Sorted(keys) = &self.arrival else {
+            return Ok(false);
+        };
+        let known = keys.iter().copied();
+        let known = known.take_while(|key| self.columns.contains(&key.column));
+        let known = sort_exprs(&known.collect::<Vec<_>>(), &self.layout())?;
+        Ok(known.starts_with(ordering))
+    }
 }
 
 /// The columns that an operator reads.
@@ -154,6 +165,7 @@ impl Lowering<'_> {
             Node::Limit { input, skip, fetch } => {
                 let skip = usize::try_from(*skip).unwrap_or(usize::MAX);
                 let fetch = fetch.map(|fetch| usize::try_from(fetch).unwrap_or(usize::MAX));
+                let reads_all = input.can_fail();
                 let input = match input.node.as_ref() {
                     Node::Sort { input, keys } => {
                         let rows = fetch.map(|fetch| fetch.saturating_add(skip));
@@ -161,9 +173,8 @@ impl Lowering<'_> {
                     }
                     _ => self.lower(input, needed, true)?,
                 };
-                let limit = GlobalLimitExec::new(input.plan.clone(), skip, fetch);
                 Lowered {
-                    plan: Arc::new(limit),
+                    plan: FirstRows::plan(input.plan, skip, fetch, reads_all),
                     ..input
                 }
             }
@@ -293,7 +304,14 @@ impl Lowering<'_> {
             outputs.push((layout.column(*id)?, name(*id)));
             columns.push(*id);
         }
+        let mut constants = input.constants;
         for (id, expr) in computed {
+            // A constant stays one, so that an error in it counts only where a row needs it.
+            let constant = expr.as_column().and_then(|column| constants.get(&column));
+            if let Some(constant) = constant.cloned() {
+                constants.insert(*id, constant);
+                continue;
+            }
             outputs.push((self.expr(expr, &layout)?, name(*id)));
             columns.push(*id);
         }
@@ -301,7 +319,7 @@ impl Lowering<'_> {
             plan: Arc::new(ProjectionExec::try_new(outputs, input.plan.clone())?),
             arrival: kept_arrival(&input.arrival, &columns),
             columns,
-            constants: input.constants,
+            constants,
         })
     }
 
@@ -450,8 +468,11 @@ impl Lowering<'_> {
             .flatten();
         if let Some(required) = required {
             let ordering = LexOrdering::from(required.into_single());
-            let sorted = SortExec::new(ordering, input.plan.clone());
-            aggregate = build(Guard::pass(Arc::new(sorted)))?;
+            let plan = match input.arrives_in(&ordering)? {
+                true => input.plan.clone(),
+                false => Arc::new(SortExec::new(ordering.clone(), input.plan.clone())),
+            };
+            aggregate = build(Guard::ordered(plan, Some(ordering)))?;
         }
         let ids = keys.iter().map(|(id, _)| *id);
         Ok(Lowered {
@@ -505,8 +526,10 @@ impl Lowering<'_> {
             .iter()
             .flat_map(|(_, call)| call.args.iter().chain(&call.filter));
         let below = self.with_used(&below, input, exprs);
-        let sorted = self.sort(input, &keys, &below, None)?;
+        let mut sorted = self.sort(input, &keys, &below, None)?;
         let layout = sorted.layout();
+        let order = LexOrdering::new(sort_exprs(&keys, &layout)?);
+        sorted.plan = Guard::ordered(sorted.plan, order);
         let partition_by = window.partition_by.iter().map(|id| layout.column(*id));
         let partition_by = partition_by.collect::<Result<Vec<_>>>()?;
         let order_by = sort_exprs(&window.order_by, &layout)?;

@@ -6,13 +6,15 @@ use std::sync::atomic::Ordering;
 use std::task::{Poll, ready};
 
 use arrow::array::RecordBatch;
-use datafusion_common::Result;
+use datafusion_common::{DataFusionError, Result};
 use datafusion_execution::TaskContext;
 use datafusion_execution::memory_pool::MemoryConsumer;
+use datafusion_physical_expr::LexOrdering;
 use futures::StreamExt;
 
-use super::operator::{Batches, Node, Operator, Plan};
+use super::operator::{Batches, Node, Operator, Plan, properties_of, properties_with};
 use crate::QueryLimits;
+use crate::error::MemoryError;
 use crate::limits::QueryPool;
 
 /// Assumed size in bytes of a batch without columns or without data.
@@ -32,20 +34,44 @@ impl Guard {
     pub(crate) fn pass(input: Plan) -> Plan {
         match Node::<Guard>::downcast(input.as_ref()) {
             Some(_) => input,
-            None => Node::above(Guard::default(), input),
+            None => Guard::default().above(input),
         }
     }
 
     /// Guards an operator that returns about this number of rows after it has read all of its input.
     pub(crate) fn after_all(input: Plan, rows: u64) -> Plan {
         let rows = Some(rows);
-        Node::above(Guard { rows, copies: 0 }, input)
+        Guard { rows, copies: 0 }.above(input)
+    }
+
+    /// States the order of rows for an operator that requires it.
+    pub(crate) fn ordered(input: Plan, order: Option<LexOrdering>) -> Plan {
+        let properties = properties_with(input.schema(), order);
+        Node::plan(Guard::default(), vec![input], properties)
     }
 
     /// Accounts for the memory of rows that the operator above stores, twice if `copied`. `rows` is their expected number.
     pub(crate) fn count(input: Plan, copied: bool, rows: u64) -> Plan {
         let (copies, rows) = (1 + usize::from(copied), Some(rows));
-        Node::above(Guard { copies, rows }, input)
+        Guard { copies, rows }.above(input)
+    }
+
+    /// Creates the plan of a guard. It states no order and no equal or constant columns of its rows, because DataFusion
+    /// infers wrong ones. For example, it takes a constant of the outer side of a join for a constant of the joined rows,
+    /// and would then neither sort by this column nor compare all groups.
+    fn above(self, input: Plan) -> Plan {
+        let properties = properties_of(input.schema());
+        Node::plan(self, vec![input], properties)
+    }
+}
+
+/// Returns an error so that the operator above does not mistake a lack of memory below for its own.
+fn of_input(error: DataFusionError) -> DataFusionError {
+    match error.find_root() {
+        DataFusionError::ResourcesExhausted(text) => {
+            DataFusionError::External(Box::new(MemoryError(text.clone())))
+        }
+        _ => error,
     }
 }
 
@@ -84,7 +110,7 @@ impl Operator for Guard {
                 return match ready!(input.poll_next_unpin(context)) {
                     // The operator above would evaluate constants, which can fail, although no row needs them.
                     Some(Ok(batch)) if batch.num_rows() == 0 => continue,
-                    next => Poll::Ready(next.map(|batch| batch.and_then(&count))),
+                    next => Poll::Ready(next.map(|batch| batch.map_err(of_input).and_then(&count))),
                 };
             }
         })))

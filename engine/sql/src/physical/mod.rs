@@ -3,6 +3,7 @@
 //! * `operator`: the parts that all operators of this crate share.
 //! * `scan`, `rows`: leaves that read a [`Relation`](crate::Relation), or rows in memory.
 //! * `concat`: the rows of several inputs, one after the other.
+//! * `first_rows`: LIMIT and OFFSET.
 //! * `numbered`: adds the position of each row.
 //! * `unnested`: a row for each element of lists.
 //! * `prepared`: values of a single row as constants.
@@ -12,6 +13,7 @@
 //! * `guard`: between all operators, checks for cancellation and accounts for memory that operators do not account for.
 
 mod concat;
+mod first_rows;
 mod guard;
 mod numbered;
 mod operator;
@@ -24,6 +26,7 @@ mod unnested;
 mod windows;
 
 pub(crate) use concat::Concat;
+pub(crate) use first_rows::FirstRows;
 pub(crate) use guard::Guard;
 pub(crate) use numbered::Numbered;
 pub(crate) use operator::{Node, Plan};

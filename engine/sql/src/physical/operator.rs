@@ -12,7 +12,7 @@ use arrow::datatypes::SchemaRef;
 use datafusion_common::tree_node::TreeNodeRecursion;
 use datafusion_common::{Result, internal_err};
 use datafusion_execution::{SendableRecordBatchStream, TaskContext};
-use datafusion_physical_expr::{EquivalenceProperties, Partitioning, PhysicalExpr};
+use datafusion_physical_expr::{EquivalenceProperties, LexOrdering, Partitioning, PhysicalExpr};
 use datafusion_physical_plan::execution_plan::{
     Boundedness, ChildrenPropertiesMode, EmissionType, ReplaceChildrenOptions, SchedulingType,
 };
@@ -151,13 +151,16 @@ impl<T: Operator> ExecutionPlan for Node<T> {
 
 /// Returns the properties of rows that have a schema, and an order that is not stated.
 pub(super) fn properties_of(schema: SchemaRef) -> Arc<PlanProperties> {
-    properties_with(EquivalenceProperties::new(schema))
+    properties_with(schema, None)
 }
 
-/// Returns the properties of rows with these orders.
-pub(super) fn properties_with(orders: EquivalenceProperties) -> Arc<PlanProperties> {
+/// Returns the properties of rows that have a schema, and this order if one is given.
+pub(super) fn properties_with(
+    schema: SchemaRef,
+    order: Option<LexOrdering>,
+) -> Arc<PlanProperties> {
     let properties = PlanProperties::new(
-        orders,
+        EquivalenceProperties::new_with_orderings(schema, order),
         Partitioning::UnknownPartitioning(1),
         EmissionType::Incremental,
         Boundedness::Bounded,

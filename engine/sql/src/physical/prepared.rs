@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use arrow::array::RecordBatch;
 use arrow::datatypes::{DataType, Field, FieldRef, Schema};
-use datafusion_common::{Result, ScalarValue, internal_err};
+use datafusion_common::{DataFusionError, Result, ScalarValue, internal_err};
 use datafusion_execution::TaskContext;
 use datafusion_expr::ColumnarValue;
 use datafusion_physical_expr::PhysicalExpr;
@@ -18,13 +18,17 @@ use futures::{StreamExt, TryStreamExt};
 use parking_lot::Mutex;
 
 use super::operator::{Batches, Node, Operator, Plan};
+use crate::error::is_of_value;
 
 /// A value that is known when the first row arrives.
 #[derive(Debug)]
 pub(crate) struct ConstantSlot {
     data_type: DataType,
-    value: Mutex<Option<ScalarValue>>,
+    value: Mutex<Option<ConstantValue>>,
 }
+
+/// The value, or the error with which computing it has failed. The error counts only if a row needs the value.
+type ConstantValue = std::result::Result<ScalarValue, Arc<DataFusionError>>;
 
 impl ConstantSlot {
     pub(crate) fn new(data_type: DataType) -> ConstantSlot {
@@ -59,13 +63,24 @@ impl Operator for Prepared {
         let rest = async move {
             let mut found = 0;
             while let Some(batch) = rows.next().await {
-                let batch = batch?;
+                let batch = match batch {
+                    Ok(batch) => batch,
+                    Err(error) if is_of_value(&error) => {
+                        let error = Arc::new(error);
+                        for slot in &slots {
+                            *slot.value.lock() = Some(Err(Arc::clone(&error)));
+                        }
+                        found = 1;
+                        break;
+                    }
+                    Err(error) => return Err(error),
+                };
                 found += batch.num_rows();
                 if batch.num_rows() == 0 {
                     continue;
                 }
                 for (slot, column) in slots.iter().zip(batch.columns()) {
-                    *slot.value.lock() = Some(ScalarValue::try_from_array(column, 0)?);
+                    *slot.value.lock() = Some(Ok(ScalarValue::try_from_array(column, 0)?));
                 }
             }
             match input {
@@ -102,9 +117,13 @@ impl fmt::Display for ConstantColumn {
 }
 
 impl PhysicalExpr for ConstantColumn {
-    fn evaluate(&self, _batch: &RecordBatch) -> Result<ColumnarValue> {
+    fn evaluate(&self, batch: &RecordBatch) -> Result<ColumnarValue> {
         match self.0.value.lock().as_ref() {
-            Some(value) => Ok(ColumnarValue::Scalar(value.clone())),
+            Some(Ok(value)) => Ok(ColumnarValue::Scalar(value.clone())),
+            Some(Err(_)) if batch.num_rows() == 0 => {
+                ScalarValue::try_from(&self.0.data_type).map(ColumnarValue::Scalar)
+            }
+            Some(Err(error)) => Err(DataFusionError::Shared(Arc::clone(error))),
             None => internal_err!("a constant is not known yet"),
         }
     }

@@ -5,16 +5,11 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use arrow::array::{ArrayRef, Int64Array, RecordBatch, UInt64Array};
-use arrow::compute::SortOptions;
 use arrow::datatypes::{DataType, SchemaRef};
 use datafusion_common::{DataFusionError, Result};
 use datafusion_execution::TaskContext;
-use datafusion_physical_expr::expressions::Column;
-use datafusion_physical_expr::{
-    EquivalenceProperties, LexOrdering, PhysicalExpr, PhysicalSortExpr,
-};
 
-use super::operator::{Batches, Node, Operator, Plan, batch_of, properties_with};
+use super::operator::{Batches, Node, Operator, Plan, batch_of, properties_of};
 use crate::error::UnreadableRelation;
 use crate::functions::with_one_nan;
 use crate::limits::QueryPool;
@@ -49,31 +44,17 @@ impl Scan {
         schema: SchemaRef,
         any_order: bool,
     ) -> Plan {
-        // The rows arrive in the order of their positions. Because this order is declared, a sort by `_row` costs
-        // nothing.
-        let row = scanned
-            .iter()
-            .position(|kind| *kind == ScanColumn::Position);
-        let ordering = row.and_then(|index| {
-            let name = schema.field(index).name();
-            let row: Arc<dyn PhysicalExpr> = Arc::new(Column::new(name, index));
-            let options = SortOptions {
-                descending: false,
-                nulls_first: false,
-            };
-            LexOrdering::new([PhysicalSortExpr::new(row, options)])
-        });
-        let equivalence = EquivalenceProperties::new_with_orderings(schema.clone(), ordering);
         let by_position = scanned
             .iter()
             .all(|kind| matches!(kind, ScanColumn::Value(_)));
+        let properties = properties_of(Arc::clone(&schema));
         let scan = Scan {
             relation,
             any_order: any_order && by_position,
             scanned: scanned.into(),
             schema,
         };
-        Node::plan(scan, Vec::new(), properties_with(equivalence))
+        Node::plan(scan, Vec::new(), properties)
     }
 
     /// Returns whether the rows may come in any order.

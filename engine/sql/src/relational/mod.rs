@@ -287,6 +287,11 @@ impl Relational {
         }
     }
 
+    /// Returns whether an operator of the plan can fail because of a value. `true` if this is not certain.
+    pub(crate) fn can_fail(&self) -> bool {
+        self.node.can_fail() || self.node.inputs().into_iter().any(Relational::can_fail)
+    }
+
     /// Returns a node with the columns and order of its input and further columns.
     pub(super) fn above(
         input: &Relational,

@@ -13,7 +13,7 @@
 //!   rejected, or returns the same order with all settings.
 //!
 //! A difference is printed as a case for `cases`. `QUERIES=n` changes the number of queries, `SEED=n` the first seed, and
-//! `REPORT=path` appends each difference to a file as soon as it is found.
+//! `REPORT=path` appends each difference to a file as soon as it is found. `WHOLE=1` prints the query as it was generated.
 
 mod cases;
 mod database;
@@ -194,6 +194,8 @@ async fn compare(session: &Session, tree: &tree::Query, database: &Database, tur
                     return different(kind, detail(&found));
                 }
             }
+            // Sorted joins read a side even if the other one is empty.
+            (Outcome::Failed(_) | Outcome::Rows(_), Err(_)) if setting.sorts_joins() => {}
             (Outcome::Failed(_) | Outcome::Rows(_), Err(_)) => {
                 let engine_fails = matches!(found, Outcome::Failed(_));
                 if let Verdict::Faulty {
@@ -290,7 +292,10 @@ async fn nested_queries_return_the_rows_of_their_definition() {
                 difference.kind
             }
             Verdict::Different(difference) => {
-                let smaller = shrink::shrink(&session, query, database, difference).await;
+                let smaller = match std::env::var_os("WHOLE") {
+                    Some(_) => (query, database, difference),
+                    None => shrink::shrink(&session, query, database, difference).await,
+                };
                 let (query, database, difference) = smaller;
                 let case = cases::print(&query, &database, seed, &difference);
                 append_to_report(&case);

@@ -1,4 +1,5 @@
-//! Runs a query with every combination of memory limit, batch size and form of the result.
+//! Runs a query with every combination of memory limit, batch size and form of the result. With one memory limit, joins
+//! sort both sides.
 
 use std::panic::AssertUnwindSafe;
 
@@ -35,12 +36,24 @@ pub struct Setting {
     batch: usize,
 }
 
+impl Setting {
+    /// Returns whether joins sort both sides, although the small tables fit into the memory.
+    pub fn sorts_joins(&self) -> bool {
+        self.memory == MEMORIES[1]
+    }
+}
+
 impl std::fmt::Display for Setting {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let memory = self.memory / MB;
+        let joins = if self.sorts_joins() {
+            ", sorted joins"
+        } else {
+            ""
+        };
         write!(
             f,
-            "{:?}, {memory} MB, batches of {}",
+            "{:?}, {memory} MB, batches of {}{joins}",
             self.requested, self.batch
         )
     }
@@ -78,7 +91,10 @@ pub async fn run(
     memories: &Memories,
     setting: &Setting,
 ) -> Outcome {
-    let session = session.clone().with_batch_rows(setting.batch);
+    let mut session = session.clone().with_batch_rows(setting.batch);
+    if setting.sorts_joins() {
+        session = session.with_sorted_joins();
+    }
     let found = rows(&session, query, memories, setting.requested, setting.memory);
     match AssertUnwindSafe(found).catch_unwind().await {
         Ok(Ok(lines)) => Outcome::Rows(lines),
