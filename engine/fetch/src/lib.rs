@@ -42,7 +42,6 @@ mod credentials;
 mod download;
 mod error;
 mod network;
-mod options;
 mod resume;
 mod secret;
 mod trouble;
@@ -61,8 +60,8 @@ pub use credentials::{
     find_credentials,
 };
 pub use error::FetchError;
+pub use network::{DownloadOptions, ENDPOINT};
 pub use network::{LazyNetwork, Network};
-pub use options::{DownloadOptions, ENDPOINT};
 pub use prep_cache::free_space;
 pub use secret::Secret;
 pub use trouble::Trouble;

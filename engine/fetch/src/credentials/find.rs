@@ -11,10 +11,13 @@
 //! skipped. Kaggle's tools read tokens and logins only in `~/.kaggle`, and `kaggle.json` in `KAGGLE_CONFIG_DIR` first.
 //! prep reads all files in every directory, in the order in which Kaggle's tools prefer the directories.
 
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use crate::credentials::parts::{self, ParsedCredentials};
-use crate::credentials::{CredentialsError, FoundCredentials, KaggleCredentials, Origin};
+use serde::Deserialize;
+
+use crate::credentials::{CredentialsError, FoundCredentials, KaggleCredentials, Login, Origin};
+use crate::secret::Secret;
 
 /// The environment variables and directories of the process. The caller provides them, because this library does not
 /// read the environment.
@@ -43,7 +46,7 @@ pub fn find_credentials(
     let is_notebook =
         variable("KAGGLE_KERNEL_RUN_TYPE").is_some() && variable("KAGGLE_DATA_PROXY_URL").is_some();
     if is_notebook && let Some(path) = variable("KAGGLE_API_V1_TOKEN") {
-        search.file(Path::new(&path), parts::token);
+        search.file(Path::new(&path), token);
     }
     if let Some(text) = variable("KAGGLE_API_TOKEN") {
         match token_file(&text, environment.home) {
@@ -53,9 +56,9 @@ pub fn find_credentials(
                     let path = path.clone();
                     search.defective(CredentialsError::Unreadable { path, cause });
                 }
-                search.file(&path, parts::token);
+                search.file(&path, token);
             }
-            None => search.add(Origin::Variables("KAGGLE_API_TOKEN"), parts::token(&text)),
+            None => search.add(Origin::Variables("KAGGLE_API_TOKEN"), token(&text)),
         }
     }
     let config_dir = variable("KAGGLE_CONFIG_DIR").map(PathBuf::from);
@@ -64,12 +67,12 @@ pub fn find_credentials(
     dirs.splice(after_home..after_home, config_dir.clone());
     for dir in &dirs {
         for name in ["access_token", "access_token.txt"] {
-            search.file(&dir.join(name), parts::token);
+            search.file(&dir.join(name), token);
         }
     }
     let (username, key) = (variable("KAGGLE_USERNAME"), variable("KAGGLE_KEY"));
     let given = (username.as_deref(), key.as_deref());
-    let pair = parts::pair(given.0, given.1);
+    let pair = pair(given.0, given.1);
     // If a variable contains only the user or only the key, the file completes the pair.
     let (user_of_pair, key_of_pair) = match &pair {
         Ok(Some(_)) => (None, None),
@@ -77,12 +80,12 @@ pub fn find_credentials(
     };
     search.add(Origin::Variables("KAGGLE_USERNAME and KAGGLE_KEY"), pair);
     for dir in config_dir.iter().chain(environment.config_dirs) {
-        let parse = |text: &str| parts::json(text, user_of_pair, key_of_pair);
+        let parse = |text: &str| json(text, user_of_pair, key_of_pair);
         search.file(&dir.join("kaggle.json"), parse);
     }
     for dir in &dirs {
         let path = dir.join("credentials.json");
-        search.file(&path, |text| parts::login(&path, text));
+        search.file(&path, |text| login(&path, text));
     }
     search.end(username.is_some(), key.is_some(), dirs)
 }
@@ -117,7 +120,7 @@ impl Search {
                 let is_first = self.found.is_none();
                 self.add(origin, read(&text));
                 if is_first && self.found.is_some() {
-                    self.warnings.extend(parts::readable_by_others(path));
+                    self.warnings.extend(readable_by_others(path));
                 }
             }
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
@@ -173,4 +176,90 @@ impl Search {
             }),
         }
     }
+}
+
+/// The credentials in a variable or file. `None` if there are none, for example in a file that contains only other
+/// settings. The error is the end of a message.
+pub(crate) type ParsedCredentials = Result<Option<KaggleCredentials>, &'static str>;
+
+/// Prefix of Kaggle's tokens. A key with this prefix is treated as a token.
+const TOKEN_PREFIX: &str = "KGAT_";
+
+/// Parses a token. Ignores white space around it.
+pub(crate) fn token(text: &str) -> ParsedCredentials {
+    let text = text.trim();
+    if text.is_empty() {
+        return Ok(None);
+    }
+    Ok(Some(KaggleCredentials::Token(sendable(text)?)))
+}
+
+/// Combines a user and a key. If the key is a token, no user is needed.
+pub(crate) fn pair(username: Option<&str>, key: Option<&str>) -> ParsedCredentials {
+    let given = |text: &&str| !text.is_empty();
+    let username = username.map(str::trim).filter(given);
+    match (username, key.map(str::trim).filter(given)) {
+        (_, Some(key)) if key.starts_with(TOKEN_PREFIX) => token(key),
+        (Some(username), Some(key)) => Ok(Some(KaggleCredentials::Key {
+            username: username.to_owned(),
+            key: sendable(key)?,
+        })),
+        _ => Ok(None),
+    }
+}
+
+/// Returns whether a text can be sent in a header.
+pub(crate) fn is_sendable(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_graphic())
+}
+
+/// Returns a secret that can be sent in a header.
+fn sendable(text: &str) -> Result<Secret, &'static str> {
+    match is_sendable(text) {
+        true => Ok(Secret::new(text)),
+        false => Err("contain spaces or other characters that are not valid in keys and tokens"),
+    }
+}
+
+#[derive(Deserialize)]
+struct KaggleJson {
+    username: Option<String>,
+    key: Option<String>,
+}
+
+/// Parses `kaggle.json`, which may contain only other settings. A key from a variable takes precedence over the key in
+/// the file. A user from a variable is used only if the file has no user.
+pub(crate) fn json(text: &str, username: Option<&str>, key: Option<&str>) -> ParsedCredentials {
+    if text.trim().is_empty() {
+        return Ok(None);
+    }
+    // The parser's message is dropped, because it may quote the file.
+    let file: KaggleJson =
+        serde_json::from_str(text).map_err(|_| "are not JSON with `username` and `key`")?;
+    pair(
+        file.username.as_deref().or(username),
+        key.or(file.key.as_deref()),
+    )
+}
+
+/// Parses the login file `credentials.json`.
+pub(crate) fn login(path: &Path, text: &str) -> ParsedCredentials {
+    if text.trim().is_empty() {
+        return Ok(None);
+    }
+    let login =
+        Login::parse(path, text).ok_or("are not the JSON that `kaggle auth login` writes")?;
+    let can_renew = login.refresh_token().is_some();
+    Ok(can_renew.then_some(KaggleCredentials::Login(login)))
+}
+
+/// Returns a warning if other users can read a file.
+pub(crate) fn readable_by_others(path: &Path) -> Option<String> {
+    let mode = path.metadata().ok()?.permissions().mode();
+    (mode & 0o077 != 0).then(|| {
+        format!(
+            "{path} is readable by other users; run `chmod 600 {path}`",
+            path = path.display()
+        )
+    })
 }

@@ -15,7 +15,7 @@ use parking_lot::{Mutex, MutexGuard};
 use serde::{Deserialize, Serialize};
 use tokio::sync::{Mutex as AsyncMutex, MutexGuard as AsyncMutexGuard};
 
-use crate::credentials::parts;
+use crate::credentials::find;
 use crate::secret::Secret;
 
 /// An access token is renewed if it expires within this time. So it remains valid during the request, even if the local
@@ -87,7 +87,7 @@ impl Login {
         let token = tokens
             .access_token
             .clone()
-            .filter(|token| parts::is_sendable(token))?;
+            .filter(|token| find::is_sendable(token))?;
         let expires = expiration(tokens.access_token_expiration.as_deref()?)?;
         (expires > now + RENEWAL_MARGIN).then(|| Secret::new(token))
     }

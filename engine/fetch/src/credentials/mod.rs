@@ -6,9 +6,8 @@
 //! login   the tokens of `kaggle auth login`: they expire and are renewed
 //! ```
 
-mod find;
+pub(crate) mod find;
 mod login;
-pub(crate) mod parts;
 
 use std::fmt;
 use std::path::PathBuf;

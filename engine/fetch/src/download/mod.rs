@@ -3,7 +3,6 @@
 mod connection;
 pub(crate) mod first;
 mod pace;
-mod receive;
 mod session;
 mod stored;
 

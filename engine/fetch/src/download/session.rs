@@ -17,10 +17,10 @@ use tokio::time::{Instant, interval, sleep_until};
 
 use super::connection::SessionAddress;
 use super::first::Order;
+use crate::download::connection::{Chunk, Sink};
 use crate::download::connection::{ReadyAnswer, Request, connection};
 use crate::download::first::{FirstRequest, SessionEnd, SessionResult, SessionStop};
 use crate::download::pace::Pace;
-use crate::download::receive::{Chunk, Sink};
 use crate::download::stored::StoredPieces;
 use crate::error::FetchError;
 use crate::resume::partial;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use super::first::Order;
-use crate::download::receive::{Chunk, CompletePiece};
+use crate::download::connection::{Chunk, CompletePiece};
 use crate::error::FetchError;
 use crate::resume::hashing::{DigestProgress, Digester, Digests};
 use crate::resume::map::Map;

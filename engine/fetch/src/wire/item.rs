@@ -6,7 +6,7 @@ use reqwest::Url;
 
 use crate::error::FetchError;
 use crate::wire::location::{Expected, Location, LocationKind, is_private};
-use crate::wire::message::Message;
+use crate::wire::send::Message;
 
 /// A bundle of Kaggle, a file of a competition, or a file at a URL.
 #[derive(Clone, PartialEq, Eq)]

@@ -1,12 +1,15 @@
-//! Locations of files: a signed address of the object store, or a URL.
+//! Locations of files: a signed address of the object store, or a URL. Signed addresses are cached, so that listing and then
+//! fetching a bundle needs only one API call.
 
+use std::collections::HashMap;
 use std::fmt;
 
+use parking_lot::Mutex;
 use prep_core::is_loopback;
 use reqwest::Url;
 
 use crate::error::FetchError;
-use crate::wire::message::Message;
+use crate::wire::send::Message;
 
 /// The expected type of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -111,6 +114,25 @@ pub(crate) fn follow(from: &Url, to: Option<&str>) -> Result<Url, FetchError> {
         return refuse(host(&to), "it leads from https to plain http");
     }
     Ok(to)
+}
+
+/// The last signed address of each bundle, until the object store rejects it.
+#[derive(Default)]
+pub(crate) struct Addresses(Mutex<HashMap<String, Location>>);
+
+impl Addresses {
+    pub(crate) fn get(&self, id: &str) -> Option<Location> {
+        self.0.lock().get(id).cloned()
+    }
+
+    pub(crate) fn insert(&self, id: &str, location: Location) {
+        self.0.lock().insert(id.to_owned(), location);
+    }
+
+    /// Removes the address of a bundle. Called if the object store rejects it because it has expired.
+    pub(crate) fn forget(&self, id: &str) {
+        self.0.lock().remove(id);
+    }
 }
 
 #[cfg(test)]

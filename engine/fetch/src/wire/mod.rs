@@ -1,15 +1,12 @@
 //! HTTP requests: URLs, responses and retries. This module does not access files.
 
-pub(crate) mod addresses;
 pub(crate) mod answer;
 pub(crate) mod api;
-pub(crate) mod backoff;
 pub(crate) mod body;
 pub(crate) mod contacts;
 pub(crate) mod identity;
 pub(crate) mod item;
 pub(crate) mod location;
-pub(crate) mod message;
 pub(crate) mod retry;
 pub(crate) mod send;
 pub(crate) mod shared;

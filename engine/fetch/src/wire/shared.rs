@@ -10,11 +10,11 @@ use rustls_platform_verifier::BuilderVerifierExt;
 use tokio::runtime::Runtime;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use super::addresses::Addresses;
-use super::backoff::RateLimit;
+use super::location::Addresses;
+use super::retry::RateLimit;
 use crate::credentials::FoundCredentials;
 use crate::error::FetchError;
-use crate::options::DownloadOptions;
+use crate::network::DownloadOptions;
 use crate::wire::api::endpoint::Endpoint;
 use crate::wire::contacts::Contacts;
 

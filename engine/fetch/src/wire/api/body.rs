@@ -9,8 +9,8 @@ use reqwest::{Response, StatusCode};
 use tokio::time::timeout;
 
 use crate::trouble::Trouble;
-use crate::wire::backoff;
 use crate::wire::body::{Position, chunk};
+use crate::wire::retry;
 use crate::wire::shared::Shared;
 
 /// Maximum number of bytes that are read of a response that is not a file.
@@ -40,7 +40,7 @@ pub(crate) fn trouble_of(answer: &Response, host: String) -> Trouble {
     Trouble::Status {
         host,
         code: answer.status().as_u16(),
-        retry_after: value.and_then(|value| backoff::retry_after(value, SystemTime::now())),
+        retry_after: value.and_then(|value| retry::retry_after(value, SystemTime::now())),
     }
 }
 

@@ -19,21 +19,18 @@
 //! Both protocols return the same data. A call uses the protocol that worked last. If that protocol does not exist
 //! (404, 405, 410 or 501, or no answer), the other one is tried once. If it works, it is used from then on.
 
-mod account;
 mod ask;
-mod authorize;
 mod body;
 mod calls;
-mod data;
 pub(crate) mod endpoint;
-mod locate;
+mod queries;
 
-pub use account::Account;
-pub use data::{DataFile, DataSummary};
+pub use queries::Account;
+pub use queries::{DataFile, DataSummary};
 
-pub(crate) use account::account;
+pub(crate) use ask::authorize;
 pub(crate) use ask::{CallError, MAX_REDIRECTS};
-pub(crate) use authorize::authorize;
 pub(crate) use body::{beginning_of, is_html, is_temporary, trouble_of};
-pub(crate) use data::{files, summary};
-pub(crate) use locate::{address, locate};
+pub(crate) use queries::account;
+pub(crate) use queries::{address, locate};
+pub(crate) use queries::{files, summary};
