@@ -75,10 +75,9 @@
 mod context;
 mod error;
 mod graph;
-mod loopback;
-mod rate;
 mod resolve;
 mod run;
+mod transfer;
 
 pub use context::cancel::{Cancel, CancellableReader, Progress};
 pub use context::memory::Claim;
@@ -89,14 +88,14 @@ pub use graph::action::{Action, Inputs, Outputs, Sink, Source, SourceState, Step
 pub use graph::key::{KeyRecord, canonical};
 pub use graph::value::{DirectoryFile, DirectoryValue, FileValue, Value};
 pub use graph::{Graph, GraphError, Node, NodeId, Port};
-pub use loopback::is_loopback;
 pub use prep_failure::{
     BoxError, Failure, Quoted, QuotedValue, Remedy, WithRemedy, causes, chain, is_system_fault,
     remedy, units,
 };
-pub use rate::RateCheck;
 pub use resolve::last_runs::{LastRun, LastRuns, LastSteps};
-pub use resolve::reason::{Change, MissingObject, NodeState, Reason, Resolution};
+pub use resolve::work::{Change, MissingObject, NodeState, Reason, Resolution};
 pub use resolve::{ResolveError, resolve};
 pub use run::event::{Event, Figures, NullReporter, Reporter, StepOutcome, Timing, WaitTimes};
 pub use run::{RunOptions, RunReport, run};
+pub use transfer::RateCheck;
+pub use transfer::is_loopback;

@@ -9,10 +9,10 @@ use std::sync::Arc;
 use crate::text::diagnostic::{SourceFile, Span};
 
 pub use crate::text::diagnostic::Spanned;
-pub use crate::words::column::{Column, ColumnKind};
 pub use crate::words::declaration::{
     Comparison, Declaration, Item, Operand, Operator, Output, Setting,
 };
+pub use crate::words::pipeline::{Column, ColumnKind};
 pub use crate::words::query::Query;
 
 /// The pipeline of one competition: a bundle, tables computed from it, outputs, checks and grading.

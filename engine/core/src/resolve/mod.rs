@@ -8,7 +8,6 @@
 //!   on wait for that node.
 
 pub(crate) mod last_runs;
-pub(crate) mod reason;
 pub(crate) mod work;
 
 use std::collections::{BTreeMap, HashMap};
@@ -17,10 +16,10 @@ use std::sync::Arc;
 use prep_cache::Digest;
 
 use crate::graph::{Graph, GraphError, Node, NodeId};
-use crate::resolve::reason::changes;
 use crate::resolve::work::Work;
+use crate::resolve::work::changes;
 use crate::{Action, Context, Failure, KeyRecord, LastRuns, Reason, SourceState, StepError};
-use reason::{MissingObject, NodeState, Resolution};
+use work::{MissingObject, NodeState, Resolution};
 
 /// Resolves the entire graph, with independent components concurrently. `last` has the last runs, with which the steps
 /// are compared. Writes nothing.

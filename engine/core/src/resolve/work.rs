@@ -4,11 +4,14 @@
 //! objects, the object is missing from the cache, and the node itself produces the object. A node that received the
 //! object from an input and passes it on only waits until the object exists again.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
 
-use super::reason::{MissingObject, NodeState, Resolution};
-use crate::Reason;
+use prep_cache::Digest;
+use serde::{Deserialize, Serialize};
+
 use crate::graph::{Graph, NodeId};
+use crate::{KeyRecord, LastRuns};
 
 /// The nodes that run, and the nodes that wait for them.
 pub(crate) struct Work {
@@ -128,5 +131,199 @@ impl WorkFinder<'_> {
 
     fn input_with_object(&self, id: NodeId, missing_object: &MissingObject) -> Option<NodeId> {
         input_with_object(self.graph, self.states, id, missing_object)
+    }
+}
+
+/// One field in which two key records differ.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Change {
+    /// Path of the field: `step`, `version`, `params.sql`, `inputs.train` ...
+    pub field: String,
+    /// The old value, `null` if the field did not exist.
+    pub old: serde_json::Value,
+    /// The new value, `null` if the field no longer exists.
+    pub new: serde_json::Value,
+}
+
+/// Why a step has to run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "reason", rename_all = "snake_case")]
+pub enum Reason {
+    /// There is no record of an earlier execution.
+    FirstRun,
+    /// The record differs from that of the last execution.
+    Changed {
+        /// The fields that differ.
+        changes: Vec<Change>,
+    },
+    /// The last execution failed with the same record and would fail again.
+    Failed {
+        /// The error message of the last execution.
+        message: String,
+    },
+    /// The key is known, but one of its objects is no longer in the cache, and another step needs it.
+    OutputMissing {
+        /// The missing object.
+        object: Digest,
+    },
+    /// The key is known, but its result was only kept in memory, and another step needs it.
+    Unstored {
+        /// The object that was not stored.
+        object: Digest,
+    },
+    /// A step whose output this step uses has to run first. Its output determines whether this step runs.
+    InputPending {
+        /// Serialized under a different name, because the fields of a reason may be merged with those of a step.
+        #[serde(rename = "waits_for")]
+        step: String,
+    },
+    /// The target of a sink does not agree with the inputs.
+    NotCurrent,
+    /// The source was never read, or it has changed since it was read.
+    Unread {
+        /// Size of the source.
+        bytes: u64,
+    },
+    /// The source does not exist.
+    Missing,
+}
+
+/// Returns the fields in which two records differ, in a fixed order.
+pub(crate) fn changes(old: &KeyRecord, new: &KeyRecord) -> Vec<Change> {
+    let mut found = Vec::new();
+    compare("", &old.to_json(), &new.to_json(), &mut found);
+    found
+}
+
+fn compare(field: &str, old: &serde_json::Value, new: &serde_json::Value, found: &mut Vec<Change>) {
+    if let (Some(old), Some(new)) = (old.as_object(), new.as_object()) {
+        let names: std::collections::BTreeSet<&String> = old.keys().chain(new.keys()).collect();
+        for name in names {
+            let inner = if field.is_empty() {
+                name.clone()
+            } else {
+                format!("{field}.{name}")
+            };
+            let null = serde_json::Value::Null;
+            compare(
+                &inner,
+                old.get(name).unwrap_or(&null),
+                new.get(name).unwrap_or(&null),
+                found,
+            );
+        }
+    } else if old != new {
+        found.push(Change {
+            field: field.to_owned(),
+            old: old.clone(),
+            new: new.clone(),
+        });
+    }
+}
+
+/// The resolved state of one node.
+#[derive(Debug, Clone)]
+pub enum NodeState {
+    /// The outputs of the step are known.
+    Known {
+        /// The key record. `None` for sources.
+        record: Option<KeyRecord>,
+        /// Digests of the output values by name.
+        outputs: BTreeMap<String, Digest>,
+        /// The objects that the outputs refer to.
+        objects: Vec<Digest>,
+        /// The objects among them that are missing from the cache.
+        missing: Vec<MissingObject>,
+    },
+    /// A sink whose target agrees with its inputs.
+    Current {
+        /// The key record.
+        record: KeyRecord,
+    },
+    /// The step has to run.
+    Stale {
+        /// The key record. `None` for sources.
+        record: Option<KeyRecord>,
+        /// Why it has to run.
+        reason: Reason,
+    },
+    /// The state of the step depends on the named step, which has to run first.
+    Pending {
+        /// `competition/step`.
+        step: String,
+    },
+}
+
+impl NodeState {
+    /// Returns the reason why a node in this state runs.
+    pub(crate) fn reason(&self) -> Reason {
+        match self {
+            NodeState::Stale { reason, .. } => reason.clone(),
+            NodeState::Known { missing, .. } => missing
+                .first()
+                .map_or(Reason::FirstRun, MissingObject::reason),
+            NodeState::Current { .. } | NodeState::Pending { .. } => Reason::FirstRun,
+        }
+    }
+}
+
+/// An object that is missing from the cache.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct MissingObject {
+    /// Digest of the object.
+    pub object: Digest,
+    /// Whether it was only kept in memory and never stored.
+    pub is_unstored: bool,
+}
+
+impl MissingObject {
+    /// Returns the reason why the step that produces the object runs.
+    pub(crate) fn reason(&self) -> Reason {
+        let object = self.object;
+        match self.is_unstored {
+            true => Reason::Unstored { object },
+            false => Reason::OutputMissing { object },
+        }
+    }
+}
+
+/// The states of all nodes, and the work that follows from them.
+pub struct Resolution {
+    /// The state of each node.
+    pub states: HashMap<NodeId, NodeState>,
+    /// All nodes, inputs first.
+    pub order: Vec<NodeId>,
+    /// Nodes that run, or may run once their inputs are known, with the reason.
+    pub work: HashMap<NodeId, Reason>,
+    /// The missing objects that nodes pass on to a node that runs. Such a node waits for these objects, and its other
+    /// missing objects are not needed.
+    pub(crate) passed_on: HashMap<NodeId, BTreeSet<MissingObject>>,
+    /// The last runs of the steps.
+    pub last: Arc<LastRuns>,
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    #[test]
+    fn changes_list_each_field_with_both_values() {
+        let record = |sql: &str, input: &[u8]| KeyRecord {
+            step: "csv".into(),
+            version: 1,
+            params: serde_json::json!({ "sql": sql, "quoting": "minimal" }),
+            inputs: BTreeMap::from([("test".to_owned(), Digest::of_bytes(input))]),
+        };
+        assert_eq!(
+            changes(&record("SELECT 1", b"a"), &record("SELECT 1", b"a")),
+            []
+        );
+        let found = changes(&record("SELECT 1", b"a"), &record("SELECT 2", b"b"));
+        let fields: Vec<&str> = found.iter().map(|change| change.field.as_str()).collect();
+        assert_eq!(fields, ["inputs.test", "params.sql"]);
+        assert_eq!(found[1].old, "SELECT 1");
+        assert_eq!(found[1].new, "SELECT 2");
     }
 }

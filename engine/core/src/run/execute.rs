@@ -17,8 +17,8 @@ use super::queue::WaitStart;
 use crate::context::memory::StepClaim;
 use crate::context::objects::MemoryResult;
 use crate::graph::NodeId;
-use crate::resolve::reason::{MissingObject, NodeState};
 use crate::resolve::resolve_with;
+use crate::resolve::work::{MissingObject, NodeState};
 use crate::{
     Action, Context, Event, Figures, Inputs, KeyRecord, Outputs, Progress, Reason, Remedy, Step,
     StepError, Value, WaitTimes, WithRemedy,

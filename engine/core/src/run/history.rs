@@ -8,7 +8,7 @@ use prep_cache::{FailedStep, History, HistoryStep, unix_seconds};
 use super::RunShared;
 use super::scheduler::Scheduler;
 use crate::graph::NodeId;
-use crate::resolve::reason::NodeState;
+use crate::resolve::work::NodeState;
 use crate::{Action, Failure, LastRun, StepOutcome};
 
 /// Stores, for each step that is now up to date, its key record and why it last ran.

@@ -30,7 +30,6 @@
 pub(crate) mod event;
 mod execute;
 mod history;
-mod memory_results;
 mod queue;
 mod scheduler;
 

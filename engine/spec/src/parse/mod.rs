@@ -4,14 +4,12 @@
 
 mod checks;
 mod declared;
-mod defaults;
 mod grade;
 mod items;
 mod json;
 mod links;
 mod outputs;
 mod paths;
-mod queries;
 mod sources;
 mod state;
 mod tables;

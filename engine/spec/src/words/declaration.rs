@@ -6,7 +6,7 @@ use std::fmt;
 use prep_splits::SplitSize;
 use serde::Serialize;
 
-use super::column::Column;
+use super::pipeline::Column;
 use super::query::Query;
 use super::{KeyType, KindSpec, Section, SectionKey};
 use crate::text::diagnostic::{Diagnostic, Span, Spanned};

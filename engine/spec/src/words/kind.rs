@@ -1,7 +1,7 @@
 //! The kinds of tables and outputs, as part of the pipeline language.
 
-use super::column::ColumnKind;
 use super::declaration::Declaration;
+use super::pipeline::ColumnKind;
 use super::{Section, SectionKey};
 use crate::text::diagnostic::Diagnostic;
 

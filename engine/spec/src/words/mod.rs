@@ -6,17 +6,15 @@
 //! implemented. They are passed in as a [`Vocabulary`] of [`KindSpec`]s. Rules and metrics describe their parameters with
 //! the same types, in `prep-grade`.
 
-mod checks;
-pub(crate) mod column;
 pub(crate) mod declaration;
 mod kind;
-mod pipeline;
+pub(crate) mod pipeline;
 pub(crate) mod query;
 pub mod reference;
 pub mod schema;
 
-pub use checks::CHECKS;
 pub use kind::{CellContent, KindSpec, ProducedColumn, Produces, Vocabulary};
+pub use pipeline::CHECKS;
 pub use pipeline::{BUNDLE, GRADE, MAX_CORRECTIONS, PIPELINE, SOURCE, VARIANTS};
 
 /// A mapping with a fixed set of keys.

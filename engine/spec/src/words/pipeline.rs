@@ -1,6 +1,7 @@
 //! The outermost sections of a pipeline file.
 
-use super::{KeyType, Section, SectionKey};
+use super::{KeyType, Section, SectionKey, Word};
+use crate::text::diagnostic::Spanned;
 
 /// Maximum number of corrections of a pipeline. Each combination is checked, so each further correction doubles the
 /// work.
@@ -193,3 +194,59 @@ pub static VARIANTS: Section = Section {
         "{ 63: { public: { train.csv: null } } }",
     )],
 };
+
+/// The named checks, with their forms.
+pub static CHECKS: &[Word] = &[
+    Word {
+        name: "unique",
+        doc: "`TABLE.COLUMN`: no two rows have the same value.",
+    },
+    Word {
+        name: "disjoint",
+        doc: "`TABLE.COLUMN and TABLE.COLUMN`: no value is in both columns.",
+    },
+    Word {
+        name: "each",
+        doc: "`TABLE.COLUMN in TABLE.COLUMN`: each value of the first column is in the second.",
+    },
+];
+
+/// A declared column. Queries may rely on its type: a file that does not conform to it is an error.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Column {
+    /// The column's name.
+    pub name: Spanned<String>,
+    /// The column's type.
+    pub kind: ColumnKind,
+}
+
+/// The type of a column.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ColumnKind {
+    /// Text as it is in the file.
+    Text,
+    /// A 64-bit integer.
+    Integer,
+    /// A double.
+    Number,
+    /// `True` or `False`.
+    Boolean,
+    /// A JSON value.
+    Json,
+    /// The type that pandas infers from the entire column.
+    Inferred,
+}
+
+impl ColumnKind {
+    /// Returns the name of the type in the pipeline language.
+    pub fn name(self) -> &'static str {
+        match self {
+            ColumnKind::Text => "text",
+            ColumnKind::Integer => "integer",
+            ColumnKind::Number => "number",
+            ColumnKind::Boolean => "boolean",
+            ColumnKind::Json => "json",
+            ColumnKind::Inferred => "inferred",
+        }
+    }
+}

@@ -1,9 +1,6 @@
-//! The least rate of a transfer. Downloads and remotes share this policy.
-//!
-//! A timeout for each read does not detect a server that sends one byte now and then. Therefore a transfer has a *quota*:
-//! this number of bytes must arrive in every period of waiting. Silence for an entire period is a special case. Time that
-//! the receiver spends on other work, such as writing to a slow disk, is not counted.
+//! What downloads and remotes have in common: the least rate of a transfer, and whether a host is this machine.
 
+use std::net::{IpAddr, Ipv6Addr};
 use std::time::Duration;
 
 /// Minimum rate of a transfer in bytes per second.
@@ -57,6 +54,18 @@ impl RateCheck {
     }
 }
 
+/// Whether `host`, as written in a URL (`localhost`, `127.0.0.1`, `[::1]`), is the loopback interface.
+pub fn is_loopback(host: &str) -> bool {
+    let host = host.trim_start_matches('[').trim_end_matches(']');
+    match host.parse::<IpAddr>() {
+        Ok(IpAddr::V4(ip)) => ip.is_loopback(),
+        Ok(IpAddr::V6(ip)) => {
+            ip == Ipv6Addr::LOCALHOST || ip.to_ipv4_mapped().is_some_and(|ip| ip.is_loopback())
+        }
+        Err(_) => host.eq_ignore_ascii_case("localhost"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -89,5 +98,36 @@ mod tests {
         assert!(check.add(1, Duration::from_secs(29)));
         assert_eq!(check.left(), Duration::from_secs(1));
         assert!(!check.add(1, Duration::from_secs(1)));
+    }
+}
+
+#[cfg(test)]
+mod loopback_tests {
+    use super::*;
+
+    #[test]
+    fn only_this_machine_is_loopback() {
+        for host in [
+            "localhost",
+            "LOCALHOST",
+            "127.0.0.1",
+            "127.9.8.7",
+            "[::1]",
+            "::1",
+            "[::ffff:127.0.0.1]",
+        ] {
+            assert!(is_loopback(host), "{host}");
+        }
+        for host in [
+            "",
+            "localhost.example.org",
+            "127.0.0.1.example.org",
+            "10.0.0.1",
+            "0.0.0.0",
+            "[::]",
+            "[fe80::1]",
+        ] {
+            assert!(!is_loopback(host), "{host}");
+        }
     }
 }

@@ -1,22 +1,15 @@
 //! Entry points: parse a file in all its variants.
 
-mod draft;
-mod merge;
-mod query_pipeline;
-
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::model::{Pipeline, Variant};
-use crate::parse::resolve;
+use crate::model::{Check, Pipeline, Reading, Spanned, Table, TableOrigin, Variant};
+use crate::parse::{ParseState, resolve};
 use crate::text::diagnostic::{Diagnostic, Diagnostics, SourceFile, Span};
-use crate::text::yaml::{self, Kind, MappingEntry, YamlNode};
-use crate::variant::{FIXED_VARIANT, is_correction_name, variant_name};
+use crate::text::yaml;
+use crate::text::yaml::{Kind, MappingEntry, Scalar, Style, YamlNode};
+use crate::variant::{Corrections, FIXED_VARIANT, is_correction_name, variant_name};
 use crate::words::{MAX_CORRECTIONS, Vocabulary};
-use merge::merge;
-
-pub use draft::ParsedFile;
-pub use query_pipeline::query_pipeline;
 
 /// Loads a pipeline in one variant. `vocabulary` contains the kinds that the pipeline may use, `id` is the
 /// competition's id, and messages refer to the file as `file_name`.
@@ -181,4 +174,148 @@ fn take_corrections(root: &YamlNode) -> (Option<YamlNode>, Vec<MappingEntry>) {
 
 fn is_inside(inner: Span, outer: Span) -> bool {
     outer.start <= inner.start && inner.end <= outer.end
+}
+
+/// A parsed file: its variants, as far as they could be parsed, and the errors found so far.
+#[derive(Debug, Clone)]
+pub struct ParsedFile {
+    pub(crate) source: Arc<SourceFile>,
+    /// The names of the corrections, in file order.
+    pub(crate) corrections: Vec<String>,
+    /// The variants, the base first.
+    pub(crate) readings: Vec<Reading>,
+    pub(crate) findings: Vec<Diagnostic>,
+}
+
+impl ParsedFile {
+    /// Returns the variants of the file, with the base first. Empty if nothing could be parsed.
+    pub fn readings(&self) -> &[Reading] {
+        &self.readings
+    }
+
+    /// Adds the errors of a further check. [`finish`](Self::finish) removes duplicates.
+    pub fn report(&mut self, findings: impl IntoIterator<Item = Diagnostic>) {
+        self.findings.extend(findings);
+    }
+
+    /// Returns the pipeline in a variant. Corrections that the pipeline does not have are ignored, because all
+    /// competitions use the same names of variants. So a known variant may equal the base.
+    /// [`Variant::differs`](crate::model::Variant::differs) distinguishes the two cases.
+    ///
+    /// # Errors
+    /// If there is an error in any variant, or the variant is unknown.
+    pub fn finish(mut self, variant: &str) -> Result<Pipeline, Diagnostics> {
+        let chosen = match Corrections::parse(variant) {
+            Ok(corrections) => self.position(&corrections),
+            Err(message) => {
+                let found = Diagnostic::error("unknown-variant", Span::default(), message);
+                self.findings.push(found);
+                0
+            }
+        };
+        if self.findings.is_empty() && chosen >= self.readings.len() {
+            let message = "the pipeline is not complete";
+            let fault = Diagnostic::error("missing-key", Span::default(), message);
+            self.findings.push(fault);
+        }
+        if let Some(found) = Diagnostics::new(Arc::clone(&self.source), self.findings) {
+            return Err(found);
+        }
+        let mut pipeline = self.readings.swap_remove(chosen).pipeline;
+        variant.clone_into(&mut pipeline.variant.name);
+        Ok(pipeline)
+    }
+
+    /// Returns the index of the reading with these corrections.
+    fn position(&self, corrections: &Corrections) -> usize {
+        let name = variant_name(&self.corrections, |name| corrections.has(name));
+        let mut readings = self.readings.iter();
+        let place = readings.position(|one| one.pipeline.variant.name == name);
+        place.unwrap_or(0)
+    }
+}
+
+/// Applies `patch` to `base`. Mappings are merged key by key, other values are replaced, and null removes a key. New
+/// keys are appended in the order of the patch.
+pub fn merge(base: &mut YamlNode, patch: &YamlNode) {
+    let (Kind::Mapping(entries), Kind::Mapping(changes)) = (&mut base.kind, &patch.kind) else {
+        *base = patch.clone();
+        return;
+    };
+    for change in changes {
+        let place = entries.iter().position(|entry| entry.key == change.key);
+        match place {
+            Some(place) if change.value.is_null() => {
+                entries.remove(place);
+            }
+            Some(place) => {
+                if let Some(entry) = entries.get_mut(place) {
+                    merge(&mut entry.value, &change.value);
+                }
+            }
+            None => entries.push(change.clone()),
+        }
+    }
+}
+
+/// Returns a pipeline that has the same tables, no outputs, and the query `name` as its only check. Positions in the
+/// query refer to the text `query`, which is also the `source` of the returned pipeline.
+///
+/// # Errors
+/// If the query is not valid, or reads a table that does not exist.
+pub fn query_pipeline(
+    pipeline: &Pipeline,
+    vocabulary: &Vocabulary,
+    name: &str,
+    query: &str,
+) -> Result<Pipeline, Diagnostics> {
+    let source = Arc::new(SourceFile::new("query", query));
+    let mut state = ParseState::new(vocabulary, Arc::clone(&source));
+    let lists = pipeline.lists.iter();
+    let lists = lists.map(|(name, texts)| (name.value.clone(), texts.clone()));
+    state.lists.texts = Arc::new(lists.collect());
+    let span = Span::new(0, query.len());
+    let node = YamlNode {
+        span,
+        kind: Kind::Scalar(Scalar {
+            text: query.to_owned(),
+            style: Style::Plain,
+        }),
+    };
+    let query = state.query(&node);
+    let mut tables = pipeline.tables.clone();
+    for (_, table) in std::mem::take(&mut state.reads.mentions) {
+        let mut lists = pipeline.lists.iter();
+        if tables.iter().any(|one| one.has(&table.value)) {
+            continue;
+        }
+        match lists.find(|(name, _)| name.value == table.value) {
+            Some((name, texts)) => tables.push(Table {
+                names: vec![name.clone()],
+                made: TableOrigin::List(texts.clone()),
+            }),
+            None => {
+                let names = tables.iter().flat_map(|table| &table.names);
+                let names = names.map(|name| name.value.as_str());
+                state.unknown_table(&table, names);
+            }
+        }
+    }
+    if let Some(found) = Diagnostics::new(Arc::clone(&source), state.diagnostics) {
+        return Err(found);
+    }
+    let name = Spanned {
+        value: name.to_owned(),
+        span,
+    };
+    let check = query.map(|query| Check { name, query });
+    Ok(Pipeline {
+        tables,
+        public: Vec::new(),
+        private: Vec::new(),
+        checks: check.into_iter().collect(),
+        grade: None,
+        source,
+        ..pipeline.clone()
+    })
 }
