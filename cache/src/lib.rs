@@ -67,13 +67,55 @@
 mod digest;
 mod error;
 mod layout;
-mod locks;
-mod objects;
-mod records;
 mod store;
-mod system;
 mod tier;
-mod upkeep;
+
+mod locks {
+    //! Locks between threads, processes and machines.
+
+    pub(crate) mod file;
+    pub(crate) mod lease;
+    pub(crate) mod process;
+    pub(crate) mod store;
+}
+
+mod objects {
+    //! Objects: writing them, reading and verifying them, publishing them, and mapping them into memory.
+
+    pub(crate) mod buffer;
+    pub(crate) mod link;
+    pub(crate) mod link_mode;
+    pub(crate) mod object;
+    pub(crate) mod private;
+    pub(crate) mod scattered;
+    pub(crate) mod writer;
+}
+
+mod records {
+    //! Records in sealed JSON: the ledger, the history, and the digests of files outside the store.
+
+    pub(crate) mod history;
+    pub(crate) mod ledger;
+    pub(crate) mod sealed;
+    pub(crate) mod source;
+}
+
+mod system {
+    //! The machine: its identity, disk space, threads, and the files of the operating system.
+
+    pub(crate) mod machine;
+    pub(crate) mod stamp;
+    pub(crate) mod threads;
+}
+
+mod upkeep {
+    //! Work on all files of a store: counting, checking and removing them.
+
+    pub(crate) mod forget;
+    pub(crate) mod gc;
+    pub(crate) mod stat;
+    pub(crate) mod verify;
+}
 
 pub use digest::{Digest, DigestError, hex};
 pub use error::StoreError;

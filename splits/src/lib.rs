@@ -3,12 +3,32 @@
 #![warn(missing_docs)]
 
 mod error;
-mod generators;
 mod keys;
-mod methods;
 mod part_sizes;
 mod sets;
 mod size;
+
+mod generators {
+    //! Random generators, equal to those of NumPy and Python.
+
+    pub(crate) mod error;
+    pub(crate) mod mt19937;
+    pub(crate) mod numpy_generator;
+    pub(crate) mod numpy_legacy;
+    pub(crate) mod pcg64;
+    pub(crate) mod python_random;
+    pub(crate) mod rng;
+}
+
+mod methods {
+    //! Methods of splitting rows.
+
+    pub(crate) mod algorithm;
+    pub(crate) mod groups;
+    pub(crate) mod sample;
+    pub(crate) mod shuffle_split;
+    pub(crate) mod stratified;
+}
 
 pub use error::SplitError;
 pub use generators::error::RandomError;

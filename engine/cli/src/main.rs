@@ -28,7 +28,6 @@ mod global;
 mod interrupt;
 mod machine;
 mod options;
-mod output;
 mod places;
 mod prep_toml;
 mod remedy;
@@ -41,6 +40,24 @@ mod settings;
 mod usage;
 mod values;
 mod verbs;
+
+mod output {
+    //! Output for the user.
+
+    pub mod audit;
+    pub mod browser;
+    pub mod diagnostics;
+    pub mod experiments;
+    pub mod file;
+    pub mod grading;
+    pub mod moving;
+    pub mod plan;
+    pub mod printer;
+    pub mod progress;
+    pub mod summary;
+    pub mod table;
+    pub mod ticker;
+}
 
 use std::process::ExitCode;
 

@@ -37,16 +37,50 @@
 
 #![warn(missing_docs)]
 
-mod bundle;
 mod credentials;
 mod download;
 mod error;
 mod network;
-mod resume;
 mod secret;
 mod trouble;
 mod waiting;
-mod wire;
+
+mod resume {
+    //! Download state that survives a process: the partial file, the map of its pieces, and their digests.
+
+    pub(crate) mod hashing;
+    pub(crate) mod map;
+    pub(crate) mod partial;
+    pub(crate) mod pieces;
+}
+
+mod bundle {
+    //! Sources: bundles (local, downloaded entirely or in part, or only listed), files at URLs, and directories.
+
+    pub(crate) mod directory;
+    pub(crate) mod downloaded;
+    pub(crate) mod files;
+    pub(crate) mod kaggle;
+    pub(crate) mod local;
+    pub(crate) mod part;
+    pub(crate) mod remote;
+    pub(crate) mod web;
+}
+
+mod wire {
+    //! HTTP requests: URLs, responses and retries. This module does not access files.
+
+    pub(crate) mod answer;
+    pub(crate) mod api;
+    pub(crate) mod body;
+    pub(crate) mod contacts;
+    pub(crate) mod identity;
+    pub(crate) mod item;
+    pub(crate) mod location;
+    pub(crate) mod retry;
+    pub(crate) mod send;
+    pub(crate) mod shared;
+}
 
 pub use bundle::directory::{DirectoryError, LocalDirectory, Members};
 pub use bundle::downloaded::{bundle_files, discard, partial_bytes};

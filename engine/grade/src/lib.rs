@@ -38,12 +38,33 @@ pub mod python;
 pub mod report;
 pub mod rules;
 pub mod spec;
-pub mod table;
 
 mod edit_distance;
 mod grader;
 mod refusal;
-mod shapes;
+
+mod shapes {
+    //! Shapes that are described in cells (boxes, masks, volumes), and functions that compare two shapes.
+
+    pub mod box_3d;
+    pub mod boxes;
+    pub mod coco;
+    pub mod mask;
+    pub mod volume;
+}
+
+pub mod table {
+    //! The two tables that are graded: how they are read, their columns, and how pandas and scikit-learn interpret them.
+
+    pub(crate) mod answers;
+    pub(crate) mod key;
+    pub(crate) mod numbers;
+    pub(crate) mod pair;
+    pub mod sort;
+    pub mod submission;
+    pub(crate) mod target;
+    pub mod typed;
+}
 
 pub use grader::{GradeOutcome, Grader};
 pub use refusal::{Refusal, RefusalKind, RowPolicy};

@@ -32,9 +32,17 @@ pub mod model;
 mod parse;
 mod paths;
 pub mod query;
-mod text;
 mod variant;
 pub mod words;
+
+mod text {
+    //! The text of a pipeline file: its YAML with positions, and diagnostics that refer to positions.
+
+    pub mod align;
+    pub mod diagnostic;
+    pub mod suggest;
+    pub mod yaml;
+}
 
 pub use load::{ParsedFile, corrections, load, query_pipeline, read, variants};
 pub use model::{Pipeline, Reading};

@@ -15,10 +15,19 @@
 
 mod collect;
 mod draw;
-pub mod graph;
 mod page;
 mod subject;
 mod text;
+
+pub mod graph {
+    //! Draws the steps of a pipeline.
+
+    mod layers;
+    mod svg;
+
+    pub use layers::{Drawing, DrawnStep};
+    pub use svg::{dot, svg};
+}
 
 use prep_app::{Error, Task};
 

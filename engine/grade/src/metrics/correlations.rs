@@ -1,0 +1,263 @@
+//! Correlations of numbers and of orders.
+
+use std::cmp::Ordering;
+use std::collections::HashMap;
+
+use prep_formats::pandas::ColumnData;
+use serde::Deserialize;
+
+use super::kind::{Direction, Metric, MetricKind, Score, parse};
+use super::label_pair::{COLUMNS, mean_over};
+use crate::python::{mean, sum, words};
+use crate::refusal::{Refusal, RefusalKind, count};
+use crate::spec::definition::{Definition, column};
+use crate::table::numbers::{ColumnSelection, doubles, number};
+use crate::table::pair::{CellValue, GradedColumn, Pair};
+use crate::table::target::text;
+
+pub(super) const PEARSON: MetricKind = MetricKind {
+    definition: Definition {
+        name: "pearson",
+        summary: "Pearson's correlation; for several columns, the mean of their scores.",
+        details: "sum(x y), where x and y are the centred values, divided by their norm. The result is clipped to [-1, \
+                  1], or rounded to an integer if there are two rows. Fewer than two rows are invalid, and so is text; \
+                  booleans are treated as 0 and 1. If all true or all predicted values are equal, or if a value is \
+                  missing or infinite, the score is NaN.",
+        source: "scipy.stats.pearsonr (1.14)",
+        shorthand: Some("columns"),
+        parameters: &[COLUMNS],
+    },
+    direction: Direction::HigherIsBetter,
+    parse: parse::<Pearson>,
+};
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Pearson {
+    columns: ColumnSelection,
+}
+
+impl Metric for Pearson {
+    fn score(&self, pair: &Pair<'_>) -> Result<Score, Refusal> {
+        mean_over(&self.columns, pair, |truth, predicted| {
+            let (x, y) = (doubles(truth)?, doubles(predicted)?);
+            if x.len() < 2 {
+                let message = "a correlation needs at least two rows";
+                return Err(Refusal::new(RefusalKind::RowCount, message));
+            }
+            Ok(correlation(&x, &y))
+        })
+    }
+}
+
+fn correlation(x: &[f64], y: &[f64]) -> f64 {
+    let (Some((x, norm_x)), Some((y, norm_y))) = (centred(x), centred(y)) else {
+        return f64::NAN;
+    };
+    // Same order of operations as SciPy, because it matters for values close to the smallest doubles.
+    let products: Vec<f64> = x
+        .iter()
+        .zip(&y)
+        .map(|(x, y)| x / norm_x * y / norm_y)
+        .collect();
+    let correlation = sum(&products);
+    if x.len() == 2 {
+        correlation.round()
+    } else {
+        correlation.clamp(-1.0, 1.0)
+    }
+}
+
+/// Returns the values minus their mean, and the norm of the result. The norm is computed from scaled values so that it
+/// does not overflow. `None` if all values are equal.
+fn centred(values: &[f64]) -> Option<(Vec<f64>, f64)> {
+    let first = values.first()?;
+    if values.iter().all(|value| value == first) {
+        return None;
+    }
+    let mean = mean(values);
+    let centred: Vec<f64> = values.iter().map(|value| value - mean).collect();
+    // NumPy's maximum is NaN if a value is NaN.
+    let largest = centred
+        .iter()
+        .fold(0.0, |largest: f64, value| match value.is_nan() {
+            true => f64::NAN,
+            false if largest.is_nan() => largest,
+            false => largest.max(value.abs()),
+        });
+    let squares: Vec<f64> = centred
+        .iter()
+        .map(|value| (value / largest).powi(2))
+        .collect();
+    Some((centred, largest * sum(&squares).sqrt()))
+}
+
+pub(super) const SPEARMAN: MetricKind = MetricKind {
+    definition: Definition {
+        name: "spearman",
+        summary: "Spearman's rank correlation; for several columns, the mean of their scores.",
+        details: "Pearson's correlation of the ranks; equal values get the mean of their ranks. Infinite values rank \
+                  first and last; booleans are 0 and 1. A column of text is ranked by code point, even if the texts \
+                  are numbers. A constant column, a missing value or fewer than two rows make the score NaN.",
+        source: "scipy.stats.spearmanr",
+        shorthand: Some("columns"),
+        parameters: &[COLUMNS],
+    },
+    direction: Direction::HigherIsBetter,
+    parse: parse::<Spearman>,
+};
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Spearman {
+    columns: ColumnSelection,
+}
+
+impl Metric for Spearman {
+    fn score(&self, pair: &Pair<'_>) -> Result<Score, Refusal> {
+        mean_over(&self.columns, pair, |truth, predicted| {
+            let exact = [truth, predicted].into_iter().all(has_integers);
+            let (truth, predicted) = (ranks(truth, exact)?, ranks(predicted, exact)?);
+            Ok(truth.zip(predicted).map_or(f64::NAN, |(truth, predicted)| {
+                rank_correlation(&truth, &predicted)
+            }))
+        })
+    }
+}
+
+/// Whether the column contains integers. NumPy compares values as integers if both columns do.
+fn has_integers(column: &GradedColumn<'_>) -> bool {
+    matches!(column.data(), ColumnData::Int64(_) | ColumnData::Bool(_))
+}
+
+/// Returns the ranks of the values, from 1. `None` if the correlation is not defined.
+fn ranks(column: &GradedColumn<'_>, exact: bool) -> Result<Option<Vec<f64>>, Refusal> {
+    let values: Vec<CellValue<'_>> = column.values().collect();
+    if values.len() < 2 || values.contains(&CellValue::Missing) {
+        return Ok(None);
+    }
+    let is_text = |value: &CellValue<'_>| matches!(value, CellValue::Text(_));
+    let texts = values.iter().filter(|value| is_text(value)).count();
+    if texts > 0 && texts < values.len() {
+        let odd = values.iter().position(is_text).unwrap_or_default();
+        return Err(column.refuse(RefusalKind::Type, odd, "numbers only, or text only"));
+    }
+    let compare = |a: &CellValue<'_>, b: &CellValue<'_>| match (a, b) {
+        (CellValue::Text(a), CellValue::Text(b)) => a.as_bytes().cmp(b.as_bytes()),
+        (CellValue::Int(a), CellValue::Int(b)) if exact => a.cmp(b),
+        (a, b) => number(*a)
+            .partial_cmp(&number(*b))
+            .unwrap_or(Ordering::Equal),
+    };
+    let mut order: Vec<(usize, CellValue<'_>)> = values.into_iter().enumerate().collect();
+    order.sort_by(|a, b| compare(&a.1, &b.1));
+    let mut ranks = vec![0.0; order.len()];
+    let mut before = 0;
+    for tied in order.chunk_by(|a, b| compare(&a.1, &b.1) == Ordering::Equal) {
+        if tied.len() == ranks.len() {
+            return Ok(None);
+        }
+        let rank = before as f64 + (tied.len() + 1) as f64 / 2.0;
+        before += tied.len();
+        for (position, _) in tied {
+            if let Some(place) = ranks.get_mut(*position) {
+                *place = rank;
+            }
+        }
+    }
+    Ok(Some(ranks))
+}
+
+/// Returns Pearson's correlation of the ranks.
+fn rank_correlation(a: &[f64], b: &[f64]) -> f64 {
+    let centre = |values: &[f64]| -> Vec<f64> {
+        let mean = mean(values);
+        values.iter().map(|value| value - mean).collect()
+    };
+    let dot = |a: &[f64], b: &[f64]| -> f64 { a.iter().zip(b).map(|(a, b)| a * b).sum() };
+    let (a, b) = (centre(a), centre(b));
+    let free = (a.len() - 1) as f64;
+    let (deviation_a, deviation_b) = ((dot(&a, &a) / free).sqrt(), (dot(&b, &b) / free).sqrt());
+    (dot(&a, &b) / free / deviation_a / deviation_b).clamp(-1.0, 1.0)
+}
+
+pub(super) const KENDALL_TAU: MetricKind = MetricKind {
+    definition: Definition {
+        name: "kendall_tau",
+        summary: "Kendall's rank correlation of true and predicted orders, over all rows together.",
+        details: "A cell lists items, separated by white space. The score is 1 - 4 S / sum(n (n - 1)), where n is the \
+                  number of items of a row, and S is the number of pairs of items in all rows whose predicted order is \
+                  the reverse of the true order. Both cells of a row must have the same items. Cells are converted to \
+                  text; a missing cell is the item `nan`. If no row has two items, the submission is invalid.",
+        source: "kaggle.com/code/ryanholbrook/competition-metric-kendall-tau-correlation",
+        shorthand: Some("column"),
+        parameters: &[column("column", "The column of lists.")],
+    },
+    direction: Direction::HigherIsBetter,
+    parse: parse::<KendallTau>,
+};
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct KendallTau {
+    column: String,
+}
+
+impl Metric for KendallTau {
+    fn score(&self, pair: &Pair<'_>) -> Result<Score, Refusal> {
+        let (answers, prediction) = pair.cells(&self.column)?;
+        let (mut inversions, mut most) = (0u64, 0u64);
+        for row in 0..answers.len() {
+            let (truth, predicted) = (text(answers.value(row)), text(prediction.value(row)));
+            let (truth, predicted): (Vec<&str>, Vec<&str>) =
+                (words(&truth).collect(), words(&predicted).collect());
+            if truth.len() != predicted.len() {
+                let expected = format!("a list of {}", count(truth.len(), "item"));
+                return Err(prediction.refuse(RefusalKind::Ids, row, &expected));
+            }
+            let mut places = HashMap::new();
+            for (place, item) in (0u32..).zip(&predicted) {
+                places.entry(*item).or_insert(place);
+            }
+            let ranks: Option<Vec<u32>> =
+                truth.iter().map(|item| places.get(item).copied()).collect();
+            let Some(mut ranks) = ranks else {
+                return Err(prediction.refuse(
+                    RefusalKind::Ids,
+                    row,
+                    "the items of the answers, each once",
+                ));
+            };
+            inversions += sort_counting(&mut ranks);
+            let items = truth.len() as u64;
+            most += items * items.saturating_sub(1);
+        }
+        if most == 0 {
+            let message = "no list has two items, so the correlation is undefined";
+            return Err(Refusal::new(RefusalKind::Undefined, message).in_column(&self.column));
+        }
+        Ok(Score::python(1.0 - (4 * inversions) as f64 / most as f64))
+    }
+}
+
+/// Sorts with merge sort. Returns the number of pairs that were in the wrong order.
+fn sort_counting(ranks: &mut Vec<u32>) -> u64 {
+    if ranks.len() < 2 {
+        return 0;
+    }
+    let mut right = ranks.split_off(ranks.len() / 2);
+    let mut inversions = sort_counting(ranks) + sort_counting(&mut right);
+    let left = std::mem::take(ranks);
+    let (mut left, mut right) = (left.into_iter().peekable(), right.into_iter().peekable());
+    loop {
+        match (left.peek(), right.peek()) {
+            (Some(a), Some(b)) if b < a => {
+                inversions += left.len() as u64;
+                ranks.extend(right.next());
+            }
+            (Some(_), _) => ranks.extend(left.next()),
+            (None, Some(_)) => ranks.extend(right.next()),
+            (None, None) => return inversions,
+        }
+    }
+}

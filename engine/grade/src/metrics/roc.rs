@@ -1,0 +1,360 @@
+//! Areas under the ROC curve.
+
+use std::collections::BTreeSet;
+
+use prep_spec::words::KeyType;
+use serde::Deserialize;
+
+use super::kind::{Direction, Metric, MetricKind, Score, parse};
+use crate::python::{mean, sum};
+use crate::refusal::{Refusal, RefusalKind, count};
+use crate::spec::definition::{Definition, column, columns, optional, required};
+use crate::table::numbers::{ColumnSelection, floats, scores};
+use crate::table::pair::{GradedColumn, Pair};
+use crate::table::target::{Labels, LabelsAs};
+
+pub(super) const ROC_AUC: MetricKind = MetricKind {
+    definition: Definition {
+        name: "roc_auc",
+        summary: "Area under the ROC curve; for several columns, the mean of their scores.",
+        details: "The area is computed as trapezoids between the points of the distinct scores, so a pair of equal \
+                  scores contributes one half. Only the order of the scores matters. The larger of the answers' two \
+                  labels is the positive label. The answers must contain both labels in each column. Missing and \
+                  infinite scores are invalid; booleans are treated as 0 and 1.",
+        source: "sklearn.metrics.roc_auc_score",
+        shorthand: Some("columns"),
+        parameters: &[
+            columns(
+                "columns",
+                "The columns with labels in the answers and scores in the submission.",
+            ),
+            optional(
+                "match",
+                KeyType::Choice(&["name", "position"]),
+                "`position`: the k-th of the columns is compared with the k-th column of the submission that is not in \
+                 `all_except`, even if their names differ.",
+            ),
+        ],
+    },
+    direction: Direction::HigherIsBetter,
+    parse: parse::<RocAuc>,
+};
+
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Match {
+    #[default]
+    Name,
+    Position,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RocAuc {
+    columns: ColumnSelection,
+    #[serde(default, rename = "match")]
+    matching: Match,
+}
+
+impl Metric for RocAuc {
+    fn score(&self, pair: &Pair<'_>) -> Result<Score, Refusal> {
+        pair.check_same_rows()?;
+        let truth = self.columns.resolve(&pair.answers);
+        let predicted = match self.matching {
+            Match::Name => truth.clone(),
+            Match::Position => self.columns.resolve(&pair.submission),
+        };
+        if predicted.len() != truth.len() {
+            let message = format!(
+                "the submission has {} of scores, expected {}",
+                count(predicted.len(), "column"),
+                truth.len()
+            );
+            return Err(Refusal::new(RefusalKind::SurplusColumn, message));
+        }
+        let areas = truth
+            .iter()
+            .zip(&predicted)
+            .map(|(truth, predicted)| {
+                area(
+                    &pair.answers.column(truth)?,
+                    &pair.submission.column(predicted)?,
+                )
+            })
+            .collect::<Result<Vec<f64>, Refusal>>()?;
+        Ok(Score::numpy(mean(&areas)))
+    }
+}
+
+fn area(truth: &GradedColumn<'_>, predicted: &GradedColumn<'_>) -> Result<f64, Refusal> {
+    let scores = scores(predicted)?;
+    let positive = match Labels::from_column(truth, LabelsAs::Column)? {
+        Labels::Integers(labels) => positive(&labels),
+        Labels::Text(labels) => positive(&labels),
+    };
+    let positive = positive.ok_or_else(|| {
+        Refusal::new(
+            RefusalKind::Answers,
+            "the answers need two different labels",
+        )
+        .in_column(truth.name)
+    })?;
+    Ok(roc_auc(&positive, &scores))
+}
+
+/// Returns for each row whether it has the larger label. `None` unless there are exactly two labels.
+fn positive<T: Ord>(labels: &[T]) -> Option<Vec<bool>> {
+    let distinct: BTreeSet<&T> = labels.iter().collect();
+    let larger = *distinct.last()?;
+    (distinct.len() == 2).then(|| labels.iter().map(|label| label == larger).collect())
+}
+
+/// Returns for each row whether its label is 1, and its score.
+pub(super) fn labels_and_scores(
+    pair: &Pair<'_>,
+    column: &str,
+) -> Result<(Vec<bool>, Vec<f64>), Refusal> {
+    let (answers, prediction) = pair.cells(column)?;
+    let scores = floats(&prediction)?;
+    let labels = floats(&answers)?.into_iter();
+    Ok((labels.map(|label| label == 1.0).collect(), scores))
+}
+
+/// Returns the area under the ROC curve of finite scores. NaN if there is no positive or no negative row.
+pub fn roc_auc(positive: &[bool], scores: &[f64]) -> f64 {
+    area_below(&roc_curve(positive, scores))
+}
+
+/// Returns the area between a curve and the x axis, as a sum of trapezoids.
+pub(super) fn area_below(curve: &[(f64, f64)]) -> f64 {
+    let trapezoids: Vec<f64> = curve
+        .windows(2)
+        .map(|pair| match pair {
+            [(x0, y0), (x1, y1)] => (x1 - x0) * (y1 + y0) / 2.0,
+            _ => 0.0,
+        })
+        .collect();
+    sum(&trapezoids)
+}
+
+/// Returns the ROC curve of finite scores, starting at (0, 0): the false and the true positive rate at each distinct
+/// score.
+///
+/// Collinear points are dropped as in scikit-learn's `roc_curve`, so that the last digits agree.
+pub(super) fn roc_curve(positive: &[bool], scores: &[f64]) -> Vec<(f64, f64)> {
+    let mut rows: Vec<(f64, bool)> = scores
+        .iter()
+        .copied()
+        .zip(positive.iter().copied())
+        .collect();
+    // The order of equal scores does not matter, because they become one point. Finite scores can always be compared.
+    rows.sort_unstable_by(|a, b| b.0.partial_cmp(&a.0).unwrap_or(std::cmp::Ordering::Equal));
+    let (mut hits, mut alarms) = (0.0, 0.0);
+    let mut points = Vec::new();
+    for (row, next) in rows.iter().zip(rows.iter().skip(1).map(Some).chain([None])) {
+        if row.1 {
+            hits += 1.0
+        } else {
+            alarms += 1.0
+        }
+        if next.is_none_or(|next| next.0 != row.0) {
+            points.push((alarms, hits));
+        }
+    }
+    let mut curve = vec![(0.0, 0.0)];
+    for (index, point) in points.iter().enumerate() {
+        let neighbours = index
+            .checked_sub(1)
+            .and_then(|left| points.get(left))
+            .zip(points.get(index + 1));
+        let bends = neighbours.is_none_or(|(left, right)| {
+            right.0 - point.0 != point.0 - left.0 || right.1 - point.1 != point.1 - left.1
+        });
+        if bends {
+            curve.push((point.0 / alarms, point.1 / hits));
+        }
+    }
+    curve
+}
+
+pub(super) const SUBGROUP_AUC: MetricKind = MetricKind {
+    definition: Definition {
+        name: "subgroup_auc",
+        summary: "Mean of the overall area under the ROC curve and of three power means of such areas over groups.",
+        details: "For each group, the area is computed for three sets of rows: all rows of the group; its negative \
+                  rows and the positive rows outside of it (BPSN); its positive rows and the negative rows outside of \
+                  it (BNSP). Each of these three areas is averaged over the groups with the power mean \
+                  (mean(area^p))^(1/p). A row is positive if its label in the answers is 1. It belongs to a group if \
+                  the group's column in the answers is 1. Each set needs positive and negative rows.",
+        source: "Borkan et al. (2019), Nuanced Metrics for Measuring Unintended Bias",
+        shorthand: None,
+        parameters: &[
+            column(
+                "column",
+                "The column with the label in the answers and the score in the submission.",
+            ),
+            columns("groups", "The answers' columns that define the groups."),
+            required("power", KeyType::Number, "The power p of the means."),
+        ],
+    },
+    direction: Direction::HigherIsBetter,
+    parse: parse::<SubgroupAuc>,
+};
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SubgroupAuc {
+    column: String,
+    groups: ColumnSelection,
+    power: f64,
+}
+
+impl Metric for SubgroupAuc {
+    fn score(&self, pair: &Pair<'_>) -> Result<Score, Refusal> {
+        let (positive, scores) = labels_and_scores(pair, &self.column)?;
+        let overall = area_of_rows(&positive, &scores, |_| true)
+            .ok_or_else(|| needs_both_labels(&self.column))?;
+        let groups = self.groups.resolve(&pair.answers);
+        let mut sums = [0.0; 3];
+        for name in &groups {
+            let members = floats(&pair.answers.column(name)?)?;
+            let member = |row: usize| members.get(row) == Some(&1.0);
+            let is_positive = |row: usize| positive.get(row) == Some(&true);
+            let areas = [
+                area_of_rows(&positive, &scores, member),
+                area_of_rows(&positive, &scores, |row| member(row) != is_positive(row)),
+                area_of_rows(&positive, &scores, |row| member(row) == is_positive(row)),
+            ];
+            for (sum, area) in sums.iter_mut().zip(areas) {
+                let area = area.ok_or_else(|| needs_both_labels(name))?;
+                *sum += area.powf(self.power);
+            }
+        }
+        let means = sums.map(|sum| 0.25 * (sum / groups.len() as f64).powf(1.0 / self.power));
+        Ok(Score::numpy(0.25 * overall + means.iter().sum::<f64>()))
+    }
+}
+
+fn needs_both_labels(group: &str) -> Refusal {
+    let message = "the answers need positive and negative rows inside and outside of the group";
+    Refusal::new(RefusalKind::Answers, message).in_column(group)
+}
+
+/// Returns the area for the selected rows. `None` unless they include positive and negative rows.
+fn area_of_rows(
+    positive: &[bool],
+    scores: &[f64],
+    selected: impl Fn(usize) -> bool,
+) -> Option<f64> {
+    let rows = positive.iter().copied().zip(scores.iter().copied());
+    let rows = rows.enumerate().filter(|(row, _)| selected(*row));
+    let (positive, scores): (Vec<bool>, Vec<f64>) = rows.map(|(_, row)| row).unzip();
+    let both = positive.contains(&true) && positive.contains(&false);
+    both.then(|| roc_auc(&positive, &scores))
+}
+
+pub(super) const WEIGHTED_ROC_AUC: MetricKind = MetricKind {
+    definition: Definition {
+        name: "weighted_roc_auc",
+        summary: "Area under the ROC curve, divided at given true positive rates into slices with different weights.",
+        details: "The slice between two consecutive rates is the area to the right of the curve between these rates, \
+                  up to a false positive rate of 1. It is computed with trapezoids. If the curve has no point at a \
+                  rate, a point is interpolated linearly. The score is the weighted sum of the slices, divided by the \
+                  weighted sum for a perfect curve. Rows with label 1 are positive. Scores are doubles; text must \
+                  consist of numbers, and missing or infinite scores are invalid.",
+        source: "kaggle.com/code/anokas/weighted-auc-metric-updated; sklearn.metrics.roc_curve",
+        shorthand: None,
+        parameters: &[
+            column(
+                "column",
+                "The column with the label in the answers and the score in the submission.",
+            ),
+            required(
+                "rates",
+                KeyType::Numbers,
+                "The true positive rates that separate the slices, increasing, from 0 to 1.",
+            ),
+            required(
+                "weights",
+                KeyType::Numbers,
+                "The weight of each slice. The list has one element fewer than `rates`.",
+            ),
+        ],
+    },
+    direction: Direction::HigherIsBetter,
+    parse: |value| {
+        let metric: WeightedRocAuc = serde_json::from_value(value)?;
+        metric.check().map_err(serde::de::Error::custom)?;
+        Ok(Box::new(metric))
+    },
+};
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WeightedRocAuc {
+    column: String,
+    rates: Vec<f64>,
+    weights: Vec<f64>,
+}
+
+impl WeightedRocAuc {
+    fn check(&self) -> Result<(), &'static str> {
+        let rising = self.rates.is_sorted_by(|a, b| a < b);
+        let whole = self.rates.first() == Some(&0.0) && self.rates.last() == Some(&1.0);
+        if !rising || !whole {
+            return Err("`rates` must increase from 0 to 1");
+        }
+        if self.weights.len() + 1 != self.rates.len() {
+            return Err("`weights` must have one number for each slice: one fewer than `rates`");
+        }
+        Ok(())
+    }
+}
+
+impl Metric for WeightedRocAuc {
+    fn score(&self, pair: &Pair<'_>) -> Result<Score, Refusal> {
+        let (positive, scores) = labels_and_scores(pair, &self.column)?;
+        if positive.iter().all(|one| *one) || !positive.iter().any(|one| *one) {
+            let message = "the answers need rows with the label 1 and rows with another label";
+            return Err(Refusal::new(RefusalKind::Answers, message).in_column(&self.column));
+        }
+        let mut curve = roc_curve(&positive, &scores);
+        for rate in &self.rates {
+            insert(&mut curve, *rate);
+        }
+        let (mut total, mut perfect) = (0.0, 0.0);
+        for (bounds, weight) in self.rates.windows(2).zip(&self.weights) {
+            let [low, high] = bounds else { continue };
+            total += slice(&curve, *low, *high) * weight;
+            perfect += (high - low) * weight;
+        }
+        Ok(Score::numpy(total / perfect))
+    }
+}
+
+/// Inserts a point at a true positive rate, unless the curve already has a point at that rate.
+fn insert(curve: &mut Vec<(f64, f64)>, rate: f64) {
+    if curve.iter().any(|(_, y)| *y == rate) {
+        return;
+    }
+    let above = curve.iter().position(|(_, y)| *y > rate);
+    let neighbours = above.and_then(|at| {
+        let before = curve.get(at.checked_sub(1)?)?;
+        Some((at, *before, *curve.get(at)?))
+    });
+    if let Some((at, (x0, y0), (x1, y1))) = neighbours {
+        let x = x0 + (x1 - x0) * (rate - y0) / (y1 - y0);
+        curve.insert(at, (x, rate));
+    }
+}
+
+/// Returns the area between two rates, to the right of the curve.
+fn slice(curve: &[(f64, f64)], low: f64, high: f64) -> f64 {
+    let mut points: Vec<(f64, f64)> = curve
+        .iter()
+        .filter(|(_, y)| (low..=high).contains(y))
+        .map(|(x, y)| (*x, y - low))
+        .collect();
+    points.push((1.0, high - low));
+    area_below(&points)
+}

@@ -1,0 +1,288 @@
+//! Metrics of answers that are texts or sets of words.
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+
+use prep_formats::pandas::ColumnData;
+use prep_spec::words::KeyType;
+use serde::Deserialize;
+
+use super::kind::{Direction, Metric, MetricKind, Score, parse};
+use crate::python::{BigInteger, is_python_space, mean, words};
+use crate::refusal::{Refusal, RefusalKind};
+use crate::spec::definition::{Definition, column, optional};
+use crate::table::pair::{CellValue, GradedColumn, Pair};
+use crate::table::target::{OtherCells, text};
+
+pub(super) const EXACT_MATCH: MetricKind = MetricKind {
+    definition: Definition {
+        name: "exact_match",
+        summary: "The fraction of rows whose prediction is one of the correct answers, or is empty if there is no \
+                  correct answer.",
+        details: "A cell of the answers lists the correct answers, separated by white space. A prediction is a span \
+                  `FIRST:LAST` of integers, one of `words` (case-sensitive), or empty. Any other text is invalid. \
+                  Numbers are compared by value; surrounding white space is ignored.",
+        source: "sklearn.metrics.f1_score(average=\"micro\") of one label per row; Rajpurkar et al. (2016), SQuAD",
+        shorthand: None,
+        parameters: &[
+            column("column", "The column of predictions."),
+            column("valid", "The answers' column with the correct answers."),
+            optional(
+                "words",
+                KeyType::Strings,
+                "Words that are valid predictions in addition to spans.",
+            ),
+        ],
+    },
+    direction: Direction::HigherIsBetter,
+    parse: parse::<ExactMatch>,
+};
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ExactMatch {
+    column: String,
+    valid: String,
+    #[serde(default)]
+    words: Vec<String>,
+}
+
+/// A prediction, or a correct answer.
+#[derive(Debug, PartialEq, Eq)]
+enum Guess {
+    Span(BigInteger, BigInteger),
+    /// The index of the word in `words`.
+    Word(usize),
+}
+
+impl Metric for ExactMatch {
+    fn score(&self, pair: &Pair<'_>) -> Result<Score, Refusal> {
+        pair.check_same_rows()?;
+        let answers = pair.answers.column(&self.valid)?;
+        let prediction = pair.submission.column(&self.column)?;
+        if answers.is_empty() {
+            let message = "there are no rows to grade";
+            return Err(Refusal::new(RefusalKind::RowCount, message));
+        }
+        let mut right = 0u64;
+        for row in 0..answers.len() {
+            let valid = self.valid(answers.value(row)).ok_or_else(|| {
+                answers.refuse(RefusalKind::Answers, row, "spans `FIRST:LAST` and words")
+            })?;
+            let is_right = match present(prediction.value(row)).trim_matches(is_python_space) {
+                "" => valid.is_empty(),
+                text => match self.read(text) {
+                    Some(guess) => valid.contains(&guess),
+                    None => {
+                        return Err(prediction.refuse(RefusalKind::Type, row, &self.expected()));
+                    }
+                },
+            };
+            right += u64::from(is_right);
+        }
+        Ok(Score::numpy(right as f64 / answers.len() as f64))
+    }
+}
+
+impl ExactMatch {
+    fn valid(&self, cell: CellValue<'_>) -> Option<Vec<Guess>> {
+        words(&present(cell)).map(|word| self.read(word)).collect()
+    }
+
+    fn read(&self, text: &str) -> Option<Guess> {
+        if let Some(position) = self.words.iter().position(|word| word == text) {
+            return Some(Guess::Word(position));
+        }
+        let (first, last) = text.split_once(':')?;
+        Some(Guess::Span(
+            BigInteger::parse(first)?,
+            BigInteger::parse(last)?,
+        ))
+    }
+
+    fn expected(&self) -> String {
+        let words: Vec<String> = self
+            .words
+            .iter()
+            .map(|word| format!("`{word}`, "))
+            .collect();
+        format!("a span `FIRST:LAST`, {}or nothing", words.concat())
+    }
+}
+
+/// Returns the cell as text, which is empty if the cell is missing.
+fn present(cell: CellValue<'_>) -> Cow<'_, str> {
+    match cell {
+        CellValue::Missing => Cow::Borrowed(""),
+        value => text(value),
+    }
+}
+
+pub(super) const F1_OF_WORDS: MetricKind = MetricKind {
+    definition: Definition {
+        name: "f1_of_words",
+        summary: "Micro F1 over rows and labels; a cell contains a row's labels, separated by spaces.",
+        details: "2 TP / (2 TP + FP + FN) over all rows and the labels that occur in the answers, 0 without TP. \
+                  Predicted labels that never occur in the answers are ignored. Repetitions and order do not matter, \
+                  but case does. A missing cell has no labels. A column with only numbers or booleans is invalid.",
+        source: "sklearn.metrics.f1_score(average=\"micro\") after sklearn.preprocessing.MultiLabelBinarizer",
+        shorthand: Some("column"),
+        parameters: &[column("column", "The column of labels.")],
+    },
+    direction: Direction::HigherIsBetter,
+    parse: parse::<F1OfWords>,
+};
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct F1OfWords {
+    column: String,
+}
+
+impl Metric for F1OfWords {
+    fn score(&self, pair: &Pair<'_>) -> Result<Score, Refusal> {
+        pair.check_same_rows()?;
+        let (answers, prediction) = pair.both(&self.column)?;
+        let (truth, predicted) = (word_sets(&answers)?, word_sets(&prediction)?);
+        let classes: HashSet<&str> = truth.iter().flatten().copied().collect();
+        if classes.len() < 2 {
+            let message = "the answers need two different labels";
+            return Err(Refusal::new(RefusalKind::Answers, message).in_column(&self.column));
+        }
+        let (mut hits, mut marks) = (0u64, 0u64);
+        for (truth, predicted) in truth.iter().zip(&predicted) {
+            hits += truth.intersection(predicted).count() as u64;
+            marks += (truth.len() + predicted.intersection(&classes).count()) as u64;
+        }
+        // The answers have labels, so the denominator is not 0.
+        Ok(Score::numpy(2.0 * hits as f64 / marks as f64))
+    }
+}
+
+/// Returns the set of words of each row.
+fn word_sets<'a>(column: &GradedColumn<'a>) -> Result<Vec<HashSet<&'a str>>, Refusal> {
+    let empty = match column.data() {
+        ColumnData::Float64(_) => column.values().all(|value| value == CellValue::Missing),
+        ColumnData::Object(_) => true,
+        ColumnData::Int64(_) | ColumnData::UInt64(_) | ColumnData::Bool(_) => false,
+    };
+    let row = |(position, value): (usize, CellValue<'a>)| match value {
+        CellValue::Text(text) => Ok(words(text).collect()),
+        CellValue::Missing if empty => Ok(HashSet::new()),
+        CellValue::Missing
+        | CellValue::Bool(_)
+        | CellValue::Int(_)
+        | CellValue::UInt(_)
+        | CellValue::Float(_) => Err(column.refuse(
+            RefusalKind::Type,
+            position,
+            "labels as text; at least one cell must not read as a number",
+        )),
+    };
+    column.values().enumerate().map(row).collect()
+}
+
+pub(super) const JACCARD_OF_WORDS: MetricKind = MetricKind {
+    definition: Definition {
+        name: "jaccard_of_words",
+        summary: "Mean Jaccard index of the words of the true and the predicted text.",
+        details: "The number of words in both texts of a row, divided by the number of words in at least one of them. \
+                  Texts are converted to lower case (Unicode) and split at white space. Repetitions and order do not \
+                  matter; punctuation is part of the word. A missing cell is an empty text.",
+        source: "Jaccard (1901); sklearn.metrics.jaccard_score(average=\"samples\")",
+        shorthand: Some("column"),
+        parameters: &[
+            column("column", "The column of texts."),
+            optional(
+                "both_empty",
+                KeyType::Choice(&["refuse", "zero"]),
+                "A row in which neither text has a word (0 / 0) is invalid (default), or has the score 0 as in \
+                 scikit-learn. With `zero`, tables with fewer than two different words are invalid, as in \
+                 scikit-learn.",
+            ),
+            optional(
+                "other",
+                KeyType::Choice(&["refuse", "print"]),
+                "Cells that are not text are invalid (default), or converted to text: `1.0`, `True`.",
+            ),
+        ],
+    },
+    direction: Direction::HigherIsBetter,
+    parse: parse::<JaccardOfWords>,
+};
+
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum BothEmpty {
+    #[default]
+    Refuse,
+    Zero,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct JaccardOfWords {
+    column: String,
+    #[serde(default)]
+    both_empty: BothEmpty,
+    #[serde(default)]
+    other: OtherCells,
+}
+
+impl Metric for JaccardOfWords {
+    fn score(&self, pair: &Pair<'_>) -> Result<Score, Refusal> {
+        let (answers, prediction) = pair.cells(&self.column)?;
+        let mut rows = Vec::with_capacity(answers.len());
+        // The first word of all texts, and whether they contain a different one.
+        let (mut first, mut several) = (None, false);
+        for row in 0..answers.len() {
+            let (truth, predicted) = (self.text(&answers, row)?, self.text(&prediction, row)?);
+            let (truth, predicted): (HashSet<&str>, HashSet<&str>) =
+                (words(&truth).collect(), words(&predicted).collect());
+            for word in truth.iter().chain(&predicted) {
+                several |= first.get_or_insert_with(|| (*word).to_owned()) != word;
+            }
+            let common = truth.intersection(&predicted).count();
+            let all = truth.len() + predicted.len() - common;
+            rows.push(match (all, self.both_empty) {
+                (0, BothEmpty::Zero) => 0.0,
+                (0, BothEmpty::Refuse) => return Err(self.without_words(&prediction)?),
+                (all, _) => common as f64 / all as f64,
+            });
+        }
+        match self.both_empty {
+            BothEmpty::Refuse => Ok(Score::python(mean(&rows))),
+            BothEmpty::Zero if several => Ok(Score::numpy(mean(&rows))),
+            BothEmpty::Zero => {
+                let message = "answers and submission together need two different words";
+                Err(Refusal::new(RefusalKind::Undefined, message).in_column(&self.column))
+            }
+        }
+    }
+}
+
+impl JaccardOfWords {
+    /// Returns the error for a submission with a cell without words whose answer has none either. It names the first
+    /// cell without words, which can be another one, because the message must not show which answers have no words.
+    fn without_words(&self, prediction: &GradedColumn<'_>) -> Result<Refusal, Refusal> {
+        let texts = prediction.map_cells(|row, _| {
+            let is_empty = words(&self.text(prediction, row)?).next().is_none();
+            Ok(is_empty.then_some(row))
+        })?;
+        let empty = texts.into_iter().flatten();
+        let first = empty.min_by_key(|row| prediction.file_row(*row));
+        let expected = "at least one word";
+        Ok(prediction.refuse(RefusalKind::Undefined, first.unwrap_or_default(), expected))
+    }
+
+    /// Returns the cell in lower case.
+    fn text(&self, column: &GradedColumn<'_>, row: usize) -> Result<String, Refusal> {
+        let text = match column.value(row) {
+            CellValue::Missing => Cow::Borrowed(""),
+            value @ CellValue::Text(_) => text(value),
+            value if self.other == OtherCells::Print => text(value),
+            _ => return Err(column.refuse(RefusalKind::Type, row, "text")),
+        };
+        Ok(text.to_lowercase())
+    }
+}

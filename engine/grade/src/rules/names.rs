@@ -1,0 +1,190 @@
+//! Rules about the names of columns.
+
+use prep_spec::words::KeyType;
+use serde::Deserialize;
+
+use super::kind::{Rule, RuleKind, parse};
+use crate::refusal::{Refusal, RefusalKind, RowPolicy};
+use crate::spec::definition::{Definition, column, optional};
+use crate::table::numbers::ColumnSelection;
+use crate::table::pair::Pair;
+
+pub(super) const COLUMNS: RuleKind = RuleKind {
+    definition: Definition {
+        name: "columns",
+        summary: "The submission has these columns; other columns and any order are allowed.",
+        details: "Names are compared exactly. Without parameters, all columns of the answers are required.",
+        source: "MLE-bench graders",
+        shorthand: Some("columns"),
+        parameters: &[optional(
+            "columns",
+            KeyType::Selection,
+            "The required columns; default: the columns of the answers.",
+        )],
+    },
+    parse: parse::<RequiredColumns>,
+};
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RequiredColumns {
+    #[serde(default)]
+    columns: ColumnSelection,
+}
+
+impl Rule for RequiredColumns {
+    fn is_about_shape(&self) -> bool {
+        true
+    }
+
+    fn apply(&self, pair: &mut Pair<'_>) -> Result<(), Refusal> {
+        for name in self.columns.select(pair) {
+            pair.submission.require(name)?;
+        }
+        Ok(())
+    }
+}
+
+pub(super) const EXACT_COLUMNS: RuleKind = RuleKind {
+    definition: Definition {
+        name: "exact_columns",
+        summary: "The submission has these columns and no others.",
+        details: "A repeated column name is treated as an additional column (`x.1`), and so is a saved index. Without \
+                  parameters, the columns of the answers are required, in any order.",
+        source: "MLE-bench graders",
+        shorthand: Some("columns"),
+        parameters: &[
+            optional(
+                "columns",
+                KeyType::Selection,
+                "The columns; default: the columns of the answers.",
+            ),
+            optional(
+                "in_order",
+                KeyType::Boolean,
+                "Whether the columns must be in this order; default false.",
+            ),
+            optional(
+                "first",
+                KeyType::Column,
+                "The column that must come first; the order of the other columns does not matter.",
+            ),
+        ],
+    },
+    parse: parse::<ExactColumns>,
+};
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ExactColumns {
+    #[serde(default)]
+    columns: ColumnSelection,
+    #[serde(default)]
+    in_order: bool,
+    first: Option<String>,
+}
+
+impl Rule for ExactColumns {
+    fn is_about_shape(&self) -> bool {
+        true
+    }
+
+    fn apply(&self, pair: &mut Pair<'_>) -> Result<(), Refusal> {
+        let expected = self.columns.select(pair);
+        for name in &expected {
+            pair.submission.require(name)?;
+        }
+        if let Some(surplus) = pair
+            .submission
+            .names()
+            .find(|name| !expected.contains(name))
+        {
+            // pandas gives this name to a column without a header, such as a saved index.
+            let index = match surplus.strip_prefix("Unnamed: ") {
+                Some(number) if number.bytes().all(|byte| byte.is_ascii_digit()) => {
+                    " (its header is empty; if it is an index, use `to_csv(index=False)`)"
+                }
+                _ => "",
+            };
+            let message = format!(
+                "unexpected column{index}; expected only: {}",
+                shorten_list(&expected)
+            );
+            return Err(Refusal::new(RefusalKind::SurplusColumn, message).in_column(surplus));
+        }
+        let wanted: Vec<&str> = match (&self.first, self.in_order) {
+            (_, true) => expected,
+            (Some(first), false) => vec![first],
+            (None, false) => Vec::new(),
+        };
+        for ((position, found), wanted) in pair.submission.names().enumerate().zip(&wanted) {
+            if found != *wanted {
+                let message = format!("expected column {} to be `{wanted}`", position + 1);
+                return Err(Refusal::new(RefusalKind::SurplusColumn, message).in_column(found));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Lists the names, shortened if there are many.
+fn shorten_list(names: &[&str]) -> String {
+    match names.get(..12) {
+        Some(first) if names.len() > 12 => format!(
+            "{} and {} more",
+            first.join(", "),
+            names.len() - first.len()
+        ),
+        _ => names.join(", "),
+    }
+}
+
+pub(super) const RENAME: RuleKind = RuleKind {
+    definition: Definition {
+        name: "rename",
+        summary: "Gives a column of the submission the name that the answers use.",
+        details: "If the submission already uses the answers' name, it is not changed. If it has both names, it is \
+                  invalid.",
+        source: "pandas.DataFrame.rename",
+        shorthand: None,
+        parameters: &[
+            column("column", "The name in the submission."),
+            column("to", "The name in the answers."),
+        ],
+    },
+    parse: parse::<Rename>,
+};
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Rename {
+    column: String,
+    to: String,
+}
+
+impl Rule for Rename {
+    fn rows(&self) -> RowPolicy {
+        RowPolicy::Kept
+    }
+
+    fn apply(&self, pair: &mut Pair<'_>) -> Result<(), Refusal> {
+        match (
+            pair.submission.has(&self.column),
+            pair.submission.has(&self.to),
+        ) {
+            (true, true) => {
+                let message = format!(
+                    "this column and `{}` both exist; remove one of them",
+                    self.column
+                );
+                Err(Refusal::new(RefusalKind::SurplusColumn, message).in_column(&self.to))
+            }
+            (false, true) => Ok(()),
+            (_, false) => {
+                pair.submission.column(&self.column)?;
+                pair.submission.rename(&self.column, &self.to);
+                Ok(())
+            }
+        }
+    }
+}

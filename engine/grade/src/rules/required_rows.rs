@@ -1,0 +1,193 @@
+//! Rules about which rows a submission must have.
+
+use std::collections::HashMap;
+
+use prep_spec::words::KeyType;
+use serde::Deserialize;
+
+use super::kind::{Rule, RuleKind, parse};
+use crate::refusal::{Refusal, RefusalKind, RowPolicy, count};
+use crate::spec::definition::{Definition, column, one, optional};
+use crate::table::key::key;
+use crate::table::pair::{GradedColumn, Pair};
+
+pub(super) const NOT_EMPTY: RuleKind = RuleKind {
+    definition: Definition {
+        name: "not_empty",
+        summary: "The submission has at least one row and one column.",
+        details: "",
+        source: "pandas.DataFrame.empty",
+        shorthand: None,
+        parameters: &[],
+    },
+    parse: parse::<NotEmpty>,
+};
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct NotEmpty {}
+
+impl Rule for NotEmpty {
+    fn is_about_shape(&self) -> bool {
+        true
+    }
+
+    fn apply(&self, pair: &mut Pair<'_>) -> Result<(), Refusal> {
+        if pair.submission.is_empty() {
+            let expected = pair.answers.len();
+            return Err(Refusal::new(
+                RefusalKind::RowCount,
+                format!("the submission has no rows, expected {expected}"),
+            ));
+        }
+        Ok(())
+    }
+}
+
+pub(super) const SAME_ROWS: RuleKind = RuleKind {
+    definition: Definition {
+        name: "same_rows",
+        summary: "The submission has the same number of rows as the answers.",
+        details: "",
+        source: "MLE-bench graders",
+        shorthand: Some("times"),
+        parameters: &[optional(
+            "times",
+            KeyType::Natural,
+            "The number of rows of the submission for each row of the answers; default 1.",
+        )],
+    },
+    parse: parse::<SameRows>,
+};
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SameRows {
+    #[serde(default = "one")]
+    times: usize,
+}
+
+impl Rule for SameRows {
+    fn is_about_shape(&self) -> bool {
+        true
+    }
+
+    fn rows(&self) -> RowPolicy {
+        RowPolicy::Times(self.times)
+    }
+
+    fn apply(&self, pair: &mut Pair<'_>) -> Result<(), Refusal> {
+        check(
+            pair.submission.len(),
+            pair.answers.len().saturating_mul(self.times),
+        )
+    }
+}
+
+/// Returns an error if the number of rows is not the expected one.
+pub(crate) fn check(found: usize, expected: usize) -> Result<(), Refusal> {
+    if found == expected {
+        return Ok(());
+    }
+    let message = match found.checked_sub(expected) {
+        Some(more) => format!(
+            "the submission has {}, {more} too many: expected {expected}",
+            count(found, "row")
+        ),
+        None => format!(
+            "the submission has {}, {} too few: expected {expected}",
+            count(found, "row"),
+            expected - found
+        ),
+    };
+    Err(Refusal::new(RefusalKind::RowCount, message))
+}
+
+pub(super) const SAME_IDS: RuleKind = RuleKind {
+    definition: Definition {
+        name: "same_ids",
+        summary: "The submission has the same identifiers as the answers, in any order.",
+        details: "Identifiers are compared as sets, so a repeated identifier is valid (see `same_rows`). Numbers are \
+                  compared by value (`1.0` equals `1`) and never equal text.",
+        source: "MLE-bench graders",
+        shorthand: Some("column"),
+        parameters: &[
+            column("column", "The identifier."),
+            optional(
+                "relation",
+                KeyType::Choice(&["equal", "subset", "superset"]),
+                "`subset`: the submission may omit identifiers; `superset`: it may have additional ones.",
+            ),
+        ],
+    },
+    parse: parse::<SameIds>,
+};
+
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Relation {
+    #[default]
+    Equal,
+    Subset,
+    Superset,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SameIds {
+    column: String,
+    #[serde(default)]
+    relation: Relation,
+}
+
+impl Rule for SameIds {
+    fn rows(&self) -> RowPolicy {
+        RowPolicy::Kept
+    }
+
+    fn apply(&self, pair: &mut Pair<'_>) -> Result<(), Refusal> {
+        let (submission, answers) = (
+            pair.submission.column(&self.column)?,
+            pair.answers.column(&self.column)?,
+        );
+        let mut seen: HashMap<_, bool> = (0..answers.len())
+            .map(|row| (key(&answers, row), false))
+            .collect();
+        for row in 0..submission.len() {
+            match seen.get_mut(&key(&submission, row)) {
+                Some(found) => *found = true,
+                None if self.relation == Relation::Superset => {}
+                None => {
+                    return Err(submission.refuse(
+                        RefusalKind::Ids,
+                        row,
+                        "an identifier of the answers",
+                    ));
+                }
+            }
+        }
+        if self.relation == Relation::Subset {
+            return Ok(());
+        }
+        missing(&answers, &seen)
+    }
+}
+
+/// Reports the first identifier of the answers that is missing in the submission. Identifiers are public, so this
+/// reveals no answers.
+fn missing(
+    answers: &GradedColumn<'_>,
+    seen: &HashMap<crate::table::key::Identifier<'_>, bool>,
+) -> Result<(), Refusal> {
+    let lacks = |row: &usize| seen.get(&key(answers, *row)) == Some(&false);
+    let Some(first) = (0..answers.len()).find(lacks) else {
+        return Ok(());
+    };
+    let more = (0..answers.len()).filter(lacks).count() - 1;
+    let shown = answers.value(first).for_message();
+    let message = match more {
+        0 => format!("no row for {shown}"),
+        more => format!("no row for {shown} and {more} more"),
+    };
+    Err(Refusal::new(RefusalKind::Ids, message).in_column(answers.name))
+}

@@ -1,0 +1,229 @@
+//! Rules that drop rows.
+
+use std::collections::{HashMap, HashSet};
+
+use prep_spec::words::KeyType;
+use serde::Deserialize;
+
+use super::kind::{Rule, RuleKind, parse};
+use crate::refusal::{Refusal, RefusalKind};
+use crate::spec::definition::{Definition, column, columns, optional, required};
+use crate::table::key::key;
+use crate::table::numbers::{ColumnSelection, number};
+use crate::table::pair::{CellValue, Pair};
+use crate::table::sort::sort_positions;
+
+pub(super) const KEEP_ROWS: RuleKind = RuleKind {
+    definition: Definition {
+        name: "keep_rows",
+        summary: "Keeps the rows that the answers mark as scored.",
+        details: "A row of the answers is kept if the sum of its columns `sum_of` (without missing ones) is between \
+                  `min` and `max`. In the submission, the rows at the same positions are kept. With `by`, rows are \
+                  kept by identifier instead, and an identifier that is not in the answers is invalid. With `in_file`, \
+                  rows of the submission are kept by their position in the file, even if the rows were sorted since.",
+        source: "pandas boolean indexing",
+        shorthand: None,
+        parameters: &[
+            columns("sum_of", "The answers' columns that are summed."),
+            optional("min", KeyType::Number, "The smallest sum of a kept row."),
+            optional("max", KeyType::Number, "The largest sum of a kept row."),
+            optional(
+                "by",
+                KeyType::Column,
+                "The identifier by which rows of the submission are matched; default: by position.",
+            ),
+            optional(
+                "in_file",
+                KeyType::Boolean,
+                "Whether rows are matched by their position in the file, as by pandas' index after sorting.",
+            ),
+        ],
+    },
+    parse: parse::<KeepRows>,
+};
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct KeepRows {
+    sum_of: ColumnSelection,
+    min: Option<f64>,
+    max: Option<f64>,
+    by: Option<String>,
+    #[serde(default)]
+    in_file: bool,
+}
+
+impl Rule for KeepRows {
+    fn apply(&self, pair: &mut Pair<'_>) -> Result<(), Refusal> {
+        let columns = pair.answers.columns(&self.sum_of.select(pair))?;
+        for column in &columns {
+            if let Some(row) = column.first_text() {
+                return Err(column.refuse(RefusalKind::Answers, row, "a number in the answers"));
+            }
+        }
+        let kept: Vec<bool> = (0..pair.answers.len())
+            .map(|row| {
+                let sum: f64 = columns
+                    .iter()
+                    .filter_map(|column| number(column.value(row)))
+                    .sum();
+                self.min.is_none_or(|min| sum >= min) && self.max.is_none_or(|max| sum <= max)
+            })
+            .collect();
+        let of_submission = match &self.by {
+            None if self.in_file => by_file_row(pair, &kept),
+            None => kept.clone(),
+            Some(by) => look_up(pair, by, &kept)?,
+        };
+        pair.answers.select(positions(&kept));
+        pair.submission.select(positions(&of_submission));
+        Ok(())
+    }
+}
+
+fn look_up(pair: &Pair<'_>, by: &str, kept: &[bool]) -> Result<Vec<bool>, Refusal> {
+    let (answers, submission) = pair.both(by)?;
+    let marks: HashMap<_, bool> = kept
+        .iter()
+        .enumerate()
+        .map(|(row, kept)| (key(&answers, row), *kept))
+        .collect();
+    (0..submission.len())
+        .map(|row| match marks.get(&key(&submission, row)) {
+            Some(kept) => Ok(*kept),
+            None => Err(submission.refuse(RefusalKind::Ids, row, "an identifier of the answers")),
+        })
+        .collect()
+}
+
+fn by_file_row(pair: &Pair<'_>, kept: &[bool]) -> Vec<bool> {
+    let rows = pair.answers.file_positions().zip(kept);
+    let marked: HashSet<u32> = rows
+        .filter(|(_, kept)| **kept)
+        .map(|(row, _)| row)
+        .collect();
+    let of_submission = pair.submission.file_positions();
+    of_submission.map(|row| marked.contains(&row)).collect()
+}
+
+fn positions(kept: &[bool]) -> Vec<u32> {
+    (0..)
+        .zip(kept)
+        .filter(|(_, kept)| **kept)
+        .map(|(position, _)| position)
+        .collect()
+}
+
+pub(super) const KEEP_LAST: RuleKind = RuleKind {
+    definition: Definition {
+        name: "keep_last",
+        summary: "Keeps the last rows of each group of the answers, after sorting by a column.",
+        details: "The answers are sorted by `by` (see `align`). A group with fewer than `count` rows is kept \
+                  completely. Rows without a group are dropped. The submission is not changed (see `join`).",
+        source: "pandas.DataFrame.groupby(...).tail",
+        shorthand: None,
+        parameters: &[
+            column("groups", "The answers' column that defines the groups."),
+            column("by", "The answers' column to sort by."),
+            required(
+                "count",
+                KeyType::Natural,
+                "The number of rows to keep in each group.",
+            ),
+        ],
+    },
+    parse: parse::<KeepLast>,
+};
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct KeepLast {
+    groups: String,
+    by: String,
+    count: usize,
+}
+
+impl Rule for KeepLast {
+    fn apply(&self, pair: &mut Pair<'_>) -> Result<(), Refusal> {
+        let order = sort_positions(&pair.answers.column(&self.by)?)?;
+        let groups = pair.answers.column(&self.groups)?;
+        let mut counts: HashMap<_, usize> = HashMap::new();
+        let mut kept: Vec<u32> = Vec::new();
+        for position in order.into_iter().rev() {
+            if groups.value(position as usize) == crate::table::pair::CellValue::Missing {
+                continue;
+            }
+            let count = counts.entry(key(&groups, position as usize)).or_default();
+            *count += 1;
+            if *count <= self.count {
+                kept.push(position);
+            }
+        }
+        kept.reverse();
+        pair.answers.select(kept);
+        Ok(())
+    }
+}
+
+pub(super) const DROP_MISSING: RuleKind = RuleKind {
+    definition: Definition {
+        name: "drop_missing",
+        summary: "Drops rows of the answers that have no value in one of the columns.",
+        details: "The submission is not changed (see `join`).",
+        source: "pandas.DataFrame.dropna",
+        shorthand: Some("columns"),
+        parameters: &[columns("columns", "The columns.")],
+    },
+    parse: parse::<DropMissing>,
+};
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct DropMissing {
+    columns: ColumnSelection,
+}
+
+impl Rule for DropMissing {
+    fn apply(&self, pair: &mut Pair<'_>) -> Result<(), Refusal> {
+        let columns = pair.answers.columns(&self.columns.select(pair))?;
+        let complete = |row: &u32| {
+            columns
+                .iter()
+                .all(|column| column.value(*row as usize) != CellValue::Missing)
+        };
+        let kept: Vec<u32> = (0u32..).take(pair.answers.len()).filter(complete).collect();
+        pair.answers.select(kept);
+        Ok(())
+    }
+}
+
+pub(super) const DROP_UNKNOWN: RuleKind = RuleKind {
+    definition: Definition {
+        name: "drop_unknown",
+        summary: "Drops the submission's rows whose identifier is not in the answers.",
+        details: "Identifiers are compared as in `same_ids`.",
+        source: "pandas.Series.isin",
+        shorthand: Some("column"),
+        parameters: &[column("column", "The identifier.")],
+    },
+    parse: parse::<DropUnknown>,
+};
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct DropUnknown {
+    column: String,
+}
+
+impl Rule for DropUnknown {
+    fn apply(&self, pair: &mut Pair<'_>) -> Result<(), Refusal> {
+        let (answers, submission) = pair.both(&self.column)?;
+        let known: HashSet<_> = (0..answers.len()).map(|row| key(&answers, row)).collect();
+        let kept: Vec<u32> = (0u32..)
+            .take(submission.len())
+            .filter(|row| known.contains(&key(&submission, *row as usize)))
+            .collect();
+        pair.submission.select(kept);
+        Ok(())
+    }
+}

@@ -1,0 +1,369 @@
+//! Rules about the values of cells.
+
+use prep_formats::pandas::ColumnData;
+use prep_spec::words::KeyType;
+use serde::Deserialize;
+
+use super::kind::{Rule, RuleKind, parse};
+use crate::python::{python_float, python_repr, round_numpy};
+use crate::refusal::{Refusal, RefusalKind, RowPolicy};
+use crate::spec::definition::{Definition, columns, one, optional};
+use crate::table::numbers::{ColumnSelection, check_numeric_type, number};
+use crate::table::pair::{CellValue, GradedColumn, Pair};
+
+pub(super) const NUMERIC: RuleKind = RuleKind {
+    definition: Definition {
+        name: "numeric",
+        summary: "The columns contain numbers.",
+        details: "pandas gives each column one type: a single text makes the entire column text, and so does an \
+                  integer beyond 64 bits or a number too large for a double. Missing cells and infinite numbers are \
+                  valid (see `finite`, `range`).",
+        source: "pandas.to_numeric, Series.astype(float), Series.dtype",
+        shorthand: Some("columns"),
+        parameters: &[
+            columns("columns", "The columns."),
+            optional(
+                "text",
+                KeyType::Choice(&["refuse", "convert"]),
+                "`convert`: a column of text is valid if Python's `float` converts each text to a number.",
+            ),
+            optional(
+                "booleans",
+                KeyType::Choice(&["allow", "refuse", "allow_complete"]),
+                "Whether True and False are valid as 1 and 0 (default) or invalid; `allow_complete`: valid only in a \
+                 column without missing cells, because pandas has no boolean type for a column with missing cells.",
+            ),
+        ],
+    },
+    parse: parse::<Numeric>,
+};
+
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Text {
+    #[default]
+    Refuse,
+    Convert,
+}
+
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Booleans {
+    #[default]
+    Allow,
+    Refuse,
+    AllowComplete,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Numeric {
+    columns: ColumnSelection,
+    #[serde(default)]
+    text: Text,
+    #[serde(default)]
+    booleans: Booleans,
+}
+
+impl Rule for Numeric {
+    fn rows(&self) -> RowPolicy {
+        RowPolicy::Kept
+    }
+
+    fn apply(&self, pair: &mut Pair<'_>) -> Result<(), Refusal> {
+        for name in self.columns.select(pair) {
+            self.check(&pair.submission.column(name)?)?;
+        }
+        Ok(())
+    }
+}
+
+impl Numeric {
+    fn check(&self, column: &GradedColumn<'_>) -> Result<(), Refusal> {
+        let booleans = self.booleans == Booleans::Allow;
+        match column.data() {
+            ColumnData::Int64(_) | ColumnData::UInt64(_) | ColumnData::Float64(_) => return Ok(()),
+            ColumnData::Bool(_) if self.booleans != Booleans::Refuse => return Ok(()),
+            ColumnData::Bool(_) | ColumnData::Object(_) => {}
+        }
+        // If booleans are invalid, the type of the column decides, because NumPy does not treat Python objects as
+        // numbers.
+        let is_typed = self.booleans == Booleans::Refuse && self.text == Text::Refuse;
+        let passes = |value: CellValue<'_>| match value {
+            CellValue::Missing | CellValue::Int(_) | CellValue::UInt(_) | CellValue::Float(_)
+                if is_typed =>
+            {
+                false
+            }
+            CellValue::Text(text) => self.text == Text::Convert && python_float(text).is_some(),
+            CellValue::Bool(_) => booleans,
+            CellValue::Missing | CellValue::Int(_) | CellValue::UInt(_) | CellValue::Float(_) => {
+                true
+            }
+        };
+        // If text is invalid, report a text that is not a number rather than the first text of the column.
+        let odd = column
+            .values()
+            .position(
+                |value| matches!(value, CellValue::Text(text) if python_float(text).is_none()),
+            )
+            .or_else(|| column.values().position(|value| !passes(value)));
+        match odd {
+            Some(position) => Err(column.refuse(RefusalKind::Type, position, "a number")),
+            None if column.is_empty() => {
+                Err(Refusal::new(RefusalKind::RowCount, "there are no rows").in_column(column.name))
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+pub(super) const TEXT: RuleKind = RuleKind {
+    definition: Definition {
+        name: "text",
+        summary: "Every cell of the columns is text.",
+        details: "A column is invalid if all its cells are numbers or booleans, or if a cell is missing (see \
+                  `fill_missing`).",
+        source: "MLE-bench graders",
+        shorthand: Some("columns"),
+        parameters: &[columns("columns", "The columns.")],
+    },
+    parse: parse::<TextCells>,
+};
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct TextCells {
+    columns: ColumnSelection,
+}
+
+impl Rule for TextCells {
+    fn rows(&self) -> RowPolicy {
+        RowPolicy::Kept
+    }
+
+    fn apply(&self, pair: &mut Pair<'_>) -> Result<(), Refusal> {
+        for name in self.columns.select(pair) {
+            pair.submission.column(name)?.check_text()?;
+        }
+        Ok(())
+    }
+}
+
+pub(super) const FINITE: RuleKind = RuleKind {
+    definition: Definition {
+        name: "finite",
+        summary: "No cell of the columns is missing, infinite or not a number.",
+        details: "",
+        source: "numpy.isfinite",
+        shorthand: Some("columns"),
+        parameters: &[columns("columns", "The columns.")],
+    },
+    parse: parse::<Finite>,
+};
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Finite {
+    columns: ColumnSelection,
+}
+
+impl Rule for Finite {
+    fn rows(&self) -> RowPolicy {
+        RowPolicy::Kept
+    }
+
+    fn apply(&self, pair: &mut Pair<'_>) -> Result<(), Refusal> {
+        for name in self.columns.select(pair) {
+            let column = pair.submission.column(name)?;
+            for (position, value) in column.values().enumerate() {
+                let kind = match number(value) {
+                    Some(number) if number.is_finite() => continue,
+                    Some(_) => RefusalKind::Range,
+                    None if value == CellValue::Missing => RefusalKind::Missing,
+                    None => RefusalKind::Type,
+                };
+                return Err(column.refuse(kind, position, "a finite number"));
+            }
+        }
+        Ok(())
+    }
+}
+
+pub(super) const RANGE: RuleKind = RuleKind {
+    definition: Definition {
+        name: "range",
+        summary: "All numbers of the columns are between two bounds, inclusive.",
+        details: "Booleans are treated as 0 and 1; text is invalid. `-0.0` is not below 0.",
+        source: "MLE-bench graders",
+        shorthand: None,
+        parameters: &[
+            columns("columns", "The columns."),
+            optional("min", KeyType::Number, "The smallest number allowed."),
+            optional("max", KeyType::Number, "The largest number allowed."),
+            optional(
+                "missing",
+                KeyType::Choice(&["refuse", "ignore"]),
+                "Whether a missing cell is invalid (default) or valid.",
+            ),
+        ],
+    },
+    parse: parse::<Range>,
+};
+
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Missing {
+    #[default]
+    Refuse,
+    Ignore,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Range {
+    columns: ColumnSelection,
+    min: Option<f64>,
+    max: Option<f64>,
+    #[serde(default)]
+    missing: Missing,
+}
+
+impl Rule for Range {
+    fn rows(&self) -> RowPolicy {
+        RowPolicy::Kept
+    }
+
+    fn apply(&self, pair: &mut Pair<'_>) -> Result<(), Refusal> {
+        for name in self.columns.select(pair) {
+            let column = pair.submission.column(name)?;
+            for (position, value) in column.values().enumerate() {
+                let kind = match value {
+                    CellValue::Missing if self.missing == Missing::Ignore => continue,
+                    CellValue::Missing => RefusalKind::Missing,
+                    CellValue::Text(_) => RefusalKind::Type,
+                    value if number(value).is_some_and(|number| self.contains(number)) => continue,
+                    _ => RefusalKind::Range,
+                };
+                return Err(column.refuse(kind, position, &self.expected()));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Range {
+    fn contains(&self, number: f64) -> bool {
+        self.min.is_none_or(|min| number >= min) && self.max.is_none_or(|max| number <= max)
+    }
+
+    fn expected(&self) -> String {
+        match (self.min, self.max) {
+            (Some(min), Some(max)) => {
+                format!("a number from {} to {}", python_repr(min), python_repr(max))
+            }
+            (Some(min), None) => format!("a number not below {}", python_repr(min)),
+            (None, Some(max)) => format!("a number not above {}", python_repr(max)),
+            (None, None) => "a number".to_owned(),
+        }
+    }
+}
+
+pub(super) const ROWS_SUM_TO: RuleKind = RuleKind {
+    definition: Definition {
+        name: "rows_sum_to",
+        summary: "In every row, the columns sum to a given number, for example 1 for probabilities.",
+        details: "The columns are added from left to right as listed; missing cells are left out, and text is \
+                  invalid. The sum must not differ from the total by more than `absolute + 1e-5 * |total|`. With \
+                  `decimals`, the sum rounded to this number of decimals must equal the total instead.",
+        source: "numpy.isclose, numpy.round",
+        shorthand: None,
+        parameters: &[
+            columns("columns", "The columns."),
+            optional("total", KeyType::Number, "The sum; default 1."),
+            optional(
+                "absolute",
+                KeyType::Number,
+                "Absolute tolerance; default 1e-8.",
+            ),
+            optional(
+                "decimals",
+                KeyType::Natural,
+                "Round the sum to this number of decimals and require that it equals the total.",
+            ),
+        ],
+    },
+    parse: parse::<RowsSumTo>,
+};
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RowsSumTo {
+    columns: ColumnSelection,
+    #[serde(default = "one")]
+    total: f64,
+    #[serde(default = "numpy_absolute")]
+    absolute: f64,
+    decimals: Option<u8>,
+}
+
+fn numpy_absolute() -> f64 {
+    1e-8
+}
+
+/// The tolerance relative to the total, as in `numpy.isclose`.
+const RELATIVE: f64 = 1e-5;
+
+impl Rule for RowsSumTo {
+    fn rows(&self) -> RowPolicy {
+        RowPolicy::Kept
+    }
+
+    fn apply(&self, pair: &mut Pair<'_>) -> Result<(), Refusal> {
+        let columns = pair.submission.columns(&self.columns.select(pair))?;
+        // NumPy cannot compare sums of Python objects with a tolerance, even if the objects are numbers.
+        if self.decimals.is_none() && !pair.submission.is_empty() {
+            columns.iter().try_for_each(check_numeric_type)?;
+        }
+        for row in 0..pair.submission.len() {
+            let mut sum = 0.0;
+            for column in &columns {
+                match column.value(row) {
+                    CellValue::Missing => {}
+                    CellValue::Text(_) => {
+                        return Err(column.refuse(RefusalKind::Type, row, "a number"));
+                    }
+                    value => sum += number(value).unwrap_or_default(),
+                }
+            }
+            if !self.holds(sum) {
+                let (found, total) = (python_repr(sum), python_repr(self.total));
+                let names: Vec<&str> = columns.iter().take(3).map(|column| column.name).collect();
+                let dots = if columns.len() > 3 { ", ..." } else { "" };
+                // If a cell is missing, report that cell, because the author has to correct it.
+                let empty = columns.iter().find(|column| column.is_missing(row));
+                if let Some(empty) = empty {
+                    let expected =
+                        format!("a number: without it the row sums to {found} instead of {total}");
+                    return Err(empty.refuse(RefusalKind::Missing, row, &expected));
+                }
+                let message = format!(
+                    "{}{dots} sum to {found}, expected {total}",
+                    names.join(", ")
+                );
+                let row = columns.first().map_or(0, |column| column.file_row(row));
+                return Err(Refusal::new(RefusalKind::Range, message).in_row(row));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl RowsSumTo {
+    fn holds(&self, sum: f64) -> bool {
+        match self.decimals {
+            Some(decimals) => round_numpy(sum, i32::from(decimals)) == self.total,
+            None => (sum - self.total).abs() <= self.absolute + RELATIVE * self.total.abs(),
+        }
+    }
+}
