@@ -4,7 +4,7 @@
 //! is written. A copy shares nothing. A [private](crate::objects::private) object is never hard-linked. If a device does not
 //! support a mode, the store remembers this, so it tries the mode once per process and not once per file.
 
-use std::fs::{self, File, Metadata, Permissions};
+use std::fs::{self, Metadata, Permissions};
 use std::io::{self, ErrorKind};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
@@ -79,7 +79,7 @@ impl Store {
 impl Store {
     fn copy(&self, object: &Object, dir: &Path, dest: &Path) -> io::Result<()> {
         let temp = temp_in(dir)?;
-        copy_bytes(object, temp.as_file())?;
+        object.copy_bytes(temp.as_file())?;
         self.confirm_written(temp.as_file(), dir)?;
         persist(temp, dest)
     }
@@ -155,25 +155,6 @@ fn reflink(object: &Object, dir: &Path, dest: &Path) -> io::Result<()> {
 #[cfg(not(target_os = "linux"))]
 fn reflink(_: &Object, _: &Path, _: &Path) -> io::Result<()> {
     Err(ErrorKind::Unsupported.into())
-}
-
-/// Copies the object's bytes into an empty file. Shares the blocks if the file system can.
-pub(crate) fn copy_into(object: &Object, file: &File) -> io::Result<()> {
-    #[cfg(target_os = "linux")]
-    if rustix::fs::ioctl_ficlone(file, object.file()).is_ok() {
-        return Ok(());
-    }
-    copy_bytes(object, file)
-}
-
-fn copy_bytes(object: &Object, mut file: &File) -> io::Result<()> {
-    // The object was opened for this call, so its cursor is at the start, and the kernel can copy between the files.
-    let copied = io::copy(&mut object.file(), &mut file)?;
-    if copied != object.len() {
-        let message = format!("copied {copied} of {} bytes", object.len());
-        return Err(io::Error::new(ErrorKind::UnexpectedEof, message));
-    }
-    Ok(())
 }
 
 fn temp_in(dir: &Path) -> io::Result<NamedTempFile> {

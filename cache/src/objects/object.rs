@@ -27,6 +27,26 @@ pub struct Object {
 }
 
 impl Object {
+    /// Copies the object's bytes into an empty file. Shares the blocks if the file system can.
+    pub(crate) fn copy_into(&self, file: &File) -> io::Result<()> {
+        #[cfg(target_os = "linux")]
+        if rustix::fs::ioctl_ficlone(file, &self.file).is_ok() {
+            return Ok(());
+        }
+        self.copy_bytes(file)
+    }
+
+    /// Copies the object's bytes into an empty file, which shares no blocks.
+    pub(crate) fn copy_bytes(&self, mut file: &File) -> io::Result<()> {
+        // The object was opened for this call, so its cursor is at the start, and the kernel can copy between the files.
+        let copied = io::copy(&mut &self.file, &mut file)?;
+        if copied != self.len() {
+            let message = format!("copied {copied} of {} bytes", self.len());
+            return Err(io::Error::new(ErrorKind::UnexpectedEof, message));
+        }
+        Ok(())
+    }
+
     /// Returns the same object, backed by a different file.
     pub(crate) fn copied_to(&self, file: File) -> Object {
         Object {

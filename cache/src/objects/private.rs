@@ -37,7 +37,6 @@ use memmap2::{Mmap, UncheckedAdvice};
 use tempfile::NamedTempFile;
 
 use crate::locks::file::is_file_at;
-use crate::objects::link::copy_into;
 use crate::objects::object::Object;
 use crate::system::stamp::Stamp;
 use crate::{Digest, Store, StoreError};
@@ -138,7 +137,8 @@ impl Store {
     fn private_copy(&self, object: &Object) -> Result<Object, StoreError> {
         let temp = self.temp_file()?;
         let error = |source| StoreError::writing("copy", object.path(), object.len(), source);
-        copy_into(object, temp.as_file())
+        object
+            .copy_into(temp.as_file())
             .map_err(|source| self.copy_error(object, error(source)))?;
         // The file is read-only, but `reopen` would also open it for writing.
         let copy = File::open(temp.path()).map_err(error)?;

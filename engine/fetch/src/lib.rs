@@ -41,6 +41,7 @@ mod credentials;
 mod download;
 mod error;
 mod network;
+mod options;
 mod secret;
 mod trouble;
 mod waiting;
@@ -94,8 +95,8 @@ pub use credentials::{
     find_credentials,
 };
 pub use error::FetchError;
-pub use network::{DownloadOptions, ENDPOINT};
 pub use network::{LazyNetwork, Network};
+pub use options::{DownloadOptions, ENDPOINT};
 pub use prep_cache::free_space;
 pub use secret::Secret;
 pub use trouble::Trouble;

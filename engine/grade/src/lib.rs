@@ -57,6 +57,7 @@ pub mod table {
     //! The two tables that are graded: how they are read, their columns, and how pandas and scikit-learn interpret them.
 
     pub(crate) mod answers;
+    pub(crate) mod column;
     pub(crate) mod key;
     pub(crate) mod numbers;
     pub(crate) mod pair;
@@ -70,4 +71,5 @@ pub use grader::{GradeOutcome, Grader};
 pub use refusal::{Refusal, RefusalKind, RowPolicy};
 pub use spec::error::{GradeSpecError, GradeSpecErrors, KeyPath, PathSegment, Problem};
 pub use table::answers::AnswersError;
-pub use table::pair::{CellValue, GradedColumn, Pair, Role, Side};
+pub use table::column::{CellValue, GradedColumn, Role};
+pub use table::pair::{Pair, Side};

@@ -41,7 +41,6 @@
 
 #[cfg(test)]
 mod attack;
-mod conflict;
 mod holder;
 #[cfg(test)]
 mod tests;
@@ -55,7 +54,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use crate::locks::process::ProcessId;
 use crate::system::machine;
-use conflict::{Conflict, ConflictCheck};
+use holder::{Conflict, ConflictCheck};
 use holder::{HolderFile, announce};
 
 /// Whether a lock can have several holders at the same time.

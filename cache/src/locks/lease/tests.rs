@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::conflict::{break_lock, list};
+use super::holder::{break_lock, list};
 use super::*;
 
 const QUICK: LeaseTiming = LeaseTiming {

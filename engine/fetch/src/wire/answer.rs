@@ -5,7 +5,7 @@ use std::ops::Range;
 use reqwest::header::{CONTENT_ENCODING, CONTENT_RANGE, HeaderMap, IF_RANGE, LOCATION, RANGE};
 use reqwest::{Response, StatusCode};
 
-use super::send::Message;
+use super::location::Message;
 use super::send::send;
 use crate::error::FetchError;
 use crate::trouble::Trouble;

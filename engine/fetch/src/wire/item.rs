@@ -5,8 +5,8 @@ use std::fmt;
 use reqwest::Url;
 
 use crate::error::FetchError;
+use crate::wire::location::Message;
 use crate::wire::location::{Expected, Location, LocationKind, is_private};
-use crate::wire::send::Message;
 
 /// A bundle of Kaggle, a file of a competition, or a file at a URL.
 #[derive(Clone, PartialEq, Eq)]

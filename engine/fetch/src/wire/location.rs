@@ -1,15 +1,15 @@
-//! Locations of files: a signed address of the object store, or a URL. Signed addresses are cached, so that listing and then
-//! fetching a bundle needs only one API call.
+//! Locations of files: a signed address of the object store, or a URL, and the request that reads them. Signed addresses
+//! are cached, so that listing and then fetching a bundle needs only one API call.
 
 use std::collections::HashMap;
 use std::fmt;
 
 use parking_lot::Mutex;
 use prep_core::is_loopback;
-use reqwest::Url;
+use reqwest::header::{ACCEPT_ENCODING, CONTENT_TYPE};
+use reqwest::{Client, RequestBuilder, Url};
 
 use crate::error::FetchError;
-use crate::wire::send::Message;
 
 /// The expected type of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -132,6 +132,33 @@ impl Addresses {
     /// Removes the address of a bundle. Called if the object store rejects it because it has expired.
     pub(crate) fn forget(&self, id: &str) {
         self.0.lock().remove(id);
+    }
+}
+
+/// A request without credentials, which can be repeated with another URL.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Message {
+    pub(crate) url: Url,
+    /// JSON body of a POST request. `None` for a GET request.
+    pub(crate) body: Option<String>,
+}
+
+impl Message {
+    pub(crate) fn get(url: Url) -> Message {
+        Message { url, body: None }
+    }
+
+    pub(crate) fn request(&self, client: &Client) -> RequestBuilder {
+        let request = match &self.body {
+            None => client.get(self.url.clone()),
+            Some(body) => {
+                let request = client.post(self.url.clone());
+                request
+                    .header(CONTENT_TYPE, "application/json")
+                    .body(body.clone())
+            }
+        };
+        request.header(ACCEPT_ENCODING, "identity")
     }
 }
 

@@ -12,7 +12,7 @@ use parking_lot::Mutex;
 use tokio::time::{Instant, sleep_until};
 
 use crate::error::FetchError;
-use crate::network::DownloadOptions;
+use crate::options::DownloadOptions;
 use crate::trouble::Trouble;
 use crate::waiting::WaitReport;
 

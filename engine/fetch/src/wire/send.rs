@@ -1,11 +1,9 @@
-//! Creates requests without credentials, and sends requests. All requests of this crate are sent by [`send`].
+//! Sends a single request. All requests of this crate are sent by this function.
 
-use reqwest::header::{ACCEPT_ENCODING, CONTENT_TYPE};
-use reqwest::{Client, RequestBuilder, Response, Url};
+use reqwest::{RequestBuilder, Response, Url};
 use tokio::time::{Instant, sleep, timeout};
 
-use crate::trouble;
-use crate::trouble::Trouble;
+use crate::trouble::{self, Trouble};
 use crate::waiting::{REPORT_SILENCE_AFTER, WaitReport};
 use crate::wire::location::host;
 use crate::wire::shared::Shared;
@@ -52,32 +50,5 @@ pub(crate) async fn send(
             offset,
             time,
         }),
-    }
-}
-
-/// A request without credentials, which can be repeated with another URL.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Message {
-    pub(crate) url: Url,
-    /// JSON body of a POST request. `None` for a GET request.
-    pub(crate) body: Option<String>,
-}
-
-impl Message {
-    pub(crate) fn get(url: Url) -> Message {
-        Message { url, body: None }
-    }
-
-    pub(crate) fn request(&self, client: &Client) -> RequestBuilder {
-        let request = match &self.body {
-            None => client.get(self.url.clone()),
-            Some(body) => {
-                let request = client.post(self.url.clone());
-                request
-                    .header(CONTENT_TYPE, "application/json")
-                    .body(body.clone())
-            }
-        };
-        request.header(ACCEPT_ENCODING, "identity")
     }
 }

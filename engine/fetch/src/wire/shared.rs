@@ -14,7 +14,7 @@ use super::location::Addresses;
 use super::retry::RateLimit;
 use crate::credentials::FoundCredentials;
 use crate::error::FetchError;
-use crate::network::DownloadOptions;
+use crate::options::DownloadOptions;
 use crate::wire::api::endpoint::Endpoint;
 use crate::wire::contacts::Contacts;
 

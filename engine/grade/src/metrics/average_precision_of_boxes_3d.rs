@@ -12,7 +12,8 @@ use crate::shapes::box_3d::{Box3d, iou};
 use crate::shapes::boxes::{FIELDS, Labelled, Layout, SEPARATED_BY, SeparatedBy};
 use crate::shapes::coco::interpolate;
 use crate::spec::definition::{Definition, column, required};
-use crate::table::pair::{GradedColumn, Pair};
+use crate::table::column::GradedColumn;
+use crate::table::pair::Pair;
 
 pub(super) const KIND: MetricKind = MetricKind {
     definition: Definition {

@@ -12,9 +12,10 @@ use crate::refusal::{Refusal, RefusalKind};
 use crate::shapes::boxes::{FIELDS, Layout, SEPARATED_BY, SeparatedBy};
 use crate::shapes::coco::{CocoBox, Image, average_precision};
 use crate::spec::definition::{Definition, column, one, optional, required};
+use crate::table::column::GradedColumn;
 use crate::table::key::key;
 use crate::table::numbers::number;
-use crate::table::pair::{GradedColumn, Pair};
+use crate::table::pair::Pair;
 
 pub(super) const KIND: MetricKind = MetricKind {
     definition: Definition {

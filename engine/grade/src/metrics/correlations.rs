@@ -11,9 +11,10 @@ use super::label_pair::{COLUMNS, mean_over};
 use crate::python::{mean, sum, words};
 use crate::refusal::{Refusal, RefusalKind, count};
 use crate::spec::definition::{Definition, column};
+use crate::table::column::text;
+use crate::table::column::{CellValue, GradedColumn};
 use crate::table::numbers::{ColumnSelection, doubles, number};
-use crate::table::pair::{CellValue, GradedColumn, Pair};
-use crate::table::target::text;
+use crate::table::pair::Pair;
 
 pub(super) const PEARSON: MetricKind = MetricKind {
     definition: Definition {

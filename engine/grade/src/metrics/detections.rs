@@ -10,7 +10,8 @@ use crate::python::{max, mean, min, python_float, sort_descending, sum};
 use crate::refusal::{Refusal, RefusalKind};
 use crate::shapes::boxes::{FIELDS, Labelled, Layout, SEPARATED_BY, SeparatedBy};
 use crate::spec::definition::{Definition, column, required};
-use crate::table::pair::{CellValue, GradedColumn, Pair};
+use crate::table::column::{CellValue, GradedColumn};
+use crate::table::pair::Pair;
 
 pub(super) const AVERAGE_PRECISION_OF_BOXES: MetricKind = MetricKind {
     definition: Definition {

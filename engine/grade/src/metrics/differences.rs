@@ -9,8 +9,9 @@ use super::label_pair::{COLUMNS, groups, mean_over, select};
 use crate::python::mean;
 use crate::refusal::{Refusal, RefusalKind, RowPolicy};
 use crate::spec::definition::{Definition, column, optional, required};
+use crate::table::column::GradedColumn;
 use crate::table::numbers::{ColumnSelection, differences, doubles, floats};
-use crate::table::pair::{GradedColumn, Pair};
+use crate::table::pair::Pair;
 
 pub(super) const MEAN_ABSOLUTE_ERROR: MetricKind = MetricKind {
     definition: Definition {

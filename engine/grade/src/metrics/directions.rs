@@ -9,8 +9,9 @@ use super::label_pair::{groups, select};
 use crate::python::mean;
 use crate::refusal::Refusal;
 use crate::spec::definition::{Definition, column, required};
+use crate::table::column::GradedColumn;
 use crate::table::numbers::{doubles, floats};
-use crate::table::pair::{GradedColumn, Pair};
+use crate::table::pair::Pair;
 
 pub(super) const MEAN_ANGULAR_ERROR: MetricKind = MetricKind {
     definition: Definition {

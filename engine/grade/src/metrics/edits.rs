@@ -8,8 +8,10 @@ use crate::edit_distance::{edit_distance, sequence_distance};
 use crate::python::{BigInteger, mean, words};
 use crate::refusal::{Refusal, RefusalKind};
 use crate::spec::definition::{Definition, column, optional, required};
-use crate::table::pair::{GradedColumn, Pair};
-use crate::table::target::{OtherCells, text};
+use crate::table::column::GradedColumn;
+use crate::table::column::text;
+use crate::table::pair::Pair;
+use crate::table::target::OtherCells;
 
 pub(super) const MEAN_EDIT_DISTANCE: MetricKind = MetricKind {
     definition: Definition {

@@ -10,9 +10,10 @@ use super::kind::Score;
 use crate::python::{mean, python_float};
 use crate::refusal::{Refusal, RefusalKind};
 use crate::spec::definition::{column, columns, optional};
+use crate::table::column::{CellValue, GradedColumn};
 use crate::table::key::key;
 use crate::table::numbers::ColumnSelection;
-use crate::table::pair::{CellValue, GradedColumn, Pair};
+use crate::table::pair::Pair;
 use crate::table::target::{LABELS_AS, Labels, LabelsAs};
 
 /// The parameter for the column with the labels.

@@ -13,7 +13,8 @@ use crate::shapes::mask::{
 };
 use crate::shapes::volume::{MAX_VOXELS, Volume, hausdorff};
 use crate::spec::definition::{Definition, column, one, optional, required};
-use crate::table::pair::{CellValue, GradedColumn, Pair};
+use crate::table::column::{CellValue, GradedColumn};
+use crate::table::pair::Pair;
 
 pub(super) const F_BETA_OF_MASKS: MetricKind = MetricKind {
     definition: Definition {

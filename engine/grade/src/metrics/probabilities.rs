@@ -11,10 +11,11 @@ use super::label_pair::COLUMNS;
 use crate::python::mean;
 use crate::refusal::{Refusal, RefusalKind, RowPolicy};
 use crate::spec::definition::{Definition, column, columns, one, optional, required};
+use crate::table::column::{CellValue, GradedColumn};
 use crate::table::numbers::{
     ColumnSelection, check_numeric_type, doubles, floats, number, number_or_nan,
 };
-use crate::table::pair::{CellValue, GradedColumn, Pair};
+use crate::table::pair::Pair;
 
 pub(super) const LOG_LOSS: MetricKind = MetricKind {
     definition: Definition {

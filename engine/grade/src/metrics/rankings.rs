@@ -11,9 +11,10 @@ use super::label_pair::COLUMNS;
 use crate::python::mean;
 use crate::refusal::{Refusal, RefusalKind};
 use crate::spec::definition::{Definition, column, optional, required};
+use crate::table::column::text;
+use crate::table::column::{CellValue, GradedColumn};
 use crate::table::numbers::{ColumnSelection, finite, floats};
-use crate::table::pair::{CellValue, GradedColumn, Pair};
-use crate::table::target::text;
+use crate::table::pair::Pair;
 
 pub(super) const AVERAGE_PRECISION_AT_K: MetricKind = MetricKind {
     definition: Definition {

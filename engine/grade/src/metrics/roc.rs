@@ -9,8 +9,9 @@ use super::kind::{Direction, Metric, MetricKind, Score, parse};
 use crate::python::{mean, sum};
 use crate::refusal::{Refusal, RefusalKind, count};
 use crate::spec::definition::{Definition, column, columns, optional, required};
+use crate::table::column::GradedColumn;
 use crate::table::numbers::{ColumnSelection, floats, scores};
-use crate::table::pair::{GradedColumn, Pair};
+use crate::table::pair::Pair;
 use crate::table::target::{Labels, LabelsAs};
 
 pub(super) const ROC_AUC: MetricKind = MetricKind {

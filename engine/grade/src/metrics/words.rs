@@ -11,8 +11,10 @@ use super::kind::{Direction, Metric, MetricKind, Score, parse};
 use crate::python::{BigInteger, is_python_space, mean, words};
 use crate::refusal::{Refusal, RefusalKind};
 use crate::spec::definition::{Definition, column, optional};
-use crate::table::pair::{CellValue, GradedColumn, Pair};
-use crate::table::target::{OtherCells, text};
+use crate::table::column::text;
+use crate::table::column::{CellValue, GradedColumn};
+use crate::table::pair::Pair;
+use crate::table::target::OtherCells;
 
 pub(super) const EXACT_MATCH: MetricKind = MetricKind {
     definition: Definition {

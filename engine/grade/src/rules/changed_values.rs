@@ -7,8 +7,9 @@ use serde::Deserialize;
 use super::kind::{Rule, RuleKind, parse};
 use crate::refusal::{Refusal, RefusalKind, RowPolicy};
 use crate::spec::definition::{Definition, columns, optional, required};
+use crate::table::column::{CellValue, Role};
 use crate::table::numbers::{ColumnSelection, number};
-use crate::table::pair::{CellValue, Pair, Role, Side};
+use crate::table::pair::{Pair, Side};
 
 pub(super) const FILL_MISSING: RuleKind = RuleKind {
     definition: Definition {

@@ -8,9 +8,10 @@ use serde::Deserialize;
 use super::kind::{Rule, RuleKind, parse};
 use crate::refusal::{Refusal, RefusalKind, RowPolicy, count};
 use crate::spec::definition::{Definition, column, optional};
+use crate::table::column::GradedColumn;
 use crate::table::key;
 use crate::table::key::{Identifier, first_difference, key};
-use crate::table::pair::{GradedColumn, Pair};
+use crate::table::pair::Pair;
 use crate::table::sort::sort_positions;
 
 pub(super) const ALIGN: RuleKind = RuleKind {

@@ -8,8 +8,9 @@ use serde::Deserialize;
 use super::kind::{Rule, RuleKind, parse};
 use crate::refusal::{Refusal, RefusalKind, RowPolicy, count};
 use crate::spec::definition::{Definition, column, one, optional};
+use crate::table::column::GradedColumn;
 use crate::table::key::key;
-use crate::table::pair::{GradedColumn, Pair};
+use crate::table::pair::Pair;
 
 pub(super) const NOT_EMPTY: RuleKind = RuleKind {
     definition: Definition {

@@ -8,9 +8,10 @@ use serde::Deserialize;
 use super::kind::{Rule, RuleKind, parse};
 use crate::refusal::{Refusal, RefusalKind};
 use crate::spec::definition::{Definition, column, columns, optional, required};
+use crate::table::column::CellValue;
 use crate::table::key::key;
 use crate::table::numbers::{ColumnSelection, number};
-use crate::table::pair::{CellValue, Pair};
+use crate::table::pair::Pair;
 use crate::table::sort::sort_positions;
 
 pub(super) const KEEP_ROWS: RuleKind = RuleKind {
@@ -150,7 +151,7 @@ impl Rule for KeepLast {
         let mut counts: HashMap<_, usize> = HashMap::new();
         let mut kept: Vec<u32> = Vec::new();
         for position in order.into_iter().rev() {
-            if groups.value(position as usize) == crate::table::pair::CellValue::Missing {
+            if groups.value(position as usize) == crate::table::column::CellValue::Missing {
                 continue;
             }
             let count = counts.entry(key(&groups, position as usize)).or_default();

@@ -8,8 +8,9 @@ use super::kind::{Rule, RuleKind, parse};
 use crate::python::{python_float, python_repr, round_numpy};
 use crate::refusal::{Refusal, RefusalKind, RowPolicy};
 use crate::spec::definition::{Definition, columns, one, optional};
+use crate::table::column::{CellValue, GradedColumn};
 use crate::table::numbers::{ColumnSelection, check_numeric_type, number};
-use crate::table::pair::{CellValue, GradedColumn, Pair};
+use crate::table::pair::Pair;
 
 pub(super) const NUMERIC: RuleKind = RuleKind {
     definition: Definition {

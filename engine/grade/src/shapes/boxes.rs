@@ -8,7 +8,7 @@ use serde::{Deserialize, Deserializer};
 use crate::python::{python_float, words};
 use crate::refusal::{Refusal, RefusalKind};
 use crate::spec::definition::{optional, required};
-use crate::table::pair::{CellValue, GradedColumn};
+use crate::table::column::{CellValue, GradedColumn};
 
 pub const FIELDS: SectionKey = required(
     "fields",

@@ -10,8 +10,9 @@ use serde::Deserialize;
 use crate::python::{python_int_clamped, words};
 use crate::refusal::{Refusal, RefusalKind, RowPolicy};
 use crate::spec::definition::{column, optional, required};
+use crate::table::column::{CellValue, GradedColumn};
 use crate::table::numbers::number;
-use crate::table::pair::{CellValue, GradedColumn, Pair};
+use crate::table::pair::Pair;
 
 /// A set of pixels, as sorted half-open ranges that neither overlap nor touch each other.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -5,7 +5,8 @@
 use prep_formats::pandas::ColumnData;
 use serde::Deserialize;
 
-use super::pair::{CellValue, GradedColumn, Pair, Side};
+use super::column::{CellValue, GradedColumn};
+use super::pair::{Pair, Side};
 use crate::python::python_float;
 use crate::refusal::{Refusal, RefusalKind};
 

@@ -14,8 +14,8 @@ use std::cmp::Ordering;
 
 use prep_formats::pandas::ColumnData;
 
+use super::column::{CellValue, GradedColumn};
 use super::numbers::number;
-use super::pair::{CellValue, GradedColumn};
 use crate::refusal::{Refusal, RefusalKind};
 
 /// Parts of up to this many keys are sorted with insertion sort.

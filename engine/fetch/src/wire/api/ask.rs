@@ -17,9 +17,10 @@ use crate::trouble::Trouble;
 use crate::wire::answer::encoding;
 use crate::wire::api::body::{beginning_of, is_html, is_temporary, text_of, trouble_of};
 use crate::wire::api::calls::Call;
+use crate::wire::location::Message;
 use crate::wire::location::{follow, host};
 use crate::wire::retry::{Retry, RetryAction};
-use crate::wire::send::{Message, send};
+use crate::wire::send::send;
 use crate::wire::shared::Shared;
 
 /// Maximum number of redirects that a request follows.

@@ -4,7 +4,7 @@ use reqwest::Url;
 use serde_json::{Value, json};
 
 use crate::wire::api::endpoint::{Endpoint, Protocol};
-use crate::wire::send::Message;
+use crate::wire::location::Message;
 
 /// An API call.
 #[derive(Debug, Clone, Copy)]

@@ -13,9 +13,9 @@ use crate::wire::api::ask::{CallError, Reply, ask};
 use crate::wire::api::body::{first_bytes, is_of_type, text_of};
 use crate::wire::api::calls::Call;
 use crate::wire::item::Item;
+use crate::wire::location::Message;
 use crate::wire::location::{Location, LocationKind, host};
 use crate::wire::retry::Retry;
-use crate::wire::send::Message;
 use crate::wire::shared::Shared;
 
 /// Maximum number of pages that are read. It is enough for 200,000 files.
