@@ -206,6 +206,18 @@ fn unused(others: &[String]) -> String {
 const TOKEN_PAGE: &str = "https://www.kaggle.com/settings/api";
 
 impl FetchError {
+    /// Returns whether fetching the files of a bundle one by one may succeed after range requests failed with this error.
+    pub(crate) fn may_succeed_one_by_one(&self) -> bool {
+        match self {
+            FetchError::Listing { .. }
+            | FetchError::NotZip { .. }
+            | FetchError::NoLength { .. }
+            | FetchError::NoValidator { .. } => true,
+            FetchError::GaveUp { cause, .. } => matches!(cause, Trouble::RangeIgnored { .. }),
+            _ => false,
+        }
+    }
+
     /// Wraps an error of the operating system. A full disk has its own variant.
     pub(crate) fn io(action: &'static str, path: &Path, cause: io::Error) -> FetchError {
         let path = path.to_path_buf();

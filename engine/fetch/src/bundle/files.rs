@@ -20,24 +20,11 @@ use crate::download::Order;
 use crate::error::FetchError;
 use crate::network::Network;
 use crate::resume::partial::{Partial, with_suffix};
-use crate::trouble::Trouble;
 use crate::wire::item::Item;
 
 /// Maximum number of files that are fetched one by one. Each file needs an API call, and the API limits the number of
 /// calls.
 const MAX_FILES: usize = 100;
-
-/// Returns whether fetching the files one by one may succeed after range requests failed with this error.
-pub(crate) fn may_succeed_one_by_one(error: &FetchError) -> bool {
-    match error {
-        FetchError::Listing { .. }
-        | FetchError::NotZip { .. }
-        | FetchError::NoLength { .. }
-        | FetchError::NoValidator { .. } => true,
-        FetchError::GaveUp { cause, .. } => matches!(cause, Trouble::RangeIgnored { .. }),
-        _ => false,
-    }
-}
 
 impl PartOfBundle {
     /// Fetches the members one by one and writes them into the archive, which `partial` has locked. Returns `false` if

@@ -20,7 +20,6 @@ use prep_formats::zip::{EntryKind, ZipEntry, ZipWriteError, ZipWriter};
 
 use super::directory::Members;
 use crate::bundle::downloaded::part_name;
-use crate::bundle::files;
 use crate::bundle::kaggle::{KaggleBundle, lock};
 use crate::bundle::local::LocalBundle;
 use crate::download::Order;
@@ -91,7 +90,7 @@ impl PartOfBundle {
         let mut entries = match network.list(id, &context.cancel) {
             Ok(zip) => zip.entries,
             Err(error) => {
-                let is_fetched = files::may_succeed_one_by_one(&error)
+                let is_fetched = error.may_succeed_one_by_one()
                     && self.fetch_one_by_one(network, partial, context)?;
                 return match is_fetched {
                     true => Ok(()),
