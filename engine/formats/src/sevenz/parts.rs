@@ -13,6 +13,7 @@ use std::sync::Arc;
 
 use lzma_rust2::{Lzma2Reader, LzmaReader};
 use parking_lot::Mutex;
+use serde::{Deserialize, Serialize};
 use sevenz_rust2::{Archive, EncoderMethod};
 
 use super::damaged;
@@ -26,7 +27,7 @@ const MIN_PART_BYTES: u64 = 1 << 20;
 const SIGNATURE_HEADER_BYTES: u64 = 32;
 
 /// A range of a packed stream that can be decoded separately.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SevenZPart {
     /// Range in the archive.
     pub packed: Range<u64>,
@@ -37,7 +38,7 @@ pub struct SevenZPart {
 }
 
 /// The compression method of a part.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Coder {
     /// LZMA2.
     Lzma2 {
@@ -204,7 +205,7 @@ fn walk(
     Ok(at < stream.end)
 }
 
-/// Wraps the errors of a decoder in a [`SevenZError`](super::SevenZError).
+/// Wraps the errors of a decoder in a [`ArchiveError`](crate::archive::ArchiveError).
 struct ErrorMapper<R>(R);
 
 impl<R: Read> Read for ErrorMapper<R> {
@@ -213,7 +214,7 @@ impl<R: Read> Read for ErrorMapper<R> {
     }
 }
 
-/// Wraps a decoding error in a [`SevenZError`](super::SevenZError).
+/// Wraps a decoding error in a [`ArchiveError`](crate::archive::ArchiveError).
 fn decoding_error(error: io::Error) -> io::Error {
     match error.kind() {
         io::ErrorKind::Interrupted => error,

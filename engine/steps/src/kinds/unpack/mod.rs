@@ -40,7 +40,7 @@ pub(crate) fn without_suffix(path: &str) -> &str {
 /// Unpacks the archive with this path in the bundle. `None` for the bundle itself.
 pub(crate) fn unpack(path: Option<String>) -> FunctionStep {
     let params = serde_json::json!({ "path": path });
-    FunctionStep::new("unpack", 4, params, move |context, inputs| {
+    FunctionStep::new("unpack", 5, params, move |context, inputs| {
         let path = path.as_deref();
         let failed = |cause| undecodable_file(path.unwrap_or("the bundle"), cause);
         let opener = Opener::new(context);
