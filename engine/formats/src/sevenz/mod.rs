@@ -18,10 +18,10 @@ use crate::paths::{self, PathError};
 use crate::read_at::ReadAt;
 use crate::sniff::{FileType, SNIFF_BYTES};
 pub use parts::{Coder, PartSpans, SevenZPart};
+use parts::{damaged, failed};
 pub use write::SevenZWriter;
+use write::UNIX_EXTENSION;
 
-/// The attributes of an entry contain Unix mode bits, as written by 7-Zip and py7zr.
-const UNIX_EXTENSION: u32 = 0x8000;
 /// Windows' attribute of a link.
 const REPARSE_POINT: u32 = 0x400;
 
@@ -201,34 +201,5 @@ fn member<'a>(entry: &ArchiveEntry, path: &'a str, offset: u64) -> Member<'a> {
         offset: Some(offset),
         crc32: u32::try_from(entry.crc).ok().filter(|_| entry.has_crc),
         stored: None,
-    }
-}
-
-/// Classifies an error of the codec while reading.
-fn failed(error: Error) -> ArchiveError {
-    match error {
-        Error::PasswordRequired | Error::MaybeBadPassword(_) => ArchiveError::Encrypted,
-        Error::UnsupportedCompressionMethod(method) if method.contains("AES") => {
-            ArchiveError::Encrypted
-        }
-        Error::UnsupportedCompressionMethod(method) => ArchiveError::UnsupportedMethod { method },
-        other => {
-            let (reason, source) = reason(other);
-            ArchiveError::Damaged7z { reason, source }
-        }
-    }
-}
-
-fn damaged(error: io::Error) -> ArchiveError {
-    failed(error.into())
-}
-
-/// Returns the message of a codec error, and the I/O error inside it. The codec's type does not return the I/O error as
-/// its source.
-fn reason(error: Error) -> (String, Option<io::Error>) {
-    let text = error.to_string();
-    match error {
-        Error::Io(error, _) => (prep_failure::chain(&error), Some(error)),
-        _ => (text, None),
     }
 }

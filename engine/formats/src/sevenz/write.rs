@@ -11,10 +11,12 @@ use sevenz_rust2::{
     ArchiveEntry, ArchiveWriter, EncoderConfiguration, EncoderMethod, Error, NtTime,
 };
 
-use super::{UNIX_EXTENSION, reason};
+use super::parts::reason;
 use crate::archive::member::ArchiveError;
 use crate::paths;
 
+/// The attributes of an entry contain Unix mode bits, as written by 7-Zip and py7zr.
+pub(super) const UNIX_EXTENSION: u32 = 0x8000;
 /// Windows' attribute of a directory.
 const DIRECTORY: u32 = 0x10;
 

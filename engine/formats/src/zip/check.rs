@@ -3,8 +3,7 @@
 use std::io::{self, Read};
 
 use super::error::ZipError;
-use super::list::ZipDirectory;
-use super::member::{LOCAL_HEADER_BYTES, ZipEntry, ZipMember, ZipMethod};
+use super::member::{LOCAL_HEADER_BYTES, ZipDirectory, ZipEntry, ZipMember, ZipMethod};
 use crate::read_at::ReadAt;
 
 /// Maximum compression ratio of deflate, which encodes 258 bytes in at least 2 bits.

@@ -9,7 +9,7 @@ use rawzip::{
 
 use super::check;
 use super::error::ZipError;
-use super::member::{ZipEntry, ZipMember, ZipMethod, ZipRecord, decode_name};
+use super::member::{ZipDirectory, ZipMember, ZipMethod, decode_name};
 use crate::archive::member::{ArchiveError, Member, StoredForm, StoredForms, VisitMember};
 use crate::limits::ArchiveBudget;
 use crate::paths;
@@ -91,89 +91,6 @@ impl<'a, R: ReadAt + ?Sized> Records<'a, R> {
     }
 }
 
-/// Number of bits for the length of a name. A name has at most 65,535 bytes in an archive, and three times that in
-/// UTF-8.
-const LENGTH_BITS: u32 = 20;
-
-/// The members of an archive. Each takes about 50 bytes plus the name. Use this type for archives with millions of
-/// members.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct ZipDirectory {
-    /// All names, concatenated.
-    names: String,
-    members: Vec<ZipRecord<NameRange>>,
-    /// The forms of the members, if they were requested.
-    forms: Vec<StoredForm>,
-}
-
-/// The offset of a name, shifted by [`LENGTH_BITS`], and its length.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct NameRange(u64);
-
-impl ZipDirectory {
-    fn push(&mut self, entry: &ZipMember<'_>) {
-        let name = (self.names.len() as u64) << LENGTH_BITS | entry.path.len() as u64;
-        self.names.push_str(entry.path);
-        self.members.push(entry.with_path(NameRange(name)));
-    }
-
-    /// The number of members.
-    pub fn len(&self) -> usize {
-        self.members.len()
-    }
-
-    /// Whether the archive has no members.
-    pub fn is_empty(&self) -> bool {
-        self.members.is_empty()
-    }
-
-    /// Returns a member by its index in the central directory.
-    pub fn get(&self, index: usize) -> Option<ZipMember<'_>> {
-        let packed = self.members.get(index)?;
-        Some(packed.with_path(self.path(packed.path)))
-    }
-
-    /// Iterates over the members in the order of the central directory.
-    pub fn iter(&self) -> impl Iterator<Item = ZipMember<'_>> {
-        (0..self.len()).filter_map(|index| self.get(index))
-    }
-
-    /// Returns all members. For millions of members, use [`iter`](Self::iter).
-    pub fn entries(&self) -> Vec<ZipEntry> {
-        self.iter().map(|member| member.to_entry()).collect()
-    }
-
-    pub(super) fn set_limit(&mut self, index: usize, limit: u64) {
-        if let Some(packed) = self.members.get_mut(index) {
-            packed.limit = limit;
-        }
-    }
-
-    /// Removes the members with these ascending indices. Their names stay in memory.
-    pub(super) fn remove(&mut self, indices: &[usize]) {
-        remove(&mut self.members, indices);
-        remove(&mut self.forms, indices);
-    }
-
-    fn path(&self, NameRange(name): NameRange) -> &str {
-        let start = usize::try_from(name >> LENGTH_BITS).unwrap_or(usize::MAX);
-        let length = usize::try_from(name & ((1 << LENGTH_BITS) - 1)).unwrap_or(0);
-        self.names
-            .get(start..start.saturating_add(length))
-            .unwrap_or_default()
-    }
-}
-
-fn remove<T>(values: &mut Vec<T>, indices: &[usize]) {
-    let mut indices = indices.iter().peekable();
-    let mut index = 0;
-    values.retain(|_| {
-        let drop = indices.next_if(|removed| **removed == index).is_some();
-        index += 1;
-        !drop
-    });
-}
-
 impl ZipDirectory {
     /// Reads the central directory of the archive in the range `range` of `base`.
     ///
@@ -202,14 +119,10 @@ impl ZipDirectory {
         let mut records = Records::locate(&section, start)?;
         let directory = records.offset();
         let mut entries = ZipDirectory::default();
-        let reserved = records.declared().min(MAX_RESERVED);
-        entries.members.reserve(reserved as usize);
+        entries.reserve(records.declared().min(MAX_RESERVED) as usize);
         let count = records.each(|record| {
-            let is_added = add(&mut entries, record, start, budget)?;
-            if is_added && forms == StoredForms::Read {
-                entries.forms.push(stored_form(record));
-            }
-            Ok(())
+            let form = (forms == StoredForms::Read).then(|| stored_form(record));
+            add(&mut entries, record, form, (start, budget))
         })?;
         if !records.may_have(count) {
             let declared = records.declared();
@@ -245,11 +158,6 @@ impl ZipDirectory {
         }
         Ok(())
     }
-
-    /// How the member with this index is stored, if this was requested.
-    pub fn form(&self, index: usize) -> Option<&StoredForm> {
-        self.forms.get(index)
-    }
 }
 
 /// Implements the trait of `rawzip` for random access to a section.
@@ -261,13 +169,13 @@ impl<R: ReadAt + ?Sized> rawzip::ReaderAt for Positional<'_, R> {
     }
 }
 
-/// Adds a member to `entries`. Returns false for the root directory, which some archives contain and which is skipped.
+/// Adds a member to `entries`. The root directory, which some archives contain, is skipped.
 fn add(
     entries: &mut ZipDirectory,
     record: &ZipFileHeaderRecord<'_>,
-    start: u64,
-    budget: &ArchiveBudget,
-) -> Result<bool, ZipError> {
+    form: Option<StoredForm>,
+    (start, budget): (u64, &ArchiveBudget),
+) -> Result<(), ZipError> {
     let raw = record.file_path().as_bytes();
     let offset = start.saturating_add(record.local_header_offset());
     let Some(member) = decode_name(raw, record.flags().is_utf8()) else {
@@ -282,7 +190,7 @@ fn add(
     let is_directory = raw.ends_with(b"/");
     let path = match paths::normalize(&member) {
         Ok(path) => path,
-        Err(paths::PathError::Empty) if is_directory => return Ok(false),
+        Err(paths::PathError::Empty) if is_directory => return Ok(()),
         Err(cause) => {
             return Err(ZipError::UnsafePath {
                 member,
@@ -324,8 +232,8 @@ fn add(
             cause,
         });
     }
-    entries.push(&entry);
-    Ok(true)
+    entries.push(&entry, form);
+    Ok(())
 }
 
 /// Rejects links, devices, pipes and sockets, according to the Unix mode. The mode is 0 if the archive was created on a

@@ -39,8 +39,7 @@ mod tolerant;
 mod write;
 
 pub use error::ZipError;
-pub use list::ZipDirectory;
-pub use member::{ZipEntry, ZipMember, ZipMethod, ZipRecord};
+pub use member::{ZipDirectory, ZipEntry, ZipMember, ZipMethod, ZipRecord};
 pub use read::{MemberIndexer, MemberInflater, MemberReader};
 pub use tolerant::{RawListing, RawMember, read_tolerant};
 pub use write::{ZipWriteError, ZipWriter};
