@@ -7,10 +7,9 @@ use std::fs;
 use std::io::{Cursor, Read};
 use std::path::{Path, PathBuf};
 
-use prep_formats::archive::MemberKind;
 use prep_formats::limits::DecodingLimits;
-use prep_formats::sevenz::{self, SevenZWriter};
-use prep_formats::zip::ZipListing;
+use prep_formats::sevenz::{SevenZReader, SevenZWriter};
+use prep_formats::zip::ZipDirectory;
 use serde_json::{Value, json};
 
 use crate::support::{Archive, Ended, Sandbox};
@@ -42,8 +41,9 @@ fn unzipped(path: &Path) -> String {
     let archive = fs::read(path).expect("an archive");
     let end = archive.len() as u64;
     let listing =
-        ZipListing::read(&archive, 0..end, &DecodingLimits::default().budget(end)).expect("zip");
-    let member = listing.entries.first().expect("a member");
+        ZipDirectory::read(&archive, 0..end, &DecodingLimits::default().budget(end)).expect("zip");
+    let members = listing.entries();
+    let member = members.first().expect("a member");
     let mut text = String::new();
     let mut reader = member.open(&archive).expect("a member");
     reader.read_to_string(&mut text).expect("content");
@@ -55,13 +55,14 @@ fn unpacked(path: &Path) -> Vec<u8> {
     let archive = Cursor::new(fs::read(path).expect("an archive"));
     let mut found = Vec::new();
     let budget = DecodingLimits::default().budget(1 << 30);
-    sevenz::read(archive, &budget, |_, kind, content| {
-        if matches!(kind, MemberKind::File { .. }) {
+    let archive = SevenZReader::open(archive, &budget).expect("7z");
+    let read = archive.read(&mut |member, content| {
+        if !member.is_directory {
             content.read_to_end(&mut found)?;
         }
         Ok(())
-    })
-    .expect("7z");
+    });
+    read.expect("7z");
     found
 }
 

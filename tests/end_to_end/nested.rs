@@ -9,6 +9,7 @@ use std::sync::OnceLock;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
+use prep_formats::archive::StoredForms;
 use prep_formats::limits::DecodingLimits;
 use prep_formats::sevenz::SevenZWriter;
 use prep_formats::tar::{self, TarWriter};
@@ -218,17 +219,20 @@ fn archives_of_every_kind_are_read_in_place() {
             let read = |name: &str| fs::read(sandbox.prepared(ID).join("public").join(name));
             is_mixed(&zip_members(&read("mixed.zip").expect("an archive")));
             let mut members = BTreeMap::new();
-            tar::read(
-                &*read("mixed.tar").expect("an archive"),
-                &DecodingLimits::default().budget(1 << 30),
-                |path, _, content| {
+            let mixed = read("mixed.tar").expect("an archive");
+            let budget = DecodingLimits::default().budget(1 << 30);
+            let listed = tar::read(
+                &*mixed,
+                &budget,
+                StoredForms::Skip,
+                &mut |member, content| {
                     let mut bytes = Vec::new();
                     content.read_to_end(&mut bytes)?;
-                    members.insert(path.to_owned(), bytes);
+                    members.insert(member.path.to_owned(), bytes);
                     Ok(())
                 },
-            )
-            .expect("tar");
+            );
+            listed.expect("tar");
             is_mixed(&members);
             assert!(names_in(&sandbox.store().join("tmp")).is_empty());
             let store = bytes_below(&sandbox.store());

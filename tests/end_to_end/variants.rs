@@ -432,10 +432,11 @@ fn without_sample(_: &World, prepared: &Path) -> usize {
 
 /// Returns the number of videos in the archive whose `.mat` file contains labels.
 fn labelled_videos(archive: &Path) -> usize {
+    use prep_formats::archive::{Member, StoredForms};
     use std::io::Read;
     let mut count = 0;
     let file = fs::File::open(archive).expect("an archive");
-    let each = |_: &str, _, content: &mut dyn Read| {
+    let mut each = |_: &Member<'_>, content: &mut dyn Read| {
         let mut video = Vec::new();
         content.read_to_end(&mut video)?;
         for (name, content) in zip_members(&video) {
@@ -449,7 +450,7 @@ fn labelled_videos(archive: &Path) -> usize {
         Ok(())
     };
     let budget = prep_formats::limits::DecodingLimits::default().budget(1 << 30);
-    prep_formats::tar::read(file, &budget, each).expect("tar");
+    prep_formats::tar::read(file, &budget, StoredForms::Skip, &mut each).expect("tar");
     count
 }
 

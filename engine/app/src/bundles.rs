@@ -9,7 +9,7 @@ use prep_cache::Store;
 use prep_core::{Failure, chain};
 use prep_fetch::LocalBundle;
 use prep_formats::limits::DecodingLimits;
-use prep_formats::zip::{ZipEntry, ZipListing};
+use prep_formats::zip::{ZipDirectory, ZipEntry};
 
 use crate::error::Error;
 use crate::settings::Settings;
@@ -44,11 +44,11 @@ pub(crate) fn list(
     let failed = |error| Error::reading("read the bundle", path, &error);
     let file = File::open(path).map_err(failed)?;
     let bytes = file.metadata().map_err(failed)?.len();
-    let listing = ZipListing::read(&file, 0..bytes, &limits.budget(bytes)).map_err(|error| {
+    let listing = ZipDirectory::read(&file, 0..bytes, &limits.budget(bytes)).map_err(|error| {
         let message = format!("the bundle {}: {}", path.display(), chain(&error));
         Error::new(Failure::Input, message)
     })?;
-    Ok((file, bytes, listing.entries))
+    Ok((file, bytes, listing.entries()))
 }
 
 /// Returns the directory with member lists. It has one list for each bundle that had its published MD5.

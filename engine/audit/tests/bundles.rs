@@ -320,6 +320,28 @@ fn a_changed_bundle_is_reported_with_its_cause() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+#[test]
+fn members_of_a_zip64_archive_are_checked() {
+    let good = include_bytes!("../../formats/tests/data/archives/zip64.zip");
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path().join("comp.zip");
+    let expected = Expected {
+        md5: Some("0".repeat(32)),
+        ..Expected::default()
+    };
+    let at = good.windows(6).position(|w| w == b"stored").unwrap();
+    let place = format!("a.txt, bytes {at} to {}", at + 6);
+    for (bytes, cause, text) in [
+        (good.to_vec(), "bundle-other-md5", "all 2 members match"),
+        (patched(good, at, b"S"), "bundle-member-damaged", &place),
+    ] {
+        fs::write(&path, bytes).unwrap();
+        let (found, texts) = causes(&path, &expected);
+        assert_eq!(found, [cause]);
+        assert!(texts.contains(text), "{texts}");
+    }
+}
+
 /// A damaged list must not be treated as a missing list. Otherwise, the audit would report every intact archive as
 /// `bundle-other-md5`.
 #[test]

@@ -1,20 +1,69 @@
 //! Visits all files of a directory or a bundle, and the members of the archives among them.
 
-use std::collections::HashMap;
 use std::fs::File;
-use std::io::{BufReader, Read};
+use std::io::{self, BufReader, Read};
 use std::ops::Range;
 use std::path::Path;
 
-use prep_formats::limits::LimitExceeded;
-use prep_formats::zip::EntryKind;
+use prep_formats::archive::{ArchiveFormat, Member, StoredForm, StoredForms};
+use prep_formats::limits::{ArchiveBudget, LimitExceeded};
+use prep_formats::read_at::ByteSection;
+use prep_formats::zip::ZipDirectory;
 
-use crate::archive::{self, Archive};
 use crate::error::{ContentsError, Result};
 use crate::listing;
-use crate::packing::{self, Packed};
 use crate::read::spool;
 use crate::{ReadContext, Resources};
+
+/// Receives a member of an archive that is a file, and its content.
+pub type VisitMember<'a> = &'a mut dyn FnMut(&Member<'_>, &mut dyn Read) -> Result<()>;
+
+/// Visits all files in the archive at `place`, which errors call `path`. Skips bytes that `visit` does not read.
+/// `budget` limits the number and size of the members.
+///
+/// # Errors
+/// If the file is not such an archive or is damaged. Also returns errors from `visit`.
+pub fn of_archive(
+    format: ArchiveFormat,
+    place: &Path,
+    path: &str,
+    budget: &ArchiveBudget,
+    visit: VisitMember<'_>,
+) -> Result<()> {
+    visit_archive(format, place, path, budget, StoredForms::Skip, visit)
+}
+
+fn visit_archive(
+    format: ArchiveFormat,
+    place: &Path,
+    path: &str,
+    budget: &ArchiveBudget,
+    forms: StoredForms,
+    visit: VisitMember<'_>,
+) -> Result<()> {
+    let (file, length) = open(place)?;
+    let archive = ByteSection::new(&file, 0..length);
+    let mut failed = None;
+    let read = format.read(path, archive, budget, forms, &mut |member, content| {
+        if member.is_directory {
+            return Ok(());
+        }
+        visit(member, content).map_err(|error| {
+            failed = Some(error);
+            io::Error::from(io::ErrorKind::Other)
+        })
+    });
+    // Return the visitor's error, which the reader would wrap.
+    failed.map_or(read.map_err(ContentsError::classify), Err)
+}
+
+/// Opens a file. Returns also its length.
+pub(crate) fn open(place: &Path) -> Result<(File, u64)> {
+    let at = ContentsError::system_error(place);
+    let file = File::open(place).map_err(&at)?;
+    let length = file.metadata().map_err(&at)?.len();
+    Ok((file, length))
+}
 
 /// Receives a file: its path (in which archives are directories), its length if known, and its content.
 pub type VisitFile<'a> = &'a mut dyn FnMut(&str, u64, &mut dyn Read) -> Result<()>;
@@ -28,7 +77,7 @@ pub struct Entry<'a> {
     pub bytes: u64,
     /// How the archive stores the member. `None` for files outside of archives, and for formats other than zip, tar and
     /// gzip.
-    pub packed: Option<&'a Packed>,
+    pub stored: Option<&'a StoredForm>,
 }
 
 /// Receives a file and its content.
@@ -48,7 +97,7 @@ pub fn of_directory_as_stored(
     listing::walk(root, &mut |path, place, length| {
         let budget = resources.limits.budget(length);
         let mut walk = Walk {
-            looks_at_packing: true,
+            forms: StoredForms::Read,
             visit: &mut *visit,
         };
         match walk.file(place, path, None, &ReadContext::new(resources, &budget)) {
@@ -87,7 +136,7 @@ pub fn of_file(
         .len();
     let budget = resources.limits.budget(length);
     let mut walk = Walk {
-        looks_at_packing: false,
+        forms: StoredForms::Skip,
         visit: &mut |entry, content| visit(entry.path, entry.bytes, content),
     };
     walk.file(place, path, None, &ReadContext::new(resources, &budget))
@@ -95,8 +144,7 @@ pub fn of_file(
 
 /// Options for visiting one file and the archives nested in it.
 struct Walk<'a> {
-    /// Whether to read from directories and headers of archives how members are stored.
-    looks_at_packing: bool,
+    forms: StoredForms,
     visit: VisitEntry<'a>,
 }
 
@@ -105,39 +153,33 @@ impl Walk<'_> {
         &mut self,
         place: &Path,
         path: &str,
-        packed: Option<&Packed>,
+        stored: Option<&StoredForm>,
         context: &ReadContext<'_>,
     ) -> Result<()> {
-        let at = ContentsError::system_error(place);
-        let entered = match Archive::from_path(path) {
+        let entered = match ArchiveFormat::from_path(path) {
             None => false,
-            Some(kind) => {
+            Some(ArchiveFormat::Zip) => {
                 let inside = context.inside()?;
-                match kind {
-                    Archive::Zip => {
-                        let file = File::open(place).map_err(&at)?;
-                        let length = file.metadata().map_err(&at)?.len();
-                        self.zip(&file, 0..length, path, &inside)?
-                    }
-                    kind => self.in_sequence(kind, place, path, &inside)?,
-                }
+                let (file, length) = open(place)?;
+                self.zip(&file, 0..length, path, &inside)?
             }
+            Some(format) => self.in_sequence(format, place, path, &context.inside()?)?,
         };
         if entered {
             return Ok(());
         }
         // If the file is not an archive, despite its name, visit it as a file.
-        let file = File::open(place).map_err(&at)?;
-        let length = file.metadata().map_err(&at)?.len();
+        let (file, bytes) = open(place)?;
         let entry = Entry {
             path,
-            bytes: length,
-            packed,
+            bytes,
+            stored,
         };
         (self.visit)(entry, &mut BufReader::new(file))
     }
 
-    /// Visits the members if the file is a zip archive. Returns whether it is.
+    /// Visits the members if the file is a zip archive. Returns whether it is. A zip archive that is stored in it is read
+    /// in place.
     fn zip(
         &mut self,
         file: &File,
@@ -145,21 +187,19 @@ impl Walk<'_> {
         path: &str,
         context: &ReadContext<'_>,
     ) -> Result<bool> {
-        let directory = match archive::directory(file, range.clone(), context.budget) {
+        let directory = ZipDirectory::read_with(file, range, context.budget, self.forms);
+        let directory = match directory.map_err(ContentsError::classify) {
             Ok(directory) => directory,
             Err(ContentsError::Damaged(_)) => return Ok(false),
             Err(error) => return Err(error),
         };
-        let packed = match self.looks_at_packing {
-            true => by_name(packing::of_zip(file, range)?),
-            false => HashMap::new(),
-        };
-        for one in directory.iter().filter(|one| one.kind == EntryKind::File) {
+        let members = directory.iter().enumerate();
+        for (index, one) in members.filter(|(_, one)| !one.is_directory) {
             let inner = format!("{path}/{}", one.path);
             let entry = one.to_entry();
-            if Archive::from_path(&inner) == Some(Archive::Zip)
-                && let Some(stretch) = entry.section(file).map_err(ContentsError::classify)?
-                && self.zip(file, stretch, &inner, &context.inside()?)?
+            if ArchiveFormat::from_path(&inner) == Some(ArchiveFormat::Zip)
+                && let Some(section) = entry.section(file).map_err(ContentsError::classify)?
+                && self.zip(file, section, &inner, &context.inside()?)?
             {
                 continue;
             }
@@ -167,46 +207,34 @@ impl Walk<'_> {
             let entry = Entry {
                 path: &inner,
                 bytes: one.size,
-                packed: packed.get(one.path),
+                stored: directory.form(index),
             };
             self.member(entry, &mut reader, context)?;
         }
         Ok(true)
     }
 
-    /// Visits the members if the file is an archive of this kind. Returns whether it is. An archive that is damaged
+    /// Visits the members if the file is an archive of this format. Returns whether it is. An archive that is damaged
     /// after its first file is an error.
     fn in_sequence(
         &mut self,
-        kind: Archive,
+        format: ArchiveFormat,
         place: &Path,
         path: &str,
         context: &ReadContext<'_>,
     ) -> Result<bool> {
         let mut members = 0_u64;
-        let packed = match (self.looks_at_packing, kind) {
-            (true, Archive::Tar) => by_name(packing::of_tar(place, &context.resources.limits)?),
-            _ => HashMap::new(),
+        let forms = self.forms;
+        let mut each = |member: &Member<'_>, content: &mut dyn Read| {
+            members += 1;
+            let entry = Entry {
+                path: &format!("{path}/{}", member.path),
+                bytes: member.size.unwrap_or(0),
+                stored: member.stored,
+            };
+            self.member(entry, content, context)
         };
-        let of_gzip = match (self.looks_at_packing, kind) {
-            (true, Archive::Gzip) => packing::of_gzip(place)?,
-            _ => None,
-        };
-        let outcome = kind.visit(
-            place,
-            path,
-            context.budget,
-            &mut |inner, length, content| {
-                members += 1;
-                let entry = Entry {
-                    path: &format!("{path}/{inner}"),
-                    bytes: length.unwrap_or(0),
-                    packed: packed.get(inner).or(of_gzip.as_ref()),
-                };
-                self.member(entry, content, context)
-            },
-        );
-        match outcome {
+        match visit_archive(format, place, path, context.budget, forms, &mut each) {
             Ok(()) => Ok(true),
             Err(ContentsError::Damaged(_)) if members == 0 => Ok(false),
             Err(ContentsError::Damaged(reason)) => {
@@ -224,17 +252,12 @@ impl Walk<'_> {
         content: &mut dyn Read,
         context: &ReadContext<'_>,
     ) -> Result<()> {
-        if Archive::from_path(entry.path).is_some() {
+        if ArchiveFormat::from_path(entry.path).is_some() {
             let copy = spool(content, context.resources)?;
-            return self.file(&copy, entry.path, entry.packed, context);
+            return self.file(&copy, entry.path, entry.stored, context);
         }
         (self.visit)(entry, content)
     }
-}
-
-fn by_name(packed: Vec<Packed>) -> HashMap<String, Packed> {
-    let named = packed.into_iter().map(|one| (one.name.clone(), one));
-    named.collect()
 }
 
 #[cfg(test)]
@@ -414,5 +437,39 @@ mod tests {
         sparse[148..156].copy_from_slice(format!("{sum:06o}\0 ").as_bytes());
         let found = visited("a.tar", &sparse);
         assert_eq!(exceeded_limit(found), Some(Limit::Unpacked));
+    }
+
+    /// Members of a zip64 archive are visited with their forms, also if the archive is stored inside another one.
+    #[test]
+    fn zip64_members_have_forms() {
+        let zip64 = include_bytes!("../../formats/tests/data/archives/zip64.zip");
+        let mut outer = ZipWriter::new(Vec::new());
+        outer
+            .add_file("in.zip", ZipMethod::Stored, &zip64[..])
+            .unwrap();
+        let (home, temp) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        std::fs::write(home.path().join("a.zip"), zip64).unwrap();
+        std::fs::write(home.path().join("b.zip"), outer.finish().unwrap()).unwrap();
+        let resources = Resources {
+            limits: DecodingLimits::default(),
+            temp: temp.path(),
+        };
+        let mut found = Vec::new();
+        let exceeded = of_directory_as_stored(home.path(), &resources, &mut |entry, content| {
+            let mut text = String::new();
+            content.read_to_string(&mut text)?;
+            let form = entry.stored.map(|stored| stored.form.contains("made by 45"));
+            found.push((entry.path.to_owned(), text, form));
+            Ok(())
+        });
+        assert!(exceeded.unwrap().is_empty());
+        let expected = [
+            ("a.zip/a.txt", "stored"),
+            ("a.zip/d/b.txt", "deflated"),
+            ("b.zip/in.zip/a.txt", "stored"),
+            ("b.zip/in.zip/d/b.txt", "deflated"),
+        ];
+        let expected = expected.map(|(path, text)| (path.to_owned(), text.to_owned(), Some(true)));
+        assert_eq!(found, expected);
     }
 }

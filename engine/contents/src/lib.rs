@@ -5,8 +5,7 @@
 //! error      errors by cause: content, limits, system
 //! read       bytes in chunks: comparing, hashing
 //! listing    the files of a directory                  entries   each file of a directory, and members of its archives
-//! packing    how zip, tar and gzip archives store their members
-//! archive    the members of zip, tar, 7z and gzip      members   differences between the members of two archives
+//! members    differences between the members of two archives
 //! pixels     decoded images                            parallel  many items on several threads
 //! table/     a file as rows of cells: CSV, lines, JSON, BSON, Parquet, arrays
 //! pairing/   two tables: common columns, and pairs of rows
@@ -17,12 +16,10 @@
 //! read more than once is copied to a temporary file, and a table needs one hash per differing row. Unreadable content
 //! is an error, never guessed.
 
-pub mod archive;
 pub mod entries;
 mod error;
 pub mod listing;
 pub mod members;
-pub mod packing;
 pub mod pairing;
 pub mod parallel;
 pub mod pixels;
@@ -32,6 +29,7 @@ pub mod table;
 use std::path::Path;
 
 pub use error::{ContentsError, Result};
+pub use prep_formats::archive::ArchiveFormat;
 pub use prep_formats::limits::DecodingLimits;
 use prep_formats::limits::{ArchiveBudget, Limit};
 pub use table::{Format, Row, Rows, TableReader};

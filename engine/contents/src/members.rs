@@ -6,11 +6,12 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-use prep_formats::zip::EntryKind;
+use prep_formats::archive::ArchiveFormat;
+use prep_formats::zip::ZipDirectory;
 use tempfile::TempPath;
 
 use crate::ReadContext;
-use crate::archive::{self, Archive};
+use crate::entries::{of_archive, open};
 use crate::error::{ContentsError, Result};
 use crate::read::{hash, spool};
 
@@ -109,7 +110,7 @@ pub fn compare(
     context: &ReadContext<'_>,
     visit: VisitDifference<'_>,
 ) -> Result<ArchiveComparison> {
-    let Some(kind) = Archive::from_path(path) else {
+    let Some(kind) = ArchiveFormat::from_path(path) else {
         let reason = format!("{path} is not the name of an archive");
         return Ok(ArchiveComparison::Unreadable(
             ArchiveSide::Ours,
@@ -143,7 +144,7 @@ pub fn compare(
     }
     drop((there, here));
     match kind {
-        Archive::Zip => compare_zip_members(&differ, theirs, ours, context, visit)?,
+        ArchiveFormat::Zip => compare_zip_members(&differ, theirs, ours, context, visit)?,
         _ => archives.compare_in_sequence(&differ, theirs, ours, visit)?,
     }
     Ok(ArchiveComparison::Compared(compared))
@@ -241,13 +242,12 @@ fn compare_zip_members(
     context: &ReadContext<'_>,
     visit: VisitDifference<'_>,
 ) -> Result<()> {
-    let open = |place: &Path| -> Result<_> {
-        let at = ContentsError::system_error(place);
-        let file = File::open(place).map_err(&at)?;
-        let length = file.metadata().map_err(&at)?.len();
-        let directory = archive::directory(&file, 0..length, context.budget)?;
+    let list = |place: &Path| -> Result<_> {
+        let (file, length) = open(place)?;
+        let directory = ZipDirectory::read(&file, 0..length, context.budget);
+        let directory = directory.map_err(ContentsError::classify)?;
         let (mut names, mut entries) = (Names::default(), HashMap::new());
-        for member in directory.iter().filter(|one| one.kind == EntryKind::File) {
+        for member in directory.iter().filter(|one| !one.is_directory) {
             let name = names.next(member.path);
             if differ.contains(&name) {
                 entries.insert(name, member.to_entry());
@@ -255,7 +255,7 @@ fn compare_zip_members(
         }
         Ok((file, entries))
     };
-    let ((their_file, their_entries), (our_file, our_entries)) = (open(theirs)?, open(ours)?);
+    let ((their_file, their_entries), (our_file, our_entries)) = (list(theirs)?, list(ours)?);
     for name in differ {
         let (Some(one), Some(other)) = (their_entries.get(name), our_entries.get(name)) else {
             continue;
@@ -273,7 +273,7 @@ fn compare_zip_members(
 
 /// Reads two archives of the same kind from their beginning to their end.
 struct ArchiveReader<'a> {
-    kind: Archive,
+    kind: ArchiveFormat,
     /// The path in messages.
     path: &'a str,
     context: &'a ReadContext<'a>,
@@ -328,10 +328,13 @@ impl ArchiveReader<'_> {
         visit: &mut dyn FnMut(Name, &mut dyn Read) -> Result<()>,
     ) -> Result<()> {
         let (mut names, budget) = (Names::default(), self.context.budget);
-        self.kind
-            .visit(place, self.path, budget, &mut |path, _, content| {
-                visit(names.next(path), content)
-            })
+        of_archive(
+            self.kind,
+            place,
+            self.path,
+            budget,
+            &mut |member, content| visit(names.next(member.path), content),
+        )
     }
 }
 

@@ -3,11 +3,12 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
 
-use prep_contents::archive::Archive;
 use prep_contents::listing::Listing;
 use prep_contents::members::{self, ArchiveComparison, MemberDifference};
 use prep_contents::read::{self, Bytes};
-use prep_contents::{ContentsError, Format, ReadContext, Resources, Result, parallel};
+use prep_contents::{
+    ArchiveFormat, ContentsError, Format, ReadContext, Resources, Result, parallel,
+};
 use serde::Serialize;
 
 use crate::tables::{TableDifference, tables};
@@ -143,7 +144,7 @@ fn files(
             .len())
     };
     let mut difference = FileDifference::new(path, [Some(length(old)?), Some(length(new)?)]);
-    if Archive::from_path(path).is_some()
+    if ArchiveFormat::from_path(path).is_some()
         && let Ok(inside) = context.inside()
         && let Some(found) = archives(path, old, new, &inside)?
     {

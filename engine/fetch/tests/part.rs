@@ -10,7 +10,7 @@ use prep_core::{FileValue, Source};
 use prep_fault_server::{At, Bundle, Fault, Kind, MemberFile, Side};
 use prep_fetch::{FetchError, Members, PartOfBundle, Protocol};
 use prep_formats::limits::DecodingLimits;
-use prep_formats::zip::{ZipListing, ZipMethod, ZipWriter};
+use prep_formats::zip::{ZipDirectory, ZipMethod, ZipWriter};
 
 /// Returns an archive of ten members of a million bytes each: `a/0.bin` to `a/4.bin` and `b/5.bin` to `b/9.bin`.
 fn archive() -> Vec<u8> {
@@ -46,8 +46,8 @@ fn part(fixture: &Fixture, patterns: &[&str]) -> PartOfBundle {
 fn unpack(bytes: &[u8]) -> Vec<(String, Vec<u8>)> {
     let range = 0..bytes.len() as u64;
     let listing =
-        ZipListing::read(bytes, range, &DecodingLimits::default().budget(1 << 20)).unwrap();
-    let members = listing.entries.iter().map(|entry| {
+        ZipDirectory::read(bytes, range, &DecodingLimits::default().budget(1 << 20)).unwrap();
+    let members = listing.entries().into_iter().map(|entry| {
         let mut out = Vec::new();
         std::io::copy(&mut entry.open(bytes).unwrap(), &mut out).unwrap();
         (entry.path.clone(), out)
@@ -62,12 +62,12 @@ fn a_listing_transfers_few_bytes() -> Outcome {
     let md5 = bundle.md5.clone();
     let fixture = Fixture::new(bundle, Vec::new());
     let remote = fixture.list(ID)?;
-    let local = ZipListing::read(
+    let local = ZipDirectory::read(
         &bytes,
         0..bytes.len() as u64,
         &DecodingLimits::default().budget(bytes.len() as u64),
     )?;
-    assert_eq!(remote.entries, local.entries);
+    assert_eq!(remote.entries, local.entries());
     assert_eq!(remote.bytes, bytes.len() as u64);
     assert_eq!(remote.md5, Some(md5));
     assert_eq!(fixture.server.sent(), remote.moved);

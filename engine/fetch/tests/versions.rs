@@ -11,7 +11,7 @@ use prep_fault_server::{
 };
 use prep_fetch::{BundleChecksums, Members, PartOfBundle, WebAddress, WebFile};
 use prep_formats::limits::DecodingLimits;
-use prep_formats::zip::{ZipListing, ZipMethod, ZipWriter};
+use prep_formats::zip::{ZipDirectory, ZipMethod, ZipWriter};
 
 const LENGTH: usize = 400_003;
 
@@ -97,9 +97,10 @@ impl Download {
 
 fn member(archive: &[u8], path: &str) -> Vec<u8> {
     let range = 0..archive.len() as u64;
-    let listing = ZipListing::read(archive, range, &DecodingLimits::default().budget(1 << 20));
+    let listing = ZipDirectory::read(archive, range, &DecodingLimits::default().budget(1 << 20));
     let listing = listing.unwrap();
-    let entry = listing.entries.iter().find(|entry| entry.path == path);
+    let entries = listing.entries();
+    let entry = entries.iter().find(|entry| entry.path == path);
     let mut bytes = Vec::new();
     std::io::copy(&mut entry.unwrap().open(archive).unwrap(), &mut bytes).unwrap();
     bytes

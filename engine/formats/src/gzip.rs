@@ -1,9 +1,10 @@
-//! Indexes gzip files for random access while they are read.
+//! Gzip files: their headers, and an index for random access that is built while a file is read.
 
 use std::io::{self, BufReader, Read};
 
 use flate2::bufread::GzDecoder;
 
+use crate::archive::member::StoredForm;
 use crate::inflated::{InflateIndex, InflateIndexer, WindowStore};
 
 /// The first bytes of a gzip file.
@@ -50,6 +51,17 @@ pub fn is_gzip(head: &[u8]) -> bool {
     head.starts_with(&MAGIC)
 }
 
+/// Returns the header of a gzip file of `bytes` bytes as the form of its only member. `None` if `head`, the first bytes of
+/// the file, does not contain it.
+pub(crate) fn stored_form(head: &[u8], bytes: u64) -> Option<StoredForm> {
+    let [_, _, _, flags, time @ .., level, system] = head.first_chunk::<10>()?;
+    Some(StoredForm {
+        time: f64::from(u32::from_le_bytes(*time)),
+        form: format!("flags {flags}, level {level}, system {system}"),
+        compressed_bytes: Some(bytes),
+    })
+}
+
 impl<'w, R: Read> GzipIndexer<'w, R> {
     /// Reads a gzip file from `input`. `windows` stores the data that is needed to start decoding in the middle.
     ///
@@ -75,14 +87,14 @@ impl<'w, R: Read> GzipIndexer<'w, R> {
         Ok(Self { header, inner })
     }
 
-    /// Reads the rest of the file and verifies the CRC-32 and length of the content. Returns the index and the input.
+    /// Reads the rest of the file and verifies the CRC-32 and length of the content. Returns the index.
     ///
     /// The index is `None` if the stream has no position at which decoding can start, or if the file continues after
     /// the first gzip stream.
     ///
     /// # Errors
     /// I/O errors while reading. Returns [`io::ErrorKind::InvalidData`] if the CRC-32 or the length differs.
-    pub fn finish(self) -> io::Result<(Option<GzipStream>, R)> {
+    pub fn finish(self) -> io::Result<Option<GzipStream>> {
         let mut found = self.inner.finish(u64::MAX)?;
         let mut trailer = [0; TRAILER_BYTES];
         found.rest.read_exact(&mut trailer)?;
@@ -92,12 +104,11 @@ impl<'w, R: Read> GzipIndexer<'w, R> {
             return Err(io::Error::new(io::ErrorKind::InvalidData, what));
         }
         let is_all = found.rest.read(&mut [0])? == 0;
-        let gzipped = found.index.filter(|_| is_all).map(|index| GzipStream {
+        Ok(found.index.filter(|_| is_all).map(|index| GzipStream {
             offset: self.header,
             bytes: found.used,
             index,
-        });
-        Ok((gzipped, found.rest.into_inner().1.into_inner().inner))
+        }))
     }
 }
 

@@ -6,12 +6,12 @@
 //!
 //! | Group | Modules |
 //! |---|---|
-//! | archives | [`zip`], [`tar`], [`sevenz`], [`gzip`]; random access to compressed data: [`inflated`], [`spans`] |
+//! | archives | [`archive`] (all formats), [`zip`], [`tar`], [`sevenz`], [`gzip`]; random access to compressed data: [`inflated`], [`spans`] |
 //! | tables | [`pandas`] (CSV), [`parquet`], [`json`], [`bson`], [`lines`] |
 //! | arrays and records | [`npy`], [`matlab`], [`tfrecord`] |
 //! | images | [`png`], [`image`] (sizes of many formats), [`rle`] (masks) |
 //! | text | [`hex`], [`latin1`], [`printf`], [`python`] (numbers) |
-//! | shared | [`archive`], [`checked`], [`paths`], [`read_at`], [`sniff`] |
+//! | shared | [`checked`], [`paths`], [`read_at`], [`sniff`] |
 //!
 //! ```
 //! use prep_formats::sniff::FileType;

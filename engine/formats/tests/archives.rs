@@ -6,15 +6,16 @@ use std::io::{Cursor, Read, Write};
 use flate2::read::MultiGzDecoder;
 use flate2::write::GzEncoder;
 use flate2::{Compression, GzBuilder};
-use prep_formats::archive::MemberKind;
+use prep_formats::archive::{ArchiveError, ArchiveFormat, StoredForm, StoredForms, VisitMember};
 use prep_formats::gzip::GzipIndexer;
 use prep_formats::inflated::DeflateSpans;
 use prep_formats::limits::{ArchiveBudget, DecodingLimits, Limit, LimitExceeded};
 use prep_formats::paths::PathError;
 use prep_formats::read_at::{ByteSection, ReadAt};
-use prep_formats::sevenz::{self, PartSpans, SevenZError, SevenZReader, SevenZWriter};
+use prep_formats::sevenz::{PartSpans, SevenZReader, SevenZWriter};
 use prep_formats::spans::{SpanReader, Spans};
-use prep_formats::tar::{self as tarball, TarError, TarWriter};
+use prep_formats::tar::{self as tarball, TarWriter};
+use prep_formats::zip::{RawListing, ZipDirectory, ZipMethod, ZipWriter, read_tolerant};
 
 /// A budget for an archive that may unpack to `unpacked` bytes.
 fn limited(unpacked: u64) -> ArchiveBudget {
@@ -42,39 +43,43 @@ fn content(reader: &mut dyn Read) -> std::io::Result<(u64, u32)> {
     Ok((bytes.len() as u64, crc32fast::hash(&bytes)))
 }
 
-fn read_tar(bytes: &[u8]) -> Result<Vec<Member>, TarError> {
-    let mut members = Vec::new();
-    tarball::read(bytes, &limited(1 << 30), |path, kind, reader| {
-        let file = match kind {
-            MemberKind::Directory => None,
-            MemberKind::File { size } => {
-                let found = content(reader)?;
-                assert_eq!(found.0, size);
-                Some(found)
-            }
-        };
-        members.push((path.to_owned(), file));
-        Ok(())
-    })?;
-    Ok(members)
-}
-
-fn read_7z(bytes: &[u8]) -> Result<Vec<Member>, SevenZError> {
-    let mut members = Vec::new();
-    sevenz::read(
-        Cursor::new(bytes),
-        &DecodingLimits::default().budget(0),
-        |path, kind, reader| {
-            let file = match kind {
-                MemberKind::Directory => None,
-                MemberKind::File { .. } => Some(content(reader)?),
-            };
-            members.push((path.to_owned(), file));
+/// Reads all members in the order of the archive.
+fn read(format: ArchiveFormat, bytes: &[u8]) -> Result<Vec<Member>, ArchiveError> {
+    let (mut members, archive) = (Vec::new(), ByteSection::new(bytes, 0..bytes.len() as u64));
+    let budget = limited(1 << 30);
+    format.read(
+        "x",
+        archive,
+        &budget,
+        StoredForms::Skip,
+        &mut |member, reader| {
+            let found = content(reader)?;
+            assert_eq!(Some(found.0), member.size);
+            let file = (!member.is_directory).then_some(found);
+            members.push((member.path.to_owned(), file));
             Ok(())
         },
     )?;
+    Ok(members)
+}
+
+fn read_tar(bytes: &[u8]) -> Result<Vec<Member>, ArchiveError> {
+    read(ArchiveFormat::Tar, bytes)
+}
+
+fn read_7z(bytes: &[u8]) -> Result<Vec<Member>, ArchiveError> {
+    let mut members = read(ArchiveFormat::SevenZ, bytes)?;
     members.sort();
     Ok(members)
+}
+
+/// Visits the members of a 7z archive without reading them.
+fn walk_7z(
+    bytes: &[u8],
+    budget: &ArchiveBudget,
+    visit: VisitMember<'_>,
+) -> Result<(), ArchiveError> {
+    SevenZReader::open(Cursor::new(bytes), budget)?.read(visit)
 }
 
 #[test]
@@ -94,23 +99,24 @@ fn tar_archives_of_python_are_read() {
 
 /// Lists the members of a gzipped tar archive, with the content at each listed offset. Returns `None` if the stream has
 /// no index.
-fn listed(bytes: &[u8]) -> Result<Option<Vec<Member>>, TarError> {
+fn listed(bytes: &[u8]) -> Result<Option<Vec<Member>>, ArchiveError> {
     let windows = RefCell::new(Vec::new());
-    let mut input = GzipIndexer::new(bytes, &windows).map_err(TarError::Damaged)?;
+    let mut input = GzipIndexer::new(bytes, &windows).map_err(ArchiveError::DamagedTar)?;
     let mut places = Vec::new();
-    tarball::list(&mut input, &limited(1 << 30), |path, kind, place| {
-        places.push((path.to_owned(), kind, place));
+    let budget = limited(1 << 30);
+    tarball::read_plain(&mut input, &budget, StoredForms::Skip, &mut |member, _| {
+        let size = (!member.is_directory).then_some(member.size.unwrap());
+        places.push((member.path.to_owned(), size, member.offset));
         Ok(())
     })?;
-    let (gzipped, rest) = input.finish().map_err(TarError::Damaged)?;
+    let gzipped = input.finish().map_err(ArchiveError::DamagedTar)?;
     let Some(gzipped) = gzipped else {
         return Ok(None);
     };
-    assert!(rest.is_empty());
     let packed = ByteSection::new(bytes, gzipped.offset..gzipped.offset + gzipped.bytes);
     let plain = SpanReader::new(DeflateSpans::new(packed, windows.take(), gzipped.index), 1);
-    let members = places.into_iter().map(|(path, kind, place)| {
-        let MemberKind::File { size } = kind else {
+    let members = places.into_iter().map(|(path, size, place)| {
+        let Some(size) = size else {
             return (path, None);
         };
         let mut content = vec![0; size as usize];
@@ -206,7 +212,7 @@ fn written_tar_archives_are_deterministic() {
     assert_eq!(members.len(), 3);
     for size in [2, 4] {
         let wrong = TarWriter::new(Vec::new()).add_file("a", size, &b"abc"[..]);
-        assert!(matches!(wrong, Err(TarError::Write(_))), "{size}");
+        assert!(matches!(wrong, Err(ArchiveError::Write { .. })), "{size}");
     }
 }
 
@@ -235,28 +241,29 @@ fn decode_parts(bytes: &[u8]) -> Found<(usize, Vec<u8>)> {
         pieces.read_exact_at(&mut piece, at as u64)?;
         assert!(piece == content[at..at + piece.len()]);
     }
-    let mut rest = &content[..];
-    for (_, kind, crc32) in archive.members()? {
-        let MemberKind::File { size } = kind else {
-            continue;
-        };
-        let (member, others) = rest.split_at(size as usize);
-        if crc32.is_some_and(|crc32| crc32 != crc32fast::hash(member)) {
-            return Err("a checksum is wrong".into());
-        }
-        rest = others;
+    let mut are_right = true;
+    let mut end = 0;
+    archive.list(&mut |member| {
+        let from = member.offset.unwrap() as usize;
+        assert!(member.is_directory || from == end);
+        end = from + member.size.unwrap() as usize;
+        let found = crc32fast::hash(&content[from..end]);
+        are_right &= member.crc32.is_none_or(|crc32| crc32 == found);
+    })?;
+    assert_eq!(end, content.len());
+    if !are_right {
+        return Err("a checksum is wrong".into());
     }
-    assert!(rest.is_empty());
     Ok(Some((count, content)))
 }
 
 /// The concatenated contents of all members, in the order of reading.
-fn read_7z_joined(bytes: &[u8]) -> Result<Vec<u8>, SevenZError> {
+fn read_7z_joined(bytes: &[u8]) -> Result<Vec<u8>, ArchiveError> {
     let mut joined = Vec::new();
-    sevenz::read(
-        Cursor::new(bytes),
+    walk_7z(
+        bytes,
         &DecodingLimits::default().budget(0),
-        |_, _, reader| reader.read_to_end(&mut joined).map(drop),
+        &mut |_, reader| reader.read_to_end(&mut joined).map(drop),
     )?;
     Ok(joined)
 }
@@ -365,9 +372,10 @@ fn tar_bombs_are_rejected() {
     };
     let read = |bytes: &[u8], limit| {
         let mut visited = Vec::new();
-        let result = tarball::read(bytes, &limited(limit), |path, _, reader| {
+        let budget = limited(limit);
+        let result = tarball::read(bytes, &budget, StoredForms::Skip, &mut |member, reader| {
             std::io::copy(reader, &mut std::io::sink())?;
-            visited.push(path.to_owned());
+            visited.push(member.path.to_owned());
             Ok(())
         });
         (visited, result)
@@ -380,7 +388,7 @@ fn tar_bombs_are_rejected() {
     assert_eq!(visited, ["a"]);
     let error = result.unwrap_err();
     assert!(
-        matches!(&error, TarError::Limit { member, cause }
+        matches!(&error, ArchiveError::Limit { member, cause }
             if member == "b" && cause.found == (16 << 40) + 600 && cause.allowed == 1 << 40),
         "{error:?}"
     );
@@ -393,9 +401,14 @@ fn tar_bombs_are_rejected() {
     long.set_cksum();
     let endless = Cursor::new([bytes[..1536].to_vec(), long.as_bytes().to_vec()].concat())
         .chain(std::io::repeat(b'x'));
-    let result = tarball::read(endless, &limited(1 << 40), |_, _, _| Ok(()));
+    let result = tarball::read(
+        endless,
+        &limited(1 << 40),
+        StoredForms::Skip,
+        &mut |_, _| Ok(()),
+    );
     let error = result.unwrap_err();
-    let TarError::Damaged(cause) = &error else {
+    let ArchiveError::DamagedTar(cause) = &error else {
         panic!("{error:?}");
     };
     assert!(cause.to_string().contains("longer than 1048576"), "{cause}");
@@ -405,10 +418,15 @@ fn tar_bombs_are_rejected() {
     bytes.resize(bytes.len() + (3 << 20), 1);
     bytes.extend(tar_of("b", tar::EntryType::Regular));
     let mut visited = 0;
-    tarball::read(&*bytes, &limited(1 << 30), |_, _, _| {
-        visited += 1;
-        Ok(())
-    })
+    tarball::read(
+        &*bytes,
+        &limited(1 << 30),
+        StoredForms::Skip,
+        &mut |_, _| {
+            visited += 1;
+            Ok(())
+        },
+    )
     .unwrap();
     assert_eq!(visited, 2);
 }
@@ -421,14 +439,14 @@ fn invalid_tar_archives_are_rejected() {
         ("a\\b", PathError::Backslash),
     ] {
         match read_tar(&tar_of(path, tar::EntryType::Regular)) {
-            Err(TarError::UnsafePath { cause: found, .. }) => assert_eq!(found, cause),
+            Err(ArchiveError::UnsafePath { cause: found, .. }) => assert_eq!(found, cause),
             other => panic!("{other:?}"),
         }
     }
     for kind in [tar::EntryType::Symlink, tar::EntryType::Link] {
         assert!(matches!(
             read_tar(&tar_of("a", kind)),
-            Err(TarError::Link { .. })
+            Err(ArchiveError::NotAFile { .. })
         ));
     }
     for kind in [
@@ -438,11 +456,14 @@ fn invalid_tar_archives_are_rejected() {
     ] {
         assert!(matches!(
             read_tar(&tar_of("a", kind)),
-            Err(TarError::SpecialFile { .. })
+            Err(ArchiveError::NotAFile { .. })
         ));
     }
     for bytes in [&b"<html></html>"[..], b"", b"id,x\n1,2\n", b"PK\x03\x04"] {
-        assert!(matches!(read_tar(bytes), Err(TarError::NotATar { .. })));
+        assert!(matches!(
+            read_tar(bytes),
+            Err(ArchiveError::OtherFormat { .. })
+        ));
     }
     let whole = include_bytes!("data/archives/gnu.tar.gz");
     for length in [20, 100, whole.len() - 30] {
@@ -469,11 +490,11 @@ fn sevenz_without_content_has_no_list_of_streams() {
         assert_eq!(&bytes[..6], b"7z\xBC\xAF\x27\x1C");
         assert!(bytes.len() == 32 || bytes[32..34] == [0x01, 0x05]);
         let mut found = Vec::new();
-        sevenz::read(
-            Cursor::new(bytes),
+        walk_7z(
+            &bytes,
             &DecodingLimits::default().budget(0),
-            |path, kind, _| {
-                found.push((path.to_owned(), kind == MemberKind::Directory));
+            &mut |member, _| {
+                found.push((member.path.to_owned(), member.is_directory));
                 Ok(())
             },
         )
@@ -486,21 +507,24 @@ fn sevenz_without_content_has_no_list_of_streams() {
 fn invalid_7z_archives_are_rejected() {
     assert!(matches!(
         read_7z(b"<html>"),
-        Err(SevenZError::NotA7z { .. })
+        Err(ArchiveError::OtherFormat { .. })
     ));
     assert!(matches!(
         read_7z(include_bytes!("data/archives/encrypted.7z")),
-        Err(SevenZError::Encrypted)
+        Err(ArchiveError::Encrypted)
     ));
     let bzip2 = read_7z(include_bytes!("data/archives/bzip2.7z"));
     assert!(
-        matches!(&bzip2, Err(SevenZError::UnsupportedMethod { method }) if method == "BZIP2"),
+        matches!(&bzip2, Err(ArchiveError::UnsupportedMethod { method }) if method == "BZIP2"),
         "{bzip2:?}"
     );
     let whole = include_bytes!("data/archives/lzma.7z");
     for length in [10, 32, 60, whole.len() - 1] {
         assert!(
-            matches!(read_7z(&whole[..length]), Err(SevenZError::Damaged { .. })),
+            matches!(
+                read_7z(&whole[..length]),
+                Err(ArchiveError::Damaged7z { .. })
+            ),
             "{length}"
         );
     }
@@ -508,16 +532,19 @@ fn invalid_7z_archives_are_rejected() {
     flipped[40] ^= 1;
     assert!(matches!(
         read_7z(&flipped),
-        Err(SevenZError::Damaged { .. })
+        Err(ArchiveError::Damaged7z { .. })
     ));
-    let total = sevenz::read(Cursor::new(whole), &limited(100), |_, _, _| Ok(()));
+    let total = walk_7z(whole, &limited(100), &mut |_, _| Ok(()));
     assert!(matches!(
         total,
-        Err(SevenZError::Limit(LimitExceeded {
-            limit: Limit::Unpacked,
-            allowed: 100,
+        Err(ArchiveError::Limit {
+            cause: LimitExceeded {
+                limit: Limit::Unpacked,
+                allowed: 100,
+                ..
+            },
             ..
-        }))
+        })
     ));
     // 200,000 directories with the same name: this list of members compresses far better than any real list.
     let mut bomb = SevenZWriter::new(Cursor::new(Vec::new()), 6);
@@ -526,11 +553,11 @@ fn invalid_7z_archives_are_rejected() {
         bomb.add_directory("aaaaaaaaaaaaaaaa").unwrap();
     }
     let bomb = bomb.finish().unwrap().into_inner();
-    let read = sevenz::read(Cursor::new(&bomb), &limited(1 << 30), |_, _, _| Ok(()));
+    let read = walk_7z(&bomb, &limited(1 << 30), &mut |_, _| Ok(()));
     assert!(
         matches!(
             read,
-            Err(SevenZError::Limit(LimitExceeded {
+            Err(ArchiveError::LongList(LimitExceeded {
                 limit: Limit::Listing,
                 ..
             }))
@@ -538,14 +565,117 @@ fn invalid_7z_archives_are_rejected() {
         "{} bytes: {read:?}",
         bomb.len()
     );
-    let stopped = sevenz::read(
-        Cursor::new(whole),
-        &DecodingLimits::default().budget(0),
-        |_, _, _| Err(std::io::Error::other("full")),
-    );
-    assert!(matches!(stopped, Err(SevenZError::Visitor { .. })));
+    let stopped = walk_7z(whole, &DecodingLimits::default().budget(0), &mut |_, _| {
+        Err(std::io::Error::other("full"))
+    });
+    assert!(matches!(stopped, Err(ArchiveError::Visitor { .. })));
     for path in ["../a", "/a"] {
         let added = SevenZWriter::new(Cursor::new(Vec::new()), 1).add_file(path, &b"x"[..]);
-        assert!(matches!(added, Err(SevenZError::UnsafePath { .. })));
+        assert!(matches!(added, Err(ArchiveError::UnsafePath { .. })));
     }
+}
+
+/// Reads the forms of all members with their paths.
+fn forms(format: ArchiveFormat, bytes: &[u8]) -> Vec<(String, StoredForm)> {
+    let archive = ByteSection::new(bytes, 0..bytes.len() as u64);
+    let mut found = Vec::new();
+    let budget = limited(1 << 30);
+    let read = format.read(
+        "x.gz",
+        archive,
+        &budget,
+        StoredForms::Read,
+        &mut |member, _| {
+            found.extend(
+                member
+                    .stored
+                    .map(|form| (member.path.to_owned(), form.clone())),
+            );
+            Ok(())
+        },
+    );
+    read.unwrap();
+    found
+}
+
+#[test]
+fn forms_have_times_owners_and_methods() {
+    let mut zip = ZipWriter::new(Vec::new());
+    zip.add_file("b", ZipMethod::Stored, &b"xx"[..]).unwrap();
+    zip.add_file("a", ZipMethod::Deflate, &b"xxxxxxxx"[..])
+        .unwrap();
+    let found = forms(ArchiveFormat::Zip, &zip.finish().unwrap());
+    assert_eq!((&*found[0].0, &*found[1].0), ("b", "a"));
+    assert_ne!(found[0].1.form, found[1].1.form);
+    assert_eq!(found[0].1.compressed_bytes, Some(2));
+
+    let mut tar = tar::Builder::new(Vec::new());
+    for (path, owner) in [("a", 1000), (&*"d/".repeat(90), 1001)] {
+        let mut header = tar::Header::new_gnu();
+        header.set_size(1);
+        header.set_uid(owner);
+        header.set_mtime(1000);
+        header.set_cksum();
+        tar.append_data(&mut header, format!("{path}b"), &b"y"[..])
+            .unwrap();
+    }
+    let tar = tar.into_inner().unwrap();
+    let plain = forms(ArchiveFormat::Tar, &tar);
+    assert_eq!((&*plain[0].0, plain[1].0.len()), ("ab", 181));
+    assert_eq!(plain[0].1.time, 1000.0);
+    assert_ne!(plain[0].1.form, plain[1].1.form);
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+    encoder.write_all(&tar).unwrap();
+    let packed = encoder.finish().unwrap();
+    assert_eq!(forms(ArchiveFormat::Tar, &packed), plain);
+
+    let [(name, form)] = &forms(ArchiveFormat::Gzip, &packed)[..] else {
+        panic!();
+    };
+    assert_eq!((&**name, form.time), ("x", 0.0));
+    assert_eq!(form.compressed_bytes, Some(packed.len() as u64));
+}
+
+/// All sizes, offsets and counts of this archive are in zip64 structures.
+#[test]
+fn zip64_is_read_in_every_way() {
+    let bytes = include_bytes!("data/archives/zip64.zip");
+    let expected = [("a.txt", &b"stored"[..]), ("d/b.txt", &b"deflated"[..])];
+    let expected: Vec<Member> = expected
+        .map(|(path, content)| {
+            let file = (content.len() as u64, crc32fast::hash(content));
+            (path.to_owned(), Some(file))
+        })
+        .into();
+    assert_eq!(read(ArchiveFormat::Zip, bytes).unwrap(), expected);
+    let found = forms(ArchiveFormat::Zip, bytes);
+    assert_eq!(found[0].1.compressed_bytes, Some(6));
+    let length = bytes.len() as u64;
+    let budget = DecodingLimits::default().budget(length);
+    let raw = read_tolerant(&bytes[..], 0..length, &budget).unwrap();
+    assert_eq!(raw.trailing_bytes, 0);
+    for (member, (path, file)) in raw.members.iter().zip(&expected) {
+        assert_eq!(
+            (&member.name, Some((member.size, member.crc))),
+            (path, *file)
+        );
+        let begin = member.data_offset(&&bytes[..]).unwrap().unwrap();
+        let source = &&bytes[..];
+        let mut reader = member.content(source, begin).unwrap();
+        assert_eq!(content(&mut reader).unwrap(), file.unwrap());
+    }
+    // The archive inside another file.
+    let moved = [b"front", &bytes[..], b"more"].concat();
+    let range = 5..5 + length;
+    let directory = ZipDirectory::read(&moved, range.clone(), &budget).unwrap();
+    assert_eq!(directory.len(), 2);
+    for entry in directory.entries() {
+        assert_eq!(
+            content(&mut entry.open(&moved).unwrap()).unwrap().0,
+            entry.size
+        );
+    }
+    let inside = read_tolerant(&moved, range, &budget).unwrap();
+    let offset = |listing: &RawListing| listing.members[1].offset;
+    assert_eq!(offset(&inside), offset(&raw) + 5);
 }

@@ -6,16 +6,16 @@ use std::io::Read;
 use prep_formats::limits::{DecodingLimits, Limit};
 use prep_formats::paths::PathError;
 use prep_formats::sniff::FileType;
-use prep_formats::zip::{MemberInflater, ZipEntry, ZipError, ZipListing};
+use prep_formats::zip::{MemberInflater, ZipDirectory, ZipEntry, ZipError};
 use support::{Member, archive};
 
 fn list(bytes: &[u8]) -> Result<Vec<ZipEntry>, ZipError> {
-    ZipListing::read(
+    ZipDirectory::read(
         bytes,
         0..bytes.len() as u64,
         &DecodingLimits::default().budget(bytes.len() as u64),
     )
-    .map(|zip| zip.entries)
+    .map(|zip| zip.entries())
 }
 
 fn refusal(members: &[Member]) -> ZipError {
@@ -431,8 +431,9 @@ fn zip_bombs_are_rejected() {
         ratio: 0,
         ..DecodingLimits::default()
     };
-    let read =
-        |limits: DecodingLimits| ZipListing::read(&bytes, 0..bytes.len() as u64, &limits.budget(0));
+    let read = |limits: DecodingLimits| {
+        ZipDirectory::read(&bytes, 0..bytes.len() as u64, &limits.budget(0))
+    };
     let error = read(limits).unwrap_err();
     assert!(
         matches!(&error, ZipError::Limit { member, cause, .. }

@@ -4,13 +4,13 @@
 //! table, ignoring its encoding.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
+use std::fs::File;
 use std::path::Path;
 
-use prep_formats::archive::MemberKind;
+use prep_formats::archive::{ArchiveFormat, StoredForms};
 use prep_formats::limits::DecodingLimits;
-use prep_formats::zip::{EntryKind, ZipListing};
-use prep_formats::{parquet::ParquetTable, sevenz, tar};
+use prep_formats::parquet::ParquetTable;
+use prep_formats::read_at::ByteSection;
 use serde::Deserialize;
 
 use super::parquet;
@@ -52,9 +52,9 @@ pub struct Table {
 pub fn differs(path: &Path, content: &str, expected: &ExpectedContent) -> Option<String> {
     let wrong = match expected {
         ExpectedContent::Folder(kind) => kind != "empty dir" || !path.is_dir(),
-        ExpectedContent::Zip { zip } => zip_members(path) != files_of(zip),
-        ExpectedContent::SevenZ { members } => sevenz_members(path) != files_of(members),
-        ExpectedContent::Tar { tar } => tar_members(path) != files_of(tar),
+        ExpectedContent::Zip { zip } => members(path) != files_of(zip),
+        ExpectedContent::SevenZ { members: listed } => members(path) != files_of(listed),
+        ExpectedContent::Tar { tar } => members(path) != files_of(tar),
         ExpectedContent::File { md5, table: None } => content != md5,
         ExpectedContent::File {
             md5,
@@ -77,54 +77,29 @@ fn files_of(members: &BTreeMap<String, String>) -> BTreeMap<String, String> {
         .collect()
 }
 
-fn zip_members(path: &Path) -> BTreeMap<String, String> {
-    let bytes = fs::read(path).expect("archive");
-    let length = bytes.len() as u64;
-    let listing = ZipListing::read(&bytes, 0..length, &DecodingLimits::default().budget(length))
-        .expect("a zip archive");
-    let files = listing
-        .entries
-        .iter()
-        .filter(|entry| entry.kind == EntryKind::File);
-    files
-        .map(|entry| {
+/// Returns the MD5 of each file in an archive.
+fn members(path: &Path) -> BTreeMap<String, String> {
+    let mut members = BTreeMap::new();
+    let file = File::open(path).expect("archive");
+    let length = file.metadata().expect("metadata").len();
+    let archive = ByteSection::new(&file, 0..length);
+    let format = ArchiveFormat::from_path(&path.to_string_lossy()).expect("an archive");
+    let budget = DecodingLimits::default().budget(1 << 40);
+    let read = format.read(
+        "",
+        archive,
+        &budget,
+        StoredForms::Skip,
+        &mut |member, reader| {
             let mut content = Vec::new();
-            let mut reader = entry.open(&bytes).expect("member");
-            std::io::Read::read_to_end(&mut reader, &mut content).expect("member");
-            (entry.path.clone(), hex_md5(&content))
-        })
-        .collect()
-}
-
-fn sevenz_members(path: &Path) -> BTreeMap<String, String> {
-    let mut members = BTreeMap::new();
-    let file = File::open(path).expect("archive");
-    let budget = DecodingLimits::default().budget(1 << 40);
-    sevenz::read(file, &budget, |name, kind, reader| {
-        let mut content = Vec::new();
-        reader.read_to_end(&mut content)?;
-        if matches!(kind, MemberKind::File { .. }) {
-            members.insert(name.to_owned(), hex_md5(&content));
-        }
-        Ok(())
-    })
-    .expect("a 7z archive");
-    members
-}
-
-fn tar_members(path: &Path) -> BTreeMap<String, String> {
-    let mut members = BTreeMap::new();
-    let file = File::open(path).expect("archive");
-    let budget = DecodingLimits::default().budget(1 << 40);
-    tar::read(file, &budget, |name, kind, reader| {
-        let mut content = Vec::new();
-        reader.read_to_end(&mut content)?;
-        if matches!(kind, MemberKind::File { .. }) {
-            members.insert(name.to_owned(), hex_md5(&content));
-        }
-        Ok(())
-    })
-    .expect("a tar archive");
+            reader.read_to_end(&mut content)?;
+            if !member.is_directory {
+                members.insert(member.path.to_owned(), hex_md5(&content));
+            }
+            Ok(())
+        },
+    );
+    read.expect("members");
     members
 }
 

@@ -6,7 +6,7 @@ use std::io::{Read as _, Write as _};
 use flate2::write::DeflateEncoder;
 use flate2::{Compress, Compression, FlushCompress};
 use prep_formats::limits::DecodingLimits;
-use prep_formats::zip::ZipListing;
+use prep_formats::zip::ZipDirectory;
 
 const STORED: u16 = 0;
 const DEFLATED: u16 = 8;
@@ -197,9 +197,9 @@ impl Archive {
 /// Returns the contents of the members of a zip, by name.
 pub fn zip_members(archive: &[u8]) -> BTreeMap<String, Vec<u8>> {
     let range = 0..archive.len() as u64;
-    let listing = ZipListing::read(archive, range, &DecodingLimits::default().budget(1 << 30))
+    let listing = ZipDirectory::read(archive, range, &DecodingLimits::default().budget(1 << 30))
         .expect("a zip");
-    let members = listing.entries.into_iter().map(|entry| {
+    let members = listing.entries().into_iter().map(|entry| {
         let mut content = Vec::new();
         let mut reader = entry.open(archive).expect("a member");
         reader.read_to_end(&mut content).expect("its content");

@@ -13,7 +13,7 @@ use prep_formats::pandas::{
     ColumnSchema, ColumnType, CsvError, CsvScanner, Frame, ReadOptions, read_frame,
 };
 use prep_formats::read_at::ReadAt;
-use prep_formats::zip::{EntryKind, ZipEntry, ZipListing};
+use prep_formats::zip::{ZipDirectory, ZipEntry};
 
 use super::guess::texts;
 use super::records::{is_records, records};
@@ -147,7 +147,7 @@ pub fn remote(looked: &BundlePreview, limits: &DecodingLimits) -> BundleContent 
         .zip
         .entries
         .iter()
-        .filter(|entry| entry.kind == EntryKind::File);
+        .filter(|entry| !entry.is_directory);
     let found = found.map(|entry| {
         let front = looked.fronts.iter().find(|(path, _)| *path == entry.path);
         FileList {
@@ -227,7 +227,7 @@ impl Walk<'_> {
             *tables.entry(folder(&entry.path)).or_default() += 1;
         }
         for entry in entries {
-            if entry.kind != EntryKind::File || is_hidden(&entry.path) {
+            if entry.is_directory || is_hidden(&entry.path) {
                 continue;
             }
             let path = format!("{prefix}{}", entry.path);
@@ -271,10 +271,10 @@ impl Walk<'_> {
     /// Reads a nested archive. Returns false if that is impossible.
     fn enter(&mut self, base: &dyn ReadAt, entry: &ZipEntry, path: &str, depth: usize) -> bool {
         let mut list = |archive: &dyn ReadAt, range| {
-            let Ok(listing) = ZipListing::read(archive, range, &self.budget) else {
+            let Ok(listing) = ZipDirectory::read(archive, range, &self.budget) else {
                 return false;
             };
-            self.entries(archive, listing.entries, &format!("{path}/"), depth + 1);
+            self.entries(archive, listing.entries(), &format!("{path}/"), depth + 1);
             true
         };
         match entry.section(base) {

@@ -6,15 +6,14 @@
 
 use std::collections::HashMap;
 use std::fs::{self, File};
-use std::io::{self, BufReader, Read};
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use prep_core::{Cancel, Failure, Remedy, chain};
 use prep_digests::digest_of_file;
-use prep_formats::archive::MemberKind;
+use prep_formats::archive::{ArchiveFormat, Member, StoredForms};
 use prep_formats::limits::DecodingLimits;
-use prep_formats::zip::{EntryKind, ZipListing};
-use prep_formats::{sevenz, tar};
+use prep_formats::read_at::ByteSection;
 use prep_steps::Expand;
 
 use super::{CopyInputs, Item, list};
@@ -32,8 +31,9 @@ pub fn expand(
     limits: &DecodingLimits,
     cancel: &Cancel,
 ) -> Result<(), Error> {
-    let is_archive =
-        |item: &&Item| item.path.starts_with("prepared/public/") && kind(&item.path).is_some();
+    let is_archive = |item: &&Item| {
+        item.path.starts_with("prepared/public/") && ArchiveFormat::split_path(&item.path).is_some()
+    };
     let archives: Vec<Item> = found.items.iter().filter(is_archive).cloned().collect();
     let mut sources_by_path: HashMap<String, PathBuf> = found
         .items
@@ -41,11 +41,11 @@ pub fn expand(
         .map(|item| (item.path.clone(), item.source.clone()))
         .collect();
     for (number, archive) in archives.iter().enumerate() {
-        let Some((kind, directory)) = kind(&archive.path) else {
+        let Some((format, directory)) = ArchiveFormat::split_path(&archive.path) else {
             continue;
         };
         let staging = staging.join(number.to_string());
-        unpack(&archive.source, kind, &staging, limits, cancel).map_err(|error| {
+        unpack(&archive.source, format, &staging, limits, cancel).map_err(|error| {
             if cancel.is_cancelled() {
                 return super::interrupted();
             }
@@ -84,27 +84,6 @@ fn has_same_bytes(one: &Path, other: &Path) -> bool {
     length(one).is_some() && length(one) == length(other) && digest(one) == digest(other)
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    Zip,
-    Tar,
-    SevenZ,
-}
-
-/// Returns the format of an archive with this name, and the name without its suffix.
-fn kind(path: &str) -> Option<(Kind, &str)> {
-    let kinds = [
-        (".zip", Kind::Zip),
-        (".tar", Kind::Tar),
-        (".tar.gz", Kind::Tar),
-        (".tgz", Kind::Tar),
-        (".7z", Kind::SevenZ),
-    ];
-    kinds
-        .into_iter()
-        .find_map(|(suffix, kind)| Some((kind, path.strip_suffix(suffix)?)))
-}
-
 /// Returns the directory below which the members are copied. This is a directory with the archive's name. If all
 /// members are in a directory of that name already, it is the directory of the archive.
 fn base<'a>(staging: &Path, directory: &'a str) -> &'a str {
@@ -120,15 +99,15 @@ fn base<'a>(staging: &Path, directory: &'a str) -> &'a str {
 /// empty.
 fn unpack(
     archive: &Path,
-    kind: Kind,
+    format: ArchiveFormat,
     staging: &Path,
     limits: &DecodingLimits,
     cancel: &Cancel,
 ) -> io::Result<()> {
     fs::create_dir_all(staging)?;
-    let mut write = |path: &str, kind: MemberKind, content: &mut dyn Read| {
-        let to = staging.join(path);
-        if kind == MemberKind::Directory {
+    let mut write = |member: &Member<'_>, content: &mut dyn Read| {
+        let to = staging.join(member.path);
+        if member.is_directory {
             return fs::create_dir_all(to);
         }
         if let Some(parent) = to.parent() {
@@ -140,30 +119,9 @@ fn unpack(
     };
     let file = File::open(archive)?;
     let length = file.metadata()?.len();
-    let budget = limits.budget(length);
-    match kind {
-        Kind::Zip => {
-            let listing = ZipListing::read(&file, 0..length, &budget);
-            for entry in listing.map_err(io::Error::other)?.entries {
-                if entry.kind == EntryKind::Directory {
-                    write(&entry.path, MemberKind::Directory, &mut io::empty())?;
-                    continue;
-                }
-                let kind = MemberKind::File { size: entry.size };
-                let mut member = entry.open(file.try_clone()?).map_err(io::Error::other)?;
-                write(&entry.path, kind, &mut member)?;
-            }
-        }
-        Kind::Tar => {
-            let read = tar::read(BufReader::new(file), &budget, &mut write);
-            read.map_err(io::Error::other)?;
-        }
-        Kind::SevenZ => {
-            let read = sevenz::read(BufReader::new(file), &budget, &mut write);
-            read.map_err(io::Error::other)?;
-        }
-    }
-    Ok(())
+    let (section, budget) = (ByteSection::new(&file, 0..length), limits.budget(length));
+    let read = format.read("", section, &budget, StoredForms::Skip, &mut write);
+    read.map_err(io::Error::other)
 }
 
 #[cfg(test)]

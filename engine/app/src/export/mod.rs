@@ -9,15 +9,13 @@
 //! draft       the temporary directory
 //! expand      archives of `public` as directories
 //! croissant   metadata of tables and columns
-//! directory   plain files
-//! tar         an archive
+//! copiers     plain files, or a tar archive
 //! ```
 
+mod copiers;
 mod croissant;
-mod directory;
 mod draft;
 mod expand;
-mod tar;
 
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -197,8 +195,8 @@ pub fn export(
     items.sort();
     let made = draft.join("made");
     let mut copier: Box<dyn Copier> = match wanted.form {
-        ExportForm::Directory => Box::new(directory::DirectoryCopier::new(&made, id)),
-        ExportForm::Tar => Box::new(tar::Tar::new(&made, id).map_err(failed)?),
+        ExportForm::Directory => Box::new(copiers::DirectoryCopier::new(&made, id)),
+        ExportForm::Tar => Box::new(copiers::TarCopier::new(&made, id).map_err(failed)?),
     };
     let mut exported = CopyContent {
         competition: id.to_owned(),

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use prep_core::Cancel;
 use prep_fetch::Members;
-use prep_formats::zip::{EntryKind, ZipEntry};
+use prep_formats::zip::ZipEntry;
 use prep_spec::BASE_VARIANT;
 use serde::Serialize;
 
@@ -89,7 +89,7 @@ pub fn listing(task: &Task, id: &str) -> Result<BundleListing, Error> {
     };
     let used_bytes = members.as_ref().map(|members| members.bytes(&entries));
     let files = entries.into_iter();
-    let files = files.filter(|entry| entry.kind == EntryKind::File);
+    let files = files.filter(|entry| !entry.is_directory);
     let file = |entry: ZipEntry| ListedFile {
         used: members
             .as_ref()

@@ -9,8 +9,9 @@ use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
 
 use prep_contents::{ContentsError, DecodingLimits};
+use prep_formats::zip::RawMember;
 
-use super::members::{self, BundleMember};
+use super::members;
 use crate::error::AuditError;
 
 /// Returns the path of the member list in `directory` of the bundle with this MD5.
@@ -27,7 +28,7 @@ pub fn remember(directory: &Path, md5: &str, path: &Path) -> Result<(), Contents
     if list_path.exists() {
         return Ok(());
     }
-    let list = members::of_file(path, &DecodingLimits::default())?;
+    let list = members(path, &DecodingLimits::default())?;
     std::fs::create_dir_all(directory)?;
     let part = directory.join(format!("{md5}.{}.part", std::process::id()));
     let written = write_list(&part, &list).and_then(|()| std::fs::rename(&part, list_path));
@@ -37,7 +38,7 @@ pub fn remember(directory: &Path, md5: &str, path: &Path) -> Result<(), Contents
     Ok(written?)
 }
 
-fn write_list(path: &Path, list: &[BundleMember]) -> io::Result<()> {
+fn write_list(path: &Path, list: &[RawMember]) -> io::Result<()> {
     let mut out = GzEncoder::new(File::create(path)?, Compression::fast());
     for member in list {
         // A name can contain a line break, which JSON escapes.
@@ -52,7 +53,7 @@ fn write_list(path: &Path, list: &[BundleMember]) -> io::Result<()> {
 ///
 /// # Errors
 /// If the list cannot be read, or is damaged.
-pub fn recall(directory: &Path, md5: &str) -> Result<Option<Vec<BundleMember>>, AuditError> {
+pub fn recall(directory: &Path, md5: &str) -> Result<Option<Vec<RawMember>>, AuditError> {
     let path = list_path(directory, md5);
     let read = || {
         let file = match File::open(&path) {
@@ -75,10 +76,10 @@ pub fn recall(directory: &Path, md5: &str) -> Result<Option<Vec<BundleMember>>, 
 }
 
 /// Parses a line of the list: CRC-32, size and name of a member.
-fn parse_member(line: &str) -> Option<BundleMember> {
+fn parse_member(line: &str) -> Option<RawMember> {
     let (crc, rest) = line.split_once(' ')?;
     let (size, name) = rest.split_once(' ')?;
-    Some(BundleMember {
+    Some(RawMember {
         name: serde_json::from_str(name).ok()?,
         size: size.parse().ok()?,
         crc: u32::from_str_radix(crc, 16).ok()?,

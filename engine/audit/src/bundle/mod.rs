@@ -5,24 +5,76 @@
 //! a verified bundle. The file is read at most twice: once for its MD5, once for the members.
 
 pub mod known;
-pub mod members;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
-use std::io;
+use std::io::{self, Read};
 use std::path::Path;
 
 use md5::{Digest as _, Md5};
 use prep_failure::{QuotedValue, units};
+use prep_formats::read_at::ByteSection;
 use prep_formats::sniff::{FileType, SNIFF_BYTES};
+use prep_formats::zip::{RawListing, RawMember, ZipError, read_tolerant};
 
 use crate::causes::{Cause, Harm};
 use crate::error::AuditError;
 use crate::finding::AuditFinding;
 use crate::read::hex;
-use members::{BundleMember, MemberListError};
 use prep_contents::read::each_chunk;
 use prep_contents::{ContentsError, DecodingLimits};
+
+/// Reads the list of members of an archive, which may be unsafe to unpack.
+///
+/// # Errors
+/// If the file cannot be read, or is not an archive.
+pub fn members(path: &Path, limits: &DecodingLimits) -> Result<Vec<RawMember>, ContentsError> {
+    let file = File::open(path).map_err(ContentsError::system_error(path))?;
+    let listed = list(&file, limits).map_err(ContentsError::classify)?;
+    Ok(listed.members)
+}
+
+fn list(file: &File, limits: &DecodingLimits) -> Result<RawListing, ZipError> {
+    let length = file.metadata().map(|metadata| metadata.len());
+    let length = length.map_err(|source| ZipError::Io { offset: 0, source })?;
+    read_tolerant(file, 0..length, &limits.budget(length))
+}
+
+/// Length, CRC-32 and MD5 of a member's unpacked content.
+struct MemberContent {
+    size: u64,
+    crc: u32,
+    md5: String,
+}
+
+/// Unpacks a member, whose data begin at `begin`.
+///
+/// # Errors
+/// [`ContentsError::Damaged`] if the member cannot be unpacked.
+fn content(file: &File, member: &RawMember, begin: u64) -> Result<MemberContent, ContentsError> {
+    let Some(mut input) = member.content(file, begin) else {
+        let reason = format!("compression method {} is not supported", member.method);
+        return Err(ContentsError::Damaged(reason));
+    };
+    let (mut crc, mut md5) = (crc32fast::Hasher::new(), Md5::new());
+    let size = each_chunk(&mut input, |bytes| {
+        crc.update(bytes);
+        md5.update(bytes);
+    })?;
+    Ok(MemberContent {
+        size,
+        crc: crc.finalize(),
+        md5: hex(md5),
+    })
+}
+
+/// Reads up to `length` bytes at `offset`.
+fn read_at(file: &File, offset: u64, length: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let range = offset..offset.saturating_add(length);
+    ByteSection::new(file, range).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
 
 /// The known properties of the published bundle.
 #[derive(Debug, Clone, Default)]
@@ -30,7 +82,7 @@ pub struct Expected {
     pub md5: Option<String>,
     pub size: Option<u64>,
     /// Members of a verified bundle, which has that MD5.
-    pub members: Option<Vec<BundleMember>>,
+    pub members: Option<Vec<RawMember>>,
     /// Paths in the bundle that the pipeline reads, except paths with wildcards.
     pub paths: Vec<String>,
 }
@@ -198,24 +250,24 @@ impl Bundle<'_> {
                 return one(finding.proof(format!("got {other}, {size}, expected a zip archive")));
             }
         }
-        match members::read(self.file, self.limits) {
+        match list(self.file, self.limits) {
             Ok(list) => {
-                let damage = self.damage(&list)?;
+                let damage = self.damage(&list.members)?;
                 if damage.is_empty() {
                     self.check_intact(&list)
                 } else {
                     Ok(self.or_text_mode(damage))
                 }
             }
-            Err(MemberListError::NoEnd) => {
+            Err(ZipError::Truncated { .. } | ZipError::NotAZip { .. }) => {
                 let damage = self.without_end()?;
                 Ok(self.or_text_mode(damage))
             }
-            Err(MemberListError::Damaged(reason)) => {
+            Err(ZipError::DamagedDirectory { reason, .. }) => {
                 let damage = vec![self.finding(Cause::BundleDirectoryDamaged).proof(reason)];
                 Ok(self.or_text_mode(damage))
             }
-            Err(error @ (MemberListError::Io(_) | MemberListError::Limit(_))) => Err(error.into()),
+            Err(error) => Err(ContentsError::classify(error)),
         }
     }
 
@@ -241,7 +293,7 @@ impl Bundle<'_> {
             );
             return Ok(vec![self.finding(Cause::BundleHole).example(example)]);
         }
-        let tail = members::read_at(self.file, self.raw.bytes.saturating_sub(1 << 16), 1 << 16)?;
+        let tail = read_at(self.file, self.raw.bytes.saturating_sub(1 << 16), 1 << 16)?;
         if let Some((place, text)) = find_page(&tail) {
             let offset = self.raw.bytes.saturating_sub(1 << 16) + place as u64;
             let finding = self.finding(Cause::BundlePageInside);
@@ -264,7 +316,7 @@ impl Bundle<'_> {
     }
 
     /// Returns the findings for damaged members.
-    fn damage(&self, list: &[BundleMember]) -> Result<Vec<AuditFinding>, ContentsError> {
+    fn damage(&self, list: &[RawMember]) -> Result<Vec<AuditFinding>, ContentsError> {
         // If members share bytes, a small archive could unpack to any amount.
         let claimed = list
             .iter()
@@ -288,7 +340,7 @@ impl Bundle<'_> {
         };
         for member in list.iter().filter(|member| !member.is_directory()) {
             let end = member.offset.saturating_add(member.compressed);
-            let begin = match members::data_offset(self.file, member)? {
+            let begin = match member.data_offset(self.file)? {
                 Ok(begin) => begin,
                 Err(reason) => {
                     match self.find_foreign_bytes(member.offset, end)? {
@@ -301,7 +353,7 @@ impl Bundle<'_> {
                     continue;
                 }
             };
-            let content = members::content(self.file, member, begin);
+            let content = content(self.file, member, begin);
             let wrong = match &content {
                 Ok(content) if content.crc == member.crc && content.size == member.size => continue,
                 Ok(content) => format!(
@@ -330,7 +382,7 @@ impl Bundle<'_> {
         let mut at = begin;
         while at < end {
             // The chunks overlap, so that a page at a boundary is found.
-            let bytes = members::read_at(self.file, at, (end - at).min(CHUNK_BYTES + 4096))?;
+            let bytes = read_at(self.file, at, (end - at).min(CHUNK_BYTES + 4096))?;
             if bytes.is_empty() {
                 break;
             }
@@ -358,8 +410,9 @@ impl Bundle<'_> {
 
     /// Returns the findings for an intact archive whose MD5 differs from the published one, or for which no MD5 is
     /// published.
-    fn check_intact(&self, list: &[BundleMember]) -> Result<Vec<AuditFinding>, ContentsError> {
-        let files: Vec<&BundleMember> = list
+    fn check_intact(&self, list: &RawListing) -> Result<Vec<AuditFinding>, ContentsError> {
+        let (list, tail) = (&list.members, list.trailing_bytes);
+        let files: Vec<&RawMember> = list
             .iter()
             .filter(|member| !member.is_directory())
             .collect();
@@ -406,7 +459,7 @@ impl Bundle<'_> {
                     .example(format!("{directory}/")),
             );
         }
-        if let Some(tail) = members::tail(self.file).ok().filter(|tail| *tail > 0) {
+        if tail > 0 {
             let proof = match &self.expected.members {
                 Some(known) if contents(list) == contents(known) => {
                     "all members have the names, sizes and CRCs of the verified bundle"
@@ -445,14 +498,11 @@ impl Bundle<'_> {
 
     /// Returns the evidence that this member is the bundle itself, if there is any. The file is then a zip of the
     /// bundle.
-    fn inner_bundle_evidence(
-        &self,
-        member: &BundleMember,
-    ) -> Result<Option<String>, ContentsError> {
-        let Ok(begin) = members::data_offset(self.file, member)? else {
+    fn inner_bundle_evidence(&self, member: &RawMember) -> Result<Option<String>, ContentsError> {
+        let Ok(begin) = member.data_offset(self.file)? else {
             return Ok(None);
         };
-        let content = members::content(self.file, member, begin)?;
+        let content = content(self.file, member, begin)?;
         if self
             .expected
             .md5
@@ -477,7 +527,7 @@ impl Bundle<'_> {
 
     /// Returns the directory that contains all members, if the bundle is right without this directory: the members are
     /// then those of the verified bundle, or have the paths that the pipeline reads.
-    fn common_directory(&self, files: &[&BundleMember]) -> Option<String> {
+    fn common_directory(&self, files: &[&RawMember]) -> Option<String> {
         let (directory, _) = files.first()?.name.split_once('/')?;
         let prefix = format!("{directory}/");
         let inner: Option<Vec<&str>> = files
@@ -510,12 +560,12 @@ impl Bundle<'_> {
     }
 
     /// Compares the members with those of the verified bundle.
-    fn compare_members(&self, files: &[&BundleMember], known: &[BundleMember]) -> AuditFinding {
-        let found_members: BTreeMap<&str, &BundleMember> = files
+    fn compare_members(&self, files: &[&RawMember], known: &[RawMember]) -> AuditFinding {
+        let found_members: BTreeMap<&str, &RawMember> = files
             .iter()
             .map(|member| (member.name.as_str(), *member))
             .collect();
-        let good: BTreeMap<&str, &BundleMember> = known
+        let good: BTreeMap<&str, &RawMember> = known
             .iter()
             .filter(|member| !member.is_directory())
             .map(|member| (member.name.as_str(), member))
@@ -567,11 +617,11 @@ impl Bundle<'_> {
 }
 
 /// Returns name, size and CRC of all files.
-fn contents(members: &[BundleMember]) -> BTreeSet<(&str, u64, u32)> {
+fn contents(members: &[RawMember]) -> BTreeSet<(&str, u64, u32)> {
     members
         .iter()
         .filter(|member| !member.is_directory())
-        .map(BundleMember::content)
+        .map(|member| (member.name.as_str(), member.size, member.crc))
         .collect()
 }
 

@@ -3,13 +3,13 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
 
-use prep_contents::archive::Archive;
+use prep_contents::entries::of_archive;
 use prep_contents::listing::Listing;
-use prep_contents::{ContentsError, DecodingLimits, read};
+use prep_contents::{ArchiveFormat, ContentsError, DecodingLimits, read};
 
 use super::pair::{self, PairContext, extension};
 use super::swapped::is_of_test;
-use crate::bundle::members;
+use crate::bundle;
 use crate::causes::{Cause, Harm};
 use crate::error::{AuditError, unless_damaged};
 use crate::finding::AuditFinding;
@@ -87,7 +87,7 @@ impl OneSided {
                 return true;
             }
             let file = ours.join(path);
-            let listed = match unless_damaged(members::of_file(&file, limits)) {
+            let listed = match unless_damaged(bundle::members(&file, limits)) {
                 Ok(Some(listed)) => listed,
                 Ok(None) => return true,
                 Err(error) => {
@@ -133,12 +133,18 @@ pub(super) fn inflated_findings(
 ) -> Result<Vec<AuditFinding>, ContentsError> {
     let mut found = vec![packed_finding(their_path, our_path)];
     let inside = context.inside()?;
-    let visited = Archive::Gzip.visit(ours, our_path, inside.read.budget, &mut |_, _, content| {
-        let ours = read::spool(content, inside.read.resources)?;
-        let paired = pair::compare(their_path, theirs, &ours, &inside)?;
-        found.extend(paired.findings);
-        Ok(())
-    });
+    let visited = of_archive(
+        ArchiveFormat::Gzip,
+        ours,
+        our_path,
+        inside.read.budget,
+        &mut |_, content| {
+            let ours = read::spool(content, inside.read.resources)?;
+            let paired = pair::compare(their_path, theirs, &ours, &inside)?;
+            found.extend(paired.findings);
+            Ok(())
+        },
+    );
     found.extend(unreadable_finding(our_path, visited)?);
     Ok(found)
 }
@@ -182,15 +188,22 @@ pub(super) fn unpacked_findings(
 ) -> Result<Vec<AuditFinding>, ContentsError> {
     let (mut found, mut count) = (Vec::new(), 0_u64);
     let inside = context.inside()?;
-    let visited = Archive::Zip.visit(ours, path, inside.read.budget, &mut |inner, _, content| {
-        count += 1;
-        let ours = read::spool(content, inside.read.resources)?;
-        let theirs = theirs.join(format!("{directory}{inner}"));
-        let inner = format!("{path}/{inner}");
-        let paired = pair::compare(&inner, &theirs, &ours, &inside)?;
-        found.extend(paired.findings);
-        Ok(())
-    });
+    let visited = of_archive(
+        ArchiveFormat::Zip,
+        ours,
+        path,
+        inside.read.budget,
+        &mut |member, content| {
+            let inner = member.path;
+            count += 1;
+            let ours = read::spool(content, inside.read.resources)?;
+            let theirs = theirs.join(format!("{directory}{inner}"));
+            let inner = format!("{path}/{inner}");
+            let paired = pair::compare(&inner, &theirs, &ours, &inside)?;
+            found.extend(paired.findings);
+            Ok(())
+        },
+    );
     found.extend(unreadable_finding(path, visited)?);
     let example = format!("{count} members of {path} are in {directory}");
     found.push(AuditFinding::new(Cause::ArchiveUnpacked, path).example(example));

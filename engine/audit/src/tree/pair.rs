@@ -2,12 +2,15 @@
 
 use std::path::Path;
 
-use prep_contents::archive::Archive;
+use prep_contents::entries::of_archive;
 use prep_contents::pairing::UnpairedKeys;
 use prep_contents::read::{self, Bytes};
 use prep_contents::table::is_json_lines;
-use prep_contents::{ContentsError, DecodingLimits, Format, ReadContext, Resources, Result};
+use prep_contents::{
+    ArchiveFormat, ContentsError, DecodingLimits, Format, ReadContext, Resources, Result,
+};
 use prep_failure::QuotedValue;
+use prep_formats::sniff::FileType;
 
 use super::roles::Roles;
 use super::{archive, document, image};
@@ -213,7 +216,7 @@ fn find_differences(
         *moved = outcome.moved;
         return Ok(outcome.findings);
     }
-    if Archive::from_path(path).is_some() {
+    if ArchiveFormat::from_path(path).is_some() {
         return archive::compare(path, theirs, ours, context);
     }
     match extension(path).as_str() {
@@ -247,7 +250,7 @@ fn compare_unexpectedly_packed(
     let Some(wrapping) = their_wrapping.filter(|wrapping| Some(*wrapping) != our_wrapping) else {
         return Ok(None);
     };
-    if Archive::from_path(path) == wrapping.archive && wrapping.archive.is_some() {
+    if ArchiveFormat::from_path(path) == wrapping.archive && wrapping.archive.is_some() {
         return Ok(None);
     }
     let finding = AuditFinding::new(Cause::FilesDamaged, path);
@@ -260,13 +263,19 @@ fn compare_unexpectedly_packed(
     };
     let context = &context.inside()?;
     let (mut inner, mut members) = (None, 0_usize);
-    let unpacked = archive.visit(theirs, path, context.read.budget, &mut |_, _, content| {
-        members += 1;
-        if members == 1 {
-            inner = Some(read::spool(content, context.read.resources)?);
-        }
-        Ok(())
-    });
+    let unpacked = of_archive(
+        archive,
+        theirs,
+        path,
+        context.read.budget,
+        &mut |_, content| {
+            members += 1;
+            if members == 1 {
+                inner = Some(read::spool(content, context.read.resources)?);
+            }
+            Ok(())
+        },
+    );
     let inner = match (unpacked, inner) {
         (Ok(()), Some(inner)) if members == 1 => inner,
         (Err(error), _) if error.is_of_the_system() => return Err(error),
@@ -292,22 +301,20 @@ fn compare_unexpectedly_packed(
 struct Wrapping {
     name: &'static str,
     /// `None` if the audit does not unpack this format.
-    archive: Option<Archive>,
+    archive: Option<ArchiveFormat>,
 }
 
 impl Wrapping {
     fn detect(path: &Path) -> Result<Option<Wrapping>> {
         let head = read::head(path, 262)?;
-        let (name, archive) = match head.as_slice() {
-            head if prep_formats::gzip::is_gzip(head) => ("gzip", Some(Archive::Gzip)),
-            head if head.starts_with(b"PK\x03\x04") => ("zip", Some(Archive::Zip)),
-            head if head.starts_with(b"7z\xbc\xaf\x27\x1c") => ("7z", Some(Archive::SevenZ)),
-            head if head.get(257..262) == Some(b"ustar") => ("tar", Some(Archive::Tar)),
-            head if head.starts_with(b"BZh") && head.get(4..10) == Some(b"1AY&SY") => {
-                ("bzip2", None)
-            }
-            head if head.starts_with(b"\xfd7zXZ\0") => ("xz", None),
-            head if head.starts_with(b"\x28\xb5\x2f\xfd") => ("zstd", None),
+        let (name, archive) = match FileType::detect(&head) {
+            FileType::Gzip => ("gzip", Some(ArchiveFormat::Gzip)),
+            FileType::Zip if !head.starts_with(b"PK\x05") => ("zip", Some(ArchiveFormat::Zip)),
+            FileType::SevenZ => ("7z", Some(ArchiveFormat::SevenZ)),
+            FileType::Tar => ("tar", Some(ArchiveFormat::Tar)),
+            FileType::Bzip2 if head.get(4..10) == Some(b"1AY&SY") => ("bzip2", None),
+            FileType::Xz => ("xz", None),
+            FileType::Zstd => ("zstd", None),
             _ => return Ok(None),
         };
         Ok(Some(Wrapping { name, archive }))

@@ -3,10 +3,9 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
 
-use prep_contents::archive::Archive;
 use prep_contents::table::{DetectedFile, column};
 use prep_contents::{
-    ContentsError, DecodingLimits, Format, Result, Row, TableReader, entries, read,
+    ArchiveFormat, ContentsError, DecodingLimits, Format, Result, Row, TableReader, entries, read,
 };
 
 use super::TreeRoots;
@@ -155,7 +154,7 @@ impl Answers {
     ) -> Result<()> {
         let resources = roots.resources;
         let (theirs, ours) = (roots.theirs.join(file), roots.ours.join(file));
-        if Archive::from_path(file).is_none() {
+        if ArchiveFormat::from_path(file).is_none() {
             let shown = self.shown_in_file(file, &theirs, &ours, &resources.limits)?;
             for finding in findings {
                 shown

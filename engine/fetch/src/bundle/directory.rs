@@ -11,7 +11,7 @@ use std::{fs, io};
 
 use globset::{Glob, GlobBuilder, GlobMatcher};
 use prep_core::{Context, DirectoryFile, DirectoryValue, Source, SourceState, StepError, Value};
-use prep_formats::zip::{EntryKind, ZipEntry};
+use prep_formats::zip::ZipEntry;
 use thiserror::Error;
 
 use crate::error::FetchError;
@@ -220,7 +220,7 @@ impl Members {
 
     /// Returns whether the entry is a selected file.
     pub fn selects(&self, entry: &ZipEntry) -> bool {
-        entry.kind == EntryKind::File && self.matches(&entry.path)
+        !entry.is_directory && self.matches(&entry.path)
     }
 
     /// Returns whether a pattern matches this path.

@@ -12,7 +12,7 @@ use std::path::Path;
 use prep_cache::Digest;
 use prep_core::{Context, StepError};
 use prep_formats::limits::DecodingLimits;
-use prep_formats::zip::{EntryKind, ZipListing, ZipMethod, ZipWriter};
+use prep_formats::zip::{ZipDirectory, ZipMethod, ZipWriter};
 
 use crate::bundle::kaggle::lock;
 use crate::bundle::part::PartOfBundle;
@@ -90,13 +90,11 @@ impl PartOfBundle {
 fn add(zip: &mut ZipWriter<BufWriter<File>>, path: &str, place: &Path) -> io::Result<()> {
     let file = File::open(place)?;
     let bytes = file.metadata()?.len();
-    let listing = ZipListing::read(&file, 0..bytes, &DecodingLimits::default().budget(bytes));
+    let listing = ZipDirectory::read(&file, 0..bytes, &DecodingLimits::default().budget(bytes));
     if let Ok(listing) = listing {
         let name = path.rsplit('/').next().unwrap_or(path);
-        let entries = listing.entries.iter();
-        let files: Vec<_> = entries
-            .filter(|entry| entry.kind == EntryKind::File)
-            .collect();
+        let entries = listing.entries().into_iter();
+        let files: Vec<_> = entries.filter(|entry| !entry.is_directory).collect();
         if let [entry] = files.as_slice()
             && (entry.path == name || entry.path == path)
         {

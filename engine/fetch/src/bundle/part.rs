@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use prep_cache::{Content, Digest};
 use prep_core::{Context, Source, SourceState, StepError, Value};
-use prep_formats::zip::{EntryKind, ZipEntry, ZipWriteError, ZipWriter};
+use prep_formats::zip::{ZipEntry, ZipWriteError, ZipWriter};
 
 use super::directory::Members;
 use crate::bundle::downloaded::part_name;
@@ -98,7 +98,7 @@ impl PartOfBundle {
                 };
             }
         };
-        let files = entries.iter().filter(|entry| entry.kind == EntryKind::File);
+        let files = entries.iter().filter(|entry| !entry.is_directory);
         if let Some(member) = self.members.missing(files.map(|entry| &*entry.path)) {
             let (id, member) = (id.to_owned(), member.to_owned());
             return Err(FetchError::NoMember { id, member }.into());

@@ -9,7 +9,7 @@ use parking_lot::Mutex;
 use prep_core::{Cancel, RateCheck};
 use prep_formats::limits::DecodingLimits;
 use prep_formats::read_at::ReadAt;
-use prep_formats::zip::{ZipEntry, ZipError, ZipListing};
+use prep_formats::zip::{ZipDirectory, ZipEntry, ZipError};
 use tokio::time::sleep;
 
 use crate::download::first::{FirstRequest, SessionEnd, SessionStop};
@@ -86,7 +86,8 @@ impl Network {
     pub fn list(&self, id: &str, cancel: &Cancel) -> Result<RemoteZip, FetchError> {
         let remote = Remote::open(self, id, cancel)?;
         let total = remote.object()?.total;
-        let listing = ZipListing::read(&remote, 0..total, &DecodingLimits::default().budget(total));
+        let listing =
+            ZipDirectory::read(&remote, 0..total, &DecodingLimits::default().budget(total));
         // A failed request is reported with its own error, not as a defect of the archive.
         if let Some(error) = remote.state.lock().failed.take() {
             return Err(error);
@@ -97,7 +98,7 @@ impl Network {
         })?;
         let object = remote.object()?;
         Ok(RemoteZip {
-            entries: listing.entries,
+            entries: listing.entries(),
             bytes: object.total,
             md5: object.md5,
             moved: remote.state.lock().moved,

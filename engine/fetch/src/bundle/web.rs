@@ -12,7 +12,7 @@ use md5::{Digest as _, Md5};
 use prep_cache::{Content, Digest, hex};
 use prep_core::{Context, Failure, Remedy, Source, SourceState, StepError, Value};
 use prep_formats::limits::DecodingLimits;
-use prep_formats::zip::{EntryKind, ZipEntry, ZipListing};
+use prep_formats::zip::{ZipDirectory, ZipEntry};
 use sha2::Sha256;
 
 use super::downloaded;
@@ -165,9 +165,9 @@ impl WebFile {
         let bytes = file.metadata().ok()?.len();
         // The step that reads the bundle reports defects of the bundle.
         let listing =
-            ZipListing::read(&file, 0..bytes, &DecodingLimits::default().budget(bytes)).ok()?;
-        let mut entries = listing.entries.into_iter();
-        let entry = entries.find(|entry| entry.kind == EntryKind::File && entry.path == *path)?;
+            ZipDirectory::read(&file, 0..bytes, &DecodingLimits::default().budget(bytes)).ok()?;
+        let mut entries = listing.entries().into_iter();
+        let entry = entries.find(|entry| !entry.is_directory && entry.path == *path)?;
         Some((file, entry))
     }
 

@@ -1,6 +1,13 @@
-//! The positions in a deflate stream at which decoding can start.
+//! The positions in a deflate stream at which decoding can start, and a reader that uses them.
 
+use std::io;
 use std::ops::Range;
+
+use serde::{Deserialize, Serialize};
+
+use super::stream::{Stop, Stream};
+use crate::read_at::{ByteSection, ReadAt};
+use crate::spans::Spans;
 
 /// Maximum distance in bytes from which deflate copies.
 pub(super) const WINDOW_BYTES: u64 = 1 << 15;
@@ -9,14 +16,15 @@ pub(super) const WINDOW_BYTES: u64 = 1 << 15;
 pub(super) const STORED_HEADER_BYTES: u64 = 5;
 
 /// Positions in a deflate stream at which decoding can start. Each begins a span, which ends at the next position.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "UncheckedIndex")]
 pub struct InflateIndex {
     spans: Vec<InflateSpan>,
     len: u64,
 }
 
 /// A range of the uncompressed bytes that can be decoded separately.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InflateSpan {
     /// Uncompressed offset of the first byte.
     pub start: u64,
@@ -25,7 +33,7 @@ pub struct InflateSpan {
 }
 
 /// The compressed form of a span. Positions are offsets in the deflate stream.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum SpanSource {
     /// Stored blocks, whose bytes are not compressed.
     Stored {
@@ -46,12 +54,27 @@ pub enum SpanSource {
 }
 
 /// The location of the bytes before a span, up to 32 KiB.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum SpanWindow {
     /// In the stored spans that precede it.
     Stored,
     /// At this offset of the data that [`WindowStore`](super::WindowStore) stored.
     Kept(u64),
+}
+
+/// A stored index.
+#[derive(Deserialize)]
+struct UncheckedIndex {
+    spans: Vec<InflateSpan>,
+    len: u64,
+}
+
+impl TryFrom<UncheckedIndex> for InflateIndex {
+    type Error = &'static str;
+
+    fn try_from(stored: UncheckedIndex) -> Result<Self, Self::Error> {
+        Self::new(stored.spans, stored.len).ok_or("the index is damaged")
+    }
 }
 
 impl InflateIndex {
@@ -96,16 +119,126 @@ impl InflateIndex {
     }
 
     /// Uncompressed offset of the end of a span.
-    pub(super) fn end_of(&self, number: usize) -> u64 {
+    fn end_of(&self, number: usize) -> u64 {
         let next = self.spans.get(number + 1);
         next.map_or(self.len, |next| next.start)
     }
 
     /// The number of the span that contains an uncompressed offset, and the range of that span.
-    pub(super) fn find(&self, offset: u64) -> Option<(usize, Range<u64>)> {
+    fn find(&self, offset: u64) -> Option<(usize, Range<u64>)> {
         let next_number = self.spans.partition_point(|span| span.start <= offset);
         let number = next_number.checked_sub(1)?;
         let end = self.end_of(number);
         (offset < end).then_some((number, self.spans.get(number)?.start..end))
+    }
+}
+
+/// Maximum length of a span in bytes: twice the maximum that [`InflateIndexer`](super::InflateIndexer) creates.
+const MAX_DECODED_BYTES: usize = 32 << 20;
+
+/// The spans of a deflate stream that has an index.
+#[derive(Debug)]
+pub struct DeflateSpans<P, W> {
+    packed: P,
+    windows: W,
+    index: InflateIndex,
+}
+
+impl<P: ReadAt, W: ReadAt> DeflateSpans<P, W> {
+    /// Creates a reader of the deflate stream at the beginning of `packed`. The same
+    /// [`InflateIndexer`](super::InflateIndexer) must have created `windows` and `index`.
+    pub fn new(packed: P, windows: W, index: InflateIndex) -> Self {
+        Self {
+            packed,
+            windows,
+            index,
+        }
+    }
+
+    fn span(&self, number: usize) -> io::Result<InflateSpan> {
+        let span = self.index.spans().get(number).copied();
+        span.ok_or_else(|| io::ErrorKind::InvalidInput.into())
+    }
+
+    /// Returns the up to 32 KiB before the uncompressed offset `start`, which the span that begins there may copy.
+    fn window_before(&self, start: u64, window: SpanWindow) -> io::Result<Vec<u8>> {
+        let range = InflateIndex::window(start);
+        let mut bytes = vec![0; (range.end - range.start) as usize];
+        match window {
+            SpanWindow::Kept(at) => self.windows.read_exact_at(&mut bytes, at)?,
+            SpanWindow::Stored => {
+                let mut read = 0;
+                while let Some(rest) = bytes.get_mut(read..).filter(|rest| !rest.is_empty()) {
+                    let at = range.start + read as u64;
+                    let (number, span) = self.find(at).ok_or(io::ErrorKind::InvalidInput)?;
+                    let count = rest.len().min((span.end - at) as usize);
+                    let part = rest.get_mut(..count).unwrap_or_default();
+                    self.read_plain(number, part, at - span.start)?;
+                    read += count;
+                }
+            }
+        }
+        Ok(bytes)
+    }
+}
+
+impl<P: ReadAt, W: ReadAt> Spans for DeflateSpans<P, W> {
+    fn count(&self) -> usize {
+        self.index.spans().len()
+    }
+
+    fn find(&self, offset: u64) -> Option<(usize, Range<u64>)> {
+        self.index.find(offset)
+    }
+
+    fn is_plain(&self, number: usize) -> bool {
+        let span = self.index.spans().get(number);
+        span.is_some_and(|span| matches!(span.source, SpanSource::Stored { .. }))
+    }
+
+    fn read_plain(&self, number: usize, buf: &mut [u8], skip: u64) -> io::Result<()> {
+        let SpanSource::Stored { at, block } = self.span(number)?.source else {
+            return Err(io::ErrorKind::InvalidInput.into());
+        };
+        let mut read = 0;
+        while let Some(rest) = buf.get_mut(read..).filter(|rest| !rest.is_empty()) {
+            let offset = skip + read as u64;
+            let within = offset % block;
+            let count = usize::try_from(block - within).unwrap_or(usize::MAX);
+            let count = count.min(rest.len());
+            let from = at + offset / block * (block + STORED_HEADER_BYTES) + within;
+            self.packed
+                .read_exact_at(rest.get_mut(..count).unwrap_or_default(), from)?;
+            read += count;
+        }
+        Ok(())
+    }
+
+    fn unpack(&self, number: usize, bytes: &mut Vec<u8>) -> io::Result<u64> {
+        let InflateSpan {
+            start,
+            source: SpanSource::Coded { at, bit, window },
+        } = self.span(number)?
+        else {
+            return Err(io::ErrorKind::InvalidInput.into());
+        };
+        let before = self.window_before(start, window)?;
+        let packed = ByteSection::new(&self.packed, at..u64::MAX);
+        let mut stream = Stream::resume(packed, bit, &before)?;
+        let end = self.index.end_of(number);
+        // The index may be damaged, so the size of the buffer is limited.
+        let count = usize::try_from(end - start).ok();
+        let count = count.filter(|count| *count <= MAX_DECODED_BYTES);
+        let count = count.ok_or(io::ErrorKind::InvalidData)?;
+        bytes.resize(count, 0);
+        let mut filled = 0;
+        while let Some(room) = bytes.get_mut(filled..).filter(|room| !room.is_empty()) {
+            let step = stream.step(room)?;
+            filled += step.written;
+            if step.stop == Stop::End && filled < count {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
+        }
+        Ok(0)
     }
 }

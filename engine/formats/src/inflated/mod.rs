@@ -9,11 +9,9 @@
 //! records the offset of the bytes, so they are read without decoding. A compressed block that follows them needs no
 //! stored window, because its 32 KiB can be read from the stream.
 
-mod deflated;
 mod index;
 mod indexer;
 mod stream;
 
-pub use deflated::DeflateSpans;
-pub use index::{InflateIndex, InflateSpan, SpanSource, SpanWindow};
+pub use index::{DeflateSpans, InflateIndex, InflateSpan, SpanSource, SpanWindow};
 pub use indexer::{IndexerResult, InflateIndexer, WindowStore};

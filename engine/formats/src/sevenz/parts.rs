@@ -13,9 +13,10 @@ use std::sync::Arc;
 
 use lzma_rust2::{Lzma2Reader, LzmaReader};
 use parking_lot::Mutex;
-use sevenz_rust2::{Archive, EncoderMethod};
+use serde::{Deserialize, Serialize};
+use sevenz_rust2::{Archive, EncoderMethod, Error};
 
-use super::damaged;
+use crate::archive::member::ArchiveError;
 use crate::read_at::{ByteSection, ReadAt};
 use crate::spans::Spans;
 
@@ -26,7 +27,7 @@ const MIN_PART_BYTES: u64 = 1 << 20;
 const SIGNATURE_HEADER_BYTES: u64 = 32;
 
 /// A range of a packed stream that can be decoded separately.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SevenZPart {
     /// Range in the archive.
     pub packed: Range<u64>,
@@ -37,7 +38,7 @@ pub struct SevenZPart {
 }
 
 /// The compression method of a part.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Coder {
     /// LZMA2.
     Lzma2 {
@@ -204,7 +205,7 @@ fn walk(
     Ok(at < stream.end)
 }
 
-/// Wraps the errors of a decoder in a [`SevenZError`](super::SevenZError).
+/// Wraps the errors of a decoder in a [`ArchiveError`].
 struct ErrorMapper<R>(R);
 
 impl<R: Read> Read for ErrorMapper<R> {
@@ -213,7 +214,7 @@ impl<R: Read> Read for ErrorMapper<R> {
     }
 }
 
-/// Wraps a decoding error in a [`SevenZError`](super::SevenZError).
+/// Wraps a decoding error in a [`ArchiveError`].
 fn decoding_error(error: io::Error) -> io::Error {
     match error.kind() {
         io::ErrorKind::Interrupted => error,
@@ -342,5 +343,34 @@ impl PartDecoder {
             true => Ok(()),
             false => Err(decoding_error(io::ErrorKind::UnexpectedEof.into())),
         }
+    }
+}
+
+/// Classifies an error of the codec while reading.
+pub(super) fn failed(error: Error) -> ArchiveError {
+    match error {
+        Error::PasswordRequired | Error::MaybeBadPassword(_) => ArchiveError::Encrypted,
+        Error::UnsupportedCompressionMethod(method) if method.contains("AES") => {
+            ArchiveError::Encrypted
+        }
+        Error::UnsupportedCompressionMethod(method) => ArchiveError::UnsupportedMethod { method },
+        other => {
+            let (reason, source) = reason(other);
+            ArchiveError::Damaged7z { reason, source }
+        }
+    }
+}
+
+pub(super) fn damaged(error: io::Error) -> ArchiveError {
+    failed(error.into())
+}
+
+/// Returns the message of a codec error, and the I/O error inside it. The codec's type does not return the I/O error as
+/// its source.
+pub(super) fn reason(error: Error) -> (String, Option<io::Error>) {
+    let text = error.to_string();
+    match error {
+        Error::Io(error, _) => (prep_failure::chain(&error), Some(error)),
+        _ => (text, None),
     }
 }

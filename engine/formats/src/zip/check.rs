@@ -2,10 +2,8 @@
 
 use std::io::{self, Read};
 
-use super::directory::ZipDirectory;
-use super::entry::{EntryKind, ZipEntry, ZipMember, ZipMethod};
 use super::error::ZipError;
-use super::local::LOCAL_HEADER_BYTES;
+use super::member::{LOCAL_HEADER_BYTES, ZipDirectory, ZipEntry, ZipMember, ZipMethod};
 use crate::read_at::ReadAt;
 
 /// Maximum compression ratio of deflate, which encodes 258 bytes in at least 2 bits.
@@ -15,7 +13,7 @@ const MAX_DEFLATE_RATIO: u64 = 1032;
 pub(super) fn sizes(entry: &ZipMember<'_>) -> Result<(), ZipError> {
     let (member, offset) = (|| entry.path.to_owned(), entry.header_offset);
     let (size, actual) = (entry.size, entry.compressed_size);
-    let is_directory = entry.kind == EntryKind::Directory;
+    let is_directory = entry.is_directory;
     match entry.method {
         ZipMethod::Stored if size > actual => Err(ZipError::TooShort {
             member: member(),
@@ -95,14 +93,14 @@ fn is_same<R: ReadAt + ?Sized>(
     one: &ZipMember<'_>,
     other: &ZipMember<'_>,
 ) -> Result<bool, ZipError> {
-    if (one.kind, one.size, one.crc32) != (other.kind, other.size, other.crc32) {
+    if (one.is_directory, one.size, one.crc32) != (other.is_directory, other.size, other.crc32) {
         return Ok(false);
     }
     let location = |member: &ZipMember<'_>| {
         let (offset, bytes) = (member.header_offset, member.compressed_size);
         (offset, bytes, member.method)
     };
-    if one.kind == EntryKind::Directory || location(one) == location(other) {
+    if one.is_directory || location(one) == location(other) {
         return Ok(true);
     }
     let (one, other) = (one.to_entry(), other.to_entry());
@@ -165,7 +163,7 @@ fn check_files_as_directories(entries: &ZipDirectory, order: &[u32]) -> Result<(
             first = Some((index, file));
         }
         // Repeated members would make the stack as long as the archive has members.
-        if entry.kind == EntryKind::File && open.last() != Some(&entry.path) {
+        if !entry.is_directory && open.last() != Some(&entry.path) {
             open.push(entry.path);
         }
     }

@@ -1,45 +1,93 @@
-//! Reads the central directory of an archive.
+//! The central directory of an archive: its records as they are, and the members that pass all checks.
 
 use std::ops::Range;
 
 use rawzip::{
-    CompressionMethod, MAX_CENTRAL_DIRECTORY_RECORD_SIZE, ZipFileHeaderRecord, ZipLocator,
+    CompressionMethod, MAX_CENTRAL_DIRECTORY_RECORD_SIZE, ZipArchive, ZipFileHeaderRecord,
+    ZipLocator,
 };
 
 use super::check;
-use super::directory::ZipDirectory;
-use super::entry::{EntryKind, ZipEntry, ZipMember, ZipMethod};
 use super::error::ZipError;
-use super::names;
+use super::member::{ZipDirectory, ZipMember, ZipMethod, decode_name};
+use crate::archive::member::{ArchiveError, Member, StoredForm, StoredForms, VisitMember};
 use crate::limits::ArchiveBudget;
 use crate::paths;
 use crate::read_at::{ByteSection, ReadAt};
 use crate::sniff::{FileType, SNIFF_BYTES};
-use prep_failure::Quoted;
+use prep_failure::{Quoted, QuotedValue};
 
 /// Maximum number of members for which memory is reserved, because the declared number may be wrong.
 const MAX_RESERVED: u64 = 1 << 16;
 
-/// The members of an archive, in the order of the central directory. For millions of members, use [`ZipDirectory`].
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ZipListing {
-    /// The members. Their paths are unique.
-    pub entries: Vec<ZipEntry>,
+/// Maximum length in bytes of an extra field, of all extra fields, and of a comment in a form. A hostile directory has long
+/// ones for each member.
+const MAX_FORM_EXTRA_BYTES: usize = 24;
+const MAX_FORM_EXTRAS_BYTES: usize = 1024;
+const MAX_FORM_COMMENT_BYTES: usize = 1024;
+
+/// The records of a central directory. They are not checked.
+pub(super) struct Records<'a, R: ?Sized> {
+    archive: ZipArchive<Positional<'a, R>>,
+    buffer: Vec<u8>,
+    /// Offset of the archive in the base file.
+    start: u64,
 }
 
-impl ZipListing {
-    /// Reads the central directory of the archive in the range `range` of `base`.
+impl<'a, R: ReadAt + ?Sized> Records<'a, R> {
+    /// Finds the central directory of the archive `section`, which begins at offset `start` of the base file.
+    pub fn locate(section: &'a ByteSection<&'a R>, start: u64) -> Result<Self, ZipError> {
+        let mut buffer = vec![0; MAX_CENTRAL_DIRECTORY_RECORD_SIZE];
+        let archive = ZipLocator::new()
+            .locate_in_reader(Positional(section), &mut buffer, section.len())
+            .map_err(|(_, error)| no_directory(section, start, error))?;
+        Ok(Self {
+            archive,
+            buffer,
+            start,
+        })
+    }
+
+    /// Offset of the central directory in the base file.
+    pub fn offset(&self) -> u64 {
+        self.start + self.archive.directory_offset()
+    }
+
+    /// Offset in the base file of the end of the archive: the end of its last record with its comment.
+    pub fn end(&self) -> u64 {
+        self.start + self.archive.end_offset()
+    }
+
+    /// The number of members that the end record declares. Writers without zip64 store it modulo 65,536.
+    pub fn declared(&self) -> u64 {
+        self.archive.entries_hint()
+    }
+
+    /// Whether the directory may have `count` members, according to the end record.
+    pub fn may_have(&self, count: u64) -> bool {
+        count == self.declared() || count % 0x1_0000 == self.declared()
+    }
+
+    /// Calls `visit` for each record. Returns the number of records.
     ///
     /// # Errors
-    /// [`ZipError`] for the first invalid member.
-    pub fn read<R: ReadAt + ?Sized>(
-        base: &R,
-        range: Range<u64>,
-        budget: &ArchiveBudget,
-    ) -> Result<Self, ZipError> {
-        let directory = ZipDirectory::read(base, range, budget)?;
-        let entries = directory.iter().map(|member| member.to_entry()).collect();
-        Ok(Self { entries })
+    /// If a record cannot be read. Also returns errors from `visit`.
+    pub fn each(
+        &mut self,
+        mut visit: impl FnMut(&ZipFileHeaderRecord<'_>) -> Result<(), ZipError>,
+    ) -> Result<u64, ZipError> {
+        let mut position = self.offset();
+        let mut records = self.archive.entries(&mut self.buffer);
+        let mut count = 0;
+        while let Some(record) = records
+            .next_entry()
+            .map_err(|error| damaged(position, error))?
+        {
+            position = self.start.saturating_add(record.central_directory_offset());
+            count += 1;
+            visit(&record)?;
+        }
+        Ok(count)
     }
 }
 
@@ -53,40 +101,62 @@ impl ZipDirectory {
         range: Range<u64>,
         budget: &ArchiveBudget,
     ) -> Result<Self, ZipError> {
+        Self::read_with(base, range, budget, StoredForms::Skip)
+    }
+
+    /// Like [`read`](Self::read), and also reads how the members are stored, if requested.
+    ///
+    /// # Errors
+    /// Same as [`read`](Self::read).
+    pub fn read_with<R: ReadAt + ?Sized>(
+        base: &R,
+        range: Range<u64>,
+        budget: &ArchiveBudget,
+        forms: StoredForms,
+    ) -> Result<Self, ZipError> {
         let start = range.start;
         let section = ByteSection::new(base, range);
-        let size = section.len();
-        let mut buffer = vec![0; MAX_CENTRAL_DIRECTORY_RECORD_SIZE];
-        let archive = ZipLocator::new()
-            .locate_in_reader(Positional(&section), &mut buffer, size)
-            .map_err(|(_, error)| no_directory(&section, start, error))?;
-        let hint = archive.entries_hint();
-        let directory = start + archive.directory_offset();
-        let mut entries =
-            ZipDirectory::with_capacity(usize::try_from(hint.min(MAX_RESERVED)).unwrap_or(0));
-        let mut iterator = archive.entries(&mut buffer);
-        let mut count = 0_u64;
-        let mut position = directory;
-        while let Some(record) = iterator
-            .next_entry()
-            .map_err(|error| damaged(position, error))?
-        {
-            position = start.saturating_add(record.central_directory_offset());
-            count += 1;
-            add(&mut entries, &record, start, budget)?;
-        }
-        // Writers without zip64 store the number of members modulo 65,536.
-        if count != hint && count % 0x1_0000 != hint {
-            let reason = format!("it contains {count} records, but declares {hint}");
+        let mut records = Records::locate(&section, start)?;
+        let directory = records.offset();
+        let mut entries = ZipDirectory::default();
+        entries.reserve(records.declared().min(MAX_RESERVED) as usize);
+        let count = records.each(|record| {
+            let form = (forms == StoredForms::Read).then(|| stored_form(record));
+            add(&mut entries, record, form, (start, budget))
+        })?;
+        if !records.may_have(count) {
+            let declared = records.declared();
             return Err(ZipError::DamagedDirectory {
                 offset: directory,
-                reason,
+                reason: format!("it contains {count} records, but declares {declared}"),
             });
         }
         check::duplicates(base, &mut entries)?;
         check::overlaps(&mut entries, directory)?;
         reject_hidden_front(&section, start, &entries)?;
         Ok(entries)
+    }
+
+    /// Visits all members with their contents. `base` must be the file from which the directory was read.
+    ///
+    /// # Errors
+    /// [`ZipError`] if a member cannot be opened; errors from `visit`.
+    pub fn visit(&self, base: &impl ReadAt, visit: VisitMember<'_>) -> Result<(), ArchiveError> {
+        for (index, member) in self.iter().enumerate() {
+            let found = Member {
+                path: member.path,
+                is_directory: member.is_directory,
+                size: Some(member.size),
+                offset: None,
+                crc32: Some(member.crc32),
+                stored: self.form(index),
+            };
+            match member.is_directory {
+                true => visit(&found, &mut std::io::empty())?,
+                false => visit(&found, &mut member.to_entry().open(base)?)?,
+            }
+        }
+        Ok(())
     }
 }
 
@@ -103,12 +173,12 @@ impl<R: ReadAt + ?Sized> rawzip::ReaderAt for Positional<'_, R> {
 fn add(
     entries: &mut ZipDirectory,
     record: &ZipFileHeaderRecord<'_>,
-    start: u64,
-    budget: &ArchiveBudget,
+    form: Option<StoredForm>,
+    (start, budget): (u64, &ArchiveBudget),
 ) -> Result<(), ZipError> {
     let raw = record.file_path().as_bytes();
     let offset = start.saturating_add(record.local_header_offset());
-    let Some(member) = names::decode(raw, record.flags().is_utf8()) else {
+    let Some(member) = decode_name(raw, record.flags().is_utf8()) else {
         return Err(ZipError::DamagedDirectory {
             offset: start.saturating_add(record.central_directory_offset()),
             reason: format!(
@@ -117,14 +187,10 @@ fn add(
             ),
         });
     };
-    let kind = if raw.ends_with(b"/") {
-        EntryKind::Directory
-    } else {
-        EntryKind::File
-    };
+    let is_directory = raw.ends_with(b"/");
     let path = match paths::normalize(&member) {
         Ok(path) => path,
-        Err(paths::PathError::Empty) if kind == EntryKind::Directory => return Ok(()),
+        Err(paths::PathError::Empty) if is_directory => return Ok(()),
         Err(cause) => {
             return Err(ZipError::UnsafePath {
                 member,
@@ -150,7 +216,7 @@ fn add(
     };
     let entry = ZipMember {
         path: &path,
-        kind,
+        is_directory,
         method,
         header_offset: offset,
         limit: u64::MAX,
@@ -166,7 +232,7 @@ fn add(
             cause,
         });
     }
-    entries.push(&entry);
+    entries.push(&entry, form);
     Ok(())
 }
 
@@ -185,6 +251,47 @@ fn reject_special(mode: u32, member: &str, offset: u64) -> Result<(), ZipError> 
             mode,
         }),
         _ => Ok(()),
+    }
+}
+
+/// Returns how a member is stored. Leaves out lengths and, in the extra fields, times, because they differ between members.
+fn stored_form(record: &ZipFileHeaderRecord<'_>) -> StoredForm {
+    let (mut extras, mut unix_time) = (String::from("["), None);
+    for (id, content) in record.extra_fields() {
+        if extras.len() > MAX_FORM_EXTRAS_BYTES {
+            break;
+        }
+        match id.as_u16() {
+            0x5455 => {
+                let seconds = content.get(1..).and_then(|bytes| bytes.first_chunk());
+                unix_time = seconds.map(|bytes| f64::from(u32::from_le_bytes(*bytes)));
+                extras.push_str(" time");
+            }
+            id @ (0x000a | 0x0001) => extras.push_str(&format!(" {id:#06x}")),
+            id => {
+                let content = content.get(..MAX_FORM_EXTRA_BYTES).unwrap_or(content);
+                extras.push_str(&format!(" {id:#06x} {content:?}"));
+            }
+        }
+    }
+    let dos = record.last_modified_dos();
+    let (clock, date) = (u64::from(dos.packed_time()), u64::from(dos.packed_date()));
+    let days = (date >> 9) * 372 + (date >> 5 & 15) * 31 + (date & 31);
+    let seconds = (clock >> 11) * 3600 + (clock >> 5 & 63) * 60 + (clock & 31) * 2;
+    let comment = record.comment();
+    let comment = comment.as_bytes();
+    let comment = comment.get(..MAX_FORM_COMMENT_BYTES).unwrap_or(comment);
+    StoredForm {
+        time: unix_time.unwrap_or((days * 86_400 + seconds) as f64),
+        form: format!(
+            "made by {}, flags {}, method {}, attributes {:#x}, extra fields {extras} ], comment {}",
+            record.version_made_by().as_u16(),
+            record.flags().bits(),
+            record.compression_method().as_u16(),
+            record.external_attributes(),
+            QuotedValue(&String::from_utf8_lossy(comment))
+        ),
+        compressed_bytes: Some(record.compressed_size_hint()),
     }
 }
 

@@ -1,207 +1,374 @@
-//! Reads the content of a member sequentially.
+//! The members of an archive, and their local headers, which are compared with the central directory.
 
-use std::borrow::Cow;
-use std::cmp::Ordering;
-use std::io::{self, BufReader, Read};
+use std::ops::Range;
 
-use super::deflate::DeflateReader;
-use super::entry::{ZipEntry, ZipMethod};
 use super::error::ZipError;
-use crate::read_at::{ByteSection, ReadAt};
+use crate::archive::member::StoredForm;
+use crate::paths;
+use crate::read_at::ReadAt;
+use prep_failure::Quoted;
 
-/// Maximum size in bytes of the chunks in which compressed data are read. At the end of each chunk, the decoder copies
-/// its window and is slower.
-const BUFFER_BYTES: u64 = 256 * 1024;
-
-impl ZipEntry {
-    /// Opens the member for reading.
-    ///
-    /// # Errors
-    /// Same as [`ZipEntry::locate`].
-    pub fn open<R: ReadAt>(&self, base: R) -> Result<MemberReader<'_, R>, ZipError> {
-        MemberReader::new(Cow::Borrowed(self), base)
-    }
-
-    /// Opens the member for reading. The reader owns the entry.
-    ///
-    /// # Errors
-    /// Same as [`ZipEntry::locate`].
-    pub fn into_reader<R: ReadAt>(self, base: R) -> Result<MemberReader<'static, R>, ZipError> {
-        MemberReader::new(Cow::Owned(self), base)
-    }
+/// The compression method of a member.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ZipMethod {
+    /// Uncompressed.
+    Stored,
+    /// Raw deflate (RFC 1951).
+    Deflate,
 }
 
-impl<'a, R: ReadAt> MemberReader<'a, R> {
-    fn new(entry: Cow<'a, ZipEntry>, base: R) -> Result<Self, ZipError> {
-        let range = entry.locate(&base)?;
-        let section = ByteSection::new(base, range);
-        let content = match entry.method {
-            ZipMethod::Stored => Content::Stored(section),
-            ZipMethod::Deflate => {
-                let chunk_bytes = entry.compressed_size.clamp(1, BUFFER_BYTES) as usize;
-                Content::Deflate(DeflateReader::new(BufReader::with_capacity(
-                    chunk_bytes,
-                    section,
-                )))
-            }
-        };
-        let crc = crc32fast::Hasher::new();
-        Ok(MemberReader {
-            entry,
-            content,
-            crc,
-            done: 0,
-            ended: false,
-        })
-    }
+/// A member as the central directory describes it.
+pub type ZipEntry = ZipRecord<String>;
+
+/// A [`ZipEntry`] whose path is borrowed from a [`ZipDirectory`].
+pub type ZipMember<'a> = ZipRecord<&'a str>;
+
+/// A member as the central directory describes it, with a path of type `P`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ZipRecord<P> {
+    /// Normalized path (see [`crate::paths::normalize`]), without a trailing `/`.
+    pub path: P,
+    /// Whether it is a directory; its name in the archive then ends with `/`.
+    pub is_directory: bool,
+    /// The compression method.
+    pub method: ZipMethod,
+    /// Offset of the local header in the base file, in bytes.
+    pub header_offset: u64,
+    /// Upper bound for the end of the member's data: the offset of the next member or of the central directory.
+    pub limit: u64,
+    /// Compressed size in bytes.
+    pub compressed_size: u64,
+    /// Uncompressed size in bytes.
+    pub size: u64,
+    /// CRC-32 (ISO-HDLC) of the content.
+    pub crc32: u32,
 }
 
-/// Reads the content of a member and verifies its size and CRC.
-///
-/// The read that returns the last bytes fails if the size or CRC differs from the declared one. So a caller that reads
-/// to the end has verified bytes. No more bytes than declared are returned. All errors contain a [`ZipError`].
-#[derive(Debug)]
-pub struct MemberReader<'a, R: ReadAt> {
-    entry: Cow<'a, ZipEntry>,
-    content: Content<R>,
-    crc: crc32fast::Hasher,
-    /// Number of bytes returned.
-    done: u64,
-    /// Whether size and CRC have been verified.
-    ended: bool,
-}
-
-#[derive(Debug)]
-enum Content<R: ReadAt> {
-    Stored(ByteSection<R>),
-    Deflate(DeflateReader<BufReader<ByteSection<R>>>),
-}
-
-impl<R: ReadAt> Content<R> {
-    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
-        match self {
-            Self::Stored(section) => section.read(buf),
-            Self::Deflate(decoder) => decoder.read(buf),
+impl<P> ZipRecord<P> {
+    pub(super) fn with_path<Q>(&self, path: Q) -> ZipRecord<Q> {
+        ZipRecord {
+            path,
+            is_directory: self.is_directory,
+            method: self.method,
+            header_offset: self.header_offset,
+            limit: self.limit,
+            compressed_size: self.compressed_size,
+            size: self.size,
+            crc32: self.crc32,
         }
     }
 }
 
-impl<R: ReadAt> MemberReader<'_, R> {
-    fn read_checked(&mut self, buf: &mut [u8]) -> Result<usize, ZipError> {
-        if self.ended {
-            return Ok(0);
-        }
-        let left = self.entry.size - self.done;
-        let count = usize::try_from(left).unwrap_or(usize::MAX).min(buf.len());
-        let part = buf.get_mut(..count).unwrap_or_default();
-        let read = if part.is_empty() {
-            0
-        } else {
-            self.content
-                .read(part)
-                .map_err(|error| self.failed(error))?
-        };
-        if read == 0 && left > 0 {
-            self.entry.check_length(self.done)?;
-        }
-        self.crc.update(part.get(..read).unwrap_or_default());
-        self.done += read as u64;
-        if self.done == self.entry.size {
-            self.end()?;
-        }
-        Ok(read)
-    }
-
-    /// Verifies size and CRC after all declared bytes were read.
-    fn end(&mut self) -> Result<(), ZipError> {
-        self.ended = true;
-        let mut extra = [0];
-        let more = self
-            .content
-            .read(&mut extra)
-            .map_err(|error| self.failed(error))?;
-        self.entry.check_length(self.done + more as u64)?;
-        if let Content::Deflate(decoder) = &self.content {
-            self.entry.check_used(decoder.total_in())?;
-        }
-        self.entry.check_crc(self.crc.clone().finalize())
-    }
-
-    fn failed(&self, error: io::Error) -> ZipError {
-        self.entry.failed(error)
+impl ZipMember<'_> {
+    /// Converts to a [`ZipEntry`], which does not borrow from the directory.
+    pub fn to_entry(&self) -> ZipEntry {
+        self.with_path(self.path.to_owned())
     }
 }
 
 impl ZipEntry {
-    /// Compares the length of the content with the declared size. If the content is too long, `actual` may be smaller
-    /// than its real length.
-    pub(super) fn check_length(&self, actual: u64) -> Result<(), ZipError> {
-        let (member, offset, size) = (self.path.clone(), self.header_offset, self.size);
-        match actual.cmp(&size) {
-            Ordering::Equal => Ok(()),
-            Ordering::Greater => Err(ZipError::TooLong {
-                member,
-                offset,
-                size,
-            }),
-            Ordering::Less => Err(ZipError::TooShort {
-                member,
-                offset,
-                size,
-                actual,
-            }),
+    /// Returns the range of the content in the base file, or `None` if the member is compressed. An archive that is
+    /// stored inside this archive can be opened in that range.
+    ///
+    /// # Errors
+    /// Same as [`ZipEntry::locate`].
+    pub fn section<R: ReadAt + ?Sized>(&self, base: &R) -> Result<Option<Range<u64>>, ZipError> {
+        match self.method {
+            ZipMethod::Stored => self.locate(base).map(Some),
+            ZipMethod::Deflate => Ok(None),
+        }
+    }
+}
+
+/// Number of bits for the length of a name. A name has at most 65,535 bytes in an archive, and three times that in
+/// UTF-8.
+const LENGTH_BITS: u32 = 20;
+
+/// The members of an archive. Each takes about 50 bytes plus the name. Use this type for archives with millions of
+/// members.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ZipDirectory {
+    /// All names, concatenated.
+    names: String,
+    members: Vec<ZipRecord<NameRange>>,
+    /// The forms of the members, if they were requested.
+    forms: Vec<StoredForm>,
+}
+
+/// The offset of a name, shifted by [`LENGTH_BITS`], and its length.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct NameRange(u64);
+
+impl ZipDirectory {
+    pub(super) fn reserve(&mut self, members: usize) {
+        self.members.reserve(members);
+    }
+
+    pub(super) fn push(&mut self, entry: &ZipMember<'_>, form: Option<StoredForm>) {
+        self.forms.extend(form);
+        let name = (self.names.len() as u64) << LENGTH_BITS | entry.path.len() as u64;
+        self.names.push_str(entry.path);
+        self.members.push(entry.with_path(NameRange(name)));
+    }
+
+    /// The number of members.
+    pub fn len(&self) -> usize {
+        self.members.len()
+    }
+
+    /// Whether the archive has no members.
+    pub fn is_empty(&self) -> bool {
+        self.members.is_empty()
+    }
+
+    /// Returns a member by its index in the central directory.
+    pub fn get(&self, index: usize) -> Option<ZipMember<'_>> {
+        let packed = self.members.get(index)?;
+        Some(packed.with_path(self.path(packed.path)))
+    }
+
+    /// Iterates over the members in the order of the central directory.
+    pub fn iter(&self) -> impl Iterator<Item = ZipMember<'_>> {
+        (0..self.len()).filter_map(|index| self.get(index))
+    }
+
+    /// Returns all members. For millions of members, use [`iter`](Self::iter).
+    pub fn entries(&self) -> Vec<ZipEntry> {
+        self.iter().map(|member| member.to_entry()).collect()
+    }
+
+    /// How the member with this index is stored, if this was requested.
+    pub fn form(&self, index: usize) -> Option<&StoredForm> {
+        self.forms.get(index)
+    }
+
+    pub(super) fn set_limit(&mut self, index: usize, limit: u64) {
+        if let Some(packed) = self.members.get_mut(index) {
+            packed.limit = limit;
         }
     }
 
-    /// Compares the length of the deflate stream with the declared compressed size.
-    pub(super) fn check_used(&self, used: u64) -> Result<(), ZipError> {
-        if used == self.compressed_size {
-            return Ok(());
-        }
-        let total = self.compressed_size;
-        Err(ZipError::Corrupt {
-            member: self.path.clone(),
-            offset: self.header_offset,
-            reason: format!("the deflate stream ends after {used} of {total} bytes"),
-        })
+    /// Removes the members with these ascending indices. Their names stay in memory.
+    pub(super) fn remove(&mut self, indices: &[usize]) {
+        remove(&mut self.members, indices);
+        remove(&mut self.forms, indices);
     }
 
-    /// Compares the CRC of the content with the declared one.
-    pub(super) fn check_crc(&self, actual: u32) -> Result<(), ZipError> {
-        if actual == self.crc32 {
-            return Ok(());
+    fn path(&self, NameRange(name): NameRange) -> &str {
+        let start = usize::try_from(name >> LENGTH_BITS).unwrap_or(usize::MAX);
+        let length = usize::try_from(name & ((1 << LENGTH_BITS) - 1)).unwrap_or(0);
+        self.names
+            .get(start..start.saturating_add(length))
+            .unwrap_or_default()
+    }
+}
+
+fn remove<T>(values: &mut Vec<T>, indices: &[usize]) {
+    let mut indices = indices.iter().peekable();
+    let mut index = 0;
+    values.retain(|_| {
+        let drop = indices.next_if(|removed| **removed == index).is_some();
+        index += 1;
+        !drop
+    });
+}
+
+/// Length in bytes of a local header without its name and extra fields.
+pub(super) const LOCAL_HEADER_BYTES: usize = 30;
+/// Flag: sizes and CRC follow the data, and are zero in the header.
+const DATA_DESCRIPTOR: u16 = 1 << 3;
+/// Flag: the name is UTF-8.
+const UTF8: u16 = 1 << 11;
+
+impl ZipEntry {
+    /// Returns the range of the member's compressed data in the base file.
+    ///
+    /// # Errors
+    /// [`ZipError::HeaderMismatch`] if the local header differs from the central directory; [`ZipError::Overlap`] if
+    /// the data extend into the next member; [`ZipError::Io`].
+    pub fn locate<R: ReadAt + ?Sized>(&self, base: &R) -> Result<Range<u64>, ZipError> {
+        let mut buffer = vec![0; LOCAL_HEADER_BYTES + self.path.len() + 64];
+        let room =
+            usize::try_from(self.limit.saturating_sub(self.header_offset)).unwrap_or(usize::MAX);
+        buffer.truncate(room);
+        self.read_at(base, &mut buffer, 0)?;
+        let needed = self.header_length(&buffer)?;
+        let known = buffer.len();
+        if needed > known {
+            buffer.resize(needed, 0);
+            self.read_at(
+                base,
+                buffer.get_mut(known..).unwrap_or_default(),
+                known as u64,
+            )?;
         }
-        Err(ZipError::WrongCrc {
-            member: self.path.clone(),
-            offset: self.header_offset,
-            expected: self.crc32,
-            actual,
-        })
+        self.check_header(&buffer)
     }
 
-    /// Classifies an error of the decoder or the base file.
-    pub(super) fn failed(&self, error: io::Error) -> ZipError {
-        match error.kind() {
-            io::ErrorKind::InvalidInput
-            | io::ErrorKind::InvalidData
-            | io::ErrorKind::UnexpectedEof => ZipError::Corrupt {
+    /// Fills `buffer` with the bytes of the member's record that begin `skip` bytes after its start.
+    pub(super) fn read_at<R: ReadAt + ?Sized>(
+        &self,
+        base: &R,
+        buffer: &mut [u8],
+        skip: u64,
+    ) -> Result<(), ZipError> {
+        let offset = self.header_offset.saturating_add(skip);
+        base.read_exact_at(buffer, offset)
+            .map_err(|source| ZipError::Io { offset, source })
+    }
+
+    /// Returns the length in bytes of the local header at the beginning of `record`.
+    pub(super) fn header_length(&self, record: &[u8]) -> Result<usize, ZipError> {
+        if !record.starts_with(b"PK\x03\x04") {
+            let found = record.get(..4).unwrap_or(record);
+            return Err(self.mismatch("signature", format!("{found:02x?}"), "PK 03 04".to_owned()));
+        }
+        Ok(LOCAL_HEADER_BYTES + usize::from(u16_at(record, 26)) + usize::from(u16_at(record, 28)))
+    }
+
+    /// Compares the local header, which `record` contains entirely, with the central directory. Returns the range of
+    /// the data in the base file.
+    pub(super) fn check_header(&self, record: &[u8]) -> Result<Range<u64>, ZipError> {
+        let flags = u16_at(record, 6);
+        let name_end = LOCAL_HEADER_BYTES + usize::from(u16_at(record, 26));
+        let header_end = self.header_length(record)?;
+        let raw_name = record.get(LOCAL_HEADER_BYTES..name_end).unwrap_or_default();
+        let name = decode_name(raw_name, flags & UTF8 != 0).unwrap_or_default();
+        if paths::normalize(&name).as_ref() != Ok(&self.path) {
+            return Err(self.mismatch(
+                "the name",
+                Quoted(&name).to_string(),
+                Quoted(&self.path).to_string(),
+            ));
+        }
+        if flags & 1 != 0 {
+            return Err(ZipError::Encrypted {
                 member: self.path.clone(),
                 offset: self.header_offset,
-                reason: prep_failure::chain(&error),
-            },
-            _ => ZipError::Io {
+            });
+        }
+        let method = u16_at(record, 8);
+        let central = match self.method {
+            ZipMethod::Stored => 0,
+            ZipMethod::Deflate => 8,
+        };
+        self.agree("the method", u64::from(method), central)?;
+        self.check_sizes(
+            record,
+            flags,
+            record.get(name_end..header_end).unwrap_or_default(),
+        )?;
+        let start = self.header_offset + header_end as u64;
+        let end = start.saturating_add(self.compressed_size);
+        if end > self.limit {
+            return Err(ZipError::Overlap {
+                member: self.path.clone(),
                 offset: self.header_offset,
-                source: error,
-            },
+                next: self.limit,
+            });
+        }
+        Ok(start..end)
+    }
+
+    fn check_sizes(&self, record: &[u8], flags: u16, extra: &[u8]) -> Result<(), ZipError> {
+        let crc = u64::from(u32_at(record, 14));
+        let sizes = [u32_at(record, 22), u32_at(record, 18)];
+        let mut wide = zip64(extra).chunks_exact(8);
+        // The extra field contains the 64-bit values in this order, except for those that fit into 32 bits.
+        let [size, compressed] = sizes.map(|size| match size {
+            u32::MAX => wide.next().map_or(u64::from(u32::MAX), u64_of),
+            small => u64::from(small),
+        });
+        let fields = [
+            ("the CRC", crc, u64::from(self.crc32)),
+            ("the size", size, self.size),
+            ("the compressed size", compressed, self.compressed_size),
+        ];
+        for (field, local, central) in fields {
+            let unknown =
+                flags & DATA_DESCRIPTOR != 0 && (local == 0 || local == u64::from(u32::MAX));
+            if !unknown {
+                self.agree(field, local, central)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn agree(&self, field: &'static str, local: u64, central: u64) -> Result<(), ZipError> {
+        if local == central {
+            return Ok(());
+        }
+        Err(self.mismatch(field, local.to_string(), central.to_string()))
+    }
+
+    fn mismatch(&self, field: &'static str, local: String, central: String) -> ZipError {
+        let (member, offset) = (self.path.clone(), self.header_offset);
+        ZipError::HeaderMismatch {
+            member,
+            offset,
+            field,
+            local,
+            central,
         }
     }
 }
 
-impl<R: ReadAt> Read for MemberReader<'_, R> {
-    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
-        if buf.is_empty() {
-            return Ok(0);
+/// Returns the content of the zip64 extra field (id 1).
+fn zip64(mut extra: &[u8]) -> &[u8] {
+    while let Some((head, rest)) = extra.split_at_checked(4) {
+        let length = usize::from(u16_at(head, 2)).min(rest.len());
+        let (field, next) = rest.split_at(length);
+        if u16_at(head, 0) == 1 {
+            return field;
         }
-        self.read_checked(buf).map_err(Into::into)
+        extra = next;
     }
+    &[]
+}
+
+/// The little-endian integer at offset `at`, or 0 if `bytes` ends before it.
+pub(super) fn u16_at(bytes: &[u8], at: usize) -> u16 {
+    bytes
+        .get(at..at + 2)
+        .map_or(0, |two| u16::try_from(u64_of(two)).unwrap_or(0))
+}
+
+fn u32_at(bytes: &[u8], at: usize) -> u32 {
+    bytes
+        .get(at..at + 4)
+        .map_or(0, |four| u32::try_from(u64_of(four)).unwrap_or(0))
+}
+
+fn u64_of(bytes: &[u8]) -> u64 {
+    bytes
+        .iter()
+        .rev()
+        .fold(0, |value, byte| value << 8 | u64::from(*byte))
+}
+
+/// The characters 0x80 to 0xff of code page 437, the encoding of names without the UTF-8 flag (zip specification,
+/// appendix D).
+const CP437: &str = "ÇüéâäàåçêëèïîìÄÅÉæÆôöòûùÿÖÜ¢£¥₧ƒáíóúñÑªº¿⌐¬½¼¡«»░▒▓│┤╡╢╖╕╣║╗╝╜╛┐└┴┬├─┼╞╟╚╔╩╦╠═╬╧╨╤╥╙╘╒╓╫╪┘┌█▄▌▐▀αßΓπΣσµτΦΘΩδ∞φε∩≡±≥≤⌠⌡÷≈°∙·√ⁿ²■\u{a0}";
+
+/// Decodes code page 437, in which each byte is a character.
+fn decode_cp437(bytes: &[u8]) -> String {
+    bytes
+        .iter()
+        .map(|byte| match byte.checked_sub(0x80) {
+            None => char::from(*byte),
+            Some(index) => CP437
+                .chars()
+                .nth(usize::from(index))
+                .unwrap_or(char::REPLACEMENT_CHARACTER),
+        })
+        .collect()
+}
+
+/// Decodes a member name like Python 3.11's `zipfile`: from UTF-8 if the flag is set, otherwise from code page 437.
+/// Returns `None` if the flag is set and the name is not UTF-8.
+pub(super) fn decode_name(raw: &[u8], is_utf8: bool) -> Option<String> {
+    if is_utf8 || raw.is_ascii() {
+        return std::str::from_utf8(raw).ok().map(str::to_owned);
+    }
+    Some(decode_cp437(raw))
 }

@@ -14,7 +14,7 @@
 //!
 //! ```
 //! use prep_formats::limits::DecodingLimits;
-//! use prep_formats::zip::{ZipMethod, ZipListing, ZipWriter};
+//! use prep_formats::zip::{ZipDirectory, ZipMethod, ZipWriter};
 //! use std::io::Read;
 //!
 //! let mut writer = ZipWriter::new(Vec::new());
@@ -22,31 +22,24 @@
 //! let archive = writer.finish()?;
 //!
 //! let budget = DecodingLimits::default().budget(archive.len() as u64);
-//! let listing = ZipListing::read(&archive, 0..archive.len() as u64, &budget)?;
+//! let directory = ZipDirectory::read(&archive, 0..archive.len() as u64, &budget)?;
 //! let mut content = String::new();
-//! listing.entries[0].open(&archive)?.read_to_string(&mut content)?;
-//! assert_eq!((listing.entries[0].path.as_str(), content.as_str()), ("a/b.txt", "content"));
+//! let [entry] = &directory.entries()[..] else { panic!() };
+//! entry.open(&archive)?.read_to_string(&mut content)?;
+//! assert_eq!((entry.path.as_str(), content.as_str()), ("a/b.txt", "content"));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
 mod check;
-mod deflate;
-mod directory;
-mod entry;
-mod error;
-mod indexer;
-mod inflater;
+pub(crate) mod error;
 mod list;
-mod local;
 mod member;
-mod names;
+mod read;
+mod tolerant;
 mod write;
 
-pub use directory::ZipDirectory;
-pub use entry::{EntryKind, ZipEntry, ZipMember, ZipMethod, ZipRecord};
 pub use error::ZipError;
-pub use indexer::MemberIndexer;
-pub use inflater::MemberInflater;
-pub use list::ZipListing;
-pub use member::MemberReader;
+pub use member::{ZipDirectory, ZipEntry, ZipMember, ZipMethod, ZipRecord};
+pub use read::{MemberIndexer, MemberInflater, MemberReader};
+pub use tolerant::{RawListing, RawMember, read_tolerant};
 pub use write::{ZipWriteError, ZipWriter};

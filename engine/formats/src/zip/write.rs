@@ -10,7 +10,7 @@ use flate2::write::DeflateEncoder;
 use rawzip::time::UtcDateTime;
 use rawzip::{CompressionMethod, DataDescriptorOutput, ZipArchiveWriter};
 
-use super::entry::{ZipEntry, ZipMethod};
+use super::member::{ZipEntry, ZipMethod};
 use crate::paths::{self, PathError};
 use crate::read_at::{ByteSection, ReadAt};
 use prep_failure::Quoted;

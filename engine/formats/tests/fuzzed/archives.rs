@@ -2,14 +2,14 @@
 //! stay inside the target directory, and the content stays below the limit.
 
 use std::cell::RefCell;
-use std::io::{self, Cursor, Read};
+use std::io::{self, Cursor};
 
-use prep_formats::archive::MemberKind;
+use prep_formats::archive::{ArchiveFormat, StoredForms};
 use prep_formats::gzip::GzipIndexer;
 use prep_formats::inflated::DeflateSpans;
 use prep_formats::limits::{ArchiveBudget, DecodingLimits};
 use prep_formats::read_at::{ByteSection, ReadAt};
-use prep_formats::sevenz::{self, PartSpans, SevenZReader};
+use prep_formats::sevenz::{PartSpans, SevenZReader};
 use prep_formats::spans::{SpanReader, Spans};
 use prep_formats::tar;
 
@@ -24,36 +24,33 @@ fn budget() -> ArchiveBudget {
     limits.budget(0)
 }
 
-/// Reads a member whose declared size is `size`.
-fn take(path: &str, size: Option<u64>, reader: &mut dyn Read, total: &mut u64) -> io::Result<()> {
-    assert!(!path.starts_with('/') && !path.split('/').any(|part| part == ".."));
-    let read = io::copy(reader, &mut io::sink())?;
-    assert!(
-        read <= size.unwrap_or(0),
-        "{path}: {read} bytes of {size:?}"
-    );
-    *total += read;
-    assert!(*total <= LIMIT);
-    Ok(())
-}
-
 pub fn check(data: &[u8]) {
-    let mut total = 0;
-    let _ = tar::read(data, &budget(), |path, kind, reader| {
-        let size = match kind {
-            MemberKind::File { size } => Some(size),
-            MemberKind::Directory => None,
-        };
-        take(path, size, reader, &mut total)
-    });
-    let mut total = 0;
-    let _ = sevenz::read(Cursor::new(data), &budget(), |path, kind, reader| {
-        let size = match kind {
-            MemberKind::File { size } => Some(size),
-            MemberKind::Directory => None,
-        };
-        take(path, size, reader, &mut total)
-    });
+    for format in [
+        ArchiveFormat::Tar,
+        ArchiveFormat::SevenZ,
+        ArchiveFormat::Gzip,
+    ] {
+        let archive = ByteSection::new(data, 0..data.len() as u64);
+        let mut total = 0;
+        let _ = format.read(
+            "x",
+            archive,
+            &budget(),
+            StoredForms::Read,
+            &mut |member, reader| {
+                let path = member.path;
+                assert!(!path.starts_with('/') && !path.split('/').any(|part| part == ".."));
+                let read = io::copy(reader, &mut io::sink())?;
+                assert!(
+                    member.size.is_none_or(|size| read <= size),
+                    "{path}: {read} bytes"
+                );
+                total += read;
+                assert!(total <= LIMIT);
+                Ok(())
+            },
+        );
+    }
     parts(data);
     gzipped(data);
 }
@@ -82,11 +79,16 @@ fn gzipped(data: &[u8]) {
     let windows = RefCell::new(Vec::new());
     let mut places = Vec::new();
     let listed = GzipIndexer::new(data, &windows).and_then(|mut input| {
-        let listed = tar::list(&mut input, &budget(), |path, kind, place| {
-            places.push((path.to_owned(), kind, place));
-            Ok(())
-        });
-        Ok((listed, input.finish()?.0))
+        let listed = tar::read_plain(
+            &mut input,
+            &budget(),
+            StoredForms::Skip,
+            &mut |member, _| {
+                places.push((member.path.to_owned(), member.size, member.offset));
+                Ok(())
+            },
+        );
+        Ok((listed, input.finish()?))
     });
     let Ok((Ok(()), Some(gzipped))) = listed else {
         return;
@@ -94,17 +96,22 @@ fn gzipped(data: &[u8]) {
     let packed = ByteSection::new(data, gzipped.offset..gzipped.offset + gzipped.bytes);
     let plain = SpanReader::new(DeflateSpans::new(packed, windows.take(), gzipped.index), 1);
     let mut places = places.into_iter();
-    let read = tar::read(data, &budget(), |path, kind, content| {
-        let mut bytes = Vec::new();
-        content.read_to_end(&mut bytes)?;
-        let (listed, kind_listed, place) = places.next().expect("as many are listed");
-        assert_eq!((&*listed, kind_listed), (path, kind));
-        if let Some(place) = place {
-            let mut there = vec![0; bytes.len()];
-            plain.read_exact_at(&mut there, place)?;
-            assert_eq!(there, bytes);
-        }
-        Ok(())
-    });
+    let read = tar::read(
+        data,
+        &budget(),
+        StoredForms::Skip,
+        &mut |member, content| {
+            let mut bytes = Vec::new();
+            content.read_to_end(&mut bytes)?;
+            let (path, size, place) = places.next().expect("as many are listed");
+            assert_eq!((&*path, size), (member.path, member.size));
+            if let Some(place) = place {
+                let mut there = vec![0; bytes.len()];
+                plain.read_exact_at(&mut there, place)?;
+                assert_eq!(there, bytes);
+            }
+            Ok(())
+        },
+    );
     assert!(read.is_ok() && places.next().is_none());
 }

@@ -17,6 +17,6 @@ pub fn check(data: &[u8]) {
     archive.extend(data);
     let budget = DecodingLimits::default().budget(archive.len() as u64);
     if let Ok(reader) = SevenZReader::open(Cursor::new(&archive), &budget) {
-        let _ = (reader.members(), reader.parts(&archive));
+        let _ = (reader.list(&mut |_| ()), reader.parts(&archive));
     }
 }

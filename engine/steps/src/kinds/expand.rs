@@ -44,7 +44,7 @@ struct ExpandCollision {
 /// Unpacks the archive with this name, or the archives among the files of a directory (`None`).
 pub(crate) fn expand_archives(archive: Option<String>, mode: Expand) -> FunctionStep {
     let params = serde_json::json!({ "archive": archive, "what": mode });
-    let function = FunctionStep::new("expand", 3, params, move |context, inputs| {
+    let function = FunctionStep::new("expand", 4, params, move |context, inputs| {
         let value = input(inputs, ARCHIVE_INPUT)?;
         let opener = Opener::new(context);
         let mut files = TreeBuilder::default();

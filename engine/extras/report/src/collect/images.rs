@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use prep_formats::image::{ImageHeader, is_image_name};
 use prep_formats::limits::DecodingLimits;
-use prep_formats::zip::{EntryKind, ZipEntry, ZipListing};
+use prep_formats::zip::{ZipEntry, ZipDirectory};
 
 use super::thumbnail::{self, Thumbnail};
 
@@ -129,12 +129,12 @@ fn members(archive: &Path) -> Vec<Image> {
     let list = || {
         let file = File::open(archive).ok()?;
         let length = file.metadata().ok()?.len();
-        ZipListing::read(&file, 0..length, &DecodingLimits::default().budget(length)).ok()
+        ZipDirectory::read(&file, 0..length, &DecodingLimits::default().budget(length)).ok()
     };
-    let entries = list().map_or_else(Vec::new, |listing| listing.entries);
+    let entries = list().map_or_else(Vec::new, |listing| listing.entries());
     let entries = entries
         .into_iter()
-        .filter(|entry| entry.kind == EntryKind::File && is_image_name(&entry.path));
+        .filter(|entry| !entry.is_directory && is_image_name(&entry.path));
     entries
         .map(|entry| Image::Member(archive.to_owned(), entry))
         .collect()

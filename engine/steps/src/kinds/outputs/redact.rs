@@ -7,11 +7,11 @@ use std::io::{self, BufReader, Read, Seek, Write};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use prep_core::{BoxError, Context, FileValue, Inputs, StepError, Value};
-use prep_formats::archive::MemberKind;
+use prep_formats::archive::{ArchiveFormat, Member, StoredForms};
 use prep_formats::limits::{ArchiveBudget, DecodingLimits, Limit};
 use prep_formats::matlab::{self, MAX_VARIABLE_BYTES};
 use prep_formats::tar::{self, TarWriter};
-use prep_formats::zip::{EntryKind, ZipDirectory, ZipMethod, ZipWriter};
+use prep_formats::zip::{ZipDirectory, ZipMethod, ZipWriter};
 use prep_spec::words::{KeyType, KindSpec, Produces, Section, SectionKey};
 
 use crate::kinds::unpack::CancellableFile;
@@ -151,12 +151,11 @@ impl MatlabContainer {
     fn from_path(path: &str) -> Option<MatlabContainer> {
         let path = path.to_ascii_lowercase();
         let ends = |end: &str| path.ends_with(end);
-        match () {
-            () if ends(".mat") => Some(MatlabContainer::Matlab),
-            () if ends(".zip") => Some(MatlabContainer::Zip),
-            () if ends(".tar") => Some(MatlabContainer::Tar),
-            () if ends(".tar.gz") || ends(".tgz") => Some(MatlabContainer::GzippedTar),
-            () => None,
+        match ArchiveFormat::split_path(&path) {
+            Some((ArchiveFormat::Zip, _)) => Some(MatlabContainer::Zip),
+            Some((ArchiveFormat::Tar, _)) if ends(".tar") => Some(MatlabContainer::Tar),
+            Some((ArchiveFormat::Tar, _)) => Some(MatlabContainer::GzippedTar),
+            _ => ends(".mat").then_some(MatlabContainer::Matlab),
         }
     }
 }
@@ -201,11 +200,12 @@ impl Redaction<'_> {
 
     fn tar<W: Write>(&self, path: &str, depth: u64, input: &mut dyn Read, out: W) -> io::Result<W> {
         let mut archive = TarWriter::new(out);
-        let each = |name: &str, kind, content: &mut dyn Read| {
+        let mut each = |member: &Member<'_>, content: &mut dyn Read| {
             self.context.check()?;
-            let added = match kind {
-                MemberKind::Directory => archive.add_directory(name),
-                MemberKind::File { .. } if MatlabContainer::from_path(name).is_some() => {
+            let (name, size) = (member.path, member.size.unwrap_or(0));
+            let added = match member.is_directory {
+                true => archive.add_directory(name),
+                false if MatlabContainer::from_path(name).is_some() => {
                     let mut file = self.in_temp_file(|file| {
                         self.write(&format!("{path}/{name}"), depth, content, file)
                     })?;
@@ -214,11 +214,12 @@ impl Redaction<'_> {
                     let file = self.context.cancel.reader(file);
                     archive.add_file(name, size, BufReader::new(file))
                 }
-                MemberKind::File { size } => archive.add_file(name, size, content),
+                false => archive.add_file(name, size, content),
             };
             added.map_err(io::Error::other)
         };
-        tar::read(input, &self.budget, each).map_err(|error| member_error(path, error))?;
+        let read = tar::read(input, &self.budget, StoredForms::Skip, &mut each);
+        read.map_err(|error| member_error(path, error))?;
         archive.finish().map_err(io::Error::other)
     }
 
@@ -240,9 +241,9 @@ impl Redaction<'_> {
         let mut archive = ZipWriter::new(out);
         for member in directory.iter() {
             self.context.check()?;
-            let added = match member.kind {
-                EntryKind::Directory => archive.add_directory(member.path),
-                EntryKind::File if MatlabContainer::from_path(member.path).is_some() => {
+            let added = match member.is_directory {
+                true => archive.add_directory(member.path),
+                false if MatlabContainer::from_path(member.path).is_some() => {
                     let entry = member.to_entry();
                     let mut content = entry
                         .open(&archive_file)
@@ -255,9 +256,7 @@ impl Redaction<'_> {
                     let file = self.context.cancel.reader(file);
                     archive.add_file(member.path, ZipMethod::Deflate, BufReader::new(file))
                 }
-                EntryKind::File => {
-                    archive.copy_member(member.path, &archive_file, &member.to_entry())
-                }
+                false => archive.copy_member(member.path, &archive_file, &member.to_entry()),
             };
             added.map_err(|error| member_error(path, error))?;
         }

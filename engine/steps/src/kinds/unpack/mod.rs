@@ -12,7 +12,6 @@
 
 mod bundled;
 mod extract;
-mod member_list;
 mod sevenz;
 mod tar;
 mod zip;
@@ -20,6 +19,7 @@ mod zip;
 use std::io;
 
 use prep_core::{BoxError, Cancel, Context, FileValue, StepError};
+use prep_formats::archive::ArchiveFormat;
 use prep_formats::read_at::ReadAt;
 
 use super::function_step::FunctionStep;
@@ -27,39 +27,20 @@ use crate::limits::undecodable_file;
 use crate::value::{ContentRef, MissingFile, Opener, Tree, TreeBuilder, input};
 pub(crate) use extract::extract;
 
-/// Lists the members of an archive. Prepends a prefix to their paths.
-type ListFn = fn(&Context, &Opener, &ContentRef, &str) -> Result<TreeBuilder, BoxError>;
-
-/// File name suffixes that are treated as archives.
-const SUFFIXES: [(&str, ListFn); 5] = [
-    (".zip", zip::list),
-    (".7z", sevenz::list),
-    (".tar.gz", tar::list),
-    (".tgz", tar::list),
-    (".tar", tar::list),
-];
-
 /// Whether a path segment is treated as an archive.
 pub(crate) fn is_archive(segment: &str) -> bool {
-    kind(segment).is_some()
+    ArchiveFormat::split_path(segment).is_some()
 }
 
 /// Returns the path of an archive without its suffix.
 pub(crate) fn without_suffix(path: &str) -> &str {
-    let suffix = kind(path).map_or("", |(suffix, _)| suffix);
-    path.strip_suffix(suffix).unwrap_or(path)
-}
-
-fn kind(path: &str) -> Option<(&'static str, ListFn)> {
-    SUFFIXES
-        .into_iter()
-        .find(|(suffix, _)| path.ends_with(suffix))
+    ArchiveFormat::split_path(path).map_or(path, |(_, stem)| stem)
 }
 
 /// Unpacks the archive with this path in the bundle. `None` for the bundle itself.
 pub(crate) fn unpack(path: Option<String>) -> FunctionStep {
     let params = serde_json::json!({ "path": path });
-    FunctionStep::new("unpack", 4, params, move |context, inputs| {
+    FunctionStep::new("unpack", 5, params, move |context, inputs| {
         let path = path.as_deref();
         let failed = |cause| undecodable_file(path.unwrap_or("the bundle"), cause);
         let opener = Opener::new(context);
@@ -90,8 +71,11 @@ pub(crate) fn members(
     content: &ContentRef,
     path: &str,
 ) -> Result<TreeBuilder, StepError> {
-    let Some((_, list)) = kind(path) else {
-        return Err(StepError::internal(format!("`{path}` is not an archive")));
+    let list = match ArchiveFormat::split_path(path) {
+        Some((ArchiveFormat::Zip, _)) => zip::list,
+        Some((ArchiveFormat::Tar, _)) => tar::list,
+        Some((ArchiveFormat::SevenZ, _)) => sevenz::list,
+        _ => return Err(StepError::internal(format!("`{path}` is not an archive"))),
     };
     let listed = list(context, opener, content, &format!("{path}/"));
     listed.map_err(|cause| undecodable_file(path, cause))

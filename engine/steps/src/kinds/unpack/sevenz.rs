@@ -6,7 +6,6 @@ use std::io;
 use std::os::unix::fs::FileExt;
 
 use prep_core::Context;
-use prep_formats::archive::MemberKind;
 use prep_formats::inflated::{DeflateSpans, WindowStore};
 use prep_formats::read_at::{ByteSection, ReadAt};
 use prep_formats::sevenz::SevenZReader;
@@ -15,8 +14,7 @@ use prep_formats::zip::ZipMethod;
 
 use super::BoxError;
 use super::bundled::BundledArchive;
-use super::extract::{extract, extract_members};
-use super::member_list::MemberList;
+use super::extract::{MemberList, extract, extract_members};
 use crate::limits::limits;
 use crate::value::layers::{Layer, LayerCompression, Layers, LayersWriter};
 use crate::value::{ContentRef, Opener, TreeBuilder};
@@ -90,17 +88,11 @@ fn list_bundled(
         compression: LayerCompression::SevenZip(parts),
     });
     let mut listed = MemberList::new(prefix);
-    let mut end = 0;
-    for (path, kind, crc32) in archive.members()? {
-        let range = match kind {
-            MemberKind::File { size } => {
-                end += size;
-                Some((end - size, size))
-            }
-            MemberKind::Directory => None,
-        };
-        listed.add(&path, range, crc32);
-    }
+    archive.list(&mut |member| {
+        let range = member.offset.zip(member.size);
+        let range = range.filter(|_| !member.is_directory);
+        listed.add(member.path, range, member.crc32);
+    })?;
     let base = bundled.bundle;
     let writer = LayersWriter::new(&context.store)?;
     windows.copy(&writer)?;

@@ -3,16 +3,15 @@
 use std::io::Read;
 
 use prep_core::Context;
-use prep_formats::archive::MemberKind;
-use prep_formats::gzip::{GzipIndexer, GzipStream, is_gzip};
+use prep_formats::archive::{ArchiveError, StoredForms};
+use prep_formats::gzip::{GzipIndexer, is_gzip};
 use prep_formats::limits::ArchiveBudget;
-use prep_formats::read_at::ByteSection;
-use prep_formats::tar::{self, TarError};
+use prep_formats::tar;
+use prep_formats::zip::ZipError;
 
 use super::BoxError;
 use super::bundled::BundledArchive;
-use super::extract::extract_members;
-use super::member_list::MemberList;
+use super::extract::{MemberList, extract_members};
 use crate::limits::limits;
 use crate::value::layers::{Layer, LayerCompression, Layers, LayersWriter};
 use crate::value::{ContentRef, Opener, TreeBuilder};
@@ -31,7 +30,7 @@ pub(super) fn list(
     let reader = opened.reader()?;
     let budget = limits(context).budget(content.bytes());
     extract_members(context, prefix, |visit| {
-        Ok(tar::read(reader, &budget, visit)?)
+        Ok(tar::read(reader, &budget, StoredForms::Skip, visit)?)
     })
 }
 
@@ -47,39 +46,31 @@ fn list_bundled(
     };
     let mut head = Vec::new();
     bundled.reader()?.take(2).read_to_end(&mut head)?;
+    let writer = LayersWriter::new(&context.store)?;
+    let mut outer = bundled.indexer(&writer)?;
+    let mut stored = bundled.reader()?;
+    let (begin, input): (_, &mut dyn Read) = match &mut outer {
+        Some(outer) => (0, outer),
+        None => (bundled.range.start, &mut stored),
+    };
     let mut members = TarMembers {
         listed: MemberList::new(prefix),
         budget: limits(context).budget(content.bytes()),
         begin: 0,
         are_contiguous: true,
     };
-    let writer = LayersWriter::new(&context.store)?;
-    let layers = match (bundled.indexer(&writer)?, is_gzip(&head)) {
-        (None, false) => {
-            members.begin = bundled.range.start;
-            members.read(&mut bundled.reader()?)?;
-            Some(Vec::new())
+    let inner = match is_gzip(&head) {
+        true => Some(members.read_gzipped(begin, input, &writer)?),
+        false => {
+            members.begin = begin;
+            members.read(input)?;
+            None
         }
-        (None, true) => {
-            let input = ByteSection::new(&bundled, bundled.range.clone());
-            let gzipped = members.read_gzipped(input, &writer)?;
-            gzipped.map(|(_, mut layer)| {
-                layer.offset += bundled.range.start;
-                vec![layer]
-            })
-        }
-        (Some(mut outer), false) => {
-            members.read(&mut outer)?;
-            outer.finish()?.map(|index| vec![bundled.layer(index)])
-        }
-        (Some(outer), true) => match members.read_gzipped(outer, &writer)? {
-            Some((outer, layer)) => {
-                let index = outer.finish()?;
-                index.map(|index| vec![bundled.layer(index), layer])
-            }
-            None => None,
-        },
     };
+    let outer =
+        outer.map(|outer| Ok::<_, ZipError>(outer.finish()?.map(|index| bundled.layer(index))));
+    // `None` is a layer that can be decompressed only from its beginning.
+    let layers: Option<Vec<Layer>> = outer.transpose()?.into_iter().chain(inner).collect();
     let Some(layers) = layers.filter(|_| members.are_contiguous) else {
         return Ok(None);
     };
@@ -104,44 +95,33 @@ struct TarMembers {
 }
 
 impl TarMembers {
-    fn read(&mut self, input: &mut dyn Read) -> Result<(), TarError> {
-        tar::list(input, &self.budget, |path, kind, offset| {
-            let range = match kind {
-                MemberKind::File { size } => {
-                    self.are_contiguous &= offset.is_some();
-                    offset.map(|offset| (self.begin + offset, size))
-                }
-                MemberKind::Directory => None,
+    fn read(&mut self, input: &mut dyn Read) -> Result<(), ArchiveError> {
+        tar::read_plain(input, &self.budget, StoredForms::Skip, &mut |member, _| {
+            let range = match (member.is_directory, member.offset, member.size) {
+                (false, Some(offset), Some(size)) => Some((self.begin + offset, size)),
+                _ => None,
             };
-            self.listed.add(path, range, None);
+            self.are_contiguous &= range.is_some() || member.is_directory;
+            self.listed.add(member.path, range, None);
             Ok(())
         })
     }
 
-    /// Reads a gzipped archive. Returns its layer, and the input at its end. `None` if decompression can only start at
-    /// the beginning.
-    fn read_gzipped<R: Read>(
+    /// Reads a gzipped archive that begins at offset `begin` of its file. Returns its layer. `None` if decompression can
+    /// only start at the beginning.
+    fn read_gzipped(
         &mut self,
-        input: R,
+        begin: u64,
+        input: &mut dyn Read,
         windows: &LayersWriter,
-    ) -> Result<Option<(R, Layer)>, TarError> {
-        let mut input = GzipIndexer::new(input, windows).map_err(TarError::Damaged)?;
+    ) -> Result<Option<Layer>, ArchiveError> {
+        let mut input = GzipIndexer::new(input, windows).map_err(ArchiveError::DamagedTar)?;
         self.read(&mut input)?;
-        let (gzipped, input) = input.finish().map_err(TarError::Damaged)?;
-        let Some(GzipStream {
-            offset,
-            bytes,
-            index,
-        }) = gzipped
-        else {
-            return Ok(None);
-        };
-        let compression = LayerCompression::Deflate(index);
-        let layer = Layer {
-            offset,
-            bytes,
-            compression,
-        };
-        Ok(Some((input, layer)))
+        let gzipped = input.finish().map_err(ArchiveError::DamagedTar)?;
+        Ok(gzipped.map(|gzipped| Layer {
+            offset: begin + gzipped.offset,
+            bytes: gzipped.bytes,
+            compression: LayerCompression::Deflate(gzipped.index),
+        }))
     }
 }

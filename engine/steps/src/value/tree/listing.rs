@@ -120,7 +120,7 @@ pub(super) enum ListingError {
 #[cfg(test)]
 mod tests {
     use prep_core::Cancel;
-    use prep_formats::zip::{EntryKind, ZipEntry, ZipMethod};
+    use prep_formats::zip::{ZipEntry, ZipMethod};
     use proptest::prelude::*;
 
     use super::super::{TreeBuilder, TreeEntry};
@@ -132,7 +132,7 @@ mod tests {
     fn member(name: &str, offset: u64) -> ContentRef {
         let entry = ZipEntry {
             path: name.to_owned(),
-            kind: EntryKind::File,
+            is_directory: false,
             method: ZipMethod::Stored,
             header_offset: offset,
             limit: offset + 100,
@@ -178,7 +178,7 @@ mod tests {
                     layered,
                     entry: ZipEntry {
                         path: name,
-                        kind: EntryKind::File,
+                        is_directory: false,
                         method: if deflated {
                             ZipMethod::Deflate
                         } else {
@@ -375,7 +375,7 @@ mod tests {
             offset += 30 + path.len() as u64 + compressed;
             let entry = ZipEntry {
                 path: path.clone(),
-                kind: EntryKind::File,
+                is_directory: false,
                 method: ZipMethod::Deflate,
                 header_offset,
                 limit: offset,

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use prep_cache::Digest;
 use prep_core::{Cancel, Context, StepError, Value};
-use prep_formats::zip::{EntryKind, ZipEntry, ZipMember, ZipMethod};
+use prep_formats::zip::{ZipEntry, ZipMember, ZipMethod};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -285,7 +285,7 @@ impl<'a> TreeFile<'a> {
         };
         let entry = ZipEntry {
             path: self.name(location).to_owned(),
-            kind: EntryKind::File,
+            is_directory: false,
             method,
             header_offset: location.offset,
             limit: location.limit,
@@ -568,7 +568,7 @@ impl TreeBuilder {
             }) => {
                 let member = ZipMember {
                     path: &entry.path,
-                    kind: entry.kind,
+                    is_directory: entry.is_directory,
                     method: entry.method,
                     header_offset: entry.header_offset,
                     limit: entry.limit,
@@ -591,7 +591,7 @@ impl TreeBuilder {
         layered: bool,
         member: &ZipMember<'_>,
     ) {
-        if member.kind == EntryKind::Directory {
+        if member.is_directory {
             return self.add(path, EMPTY_DIRECTORY);
         }
         let location = FileLocation {

@@ -11,7 +11,9 @@ use std::io;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use prep_contents::{ContentsError, DecodingLimits, Format, Resources, entries, read};
+use prep_contents::{
+    ArchiveFormat, ContentsError, DecodingLimits, Format, Resources, entries, read,
+};
 use prep_formats::image::{ImageHeader, is_image_name};
 
 use super::{Label, PublicContent, PublicFile, World};
@@ -251,10 +253,10 @@ fn is_text(path: &str) -> bool {
 /// Returns whether there is a reader for the format of a file.
 fn has_reader(path: &str) -> bool {
     let others = [
-        ".png", ".jpg", ".jpeg", ".wav", ".wave", ".aif", ".aiff", ".npy", ".npz", ".parquet",
-        ".bson", ".zip", ".gz", ".tar", ".tgz", ".7z",
+        ".png", ".jpg", ".jpeg", ".wav", ".wave", ".aif", ".aiff", ".npy", ".parquet", ".bson",
     ];
-    is_text(path) || fields::format(path).is_some() || ends_with(path, &others)
+    let is_archive = ArchiveFormat::from_path(path).is_some();
+    is_text(path) || is_archive || fields::format(path).is_some() || ends_with(path, &others)
 }
 
 fn ends_with(path: &str, ends: &[&str]) -> bool {

@@ -484,14 +484,14 @@ fn file_properties(entry: &Entry<'_>, place: Option<&Path>) -> FileProperties {
         let time = metadata.mtime() as f64 + metadata.mtime_nsec() as f64 * 1e-9;
         (time, format!("permissions {:o}", metadata.mode() & 0o7777))
     });
-    let of_archive = entry.packed;
-    let of_archive = of_archive.map(|packed| (packed.time, packed.form.clone()));
+    let of_archive = entry.stored;
+    let of_archive = of_archive.map(|stored| (stored.time, stored.form.clone()));
     let (time, packing) = of_archive.or(of_disk).unzip();
     FileProperties {
         position: 0,
         time,
         packing,
-        compressed_bytes: entry.packed.and_then(|packed| packed.compressed_bytes),
+        compressed_bytes: entry.stored.and_then(|stored| stored.compressed_bytes),
     }
 }
 

@@ -1,0 +1,483 @@
+//! Reads the content of a member: sequentially, entirely, or while an index for random access is built.
+
+use std::borrow::Cow;
+use std::cell::RefCell;
+use std::cmp::Ordering;
+use std::io::{self, BufRead, BufReader, Read};
+
+use flate2::{Decompress, FlushDecompress, Status};
+
+use super::error::ZipError;
+use super::member::{LOCAL_HEADER_BYTES, ZipEntry, ZipMethod};
+use crate::inflated::{InflateIndex, InflateIndexer, WindowStore};
+use crate::read_at::{ByteSection, ReadAt};
+
+/// Maximum size in bytes of the chunks in which compressed data are read. At the end of each chunk, the decoder copies
+/// its window and is slower.
+const BUFFER_BYTES: u64 = 256 * 1024;
+
+impl ZipEntry {
+    /// Opens the member for reading.
+    ///
+    /// # Errors
+    /// Same as [`ZipEntry::locate`].
+    pub fn open<R: ReadAt>(&self, base: R) -> Result<MemberReader<'_, R>, ZipError> {
+        MemberReader::new(Cow::Borrowed(self), base)
+    }
+
+    /// Opens the member for reading. The reader owns the entry.
+    ///
+    /// # Errors
+    /// Same as [`ZipEntry::locate`].
+    pub fn into_reader<R: ReadAt>(self, base: R) -> Result<MemberReader<'static, R>, ZipError> {
+        MemberReader::new(Cow::Owned(self), base)
+    }
+}
+
+impl<'a, R: ReadAt> MemberReader<'a, R> {
+    fn new(entry: Cow<'a, ZipEntry>, base: R) -> Result<Self, ZipError> {
+        let range = entry.locate(&base)?;
+        let section = ByteSection::new(base, range);
+        let content = match entry.method {
+            ZipMethod::Stored => Content::Stored(section),
+            ZipMethod::Deflate => {
+                let chunk_bytes = entry.compressed_size.clamp(1, BUFFER_BYTES) as usize;
+                Content::Deflate(DeflateReader::new(BufReader::with_capacity(
+                    chunk_bytes,
+                    section,
+                )))
+            }
+        };
+        let crc = crc32fast::Hasher::new();
+        Ok(MemberReader {
+            entry,
+            content,
+            crc,
+            done: 0,
+            ended: false,
+        })
+    }
+}
+
+/// Reads the content of a member and verifies its size and CRC.
+///
+/// The read that returns the last bytes fails if the size or CRC differs from the declared one. So a caller that reads
+/// to the end has verified bytes. No more bytes than declared are returned. All errors contain a [`ZipError`].
+#[derive(Debug)]
+pub struct MemberReader<'a, R: ReadAt> {
+    entry: Cow<'a, ZipEntry>,
+    content: Content<R>,
+    crc: crc32fast::Hasher,
+    /// Number of bytes returned.
+    done: u64,
+    /// Whether size and CRC have been verified.
+    ended: bool,
+}
+
+#[derive(Debug)]
+enum Content<R: ReadAt> {
+    Stored(ByteSection<R>),
+    Deflate(DeflateReader<BufReader<ByteSection<R>>>),
+}
+
+impl<R: ReadAt> Content<R> {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Self::Stored(section) => section.read(buf),
+            Self::Deflate(decoder) => decoder.read(buf),
+        }
+    }
+}
+
+impl<R: ReadAt> MemberReader<'_, R> {
+    fn read_checked(&mut self, buf: &mut [u8]) -> Result<usize, ZipError> {
+        if self.ended {
+            return Ok(0);
+        }
+        let left = self.entry.size - self.done;
+        let count = usize::try_from(left).unwrap_or(usize::MAX).min(buf.len());
+        let part = buf.get_mut(..count).unwrap_or_default();
+        let read = if part.is_empty() {
+            0
+        } else {
+            self.content
+                .read(part)
+                .map_err(|error| self.failed(error))?
+        };
+        if read == 0 && left > 0 {
+            self.entry.check_length(self.done)?;
+        }
+        self.crc.update(part.get(..read).unwrap_or_default());
+        self.done += read as u64;
+        if self.done == self.entry.size {
+            self.end()?;
+        }
+        Ok(read)
+    }
+
+    /// Verifies size and CRC after all declared bytes were read.
+    fn end(&mut self) -> Result<(), ZipError> {
+        self.ended = true;
+        let mut extra = [0];
+        let more = self
+            .content
+            .read(&mut extra)
+            .map_err(|error| self.failed(error))?;
+        self.entry.check_length(self.done + more as u64)?;
+        if let Content::Deflate(decoder) = &self.content {
+            self.entry.check_used(decoder.total_in())?;
+        }
+        self.entry.check_crc(self.crc.clone().finalize())
+    }
+
+    fn failed(&self, error: io::Error) -> ZipError {
+        self.entry.failed(error)
+    }
+}
+
+impl ZipEntry {
+    /// Compares the length of the content with the declared size. If the content is too long, `actual` may be smaller
+    /// than its real length.
+    fn check_length(&self, actual: u64) -> Result<(), ZipError> {
+        let (member, offset, size) = (self.path.clone(), self.header_offset, self.size);
+        match actual.cmp(&size) {
+            Ordering::Equal => Ok(()),
+            Ordering::Greater => Err(ZipError::TooLong {
+                member,
+                offset,
+                size,
+            }),
+            Ordering::Less => Err(ZipError::TooShort {
+                member,
+                offset,
+                size,
+                actual,
+            }),
+        }
+    }
+
+    /// Compares the length of the deflate stream with the declared compressed size.
+    fn check_used(&self, used: u64) -> Result<(), ZipError> {
+        if used == self.compressed_size {
+            return Ok(());
+        }
+        let total = self.compressed_size;
+        Err(ZipError::Corrupt {
+            member: self.path.clone(),
+            offset: self.header_offset,
+            reason: format!("the deflate stream ends after {used} of {total} bytes"),
+        })
+    }
+
+    /// Compares the CRC of the content with the declared one.
+    fn check_crc(&self, actual: u32) -> Result<(), ZipError> {
+        if actual == self.crc32 {
+            return Ok(());
+        }
+        Err(ZipError::WrongCrc {
+            member: self.path.clone(),
+            offset: self.header_offset,
+            expected: self.crc32,
+            actual,
+        })
+    }
+
+    /// Classifies an error of the decoder or the base file.
+    fn failed(&self, error: io::Error) -> ZipError {
+        match error.kind() {
+            io::ErrorKind::InvalidInput
+            | io::ErrorKind::InvalidData
+            | io::ErrorKind::UnexpectedEof => ZipError::Corrupt {
+                member: self.path.clone(),
+                offset: self.header_offset,
+                reason: prep_failure::chain(&error),
+            },
+            _ => ZipError::Io {
+                offset: self.header_offset,
+                source: error,
+            },
+        }
+    }
+}
+
+impl<R: ReadAt> Read for MemberReader<'_, R> {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        if buf.is_empty() {
+            return Ok(0);
+        }
+        self.read_checked(buf).map_err(Into::into)
+    }
+}
+
+/// Number of bytes reserved for the extra fields of a local header.
+const USUAL_EXTRA_BYTES: usize = 64;
+
+/// Reads entire members. One read of the base file returns both header and data. This is faster for archives with many
+/// small members, such as images. Its buffers and its decoder are reused for the next member.
+#[derive(Debug)]
+pub struct MemberInflater {
+    decoder: Decompress,
+    record: Vec<u8>,
+}
+
+impl Default for MemberInflater {
+    fn default() -> Self {
+        Self {
+            decoder: Decompress::new(false),
+            record: Vec::new(),
+        }
+    }
+}
+
+impl MemberInflater {
+    /// Replaces `content` with the content of the member, after verifying size and CRC. After an error, `content` is
+    /// empty.
+    ///
+    /// Memory usage is the sum of uncompressed and compressed size. For large members, use [`ZipEntry::open`].
+    ///
+    /// # Errors
+    /// [`ZipError`] if the member cannot be read or is damaged.
+    pub fn read_into<R: ReadAt + ?Sized>(
+        &mut self,
+        base: &R,
+        entry: &ZipEntry,
+        content: &mut Vec<u8>,
+    ) -> Result<(), ZipError> {
+        content.clear();
+        let result = self.read(base, entry, content);
+        if result.is_err() {
+            content.clear();
+        }
+        result
+    }
+
+    fn read<R: ReadAt + ?Sized>(
+        &mut self,
+        base: &R,
+        entry: &ZipEntry,
+        content: &mut Vec<u8>,
+    ) -> Result<(), ZipError> {
+        let data = self.fetch(base, entry)?;
+        match entry.method {
+            ZipMethod::Stored => content.extend_from_slice(data),
+            ZipMethod::Deflate => self.inflate(entry, content)?,
+        }
+        entry.check_crc(crc32fast::hash(content))
+    }
+
+    /// Reads the member's record: its local header and its data. Returns the compressed data.
+    fn fetch<R: ReadAt + ?Sized>(&mut self, base: &R, entry: &ZipEntry) -> Result<&[u8], ZipError> {
+        let room =
+            usize::try_from(entry.limit.saturating_sub(entry.header_offset)).unwrap_or(usize::MAX);
+        let compressed = usize::try_from(entry.compressed_size).unwrap_or(usize::MAX);
+        let guess = compressed
+            .saturating_add(LOCAL_HEADER_BYTES + entry.path.len() + USUAL_EXTRA_BYTES)
+            .min(room);
+        self.record.resize(guess, 0);
+        entry.read_at(base, &mut self.record, 0)?;
+        let header = entry.header_length(&self.record)?;
+        let needed = header.saturating_add(compressed).min(room);
+        if needed > guess {
+            self.record.resize(needed, 0);
+            let rest = self.record.get_mut(guess..).unwrap_or_default();
+            entry.read_at(base, rest, guess as u64)?;
+        }
+        entry.check_header(&self.record)?;
+        self.record.truncate(header + compressed);
+        self.record.drain(..header.min(self.record.len()));
+        Ok(&self.record)
+    }
+
+    fn inflate(&mut self, entry: &ZipEntry, content: &mut Vec<u8>) -> Result<(), ZipError> {
+        let corrupt = |reason: String| ZipError::Corrupt {
+            member: entry.path.clone(),
+            offset: entry.header_offset,
+            reason,
+        };
+        let size = usize::try_from(entry.size).unwrap_or(usize::MAX);
+        // Reserves one byte more than declared, to detect content that is too long.
+        content
+            .try_reserve(size.saturating_add(1))
+            .map_err(|error| corrupt(format!("the {size} bytes cannot be allocated ({error})")))?;
+        self.decoder.reset(false);
+        let status = self
+            .decoder
+            .decompress_vec(&self.record, content, FlushDecompress::Finish)
+            .map_err(|error| corrupt(error.to_string()))?;
+        let actual = content.len() as u64;
+        if actual <= entry.size && status != Status::StreamEnd {
+            return Err(corrupt("the deflate stream does not end".to_owned()));
+        }
+        entry.check_length(actual)?;
+        entry.check_used(self.decoder.total_in())
+    }
+}
+
+/// Reads a compressed member like [`MemberReader`], and builds an index for later random access.
+pub struct MemberIndexer<'a, R: ReadAt> {
+    entry: &'a ZipEntry,
+    inner: InflateIndexer<'a, ByteSection<R>>,
+}
+
+impl ZipEntry {
+    /// Opens a compressed member for reading and indexing. Returns `None` for a stored member, which needs no index.
+    /// `windows` stores the data that is needed to start decoding in the middle.
+    ///
+    /// # Errors
+    /// Same as [`ZipEntry::locate`], and I/O errors from `windows`.
+    pub fn indexer<'a, R: ReadAt>(
+        &'a self,
+        base: R,
+        windows: &'a dyn WindowStore,
+    ) -> Result<Option<MemberIndexer<'a, R>>, ZipError> {
+        if self.method == ZipMethod::Stored {
+            return Ok(None);
+        }
+        let range = self.locate(&base)?;
+        let inner = InflateIndexer::new(ByteSection::new(base, range), windows);
+        let inner = inner.map_err(|error| self.failed(error))?;
+        Ok(Some(MemberIndexer { entry: self, inner }))
+    }
+}
+
+impl<R: ReadAt> MemberIndexer<'_, R> {
+    /// Reads the rest of the member, verifies the size and CRC of its content, and returns the index. The index is
+    /// `None` if decoding can start only at the beginning.
+    ///
+    /// # Errors
+    /// [`ZipError`] if reading fails, or if the size or CRC is wrong.
+    pub fn finish(self) -> Result<Option<InflateIndex>, ZipError> {
+        let entry = self.entry;
+        let indexed = self.inner.finish(entry.size);
+        let indexed = indexed.map_err(|error| entry.failed(error))?;
+        entry.check_length(indexed.len)?;
+        entry.check_used(indexed.used)?;
+        entry.check_crc(indexed.crc32)?;
+        Ok(indexed.index)
+    }
+}
+
+/// Its errors contain a [`ZipError`].
+impl<R: ReadAt> Read for MemberIndexer<'_, R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.inner.read(buffer);
+        read.map_err(|error| self.entry.failed(error).into())
+    }
+}
+
+thread_local! {
+    /// The decoder of the last stream that ended.
+    static SPARE: RefCell<Option<Decompress>> = const { RefCell::new(None) };
+}
+
+/// A reader of the content of a raw deflate stream.
+///
+/// A decoder has 50 KB of aligned memory. The GNU allocator reuses only parts of such memory, so a new decoder for each
+/// small member leaves holes in the heap that together take more memory than the content.
+#[derive(Debug)]
+pub(super) struct DeflateReader<R> {
+    input: R,
+    /// Exists until the reader is dropped.
+    decoder: Option<Decompress>,
+}
+
+impl<R: BufRead> DeflateReader<R> {
+    pub(super) fn new(input: R) -> Self {
+        let spare = SPARE.try_with(RefCell::take).ok().flatten();
+        let mut decoder = spare.unwrap_or_else(|| Decompress::new(false));
+        decoder.reset(false);
+        DeflateReader {
+            input,
+            decoder: Some(decoder),
+        }
+    }
+}
+
+impl<R> DeflateReader<R> {
+    /// Returns the number of compressed bytes that were used.
+    fn total_in(&self) -> u64 {
+        self.decoder.as_ref().map_or(0, Decompress::total_in)
+    }
+}
+
+impl<R: BufRead> Read for DeflateReader<R> {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        let Some(decoder) = &mut self.decoder else {
+            return Ok(0);
+        };
+        loop {
+            let input = self.input.fill_buf()?;
+            let is_end = input.is_empty();
+            let flush = match is_end {
+                true => FlushDecompress::Finish,
+                false => FlushDecompress::None,
+            };
+            let before = (decoder.total_in(), decoder.total_out());
+            let status = decoder.decompress(input, buf, flush);
+            let used = decoder.total_in() - before.0;
+            let written = decoder.total_out() - before.1;
+            // Both are lengths of slices.
+            self.input.consume(used as usize);
+            let corrupt = |_| io::Error::new(io::ErrorKind::InvalidInput, "corrupt deflate stream");
+            let has_ended = status.map_err(corrupt)? == Status::StreamEnd;
+            if has_ended || written > 0 || buf.is_empty() {
+                return Ok(written as usize);
+            }
+            if is_end {
+                let incomplete = "incomplete deflate stream";
+                return Err(io::Error::new(io::ErrorKind::UnexpectedEof, incomplete));
+            }
+        }
+    }
+}
+
+impl<R> Drop for DeflateReader<R> {
+    fn drop(&mut self) {
+        // At the end of a thread, there is no place for a spare decoder any more.
+        let _ = SPARE.try_with(|spare| spare.replace(self.decoder.take()));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+
+    use flate2::Compression;
+    use flate2::write::DeflateEncoder;
+
+    use super::*;
+
+    #[test]
+    fn a_stream_is_decoded_after_one_that_was_damaged_or_not_read_to_its_end() {
+        let text: Vec<u8> = (0..50_000_u32).flat_map(u32::to_le_bytes).collect();
+        let mut encoder = DeflateEncoder::new(Vec::new(), Compression::fast());
+        encoder.write_all(&text).unwrap();
+        let packed = encoder.finish().unwrap();
+        let is_read = || {
+            let mut reader = DeflateReader::new(packed.as_slice());
+            let mut found = Vec::new();
+            reader.read_to_end(&mut found).unwrap();
+            found == text && reader.total_in() == packed.len() as u64
+        };
+        assert!(is_read());
+        DeflateReader::new(packed.as_slice())
+            .read_exact(&mut [0; 100])
+            .unwrap();
+        assert!(is_read());
+        assert!(
+            DeflateReader::new([0xff; 9].as_slice())
+                .read(&mut [0; 9])
+                .is_err()
+        );
+        assert!(is_read());
+        let two = [0; 2].map(|_| DeflateReader::new(packed.as_slice()));
+        for mut reader in two {
+            let mut found = Vec::new();
+            reader.read_to_end(&mut found).unwrap();
+            assert!(found == text);
+        }
+        let mut cut = DeflateReader::new(packed.get(..packed.len() / 2).unwrap());
+        let error = cut.read_to_end(&mut Vec::new()).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::UnexpectedEof);
+    }
+}
