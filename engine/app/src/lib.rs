@@ -56,7 +56,7 @@ pub use catalog::{
 };
 pub use check::{check, schema};
 pub use digests::facts;
-pub use draft::{Draft, DraftChoices, draft};
+pub use draft::{Draft, draft};
 pub use error::{Blame, Error, for_people};
 pub use export::{CopyContent, Export, ExportForm, export};
 pub use fetch::{fetch, mirror};
@@ -78,6 +78,7 @@ pub use prep_cache::LinkMode;
 pub use prep_core::Remedy;
 pub use prep_diff::{FileDifference, TableDifference};
 pub use prep_digests::{DatasetDigests, Sha256, TreeDigest, combined_digest};
+pub use prep_draft::DraftChoices;
 pub use prep_leaks::{LeakLevel, LeakReport};
 pub use prep_steps::{Expand, RememberedOptions, Verify};
 pub use prepared::{PreparedData, PreparedState, manifest, prepared_ids};

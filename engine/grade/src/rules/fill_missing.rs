@@ -1,6 +1,6 @@
 //! `fill_missing`: replaces missing cells with a value.
 
-use prep_formats::pandas::{ColumnData, ObjectValue};
+use prep_formats::pandas::{CellValue, ColumnData};
 use prep_spec::words::KeyType;
 use serde::Deserialize;
 
@@ -44,12 +44,12 @@ enum Filling {
 }
 
 impl Filling {
-    fn cell(&self) -> ObjectValue<'_> {
+    fn cell(&self) -> CellValue<'_> {
         match self {
-            Filling::Bool(value) => ObjectValue::Bool(*value),
-            Filling::Int(value) => ObjectValue::Int(*value),
-            Filling::Float(value) => ObjectValue::Float(*value),
-            Filling::Text(text) => ObjectValue::Text(text),
+            Filling::Bool(value) => CellValue::Bool(*value),
+            Filling::Int(value) => CellValue::Int(*value),
+            Filling::Float(value) => CellValue::Float(*value),
+            Filling::Text(text) => CellValue::Text(text),
         }
     }
 }
@@ -115,16 +115,16 @@ impl FillMissing {
                                 if v.is_nan() {
                                     self.with.cell()
                                 } else {
-                                    ObjectValue::Float(v)
+                                    CellValue::Float(v)
                                 }
                             })
                             .collect(),
                     ),
                 })
             }
-            ColumnData::Object(cells) if cells.contains(ObjectValue::Missing) => {
+            ColumnData::Object(cells) if cells.contains(CellValue::Missing) => {
                 let filled = cells.iter().map(|cell| match cell {
-                    ObjectValue::Missing => self.with.cell(),
+                    CellValue::Missing => self.with.cell(),
                     cell => cell,
                 });
                 Some(ColumnData::Object(filled.collect()))
