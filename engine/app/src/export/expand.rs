@@ -17,7 +17,7 @@ use prep_formats::zip::{EntryKind, ZipListing};
 use prep_formats::{sevenz, tar};
 use prep_steps::Expand;
 
-use super::{CopyInputs, Item, list};
+use super::{CopiedFile, CopyInputs, list};
 use crate::error::Error;
 
 /// Unpacks the archives of `public` into `staging`, and adds their members to the files to copy. With
@@ -32,9 +32,10 @@ pub fn expand(
     limits: &DecodingLimits,
     cancel: &Cancel,
 ) -> Result<(), Error> {
-    let is_archive =
-        |item: &&Item| item.path.starts_with("prepared/public/") && kind(&item.path).is_some();
-    let archives: Vec<Item> = found.items.iter().filter(is_archive).cloned().collect();
+    let is_archive = |item: &&CopiedFile| {
+        item.path.starts_with("prepared/public/") && kind(&item.path).is_some()
+    };
+    let archives: Vec<CopiedFile> = found.items.iter().filter(is_archive).cloned().collect();
     let mut sources_by_path: HashMap<String, PathBuf> = found
         .items
         .iter()
@@ -85,20 +86,20 @@ fn has_same_bytes(one: &Path, other: &Path) -> bool {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum ArchiveFormat {
     Zip,
     Tar,
     SevenZ,
 }
 
 /// Returns the format of an archive with this name, and the name without its suffix.
-fn kind(path: &str) -> Option<(Kind, &str)> {
+fn kind(path: &str) -> Option<(ArchiveFormat, &str)> {
     let kinds = [
-        (".zip", Kind::Zip),
-        (".tar", Kind::Tar),
-        (".tar.gz", Kind::Tar),
-        (".tgz", Kind::Tar),
-        (".7z", Kind::SevenZ),
+        (".zip", ArchiveFormat::Zip),
+        (".tar", ArchiveFormat::Tar),
+        (".tar.gz", ArchiveFormat::Tar),
+        (".tgz", ArchiveFormat::Tar),
+        (".7z", ArchiveFormat::SevenZ),
     ];
     kinds
         .into_iter()
@@ -120,7 +121,7 @@ fn base<'a>(staging: &Path, directory: &'a str) -> &'a str {
 /// empty.
 fn unpack(
     archive: &Path,
-    kind: Kind,
+    kind: ArchiveFormat,
     staging: &Path,
     limits: &DecodingLimits,
     cancel: &Cancel,
@@ -142,7 +143,7 @@ fn unpack(
     let length = file.metadata()?.len();
     let budget = limits.budget(length);
     match kind {
-        Kind::Zip => {
+        ArchiveFormat::Zip => {
             let listing = ZipListing::read(&file, 0..length, &budget);
             for entry in listing.map_err(io::Error::other)?.entries {
                 if entry.kind == EntryKind::Directory {
@@ -154,11 +155,11 @@ fn unpack(
                 write(&entry.path, kind, &mut member)?;
             }
         }
-        Kind::Tar => {
+        ArchiveFormat::Tar => {
             let read = tar::read(BufReader::new(file), &budget, &mut write);
             read.map_err(io::Error::other)?;
         }
-        Kind::SevenZ => {
+        ArchiveFormat::SevenZ => {
             let read = sevenz::read(BufReader::new(file), &budget, &mut write);
             read.map_err(io::Error::other)?;
         }
@@ -171,7 +172,7 @@ mod tests {
     use super::*;
     use prep_formats::tar::TarWriter;
 
-    fn archive(dir: &Path, name: &str, members: &[(&str, &str)]) -> Item {
+    fn archive(dir: &Path, name: &str, members: &[(&str, &str)]) -> CopiedFile {
         let mut writer = TarWriter::new(Vec::new());
         for (path, content) in members {
             let added = match path.strip_suffix('/') {
@@ -182,13 +183,17 @@ mod tests {
         }
         let source = dir.join(name);
         fs::write(&source, writer.finish().unwrap()).unwrap();
-        Item {
+        CopiedFile {
             path: format!("prepared/public/{name}"),
             source,
         }
     }
 
-    fn expanded(items: &[&Item], wanted: Expand, staging: &Path) -> Result<CopyInputs, Error> {
+    fn expanded(
+        items: &[&CopiedFile],
+        wanted: Expand,
+        staging: &Path,
+    ) -> Result<CopyInputs, Error> {
         let mut found = CopyInputs {
             items: items.iter().copied().cloned().collect(),
             empty: Vec::new(),
@@ -225,7 +230,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let plain = archive(dir.path(), "a.tar", &[("x.txt", "1"), ("y/z.txt", "2")]);
         let own = archive(dir.path(), "b.tar", &[("b/x.txt", "3")]);
-        let expanded = |items: &[&Item], wanted, staging: &str| {
+        let expanded = |items: &[&CopiedFile], wanted, staging: &str| {
             expanded(items, wanted, &dir.path().join(staging))
         };
         for (wanted, kept) in [(Expand::Beside, 2), (Expand::Instead, 0)] {
@@ -256,7 +261,7 @@ mod tests {
         let source = dir.path().join("x.txt");
         for (content, fits) in [("1", true), ("2", false)] {
             fs::write(&source, content).unwrap();
-            let there = Item {
+            let there = CopiedFile {
                 path: "prepared/public/a/x.txt".into(),
                 source: source.clone(),
             };
@@ -271,7 +276,7 @@ mod tests {
     fn conflicting_files_and_broken_archives_are_errors() {
         let dir = tempfile::tempdir().unwrap();
         let one = archive(dir.path(), "a.tar", &[("x.txt", "1")]);
-        let there = Item {
+        let there = CopiedFile {
             path: "prepared/public/a/x.txt".into(),
             source: PathBuf::new(),
         };
@@ -279,7 +284,7 @@ mod tests {
         assert!(refused.unwrap_err().message.contains("already exists"));
         let source = dir.path().join("b.zip");
         fs::write(&source, "no zip").unwrap();
-        let broken = Item {
+        let broken = CopiedFile {
             path: "prepared/public/b.zip".into(),
             source,
         };

@@ -6,18 +6,14 @@
 //! for programs, are next to `prepared`.
 //!
 //! ```text
-//! draft       the temporary directory
 //! expand      archives of `public` as directories
 //! croissant   metadata of tables and columns
-//! directory   plain files
-//! tar         an archive
+//! copiers     plain files or an archive, in a temporary directory
 //! ```
 
+mod copiers;
 mod croissant;
-mod directory;
-mod draft;
 mod expand;
-mod tar;
 
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -29,7 +25,7 @@ use prep_formats::pandas::{CsvScanner, ReadOptions, Schema};
 use prep_steps::{Expand, Manifest, PublishedPaths};
 use serde::Serialize;
 
-use self::draft::TemporaryCopy;
+use self::copiers::{DirectoryCopier, TarCopier, TemporaryCopy};
 use crate::catalog::Catalog;
 use crate::error::Error;
 use crate::prepared;
@@ -113,7 +109,7 @@ pub struct ExportedFile {
 
 /// A file to copy.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-struct Item {
+struct CopiedFile {
     /// Path below the competition's directory.
     path: String,
     source: PathBuf,
@@ -122,7 +118,7 @@ struct Item {
 /// The files and directories to copy.
 #[derive(Debug, Default)]
 struct CopyInputs {
-    items: Vec<Item>,
+    items: Vec<CopiedFile>,
     /// Empty directories, as paths below the competition's directory.
     empty: Vec<String>,
 }
@@ -130,7 +126,7 @@ struct CopyInputs {
 /// Writes the files of a copy to a directory or archive.
 trait Copier {
     /// Copies a file to `ID/path`.
-    fn file(&mut self, item: &Item, cancel: &Cancel) -> io::Result<ExportedFile>;
+    fn file(&mut self, item: &CopiedFile, cancel: &Cancel) -> io::Result<ExportedFile>;
     /// Creates an empty directory `ID/path`.
     fn directory(&mut self, path: &str) -> io::Result<()>;
     /// Writes a text to `ID/name`.
@@ -197,8 +193,8 @@ pub fn export(
     items.sort();
     let made = draft.join("made");
     let mut copier: Box<dyn Copier> = match wanted.form {
-        ExportForm::Directory => Box::new(directory::DirectoryCopier::new(&made, id)),
-        ExportForm::Tar => Box::new(tar::Tar::new(&made, id).map_err(failed)?),
+        ExportForm::Directory => Box::new(DirectoryCopier::new(&made, id)),
+        ExportForm::Tar => Box::new(TarCopier::new(&made, id).map_err(failed)?),
     };
     let mut exported = CopyContent {
         competition: id.to_owned(),
@@ -304,7 +300,7 @@ fn list(
             list(&entry.path(), &path, published, found)?;
         } else if is_file {
             let source = entry.path();
-            found.items.push(Item { path, source });
+            found.items.push(CopiedFile { path, source });
         } else if published.is_some() {
             continue;
         }
@@ -317,7 +313,7 @@ fn list(
 }
 
 /// Reads a file once, and computes its checksum. If the file is a table, also infers its columns.
-struct Reading {
+struct HashingReader {
     path: String,
     inner: CancellableReader<File>,
     length: u64,
@@ -326,11 +322,11 @@ struct Reading {
     scanner: Option<CsvScanner>,
 }
 
-impl Reading {
-    fn open(item: &Item, cancel: &Cancel) -> io::Result<Reading> {
+impl HashingReader {
+    fn open(item: &CopiedFile, cancel: &Cancel) -> io::Result<HashingReader> {
         let file = File::open(&item.source)?;
         let is_table = item.path.ends_with(".csv") && item.path.starts_with("prepared/public/");
-        Ok(Reading {
+        Ok(HashingReader {
             path: item.path.clone(),
             length: file.metadata()?.len(),
             inner: cancel.reader(file),
@@ -354,7 +350,7 @@ impl Reading {
     }
 }
 
-impl Read for Reading {
+impl Read for HashingReader {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let count = self.inner.read(buffer)?;
         let read = buffer.get(..count).unwrap_or_default();
