@@ -18,7 +18,8 @@ ROOT = Path(__file__).resolve().parent.parent
 BUDGETS = {
     "leaks": 9_450,
     "remote": 3_060,
-    "report": 3_040,
+    "report": 2_990,
+    "draft": 1_720,
     "serve": 1_500,
     "experiments": 790,
     "mcp": 540,

@@ -1,9 +1,13 @@
-//! Checks a pipeline file. Needs neither the bundle, a cache nor the network.
+//! Checks and formats pipeline files. Needs neither the bundle, a cache nor the network.
 
+use std::collections::BTreeMap;
 use std::path::Path;
+
+use prep_core::Failure;
 
 use crate::catalog::CatalogEntry;
 use crate::error::Error;
+use crate::outline::outline;
 use crate::stages::loader::Loader;
 
 /// Checks the keys, queries and grading of the pipeline in a file, in all variants, and the leaderboard in its directory.
@@ -29,4 +33,65 @@ pub fn schema() -> serde_json::Value {
         prep_steps::vocabulary(),
         &prep_grade::spec::definition::grade_schema(),
     )
+}
+
+/// Formats the pipeline in a file: removes spaces at the end of lines, carriage returns, empty lines at the beginning and
+/// the end, and repeated empty lines. Comments stay. Returns `None` if the file is already formatted.
+///
+/// # Errors
+/// Returns an error if the file cannot be read or has mistakes, or if formatting would change its meaning.
+pub fn format_pipeline(path: &Path) -> Result<Option<String>, Error> {
+    let text =
+        std::fs::read_to_string(path).map_err(|error| Error::reading_pipeline(path, &error))?;
+    let new = format(&text);
+    if meaning(path, &text)? != meaning(path, &new)? {
+        let message = format!(
+            "cannot format {} without changing its meaning",
+            path.display()
+        );
+        return Err(Error::new(Failure::Pipeline, message)
+            .help("quote the strings whose spaces or empty lines matter"));
+    }
+    Ok((new != text).then_some(new))
+}
+
+/// Returns the settings of the pipeline in each of its variants.
+fn meaning(path: &Path, text: &str) -> Result<Vec<BTreeMap<String, String>>, Error> {
+    let file_name = path.display().to_string();
+    let entry = CatalogEntry::of_text("formatted", &file_name, text.to_owned());
+    prep_spec::variants(text)?
+        .iter()
+        .map(|variant| Ok(outline(&entry.load(variant)?)))
+        .collect()
+}
+
+fn format(text: &str) -> String {
+    let mut lines: Vec<&str> = text.lines().map(str::trim_end).collect();
+    lines.dedup_by(|line, before| line.is_empty() && before.is_empty());
+    let first = lines.iter().position(|line| !line.is_empty()).unwrap_or(0);
+    let text = lines.get(first..).unwrap_or_default().join("\n");
+    format!("{}\n", text.trim_end())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn formatting_changes_only_the_layout() {
+        let text = "\n\nname: A  \r\n\n\n\n# why\nx: 1\n\n";
+        assert_eq!(format(text), "name: A\n\n# why\nx: 1\n");
+        assert_eq!(format(&format(text)), format(text));
+    }
+
+    #[test]
+    fn built_in_pipelines_are_formatted() {
+        let directory = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../pipelines"));
+        for competition in std::fs::read_dir(directory).unwrap() {
+            let file = competition.unwrap().path().join("pipeline.yaml");
+            if file.is_file() {
+                assert_eq!(format_pipeline(&file).unwrap(), None, "{}", file.display());
+            }
+        }
+    }
 }

@@ -458,7 +458,9 @@ mod tests {
         let exceeded = of_directory_as_stored(home.path(), &resources, &mut |entry, content| {
             let mut text = String::new();
             content.read_to_string(&mut text)?;
-            let form = entry.stored.map(|stored| stored.form.contains("made by 45"));
+            let form = entry
+                .stored
+                .map(|stored| stored.form.contains("made by 45"));
             found.push((entry.path.to_owned(), text, form));
             Ok(())
         });

@@ -10,8 +10,8 @@
 //! | tables | [`pandas`] (CSV), [`parquet`], [`json`], [`bson`], [`lines`] |
 //! | arrays and records | [`npy`], [`matlab`], [`tfrecord`] |
 //! | images | [`png`], [`image`] (sizes of many formats), [`rle`] (masks) |
-//! | text | [`hex`], [`latin1`], [`printf`], [`python`] (numbers) |
-//! | shared | [`checked`], [`paths`], [`read_at`], [`sniff`] |
+//! | text | [`hex`], [`text_encoding`], [`printf`], [`python`] (numbers) |
+//! | shared | [`archive`], [`checked`], [`paths`], [`read_at`], [`sniff`] |
 //!
 //! ```
 //! use prep_formats::sniff::FileType;
@@ -29,7 +29,6 @@ pub mod hex;
 pub mod image;
 pub mod inflated;
 pub mod json;
-pub mod latin1;
 pub mod limits;
 pub mod lines;
 pub mod matlab;
@@ -46,5 +45,6 @@ pub mod sevenz;
 pub mod sniff;
 pub mod spans;
 pub mod tar;
+pub mod text_encoding;
 pub mod tfrecord;
 pub mod zip;

@@ -4,7 +4,7 @@ use crate::pandas_support;
 use std::collections::BTreeMap;
 
 use prep_formats::pandas::{
-    ColumnData, ColumnType, FloatParser, Frame, ObjectValue, ReadOptions, RewriteResult, normalise,
+    CellValue, ColumnData, ColumnType, FloatParser, Frame, ReadOptions, RewriteResult, normalise,
     push_bool, push_f64, push_integer, read_frame,
 };
 use serde_json::Value;
@@ -72,14 +72,14 @@ fn cases(name: &str) -> Vec<Case> {
     lines(name).map(case).collect()
 }
 
-fn print_cell(out: &mut Vec<u8>, cell: ObjectValue<'_>) {
+fn print_cell(out: &mut Vec<u8>, cell: CellValue<'_>) {
     match cell {
-        ObjectValue::Missing => {}
-        ObjectValue::Bool(value) => push_bool(out, value),
-        ObjectValue::Int(value) => push_integer(out, value),
-        ObjectValue::UInt(value) => push_integer(out, value),
-        ObjectValue::Float(value) => push_f64(out, value),
-        ObjectValue::Text(value) => out.extend_from_slice(value.as_bytes()),
+        CellValue::Missing => {}
+        CellValue::Bool(value) => push_bool(out, value),
+        CellValue::Int(value) => push_integer(out, value),
+        CellValue::UInt(value) => push_integer(out, value),
+        CellValue::Float(value) => push_f64(out, value),
+        CellValue::Text(value) => out.extend_from_slice(value.as_bytes()),
     }
 }
 
@@ -139,7 +139,7 @@ fn dtype(data: &ColumnData) -> &'static str {
 fn gap(data: &ColumnData) -> char {
     let gap = match data {
         ColumnData::Float64(data) => data.iter().any(|v| v.is_nan()),
-        ColumnData::Object(data) => data.contains(ObjectValue::Missing),
+        ColumnData::Object(data) => data.contains(CellValue::Missing),
         _ => false,
     };
     if gap { '1' } else { '0' }

@@ -1,7 +1,7 @@
 //! Tests that sorting gives the order of NumPy's introsort, even though the implementation uses faster algorithms where
 //! possible.
 
-use prep_formats::pandas::{ColumnData, Frame, FrameColumn, ObjectValue};
+use prep_formats::pandas::{CellValue, ColumnData, Frame, FrameColumn};
 use prep_grade::Pair;
 use prep_grade::table::sort::{argsort, sort_positions};
 use proptest::collection::vec;
@@ -37,8 +37,8 @@ proptest! {
         // Repeat the cells, so that the order of equal texts matters.
         let cells: Vec<Option<String>> = std::iter::repeat_n(cells, times).flatten().collect();
         let objects = cells.iter().map(|cell| match cell {
-            Some(text) => ObjectValue::Text(text.as_str()),
-            None => ObjectValue::Missing,
+            Some(text) => CellValue::Text(text.as_str()),
+            None => CellValue::Missing,
         });
         let present: Vec<bool> = cells.iter().map(Option::is_some).collect();
         check(ColumnData::Object(objects.collect()), cells.len(), &present, |a, b| {

@@ -1,13 +1,8 @@
 //! The catalog of competitions: the built-in ones, and those in the user's directory of pipelines.
 //!
-//! ```text
-//! benchmark   upstream's metadata of its competitions         samples   small bundles for the demo
-//! sets        named sets of competitions
-//! ```
+//! The module `benchmark` has upstream's metadata of its competitions.
 
 mod benchmark;
-mod samples;
-mod sets;
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,8 +16,6 @@ use crate::error::Error;
 use crate::settings::Settings;
 
 pub use self::benchmark::{CompetitionDefinition, definition, definitions, lists, upstream_facts};
-pub use self::samples::{SAMPLES, SampleBundle};
-pub use self::sets::competition_set;
 
 /// A competition's files that are embedded in the binary.
 pub struct Embedded {
@@ -324,6 +317,44 @@ fn read(path: &Path) -> Result<Option<Cow<'static, str>>, Error> {
 fn is_missing(error: &std::io::Error) -> bool {
     use std::io::ErrorKind::{NotADirectory, NotFound};
     matches!(error.kind(), NotFound | NotADirectory)
+}
+
+/// A small bundle with made-up data for the demo, which has the layout of a real competition's bundle, and submissions to
+/// grade.
+pub struct SampleBundle {
+    pub id: &'static str,
+    pub bundle: &'static [u8],
+    /// Names and contents of the submissions.
+    pub submissions: &'static [(&'static str, &'static str)],
+}
+
+include!(concat!(env!("OUT_DIR"), "/samples.rs"));
+
+/// Sets that have a different name or content than in the benchmark.
+const SCORED: &str = "scored";
+const ALL: &str = "all";
+
+/// Returns the ids of a set. `all` contains all competitions, unlike the benchmark's list `all`, which contains only
+/// the scored ones.
+///
+/// # Errors
+/// Returns an error if there is no such set. The error suggests a similar name, or lists all names.
+pub fn competition_set(name: &str) -> Result<Vec<&'static str>, Error> {
+    let lists: &[&str] = match name {
+        SCORED => &["all"],
+        ALL => &["all", "dev"],
+        other => &[other],
+    };
+    let found = lists.iter().filter_map(|list| prep_splits::set(list));
+    let found: Vec<&str> = found.flatten().copied().collect();
+    if !found.is_empty() {
+        return Ok(found);
+    }
+    let names: Vec<&str> = prep_splits::set_names().chain([SCORED]).collect();
+    let near = prep_spec::nearest(name, names.iter().copied());
+    let error = Error::request(format!("there is no set `{name}`"));
+    let error = error.help(format!("the sets are {}", names.join(", ")));
+    Err(error.suggest(near))
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ use prep_formats::limits::DecodingLimits;
 use prep_formats::read_at::ByteSection;
 use prep_steps::Expand;
 
-use super::{CopyInputs, Item, list};
+use super::{CopiedFile, CopyInputs, list};
 use crate::error::Error;
 
 /// Unpacks the archives of `public` into `staging`, and adds their members to the files to copy. With
@@ -31,10 +31,10 @@ pub fn expand(
     limits: &DecodingLimits,
     cancel: &Cancel,
 ) -> Result<(), Error> {
-    let is_archive = |item: &&Item| {
+    let is_archive = |item: &&CopiedFile| {
         item.path.starts_with("prepared/public/") && ArchiveFormat::split_path(&item.path).is_some()
     };
-    let archives: Vec<Item> = found.items.iter().filter(is_archive).cloned().collect();
+    let archives: Vec<CopiedFile> = found.items.iter().filter(is_archive).cloned().collect();
     let mut sources_by_path: HashMap<String, PathBuf> = found
         .items
         .iter()
@@ -129,7 +129,7 @@ mod tests {
     use super::*;
     use prep_formats::tar::TarWriter;
 
-    fn archive(dir: &Path, name: &str, members: &[(&str, &str)]) -> Item {
+    fn archive(dir: &Path, name: &str, members: &[(&str, &str)]) -> CopiedFile {
         let mut writer = TarWriter::new(Vec::new());
         for (path, content) in members {
             let added = match path.strip_suffix('/') {
@@ -140,13 +140,17 @@ mod tests {
         }
         let source = dir.join(name);
         fs::write(&source, writer.finish().unwrap()).unwrap();
-        Item {
+        CopiedFile {
             path: format!("prepared/public/{name}"),
             source,
         }
     }
 
-    fn expanded(items: &[&Item], wanted: Expand, staging: &Path) -> Result<CopyInputs, Error> {
+    fn expanded(
+        items: &[&CopiedFile],
+        wanted: Expand,
+        staging: &Path,
+    ) -> Result<CopyInputs, Error> {
         let mut found = CopyInputs {
             items: items.iter().copied().cloned().collect(),
             empty: Vec::new(),
@@ -183,7 +187,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let plain = archive(dir.path(), "a.tar", &[("x.txt", "1"), ("y/z.txt", "2")]);
         let own = archive(dir.path(), "b.tar", &[("b/x.txt", "3")]);
-        let expanded = |items: &[&Item], wanted, staging: &str| {
+        let expanded = |items: &[&CopiedFile], wanted, staging: &str| {
             expanded(items, wanted, &dir.path().join(staging))
         };
         for (wanted, kept) in [(Expand::Beside, 2), (Expand::Instead, 0)] {
@@ -214,7 +218,7 @@ mod tests {
         let source = dir.path().join("x.txt");
         for (content, fits) in [("1", true), ("2", false)] {
             fs::write(&source, content).unwrap();
-            let there = Item {
+            let there = CopiedFile {
                 path: "prepared/public/a/x.txt".into(),
                 source: source.clone(),
             };
@@ -229,7 +233,7 @@ mod tests {
     fn conflicting_files_and_broken_archives_are_errors() {
         let dir = tempfile::tempdir().unwrap();
         let one = archive(dir.path(), "a.tar", &[("x.txt", "1")]);
-        let there = Item {
+        let there = CopiedFile {
             path: "prepared/public/a/x.txt".into(),
             source: PathBuf::new(),
         };
@@ -237,7 +241,7 @@ mod tests {
         assert!(refused.unwrap_err().message.contains("already exists"));
         let source = dir.path().join("b.zip");
         fs::write(&source, "no zip").unwrap();
-        let broken = Item {
+        let broken = CopiedFile {
             path: "prepared/public/b.zip".into(),
             source,
         };

@@ -6,15 +6,13 @@
 //! for programs, are next to `prepared`.
 //!
 //! ```text
-//! draft       the temporary directory
 //! expand      archives of `public` as directories
 //! croissant   metadata of tables and columns
-//! copiers     plain files, or a tar archive
+//! copiers     plain files or an archive, in a temporary directory
 //! ```
 
 mod copiers;
 mod croissant;
-mod draft;
 mod expand;
 
 use std::fs::{self, File};
@@ -27,7 +25,7 @@ use prep_formats::pandas::{CsvScanner, ReadOptions, Schema};
 use prep_steps::{Expand, Manifest, PublishedPaths};
 use serde::Serialize;
 
-use self::draft::TemporaryCopy;
+use self::copiers::{DirectoryCopier, TarCopier, TemporaryCopy};
 use crate::catalog::Catalog;
 use crate::error::Error;
 use crate::prepared;
@@ -111,7 +109,7 @@ pub struct ExportedFile {
 
 /// A file to copy.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-struct Item {
+struct CopiedFile {
     /// Path below the competition's directory.
     path: String,
     source: PathBuf,
@@ -120,7 +118,7 @@ struct Item {
 /// The files and directories to copy.
 #[derive(Debug, Default)]
 struct CopyInputs {
-    items: Vec<Item>,
+    items: Vec<CopiedFile>,
     /// Empty directories, as paths below the competition's directory.
     empty: Vec<String>,
 }
@@ -128,7 +126,7 @@ struct CopyInputs {
 /// Writes the files of a copy to a directory or archive.
 trait Copier {
     /// Copies a file to `ID/path`.
-    fn file(&mut self, item: &Item, cancel: &Cancel) -> io::Result<ExportedFile>;
+    fn file(&mut self, item: &CopiedFile, cancel: &Cancel) -> io::Result<ExportedFile>;
     /// Creates an empty directory `ID/path`.
     fn directory(&mut self, path: &str) -> io::Result<()>;
     /// Writes a text to `ID/name`.
@@ -195,8 +193,8 @@ pub fn export(
     items.sort();
     let made = draft.join("made");
     let mut copier: Box<dyn Copier> = match wanted.form {
-        ExportForm::Directory => Box::new(copiers::DirectoryCopier::new(&made, id)),
-        ExportForm::Tar => Box::new(copiers::TarCopier::new(&made, id).map_err(failed)?),
+        ExportForm::Directory => Box::new(DirectoryCopier::new(&made, id)),
+        ExportForm::Tar => Box::new(TarCopier::new(&made, id).map_err(failed)?),
     };
     let mut exported = CopyContent {
         competition: id.to_owned(),
@@ -302,7 +300,7 @@ fn list(
             list(&entry.path(), &path, published, found)?;
         } else if is_file {
             let source = entry.path();
-            found.items.push(Item { path, source });
+            found.items.push(CopiedFile { path, source });
         } else if published.is_some() {
             continue;
         }
@@ -315,7 +313,7 @@ fn list(
 }
 
 /// Reads a file once, and computes its checksum. If the file is a table, also infers its columns.
-struct Reading {
+struct HashingReader {
     path: String,
     inner: CancellableReader<File>,
     length: u64,
@@ -324,11 +322,11 @@ struct Reading {
     scanner: Option<CsvScanner>,
 }
 
-impl Reading {
-    fn open(item: &Item, cancel: &Cancel) -> io::Result<Reading> {
+impl HashingReader {
+    fn open(item: &CopiedFile, cancel: &Cancel) -> io::Result<HashingReader> {
         let file = File::open(&item.source)?;
         let is_table = item.path.ends_with(".csv") && item.path.starts_with("prepared/public/");
-        Ok(Reading {
+        Ok(HashingReader {
             path: item.path.clone(),
             length: file.metadata()?.len(),
             inner: cancel.reader(file),
@@ -352,7 +350,7 @@ impl Reading {
     }
 }
 
-impl Read for Reading {
+impl Read for HashingReader {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let count = self.inner.read(buffer)?;
         let read = buffer.get(..count).unwrap_or_default();

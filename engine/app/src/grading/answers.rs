@@ -8,8 +8,10 @@
 //! Grading reads no other prepared file. If other files changed, the score is right, but it may mean something else for
 //! a participant, so there are warnings.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
+use prep_cache::Stamp;
 use prep_core::{Failure, Remedy};
 use prep_grade::Grader;
 use prep_grade::report::Digests;
@@ -18,7 +20,6 @@ use prep_steps::{Manifest, TreeState};
 
 use super::comparable::{Answers, Comparability, has_published_checksum};
 use super::grader;
-use super::read_files::ReadFiles;
 use crate::catalog::CatalogEntry;
 use crate::digests;
 use crate::error::Error;
@@ -245,4 +246,34 @@ impl ReadAnswers {
             record,
         })
     }
+}
+
+/// Paths of files, each with its metadata when it was read.
+#[derive(Debug, Default)]
+pub(super) struct ReadFiles {
+    files: Vec<(PathBuf, Option<Stamp>)>,
+    /// Whether a file was so recent that a later change may not change its metadata.
+    is_unsettled: bool,
+}
+
+impl ReadFiles {
+    /// Records the metadata of a file, if it exists. Call it before reading the file.
+    pub(super) fn record(&mut self, path: &Path) {
+        let (now, stamp) = (SystemTime::now(), stamp_of(path));
+        let settled = stamp.is_none_or(|stamp| stamp.time_until_settled(now).is_zero());
+        self.is_unsettled |= !settled;
+        self.files.push((path.to_owned(), stamp));
+    }
+
+    /// Returns whether all files are certainly unchanged.
+    pub(super) fn are_unchanged(&self) -> bool {
+        let mut files = self.files.iter();
+        !self.is_unsettled && files.all(|(path, stamp)| stamp_of(path) == *stamp)
+    }
+}
+
+/// Returns the metadata of a file, or `None` if it does not exist.
+fn stamp_of(path: &Path) -> Option<Stamp> {
+    let metadata = std::fs::metadata(path).ok()?;
+    Some(Stamp::of_outside(&metadata))
 }

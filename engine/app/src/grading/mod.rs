@@ -10,7 +10,6 @@ mod answers;
 pub(crate) mod comparable;
 mod list;
 mod log;
-mod read_files;
 mod submission;
 mod validation;
 
@@ -29,9 +28,8 @@ use prep_grade::{GradeOutcome, Grader};
 use prep_spec::{BASE_VARIANT, Pipeline};
 use prep_steps::MANIFEST_FILE;
 
-use self::answers::{AnswersFile, PreparedDirectory};
+use self::answers::{AnswersFile, PreparedDirectory, ReadFiles};
 use self::comparable::Answers;
-use self::read_files::ReadFiles;
 use self::submission::{SubmissionContent, SubmissionFormat};
 use crate::catalog::{Catalog, CatalogEntry};
 use crate::error::Error;

@@ -1,11 +1,11 @@
 //! Searches prepared data for leaks.
 
 use std::collections::BTreeMap;
-use std::io::{self, BufWriter, Write};
+use std::io;
 use std::path::Path;
 
 use prep_core::{Failure, chain};
-use prep_formats::pandas::{ColumnData, ObjectValue};
+use prep_formats::pandas::{CsvWriter, Quoting};
 use prep_leaks::{LeakInput, LeakReport, LeaksError};
 use prep_spec::Pipeline;
 use tempfile::TempPath;
@@ -88,33 +88,19 @@ fn rows_of_records(
     let write = || -> io::Result<TempPath> {
         std::fs::create_dir_all(&temp)?;
         let file = tempfile::Builder::new().suffix(".csv").tempfile_in(&temp)?;
-        let mut out = BufWriter::new(file);
-        line(
-            &mut out,
-            frame.columns.iter().map(|column| column.name.as_str()),
-        )?;
+        let mut out = CsvWriter::with_dialect(file, b',', Quoting::NonNumeric);
+        let names = frame.columns.iter().map(|column| column.name.as_str());
+        out.header(names).map_err(io::Error::other)?;
         for row in 0..frame.rows {
-            let cells = frame.columns.iter().map(|column| match &column.data {
-                ColumnData::Object(objects) => match objects.get(row) {
-                    Some(ObjectValue::Text(text)) => text,
-                    _ => "",
-                },
-                // Rows that are created from records have only texts.
-                _ => "",
-            });
-            line(&mut out, cells)?;
+            for column in &frame.columns {
+                out.text(&column.text(row).unwrap_or_default());
+            }
+            out.end_row().map_err(io::Error::other)?;
         }
-        Ok(out.into_inner()?.into_temp_path())
+        let file = out.finish().map_err(io::Error::other)?;
+        Ok(file.into_temp_path())
     };
     let written =
         write().map_err(|error| Error::writing("write the answers' rows in", &temp, &error))?;
     Ok(Some(written))
-}
-
-/// Writes a line of CSV, with every cell in quotes.
-fn line<'a>(out: &mut impl Write, cells: impl Iterator<Item = &'a str>) -> io::Result<()> {
-    let cells: Vec<String> = cells
-        .map(|cell| format!("\"{}\"", cell.replace('"', "\"\"")))
-        .collect();
-    writeln!(out, "{}", cells.join(","))
 }

@@ -22,5 +22,5 @@ pub use self::diff::{
 pub use self::leaks::leaks;
 pub use self::listing::{BundleListing, ListedFile, ListedSource, listing};
 pub use self::rerun::{Difference, Rerun, RerunPlace, RerunResult, RerunStep, rerun};
-pub use self::rows::{PreviewSource, Rows, RowsColumn, rows};
+pub use self::rows::{PreviewSource, rows};
 pub use self::runs::diff_runs;

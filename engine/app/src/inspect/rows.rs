@@ -11,14 +11,13 @@ use prep_spec::model::{Pipeline, Query};
 use prep_spec::{Reading, alternatives};
 use prep_sql::Session;
 use prep_steps::{Expand, Preview, RememberedOptions};
-use serde::Serialize;
 
 use crate::error::Error;
 use crate::run_log::{RunEnd, RunLog};
+use crate::stages::load::reading;
 use crate::stages::loader::Loader;
 use crate::stages::run::Run;
 use crate::stages::summary::failures;
-use crate::stages::view::reading;
 use crate::task::{PreparationOptions, Task, ViewOptions};
 
 /// The table or query whose rows a user requests.
@@ -28,32 +27,6 @@ pub enum PreviewSource {
     Table(String),
     /// A query over tables.
     Query(String),
-}
-
-/// Rows with their columns.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Rows {
-    /// Number of all rows.
-    pub rows: u64,
-    pub columns: Vec<RowsColumn>,
-    /// The first rows. A missing cell is null.
-    pub first: Vec<Vec<Option<String>>>,
-}
-
-/// A column and its content.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct RowsColumn {
-    pub name: String,
-    /// The type in queries; `text` for columns whose type is inferred when they are written.
-    #[serde(rename = "type")]
-    pub kind: &'static str,
-    /// False for a column of a file that the pipeline does not declare. Its type is the one that pandas infers. In the
-    /// pipeline, a query can only pass it on.
-    pub declared: bool,
-    /// Number of cells that are not missing.
-    pub filled: u64,
-    /// Number of different values. `None` if there are too many to count.
-    pub distinct: Option<u64>,
 }
 
 /// Returns the first rows of a table or query of a competition.
@@ -66,7 +39,7 @@ pub fn rows(
     view: &PreviewSource,
     limit: usize,
     cancel: &Cancel,
-) -> Result<Rows, Error> {
+) -> Result<Preview, Error> {
     let pipeline = Loader::without_notes().load(task.catalog.get(id)?, &task.options.variant)?;
     let query = match view {
         PreviewSource::Table(name) => of_table(&pipeline, name)?,
@@ -78,20 +51,12 @@ pub fn rows(
         limit,
         result: Arc::default(),
     };
-    let preview = run(task, id, view, cancel)?;
+    let mut preview = run(task, id, view, cancel)?;
     let undeclared = undeclared(&reading, &preview.tables);
-    let columns = preview.columns.into_iter().map(|column| RowsColumn {
-        declared: !undeclared.contains(&column.name),
-        name: column.name,
-        kind: column.kind,
-        filled: column.filled,
-        distinct: column.distinct,
-    });
-    Ok(Rows {
-        rows: preview.rows,
-        columns: columns.collect(),
-        first: preview.first,
-    })
+    for column in &mut preview.columns {
+        column.declared = !undeclared.contains(&column.name);
+    }
+    Ok(preview)
 }
 
 fn run(task: &Task, id: &str, view: ViewOptions, cancel: &Cancel) -> Result<Preview, Error> {

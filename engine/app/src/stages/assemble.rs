@@ -1,5 +1,6 @@
 //! Fourth stage: builds the graph of the steps of a competition.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use prep_core::{Failure, Graph};
@@ -8,7 +9,6 @@ use prep_fetch::{Members, PartOfBundle};
 use prep_steps::{BuildOptions, RememberedOptions, Sources};
 
 use super::borrowed::BorrowedBundle;
-use super::description;
 use super::load::{LoadedCompetition, Verification};
 use super::recorded::StatedContents;
 use super::sources::{FoundSources, FurtherSource};
@@ -105,7 +105,7 @@ impl AssembledCompetition {
     ) -> Result<AssembledCompetition, Error> {
         let (options, settings, entry) = (&task.options, &task.settings, &loaded.entry);
         let path = found.bundle.location();
-        let given = description::user_text(options, &entry.id)?;
+        let given = user_description(options, &entry.id)?;
         let data_dir = task.data_dir();
         let build_options = BuildOptions {
             data_dir: &data_dir,
@@ -157,4 +157,37 @@ impl AssembledCompetition {
         };
         Ok(AssembledCompetition { graph, competition })
     }
+}
+
+/// Returns the description of a competition that the user publishes instead of the built-in one. Returns `None` if the
+/// user did not pass a directory with descriptions.
+///
+/// It changes the text that an agent reads, but nothing that a score depends on. The digest of `public` includes the
+/// description, so results record which text was used.
+///
+/// # Errors
+/// Returns an error if the directory has no description of the competition, or if the description is empty or cannot be
+/// read.
+fn user_description(options: &PreparationOptions, id: &str) -> Result<Option<String>, Error> {
+    let Some(dir) = &options.remembered.descriptions else {
+        return Ok(None);
+    };
+    let paths = [
+        dir.join(id).join("description.md"),
+        dir.join(format!("{id}.md")),
+    ];
+    for path in &paths {
+        match std::fs::read_to_string(path) {
+            Ok(text) if text.trim().is_empty() => {
+                let message = format!("{} is empty", path.display());
+                return Err(Error::new(Failure::Input, message));
+            }
+            Ok(text) => return Ok(Some(text)),
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            Err(error) => return Err(Error::reading("read the description", path, &error)),
+        }
+    }
+    let [first, second] = paths.map(|path| path.display().to_string());
+    let message = format!("`{id}` has no description: there is neither {first} nor {second}");
+    Err(Error::new(Failure::Input, message))
 }

@@ -14,7 +14,7 @@ use crate::task::Task;
 /// How a competition ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum State {
+pub enum CompetitionState {
     /// Steps ran, and the data directory is complete.
     Prepared,
     /// Nothing had to run.
@@ -24,10 +24,13 @@ pub enum State {
     Stopped,
 }
 
-impl State {
+impl CompetitionState {
     /// Returns whether the competition is completely prepared.
     pub fn is_complete(self) -> bool {
-        matches!(self, State::Prepared | State::UpToDate)
+        matches!(
+            self,
+            CompetitionState::Prepared | CompetitionState::UpToDate
+        )
     }
 }
 
@@ -77,16 +80,16 @@ impl Ended {
         )
     }
 
-    pub(crate) fn state_of(&self, id: &str) -> State {
+    pub(crate) fn state_of(&self, id: &str) -> CompetitionState {
         let (run, reused) = self.run_and_reused(id);
         let mut outcomes = self.outcomes_of(id);
         match run {
             _ if outcomes.any(|(_, _, one)| matches!(one, StepOutcome::Failed { .. })) => {
-                State::Failed
+                CompetitionState::Failed
             }
-            _ if run + reused < self.nodes_of(id).len() => State::Stopped,
-            0 => State::UpToDate,
-            _ => State::Prepared,
+            _ if run + reused < self.nodes_of(id).len() => CompetitionState::Stopped,
+            0 => CompetitionState::UpToDate,
+            _ => CompetitionState::Prepared,
         }
     }
 

@@ -1,20 +1,56 @@
-//! Second stage: loads and checks a competition's pipeline, reads its published checksums, and compares it with
-//! `prep.lock`.
+//! First and second stage: finds the catalog entries of a task's competitions. Loads and checks their pipelines, reads
+//! published checksums, and compares the pipelines with `prep.lock`.
 
-use prep_digests::{LockedDataset, Sha256, Trees};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use prep_core::Failure;
+use prep_digests::{LockedDataset, Lockfile, Sha256, Trees};
 use prep_grade::Grader;
 use prep_grade::metrics::Direction;
-use prep_spec::Pipeline;
+use prep_spec::{Diagnostics, Pipeline, Reading};
 use prep_sql::Session;
 use prep_steps::{PreviewRequest, PublishedChecksums, Verify};
 
-use super::choose::Chosen;
 use super::loader::Loader;
-use super::{lock, view};
+use super::lock;
 use crate::catalog::CatalogEntry;
 use crate::digests;
 use crate::error::Error;
-use crate::task::Task;
+use crate::task::{Task, ViewOptions};
+
+/// The selected competitions.
+pub(crate) struct Chosen<'a> {
+    /// The catalog entries, in the order of the ids.
+    pub entries: Vec<&'a CatalogEntry>,
+    /// `prep.lock`, if the prepared data must agree with it.
+    pub lock: Option<Lockfile>,
+}
+
+impl<'a> Chosen<'a> {
+    /// Finds the entries of `ids`.
+    ///
+    /// # Errors
+    /// Returns an error if a competition does not exist, the directory of bundles does not exist, or `prep.lock` cannot be
+    /// read.
+    pub(super) fn choose(task: &'a Task, ids: &[String]) -> Result<Chosen<'a>, Error> {
+        let source = task.options.remembered.source.as_ref();
+        if let Some(source) = source.filter(|source| !source.is_dir()) {
+            let message = format!("the source `{}` is not a directory", source.display());
+            return Err(Error::new(Failure::Input, message)
+                .help("name the directory that has ID.zip or ID/ID.zip"));
+        }
+        let lock = match task.options.locked {
+            true => Some(lock::read(&task.settings.data_dir)?),
+            false => None,
+        };
+        let entries = ids.iter().map(|id| task.catalog.get(id));
+        Ok(Chosen {
+            entries: entries.collect::<Result<_, _>>()?,
+            lock,
+        })
+    }
+}
 
 /// How the outputs are verified.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,7 +104,7 @@ impl LoadedCompetition {
             None => (None, Verification::NotPublished),
         };
         let view = options.view.as_ref();
-        let preview = view.map(|view| view::apply(view, &mut pipeline, engine));
+        let preview = view.map(|view| replace_outputs(view, &mut pipeline, engine));
         if preview.is_some() {
             checksums = None;
         }
@@ -123,4 +159,47 @@ fn to_lock_entry(entry: &CatalogEntry, pipeline: &Pipeline) -> LockedDataset {
     let text = entry.pipeline.as_deref().unwrap_or_default();
     LockedDataset::new(digests::leaderboard(entry), digests::rules(pipeline))
         .with_origin(Sha256::of_bytes(text.as_bytes()), crate::VERSION)
+}
+
+/// The name of the query in errors.
+const QUERY_NAME: &str = "rows";
+
+/// Replaces the outputs of a pipeline with the query. Returns the request for the preview.
+///
+/// # Errors
+/// If the query is not valid for the pipeline's tables.
+fn replace_outputs(
+    view: &ViewOptions,
+    pipeline: &mut Pipeline,
+    engine: &Session,
+) -> Result<PreviewRequest, Error> {
+    let reading = reading(pipeline, &view.query)?;
+    let source = Arc::clone(&reading.pipeline.source);
+    let found = prep_sql::check_before_files(engine, &reading);
+    if let Some(found) = Diagnostics::new(Arc::clone(&source), found) {
+        return Err(found.into());
+    }
+    // Errors about tables have positions in the pipeline's file, not in the query.
+    let file = Arc::clone(&pipeline.source);
+    *pipeline = Pipeline {
+        source: file,
+        ..reading.pipeline
+    };
+    let query = pipeline.checks.pop().map(|check| check.query);
+    Ok(PreviewRequest {
+        query: query.ok_or_else(|| Error::new(Failure::Internal, "a view without a query"))?,
+        source,
+        limit: view.limit,
+        result: Arc::clone(&view.result),
+    })
+}
+
+/// Returns a pipeline that contains the tables of `pipeline` and the query.
+pub(crate) fn reading(pipeline: &Pipeline, query: &str) -> Result<Reading, Error> {
+    let pipeline =
+        prep_spec::query_pipeline(pipeline, prep_steps::vocabulary(), QUERY_NAME, query)?;
+    Ok(Reading {
+        pipeline,
+        unread: BTreeSet::new(),
+    })
 }

@@ -1,19 +1,19 @@
-//! The stages of a task, from ids to a summary, one per file. Each stage takes the result of the previous one, and this
+//! The stages of a task, from ids to a summary. Each stage takes the result of the previous one, and this
 //! file calls them in order.
 //!
 //! ```text
 //! stage        input               result
-//! choose       ids                 Chosen: the entries of the catalog, and prep.lock if the data must match it
-//! load         Chosen, an entry    LoadedCompetition: the checked pipeline      (loader, lock; view: a query to show)
+//! load         ids                 Chosen: the entries of the catalog, and prep.lock if the data must match it
+//!              Chosen, an entry    LoadedCompetition: the checked pipeline                             (loader, lock)
 //! sources      LoadedCompetition   FoundSources: the bundle and the further sources, each with a path or a download
 //!                                                      (recorded, borrowed: contents of files that do not exist)
-//! assemble     both                AssembledCompetition: the steps of a competition, as a graph         (description)
+//! assemble     both                AssembledCompetition: the steps of a competition, as a graph
 //! resolve      the graphs          Plan: the steps that would run, and why
 //! availability Plan                leaves out competitions with missing bundles, or reports one error
-//! forecast     Plan                bytes to download, and the disk that they take                              (disk)
+//! forecast     Plan                bytes to download, and the disk that they take
 //! run          Plan                Ended: the report of the engine           (watch: times; origins: confirmed sources)
-//! record       Ended               Published: facts about the published data, which it records    (provenance, lock)
-//! summary      Ended, Published    Preparation: one summary per competition
+//! record       Ended               the records of the published data                                     (lock)
+//! summary      Ended, records      Preparation: one summary per competition
 //! ```
 //!
 //! `plan` and `why` stop after `resolve`. `remote push` and `cache verify --rerun` continue from there differently.
@@ -21,23 +21,18 @@
 pub(crate) mod assemble;
 pub(crate) mod availability;
 pub(crate) mod borrowed;
-pub(crate) mod choose;
-mod description;
-pub(crate) mod disk;
 pub(crate) mod ended;
 pub(crate) mod forecast;
 pub(crate) mod load;
 pub(crate) mod loader;
 pub(crate) mod lock;
 pub(crate) mod origins;
-mod provenance;
 mod record;
 pub(crate) mod recorded;
 pub(crate) mod resolve;
 pub(crate) mod run;
 pub(crate) mod sources;
 pub(crate) mod summary;
-pub(crate) mod view;
 pub(crate) mod watch;
 
 use std::borrow::Cow;
@@ -49,8 +44,7 @@ use prep_spec::model::{RemoteFile, SourceLocation};
 use prep_steps::{PreparationRecord, RememberedOptions};
 
 use self::assemble::AssembledCompetition;
-use self::choose::Chosen;
-use self::load::LoadedCompetition;
+use self::load::{Chosen, LoadedCompetition};
 use self::loader::Loader;
 use self::recorded::StatedContents;
 use self::resolve::Plan;

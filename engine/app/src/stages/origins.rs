@@ -8,7 +8,7 @@ use prep_cache::{Digest, SourceRecord, Store};
 use prep_core::{Action, FileValue, Graph, NodeId};
 
 use super::assemble::Competition;
-use super::ended::{Ended, State};
+use super::ended::{CompetitionState, Ended};
 use crate::error::Error;
 
 /// The file of a source that steps used.
@@ -130,7 +130,7 @@ pub(super) fn confirm(ended: &Ended) -> Result<(), Error> {
     let store = &ended.context.store;
     let link = ended.task.settings.remote.as_ref();
     for competition in ended.competitions.iter() {
-        if ended.state_of(&competition.id) != State::Prepared {
+        if ended.state_of(&competition.id) != CompetitionState::Prepared {
             continue;
         }
         for origin in of_run(ended, competition)? {

@@ -1,39 +1,39 @@
 //! Eighth stage: after a run, records facts about the prepared data in the cache, the data directory and `prep.lock`.
 //! Also renews the time of the record of data that are up to date, which programs such as Make compare.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
 
 use prep_cache::Digest;
 use prep_core::LastRuns;
-use prep_digests::{DataOrigin, LockedDataset, Trees};
-use prep_steps::{Expand, Manifest, PathSummary, PreparationRecord};
+use prep_digests::{BundleDigest, BundleStatus, ChecksumStatus, DataOrigin, LockedDataset};
+use prep_steps::{Expand, Manifest};
 
 use super::assemble::Competition;
-use super::ended::{Ended, State};
+use super::ended::{CompetitionState, Ended};
+use super::load::Verification;
 use super::origins::{self, Origin};
-use super::{lock, provenance, recorded};
+use super::{lock, recorded};
 use crate::bundles;
 use crate::error::Error;
 use crate::grading::comparable::Comparability;
 use crate::prepared;
 
-/// Records the origin of complete data. Returns facts about the published data, by competition.
+/// Records the origin of complete data. Returns the records of the published data, by competition.
 ///
 /// # Errors
 /// Returns an error if a manifest, the history or `prep.lock` cannot be read, or `prep.lock` cannot be written.
-pub(super) fn record(ended: &Ended) -> Result<HashMap<String, Published>, Error> {
+pub(super) fn record(ended: &Ended) -> Result<HashMap<String, Manifest>, Error> {
     let (task, data_dir) = (&ended.task, &ended.task.data_dir());
     let ids: Vec<String> = ended
         .competitions
         .iter()
         .map(|one| one.id.clone())
         .collect();
-    let published = prepared::each_manifest(data_dir, &ids, &ended.context, |_, manifest| {
-        Some(Published::from_manifest(manifest))
-    })?;
+    let published =
+        prepared::each_manifest(data_dir, &ids, &ended.context, |_, manifest| Some(manifest))?;
     let published = published.into_iter();
-    let published: HashMap<String, Published> =
+    let published: HashMap<String, Manifest> =
         published.map(|(id, one)| (id.to_owned(), one)).collect();
     // Read again, because the run has changed them.
     let (store, variant) = (&ended.context.store, &task.options.variant);
@@ -46,11 +46,12 @@ pub(super) fn record(ended: &Ended) -> Result<HashMap<String, Published>, Error>
         if published.is_some() {
             prep_steps::renew_record(data_dir, &competition.id);
         }
-        if let Some((published, trees)) = published.and_then(|one| Some((one, one.trees.as_ref()?)))
+        let complete = published.filter(|published| published.complete);
+        if let Some((published, trees)) = complete.and_then(|one| Some((one, one.trees.as_ref()?)))
         {
             let origins = origins::of_run(ended, competition)?;
-            published.note_preparation(data_dir, competition, &origins);
-            let facts = origin(ended, competition, published, &origins, &last)?;
+            note_preparation(published, data_dir, competition, &origins);
+            let facts = lock_entry(ended, competition, published, &origins, &last)?;
             // The lockfile describes outputs with packed archives.
             if competition.options.expand_archives() == Expand::No {
                 locked.push((&*competition.id, facts.with_trees(trees)));
@@ -66,10 +67,10 @@ pub(super) fn record(ended: &Ended) -> Result<HashMap<String, Published>, Error>
 }
 
 /// Removes the bundle if bundles are not kept. Records the members of a bundle with the published MD5, for audits.
-fn finish_bundle(ended: &Ended, competition: &Competition, state: State) {
+fn finish_bundle(ended: &Ended, competition: &Competition, state: CompetitionState) {
     let (settings, options) = (&ended.task.settings, &competition.options);
     // If steps ran, the bundle was already removed when the competition was complete.
-    if !options.keep_bundles && state == State::UpToDate {
+    if !options.keep_bundles && state == CompetitionState::UpToDate {
         prep_fetch::discard(&settings.data_dir, &competition.id);
     }
     if let Some(md5) = &competition.md5
@@ -81,16 +82,16 @@ fn finish_bundle(ended: &Ended, competition: &Competition, state: State) {
 }
 
 /// Records the origin of a competition's data. Returns the competition's entry of `prep.lock`.
-fn origin(
+fn lock_entry(
     ended: &Ended,
     competition: &Competition,
-    published: &Published,
+    published: &Manifest,
     origins: &[Origin],
     last: &LastRuns,
 ) -> Result<LockedDataset, Error> {
-    let bundle = provenance::bundle(competition, origins);
-    let origin = provenance::origin(ended, competition, bundle.as_ref(), last)?;
-    let origin = published.note(&ended.task.data_dir(), &competition.id, origin);
+    let bundle = bundle_digest(competition, origins);
+    let origin = origin(ended, competition, bundle.as_ref(), last)?;
+    let origin = note_origin(published, &ended.task.data_dir(), &competition.id, origin);
     let variant = &ended.task.options.variant;
     let comparable = Comparability::of_data(&competition.entry, variant, Some(&origin))?;
     let locked = competition.locked.clone();
@@ -99,53 +100,124 @@ fn origin(
         .with_comparability(&comparable.obstacles()))
 }
 
-/// The facts about a publication that the record and the summary need.
-pub(super) struct Published {
-    pub files: u64,
-    pub bytes: u64,
-    /// Digests of a complete publication.
-    trees: Option<Trees>,
-    key: Digest,
-    origin: Option<DataOrigin>,
-    preparation: Option<PreparationRecord>,
-    pub unpublished: PathSummary,
+/// Records how the tree was prepared.
+fn note_preparation(
+    published: &Manifest,
+    data_dir: &Path,
+    competition: &Competition,
+    origins: &[Origin],
+) {
+    let before = published.preparation.as_ref();
+    let record = recorded::record(competition, origins, before);
+    if before != Some(&record) {
+        // Errors are ignored. Without a record, the next run needs the bundle and its options again.
+        let change = |_| record;
+        let key = Some(&published.key);
+        let _ = prep_steps::record_preparation(data_dir, &competition.id, key, change);
+    }
 }
 
-impl Published {
-    fn from_manifest(manifest: Manifest) -> Published {
-        Published {
-            files: manifest.files,
-            bytes: manifest.bytes,
-            trees: manifest.trees.filter(|_| manifest.complete),
-            key: manifest.key,
-            origin: manifest.origin,
-            preparation: manifest.preparation,
-            unpublished: manifest.unpublished,
-        }
+/// Merges the origin with the origin that was recorded earlier, and records the result. Returns the merged origin.
+fn note_origin(published: &Manifest, data_dir: &Path, id: &str, origin: DataOrigin) -> DataOrigin {
+    let known = match &published.origin {
+        Some(before) => origin.or(before),
+        None => origin,
+    };
+    if published.origin.as_ref() != Some(&known) {
+        // Errors are ignored. If the origin cannot be recorded, it is unknown, and scores on the data are not
+        // comparable.
+        let _ = prep_steps::record_origin(data_dir, id, &published.key, known.clone());
     }
+    known
+}
 
-    /// Records how the tree was prepared.
-    fn note_preparation(&self, data_dir: &Path, competition: &Competition, origins: &[Origin]) {
-        let record = recorded::record(competition, origins, self.preparation.as_ref());
-        if self.preparation.as_ref() != Some(&record) {
-            // Errors are ignored. Without a record, the next run needs the bundle and its options again.
-            let change = |_| record;
-            let key = Some(&self.key);
-            let _ = prep_steps::record_preparation(data_dir, &competition.id, key, change);
-        }
+/// Returns the digest of the bundle from which the data were prepared. Returns `None` if it is no longer known.
+fn bundle_digest(competition: &Competition, origins: &[Origin]) -> Option<BundleDigest> {
+    let origin = origins.iter().find(|origin| origin.is_bundle())?;
+    let digest = &origin.record.digest;
+    if origin.name.is_none() {
+        return Some(blake3(digest, BundleStatus::Part));
     }
+    let Some(md5) = origin.record.md5.clone() else {
+        return Some(blake3(digest, BundleStatus::NotVerified));
+    };
+    let status = match &competition.published_md5 {
+        Some(published) if published.eq_ignore_ascii_case(&md5) => BundleStatus::Verified,
+        Some(_) => BundleStatus::Differs,
+        None => BundleStatus::NotVerified,
+    };
+    Some(BundleDigest {
+        algorithm: "md5",
+        digest: md5,
+        status,
+    })
+}
 
-    /// Merges the origin with the origin that was recorded earlier, and records the result. Returns the merged origin.
-    fn note(&self, data_dir: &Path, id: &str, origin: DataOrigin) -> DataOrigin {
-        let known = match &self.origin {
-            Some(before) => origin.or(before),
-            None => origin,
-        };
-        if self.origin.as_ref() != Some(&known) {
-            // Errors are ignored. If the origin cannot be recorded, it is unknown, and scores on the data are not
-            // comparable.
-            let _ = prep_steps::record_origin(data_dir, id, &self.key, known.clone());
-        }
-        known
+fn blake3(digest: &Digest, status: BundleStatus) -> BundleDigest {
+    BundleDigest {
+        algorithm: "blake3",
+        digest: digest.to_string(),
+        status,
     }
+}
+
+/// Returns the origin of complete data that were prepared from `bundle`. `last` has the last runs, with the one that has just
+/// ended.
+///
+/// # Errors
+/// Returns an error if the history cannot be read.
+fn origin(
+    ended: &Ended,
+    competition: &Competition,
+    bundle: Option<&BundleDigest>,
+    last: &LastRuns,
+) -> Result<DataOrigin, Error> {
+    let checksums = match competition.verification {
+        // If checksums had not matched, the data would not be complete.
+        Verification::Checked => ChecksumStatus::Passed,
+        Verification::Skipped => match known_to_differ(ended, competition, last)? {
+            outputs if outputs.is_empty() => ChecksumStatus::Skipped,
+            outputs => ChecksumStatus::Differ { outputs },
+        },
+        Verification::NotPublished => {
+            let is_verified = bundle.is_some_and(|one| one.status == BundleStatus::Verified);
+            match is_verified || competition.published_md5.is_none() {
+                true => ChecksumStatus::NotPublished,
+                false => ChecksumStatus::Skipped,
+            }
+        }
+    };
+    // The data do not depend on the leaderboard.
+    let own = competition.entry.own_files();
+    let is_built_in = own.is_some_and(|files| files.iter().all(|file| *file == "leaderboard.csv"));
+    Ok(DataOrigin {
+        is_built_in,
+        checksums,
+    })
+}
+
+/// Returns the outputs that failed the last comparison with their published checksum and have not changed since.
+fn known_to_differ(
+    ended: &Ended,
+    competition: &Competition,
+    last: &LastRuns,
+) -> Result<Vec<String>, Error> {
+    let sums = competition.entry.published_checksums().ok().flatten();
+    let sums = sums.unwrap_or_default();
+    let last = last.load(&competition.id)?;
+    let outputs = ended.nodes_of(&competition.id).iter();
+    let outputs = outputs.filter_map(|node| ended.report.outputs.get(node));
+    let made: HashSet<&Digest> = outputs.flat_map(BTreeMap::values).collect();
+    let differ = last.iter().filter_map(|(name, last)| {
+        let output = name.strip_prefix("checksum/")?;
+        let md5 = last.record.params.get("md5")?.as_str()?;
+        let is_same = last
+            .record
+            .inputs
+            .values()
+            .all(|input| made.contains(input));
+        let is_published = sums.of_output(output) == Some(md5);
+        (last.failed.is_some() && is_same && is_published).then(|| output.to_owned())
+    });
+    Ok(differ.collect())
 }

@@ -4,14 +4,13 @@ use std::collections::HashMap;
 
 use prep_core::{Failure, Remedy, StepError, StepOutcome, Timing};
 use prep_spec::Diagnostics;
-use prep_steps::{LocatedError, PathSummary};
+use prep_steps::{LocatedError, Manifest, PathSummary};
 use serde::Serialize;
 
 use super::assemble::Competition;
 use super::borrowed::BorrowedBundle;
-use super::ended::{Ended, State};
+use super::ended::{CompetitionState, Ended};
 use super::load::Verification;
-use super::record::Published;
 use crate::error::{Error, for_people};
 use crate::run_log::{RunEnd, RunResult};
 
@@ -42,11 +41,11 @@ pub struct Preparation {
 }
 
 impl Preparation {
-    /// Creates the summaries of a run. `published` has facts about the published data by competition, and `refused` the
+    /// Creates the summaries of a run. `published` has the records of the published data by competition, and `refused` the
     /// competitions that could not be planned. The summaries have the order of `ids`, without those that were left out.
     pub(super) fn sum_up(
         ended: &Ended,
-        published: &HashMap<String, Published>,
+        published: &HashMap<String, Manifest>,
         refused: Vec<(String, Error)>,
         (ids, left_out): (&[String], Vec<String>),
     ) -> Preparation {
@@ -78,7 +77,7 @@ impl Preparation {
                 .sum(),
             result: match self.interrupted {
                 true => RunResult::Stopped,
-                false if summaries.any(|summary| summary.state == State::Failed) => {
+                false if summaries.any(|summary| summary.state == CompetitionState::Failed) => {
                     RunResult::Failed
                 }
                 false => RunResult::Done,
@@ -109,7 +108,7 @@ pub struct StepFailure {
 pub struct Summary {
     pub id: String,
     pub variant: String,
-    pub state: State,
+    pub state: CompetitionState,
     /// Number of published files, if the data directory is complete.
     pub files: Option<u64>,
     /// Size of the published files, if the data directory is complete.
@@ -142,7 +141,7 @@ impl Summary {
     fn of_finished(
         ended: &Ended,
         competition: &Competition,
-        published: Option<&Published>,
+        published: Option<&Manifest>,
     ) -> Summary {
         let (report, id) = (&ended.report, &competition.id);
         let failures = failures(ended, id);
@@ -181,7 +180,7 @@ impl Summary {
             Verification::Skipped => Checksums::NotChecked,
         };
         let (steps_run, steps_reused) = ended.run_and_reused(id);
-        let published = published.filter(|_| state != State::Failed);
+        let published = published.filter(|_| state != CompetitionState::Failed);
         Summary {
             files: published.map(|published| published.files),
             bytes: published.map(|published| published.bytes),
@@ -201,7 +200,7 @@ impl Summary {
         }
     }
 
-    fn new(id: &str, variant: &str, state: State) -> Summary {
+    fn new(id: &str, variant: &str, state: CompetitionState) -> Summary {
         Summary {
             id: id.to_owned(),
             variant: variant.to_owned(),
@@ -237,7 +236,7 @@ impl Summary {
         };
         Summary {
             failures: vec![failure],
-            ..Summary::new(id, variant, State::Failed)
+            ..Summary::new(id, variant, CompetitionState::Failed)
         }
     }
 }

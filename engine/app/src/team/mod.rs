@@ -1,14 +1,14 @@
 //! Shares results and bundles with other machines, and divides work among many machines.
 //!
 //! ```text
-//! push       sends results and bundles to the remote     unstored   stores tables that were only held in memory
-//! unit       a part of many competitions                 jobs       scripts and manifests for clusters
+//! push   sends results and bundles to the remote
+//! unit   a part of many competitions
+//! jobs   scripts and manifests for clusters
 //! ```
 
 mod jobs;
 pub(crate) mod push;
 mod unit;
-mod unstored;
 
 pub use self::jobs::{JobPlan, Slurm, kubernetes, slurm};
 pub use self::push::{PushResult, push, remote_of};

@@ -1,15 +1,19 @@
 //! Sends results of steps, and bundles, to the remote.
 
 use std::fs::File;
+use std::sync::Arc;
 
 use prep_cache::{Digest, Offer, Store};
-use prep_core::{Action, Cancel, Context, NodeId, NodeState, Remedy, Value};
+use prep_core::{
+    Action, Cancel, Context, NodeId, NodeState, NullReporter, Remedy, RunOptions, Value, resolve,
+    run,
+};
 use prep_remote::{Link, PutOutcome, SendOutcome};
 use prep_steps::Verify;
 use serde::Serialize;
 
-use super::unstored;
 use crate::error::Error;
+use crate::run_log::{RunEnd, RunLog};
 use crate::settings::Settings;
 use crate::stages::assemble::Competition;
 use crate::stages::origins::{UsedValue, origins};
@@ -65,7 +69,7 @@ pub fn push(
     let context = Context::new(store, settings.limits(), cancel.clone());
     let plan = Plan::create(&task, ids, &prep_sql::Session::planner(), &context)?;
     let mut plan = plan.complete()?;
-    unstored::store(&mut plan, &context, &task)?;
+    store_unstored(&mut plan, &context, &task)?;
     let pushing = Pushing {
         plan: &plan,
         context: &context,
@@ -203,4 +207,35 @@ impl Pushing<'_> {
 pub fn remote_of(settings: &Settings) -> Result<&Link, Error> {
     let remote = settings.remote.as_ref();
     remote.ok_or_else(|| Error::request("no remote is configured").help(Remedy::NameRemote))
+}
+
+/// Stores tables that a run only held in memory, for other machines that may not have the bundle: reruns the steps of a
+/// plan whose results were not stored, and stores the results. Results of failed steps stay
+/// unstored. If all results are stored already, writes nothing.
+///
+/// # Errors
+/// Returns an error if the cache cannot be written, or if the engine itself fails.
+fn store_unstored(plan: &mut Plan, context: &Context, task: &Task) -> Result<(), Error> {
+    if plan.resolution.unstored(&plan.graph).is_empty() {
+        return Ok(());
+    }
+    let settings = &task.settings;
+    let store = Store::open(&settings.store_dir)?;
+    let context = Context::new(store, settings.limits(), context.cancel.clone());
+    let last = plan.resolution.last.clone();
+    let mut resolution = resolve(&plan.graph, &context, &last)?;
+    resolution.work = resolution.unstored(&plan.graph);
+    let options = RunOptions {
+        keep_going: true,
+        oldest_first: false,
+    };
+    let ids = plan.competitions.iter().map(|one| one.id.clone());
+    let ids: Vec<String> = ids.collect();
+    let log = RunLog::start(task, &ids, &[], Arc::new(NullReporter));
+    let (graph, reporter) = (plan.graph.clone(), log.clone());
+    let report = run(graph, context.clone(), resolution, options, reporter).map_err(Error::from);
+    log.finish(report.as_ref().map(RunEnd::of_report));
+    report?;
+    plan.resolution = resolve(&plan.graph, &context, &last)?;
+    Ok(())
 }

@@ -3,8 +3,9 @@
 use std::collections::HashSet;
 
 use prep_contents::TableReader;
-use prep_contents::table::{ArrayFile, CsvDialect, Encoding, ParquetFile, Records};
+use prep_contents::table::{ArrayFile, CsvDialect, ParquetFile, Records};
 use prep_failure::QuotedValue;
+use prep_formats::text_encoding::TextEncoding;
 
 use crate::causes::Cause;
 use crate::finding::AuditFinding;
@@ -30,7 +31,8 @@ pub(super) fn csv_findings(
             format!("theirs: {}, ours: {}", theirs.line_end(), ours.line_end()),
         );
     }
-    let wide = |form: &CsvDialect| matches!(form.encoding, Encoding::Utf16Le | Encoding::Utf16Be);
+    let wide =
+        |form: &CsvDialect| matches!(form.encoding, TextEncoding::Utf16Le | TextEncoding::Utf16Be);
     if theirs.byte_order_mark != ours.byte_order_mark && !wide(theirs) && !wide(ours) {
         let side = if theirs.byte_order_mark {
             "theirs begins"

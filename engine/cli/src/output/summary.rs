@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use prep_app::{Checksums, Preparation, State, StepFailure, Summary};
+use prep_app::{Checksums, CompetitionState, Preparation, StepFailure, Summary};
 use prep_core::{Timing, WaitTimes, units};
 use serde_json::{Value, json};
 
@@ -228,12 +228,12 @@ fn checksums(found: Checksums) -> &'static str {
 }
 
 /// Describes how a competition ended.
-fn state(state: State) -> &'static str {
+fn state(state: CompetitionState) -> &'static str {
     match state {
-        State::Prepared => "prepared",
-        State::UpToDate => "up to date",
-        State::Failed => "failed",
-        State::Stopped => "stopped",
+        CompetitionState::Prepared => "prepared",
+        CompetitionState::UpToDate => "up to date",
+        CompetitionState::Failed => "failed",
+        CompetitionState::Stopped => "stopped",
     }
 }
 
@@ -341,7 +341,7 @@ mod tests {
         let error = Error::new(Failure::Pipeline, "no pipeline yet").help("wait");
         let mut done = Summary::refused("a", "v1", &error);
         done.failures.clear();
-        done.state = State::Prepared;
+        done.state = CompetitionState::Prepared;
         done.checksums = Checksums::Ok;
         (done.files, done.bytes, done.seconds, done.steps_run) = (Some(3), Some(1_200_000), 2.5, 7);
         let refused = Summary::refused("long-name", "v1", &error);

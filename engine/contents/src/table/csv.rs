@@ -1,23 +1,22 @@
 //! Reads CSV files in any dialect: detects the dialect, and reads the rows.
 
-use std::io::{self, BufRead, BufReader, Read};
+use std::io::{self, BufRead, Read};
 use std::path::{Path, PathBuf};
 
-use prep_formats::latin1::Latin1Reader;
 use prep_formats::limits::DecodingLimits;
 use prep_formats::pandas::MAX_HEADER_BYTES;
 use prep_formats::sniff::{FileType, SNIFF_BYTES};
+use prep_formats::text_encoding::TextEncoding;
 
 use super::check_cells;
 use super::row::{Row, Rows, TableReader};
-use super::utf16::Utf16Reader;
 use crate::error::{ContentsError, Result};
 use crate::read::open_buffered;
 
 /// The dialect of the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CsvDialect {
-    pub encoding: Encoding,
+    pub encoding: TextEncoding,
     pub byte_order_mark: bool,
     pub delimiter: u8,
     /// Numbers of line endings by kind, outside and inside of quotes.
@@ -41,26 +40,6 @@ impl CsvDialect {
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Encoding {
-    Utf8,
-    /// The bytes are not UTF-8, so each byte is treated as one character.
-    SingleByte,
-    Utf16Le,
-    Utf16Be,
-}
-
-impl Encoding {
-    pub fn name(self) -> &'static str {
-        match self {
-            Encoding::Utf8 => "UTF-8",
-            Encoding::SingleByte => "a single-byte encoding",
-            Encoding::Utf16Le => "UTF-16, low byte first",
-            Encoding::Utf16Be => "UTF-16, high byte first",
-        }
-    }
-}
-
 /// A CSV file, or a text file that is read as a table with one column.
 pub struct CsvTable {
     path: PathBuf,
@@ -70,34 +49,23 @@ pub struct CsvTable {
     limits: DecodingLimits,
 }
 
-const BUFFER: usize = 1 << 18;
-/// Maximum number of bytes of a header that are read to find the delimiter.
-const HEADER: u64 = 1 << 20;
+/// Bytes and lines from which the delimiter is inferred.
+const SNIFFED_BYTES: u64 = 1 << 20;
+const SNIFFED_LINES: usize = 100;
 
 impl CsvTable {
-    /// Opens a CSV file and reads it once to detect its dialect. `delimiter` is the expected delimiter. If the header
-    /// contains only a different delimiter, that one is used.
+    /// Opens a CSV file and reads it once to detect its dialect. `delimiter` is the expected delimiter, see
+    /// [`guess_delimiter`].
     ///
     /// # Errors
     /// If the file cannot be read, is not text, or exceeds a limit.
     pub fn open(path: &Path, delimiter: u8, limits: &DecodingLimits) -> Result<CsvTable> {
         let mut form = detect_dialect(path)?;
-        form.delimiter = delimiter;
-        let mut line = Vec::new();
+        let mut begin = Vec::new();
         decoded(path, &form)?
-            .take(HEADER)
-            .read_until(b'\n', &mut line)?;
-        // Lines may end in CR.
-        line.truncate(memchr::memchr(b'\r', &line).unwrap_or(line.len()));
-        let count = |wanted: u8| memchr::memchr_iter(wanted, &line).count();
-        if count(delimiter) == 0
-            && let Some(other) = [b',', b';', b'\t', b'|']
-                .into_iter()
-                .max_by_key(|other| count(*other))
-            && count(other) > 0
-        {
-            form.delimiter = other;
-        }
+            .take(SNIFFED_BYTES)
+            .read_to_end(&mut begin)?;
+        form.delimiter = guess_delimiter(&begin, delimiter);
         let mut table = CsvTable {
             path: path.to_owned(),
             form,
@@ -173,23 +141,44 @@ impl TableReader for CsvTable {
 /// Returns a reader of the file's text as UTF-8, without a byte order mark.
 fn decoded(path: &Path, form: &CsvDialect) -> Result<Box<dyn BufRead>> {
     let mut file = open_buffered(path)?;
-    Ok(match form.encoding {
-        Encoding::Utf8 => {
-            if form.byte_order_mark {
-                file.read_exact(&mut [0; 3])?;
-            }
-            Box::new(file)
-        }
-        Encoding::SingleByte => Box::new(BufReader::new(Latin1Reader::new(file))),
-        Encoding::Utf16Le | Encoding::Utf16Be => {
-            file.read_exact(&mut [0; 2])?;
-            let is_little = form.encoding == Encoding::Utf16Le;
-            Box::new(BufReader::with_capacity(
-                BUFFER,
-                Utf16Reader::new(file, is_little),
-            ))
-        }
-    })
+    let mark = match form.encoding {
+        TextEncoding::Utf8 if form.byte_order_mark => 3,
+        TextEncoding::Utf8 | TextEncoding::Latin1 => 0,
+        TextEncoding::Utf16Le | TextEncoding::Utf16Be => 2,
+    };
+    io::copy(&mut Read::by_ref(&mut file).take(mark), &mut io::sink())?;
+    Ok(form.encoding.buffered(file))
+}
+
+/// Infers the delimiter of a file from its beginning: `expected`, unless the header does not have it, and another character
+/// occurs as often in most of the next lines as in the header.
+pub fn guess_delimiter(begin: &[u8], expected: u8) -> u8 {
+    let lines = begin.split(|byte| matches!(byte, b'\n' | b'\r'));
+    let mut lines = lines.filter(|line| !line.is_empty()).map(unquoted_part);
+    let header = lines.next().unwrap_or_default();
+    if header.contains(&expected) {
+        return expected;
+    }
+    // The last line may be incomplete, and quotes may contain line breaks, so the majority of lines decides.
+    let lines: Vec<Vec<u8>> = lines.take(SNIFFED_LINES).collect();
+    let count = |line: &[u8], wanted| memchr::memchr_iter(wanted, line).count();
+    let fits = |wanted: &u8| {
+        let there = count(&header, *wanted);
+        let equal = lines.iter().filter(|line| count(line, *wanted) == there);
+        there > 0 && 2 * equal.count() >= lines.len()
+    };
+    let others = [b';', b'\t', b'|', b','];
+    others.into_iter().find(fits).unwrap_or(expected)
+}
+
+/// Returns the text of a line outside of quotes.
+fn unquoted_part(line: &[u8]) -> Vec<u8> {
+    let mut is_quoted = false;
+    let outside = line.iter().filter(|byte| {
+        is_quoted ^= **byte == b'"';
+        !is_quoted
+    });
+    outside.copied().collect()
 }
 
 /// Returns the format of a file that is not text. Requires control characters, because a text can also begin with a
@@ -214,7 +203,7 @@ fn other_format(head: &[u8]) -> Option<FileType> {
 fn detect_dialect(path: &Path) -> Result<CsvDialect> {
     let mut file = open_buffered(path)?;
     let mut form = CsvDialect {
-        encoding: Encoding::Utf8,
+        encoding: TextEncoding::Utf8,
         byte_order_mark: false,
         delimiter: b',',
         crlf: 0,
@@ -230,12 +219,12 @@ fn detect_dialect(path: &Path) -> Result<CsvDialect> {
         )));
     }
     match head {
-        [0xff, 0xfe, ..] => form.encoding = Encoding::Utf16Le,
-        [0xfe, 0xff, ..] => form.encoding = Encoding::Utf16Be,
+        [0xff, 0xfe, ..] => form.encoding = TextEncoding::Utf16Le,
+        [0xfe, 0xff, ..] => form.encoding = TextEncoding::Utf16Be,
         [0xef, 0xbb, 0xbf, ..] => form.byte_order_mark = true,
         _ => {}
     }
-    let wide = matches!(form.encoding, Encoding::Utf16Le | Encoding::Utf16Be);
+    let wide = matches!(form.encoding, TextEncoding::Utf16Le | TextEncoding::Utf16Be);
     form.byte_order_mark |= wide;
     let mut valid = true;
     let mut carry: Vec<u8> = Vec::new();
@@ -272,7 +261,7 @@ fn detect_dialect(path: &Path) -> Result<CsvDialect> {
     }
     form.final_newline = matches!(before, b'\r' | b'\n');
     if !valid || !carry.is_empty() {
-        form.encoding = Encoding::SingleByte;
+        form.encoding = TextEncoding::Latin1;
     }
     Ok(form)
 }
@@ -421,11 +410,11 @@ mod tests {
         }
         assert_eq!(forms[1].line_end(), "CR LF");
         assert!(forms[1].byte_order_mark && !forms[0].byte_order_mark);
-        assert_eq!(forms[2].encoding, Encoding::SingleByte);
+        assert_eq!(forms[2].encoding, TextEncoding::Latin1);
         assert!(!forms[2].final_newline);
         assert_eq!((forms[3].delimiter, forms[3].needless_quotes), (b';', 1));
         assert_eq!((forms[4].delimiter, forms[4].line_end()), (b'\t', "CR"));
-        assert_eq!(forms[5].encoding, Encoding::Utf16Le);
+        assert_eq!(forms[5].encoding, TextEncoding::Utf16Le);
     }
 
     fn open_text(text: &[u8], limits: &DecodingLimits) -> Result<CsvTable> {

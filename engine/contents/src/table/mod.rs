@@ -8,7 +8,6 @@ pub mod npy;
 mod parquet;
 mod records;
 mod row;
-mod utf16;
 
 use std::path::Path;
 
@@ -16,10 +15,10 @@ use prep_formats::limits::DecodingLimits;
 
 use crate::error::{ContentsError, Result};
 
-pub use csv::{CsvDialect, CsvTable, Encoding};
+pub use csv::{CsvDialect, CsvTable, guess_delimiter};
 pub use npy::ArrayFile;
 pub use parquet::ParquetFile;
-pub use records::{RecordLayout, Records, is_json_lines, parse_within, unquoted};
+pub use records::{RecordLayout, Records, is_json_lines, lists_of_objects, parse_within, unquoted};
 pub use row::{Row, Rows, TableReader};
 
 /// A format that is read as a table.

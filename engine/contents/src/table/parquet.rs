@@ -4,7 +4,7 @@ use std::fs::File;
 use std::path::Path;
 
 use arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
-use arrow::datatypes::{DataType, Float32Type, Float64Type};
+use arrow::datatypes::{DataType, Float32Type, Float64Type, Schema};
 use arrow::util::display::{ArrayFormatter, FormatOptions};
 use prep_formats::limits::{DecodingLimits, Limit};
 use prep_formats::pandas::{push_f32, push_f64};
@@ -55,6 +55,14 @@ impl ParquetFile {
             table,
             limits: *limits,
         })
+    }
+
+    pub fn schema(&self) -> &Schema {
+        self.table.schema()
+    }
+
+    pub fn row_count(&self) -> u64 {
+        self.table.rows()
     }
 
     /// Returns a description of the writer and the version of pandas.

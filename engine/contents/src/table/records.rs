@@ -6,9 +6,7 @@ use std::io::{BufRead, Read};
 use std::path::{Path, PathBuf};
 
 use prep_formats::bson::BsonDocuments;
-use prep_formats::json::{
-    JsonElements, JsonLines, JsonString, JsonValue, NestedValues, WriteOptions, parse,
-};
+use prep_formats::json::{JsonElements, JsonLines, JsonValue, NestedValues, WriteOptions, parse};
 use prep_formats::limits::{DecodingLimits, Limit};
 
 use super::check_cells;
@@ -43,19 +41,35 @@ pub struct Records {
 /// Name of the column for values that are not objects.
 const VALUE: &str = "value";
 
-type Values = Box<dyn Iterator<Item = Result<JsonValue>>>;
+/// Iterates over the values of a file.
+pub type Values = Box<dyn Iterator<Item = Result<JsonValue>>>;
 
 impl Records {
     /// # Errors
     /// If the file cannot be read, or is not of this format.
     pub fn open(path: &Path, source: RecordLayout, limits: &DecodingLimits) -> Result<Records> {
+        let member = match source {
+            RecordLayout::List => longest(path, limits)?,
+            RecordLayout::Lines | RecordLayout::Bson => None,
+        };
+        Records::open_member(path, source, member, limits)
+    }
+
+    /// Opens a file. If its layout is a list, `member` is the member of the document that contains the list, or `None` if
+    /// the document is the list.
+    ///
+    /// # Errors
+    /// Same as for [`open`](Self::open).
+    pub fn open_member(
+        path: &Path,
+        source: RecordLayout,
+        member: Option<String>,
+        limits: &DecodingLimits,
+    ) -> Result<Records> {
         let mut records = Records {
             path: path.to_owned(),
             source,
-            member: match source {
-                RecordLayout::List => longest(path, limits)?,
-                RecordLayout::Lines | RecordLayout::Bson => None,
-            },
+            member,
             columns: Vec::new(),
             compact: source != RecordLayout::Lines || is_compact(path)?,
             key_order: 0,
@@ -95,7 +109,11 @@ impl Records {
         Ok(records)
     }
 
-    fn values(&self) -> Result<Values> {
+    /// Reads the objects, or other values, one by one.
+    ///
+    /// # Errors
+    /// If the file cannot be opened.
+    pub fn values(&self) -> Result<Values> {
         let input = open_buffered(&self.path)?;
         Ok(match self.source {
             RecordLayout::Lines => {
@@ -197,32 +215,52 @@ pub fn is_json_lines(path: &Path) -> Result<bool> {
 
 /// Finds the member of a document that contains the longest list. `None` if the document itself is a list.
 fn longest(path: &Path, limits: &DecodingLimits) -> Result<Option<String>> {
-    let damaged = |reason: &str| Err(ContentsError::Damaged(reason.to_owned()));
+    let Some(lists) = lists_of_objects(path, limits)? else {
+        return Ok(None);
+    };
+    // If several lists are equally long, the first one.
+    let longest = lists.into_iter().rev().max_by_key(|(_, length)| *length);
+    match longest {
+        Some((name, _)) => Ok(Some(name)),
+        None => Err(ContentsError::Damaged(
+            "there is no list of objects in it".to_owned(),
+        )),
+    }
+}
+
+/// Returns the members of a document that are lists of objects, with their lengths. `None` if the document itself is a
+/// list.
+///
+/// # Errors
+/// If the file cannot be read, or is neither a list nor an object.
+pub fn lists_of_objects(
+    path: &Path,
+    limits: &DecodingLimits,
+) -> Result<Option<Vec<(String, usize)>>> {
     let mut head = open_buffered(path)?;
     loop {
         match head.fill_buf()?.first() {
             Some(byte) if byte.is_ascii_whitespace() => head.consume(1),
             Some(b'[') => return Ok(None),
             Some(b'{') => break,
-            _ => return damaged("neither a list nor an object"),
+            _ => {
+                let reason = "neither a list nor an object";
+                return Err(ContentsError::Damaged(reason.to_owned()));
+            }
         }
     }
-    let mut best: Option<(usize, JsonString)> = None;
+    let mut lists = Vec::new();
     // Skip nested values, because only the number of items matters, and whether they are objects.
     let members = elements(open_buffered(path)?, [], limits).with_nested(NestedValues::Skip);
     for member in members {
         let (key, value) = member.map_err(ContentsError::classify)?;
         if let (Some(key), Some(items)) = (key, value.as_list())
             && items.iter().all(|item| item.as_object().is_some())
-            && best.as_ref().is_none_or(|(most, _)| items.len() > *most)
         {
-            best = Some((items.len(), key));
+            lists.push((key.to_string_lossy().into_owned(), items.len()));
         }
     }
-    match best {
-        Some((_, key)) => Ok(Some(key.to_string_lossy().into_owned())),
-        None => damaged("there is no list of objects in it"),
-    }
+    Ok(Some(lists))
 }
 
 impl TableReader for Records {

@@ -17,11 +17,11 @@
 //! For grading, values are needed instead: [`read_frame`] reads an entire table into memory.
 //!
 //! ```
-//! use prep_formats::pandas::{ObjectValue, ColumnData, ReadOptions, read_frame};
+//! use prep_formats::pandas::{CellValue, ColumnData, ReadOptions, read_frame};
 //!
 //! let frame = read_frame(b"id,name\n1,a\n2,\n", &ReadOptions::default())?;
 //! let ColumnData::Object(names) = &frame.columns[1].data else { unreachable!() };
-//! assert_eq!(names.iter().collect::<Vec<_>>(), [ObjectValue::Text("a"), ObjectValue::Missing]);
+//! assert_eq!(names.iter().collect::<Vec<_>>(), [CellValue::Text("a"), CellValue::Missing]);
 //! # Ok::<(), prep_formats::pandas::CsvError>(())
 //! ```
 //!
@@ -30,20 +30,52 @@
 //! types/     the type of a column, the values of its cells
 //! numbers/   parsing and formatting numbers, booleans and missing values
 //! stored/    tables that are stored as canonical text
-//! write/     formatting computed values
+//! write      formatting computed values
 //! frame/     entire tables in memory
 //! ```
 
 mod error;
-mod frame;
-mod numbers;
-mod read;
-mod stored;
-mod types;
+mod frame {
+    pub(in crate::pandas) mod objects;
+    pub(in crate::pandas) mod packed;
+    pub(in crate::pandas) mod table;
+}
+mod numbers {
+    pub(in crate::pandas) mod floats;
+    pub(in crate::pandas) mod integers;
+    pub(in crate::pandas) mod print;
+    pub(in crate::pandas) mod shortest;
+    pub(in crate::pandas) mod words;
+}
+mod read {
+    pub(in crate::pandas) mod concat;
+    pub(in crate::pandas) mod content;
+    pub(in crate::pandas) mod field_ends;
+    pub(in crate::pandas) mod normalise;
+    pub(in crate::pandas) mod rewrite;
+    pub(in crate::pandas) mod rows;
+    pub(in crate::pandas) mod scan;
+    pub(in crate::pandas) mod tokens;
+    pub(in crate::pandas) mod type_mismatch;
+}
+mod stored {
+    pub(in crate::pandas) mod arrays;
+    pub(in crate::pandas) mod batches;
+    pub(in crate::pandas) mod gather;
+    pub(in crate::pandas) mod index;
+    pub(in crate::pandas) mod projection;
+    pub(in crate::pandas) mod table;
+}
+mod types {
+    pub(in crate::pandas) mod infer;
+    pub(in crate::pandas) mod join;
+    pub(in crate::pandas) mod schema;
+    pub(in crate::pandas) mod value;
+}
 mod write;
 
 pub use error::CsvError;
-pub use frame::objects::{ObjectColumn, ObjectValue};
+pub use frame::objects::{CellValue, ObjectColumn};
 pub use frame::packed::{PackedNumber, PackedNumbers};
 pub use frame::table::{ColumnData, Frame, FrameColumn, ScannedFrame, read_frame};
 pub use numbers::floats::parse_f64;
@@ -61,5 +93,4 @@ pub use stored::index::RowIndex;
 pub use stored::projection::Projection;
 pub use stored::table::{Cells, MappedText, PREFETCH_ROWS, TextTable, cell_content};
 pub use types::schema::{ColumnSchema, ColumnType, FloatParser, ReadOptions, Schema};
-pub use write::quote::push_quoted;
-pub use write::writer::{CsvWriter, Quoting};
+pub use write::{CsvWriter, Quoting, push_quoted};

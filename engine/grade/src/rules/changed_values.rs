@@ -1,13 +1,13 @@
 //! Rules that change the values of cells.
 
-use prep_formats::pandas::{ColumnData, ObjectValue};
+use prep_formats::pandas::{CellValue, ColumnData};
 use prep_spec::words::KeyType;
 use serde::Deserialize;
 
 use super::kind::{Rule, RuleKind, parse};
 use crate::refusal::{Refusal, RefusalKind, RowPolicy};
 use crate::spec::definition::{Definition, columns, optional, required};
-use crate::table::column::{CellValue, Role};
+use crate::table::column::Role;
 use crate::table::numbers::{ColumnSelection, number};
 use crate::table::pair::{Pair, Side};
 
@@ -45,12 +45,12 @@ enum Filling {
 }
 
 impl Filling {
-    fn cell(&self) -> ObjectValue<'_> {
+    fn cell(&self) -> CellValue<'_> {
         match self {
-            Filling::Bool(value) => ObjectValue::Bool(*value),
-            Filling::Int(value) => ObjectValue::Int(*value),
-            Filling::Float(value) => ObjectValue::Float(*value),
-            Filling::Text(text) => ObjectValue::Text(text),
+            Filling::Bool(value) => CellValue::Bool(*value),
+            Filling::Int(value) => CellValue::Int(*value),
+            Filling::Float(value) => CellValue::Float(*value),
+            Filling::Text(text) => CellValue::Text(text),
         }
     }
 }
@@ -116,16 +116,16 @@ impl FillMissing {
                                 if v.is_nan() {
                                     self.with.cell()
                                 } else {
-                                    ObjectValue::Float(v)
+                                    CellValue::Float(v)
                                 }
                             })
                             .collect(),
                     ),
                 })
             }
-            ColumnData::Object(cells) if cells.contains(ObjectValue::Missing) => {
+            ColumnData::Object(cells) if cells.contains(CellValue::Missing) => {
                 let filled = cells.iter().map(|cell| match cell {
-                    ObjectValue::Missing => self.with.cell(),
+                    CellValue::Missing => self.with.cell(),
                     cell => cell,
                 });
                 Some(ColumnData::Object(filled.collect()))

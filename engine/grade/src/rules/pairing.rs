@@ -157,7 +157,7 @@ impl AlignGroups {
                 let message = format!(
                     "{} for {}, expected {}",
                     count(found.len(), "row"),
-                    answers.value(first).for_message(),
+                    answers.for_message(first),
                     expected.len()
                 );
                 return Err(Refusal::new(RefusalKind::RowCount, message).in_column(answers.name));

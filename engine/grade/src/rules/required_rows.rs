@@ -185,7 +185,7 @@ fn missing(
         return Ok(());
     };
     let more = (0..answers.len()).filter(lacks).count() - 1;
-    let shown = answers.value(first).for_message();
+    let shown = answers.for_message(first);
     let message = match more {
         0 => format!("no row for {shown}"),
         more => format!("no row for {shown} and {more} more"),

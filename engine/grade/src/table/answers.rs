@@ -9,7 +9,7 @@
 use std::collections::BTreeMap;
 
 use prep_formats::pandas::{
-    ColumnData, CsvError, Frame, FrameColumn, ObjectColumn, ObjectValue, ReadOptions, read_frame,
+    CellValue, ColumnData, CsvError, Frame, FrameColumn, ObjectColumn, ReadOptions, read_frame,
 };
 use serde::Deserialize;
 use serde::de::Error as _;
@@ -110,8 +110,8 @@ impl Rows {
                         None => String::new(),
                     };
                     cells.push(match text.as_str() {
-                        "" => ObjectValue::Missing,
-                        text => ObjectValue::Text(text),
+                        "" => CellValue::Missing,
+                        text => CellValue::Text(text),
                     });
                 }
             }

@@ -2,7 +2,8 @@
 
 use std::borrow::Cow;
 
-use prep_formats::pandas::{ColumnData, ObjectValue, PREFETCH_ROWS};
+pub use prep_formats::pandas::CellValue;
+use prep_formats::pandas::{ColumnData, PREFETCH_ROWS};
 
 use crate::python::python_repr;
 use crate::refusal::{Refusal, RefusalKind};
@@ -14,46 +15,6 @@ pub enum Role {
     Answers,
     /// The submission.
     Submission,
-}
-
-/// One cell of a column of any type.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum CellValue<'a> {
-    /// No value.
-    Missing,
-    /// A boolean.
-    Bool(bool),
-    /// An integer.
-    Int(i64),
-    /// An integer beyond `i64`.
-    UInt(u64),
-    /// A double other than NaN.
-    Float(f64),
-    /// A text.
-    Text(&'a str),
-}
-
-impl CellValue<'_> {
-    /// Returns the value of an integer or a boolean.
-    pub(crate) fn integer(self) -> Option<i128> {
-        match self {
-            CellValue::Bool(value) => Some(i128::from(value)),
-            CellValue::Int(value) => Some(i128::from(value)),
-            CellValue::UInt(value) => Some(i128::from(value)),
-            CellValue::Missing | CellValue::Float(_) | CellValue::Text(_) => None,
-        }
-    }
-
-    /// Formats the value for a message.
-    pub fn for_message(self) -> String {
-        match self {
-            CellValue::Missing => "nothing".to_owned(),
-            CellValue::Text(text) if text.chars().count() > 60 => {
-                format!("`{}...`", text.chars().take(57).collect::<String>())
-            }
-            value => format!("`{}`", text(value)),
-        }
-    }
 }
 
 /// A column of a table, in the current order of the table's rows.
@@ -103,7 +64,7 @@ impl<'a> GradedColumn<'a> {
     pub fn value(&self, position: usize) -> CellValue<'a> {
         self.positions
             .get(position)
-            .map_or(CellValue::Missing, |row| value_at(self.data, row as usize))
+            .map_or(CellValue::Missing, |row| self.data.value(row as usize))
     }
 
     /// Whether the cell at a position is missing.
@@ -184,23 +145,26 @@ impl<'a> GradedColumn<'a> {
         refused.map_or(Ok(all), Err)
     }
 
+    /// Formats the cell at a position for a message.
+    pub fn for_message(&self, position: usize) -> String {
+        match self.value(position) {
+            CellValue::Missing => "nothing".to_owned(),
+            CellValue::Text(text) if text.chars().count() > 60 => {
+                format!("`{}...`", text.chars().take(57).collect::<String>())
+            }
+            value => format!("`{}`", text(value)),
+        }
+    }
+
     /// Returns the cells of the entire file, in the file's order.
     pub(crate) fn file_values(&self) -> impl Iterator<Item = CellValue<'a>> + use<'a> {
-        let data = self.data;
-        let rows = match data {
-            ColumnData::Int64(values) => values.len(),
-            ColumnData::UInt64(values) => values.len(),
-            ColumnData::Float64(values) => values.len(),
-            ColumnData::Bool(values) => values.len(),
-            ColumnData::Object(values) => values.len(),
-        };
-        (0..rows).map(move |row| value_at(data, row))
+        self.data.values()
     }
 
     /// Returns an error about a cell of this column. An error in the answers is never attributed to the author of the
     /// submission.
     pub fn refuse(&self, kind: RefusalKind, position: usize, expected: &str) -> Refusal {
-        let found = self.value(position).for_message();
+        let found = self.for_message(position);
         let (kind, message) = match self.role {
             Role::Submission => (kind, format!("found {found}, expected {expected}")),
             Role::Answers => (
@@ -211,35 +175,6 @@ impl<'a> GradedColumn<'a> {
         Refusal::new(kind, message)
             .in_column(self.name)
             .in_row(self.file_row(position))
-    }
-}
-
-fn value_at(data: &ColumnData, row: usize) -> CellValue<'_> {
-    match data {
-        ColumnData::Int64(values) => values.get(row).map_or(CellValue::Missing, CellValue::Int),
-        ColumnData::UInt64(values) => values
-            .get(row)
-            .map_or(CellValue::Missing, |&value| CellValue::UInt(value)),
-        ColumnData::Float64(values) => values.get(row).map_or(CellValue::Missing, float),
-        ColumnData::Bool(values) => values
-            .get(row)
-            .map_or(CellValue::Missing, |&value| CellValue::Bool(value)),
-        ColumnData::Object(values) => match values.get(row) {
-            None | Some(ObjectValue::Missing) => CellValue::Missing,
-            Some(ObjectValue::Bool(value)) => CellValue::Bool(value),
-            Some(ObjectValue::Int(value)) => CellValue::Int(value),
-            Some(ObjectValue::UInt(value)) => CellValue::UInt(value),
-            Some(ObjectValue::Float(value)) => float(value),
-            Some(ObjectValue::Text(text)) => CellValue::Text(text),
-        },
-    }
-}
-
-fn float(value: f64) -> CellValue<'static> {
-    if value.is_nan() {
-        CellValue::Missing
-    } else {
-        CellValue::Float(value)
     }
 }
 

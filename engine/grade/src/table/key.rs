@@ -113,7 +113,7 @@ pub fn differ(
     }
     let missing = |row: &usize| left.get(&key(answers, *row)).is_some_and(|rest| *rest > 0);
     let missing = (0..answers.len()).find(missing);
-    let missing = missing.map(|row| answers.value(row).for_message());
+    let missing = missing.map(|row| answers.for_message(row));
     match (unknown.as_slice(), repeated.first(), missing) {
         ([only], _, Some(missing)) => {
             let expected = format!("{missing}: identifiers must be those of the answers");
@@ -126,7 +126,7 @@ pub fn differ(
             submission.refuse(RefusalKind::Ids, *first, &expected)
         }
         ([], Some(repeated), Some(missing)) => {
-            let found = submission.value(*repeated).for_message();
+            let found = submission.for_message(*repeated);
             let message = format!("{found} is repeated, and there is no row for {missing}");
             Refusal::new(RefusalKind::Ids, message)
                 .in_column(submission.name)
@@ -135,7 +135,7 @@ pub fn differ(
         // The keys are equal, but not according to NumPy: missing identifiers, or integers that a double cannot
         // represent.
         _ => {
-            let expected = answers.value(position).for_message();
+            let expected = answers.for_message(position);
             let expected = format!("{expected}: identifiers must be those of the answers");
             submission.refuse(RefusalKind::Ids, position, &expected)
         }

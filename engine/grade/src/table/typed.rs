@@ -18,7 +18,7 @@ use std::io;
 use std::sync::OnceLock;
 
 use prep_formats::pandas::{
-    ColumnData, CsvError, Frame, FrameColumn, ObjectColumn, ObjectValue, ScannedFrame,
+    CellValue, ColumnData, CsvError, Frame, FrameColumn, ObjectColumn, ScannedFrame,
 };
 use serde::Deserialize;
 use thiserror::Error;
@@ -150,15 +150,13 @@ fn objects(name: &str, cells: &[u8], rows: usize) -> Result<ObjectColumn, TypedF
     let mut objects = ObjectColumn::with_capacity(rows);
     for cell in &cells {
         objects.push(match cell {
-            ObjectCell::Missing(()) => ObjectValue::Missing,
-            ObjectCell::Bool(value) => ObjectValue::Bool(*value),
-            ObjectCell::Int(value) => ObjectValue::Int(*value),
-            ObjectCell::UInt(value) => ObjectValue::UInt(*value),
-            ObjectCell::Float(value) => ObjectValue::Float(*value),
-            ObjectCell::Text(text) => ObjectValue::Text(text),
-            ObjectCell::NotInJson { float } => {
-                ObjectValue::Float(float.parse().unwrap_or(f64::NAN))
-            }
+            ObjectCell::Missing(()) => CellValue::Missing,
+            ObjectCell::Bool(value) => CellValue::Bool(*value),
+            ObjectCell::Int(value) => CellValue::Int(*value),
+            ObjectCell::UInt(value) => CellValue::UInt(*value),
+            ObjectCell::Float(value) => CellValue::Float(*value),
+            ObjectCell::Text(text) => CellValue::Text(text),
+            ObjectCell::NotInJson { float } => CellValue::Float(float.parse().unwrap_or(f64::NAN)),
         });
     }
     Ok(objects)
@@ -248,15 +246,15 @@ mod tests {
         assert_eq!(data("b"), &ColumnData::Bool(vec![true; 9]));
         let mut expected = ObjectColumn::default();
         for cell in [
-            ObjectValue::Text("007"),
-            ObjectValue::Missing,
-            ObjectValue::Int(-1),
-            ObjectValue::UInt(u64::MAX),
-            ObjectValue::Float(0.5),
-            ObjectValue::Bool(true),
-            ObjectValue::Float(f64::NEG_INFINITY),
-            ObjectValue::Text(""),
-            ObjectValue::Text("NA"),
+            CellValue::Text("007"),
+            CellValue::Missing,
+            CellValue::Int(-1),
+            CellValue::UInt(u64::MAX),
+            CellValue::Float(0.5),
+            CellValue::Bool(true),
+            CellValue::Float(f64::NEG_INFINITY),
+            CellValue::Text(""),
+            CellValue::Text("NA"),
         ] {
             expected.push(cell);
         }

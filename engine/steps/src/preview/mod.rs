@@ -18,31 +18,37 @@ use prep_core::{Context, Inputs, Sink, StepError};
 use prep_spec::SourceFile;
 use prep_spec::model::{ColumnKind, Query};
 use prep_sql::{ColumnSource, Session, type_name};
+use serde::Serialize;
 
 use self::distinct::DistinctCounts;
 use crate::located::locate_in_query;
 use crate::relation::{QueryRun, RowForm, columns_by_table, query_memory, relations};
 
 /// The first rows of a query, and facts about all of its rows.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Preview {
     /// Number of all rows.
     pub rows: u64,
     /// The columns.
     pub columns: Vec<PreviewColumn>,
-    /// The first rows. A missing cell is `None`.
+    /// The first rows. A missing cell is `None`, or null in JSON.
     pub first: Vec<Vec<Option<String>>>,
     /// Columns of the tables that the query reads, by table, without hidden ones.
+    #[serde(skip)]
     pub tables: Vec<(String, Vec<String>)>,
 }
 
 /// A column of a preview.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PreviewColumn {
     /// The name.
     pub name: String,
-    /// The type of its values.
+    /// The type in queries; `text` for columns whose type is inferred when they are written.
+    #[serde(rename = "type")]
     pub kind: &'static str,
+    /// False for a column of a file that the pipeline does not declare. Its type is the one that pandas infers. In the
+    /// pipeline, a query can only pass it on. The caller, which knows the declarations, sets it.
+    pub declared: bool,
     /// Number of cells that are not missing.
     pub filled: u64,
     /// Number of different values; `None` if there are too many to count.
@@ -108,6 +114,7 @@ fn preview(run: QueryRun<'_>, limit: usize) -> Result<Preview, StepError> {
             ColumnSource::Values(data_type) => type_name(data_type),
             ColumnSource::Cells { .. } => ColumnKind::Text.name(),
         },
+        declared: true,
         filled: 0,
         distinct: None,
     });

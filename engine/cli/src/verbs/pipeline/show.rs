@@ -1,7 +1,7 @@
 //! `prep pipeline show`: prints pipelines with the definitions of their competitions, or rows of their tables.
 
 use clap::Args;
-use prep_app::{CatalogEntry, PreparationOptions, PreviewSource, Rows, lists, upstream_facts};
+use prep_app::{CatalogEntry, PreparationOptions, Preview, PreviewSource, lists, upstream_facts};
 use prep_core::units;
 use serde_json::{Map, Value, json};
 
@@ -102,7 +102,7 @@ impl ShowArgs {
 const MAX_CELL: usize = 40;
 
 /// Prints rows with aligned columns; numbers are on the right.
-fn first_rows(rows: &Rows) -> String {
+fn first_rows(rows: &Preview) -> String {
     let columns = rows.columns.iter().map(|column| match column.kind {
         "integer" | "number" => (column.name.as_str(), Align::Right),
         _ => (column.name.as_str(), Align::Left),
@@ -123,7 +123,7 @@ fn shortened(cell: Option<&str>) -> String {
     }
 }
 
-fn facts(rows: &Rows) -> String {
+fn facts(rows: &Preview) -> String {
     let mut table = PrintedTable::with_header("column  type  >missing  >different");
     for column in &rows.columns {
         let distinct = column.distinct.map(|number| number.to_string());

@@ -10,7 +10,7 @@ use std::path::Path;
 
 use prep_app::CatalogEntry;
 use prep_digests::ChecksumStatus;
-use prep_formats::pandas::{ColumnData, Frame, FrameColumn, ObjectValue, ReadOptions, read_frame};
+use prep_formats::pandas::{CellValue, Frame, FrameColumn, ReadOptions, read_frame};
 use prep_spec::Pipeline;
 use prep_steps::Manifest;
 
@@ -109,14 +109,8 @@ impl PublicTable {
 }
 
 fn missing(column: &FrameColumn) -> usize {
-    match &column.data {
-        ColumnData::Float64(values) => values.iter().filter(|value| value.is_nan()).count(),
-        ColumnData::Object(cells) => cells
-            .iter()
-            .filter(|cell| *cell == ObjectValue::Missing)
-            .count(),
-        ColumnData::Int64(_) | ColumnData::UInt64(_) | ColumnData::Bool(_) => 0,
-    }
+    let cells = column.data.values();
+    cells.filter(|cell| *cell == CellValue::Missing).count()
 }
 
 /// The result of comparing an output with its published checksum.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use prep_formats::image::{ImageHeader, is_image_name};
 use prep_formats::limits::DecodingLimits;
-use prep_formats::zip::{ZipEntry, ZipDirectory};
+use prep_formats::zip::{ZipDirectory, ZipEntry};
 
 use super::thumbnail::{self, Thumbnail};
 

@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use prep_formats::pandas::{ColumnData, Frame, FrameColumn, ObjectValue};
+use prep_formats::pandas::{CellValue, Frame, FrameColumn};
 use prep_spec::Pipeline;
 use serde_json::Value;
 
@@ -165,39 +165,22 @@ fn has_few_values(values: &[f64]) -> bool {
 /// Returns the finite numbers of a column. Returns `None` if the column has text.
 #[allow(clippy::cast_precision_loss)] // precise enough for a picture
 fn numbers(column: &FrameColumn) -> Option<Vec<f64>> {
-    let of = |cell: ObjectValue<'_>| match cell {
-        ObjectValue::Int(value) => Some(Some(value as f64)),
-        ObjectValue::UInt(value) => Some(Some(value as f64)),
-        ObjectValue::Float(value) => Some(Some(value)),
-        ObjectValue::Missing => Some(None),
-        ObjectValue::Bool(_) | ObjectValue::Text(_) => None,
-    };
-    let values: Vec<f64> = match &column.data {
-        ColumnData::Int64(values) => values.iter().map(|value| value as f64).collect(),
-        ColumnData::UInt64(values) => values.iter().map(|value| *value as f64).collect(),
-        ColumnData::Float64(values) => values.iter().collect(),
-        ColumnData::Bool(_) => return None,
-        ColumnData::Object(cells) => {
-            let cells: Option<Vec<Option<f64>>> = cells.iter().map(of).collect();
-            cells?.into_iter().flatten().collect()
-        }
-    };
-    let values: Vec<f64> = values
-        .into_iter()
-        .filter(|value| value.is_finite())
-        .collect();
-    (!values.is_empty()).then_some(values)
+    let mut numbers = Vec::new();
+    for cell in column.data.values() {
+        numbers.extend(match cell {
+            CellValue::Int(value) => Some(value as f64),
+            CellValue::UInt(value) => Some(value as f64),
+            CellValue::Float(value) => Some(value).filter(|value| value.is_finite()),
+            CellValue::Missing => None,
+            CellValue::Bool(_) | CellValue::Text(_) => return None,
+        });
+    }
+    (!numbers.is_empty()).then_some(numbers)
 }
 
 /// Counts the occurrences of each value. Returns `None` if nearly every row has a different value.
 fn counts(column: &FrameColumn) -> Option<BTreeMap<String, f64>> {
-    let rows = match &column.data {
-        ColumnData::Int64(values) => values.len(),
-        ColumnData::UInt64(values) => values.len(),
-        ColumnData::Float64(values) => values.len(),
-        ColumnData::Bool(values) => values.len(),
-        ColumnData::Object(cells) => cells.len(),
-    };
+    let rows = column.data.len();
     let mut counts = BTreeMap::new();
     for row in 0..rows {
         let value = column.text(row).unwrap_or_else(|| "missing".to_owned());

@@ -1,12 +1,14 @@
 //! Reads the first rows of the tables and JSON files of `public`, as text.
 
 use std::fs::File;
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufReader, Read};
 use std::path::Path;
 
+use prep_formats::json::{
+    JsonElements, JsonLines, JsonObject, JsonString, JsonValue, WriteOptions,
+};
 use prep_formats::pandas::ColumnData;
 use prep_steps::Manifest;
-use serde_json::{Map, Value};
 
 use super::csv::PublicTable;
 
@@ -75,77 +77,85 @@ fn table_sample(table: &PublicTable) -> FileSample {
     }
 }
 
-/// Reads the first objects of a file with one JSON object per line.
-fn lines(path: &Path) -> Option<Vec<Map<String, Value>>> {
-    let mut lines = BufReader::new(File::open(path).ok()?.take(MAX_LINES_BYTES));
-    let mut objects = Vec::new();
-    let mut line = Vec::new();
-    while objects.len() < MAX_ROWS {
-        line.clear();
-        if lines.read_until(b'\n', &mut line).ok()? == 0 {
-            break;
-        }
-        match serde_json::from_slice(&line) {
-            Ok(Value::Object(object)) => objects.push(object),
-            // An invalid line, for example one that the limit truncates, ends the sample.
-            _ if objects.is_empty() => return None,
-            _ => break,
-        }
-    }
-    Some(objects)
+/// Reads the first objects of a file with one JSON object per line. An invalid line, for example one that the limit
+/// truncates, ends the sample.
+fn lines(path: &Path) -> Option<Vec<JsonObject>> {
+    let input = BufReader::new(File::open(path).ok()?.take(MAX_LINES_BYTES));
+    let objects = JsonLines::new(input).map_while(|value| object(value.ok()?));
+    Some(objects.take(MAX_ROWS).collect())
 }
 
-/// The first objects of a file, and the number of all its objects if it is known.
-type CountedObjects = (Vec<Map<String, Value>>, Option<u64>);
-
-/// Reads the first objects of a file that contains an array of objects, and their number.
-fn array(path: &Path) -> Option<CountedObjects> {
+/// Reads the first objects of a file that contains an array of objects, and the number of all its values.
+fn array(path: &Path) -> Option<(Vec<JsonObject>, Option<u64>)> {
     let file = File::open(path).ok()?;
     if file.metadata().ok()?.len() > MAX_JSON_BYTES {
         return None;
     }
-    let values: Vec<Value> = serde_json::from_reader(BufReader::new(file)).ok()?;
-    let count = values.len() as u64;
-    let objects = values.into_iter().take(MAX_ROWS).map(|value| match value {
-        Value::Object(object) => Some(object),
+    let (mut objects, mut count) = (Vec::new(), 0);
+    for value in JsonElements::list(BufReader::new(file)).values() {
+        let value = value.ok()?;
+        if objects.len() < MAX_ROWS {
+            objects.push(object(value)?);
+        }
+        count += 1;
+    }
+    Some((objects, Some(count)))
+}
+
+fn object(value: JsonValue) -> Option<JsonObject> {
+    match value {
+        JsonValue::Object(object) => Some(object),
         _ => None,
-    });
-    Some((objects.collect::<Option<_>>()?, Some(count)))
+    }
 }
 
 /// Returns the objects as rows. Their members are the columns, in order of first appearance.
-fn object_sample(
-    path: &str,
-    rows: Option<u64>,
-    objects: &[Map<String, Value>],
-) -> Option<FileSample> {
-    let mut header: Vec<&String> = Vec::new();
-    for name in objects.iter().flat_map(Map::keys) {
+fn object_sample(path: &str, rows: Option<u64>, objects: &[JsonObject]) -> Option<FileSample> {
+    let mut header: Vec<&JsonString> = Vec::new();
+    for name in objects.iter().flat_map(JsonObject::keys) {
         if !header.contains(&name) {
             header.push(name);
         }
     }
     let more_columns = header.len().saturating_sub(MAX_COLUMNS);
     header.truncate(MAX_COLUMNS);
-    let cell = |value: &Value| match value {
-        Value::Null => None,
-        Value::String(text) => Some(shortened(text)),
-        other => Some(shortened(&other.to_string())),
+    let compact = WriteOptions {
+        separators: Some((",".to_owned(), ":".to_owned())),
+        ensure_ascii: false,
+        ..WriteOptions::default()
+    };
+    let cell = |value: &JsonValue| match value {
+        JsonValue::Null => None,
+        JsonValue::String(text) => Some(shortened(&text.to_string_lossy())),
+        other => {
+            let json = other.to_json(&compact).ok()?;
+            Some(shortened(&String::from_utf8_lossy(&json)))
+        }
     };
     let first = objects.iter().map(|object| {
-        let cells = header.iter().map(|name| object.get(*name).and_then(cell));
+        let cells = header
+            .iter()
+            .map(|name| object.get_key(name).and_then(cell));
         cells.collect()
     });
     let is_number = header.iter().map(|name| {
-        let mut values = objects.iter().filter_map(|object| object.get(*name));
-        values.all(Value::is_number)
+        let mut values = objects.iter().filter_map(|object| object.get_key(name));
+        values.all(|value| {
+            matches!(
+                value,
+                JsonValue::Int(_) | JsonValue::BigInt(_) | JsonValue::Float(_)
+            )
+        })
     });
     (!header.is_empty()).then(|| FileSample {
         path: path.to_owned(),
         rows,
         is_number: is_number.collect(),
         first: first.collect(),
-        header: header.iter().map(|name| shortened(name)).collect(),
+        header: header
+            .iter()
+            .map(|name| shortened(&name.to_string_lossy()))
+            .collect(),
         more_columns,
         read_rows: None,
     })

@@ -5,9 +5,9 @@
 
 use std::hint::black_box;
 
-/// A value in a column of dtype `object`.
+/// The value of a cell, as a Python object.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum ObjectValue<'a> {
+pub enum CellValue<'a> {
     /// NaN.
     Missing,
     /// `True` or `False`.
@@ -20,6 +20,32 @@ pub enum ObjectValue<'a> {
     Float(f64),
     /// A string; may be empty.
     Text(&'a str),
+}
+
+impl CellValue<'_> {
+    /// Returns the value as text, with floats as Rust prints them. `None` if it is missing.
+    #[must_use]
+    pub fn text(self) -> Option<String> {
+        match self {
+            CellValue::Missing => None,
+            CellValue::Bool(value) => Some(if value { "True" } else { "False" }.to_owned()),
+            CellValue::Int(value) => Some(value.to_string()),
+            CellValue::UInt(value) => Some(value.to_string()),
+            CellValue::Float(value) => Some(value.to_string()),
+            CellValue::Text(text) => Some(text.to_owned()),
+        }
+    }
+
+    /// Returns the value of an integer or a boolean.
+    #[must_use]
+    pub fn integer(self) -> Option<i128> {
+        match self {
+            CellValue::Bool(value) => Some(i128::from(value)),
+            CellValue::Int(value) => Some(i128::from(value)),
+            CellValue::UInt(value) => Some(i128::from(value)),
+            CellValue::Missing | CellValue::Float(_) | CellValue::Text(_) => None,
+        }
+    }
 }
 
 // Tags: the first byte of each cell that is not a text.
@@ -65,21 +91,21 @@ impl ObjectColumn {
     }
 
     /// Appends a cell.
-    pub fn push(&mut self, cell: ObjectValue<'_>) {
+    pub fn push(&mut self, cell: CellValue<'_>) {
         match cell {
-            ObjectValue::Missing => self.bytes.push(MISSING),
-            ObjectValue::Bool(false) => self.bytes.push(FALSE),
-            ObjectValue::Bool(true) => self.bytes.push(TRUE),
-            ObjectValue::Int(value) => self.number(INT, zigzag(value)),
-            ObjectValue::UInt(value) => self.number(UINT, value),
-            ObjectValue::Float(value) => match value as i64 {
+            CellValue::Missing => self.bytes.push(MISSING),
+            CellValue::Bool(false) => self.bytes.push(FALSE),
+            CellValue::Bool(true) => self.bytes.push(TRUE),
+            CellValue::Int(value) => self.number(INT, zigzag(value)),
+            CellValue::UInt(value) => self.number(UINT, value),
+            CellValue::Float(value) => match value as i64 {
                 // -0.0 is excluded, because integers have no negative zero.
                 integer if (integer as f64).to_bits() == value.to_bits() => {
                     self.number(INTEGER, zigzag(integer));
                 }
                 _ => self.number(FLOAT, value.to_bits().swap_bytes()),
             },
-            ObjectValue::Text(text) => self.bytes.extend_from_slice(text.as_bytes()),
+            CellValue::Text(text) => self.bytes.extend_from_slice(text.as_bytes()),
         }
         let end = self.bytes.len() as u64;
         let before = u64::from(self.ends.last().copied().unwrap_or(0));
@@ -100,7 +126,7 @@ impl ObjectColumn {
 
     /// Returns the cell of a row.
     #[must_use]
-    pub fn get(&self, row: usize) -> Option<ObjectValue<'_>> {
+    pub fn get(&self, row: usize) -> Option<CellValue<'_>> {
         let bytes = self.bytes_of(row)?;
         let number = |bytes: &[u8]| {
             let mut padded = [0; 8];
@@ -111,14 +137,14 @@ impl ObjectColumn {
             u64::from_le_bytes(padded)
         };
         Some(match bytes {
-            [MISSING] => ObjectValue::Missing,
-            [FALSE] => ObjectValue::Bool(false),
-            [TRUE] => ObjectValue::Bool(true),
-            [INT, rest @ ..] => ObjectValue::Int(unzigzag(number(rest))),
-            [UINT, rest @ ..] => ObjectValue::UInt(number(rest)),
-            [INTEGER, rest @ ..] => ObjectValue::Float(unzigzag(number(rest)) as f64),
-            [FLOAT, rest @ ..] => ObjectValue::Float(f64::from_bits(number(rest).swap_bytes())),
-            text => ObjectValue::Text(std::str::from_utf8(text).unwrap_or_default()),
+            [MISSING] => CellValue::Missing,
+            [FALSE] => CellValue::Bool(false),
+            [TRUE] => CellValue::Bool(true),
+            [INT, rest @ ..] => CellValue::Int(unzigzag(number(rest))),
+            [UINT, rest @ ..] => CellValue::UInt(number(rest)),
+            [INTEGER, rest @ ..] => CellValue::Float(unzigzag(number(rest)) as f64),
+            [FLOAT, rest @ ..] => CellValue::Float(f64::from_bits(number(rest).swap_bytes())),
+            text => CellValue::Text(std::str::from_utf8(text).unwrap_or_default()),
         })
     }
 
@@ -162,13 +188,13 @@ impl ObjectColumn {
     }
 
     /// Iterates over the cells.
-    pub fn iter(&self) -> impl Iterator<Item = ObjectValue<'_>> {
+    pub fn iter(&self) -> impl Iterator<Item = CellValue<'_>> {
         (0..self.len()).filter_map(|row| self.get(row))
     }
 
     /// Whether any cell equals `cell`.
     #[must_use]
-    pub fn contains(&self, cell: ObjectValue<'_>) -> bool {
+    pub fn contains(&self, cell: CellValue<'_>) -> bool {
         self.iter().any(|other| other == cell)
     }
 }
@@ -185,8 +211,8 @@ impl PartialEq for ObjectColumn {
     }
 }
 
-impl<'a> FromIterator<ObjectValue<'a>> for ObjectColumn {
-    fn from_iter<I: IntoIterator<Item = ObjectValue<'a>>>(cells: I) -> Self {
+impl<'a> FromIterator<CellValue<'a>> for ObjectColumn {
+    fn from_iter<I: IntoIterator<Item = CellValue<'a>>>(cells: I) -> Self {
         let cells = cells.into_iter();
         let mut objects = ObjectColumn::with_capacity(cells.size_hint().0);
         cells.for_each(|cell| objects.push(cell));
@@ -225,34 +251,32 @@ mod tests {
             9.3e18,
         ];
         let mut cells = vec![
-            ObjectValue::Missing,
-            ObjectValue::Bool(true),
-            ObjectValue::Bool(false),
-            ObjectValue::Text(""),
-            ObjectValue::Text("a"),
-            ObjectValue::Text("\u{ff}\u{10ffff}"),
-            ObjectValue::UInt(0),
-            ObjectValue::UInt(u64::MAX),
+            CellValue::Missing,
+            CellValue::Bool(true),
+            CellValue::Bool(false),
+            CellValue::Text(""),
+            CellValue::Text("a"),
+            CellValue::Text("\u{ff}\u{10ffff}"),
+            CellValue::UInt(0),
+            CellValue::UInt(u64::MAX),
         ];
-        cells.extend(integers.map(ObjectValue::Int));
-        cells.extend(floats.map(ObjectValue::Float));
+        cells.extend(integers.map(CellValue::Int));
+        cells.extend(floats.map(CellValue::Float));
         let objects: ObjectColumn = cells.iter().copied().collect();
         assert_eq!(objects.iter().collect::<Vec<_>>(), cells);
         for (row, cell) in cells.iter().enumerate() {
             let text = match cell {
-                ObjectValue::Text(text) => Some(text.as_bytes()),
+                CellValue::Text(text) => Some(text.as_bytes()),
                 _ => None,
             };
             assert_eq!(objects.text(row), text);
-            assert_eq!(objects.is_missing(row), *cell == ObjectValue::Missing);
-            if let (ObjectValue::Float(a), Some(ObjectValue::Float(b))) = (cell, objects.get(row)) {
+            assert_eq!(objects.is_missing(row), *cell == CellValue::Missing);
+            if let (CellValue::Float(a), Some(CellValue::Float(b))) = (cell, objects.get(row)) {
                 assert_eq!(a.to_bits(), b.to_bits());
             }
         }
         assert_eq!(objects.get(cells.len()), None);
-        assert!(
-            objects.contains(ObjectValue::Missing) && !objects.contains(ObjectValue::Text("b"))
-        );
+        assert!(objects.contains(CellValue::Missing) && !objects.contains(CellValue::Text("b")));
     }
 
     #[test]
@@ -272,10 +296,10 @@ mod tests {
 
     #[test]
     fn short_cells_take_little_memory() {
-        let objects: ObjectColumn = (0..1000).map(|row| ObjectValue::Int(row % 100)).collect();
+        let objects: ObjectColumn = (0..1000).map(|row| CellValue::Int(row % 100)).collect();
         assert!(objects.bytes.len() <= 2000);
         let objects: ObjectColumn = (0..1000)
-            .map(|row| ObjectValue::Float(f64::from(row % 100)))
+            .map(|row| CellValue::Float(f64::from(row % 100)))
             .collect();
         assert!(objects.bytes.len() <= 2000);
     }

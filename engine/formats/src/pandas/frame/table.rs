@@ -1,10 +1,10 @@
 //! A table in memory with typed columns, for grading.
 
 use crate::pandas::read::rows::{RawRow, RowReader, RowSink};
-use crate::pandas::types::value::{Value, value};
+use crate::pandas::types::value::{RawValue, value};
 use crate::pandas::{
-    ColumnType, CsvError, CsvScan, CsvScanner, FileContent, ObjectColumn, ObjectValue,
-    PackedNumbers, ReadOptions,
+    CellValue, ColumnType, CsvError, CsvScan, CsvScanner, FileContent, ObjectColumn, PackedNumbers,
+    ReadOptions,
 };
 
 /// A table in memory.
@@ -52,24 +52,49 @@ impl FrameColumn {
     /// Returns a cell as text, or `None` if it is missing.
     #[must_use]
     pub fn text(&self, row: usize) -> Option<String> {
-        let boolean = |value: bool| if value { "True" } else { "False" }.to_owned();
-        match &self.data {
-            ColumnData::Int64(values) => values.get(row).map(|value| value.to_string()),
-            ColumnData::UInt64(values) => values.get(row).map(ToString::to_string),
-            ColumnData::Float64(values) => {
-                let value = values.get(row).filter(|value| !value.is_nan());
-                value.map(|value| value.to_string())
-            }
-            ColumnData::Bool(values) => values.get(row).map(|value| boolean(*value)),
-            ColumnData::Object(cells) => match cells.get(row)? {
-                ObjectValue::Missing => None,
-                ObjectValue::Bool(value) => Some(boolean(value)),
-                ObjectValue::Int(value) => Some(value.to_string()),
-                ObjectValue::UInt(value) => Some(value.to_string()),
-                ObjectValue::Float(value) => Some(value.to_string()),
-                ObjectValue::Text(value) => Some(value.to_string()),
-            },
+        self.data.value(row).text()
+    }
+}
+
+impl ColumnData {
+    /// The number of cells.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        match self {
+            ColumnData::Int64(values) => values.len(),
+            ColumnData::UInt64(values) => values.len(),
+            ColumnData::Float64(values) => values.len(),
+            ColumnData::Bool(values) => values.len(),
+            ColumnData::Object(cells) => cells.len(),
         }
+    }
+
+    /// Whether there are no cells.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Returns the cell of a row. NaN is missing, as are cells beyond the last row.
+    #[must_use]
+    pub fn value(&self, row: usize) -> CellValue<'_> {
+        let value = match self {
+            ColumnData::Int64(values) => values.get(row).map(CellValue::Int),
+            ColumnData::UInt64(values) => values.get(row).copied().map(CellValue::UInt),
+            ColumnData::Float64(values) => values.get(row).map(CellValue::Float),
+            ColumnData::Bool(values) => values.get(row).copied().map(CellValue::Bool),
+            ColumnData::Object(cells) => cells.get(row),
+        };
+        match value {
+            None => CellValue::Missing,
+            Some(CellValue::Float(value)) if value.is_nan() => CellValue::Missing,
+            Some(value) => value,
+        }
+    }
+
+    /// Iterates over the cells.
+    pub fn values(&self) -> impl Iterator<Item = CellValue<'_>> {
+        (0..self.len()).map(|row| self.value(row))
     }
 }
 
@@ -239,12 +264,14 @@ impl RowSink for FrameReader<'_> {
             let value =
                 value(&cell, block, scanned.joined, self.options.floats).ok_or_else(changed)?;
             match (data, value) {
-                (ColumnData::Int64(data), Value::Int(value)) => data.push(value),
-                (ColumnData::UInt64(data), Value::UInt(value)) => data.push(value),
-                (ColumnData::Float64(data), Value::Float(value)) => data.push(value),
-                (ColumnData::Float64(data), Value::Float32(value)) => data.push(f64::from(value)),
-                (ColumnData::Float64(data), Value::Missing) => data.push(f64::NAN),
-                (ColumnData::Bool(data), Value::Bool(value)) => data.push(value),
+                (ColumnData::Int64(data), RawValue::Int(value)) => data.push(value),
+                (ColumnData::UInt64(data), RawValue::UInt(value)) => data.push(value),
+                (ColumnData::Float64(data), RawValue::Float(value)) => data.push(value),
+                (ColumnData::Float64(data), RawValue::Float32(value)) => {
+                    data.push(f64::from(value))
+                }
+                (ColumnData::Float64(data), RawValue::Missing) => data.push(f64::NAN),
+                (ColumnData::Bool(data), RawValue::Bool(value)) => data.push(value),
                 (ColumnData::Object(data), value) => push(data, value),
                 _ => return Err(changed()),
             }
@@ -253,17 +280,17 @@ impl RowSink for FrameReader<'_> {
     }
 }
 
-fn push(data: &mut ObjectColumn, value: Value<'_>) {
+fn push(data: &mut ObjectColumn, value: RawValue<'_>) {
     data.push(match value {
-        Value::Missing => ObjectValue::Missing,
-        Value::Bool(value) => ObjectValue::Bool(value),
-        Value::Int(value) => ObjectValue::Int(value),
-        Value::UInt(value) => ObjectValue::UInt(value),
-        Value::Float(value) => ObjectValue::Float(value),
-        Value::Float32(value) => ObjectValue::Float(f64::from(value)),
-        Value::Text(value) => match std::str::from_utf8(value) {
-            Ok(text) => ObjectValue::Text(text),
-            Err(_) => return data.push(ObjectValue::Text(&String::from_utf8_lossy(value))),
+        RawValue::Missing => CellValue::Missing,
+        RawValue::Bool(value) => CellValue::Bool(value),
+        RawValue::Int(value) => CellValue::Int(value),
+        RawValue::UInt(value) => CellValue::UInt(value),
+        RawValue::Float(value) => CellValue::Float(value),
+        RawValue::Float32(value) => CellValue::Float(f64::from(value)),
+        RawValue::Text(value) => match std::str::from_utf8(value) {
+            Ok(text) => CellValue::Text(text),
+            Err(_) => return data.push(CellValue::Text(&String::from_utf8_lossy(value))),
         },
     });
 }

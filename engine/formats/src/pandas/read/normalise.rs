@@ -5,7 +5,7 @@ use std::io::{Read, Write};
 use crate::pandas::read::rows::{RawRow, RowReader, RowSink};
 use crate::pandas::types::join::JoinedType;
 use crate::pandas::types::value::value;
-use crate::pandas::write::quote::{end_line, push_header, push_minimal};
+use crate::pandas::write::{end_line, push_header, push_minimal};
 use crate::pandas::{CsvError, CsvScan, FloatParser, ReadOptions};
 
 /// Approximate number of bytes that are buffered before they are written.

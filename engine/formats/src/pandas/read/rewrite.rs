@@ -13,7 +13,7 @@ use crate::pandas::read::rows::{RawRow, RowReader, RowSink, Shape};
 use crate::pandas::read::scan::TypeScanner;
 use crate::pandas::stored::index::{IndexRecorder, RowIndex};
 use crate::pandas::stored::projection::{Projection, ProjectionBuilder};
-use crate::pandas::write::quote::push_header;
+use crate::pandas::write::push_header;
 use crate::pandas::{CsvError, CsvScan, ReadOptions};
 
 /// Approximate number of bytes of copied rows that are passed on together: the size of the chunks in which files are

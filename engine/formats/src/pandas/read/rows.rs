@@ -15,7 +15,7 @@ use memchr::{memchr, memchr2};
 
 use crate::pandas::read::content::Chunks;
 use crate::pandas::read::tokens::{Field, FieldForm, RowEnd, split_row};
-use crate::pandas::write::quote::{end_line, push_minimal};
+use crate::pandas::write::{end_line, push_minimal};
 use crate::pandas::{CsvError, ReadOptions};
 
 /// Maximum length of a row in bytes.

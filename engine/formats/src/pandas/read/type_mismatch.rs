@@ -2,8 +2,8 @@
 
 use std::io::Read;
 
-use crate::pandas::read::header;
 use crate::pandas::read::rows::{RawRow, RowReader, RowSink, Shape};
+use crate::pandas::read::scan::unique_names;
 use crate::pandas::types::infer::Inference;
 use crate::pandas::types::join::JoinedType;
 use crate::pandas::{ColumnType, CsvError, ReadOptions};
@@ -60,7 +60,7 @@ struct Search<'a, F> {
 
 impl<F: Fn(ColumnType) -> bool> RowSink for Search<'_, F> {
     fn header(&mut self, row: &RawRow<'_>) -> Result<(), CsvError> {
-        let names = header::unique_names(row.texts());
+        let names = unique_names(row.texts());
         self.field = names.iter().position(|name| name == self.column);
         Ok(())
     }

@@ -10,7 +10,7 @@ use std::io::{BufWriter, Read, Seek, Write};
 use std::path::Path;
 
 use crate::pandas::stored::table::PREFETCH_ROWS;
-use crate::pandas::write::quote::end_line;
+use crate::pandas::write::end_line;
 use crate::pandas::{Cells, CsvError, TextTable};
 
 /// Number of bytes that are buffered before they are written, small enough for the first-level cache.

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use crate::pandas::read::rows::RawRow;
 use crate::pandas::stored::gather::Copier;
 use crate::pandas::stored::index::{IndexRecorder, RowIndex};
-use crate::pandas::write::quote::push_header;
+use crate::pandas::write::push_header;
 use crate::pandas::{Cells, CsvError, Schema, TextTable};
 
 /// The columns may take at most one byte for each `MIN_TEXT_RATIO` bytes of the text.

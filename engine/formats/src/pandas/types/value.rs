@@ -6,12 +6,12 @@ use crate::pandas::numbers::print;
 use crate::pandas::numbers::words::{is_missing, parse_bool};
 use crate::pandas::types::infer::BlockType;
 use crate::pandas::types::join::JoinedType;
-use crate::pandas::write::quote::push_minimal;
+use crate::pandas::write::push_minimal;
 use crate::pandas::{ColumnType, FloatParser};
 
 /// The value of a cell.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Value<'a> {
+pub(crate) enum RawValue<'a> {
     Missing,
     Bool(bool),
     Int(i64),
@@ -21,7 +21,7 @@ pub(crate) enum Value<'a> {
     Text(&'a [u8]),
 }
 
-impl Value<'_> {
+impl RawValue<'_> {
     /// Appends the output of `to_csv`, without quotes.
     pub fn print(&self, out: &mut Vec<u8>) {
         match *self {
@@ -53,42 +53,42 @@ pub(crate) fn value<'a>(
     block: BlockType,
     joined: JoinedType,
     parser: FloatParser,
-) -> Option<Value<'a>> {
+) -> Option<RawValue<'a>> {
     if let JoinedType::Forced(kind) = joined {
         return forced(cell, kind, parser);
     }
     if block == BlockType::RawText {
-        return Some(Value::Text(cell));
+        return Some(RawValue::Text(cell));
     }
     if is_missing(cell) {
-        return Some(Value::Missing);
+        return Some(RawValue::Missing);
     }
     let value_in_block = match block {
-        BlockType::Int => Value::Int(int(cell)?),
+        BlockType::Int => RawValue::Int(int(cell)?),
         BlockType::IntGaps => match int(cell)? {
             // pandas represents missing cells as the smallest integer, so an actual smallest integer is lost, too.
-            i64::MIN => Value::Missing,
-            value => Value::Float(value as f64),
+            i64::MIN => RawValue::Missing,
+            value => RawValue::Float(value as f64),
         },
         BlockType::UInt => match parse_u64(cell) {
-            Integer::Value(value) => Value::UInt(value),
+            Integer::Value(value) => RawValue::UInt(value),
             _ => return None,
         },
-        BlockType::Float => Value::Float(floats::parse_f64(cell, parser)?),
-        BlockType::Bool | BlockType::BoolGaps => Value::Bool(parse_bool(cell)?),
-        BlockType::Text | BlockType::RawText => Value::Text(cell),
+        BlockType::Float => RawValue::Float(floats::parse_f64(cell, parser)?),
+        BlockType::Bool | BlockType::BoolGaps => RawValue::Bool(parse_bool(cell)?),
+        BlockType::Text | BlockType::RawText => RawValue::Text(cell),
     };
     Some(match (joined, value_in_block) {
-        (JoinedType::Float | JoinedType::ObjectOfFloats, Value::Int(value)) => {
-            Value::Float(value as f64)
+        (JoinedType::Float | JoinedType::ObjectOfFloats, RawValue::Int(value)) => {
+            RawValue::Float(value as f64)
         }
-        (JoinedType::Float | JoinedType::ObjectOfFloats, Value::UInt(value)) => {
-            Value::Float(value as f64)
+        (JoinedType::Float | JoinedType::ObjectOfFloats, RawValue::UInt(value)) => {
+            RawValue::Float(value as f64)
         }
-        (JoinedType::ObjectOfFloats, Value::Bool(value)) => {
-            Value::Float(f64::from(u8::from(value)))
+        (JoinedType::ObjectOfFloats, RawValue::Bool(value)) => {
+            RawValue::Float(f64::from(u8::from(value)))
         }
-        (JoinedType::ObjectOfIntegers, Value::Bool(value)) => Value::Int(i64::from(value)),
+        (JoinedType::ObjectOfIntegers, RawValue::Bool(value)) => RawValue::Int(i64::from(value)),
         (_, value_in_block) => value_in_block,
     })
 }
@@ -102,23 +102,23 @@ fn int(cell: &[u8]) -> Option<i64> {
 
 /// Returns the value of a cell in a column with a requested type. As in pandas, integers that are too large wrap
 /// around.
-fn forced<'a>(cell: &'a [u8], kind: ColumnType, parser: FloatParser) -> Option<Value<'a>> {
+fn forced<'a>(cell: &'a [u8], kind: ColumnType, parser: FloatParser) -> Option<RawValue<'a>> {
     let missing = is_missing(cell);
     Some(match kind {
-        ColumnType::Text | ColumnType::Json if missing => Value::Missing,
-        ColumnType::Text | ColumnType::Json => Value::Text(cell),
-        ColumnType::Float64 | ColumnType::Float32 if missing => Value::Missing,
-        ColumnType::Float64 => Value::Float(floats::parse_f64(cell, parser)?),
-        ColumnType::Float32 => Value::Float32(floats::parse_f64(cell, parser)? as f32),
-        ColumnType::Int64 => Value::Int(int(cell)?),
-        ColumnType::Int32 => Value::Int(i64::from(int(cell)? as i32)),
-        ColumnType::Int16 => Value::Int(i64::from(int(cell)? as i16)),
-        ColumnType::Int8 => Value::Int(i64::from(int(cell)? as i8)),
+        ColumnType::Text | ColumnType::Json if missing => RawValue::Missing,
+        ColumnType::Text | ColumnType::Json => RawValue::Text(cell),
+        ColumnType::Float64 | ColumnType::Float32 if missing => RawValue::Missing,
+        ColumnType::Float64 => RawValue::Float(floats::parse_f64(cell, parser)?),
+        ColumnType::Float32 => RawValue::Float32(floats::parse_f64(cell, parser)? as f32),
+        ColumnType::Int64 => RawValue::Int(int(cell)?),
+        ColumnType::Int32 => RawValue::Int(i64::from(int(cell)? as i32)),
+        ColumnType::Int16 => RawValue::Int(i64::from(int(cell)? as i16)),
+        ColumnType::Int8 => RawValue::Int(i64::from(int(cell)? as i8)),
         ColumnType::UInt64 => match (parse_u64(cell), parse_i64(cell)) {
-            (Integer::Value(value), _) => Value::UInt(value),
-            (_, Integer::Value(value)) => Value::UInt(value as u64),
+            (Integer::Value(value), _) => RawValue::UInt(value),
+            (_, Integer::Value(value)) => RawValue::UInt(value as u64),
             _ => return None,
         },
-        ColumnType::Bool => Value::Bool(parse_bool(cell)?),
+        ColumnType::Bool => RawValue::Bool(parse_bool(cell)?),
     })
 }

@@ -8,6 +8,7 @@ use std::io::Read;
 
 use prep_core::{BoxError, Context, FileValue, Inputs, StepError, Value};
 use prep_formats::json::{JsonElements, JsonString, JsonValue as Json};
+use prep_formats::text_encoding::TextEncoding;
 use prep_spec::alternatives;
 use prep_spec::model::{Query, Setting};
 use prep_spec::words::{KeyType, KindSpec, Produces, Section, SectionKey};
@@ -16,7 +17,7 @@ use thiserror::Error;
 
 use super::dialect::{DIALECT, INDENT, SORT_KEYS, check, dialect};
 use crate::emit::{JsonFormat, JsonObjectWriter, for_each_record};
-use crate::kinds::encoding::{ENCODING, Encoding};
+use crate::kinds::encoding::{ENCODING, encoding};
 use crate::kinds::{FunctionStep, StepKind};
 use crate::limits::{limits, undecodable};
 use crate::relation::{QueryRun, query_memory};
@@ -60,7 +61,7 @@ pub(crate) const KIND: StepKind = StepKind {
         let members = declaration.queries("members").iter();
         let document = Document {
             path: declaration.text("document")?.to_owned(),
-            encoding: Encoding::declared(declaration),
+            encoding: encoding(declaration),
             members: members
                 .map(|(name, query)| (name.value.clone(), query.clone()))
                 .collect(),
@@ -93,7 +94,7 @@ enum DocumentError {
 
 struct Document {
     path: String,
-    encoding: Encoding,
+    encoding: TextEncoding,
     members: Vec<(String, Query)>,
     only: Option<Vec<String>>,
     dialect: JsonFormat,

@@ -8,12 +8,12 @@ use std::io::Read as _;
 
 use prep_core::{Context, Inputs, StepError};
 use prep_formats::pandas::{ColumnType, Concatenation, CsvScan, CsvScanner, CsvWriter, Schema};
+use prep_formats::text_encoding::TextEncoding;
 use prep_spec::Diagnostic;
 use prep_spec::words::{KeyType, KindSpec, ProducedColumn, Produces, Section, SectionKey};
 
 use super::dialect::ReadDialect;
 use super::{COLUMNS, FLOAT_PRECISION_KEY, ReadSpec, check_columns, csv, float_precision};
-use crate::kinds::encoding::Encoding;
 use crate::kinds::{FunctionStep, StepKind};
 use crate::limits::undecodable_file;
 use crate::relation::for_each_file;
@@ -74,7 +74,7 @@ pub(crate) const KIND: StepKind = StepKind {
             delimiter: b',',
             float_precision: float_precision(declaration),
             at: None,
-            encoding: Encoding::Utf8,
+            encoding: TextEncoding::Utf8,
             dialect: ReadDialect::Python,
             chunksize: None,
         };

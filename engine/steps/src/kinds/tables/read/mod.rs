@@ -4,14 +4,11 @@
 //! output of pandas, they become the stored table. Otherwise, a second pass prints the table. A JSON list becomes a
 //! table of its declared columns and the hidden column `record`. Parquet files and NumPy arrays are stored unchanged.
 
-mod bson;
 mod csv;
 mod dialect;
 mod each;
-mod inferred;
+mod in_place;
 mod json;
-mod npy;
-mod parquet;
 mod records;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -22,6 +19,7 @@ use prep_core::{BoxError, Context, Failure, StepError};
 use prep_formats::pandas::{
     ColumnSchema as StoredColumn, ColumnType, FloatParser, ReadOptions, Schema, TypeMismatch,
 };
+use prep_formats::text_encoding::TextEncoding;
 use prep_spec::model::{Column, ColumnKind, Declaration};
 use prep_spec::words::{
     CellContent, KeyType, KindSpec, ProducedColumn, Produces, Section, SectionKey, Word,
@@ -30,7 +28,7 @@ use prep_spec::{Diagnostic, alternatives, shortened};
 use prep_sql::RECORD_COLUMN;
 use thiserror::Error;
 
-use crate::kinds::encoding::{ENCODING, Encoding};
+use crate::kinds::encoding::{ENCODING, encoding};
 use crate::kinds::unpack::extract;
 use crate::kinds::{FunctionStep, StepKind};
 use crate::limits::undecodable_file;
@@ -141,9 +139,9 @@ formats![
     csv::FORMAT,
     json::LIST,
     json::LINES,
-    bson::FORMAT,
-    parquet::FORMAT,
-    npy::FORMAT
+    json::BSON,
+    in_place::PARQUET,
+    in_place::NPY
 ];
 
 const FLOAT_PRECISION: &[Word] = &[
@@ -166,7 +164,7 @@ struct ReadSpec {
     /// The pandas option `float_precision`.
     pub float_precision: String,
     pub at: Option<String>,
-    pub encoding: Encoding,
+    pub encoding: TextEncoding,
     pub dialect: ReadDialect,
     /// Number of lines per chunk. pandas reads each chunk as a separate table.
     pub chunksize: Option<u64>,
@@ -183,7 +181,7 @@ impl ReadSpec {
             delimiter: delimiter.unwrap_or(if tabs { b'\t' } else { b',' }),
             float_precision: float_precision(declaration),
             at: declaration.text("at").map(str::to_owned),
-            encoding: Encoding::declared(declaration),
+            encoding: encoding(declaration),
             dialect: ReadDialect::declared(declaration),
             chunksize: dialect::chunksize(declaration),
             path,

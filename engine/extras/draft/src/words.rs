@@ -55,22 +55,25 @@ pub fn yaml(text: &str) -> String {
     out
 }
 
-/// Writes a query as the value of a key, below a line that is indented by `indent`.
-pub fn yaml_query(query: &str, indent: usize) -> String {
-    let risky = query.contains(": ")
-        || query.contains(" #")
-        || query.contains('\n')
-        || query.ends_with(':');
-    match risky {
+/// Joins texts.
+pub fn joined(texts: impl IntoIterator<Item = String>, separator: &str) -> String {
+    texts.into_iter().collect::<Vec<_>>().join(separator)
+}
+
+/// Writes the items of a list.
+pub fn yaml_list(names: &[String]) -> String {
+    joined(names.iter().map(|name| yaml(name)), ", ")
+}
+
+/// Writes a query as the value of a key that is indented by two spaces.
+pub fn yaml_query(query: &str) -> String {
+    let is_risky = query.contains(": ") || query.contains(" #") || query.ends_with(':');
+    match is_risky || query.contains('\n') {
         false => format!(" {query}"),
-        true => {
-            let indent = " ".repeat(indent + 2);
-            let lines: Vec<String> = query
-                .lines()
-                .map(|line| format!("{indent}{line}"))
-                .collect();
-            format!(" |\n{}", lines.join("\n"))
-        }
+        true => format!(
+            " |\n    {}",
+            joined(query.lines().map(str::to_owned), "\n    ")
+        ),
     }
 }
 
@@ -131,6 +134,6 @@ mod tests {
         ] {
             assert_eq!(table_name(name, &taken), expected);
         }
-        assert_eq!(yaml_query("SELECT 'a: b'", 2), " |\n    SELECT 'a: b'");
+        assert_eq!(yaml_query("SELECT 'a: b'"), " |\n    SELECT 'a: b'");
     }
 }

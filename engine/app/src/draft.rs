@@ -1,0 +1,91 @@
+//! Writes a first pipeline for a competition of the user: finds its bundle, or previews it on Kaggle.
+
+use std::path::{Path, PathBuf};
+
+use prep_core::{Cancel, Failure};
+use prep_draft::{BundleContent, DraftChoices, DraftError};
+use prep_fetch::LazyNetwork;
+use prep_spec::BASE_VARIANT;
+
+use crate::bundles;
+use crate::catalog::CatalogEntry;
+use crate::error::Error;
+use crate::settings::Settings;
+use crate::stages::loader::Loader;
+
+/// Maximum bytes of a table that are read on Kaggle.
+const MAX_PREVIEW_BYTES: usize = 1 << 20;
+
+/// A pipeline that was written for a bundle.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Draft {
+    pub text: String,
+    /// Path of the bundle. `None` if its files were listed on Kaggle.
+    pub bundle: Option<PathBuf>,
+    /// The reasons of the guess, and the choices that the author has to check.
+    pub notes: Vec<String>,
+}
+
+/// Reads the bundle of `id`, in `source`, in the data directory or on Kaggle, and writes a pipeline for it.
+///
+/// # Errors
+/// When there is no such bundle, or it cannot be read.
+pub fn draft(
+    settings: &Settings,
+    source: Option<&Path>,
+    network: &LazyNetwork,
+    id: &str,
+    choices: &DraftChoices,
+) -> Result<Draft, Error> {
+    if !is_id(id) {
+        let message = format!("`{id}` cannot be the name of a competition");
+        return Err(Error::request(message).help("use letters, digits and `-`, as Kaggle does"));
+    }
+    let directories: Vec<&Path> = source.into_iter().collect();
+    let local = bundles::local(settings, id, &directories);
+    let temp = settings.temp_dir();
+    let resources = prep_contents::Resources {
+        limits: settings.inspection_limits(1),
+        temp: &temp,
+    };
+    let content = match local.path() {
+        Some(path) => {
+            let (file, bytes, entries) = bundles::list(path, &resources.limits)?;
+            BundleContent::read(&file, bytes, &entries, &resources)
+        }
+        None => {
+            let network = network.get().map_err(|cause| local.not_fetched(cause))?;
+            let cancel = Cancel::default();
+            let preview = network.preview(id, MAX_PREVIEW_BYTES, prep_draft::is_table, &cancel)?;
+            let (entries, md5) = (&preview.zip.entries, preview.zip.md5.clone());
+            BundleContent::of_preview(entries, &preview.fronts, md5, &resources)
+        }
+    };
+    let draft = prep_draft::draft(id, &content, choices)?;
+    let file_name = format!("{id}/pipeline.yaml");
+    let entry = CatalogEntry::of_text(id, &file_name, draft.text.clone());
+    Loader::without_notes().load(&entry, BASE_VARIANT)?;
+    Ok(Draft {
+        text: draft.text,
+        notes: draft.notes,
+        bundle: local.path().map(Path::to_owned),
+    })
+}
+
+impl From<DraftError> for Error {
+    fn from(error: DraftError) -> Error {
+        let new = match &error {
+            DraftError::NoColumns { .. } => Error::request(error.to_string()),
+            _ => Error::new(Failure::Input, error.to_string()),
+        };
+        Error {
+            help: error.help().map(Into::into),
+            ..new
+        }
+    }
+}
+
+fn is_id(id: &str) -> bool {
+    let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    !id.is_empty() && id.chars().all(fits) && !id.starts_with('.')
+}

@@ -1,0 +1,398 @@
+//! Reads the content of a bundle: tables, and all other files by pattern.
+//!
+//! Nested zips are read, as pipelines read them. If a directory has many tables of one kind, they are treated as files.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::io::Read;
+
+use prep_contents::Resources;
+use prep_formats::limits::ArchiveBudget;
+use prep_formats::read_at::ReadAt;
+use prep_formats::zip::{ZipDirectory, ZipEntry};
+
+use crate::table::{self, BundleTable, NotTable};
+
+/// Maximum bytes of the values of all tables.
+const MAX_KEPT_BYTES: u64 = 96 << 20;
+/// Maximum bytes of a table that are read for its types.
+const MAX_READ_BYTES: u64 = 2 << 30;
+/// Maximum bytes of a deflated archive inside the bundle that are held in memory.
+const MAX_INNER_BYTES: u64 = 512 << 20;
+/// Maximum number of archives around an archive that is read.
+const MAX_DEPTH: usize = 2;
+/// Maximum number of tables in a directory. If there are more, they are treated as files.
+const MAX_TABLES: usize = 12;
+/// Maximum number of file names that are stored to compare with identifiers.
+pub const MAX_NAMES: usize = 200_000;
+/// Maximum number of directories whose files have the same names.
+const MAX_PARALLEL: usize = 6;
+
+/// A bundle.
+#[derive(Debug, Default)]
+pub struct BundleContent {
+    pub(crate) md5: Option<String>,
+    pub(crate) tables: Vec<BundleTable>,
+    pub(crate) files: Vec<FileGroup>,
+    /// Files that should be tables by their names, and why they cannot be read.
+    pub(crate) unreadable: Vec<(String, String)>,
+}
+
+/// Files of one directory and suffix.
+#[derive(Debug)]
+pub(crate) struct FileGroup {
+    /// Their pattern in a pipeline: `train/*/*.jpg`.
+    pub pattern: String,
+    /// The last part of the directory.
+    pub folder: String,
+    pub count: usize,
+    pub names: HashSet<String>,
+    /// Whether they are in several directories below that one.
+    pub is_nested: bool,
+}
+
+impl BundleContent {
+    /// Reads the bundle in `file`, which has `bytes` bytes and these members.
+    pub fn read(
+        file: &dyn ReadAt,
+        bytes: u64,
+        entries: &[ZipEntry],
+        resources: &Resources<'_>,
+    ) -> BundleContent {
+        let mut walk = Walk {
+            resources,
+            budget: resources.limits.budget(bytes),
+            kept_bytes: 0,
+            found: Vec::new(),
+        };
+        walk.entries(file, entries, "", 0);
+        sorted(walk.found)
+    }
+
+    /// Reads a bundle of which only the members and the first bytes of tables are known.
+    pub fn of_preview(
+        entries: &[ZipEntry],
+        fronts: &[(String, Vec<u8>)],
+        md5: Option<String>,
+        resources: &Resources<'_>,
+    ) -> BundleContent {
+        let files = entries.iter().filter(|entry| !entry.is_directory);
+        let found = files.map(|entry| {
+            let path = &entry.path;
+            let front = fronts.iter().find(|(name, _)| name == path);
+            let table = front.ok_or(None).and_then(|(_, front)| {
+                let is_whole = front.len() as u64 == entry.size;
+                let end = match is_whole {
+                    true => front.len(),
+                    false => memchr::memrchr(b'\n', front).ok_or(None)? + 1,
+                };
+                let front = front.get(..end).unwrap_or_default();
+                table::read(path, &|| Ok(Box::new(front)), is_whole, resources)
+            });
+            (path.clone(), table)
+        });
+        BundleContent {
+            md5,
+            ..sorted(found.collect())
+        }
+    }
+}
+
+type FoundFiles = Vec<(String, Result<BundleTable, NotTable>)>;
+
+/// A walk through a bundle and the archives within it.
+struct Walk<'a> {
+    resources: &'a Resources<'a>,
+    /// The members and bytes of all archives within the bundle.
+    budget: ArchiveBudget,
+    /// Bytes of the values that are kept.
+    kept_bytes: u64,
+    /// The files, with their paths in a pipeline.
+    found: FoundFiles,
+}
+
+impl Walk<'_> {
+    fn entries(&mut self, base: &dyn ReadAt, entries: &[ZipEntry], prefix: &str, depth: usize) {
+        let mut tables: BTreeMap<&str, usize> = BTreeMap::new();
+        for entry in entries
+            .iter()
+            .filter(|entry| table::format(&entry.path).is_some())
+        {
+            *tables.entry(folder(&entry.path)).or_default() += 1;
+        }
+        for entry in entries {
+            if entry.is_directory || is_hidden(&entry.path) {
+                continue;
+            }
+            let path = format!("{prefix}{}", entry.path);
+            if is_zip(&path) && depth < MAX_DEPTH && self.enter(base, entry, &path, depth) {
+                continue;
+            }
+            let open = || match entry.open(base) {
+                Ok(member) => Ok(Box::new(member.take(MAX_READ_BYTES)) as Box<dyn Read>),
+                Err(error) => Err(Some(error.to_string())),
+            };
+            let count = tables.get(folder(&entry.path));
+            let table = match count.is_some_and(|count| *count <= MAX_TABLES) {
+                true => table::read(&path, &open, entry.size <= MAX_READ_BYTES, self.resources),
+                false => Err(None),
+            };
+            let table = table.map(|table| self.with_values(table));
+            self.found.push((path, table));
+        }
+    }
+
+    /// Returns the table without its values if those of the earlier tables take all memory for values.
+    fn with_values(&mut self, mut table: BundleTable) -> BundleTable {
+        let kept_bytes = self.kept_bytes + table.value_bytes;
+        if kept_bytes > MAX_KEPT_BYTES {
+            table.value_bytes = 0;
+            table
+                .columns
+                .iter_mut()
+                .for_each(|column| column.values = None);
+        } else {
+            self.kept_bytes = kept_bytes;
+        }
+        table
+    }
+
+    /// Reads a nested archive. Returns false if that is impossible.
+    fn enter(&mut self, base: &dyn ReadAt, entry: &ZipEntry, path: &str, depth: usize) -> bool {
+        let mut list = |archive: &dyn ReadAt, range| {
+            let Ok(listing) = ZipDirectory::read(archive, range, &self.budget) else {
+                return false;
+            };
+            self.entries(archive, &listing.entries(), &format!("{path}/"), depth + 1);
+            true
+        };
+        match entry.section(base) {
+            Ok(Some(range)) => list(base, range),
+            Ok(None) if entry.size <= MAX_INNER_BYTES => {
+                let mut bytes = Vec::new();
+                let read = entry
+                    .open(base)
+                    .map(|mut member| member.read_to_end(&mut bytes));
+                matches!(read, Ok(Ok(_))) && list(&bytes, 0..bytes.len() as u64)
+            }
+            _ => false,
+        }
+    }
+}
+
+fn folder(path: &str) -> &str {
+    path.rsplit_once('/').map_or("", |(folder, _)| folder)
+}
+
+fn is_zip(path: &str) -> bool {
+    path.to_ascii_lowercase().ends_with(".zip")
+}
+
+/// Returns whether a file is one that macOS adds to archives.
+fn is_hidden(path: &str) -> bool {
+    path.split('/')
+        .any(|part| part.starts_with('.') || part == "__MACOSX")
+}
+
+/// Divides the files into tables and groups.
+fn sorted(found: FoundFiles) -> BundleContent {
+    let mut bundle = BundleContent::default();
+    let mut groups: BTreeMap<(String, String), Vec<String>> = BTreeMap::new();
+    for (path, table) in found {
+        match table {
+            Ok(table) => {
+                bundle.tables.push(table);
+                continue;
+            }
+            Err(Some(reason)) => bundle.unreadable.push((path.clone(), reason)),
+            Err(None) => {}
+        }
+        let name = path.rsplit('/').next().unwrap_or_default();
+        let suffix = name.rsplit_once('.').map_or("", |(_, suffix)| suffix);
+        let key = (top(&path), suffix.to_owned());
+        groups.entry(key).or_default().push(path);
+    }
+    for ((top, suffix), paths) in groups {
+        let divided = divided(top, paths);
+        let groups = divided
+            .iter()
+            .map(|(top, paths)| FileGroup::new(top, &suffix, paths));
+        bundle.files.extend(groups);
+    }
+    bundle
+}
+
+/// Divides files with the same names in a few directories, such as `images` and `masks`, by their directories.
+fn divided(top: String, paths: Vec<String>) -> Vec<(String, Vec<String>)> {
+    let mut directories: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    let mut names = BTreeSet::new();
+    for path in &paths {
+        directories
+            .entry(folder(path))
+            .or_default()
+            .push(path.clone());
+        names.insert(path.rsplit('/').next());
+        if directories.len() > MAX_PARALLEL {
+            return vec![(top, paths)];
+        }
+    }
+    // Nearly every name is in nearly every directory.
+    let is_parallel = |paths: &Vec<String>| paths.len() * 10 >= names.len() * 8;
+    match directories.len() > 1 && names.len() > 1 && directories.values().all(is_parallel) {
+        false => vec![(top, paths)],
+        true => {
+            let owned = directories.into_iter();
+            owned
+                .map(|(directory, paths)| (directory.to_owned(), paths))
+                .collect()
+        }
+    }
+}
+
+/// Returns the directory of a file: the first one inside the archives that contain it.
+fn top(path: &str) -> String {
+    let parts: Vec<&str> = folder(path).split('/').collect();
+    let archives = parts.iter().take_while(|part| is_zip(part)).count();
+    parts.get(..=archives).unwrap_or(&parts).join("/")
+}
+
+impl FileGroup {
+    fn new(top: &str, suffix: &str, paths: &[String]) -> FileGroup {
+        let around = match top {
+            "" => String::new(),
+            top => format!("{top}/"),
+        };
+        let inside = paths.iter().filter_map(|path| path.get(around.len()..));
+        let depths: HashSet<usize> = inside.map(|path| path.matches('/').count()).collect();
+        let between = match (depths.len(), depths.iter().next()) {
+            (1, Some(depth)) => "*/".repeat(*depth),
+            _ => "**/".to_owned(),
+        };
+        let name = match suffix {
+            "" => "*".to_owned(),
+            suffix => format!("*.{suffix}"),
+        };
+        let names = paths.iter().take(MAX_NAMES);
+        let names = names.filter_map(|path| path.rsplit('/').next());
+        FileGroup {
+            pattern: format!("{}{between}{name}", escaped(&around)),
+            folder: top.rsplit('/').next().unwrap_or_default().to_owned(),
+            count: paths.len(),
+            names: names.map(str::to_owned).collect(),
+            is_nested: depths != HashSet::from([0]),
+        }
+    }
+}
+
+/// A path in which no character is a wildcard.
+fn escaped(path: &str) -> String {
+    let mut out = String::new();
+    for c in path.chars() {
+        match c {
+            '*' | '?' | '[' | ']' | '{' | '}' => out.extend(['[', c, ']']),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use prep_contents::DecodingLimits;
+    use prep_formats::zip::{ZipMethod, ZipWriter};
+
+    use super::*;
+
+    fn zip(name: &str, count: usize, content: &[u8]) -> Vec<u8> {
+        let mut writer = ZipWriter::new(Vec::new());
+        for number in 0..count {
+            let name = name.replace('#', &number.to_string());
+            let method = ZipMethod::Deflate;
+            writer.add_file(&name, method, content).unwrap();
+        }
+        writer.finish().unwrap()
+    }
+
+    /// Regression test: each nested archive had a budget of its own, so 40 kB of them took a minute.
+    #[test]
+    fn nested_archives_share_the_budget_of_the_bundle() {
+        let inner = zip("#/t.csv", 10, b"id,x\n1,2\n");
+        let bundle = zip("#.zip", 10, &inner);
+        let bytes = bundle.len() as u64;
+        let temp = tempfile::tempdir().unwrap();
+        let tables = |members| {
+            let limits = DecodingLimits {
+                members,
+                ..DecodingLimits::default()
+            };
+            let listing = ZipDirectory::read(&bundle, 0..bytes, &limits.budget(bytes)).unwrap();
+            let temp = temp.path();
+            let resources = Resources { limits, temp };
+            let content = BundleContent::read(&bundle, bytes, &listing.entries(), &resources);
+            content.tables.len()
+        };
+        assert_eq!(tables(1_000), 100);
+        assert_eq!(tables(45), 40);
+    }
+
+    #[test]
+    fn values_beyond_the_limit_are_dropped() {
+        let temp = tempfile::tempdir().unwrap();
+        let limits = DecodingLimits::default();
+        let resources = Resources {
+            limits,
+            temp: temp.path(),
+        };
+        let mut walk = Walk {
+            resources: &resources,
+            budget: limits.budget(0),
+            kept_bytes: MAX_KEPT_BYTES - 30,
+            found: Vec::new(),
+        };
+        let mut bytes_of_values = |text: &str| {
+            let open = || Ok(Box::new(text.as_bytes()) as Box<dyn Read>);
+            let table = table::read("t.csv", &open, true, &resources).unwrap();
+            let table = walk.with_values(table);
+            assert_eq!((table.rows, table.columns.len()), (4, 1));
+            (table.value_bytes, table.texts("id").is_some())
+        };
+        let text = "id\n1\n2\n3\n4\n";
+        assert_eq!(bytes_of_values(text), (11, true));
+        assert_eq!(
+            bytes_of_values("id\n100000\n200000\n300000\n4\n"),
+            (0, false)
+        );
+        assert_eq!(bytes_of_values(text), (11, true));
+    }
+
+    #[test]
+    fn files_are_grouped_by_directory_and_suffix() {
+        let group = |paths: &[&str]| {
+            let found = paths.iter().map(|path| ((*path).to_owned(), Err(None)));
+            let files = sorted(found.collect()).files.into_iter();
+            files
+                .map(|files| (files.pattern, files.count))
+                .collect::<Vec<_>>()
+        };
+        for (paths, expected) in [
+            (
+                &["a/1.x", "a/2.x", "3.x"][..],
+                &[("*.x", 1), ("a/*.x", 2)][..],
+            ),
+            (&["a/b/1.x", "a/c/2.x"], &[("a/*/*.x", 2)]),
+            (
+                &["a/1.x", "a/b/2.x", "a/b/3"],
+                &[("a/*/*", 1), ("a/**/*.x", 2)],
+            ),
+            (&["b.zip/a/1.x", "b.zip/a/c/2.x"], &[("b.zip/a/**/*.x", 2)]),
+            (
+                &["m/p/1.x", "m/p/2.x", "m/q[/1.x", "m/q[/2.x"],
+                &[("m/p/*.x", 2), ("m/q[[]/*.x", 2)],
+            ),
+        ] {
+            let expected = expected
+                .iter()
+                .map(|(pattern, count)| ((*pattern).to_owned(), *count));
+            assert_eq!(group(paths), expected.collect::<Vec<_>>(), "{paths:?}");
+        }
+    }
+}

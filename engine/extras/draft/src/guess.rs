@@ -1,0 +1,568 @@
+//! Guesses the table to split, the id of a row, and the target.
+
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
+use std::ptr;
+
+use prep_formats::pandas::ColumnType;
+
+use crate::bundle::{BundleContent, FileGroup, MAX_NAMES};
+use crate::table::BundleTable;
+
+/// Maximum classes of one-hot answers.
+const MAX_CLASSES: usize = 300;
+/// Maximum number of columns that the test table lacks, for these to be treated as targets.
+const MAX_LACKING: usize = 8;
+/// Maximum number of ids that are compared with the names of files to find out whether files belong to rows.
+const MAX_COMPARED: usize = 2000;
+/// Maximum number of groups of files that belong to rows.
+const MAX_ROW_FILES: usize = 3;
+/// Minimum number of groups of rows.
+const MIN_GROUPS: usize = 10;
+/// Maximum number of different integers that are classes.
+const MAX_INTEGER_CLASSES: usize = 20;
+/// Names of columns that are usually predicted, the most likely first.
+const USUAL_TARGETS: [&str; 7] = [
+    "target", "label", "labels", "class", "outcome", "y", "survived",
+];
+/// Words in names of columns whose rows belong together.
+const GROUP_WORDS: &str =
+    "patient subject participant person user customer speaker session group site family";
+
+/// Choices that the author has already made.
+#[derive(Debug, Clone, Default)]
+pub struct DraftChoices {
+    /// The column that identifies a row.
+    pub id: Option<String>,
+    /// The columns to predict.
+    pub targets: Vec<String>,
+    /// The metric.
+    pub metric: Option<String>,
+}
+
+/// The input of a draft.
+pub(crate) struct Guess<'b> {
+    pub split: SplitGuess<'b>,
+    /// The sample submission among the tables.
+    pub sample: Option<&'b BundleTable>,
+    pub notes: Vec<String>,
+}
+
+/// The data that a draft splits: the rows of a table, or files.
+pub(crate) enum SplitGuess<'b> {
+    /// A table's rows.
+    Rows(TargetTable<'b>),
+    /// At least two files of one pattern. `None` for all files of the bundle.
+    Files(Option<&'b FileGroup>),
+}
+
+/// A table with a target.
+pub(crate) struct TargetTable<'b> {
+    pub table: &'b BundleTable,
+    /// The column that identifies a row, or the name of its number.
+    pub id: String,
+    /// Whether ids are unique.
+    pub is_unique: bool,
+    /// Whether the id is the number of the row, because no column identifies it.
+    pub is_numbered: bool,
+    pub target: Target,
+    /// The column whose rows stay in one part.
+    pub group: Option<String>,
+    pub missing: MissingTargets,
+    /// Files that belong to rows.
+    pub files: Vec<RowFiles<'b>>,
+}
+
+/// Files that belong to rows.
+pub(crate) struct RowFiles<'b> {
+    pub files: &'b FileGroup,
+    /// The column of the files that is the id: `name` or `stem`.
+    pub column: &'static str,
+    /// Number of known rows without a file.
+    pub missing: usize,
+}
+
+/// The columns that are predicted.
+pub(crate) enum Target {
+    Columns(Vec<String>),
+    /// One column. The submission has a column for each of its values.
+    OneHot {
+        column: String,
+        classes: Vec<String>,
+    },
+}
+
+impl Target {
+    /// The columns of the table that are predicted.
+    pub fn columns(&self) -> Vec<&str> {
+        match self {
+            Target::Columns(names) => names.iter().map(String::as_str).collect(),
+            Target::OneHot { column, .. } => vec![column],
+        }
+    }
+
+    pub fn has(&self, name: &str) -> bool {
+        self.columns().contains(&name)
+    }
+}
+
+/// Rows whose target is missing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum MissingTargets {
+    /// All rows have a target.
+    None,
+    /// Some rows have no target, so they cannot be graded.
+    Unlabelled,
+    /// An empty target is an answer: the run-length code of an empty mask.
+    Masks,
+}
+
+/// Guesses what the choices leave open.
+///
+/// # Errors
+/// The names of columns, if no table has them.
+pub(crate) fn guess<'b>(
+    bundle: &'b BundleContent,
+    choices: &DraftChoices,
+) -> Result<Guess<'b>, Vec<String>> {
+    let mut notes = Vec::new();
+    let find = |fits: &dyn Fn(&str) -> bool| bundle.tables.iter().find(|table| fits(&table.stem()));
+    let sample = find(&|stem| stem.contains("sample") || stem.contains("submission"));
+    let is_test = |stem: &str| stem.starts_with("test") || stem.ends_with("test");
+    let test = find(&is_test);
+    // The most likely table first: by name, then by size.
+    let mut tables: Vec<&BundleTable> = bundle.tables.iter().collect();
+    tables.retain(|table| {
+        let is_sample = sample.is_some_and(|sample| ptr::eq(sample, *table));
+        !is_sample && !is_test(&table.stem()) && table.rows > 1 && is_plain(table)
+    });
+    tables.sort_by_key(|table| {
+        let named = table.stem().contains("train") || table.stem().contains("label");
+        (!named, Reverse(table.rows))
+    });
+    let wished: Vec<&String> = choices.id.iter().chain(&choices.targets).collect();
+    if !wished.is_empty() {
+        tables.retain(|table| wished.iter().all(|name| table.has(name)));
+        if tables.is_empty() {
+            return Err(wished.into_iter().cloned().collect());
+        }
+    }
+    let candidates = || tables.iter().copied();
+    let rows = sample.and_then(|sample| {
+        notes.push(format!("sample submission: {}", sample.path));
+        candidates().find_map(|table| by_sample(table, sample, test))
+    });
+    let rows = rows.or_else(|| {
+        let found = candidates().find_map(|table| by_test(table, test?));
+        if found.is_some() {
+            notes.push("what is to be predicted is what the test table lacks".to_owned());
+        }
+        found
+    });
+    let rows = rows.or_else(|| {
+        let table = candidates().next()?;
+        if choices.id.is_none() || choices.targets.is_empty() {
+            notes.push("no table has the columns of a sample submission: identifier and target are by their place".to_owned());
+        }
+        by_place(table)
+    });
+    let split = match rows {
+        Some(rows) => {
+            let mut rows = rows.with(choices);
+            rows.note(&mut notes);
+            rows.files = matching(bundle, rows.table, &rows.id);
+            SplitGuess::Rows(rows)
+        }
+        None => {
+            notes.push("no table to split: files are split instead".to_owned());
+            by_files(bundle)
+        }
+    };
+    Ok(Guess {
+        split,
+        sample,
+        notes,
+    })
+}
+
+impl<'b> TargetTable<'b> {
+    /// A table whose other properties are found by [`with`](Self::with). Without an id, rows are numbered.
+    fn new(table: &'b BundleTable, id: Option<String>, target: Target) -> TargetTable<'b> {
+        TargetTable {
+            table,
+            is_unique: false,
+            is_numbered: id.is_none(),
+            id: id.unwrap_or_default(),
+            target,
+            group: None,
+            missing: MissingTargets::None,
+            files: Vec::new(),
+        }
+    }
+
+    /// Replaces guesses by choices.
+    fn with(self, choices: &DraftChoices) -> TargetTable<'b> {
+        let table = self.table;
+        let target = match choices.targets.is_empty() {
+            true => self.target,
+            false => Target::Columns(choices.targets.clone()),
+        };
+        let id = match &choices.id {
+            Some(id) => Some(id.clone()),
+            None if self.is_numbered || target.has(&self.id) => {
+                identifier(table, table.names().filter(|name| !target.has(name))).cloned()
+            }
+            None => Some(self.id),
+        };
+        let is_numbered = id.is_none();
+        let id = id.unwrap_or_else(|| row_number(table));
+        // The id cannot be predicted.
+        let target = match target {
+            Target::Columns(names) if names.contains(&id) && choices.targets.is_empty() => {
+                Target::Columns(
+                    usual_target(table, Some(&id))
+                        .into_iter()
+                        .cloned()
+                        .collect(),
+                )
+            }
+            other => other,
+        };
+        let is_unique = is_numbered || is_unique(table, &id);
+        // Rows with the same id belong together.
+        let group = match is_unique {
+            true => group(table, &id, &target),
+            false => Some(id.clone()),
+        };
+        TargetTable {
+            is_unique,
+            is_numbered,
+            group,
+            missing: missing_targets(table, &target),
+            id,
+            target,
+            ..self
+        }
+    }
+
+    /// Adds the reasons for the author.
+    fn note(&self, notes: &mut Vec<String>) {
+        let path = &self.table.path;
+        let id = match self.is_numbered {
+            true => "their number, because no column is unique".to_owned(),
+            false => format!("`{}`", self.id),
+        };
+        let targets = self.target.columns().into_iter();
+        let targets: Vec<String> = targets.map(|name| format!("`{name}`")).collect();
+        let targets = targets.join(", ");
+        notes.push(format!(
+            "rows: {path}, identified by {id}, to predict {targets}"
+        ));
+        if self.table.keys.iter().any(|(key, _)| *key == "encoding") {
+            notes.push(format!(
+                "{path} is not UTF-8, so it is read as Latin-1: check its texts"
+            ));
+        }
+        if let Some(group) = &self.group {
+            notes.push(format!("rows with the same `{group}` stay in one part"));
+        }
+        if self.missing == MissingTargets::Unlabelled {
+            notes.push(format!("rows without {targets} are left out"));
+        }
+    }
+}
+
+/// Returns whether a table's columns can be named in a pipeline.
+fn is_plain(table: &BundleTable) -> bool {
+    let mut seen = BTreeSet::new();
+    // Queries do not distinguish names that differ only in case, and `_row` is reserved.
+    let is_plain = |name: &String| {
+        !name.is_empty()
+            && name != "_row"
+            && !name.chars().any(char::is_control)
+            && seen.insert(name.to_lowercase())
+    };
+    table.columns.len() > 1 && table.names().all(is_plain)
+}
+
+/// A submission has an id, which the test table has, too, and a target, which the test table does not have. Without a test table, the
+/// id is the first column.
+fn by_sample<'b>(
+    table: &'b BundleTable,
+    sample: &BundleTable,
+    test: Option<&BundleTable>,
+) -> Option<TargetTable<'b>> {
+    let is_known = |name: &String| test.is_some_and(|test| test.has(name));
+    let (mut known, mut targets): (Vec<String>, Vec<String>) =
+        sample.names().cloned().partition(is_known);
+    if known.is_empty() && !targets.is_empty() {
+        known.push(targets.remove(0));
+    }
+    let id = known.first()?.clone();
+    if targets.is_empty() || !table.has(&id) {
+        return None;
+    }
+    let target = match targets.iter().all(|name| table.has(name)) {
+        true => Target::Columns(targets),
+        false => one_hot(table, &id, &targets)?,
+    };
+    Some(TargetTable::new(table, Some(id), target))
+}
+
+/// Finds a column of texts whose values are the names of the sample's columns.
+fn one_hot(table: &BundleTable, id: &str, targets: &[String]) -> Option<Target> {
+    if !(2..=MAX_CLASSES).contains(&targets.len()) {
+        return None;
+    }
+    let targets_only = |column: &&String| {
+        let values: Option<BTreeSet<&str>> = table
+            .texts(column)
+            .and_then(|values| values.into_iter().collect());
+        let is_target = |value: &&str| targets.iter().any(|target| target == value);
+        values.is_some_and(|values| values.len() > 1 && values.iter().all(is_target))
+    };
+    let column = table
+        .names()
+        .filter(|name| *name != id)
+        .find(targets_only)?;
+    Some(Target::OneHot {
+        column: column.clone(),
+        classes: targets.to_vec(),
+    })
+}
+
+/// The target is the column that the test table does not have.
+fn by_test<'b>(table: &'b BundleTable, test: &BundleTable) -> Option<TargetTable<'b>> {
+    let (known, targets): (Vec<String>, Vec<String>) =
+        table.names().cloned().partition(|name| test.has(name));
+    let id = identifier(table, &known).cloned();
+    let few = (1..=MAX_LACKING.min(known.len())).contains(&targets.len());
+    few.then(|| TargetTable::new(table, id, Target::Columns(targets)))
+}
+
+/// The first column with different values is the id, the last other one is the target.
+fn by_place(table: &BundleTable) -> Option<TargetTable<'_>> {
+    let id = identifier(table, table.names());
+    let target = usual_target(table, id.map(String::as_str))?;
+    let target = Target::Columns(vec![target.clone()]);
+    Some(TargetTable::new(table, id.cloned(), target))
+}
+
+/// Returns a name for the number of a row.
+fn row_number(table: &BundleTable) -> String {
+    let mut name = "row_id".to_owned();
+    while table.names().any(|other| other.eq_ignore_ascii_case(&name)) {
+        name.push('_');
+    }
+    name
+}
+
+/// Finds files whose names are ids, the best match first.
+fn matching<'b>(bundle: &'b BundleContent, table: &BundleTable, id: &str) -> Vec<RowFiles<'b>> {
+    let values = table.texts(id).unwrap_or_default();
+    let all: Vec<&str> = values.into_iter().flatten().collect();
+    let values = all.get(..MAX_COMPARED).unwrap_or(&all);
+    let mut groups: Vec<(usize, RowFiles)> = Vec::new();
+    for files in &bundle.files {
+        let found = ["name", "stem"].into_iter().find_map(|column| {
+            let names = files.names.iter().map(|name| match column {
+                "stem" => stem(name),
+                _ => name,
+            });
+            let names: BTreeSet<&str> = names.collect();
+            let found = |ids: &[&str]| ids.iter().filter(|id| names.contains(*id)).count();
+            let count = found(values);
+            // If there are more files than kept names, missing ones are unknown.
+            let missing = || match files.count > MAX_NAMES {
+                true => 0,
+                false => all.len() - found(&all),
+            };
+            (count * 2 > values.len()).then(|| (count, column, missing()))
+        });
+        groups.extend(found.map(|(count, column, missing)| {
+            let files = RowFiles {
+                files,
+                column,
+                missing,
+            };
+            (count, files)
+        }));
+    }
+    groups.sort_by_key(|(count, _)| Reverse(*count));
+    let groups = groups.into_iter().map(|(_, files)| files);
+    groups.take(MAX_ROW_FILES).collect()
+}
+
+/// Returns a file's name without its last suffix, like `stem` in a query.
+fn stem(name: &str) -> &str {
+    match name.rsplit_once('.') {
+        Some((stem, _)) if !stem.is_empty() => stem,
+        _ => name,
+    }
+}
+
+/// Finds the largest group of files, of training data if there is a separate directory for them.
+fn by_files(bundle: &BundleContent) -> SplitGuess<'_> {
+    // Single files of different kinds are split together.
+    let groups = bundle.files.iter().filter(|files| files.count > 1);
+    SplitGuess::Files(groups.min_by_key(|files| {
+        let train = files.pattern.to_lowercase().contains("train");
+        (!train, Reverse(files.count))
+    }))
+}
+
+/// Returns whether values are unique in the first rows.
+fn is_unique(table: &BundleTable, name: &str) -> bool {
+    let values = table.texts(name).unwrap_or_default();
+    let different: BTreeSet<&Option<&str>> = values.iter().collect();
+    different.len() == values.len() && !values.contains(&None) && !values.is_empty()
+}
+
+/// Returns whether cells are texts, numbers or booleans, and not lists or objects.
+fn is_scalar(table: &BundleTable, name: &str) -> bool {
+    table
+        .column(name)
+        .is_some_and(|column| column.declared != "json")
+}
+
+/// Returns the first column that may identify a row: its values are unique, and no measurements.
+fn identifier<'t>(
+    table: &BundleTable,
+    names: impl IntoIterator<Item = &'t String>,
+) -> Option<&'t String> {
+    names.into_iter().find(|name| {
+        let column = table.column(name);
+        let is_fraction = column.is_some_and(|column| column.kind == ColumnType::Float64);
+        !is_fraction && is_scalar(table, name) && is_unique(table, name)
+    })
+}
+
+/// Returns the column that is probably predicted: one with a usual name, or the last one.
+fn usual_target<'t>(table: &'t BundleTable, id: Option<&str>) -> Option<&'t String> {
+    let is_empty = |name: &str| {
+        let values = table.texts(name).unwrap_or_default();
+        !values.is_empty() && values.iter().all(Option::is_none)
+    };
+    let fits =
+        |name: &&String| Some(name.as_str()) != id && is_scalar(table, name) && !is_empty(name);
+    let names: Vec<&String> = table.names().filter(fits).collect();
+    let usual = USUAL_TARGETS.iter().find_map(|usual| {
+        let mut names = names.iter();
+        names.find(|name| name.eq_ignore_ascii_case(usual))
+    });
+    usual.or(names.last()).copied()
+}
+
+/// Returns the column that names groups of rows, such as `patient_id`: it has a name for that, and its values repeat.
+fn group(table: &BundleTable, id: &str, target: &Target) -> Option<String> {
+    let candidates = table.names().filter(|name| {
+        *name != id && !target.has(name) && is_scalar(table, name) && is_group_name(name)
+    });
+    let counted = candidates.filter_map(|name| {
+        let values = table.texts(name)?;
+        let different: BTreeSet<&Option<&str>> = values.iter().collect();
+        let repeats = different.len() * 6 <= values.len() * 5;
+        let fits = repeats && different.len() >= MIN_GROUPS && !different.contains(&None);
+        fits.then_some((!has_group_word(name), different.len(), name))
+    });
+    counted.min().map(|(_, _, name)| name.clone())
+}
+
+/// Returns whether a name is that of an identifier (`id`, `Study ID`, `store_id`, `userId`) or of a usual group.
+fn is_group_name(name: &str) -> bool {
+    let lower = name.to_lowercase();
+    let mut words = lower.split(|c: char| !c.is_alphanumeric());
+    let camel = name.ends_with("Id") || name.ends_with("ID");
+    words.next_back() == Some("id") || camel || has_group_word(name)
+}
+
+fn has_group_word(name: &str) -> bool {
+    let name = name.to_lowercase();
+    GROUP_WORDS.split(' ').any(|word| name.contains(word))
+}
+
+/// Returns which rows have no target.
+fn missing_targets(table: &BundleTable, target: &Target) -> MissingTargets {
+    let mut found = MissingTargets::None;
+    for values in target
+        .columns()
+        .into_iter()
+        .filter_map(|name| table.texts(name))
+    {
+        if !values.contains(&None) {
+            continue;
+        }
+        let known: Vec<&str> = values.into_iter().flatten().collect();
+        match !known.is_empty() && known.into_iter().all(is_run_lengths) {
+            true => found = MissingTargets::Masks,
+            false => return MissingTargets::Unlabelled,
+        }
+    }
+    found
+}
+
+/// Returns whether a text is a run-length code: pairs of a start and a length.
+fn is_run_lengths(text: &str) -> bool {
+    let words: Vec<&str> = text.split_ascii_whitespace().collect();
+    let is_number = |word: &&str| word.bytes().all(|byte| byte.is_ascii_digit());
+    !words.is_empty() && words.len().is_multiple_of(2) && words.iter().all(is_number)
+}
+
+/// Kinds of targets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum TargetKind {
+    /// Two integers.
+    Binary,
+    /// A few integers, booleans or texts.
+    Classes,
+    /// Numbers without missing cells.
+    Numbers,
+    /// Anything else.
+    Other,
+}
+
+/// Returns the kind of a column's values.
+pub(crate) fn target_kind(table: &BundleTable, name: &str) -> TargetKind {
+    let Some((column, texts)) = table.column(name).zip(table.texts(name)) else {
+        return TargetKind::Other;
+    };
+    let different: BTreeSet<&str> = texts.into_iter().flatten().collect();
+    // A column of integers with missing cells is one of decimals to pandas.
+    let is_integral = |text: &&str| text.parse::<f64>().is_ok_and(|value| value.fract() == 0.0);
+    let kind = match column.kind {
+        ColumnType::Float64 if column.is_nullable && different.iter().all(is_integral) => {
+            ColumnType::Int64
+        }
+        kind => kind,
+    };
+    match kind {
+        ColumnType::Int64 if different.len() == 2 => TargetKind::Binary,
+        ColumnType::Int64 if different.len() <= MAX_INTEGER_CLASSES => TargetKind::Classes,
+        ColumnType::Int64 | ColumnType::Float64 => TargetKind::Numbers,
+        ColumnType::Text | ColumnType::Bool => TargetKind::Classes,
+        _ => TargetKind::Other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_groups() {
+        for name in "id,patient_id,userId,StudyID,Site,Family group,Store ID".split(',') {
+            assert!(is_group_name(name), "{name}");
+        }
+        for name in ["paid", "width", "humid", "identity", "valid", "idea"] {
+            assert!(!is_group_name(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn run_length_codes() {
+        assert!(is_run_lengths("1 3 10 5"));
+        for text in ["", "1", "1 3 5", "a b", "1 -3", "0.5 1"] {
+            assert!(!is_run_lengths(text), "{text}");
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! Writes a first pipeline for a competition: reads its bundle, and guesses tables and labels.
+//!
+//! ```text
+//! table    columns, types and first rows of a table: CSV, JSON, JSON lines, Parquet
+//! bundle   the tables of a bundle, and its other files by pattern
+//! guess    which table is split, what identifies a row, what is to be predicted
+//! write    the pipeline, with comments where somebody has to choose
+//! words    names and texts as YAML and SQL want them
+//! ```
+//!
+//! The pipeline loads and runs. A bundle in which nothing can be split is an error. The guess works as follows: the
+//! sample submission has the columns of a submission, and the table that also has these columns is treated as the
+//! training data. Comments in the pipeline mark everything that could not be guessed.
+
+#![forbid(unsafe_code)]
+
+mod bundle;
+mod guess;
+mod table;
+mod words;
+mod write;
+
+use prep_failure::units;
+
+pub use bundle::BundleContent;
+pub use guess::DraftChoices;
+use guess::SplitGuess;
+use table::BundleTable;
+
+/// Maximum number of notes about files that cannot be read, and about those whose values were not examined.
+const MAX_NOTES: usize = 4;
+/// Maximum number of tables whose columns an error lists.
+const MAX_LISTED_TABLES: usize = 4;
+
+/// The text of a pipeline.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DraftText {
+    pub text: String,
+    /// The reasons of the guess, and the choices that the author has to check.
+    pub notes: Vec<String>,
+}
+
+/// The reason why there is no draft.
+#[derive(Debug, thiserror::Error)]
+pub enum DraftError {
+    /// No table has all columns that the author named.
+    #[error("no table of the bundle has {}", of_columns(names))]
+    NoColumns { names: Vec<String>, help: String },
+    #[error("the bundle of `{id}` holds no file")]
+    Empty { id: String },
+    /// A pipeline that splits a single file would not run.
+    #[error(
+        "the bundle of `{id}` has no table with rows to split, and no two files that could be split"
+    )]
+    NothingToSplit { id: String, help: String },
+}
+
+impl DraftError {
+    /// The suggested action.
+    pub fn help(&self) -> Option<&str> {
+        match self {
+            DraftError::NoColumns { help, .. } | DraftError::NothingToSplit { help, .. } => {
+                Some(help)
+            }
+            DraftError::Empty { .. } => None,
+        }
+    }
+}
+
+fn of_columns(names: &[String]) -> String {
+    match names {
+        [one] => format!("a column `{one}`"),
+        many => format!("the columns `{}`", many.join("`, `")),
+    }
+}
+
+/// Returns whether a draft reads a member of a bundle as a table.
+pub fn is_table(path: &str) -> bool {
+    table::format(path).is_some()
+}
+
+/// Writes a pipeline for the bundle of `id`.
+///
+/// # Errors
+/// If no table has the chosen columns, or nothing can be split.
+pub fn draft(
+    id: &str,
+    bundle: &BundleContent,
+    choices: &DraftChoices,
+) -> Result<DraftText, DraftError> {
+    if bundle.tables.is_empty() && bundle.files.is_empty() {
+        return Err(DraftError::Empty { id: id.to_owned() });
+    }
+    let guess = guess::guess(bundle, choices).map_err(|names| no_columns(names, bundle))?;
+    if let SplitGuess::Files(files) = guess.split {
+        let missing: Vec<String> = choices.id.iter().chain(&choices.targets).cloned().collect();
+        if !missing.is_empty() {
+            return Err(no_columns(missing, bundle));
+        }
+        let count: usize = bundle.files.iter().map(|files| files.count).sum();
+        if files.is_none() && count + bundle.tables.len() < 2 {
+            return Err(nothing_to_split(id, bundle));
+        }
+    }
+    let unreadable = bundle.unreadable.iter().map(unreadable).take(MAX_NOTES);
+    let without_values = bundle.tables.iter().filter(|table| table.value_bytes == 0);
+    let note = |table: &BundleTable| {
+        format!(
+            "{}: its values were not examined, because earlier tables take all memory for values",
+            table.path
+        )
+    };
+    let mut notes: Vec<String> = unreadable.collect();
+    notes.extend(without_values.map(note).take(MAX_NOTES));
+    notes.extend(guess.notes.iter().cloned());
+    let text = write::pipeline(id, bundle, &guess, choices.metric.as_deref());
+    Ok(DraftText { text, notes })
+}
+
+fn unreadable((path, reason): &(String, String)) -> String {
+    format!("{path} cannot be read as a table: {reason}")
+}
+
+fn no_columns(names: Vec<String>, bundle: &BundleContent) -> DraftError {
+    let tables = bundle.tables.iter().map(|table| {
+        let columns: Vec<&str> = table.names().map(String::as_str).collect();
+        prep_spec::list_names(&table.path, &columns)
+    });
+    let tables: Vec<String> = tables.take(MAX_LISTED_TABLES).collect();
+    let help = match tables.is_empty() {
+        true => "the bundle has no table that can be read".to_owned(),
+        false => tables.join("; "),
+    };
+    DraftError::NoColumns { names, help }
+}
+
+fn nothing_to_split(id: &str, bundle: &BundleContent) -> DraftError {
+    let largest = bundle.tables.iter().max_by_key(|table| table.rows);
+    let help = match (bundle.unreadable.first(), largest) {
+        (Some(first), _) => unreadable(first),
+        (None, Some(table)) => {
+            let rows = units::count(table.rows, "row");
+            let columns = units::count(table.columns.len() as u64, "column");
+            let path = &table.path;
+            format!("{path} has {rows} and {columns}; a split needs two of each")
+        }
+        (None, None) => {
+            let only = bundle.files.iter().flat_map(|files| &files.names).next();
+            let only = words::yaml(only.map_or("train.json", String::as_str));
+            format!(
+                "write the pipeline by hand: `{{ read: {only}, columns: {{ ... }} }}` reads JSON, JSON lines, BSON, Parquet \
+                 and NumPy tables"
+            )
+        }
+    };
+    let id = id.to_owned();
+    DraftError::NothingToSplit { id, help }
+}

@@ -1,0 +1,530 @@
+//! Reads a table of a bundle: its columns, the types that a pipeline declares for them, and its first rows.
+//!
+//! CSV files are read as pandas does, because `prep` compares the declared types with those that pandas infers. Records and
+//! Parquet files are copied to a temporary file and read through `contents`, as audits read them.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+use arrow::datatypes::DataType;
+use prep_contents::read::{spool, tail};
+use prep_contents::table::{
+    ParquetFile, RecordLayout, Records, guess_delimiter, is_json_lines, lists_of_objects, unquoted,
+};
+use prep_contents::{DecodingLimits, Format, Resources, Row, TableReader as _};
+use prep_failure::chain;
+use prep_formats::json::{JsonValue, WriteOptions};
+use prep_formats::pandas::{
+    CellValue, ColumnData, ColumnType, CsvError, CsvScanner, ObjectColumn, ReadOptions, read_frame,
+};
+use prep_formats::text_encoding::{TextEncoding, Utf8Reader};
+
+/// Maximum bytes of a table whose values are inspected.
+const MAX_VALUE_BYTES: u64 = 24 << 20;
+/// Maximum bytes of records or a Parquet file that are read.
+const MAX_RECORD_BYTES: u64 = 256 << 20;
+/// Bytes of a CSV file from which the delimiter is inferred.
+const SNIFFED_BYTES: u64 = 1 << 18;
+/// Maximum bytes of the last line of records that are longer than can be read.
+const MAX_LINE_BYTES: u64 = 1 << 20;
+
+/// A table of a bundle.
+#[derive(Debug)]
+pub struct BundleTable {
+    /// Its path in a pipeline: `train.zip/train.csv`.
+    pub path: String,
+    pub columns: Vec<BundleColumn>,
+    pub rows: u64,
+    /// Whether columns and rows are those of the entire file.
+    pub is_whole: bool,
+    /// Bytes of the text of its first rows. 0 if the values were dropped because of their memory.
+    pub value_bytes: u64,
+    /// The keys of its declaration that differ from their defaults, with their values.
+    pub keys: Vec<(&'static str, String)>,
+}
+
+/// A column of a table.
+#[derive(Debug)]
+pub struct BundleColumn {
+    pub name: String,
+    pub kind: ColumnType,
+    pub is_nullable: bool,
+    /// The type that a pipeline declares.
+    pub declared: &'static str,
+    /// Whether it can be written only as text: times and lists of Parquet.
+    pub as_text: bool,
+    /// The cells of the first rows, as texts. `None` if they are unknown.
+    pub values: Option<ObjectColumn>,
+}
+
+/// The reason why a file that is named like a CSV file cannot be read. `None` if a file is not a table.
+pub type NotTable = Option<String>;
+
+impl BundleTable {
+    /// The file's name in lower case, without its suffix.
+    pub fn stem(&self) -> String {
+        let name = self.path.rsplit('/').next().unwrap_or_default();
+        name.split('.').next().unwrap_or_default().to_lowercase()
+    }
+
+    pub fn column(&self, name: &str) -> Option<&BundleColumn> {
+        self.columns.iter().find(|column| column.name == name)
+    }
+
+    pub fn has(&self, name: &str) -> bool {
+        self.column(name).is_some()
+    }
+
+    pub fn names(&self) -> impl Iterator<Item = &String> + Clone {
+        self.columns.iter().map(|column| &column.name)
+    }
+
+    /// Returns the first cells of a column as text. A missing cell is `None`.
+    pub fn texts(&self, name: &str) -> Option<Vec<Option<&str>>> {
+        self.column(name)?.texts()
+    }
+}
+
+impl BundleColumn {
+    /// Returns the first cells as text. A missing cell is `None`.
+    pub fn texts(&self) -> Option<Vec<Option<&str>>> {
+        let text = |value| match value {
+            CellValue::Text(text) => Some(text),
+            _ => None,
+        };
+        Some(self.values.as_ref()?.iter().map(text).collect())
+    }
+
+    fn new(name: &str) -> BundleColumn {
+        BundleColumn {
+            name: name.to_owned(),
+            kind: ColumnType::Text,
+            is_nullable: true,
+            declared: "inferred",
+            as_text: false,
+            values: Some(ObjectColumn::default()),
+        }
+    }
+
+    /// Appends a cell. Returns its length in bytes, including a separator.
+    fn push(&mut self, text: &str) -> u64 {
+        let value = match text {
+            "" => CellValue::Missing,
+            text => CellValue::Text(text),
+        };
+        self.values.get_or_insert_default().push(value);
+        text.len() as u64 + 1
+    }
+}
+
+/// Returns the format of a file that is read as a table.
+pub fn format(path: &str) -> Option<Format> {
+    Format::from_path(path).filter(|format| match format {
+        Format::Csv(_) | Format::JsonLines | Format::Parquet => true,
+        // Other names of JSON files do not imply the format in a pipeline.
+        Format::Json => path.to_ascii_lowercase().ends_with(".json"),
+        Format::Lines | Format::Bson | Format::Array => false,
+    })
+}
+
+/// Reads a table's columns and first rows. `open` opens the file. `is_whole` is whether it returns the entire file.
+///
+/// # Errors
+/// If the file is not a table.
+pub fn read<'r>(
+    path: &str,
+    open: &dyn Fn() -> Result<Box<dyn Read + 'r>, NotTable>,
+    is_whole: bool,
+    resources: &Resources<'_>,
+) -> Result<BundleTable, NotTable> {
+    let table = match format(path).ok_or(None)? {
+        Format::Csv(delimiter) => csv(open, delimiter, is_whole)?,
+        format => {
+            let mut input = open()?.take(MAX_RECORD_BYTES);
+            let place = spool(&mut input, resources).map_err(|error| Some(chain(&error)))?;
+            let is_cut = input.limit() == 0;
+            if is_cut {
+                cut_last_line(&place).ok_or(None)?;
+            }
+            let (limits, is_whole) = (&resources.limits, is_whole && !is_cut);
+            match format {
+                Format::Parquet => parquet(&place, limits),
+                Format::JsonLines => lines(&place, limits, is_whole),
+                _ => match is_json_lines(&place) {
+                    Ok(false) if is_whole => list(&place, limits),
+                    Ok(true) => lines(&place, limits, is_whole).map(|table| {
+                        let keys = vec![("format", "json_lines".to_owned())];
+                        BundleTable { keys, ..table }
+                    }),
+                    _ => None,
+                },
+            }
+            .ok_or(None)?
+        }
+    };
+    let path = path.to_owned();
+    match table.columns.is_empty() {
+        true => Err(None),
+        false => Ok(BundleTable { path, ..table }),
+    }
+}
+
+/// Removes the text after the last line break, because the line is incomplete.
+fn cut_last_line(place: &Path) -> Option<()> {
+    let length = place.metadata().ok()?.len();
+    let begin = length.saturating_sub(MAX_LINE_BYTES);
+    let end = tail(place, begin, MAX_LINE_BYTES as usize).ok()?;
+    let end = begin + memchr::memrchr(b'\n', &end)? as u64 + 1;
+    File::options()
+        .write(true)
+        .open(place)
+        .ok()?
+        .set_len(end)
+        .ok()
+}
+
+/// Reads a CSV file. If it is not UTF-8, every byte becomes a character (Latin-1).
+fn csv<'r>(
+    open: &dyn Fn() -> Result<Box<dyn Read + 'r>, NotTable>,
+    usual: u8,
+    is_whole: bool,
+) -> Result<BundleTable, NotTable> {
+    let table = match csv_text(&mut open()?, usual, is_whole) {
+        Err(CsvError::InvalidUtf8 { .. }) => {
+            let mut input = Utf8Reader::new(open()?, TextEncoding::Latin1);
+            csv_text(&mut input, usual, is_whole).map(|mut table| {
+                table.keys.push(("encoding", "latin-1".to_owned()));
+                table
+            })
+        }
+        read => read,
+    };
+    let table = table.map_err(|error| Some(chain(&error)))?;
+    match table.columns.is_empty() {
+        true => Err(Some("it has no columns".to_owned())),
+        false => Ok(table),
+    }
+}
+
+fn csv_text(input: &mut dyn Read, usual: u8, is_whole: bool) -> Result<BundleTable, CsvError> {
+    let mut front = Vec::new();
+    Read::take(&mut *input, SNIFFED_BYTES).read_to_end(&mut front)?;
+    let delimiter = guess_delimiter(&front, usual);
+    let options = ReadOptions {
+        delimiter,
+        ..ReadOptions::default()
+    };
+    let mut scanner = CsvScanner::new(&options);
+    scanner.feed(&front)?;
+    let mut buffer = vec![0; SNIFFED_BYTES as usize];
+    let mut is_cut = false;
+    loop {
+        let count = input.read(&mut buffer)?;
+        let read = buffer.get(..count).unwrap_or_default();
+        if read.is_empty() {
+            break;
+        }
+        scanner.feed(read)?;
+        is_cut |= front.len() as u64 >= MAX_VALUE_BYTES;
+        if !is_cut {
+            front.extend_from_slice(read);
+        }
+    }
+    if is_cut {
+        front.truncate(memchr::memrchr(b'\n', &front).map_or(0, |end| end + 1));
+    }
+    let schema = scanner.finish()?.schema;
+    let padded = padded(&front, &options);
+    let options = ReadOptions {
+        text: padded,
+        ..options
+    };
+    // A row may be cut within quotes. Then values are unknown, but columns are known.
+    let frame = read_frame(&front, &options).unwrap_or_default();
+    let columns = schema.columns.into_iter().map(|column| {
+        let mut column = BundleColumn {
+            kind: match options.text.contains(&column.name) {
+                true => ColumnType::Text,
+                false => column.kind,
+            },
+            is_nullable: column.nullable,
+            values: frame.column(&column.name).map(|column| texts(&column.data)),
+            ..BundleColumn::new(&column.name)
+        };
+        column.declared = declared(&column, is_whole);
+        column
+    });
+    let keys = match delimiter {
+        delimiter if delimiter == usual => Vec::new(),
+        b'\t' => vec![("delimiter", "tab".to_owned())],
+        other => vec![("delimiter", char::from(other).to_string())],
+    };
+    Ok(BundleTable {
+        path: String::new(),
+        columns: columns.collect(),
+        rows: schema.rows,
+        is_whole,
+        value_bytes: front.len() as u64,
+        keys,
+    })
+}
+
+/// Returns the columns in which a cell begins with a zero, such as `0042`. These are names, and files may have them.
+fn padded(front: &[u8], options: &ReadOptions) -> Vec<String> {
+    let options = ReadOptions {
+        all_text: true,
+        ..options.clone()
+    };
+    let columns = read_frame(front, &options).unwrap_or_default().columns;
+    let padded = columns
+        .into_iter()
+        .filter(|column| column.data.values().any(is_padded));
+    padded.map(|column| column.name).collect()
+}
+
+fn is_padded(value: CellValue<'_>) -> bool {
+    let CellValue::Text(text) = value else {
+        return false;
+    };
+    text.len() > 1 && text.starts_with('0') && text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// Returns the cells of a column as texts.
+fn texts(data: &ColumnData) -> ObjectColumn {
+    let mut texts = ObjectColumn::with_capacity(data.len());
+    for value in data.values() {
+        let text = value.text();
+        texts.push(text.as_deref().map_or(CellValue::Missing, CellValue::Text));
+    }
+    texts
+}
+
+/// Returns the type that a pipeline declares for a column of a CSV file. If the table was not read to its end, a later row may
+/// have another type, so the type is `inferred`.
+fn declared(column: &BundleColumn, is_whole: bool) -> &'static str {
+    match column.kind {
+        // No later row can change the type of a text column.
+        ColumnType::Text => "text",
+        _ if !is_whole => "inferred",
+        ColumnType::Int64 => "integer",
+        ColumnType::Float64 => "number",
+        ColumnType::Bool if !column.is_nullable => "boolean",
+        _ => "inferred",
+    }
+}
+
+/// The number of values of a member, by their type.
+#[derive(Default)]
+struct MemberTypes {
+    texts: u64,
+    booleans: u64,
+    integers: u64,
+    numbers: u64,
+    others: u64,
+}
+
+impl MemberTypes {
+    fn add(&mut self, member: &JsonValue) {
+        *match member {
+            // A column of texts has no unpaired surrogates.
+            JsonValue::String(text) if text.as_str().is_some() => &mut self.texts,
+            JsonValue::Bool(_) => &mut self.booleans,
+            JsonValue::Int(_) => &mut self.integers,
+            JsonValue::BigInt(_) | JsonValue::Float(_) => &mut self.numbers,
+            _ => &mut self.others,
+        } += 1;
+    }
+
+    fn count(&self) -> u64 {
+        self.texts + self.booleans + self.integers + self.numbers + self.others
+    }
+
+    /// Returns the type that a pipeline declares for the member of this number of records.
+    fn declared(&self, records: u64) -> (&'static str, ColumnType) {
+        let numbers = self.integers + self.numbers;
+        match self.count() {
+            0 => ("json", ColumnType::Text),
+            all if self.texts == all => ("text", ColumnType::Text),
+            _ if self.booleans == records => ("boolean", ColumnType::Bool),
+            _ if self.integers == records => ("integer", ColumnType::Int64),
+            all if numbers == all => ("number", ColumnType::Float64),
+            _ => ("json", ColumnType::Text),
+        }
+    }
+}
+
+/// Reads the rows of a document: its list, or the first list of objects in it.
+fn list(place: &Path, limits: &DecodingLimits) -> Option<BundleTable> {
+    let at = match lists_of_objects(place, limits).ok()? {
+        None => None,
+        Some(lists) => {
+            // A dot separates the parts of `at`.
+            let mut lists = lists.into_iter();
+            let fits = |(name, rows): &(String, usize)| {
+                *rows > 1 && !name.is_empty() && !name.contains('.')
+            };
+            Some(lists.find(fits)?.0)
+        }
+    };
+    let records = Records::open_member(place, RecordLayout::List, at.clone(), limits).ok()?;
+    let keys = at.map(|name| ("at", name)).into_iter().collect();
+    Some(BundleTable {
+        keys,
+        ..of_records(&records)?
+    })
+}
+
+/// Reads one object per line.
+fn lines(place: &Path, limits: &DecodingLimits, is_whole: bool) -> Option<BundleTable> {
+    let records = Records::open(place, RecordLayout::Lines, limits).ok()?;
+    let table = of_records(&records).filter(|table| table.rows > 1)?;
+    Some(BundleTable { is_whole, ..table })
+}
+
+/// Reads objects whose members are the columns.
+fn of_records(records: &Records) -> Option<BundleTable> {
+    let names = records.columns().iter();
+    let mut columns: Vec<_> = names
+        .map(|name| (BundleColumn::new(name), MemberTypes::default()))
+        .collect();
+    let (mut rows, mut value_bytes) = (0, 0);
+    for record in records.values().ok()? {
+        let JsonValue::Object(record) = record.ok()? else {
+            return None;
+        };
+        rows += 1;
+        let keeps_values = value_bytes < MAX_VALUE_BYTES;
+        for (column, types) in &mut columns {
+            let member = record.get(&column.name);
+            let member = member.filter(|member| **member != JsonValue::Null);
+            member.into_iter().for_each(|member| types.add(member));
+            if keeps_values {
+                value_bytes += column.push(&member_text(member));
+            }
+        }
+    }
+    for (column, types) in &mut columns {
+        (column.declared, column.kind) = types.declared(rows);
+        column.is_nullable = types.count() < rows;
+    }
+    Some(BundleTable {
+        path: String::new(),
+        columns: columns.into_iter().map(|(column, _)| column).collect(),
+        rows,
+        is_whole: true,
+        value_bytes,
+        keys: Vec::new(),
+    })
+}
+
+fn member_text(member: Option<&JsonValue>) -> String {
+    match member {
+        None => String::new(),
+        Some(JsonValue::String(text)) => text.to_string_lossy().into_owned(),
+        Some(JsonValue::Bool(value)) => if *value { "True" } else { "False" }.to_owned(),
+        Some(other) => {
+            let json = other.to_json(&WriteOptions::default()).unwrap_or_default();
+            String::from_utf8_lossy(&json).into_owned()
+        }
+    }
+}
+
+fn parquet(place: &Path, limits: &DecodingLimits) -> Option<BundleTable> {
+    let file = ParquetFile::open(place, limits).ok()?;
+    let mut columns: Vec<BundleColumn> = Vec::new();
+    for field in file.schema().fields() {
+        let data_type = field.data_type();
+        let (kind, declared) = match data_type {
+            DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => (ColumnType::Text, "text"),
+            DataType::Boolean if !field.is_nullable() => (ColumnType::Bool, "boolean"),
+            DataType::Boolean => (ColumnType::Bool, "inferred"),
+            _ if data_type.is_integer() => (ColumnType::Int64, "inferred"),
+            _ if data_type.is_floating() => (ColumnType::Float64, "number"),
+            _ if data_type.is_numeric() => (ColumnType::Float64, "inferred"),
+            _ => (ColumnType::Text, "inferred"),
+        };
+        let is_plain = data_type.is_integer() || data_type.is_floating() || data_type.is_string();
+        columns.push(BundleColumn {
+            kind,
+            declared,
+            as_text: !is_plain && *data_type != DataType::Boolean,
+            ..BundleColumn::new(field.name())
+        });
+    }
+    let (mut rows, mut row, mut value_bytes) = (file.rows().ok()?, Row::default(), 0);
+    // A damaged page ends the values.
+    while value_bytes < MAX_VALUE_BYTES && matches!(rows.next(&mut row), Ok(true)) {
+        for (place, column) in columns.iter_mut().enumerate() {
+            value_bytes += column.push(&unquoted(row.cell(place)));
+        }
+    }
+    Some(BundleTable {
+        path: String::new(),
+        columns,
+        rows: file.row_count(),
+        is_whole: true,
+        value_bytes,
+        keys: Vec::new(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table(path: &str, text: &str) -> Option<BundleTable> {
+        let temp = tempfile::tempdir().unwrap();
+        let resources = Resources {
+            limits: DecodingLimits::from_budgets(1 << 24, 1 << 24),
+            temp: temp.path(),
+        };
+        let open = || Ok(Box::new(text.as_bytes()) as Box<dyn Read>);
+        read(path, &open, true, &resources).ok()
+    }
+
+    #[test]
+    fn json_lines_become_a_table() {
+        let text = "{\"id\": \"007\", \"n\": 1, \"x\": 0.5, \"ok\": true, \"tags\": [1], \"s\": \"\\ud800\"}\n{\"id\": \"008\", \"n\": 2}\n";
+        let table = table("a/train.jsonl", text).unwrap();
+        let declared = |name: &str| table.column(name).unwrap().declared;
+        assert_eq!(table.rows, 2);
+        assert_eq!(
+            ["id", "n", "x", "ok", "tags", "s"].map(declared),
+            ["text", "integer", "number", "json", "json", "json"]
+        );
+        assert_eq!(table.texts("tags").unwrap(), [Some("[1]"), None]);
+    }
+
+    #[test]
+    fn the_rows_of_an_object_are_its_first_list_of_objects() {
+        let text =
+            "{\"info\": {}, \"kinds\": [{\"a\": 1}], \"images\": [{\"id\": 1}, {\"id\": 2}]}";
+        let found = table("m.json", text).unwrap();
+        assert_eq!(found.keys, [("at", "images".to_owned())]);
+        for other in [
+            "{\"a\": 1}",
+            "[1, 2]",
+            "[{\"a\": 1}, 2]",
+            "[]",
+            "{\"a.b\": [{\"id\": 1}]}",
+        ] {
+            assert!(table("m.json", other).is_none(), "{other}");
+        }
+    }
+
+    #[test]
+    fn lines_under_the_name_of_one_value_are_found() {
+        let table = table("train.json", "{\"id\": 1}\n{\"id\": 2}\n").unwrap();
+        assert_eq!(table.keys, [("format", "json_lines".to_owned())]);
+    }
+
+    #[test]
+    fn numbers_with_leading_zeros_are_texts() {
+        let table = table("a.tsv", "id,x\n0042,1\n0043,\n").unwrap();
+        assert_eq!(table.keys, [("delimiter", ",".to_owned())]);
+        let declared = table.columns.iter().map(|column| column.declared);
+        assert_eq!(declared.collect::<Vec<_>>(), ["text", "number"]);
+        assert_eq!(table.texts("id").unwrap(), [Some("0042"), Some("0043")]);
+    }
+}

@@ -1,0 +1,519 @@
+//! Writes the pipeline: fills the templates `rows.yaml` and `files.yaml`.
+//!
+//! A template has names of values in braces. A line with a value that the pipeline does not have is left out. So the templates
+//! show all comments and all parts that a draft may have.
+
+use std::ptr;
+
+use prep_failure::units;
+use prep_formats::image::is_image_name;
+use prep_formats::pandas::ColumnType;
+
+use crate::bundle::{BundleContent, FileGroup};
+use crate::guess::{
+    Guess, MissingTargets, SplitGuess, Target, TargetKind, TargetTable, target_kind,
+};
+use crate::table::BundleTable;
+use crate::words::{joined, sql_name, sql_text, table_name, yaml, yaml_list, yaml_query};
+
+/// Maximum number of columns of a table that the draft declares.
+const MAX_COLUMNS: usize = 80;
+/// Maximum number of other tables, of their columns, and of groups of files that the draft lists.
+const MAX_LISTED: usize = 20;
+/// Maximum length of a text that is a placeholder, in characters.
+const MAX_PLACEHOLDER: usize = 40;
+/// Words in paths of files that are answers, such as masks of images.
+const ANSWER_WORDS: [&str; 6] = ["mask", "label", "annot", "truth", "target", "segmentation"];
+
+/// The values of a template by name.
+#[derive(Default)]
+struct TemplateValues(Vec<(&'static str, String)>);
+
+impl TemplateValues {
+    fn add(&mut self, name: &'static str, value: impl Into<String>) {
+        self.0.push((name, value.into()));
+    }
+
+    fn add_if(&mut self, condition: bool, name: &'static str, value: impl Into<String>) {
+        if condition {
+            self.add(name, value);
+        }
+    }
+
+    /// Adds lines, without the last line break, unless there are none.
+    fn add_lines(&mut self, name: &'static str, lines: &str) {
+        self.add_if(!lines.is_empty(), name, lines.trim_end());
+    }
+
+    fn fill(&self, template: &str) -> String {
+        let lines = template.lines().filter_map(|line| {
+            let entry = line.split_once(": ");
+            match entry.filter(|(_, query)| query.starts_with("SELECT ")) {
+                Some((name, query)) => {
+                    let query = yaml_query(&self.line(query)?);
+                    Some(format!("{}:{query}\n", self.line(name)?))
+                }
+                None => Some(self.line(line)? + "\n"),
+            }
+        });
+        lines.collect()
+    }
+
+    /// Replaces the names of a line. `None` if one has no value.
+    fn line(&self, line: &str) -> Option<String> {
+        let mut parts = line.split('{');
+        let mut out = parts.next()?.to_owned();
+        for part in parts {
+            let is_name = |name: &str| {
+                name.bytes()
+                    .all(|b| matches!(b, b'a'..=b'z' | b'0'..=b'9' | b'_'))
+            };
+            match part.split_once('}').filter(|(name, _)| is_name(name)) {
+                Some((name, rest)) => {
+                    let (_, value) = self.0.iter().find(|(other, _)| *other == name)?;
+                    out += value;
+                    out += rest;
+                }
+                None => out.extend(["{", part]),
+            }
+        }
+        Some(out)
+    }
+}
+
+/// Returns a pipeline for the bundle of `id`.
+pub fn pipeline(id: &str, bundle: &BundleContent, guess: &Guess, metric: Option<&str>) -> String {
+    let (template, mut values, category) = match &guess.split {
+        SplitGuess::Rows(rows) => {
+            let mut writer = RowsWriter {
+                rows,
+                table: rows.table,
+                taken: vec!["train".to_owned(), "test".to_owned()],
+                values: TemplateValues::default(),
+            };
+            writer.add_all(bundle, guess.sample, metric);
+            (include_str!("rows.yaml"), writer.values, "Tabular")
+        }
+        SplitGuess::Files(files) => {
+            let values = files_values(bundle, *files, metric);
+            (include_str!("files.yaml"), values, "Other")
+        }
+    };
+    let has_images = bundle
+        .files
+        .iter()
+        .any(|files| is_image_name(&files.pattern));
+    let category = if has_images {
+        "Image Classification"
+    } else {
+        category
+    };
+    let md5 = bundle.md5.as_ref().map(|md5| format!(", md5: {md5}"));
+    values.add("id", id);
+    values.add("title", yaml(&title(id)));
+    values.add("category", category);
+    values.add("kaggle", yaml(id));
+    values.add("md5", md5.unwrap_or_default());
+    values.fill(template)
+}
+
+fn title(id: &str) -> String {
+    let words = id.split(['-', '_']).filter(|word| !word.is_empty());
+    let words = words.map(|word| {
+        let (first, rest) = word.split_at_checked(1).unwrap_or(("", word));
+        first.to_ascii_uppercase() + rest
+    });
+    words.collect::<Vec<_>>().join(" ")
+}
+
+/// Declares a table. Lines begin with `start`.
+fn declaration(start: &str, name: &str, table: &BundleTable, columns: usize) -> String {
+    let mut lines = vec![format!("{name}:"), format!("  read: {}", yaml(&table.path))];
+    lines.extend(
+        table
+            .keys
+            .iter()
+            .map(|(key, value)| format!("  {key}: {}", yaml(value))),
+    );
+    lines.push("  columns:".to_owned());
+    let declared = table.columns.iter().take(columns);
+    lines.extend(declared.map(|one| format!("    {}: {}", yaml(&one.name), one.declared)));
+    if let Some(more @ 1..) = table.columns.len().checked_sub(columns) {
+        lines.push(format!("    # and {more} more, which are part of `*`"));
+    }
+    lines
+        .into_iter()
+        .map(|line| format!("{start}{line}\n"))
+        .collect()
+}
+
+/// Declares the table of a group of files.
+fn files_declaration(start: &str, name: &str, files: &FileGroup) -> String {
+    let count = units::count(files.count as u64, "file");
+    format!(
+        "{start}{name}: {{ files: {} }} # {count}\n",
+        yaml(&files.pattern)
+    )
+}
+
+/// An entry of a section: an output or a check with its query.
+fn entry(name: &str, query: &str) -> String {
+    format!("  {name}:{}\n", yaml_query(query))
+}
+
+/// A named check with its assertions.
+fn named_check(name: &str, assertions: &[String]) -> String {
+    match assertions {
+        [] => String::new(),
+        [one] => entry(name, one),
+        many => format!("  {name}:\n    - {}\n", many.join("\n    - ")),
+    }
+}
+
+/// Writes a pipeline that splits the rows of a table.
+struct RowsWriter<'a> {
+    rows: &'a TargetTable<'a>,
+    table: &'a BundleTable,
+    /// Names of tables.
+    taken: Vec<String>,
+    values: TemplateValues,
+}
+
+impl RowsWriter<'_> {
+    fn add_all(
+        &mut self,
+        bundle: &BundleContent,
+        sample: Option<&BundleTable>,
+        metric: Option<&str>,
+    ) {
+        let (rows, table) = (self.rows, self.table);
+        let labelled = self.name("labelled");
+        self.add_rows(&labelled);
+        self.add_files(&labelled);
+        let others = self.others(bundle, sample);
+        let values = &mut self.values;
+        values.add_lines("others", &others);
+        let group = rows.group.as_ref();
+        values.add_if(group.is_none(), "ungrouped", "");
+        if let Some(group) = group {
+            values.add("group", group);
+            values.add("yaml_group", yaml(group));
+        }
+        let key = check_column(&rows.id);
+        let group = group.map(|group| check_column(group));
+        let keys = rows.is_unique.then(|| key.clone()).into_iter().chain(group);
+        let disjoint = keys.map(|key| format!("train.{key} and test.{key}"));
+        let disjoint = named_check("disjoint", &disjoint.collect::<Vec<_>>());
+        values.add_lines("disjoint", &disjoint);
+        values.add_if(rows.is_unique, "unique", key);
+        values.add("labelled", labelled);
+        // Parquet has types that CSV has not, such as times and lists.
+        let is_parquet = table.path.to_ascii_lowercase().ends_with(".parquet");
+        values.add("suffix", if is_parquet { "parquet" } else { "csv" });
+        self.add_columns();
+        self.add_grade(metric);
+    }
+
+    /// Returns a new name of a table.
+    fn name(&mut self, wanted: &str) -> String {
+        let name = table_name(wanted, &self.taken);
+        self.taken.push(name.clone());
+        name
+    }
+
+    /// Declares the table to split.
+    fn add_rows(&mut self, labelled: &str) {
+        let (rows, table) = (self.rows, self.table);
+        let is_unlabelled = rows.missing == MissingTargets::Unlabelled;
+        let is_query = rows.is_numbered || is_unlabelled;
+        let read = match is_query {
+            true => self.name("all_rows"),
+            false => labelled.to_owned(),
+        };
+        let values = &mut self.values;
+        values.add_if(table.is_whole, "rows", table.rows.to_string());
+        values.add_if(!table.is_whole, "incomplete", "");
+        values.add_lines("declaration", &declaration("  ", &read, table, MAX_COLUMNS));
+        values.add_if(is_query, "read", read);
+        values.add_if(rows.is_numbered, "numbered", "");
+        values.add_if(is_unlabelled, "unlabelled", "");
+        let number = || format!("_row AS {}, ", sql_name(&rows.id));
+        let number = rows.is_numbered.then(number).unwrap_or_default();
+        values.add("row_number", number);
+        let is_known = |name: &str| format!("{} IS NOT NULL", sql_name(name));
+        let targets = rows.target.columns().into_iter();
+        let known = || format!(" WHERE {}", joined(targets.map(is_known), " AND "));
+        values.add("known", is_unlabelled.then(known).unwrap_or_default());
+    }
+
+    /// Declares, publishes and checks the files that belong to rows.
+    fn add_files(&mut self, labelled: &str) {
+        let rows = self.rows;
+        let (mut tables, mut public, mut private) = (String::new(), String::new(), String::new());
+        let (mut checks, mut each, mut gaps) = (String::new(), Vec::new(), String::new());
+        let mut is_first = true;
+        for joined in &rows.files {
+            let (group, column) = (joined.files, joined.column);
+            let files = &self.name(&group.folder);
+            tables += &files_declaration("  ", files, group);
+            let (directories, _) = group.pattern.rsplit_once('/').unwrap_or_default();
+            let directories = directories.to_lowercase();
+            let holds_answers = ANSWER_WORDS.iter().any(|word| directories.contains(word));
+            // If several directories have a file with this name, the directory distinguishes them.
+            let repeats = group.names.len() < group.count;
+            if repeats {
+                public += "  # CHOOSE: is the name of a file's directory its label?\n";
+            }
+            let is_own = is_first && files.starts_with("train") && !holds_answers;
+            is_first &= !is_own;
+            for part in ["train", "test"] {
+                let directory = match is_own {
+                    true => format!("{part}/"),
+                    false => format!("{files}/{part}/"),
+                };
+                let entry = entry(&directory, &self.files_query(part, files, column, repeats));
+                if part == "train" || !holds_answers {
+                    public += &entry;
+                } else {
+                    private += "  # CHOOSE: these files seem to be answers.\n";
+                    private += &entry;
+                }
+            }
+            let key = check_column(&rows.id);
+            match joined.missing {
+                0 if self.has_text_id() => {
+                    each.push(format!("{labelled}.{key} in {files}.{column}"))
+                }
+                0 => {
+                    let id = self.text_id("");
+                    let query =
+                        format!("SELECT {id} FROM {labelled} EXCEPT SELECT {column} FROM {files}");
+                    checks += &entry(&format!("no file in {files}"), &query);
+                }
+                missing => {
+                    let missing = units::count(missing as u64, "row");
+                    gaps += &format!(
+                        "  # CHOOSE: {missing} of {labelled} without a file in {files}: is that a mistake?\n"
+                    );
+                }
+            }
+        }
+        let checks = checks + &named_check("each", &each) + &gaps;
+        self.values.add_lines("row_files", &tables);
+        self.values.add_lines("public_files", &public);
+        self.values.add_lines("private_files", &private);
+        self.values.add_lines("file_checks", &checks);
+    }
+
+    /// Lists the remaining tables and files of the bundle as comments.
+    fn others(&mut self, bundle: &BundleContent, sample: Option<&BundleTable>) -> String {
+        let rows = self.rows;
+        let mut out = String::new();
+        let tables = bundle.tables.iter();
+        for table in tables
+            .filter(|table| !ptr::eq(*table, rows.table))
+            .take(MAX_LISTED)
+        {
+            let note = match sample.is_some_and(|sample| ptr::eq(sample, table)) {
+                true => "the sample submission",
+                false => "also there; take the # away to use it",
+            };
+            let declaration = declaration("  # ", &self.name(&table.stem()), table, MAX_LISTED);
+            out = out + "  # " + note + ":\n" + &declaration;
+        }
+        let is_used = |files: &FileGroup| rows.files.iter().any(|own| ptr::eq(own.files, files));
+        let files = bundle.files.iter().filter(|files| !is_used(files));
+        for files in files.take(MAX_LISTED) {
+            out += &files_declaration("  # ", &self.name(&files.folder), files);
+        }
+        out
+    }
+
+    /// Adds the columns of the tables in `public` and `private`.
+    fn add_columns(&mut self) {
+        let (rows, table, values) = (self.rows, self.table, &mut self.values);
+        let targets = rows.target.columns();
+        let hidden = joined(targets.iter().map(|name| sql_name(name)), ", ");
+        for (name, is_public) in [("train_casts", true), ("test_casts", false)] {
+            let columns = table.columns.iter().filter(|column| column.as_text);
+            let names = columns.map(|column| column.name.as_str());
+            let names = names.filter(|name| is_public || !targets.contains(name));
+            let cast = |name: String| format!("CAST({name} AS VARCHAR) AS {name}");
+            let casts = joined(names.map(sql_name).map(cast), ", ");
+            let replace = || format!(" REPLACE ({casts})");
+            values.add(name, (!casts.is_empty()).then(replace).unwrap_or_default());
+        }
+        let (placeholders, answers) = match &rows.target {
+            Target::Columns(names) => {
+                let constant =
+                    |name: &String| format!("{} AS {}", constant(table, name), sql_name(name));
+                (joined(names.iter().map(constant), ", "), hidden.clone())
+            }
+            Target::OneHot { column, classes } => {
+                let column = sql_name(column);
+                let answers = format!("one_hot({column}, classes)");
+                values.add("one_hot", "");
+                values.add("classes", yaml_list(classes));
+                values.add("class_column", column);
+                #[allow(clippy::cast_precision_loss)] // a few classes
+                let share = 1.0 / classes.len() as f64;
+                let constant = |class: &String| format!("{share} AS {}", sql_name(class));
+                (joined(classes.iter().map(constant), ", "), answers)
+            }
+        };
+        values.add("placeholders", placeholders);
+        values.add("answers", answers);
+        values.add("id_column", sql_name(&rows.id));
+        // A table may be nothing but identifier and target.
+        let has_others = table.columns.len() > targets.len();
+        values.add_if(has_others, "hidden", hidden);
+        values.add_if(!has_others, "only_targets", "");
+    }
+
+    /// Returns whether queries read the id as a text.
+    fn has_text_id(&self) -> bool {
+        let column = self.table.column(&self.rows.id);
+        column.is_some_and(|column| matches!(column.declared, "text" | "inferred"))
+    }
+
+    /// Writes the id as a text, to compare it with names of files.
+    fn text_id(&self, before: &str) -> String {
+        let id = format!("{before}{}", sql_name(&self.rows.id));
+        match self.has_text_id() {
+            true => id,
+            false => format!("CAST({id} AS VARCHAR)"),
+        }
+    }
+
+    /// Returns the query for the files of a part.
+    fn files_query(&self, part: &str, files: &str, column: &str, repeats: bool) -> String {
+        if self.rows.is_unique {
+            let path = if repeats { ", f.path" } else { "" };
+            let id = self.text_id("t.");
+            return format!(
+                "SELECT f.file{path} FROM {part} t JOIN {files} f ON f.{column} = {id}"
+            );
+        }
+        let path = if repeats { "f.path" } else { "f.name AS path" };
+        let id = self.text_id("");
+        format!(
+            "SELECT f.file, {path} FROM (SELECT DISTINCT {id} AS key FROM {part}) t JOIN {files} f ON f.{column} = t.key ORDER BY path"
+        )
+    }
+
+    fn add_grade(&mut self, wished: Option<&str>) {
+        let (rows, table, values) = (self.rows, self.table, &mut self.values);
+        let (columns, arguments) = match &rows.target {
+            Target::OneHot { classes, .. } => (classes, "{ list: classes }".to_owned()),
+            Target::Columns(names) if names.len() == 1 => (names, yaml_list(names)),
+            Target::Columns(names) => (names, format!("[{}]", yaml_list(names))),
+        };
+        let kinds: Vec<TargetKind> = columns
+            .iter()
+            .map(|name| target_kind(table, name))
+            .collect();
+        let all = |wanted: &[TargetKind]| kinds.iter().all(|kind| wanted.contains(kind));
+        let (usual, others) = match &rows.target {
+            Target::OneHot { .. } => ("log_loss", "roc_auc"),
+            _ if all(&[TargetKind::Binary]) => ("roc_auc", "log_loss, f1, accuracy"),
+            _ if all(&[TargetKind::Binary, TargetKind::Numbers]) => (
+                "root_mean_squared_error",
+                "mean_absolute_error, root_mean_squared_log_error, pearson, spearman",
+            ),
+            _ => (
+                "accuracy",
+                "f1, cohen_kappa, average_precision_at_k, mean_edit_distance",
+            ),
+        };
+        // The accuracy is that of one column.
+        let first = columns
+            .first()
+            .filter(|_| wished.is_none() && usual == "accuracy");
+        values.add("arguments", first.map_or(arguments, |first| yaml(first)));
+        values.add("metric", wished.unwrap_or(usual));
+        values.add("other_metrics", others);
+        // An empty mask is an answer, and not a missing one.
+        values.add_if(
+            rows.missing == MissingTargets::Masks,
+            "masks",
+            yaml_list(columns),
+        );
+        values.add(
+            "columns",
+            format!("{}, {}", yaml(&rows.id), yaml_list(columns)),
+        );
+        values.add("key", yaml(&rows.id));
+    }
+}
+
+/// A placeholder of a column's type.
+fn constant(table: &BundleTable, name: &str) -> String {
+    let first = || {
+        let is_short = |text: &&str| {
+            text.chars().count() <= MAX_PLACEHOLDER && !text.chars().any(char::is_control)
+        };
+        table.texts(name)?.into_iter().flatten().find(is_short)
+    };
+    match target_kind(table, name) {
+        TargetKind::Binary => "0.5".to_owned(),
+        TargetKind::Numbers => "0.0".to_owned(),
+        TargetKind::Classes | TargetKind::Other => {
+            match table.column(name).map(|column| column.kind) {
+                Some(ColumnType::Int64) => first().unwrap_or("0").to_owned(),
+                Some(ColumnType::Float64) => "0.0".to_owned(),
+                _ => sql_text(first().unwrap_or_default()),
+            }
+        }
+    }
+}
+
+/// Writes a column in a named check.
+fn check_column(name: &str) -> String {
+    match name.chars().all(|c| c.is_alphanumeric() || c == '_') {
+        true => name.to_owned(),
+        false => format!("\"{name}\""),
+    }
+}
+
+/// Returns the values of a pipeline that splits files, because no table can be split. Their labels are the names of their
+/// directories, or have to be added by the author.
+fn files_values(
+    bundle: &BundleContent,
+    files: Option<&FileGroup>,
+    metric: Option<&str>,
+) -> TemplateValues {
+    let mut values = TemplateValues::default();
+    let is_other = |other: &&FileGroup| files.is_none_or(|files| !ptr::eq(*other, files));
+    let others = bundle.files.iter().filter(is_other).take(MAX_LISTED);
+    let others =
+        others.map(|other| files_declaration("  # ", &table_name(&other.folder, &[]), other));
+    values.add_lines("others", &others.collect::<String>());
+    values.add_if(files.is_none(), "all_files", "");
+    if let Some(files) = files {
+        values.add("pattern", yaml(&files.pattern));
+        values.add("count", units::count(files.count as u64, "file"));
+    }
+    // If the files are in several directories, the directory is their label.
+    let (label, note) = match files.is_some_and(|files| files.is_nested) {
+        true => ("folder", "the directory of the file"),
+        false => ("CAST(size AS VARCHAR)", "a placeholder"),
+    };
+    values.add("label", label);
+    values.add("note", note);
+    values.add("metric", metric.unwrap_or("accuracy"));
+    values
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_without_a_value_are_left_out() {
+        let mut values = TemplateValues::default();
+        values.add("a", "{b}");
+        values.add("b", "x: y");
+        let text = values.fill("k: { k: {a} }\n{c}\nd: {c}\n  q: SELECT {b}\n\n# {b}\n");
+        assert_eq!(text, "k: { k: {b} }\n  q: |\n    SELECT x: y\n\n# x: y\n");
+    }
+}
