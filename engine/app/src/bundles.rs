@@ -1,17 +1,20 @@
 //! Finds the bundle of a competition on this machine, and records the members of published bundles. Used by verbs that
-//! read bundles without preparing anything, for example `audit`.
+//! read bundles without preparing anything, for example `audit`. Also describes bundles of other users.
 
+use std::fmt;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use prep_audit::bundle::known;
-use prep_cache::Store;
-use prep_core::{Failure, chain};
+use prep_cache::{Digest, Store};
+use prep_core::{Failure, chain, units};
 use prep_fetch::LocalBundle;
 use prep_formats::limits::DecodingLimits;
 use prep_formats::zip::{ZipDirectory, ZipEntry};
+use serde::Serialize;
 
 use crate::error::Error;
+use crate::run_log::local_time;
 use crate::settings::Settings;
 
 /// Finds the bundle of `id` in one of `dirs`, otherwise in the data directory.
@@ -61,5 +64,63 @@ pub(crate) fn member_lists(settings: &Settings) -> PathBuf {
 pub(crate) fn remember(settings: &Settings, id: &str, dirs: &[&Path], md5: &str) {
     if let Some(path) = path(settings, id, dirs) {
         let _ = known::remember(&member_lists(settings), md5, &path);
+    }
+}
+
+/// A bundle that the user does not have and from which the data directory was not prepared, but whose results are used
+/// on request.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct BorrowedBundle {
+    pub blake3: Digest,
+    pub md5: Option<String>,
+    pub bytes: u64,
+    #[serde(flatten)]
+    pub lender: Lender,
+}
+
+/// Where the results of a [`BorrowedBundle`] are.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(tag = "from", rename_all = "snake_case")]
+pub enum Lender {
+    /// In the cache.
+    Cache {
+        /// When they were computed, in seconds since 1970.
+        at: Option<u64>,
+        /// The path of the bundle at that time.
+        path: Option<String>,
+    },
+    /// In the remote.
+    Remote {
+        /// The remote.
+        remote: String,
+    },
+}
+
+impl BorrowedBundle {
+    pub fn is_remote(&self) -> bool {
+        matches!(self.lender, Lender::Remote { .. })
+    }
+}
+
+impl fmt::Display for BorrowedBundle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.md5 {
+            Some(md5) => write!(f, "MD5 {md5}")?,
+            None => write!(f, "BLAKE3 {}", self.blake3)?,
+        }
+        write!(f, ", {}", units::bytes(self.bytes))?;
+        match &self.lender {
+            Lender::Cache { at, path } => {
+                f.write_str(", in the cache")?;
+                if let Some(at) = at {
+                    write!(f, " since {}", local_time(*at))?;
+                }
+                match path {
+                    Some(path) => write!(f, ", from {path}"),
+                    None => Ok(()),
+                }
+            }
+            Lender::Remote { remote } => write!(f, ", in the remote {remote}"),
+        }
     }
 }

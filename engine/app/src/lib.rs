@@ -47,6 +47,7 @@ mod stages;
 mod task;
 mod team;
 
+pub use bundles::{BorrowedBundle, Lender};
 pub use catalog::{
     Catalog, CatalogEntry, CompetitionDefinition, SAMPLES, SampleBundle, competition_set,
     definition, definitions, lists, upstream_facts,
@@ -86,7 +87,6 @@ pub use run_log::{
 pub use settings::{Settings, prepared_dir};
 pub use stages::assemble::Competition;
 pub use stages::availability::require_credentials_for;
-pub use stages::borrowed::{BorrowedBundle, Lender};
 pub use stages::ended::CompetitionState;
 pub use stages::forecast::{Download, MissingInput, Peak, ask_all};
 pub use stages::load::Verification;

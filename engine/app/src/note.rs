@@ -4,7 +4,7 @@ use std::fmt;
 
 use prep_core::units;
 
-use crate::stages::borrowed::BorrowedBundle;
+use crate::bundles::BorrowedBundle;
 
 /// A note.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! What downloads and remotes have in common: the least rate of a transfer, and whether a host is this machine.
+//! The least rate of a transfer, and whether a host is this machine. Downloads and remotes share both.
 
 use std::net::{IpAddr, Ipv6Addr};
 use std::time::Duration;

@@ -8,10 +8,10 @@ use prep_digests::LockedDataset;
 use prep_fetch::{Members, PartOfBundle};
 use prep_steps::{BuildOptions, RememberedOptions, Sources};
 
-use super::borrowed::BorrowedBundle;
 use super::load::{LoadedCompetition, Verification};
 use super::recorded::StatedContents;
 use super::sources::{FoundSources, FurtherSource};
+use crate::bundles::BorrowedBundle;
 use crate::catalog::CatalogEntry;
 use crate::error::Error;
 use crate::recall::{self, RecalledOption};

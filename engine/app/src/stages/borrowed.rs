@@ -1,74 +1,12 @@
 //! Bundles whose results are used although they are neither on this machine nor recorded in the data directory: results
 //! that the user requests from the cache or from a remote. They are described, so that it is clear whose they are.
 
-use std::fmt;
-
-use prep_cache::Digest;
-use prep_core::{NodeState, units};
-use serde::Serialize;
+use prep_core::NodeState;
 
 use super::assemble::Competition;
 use super::resolve::Plan;
-use crate::run_log::local_time;
+use crate::bundles::{BorrowedBundle, Lender};
 use crate::task::Task;
-
-/// A bundle that the user does not have and from which the data directory was not prepared, but whose results are used
-/// on request.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct BorrowedBundle {
-    pub blake3: Digest,
-    pub md5: Option<String>,
-    pub bytes: u64,
-    #[serde(flatten)]
-    pub lender: Lender,
-}
-
-/// Where the results of a [`BorrowedBundle`] are.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(tag = "from", rename_all = "snake_case")]
-pub enum Lender {
-    /// In the cache.
-    Cache {
-        /// When they were computed, in seconds since 1970.
-        at: Option<u64>,
-        /// The path of the bundle at that time.
-        path: Option<String>,
-    },
-    /// In the remote.
-    Remote {
-        /// The remote.
-        remote: String,
-    },
-}
-
-impl BorrowedBundle {
-    pub fn is_remote(&self) -> bool {
-        matches!(self.lender, Lender::Remote { .. })
-    }
-}
-
-impl fmt::Display for BorrowedBundle {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.md5 {
-            Some(md5) => write!(f, "MD5 {md5}")?,
-            None => write!(f, "BLAKE3 {}", self.blake3)?,
-        }
-        write!(f, ", {}", units::bytes(self.bytes))?;
-        match &self.lender {
-            Lender::Cache { at, path } => {
-                f.write_str(", in the cache")?;
-                if let Some(at) = at {
-                    write!(f, " since {}", local_time(*at))?;
-                }
-                match path {
-                    Some(path) => write!(f, ", from {path}"),
-                    None => Ok(()),
-                }
-            }
-            Lender::Remote { remote } => write!(f, ", in the remote {remote}"),
-        }
-    }
-}
 
 impl Plan {
     /// Describes the bundles whose results are used although they are neither on this machine nor recorded in the data

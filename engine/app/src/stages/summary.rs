@@ -8,9 +8,9 @@ use prep_steps::{LocatedError, Manifest, PathSummary};
 use serde::Serialize;
 
 use super::assemble::Competition;
-use super::borrowed::BorrowedBundle;
 use super::ended::{CompetitionState, Ended};
 use super::load::Verification;
+use crate::bundles::BorrowedBundle;
 use crate::error::{Error, for_people};
 use crate::run_log::{RunEnd, RunResult};
 
