@@ -9,8 +9,7 @@ use super::kind::{Direction, Metric, MetricKind, Score, parse};
 use crate::python::mean;
 use crate::refusal::Refusal;
 use crate::spec::definition::{Definition, column, required};
-use crate::table::pair::Pair;
-use crate::table::target::text;
+use crate::table::pair::{Pair, text};
 
 pub(super) const KIND: MetricKind = MetricKind {
     definition: Definition {

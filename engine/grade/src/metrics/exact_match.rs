@@ -9,8 +9,7 @@ use super::kind::{Direction, Metric, MetricKind, Score, parse};
 use crate::python::{BigInteger, is_python_space, words};
 use crate::refusal::{Refusal, RefusalKind};
 use crate::spec::definition::{Definition, column, optional};
-use crate::table::pair::{CellValue, Pair};
-use crate::table::target::text;
+use crate::table::pair::{CellValue, Pair, text};
 
 pub(super) const KIND: MetricKind = MetricKind {
     definition: Definition {

@@ -10,8 +10,8 @@ use super::kind::{Direction, Metric, MetricKind, Score, parse};
 use crate::python::{mean, words};
 use crate::refusal::{Refusal, RefusalKind};
 use crate::spec::definition::{Definition, column, optional};
-use crate::table::pair::{CellValue, GradedColumn, Pair};
-use crate::table::target::{OtherCells, text};
+use crate::table::pair::{CellValue, GradedColumn, Pair, text};
+use crate::table::target::OtherCells;
 
 pub(super) const KIND: MetricKind = MetricKind {
     definition: Definition {

@@ -8,8 +8,7 @@ use super::kind::{Direction, Metric, MetricKind, Score, parse};
 use crate::python::words;
 use crate::refusal::{Refusal, RefusalKind, count};
 use crate::spec::definition::{Definition, column};
-use crate::table::pair::Pair;
-use crate::table::target::text;
+use crate::table::pair::{Pair, text};
 
 pub(super) const KIND: MetricKind = MetricKind {
     definition: Definition {

@@ -8,8 +8,8 @@ use crate::edit_distance::edit_distance;
 use crate::python::mean;
 use crate::refusal::Refusal;
 use crate::spec::definition::{Definition, column, optional};
-use crate::table::pair::Pair;
-use crate::table::target::{OtherCells, text};
+use crate::table::pair::{Pair, text};
+use crate::table::target::OtherCells;
 
 pub(super) const KIND: MetricKind = MetricKind {
     definition: Definition {

@@ -8,8 +8,7 @@ use crate::edit_distance::sequence_distance;
 use crate::python::{BigInteger, words};
 use crate::refusal::{Refusal, RefusalKind};
 use crate::spec::definition::{Definition, column, required};
-use crate::table::pair::{GradedColumn, Pair};
-use crate::table::target::text;
+use crate::table::pair::{GradedColumn, Pair, text};
 
 pub(super) const KIND: MetricKind = MetricKind {
     definition: Definition {

@@ -6,10 +6,10 @@ use std::collections::HashSet;
 use prep_formats::pandas::ColumnData;
 use serde::Deserialize;
 
-use crate::python::{python_int, python_repr, words};
+use crate::python::{python_int, words};
 use crate::refusal::{Refusal, RefusalKind};
 use crate::table::key::{Identifier, key};
-use crate::table::pair::{CellValue, GradedColumn};
+use crate::table::pair::{CellValue, GradedColumn, text};
 
 /// How the cells of a column are converted to labels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
@@ -183,17 +183,4 @@ fn integers_by_value<'a>(column: &GradedColumn<'a>, expected: &str) -> Result<La
         _ => Err(column.refuse(RefusalKind::Type, position, expected)),
     };
     column.map_cells(label).map(Labels::Integers)
-}
-
-/// Formats the cell like Python's `str`.
-pub fn text(value: CellValue<'_>) -> Cow<'_, str> {
-    match value {
-        CellValue::Missing => Cow::Borrowed("nan"),
-        CellValue::Bool(true) => Cow::Borrowed("True"),
-        CellValue::Bool(false) => Cow::Borrowed("False"),
-        CellValue::Int(value) => Cow::Owned(value.to_string()),
-        CellValue::UInt(value) => Cow::Owned(value.to_string()),
-        CellValue::Float(value) => Cow::Owned(python_repr(value)),
-        CellValue::Text(text) => Cow::Borrowed(text),
-    }
 }
