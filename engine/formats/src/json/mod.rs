@@ -24,12 +24,14 @@ mod escape;
 mod frame;
 mod inference;
 mod lines;
+mod number;
 mod object;
 mod pandas;
 mod parse;
 mod reformat;
 mod scan;
 mod string;
+mod text;
 mod value;
 mod write;
 

@@ -1,8 +1,9 @@
 //! Parses a JSON text in memory.
 
 use super::scan::Scan;
+use super::text::TextCursor;
 use super::{
-    JsonError, JsonErrorKind, JsonObject, JsonString, JsonValue, Position, escape, pandas,
+    JsonError, JsonErrorKind, JsonObject, JsonString, JsonValue, Position, escape, number, pandas,
 };
 use crate::limits::{DecodingLimits, Limit};
 
@@ -53,7 +54,7 @@ pub enum JsonGrammar {
 impl JsonGrammar {
     pub(super) fn number_reader(self) -> NumberReader {
         match self {
-            Self::Python => read_number,
+            Self::Python => number::read,
             Self::Ujson => pandas::number,
         }
     }
@@ -251,90 +252,4 @@ impl Parser<'_> {
         let ended = self.cursor.comma_or(end);
         ended.ok_or(JsonErrorKind::ExpectedComma)
     }
-}
-
-/// A text and the offset of its next byte.
-pub(super) struct TextCursor<'a> {
-    pub text: &'a [u8],
-    pub offset: usize,
-}
-
-impl<'a> TextCursor<'a> {
-    pub fn peek(&self) -> Option<u8> {
-        self.text.get(self.offset).copied()
-    }
-
-    pub fn rest(&self) -> &'a [u8] {
-        self.text.get(self.offset..).unwrap_or_default()
-    }
-
-    pub fn skip_spaces(&mut self) {
-        while let Some(b' ' | b'\t' | b'\n' | b'\r') = self.peek() {
-            self.offset += 1;
-        }
-    }
-
-    /// Skips white space, and the byte after it if it is `byte`. Returns whether it is.
-    pub fn accept(&mut self, byte: u8) -> bool {
-        self.skip_spaces();
-        let is_next = self.peek() == Some(byte);
-        self.offset += usize::from(is_next);
-        is_next
-    }
-
-    /// Skips white space, and a comma or the closing bracket `end` after an element. Returns `true` for the bracket,
-    /// and `None` for anything else.
-    pub fn comma_or(&mut self, end: u8) -> Option<bool> {
-        let ended = self.accept(end);
-        (ended || self.accept(b',')).then_some(ended)
-    }
-}
-
-/// Maximum number of digits of an integer that Python 3.11 converts from text.
-const MAX_DIGITS: usize = 4300;
-
-/// Parses the number at the beginning of `text`. Returns its value and its length in bytes.
-///
-/// As in Python, a point or an exponent without digits (`1.`, `1e`) is not part of the number. The number ends before
-/// it.
-pub(super) fn read_number(text: &[u8]) -> Result<(JsonValue, usize), JsonErrorKind> {
-    let sign = usize::from(text.first() == Some(&b'-'));
-    let integer_digits = match text.get(sign) {
-        Some(b'0') => 1,
-        Some(b'1'..=b'9') => digits(text, sign),
-        _ => return Err(JsonErrorKind::ExpectedValue),
-    };
-    let integer_end = sign + integer_digits;
-    let mut end = integer_end;
-    if text.get(end) == Some(&b'.') {
-        let fraction = digits(text, end + 1);
-        if fraction > 0 {
-            end += 1 + fraction;
-        }
-    }
-    if let Some(b'e' | b'E') = text.get(end) {
-        let signed = usize::from(matches!(text.get(end + 1), Some(b'+' | b'-')));
-        let exponent = digits(text, end + 1 + signed);
-        if exponent > 0 {
-            end += 1 + signed + exponent;
-        }
-    }
-    // The number contains only ASCII characters.
-    let spelled = std::str::from_utf8(text.get(..end).unwrap_or_default()).unwrap_or_default();
-    let value = if end > integer_end {
-        JsonValue::Float(spelled.parse().map_err(|_| JsonErrorKind::ExpectedValue)?)
-    } else if integer_digits > MAX_DIGITS {
-        return Err(JsonErrorKind::TooManyDigits);
-    } else {
-        spelled
-            .parse()
-            .map_or_else(|_| JsonValue::BigInt(spelled.into()), JsonValue::Int)
-    };
-    Ok((value, end))
-}
-
-/// Returns the number of digits that begin at `from`.
-fn digits(text: &[u8], from: usize) -> usize {
-    let rest = text.get(from..).unwrap_or_default();
-    rest.iter().take_while(|byte| byte.is_ascii_digit()).count()
 }

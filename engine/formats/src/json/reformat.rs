@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use super::escape::{code_point, run};
 use super::parse::NumberReader;
-use super::parse::TextCursor;
+use super::text::TextCursor;
 use super::write::{first_code_point, push_escape};
 use super::{JsonGrammar, JsonValue, MAX_DEPTH, pandas, write};
 
