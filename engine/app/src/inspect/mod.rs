@@ -24,3 +24,12 @@ pub use self::listing::{BundleListing, ListedFile, ListedSource, listing};
 pub use self::rerun::{Difference, Rerun, RerunPlace, RerunResult, RerunStep, rerun};
 pub use self::rows::{PreviewSource, Rows, RowsColumn, rows};
 pub use self::runs::diff_runs;
+
+use serde_json::Value;
+
+/// Returns the column by which the rule `align` of a section `grade` pairs rows.
+fn aligned_column(grade: &Value) -> Option<&str> {
+    let mut rules = grade.get("rules")?.as_array()?.iter();
+    let by = rules.find_map(|rule| rule.get("align"))?;
+    by.as_str().or_else(|| by.get("by")?.as_str())
+}

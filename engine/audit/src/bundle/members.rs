@@ -258,6 +258,57 @@ pub(super) fn content(
     begin: u64,
 ) -> Result<Content, ContentsError> {
     use md5::Digest as _;
+    let (mut crc, mut md5) = (crc32fast::Hasher::new(), md5::Md5::new());
+    let size = unpack(file, member, begin, &mut |bytes| {
+        crc.update(bytes);
+        md5.update(bytes);
+    })?;
+    Ok(Content {
+        size,
+        crc: crc.finalize(),
+        md5: crate::read::hex(md5),
+    })
+}
+
+/// Returns the length and the CRC-32 of a member's content with LF instead of CR LF.
+///
+/// # Errors
+/// [`ContentsError::Damaged`] if the member cannot be unpacked.
+pub(super) fn content_with_lf(
+    file: &File,
+    member: &BundleMember,
+    begin: u64,
+) -> Result<(u64, u32), ContentsError> {
+    let (mut crc, mut size, mut is_after_cr) = (crc32fast::Hasher::new(), 0_u64, false);
+    let mut line = Vec::new();
+    unpack(file, member, begin, &mut |bytes| {
+        line.clear();
+        for byte in bytes {
+            if is_after_cr && *byte != b'\n' {
+                line.push(b'\r');
+            }
+            is_after_cr = *byte == b'\r';
+            if !is_after_cr {
+                line.push(*byte);
+            }
+        }
+        crc.update(&line);
+        size += line.len() as u64;
+    })?;
+    if is_after_cr {
+        crc.update(b"\r");
+        size += 1;
+    }
+    Ok((size, crc.finalize()))
+}
+
+/// Unpacks a member and passes its content on. Returns the length of the content.
+fn unpack(
+    file: &File,
+    member: &BundleMember,
+    begin: u64,
+    visit: &mut dyn FnMut(&[u8]),
+) -> Result<u64, ContentsError> {
     let mut raw = file.try_clone()?;
     raw.seek(SeekFrom::Start(begin))?;
     let raw = io::BufReader::with_capacity(1 << 18, raw.take(member.compressed));
@@ -269,14 +320,5 @@ pub(super) fn content(
             return Err(ContentsError::Damaged(reason));
         }
     };
-    let (mut crc, mut md5) = (crc32fast::Hasher::new(), md5::Md5::new());
-    let size = each_chunk(&mut input, |bytes| {
-        crc.update(bytes);
-        md5.update(bytes);
-    })?;
-    Ok(Content {
-        size,
-        crc: crc.finalize(),
-        md5: crate::read::hex(md5),
-    })
+    Ok(each_chunk(&mut input, visit)?)
 }
