@@ -1,5 +1,5 @@
 """Honest competitions of shapes that are easily mistaken for leaks: groups that are entirely in one part, files of equal
-length, ids that coincide or are unusual, blank values, and few items.
+length, ids that coincide or are unusual, empty cells, and few items.
 
 `draw` makes a competition with random properties, for seeds that nobody has seen.
 """
@@ -320,7 +320,7 @@ def long_numbers_that_coincide(seed, _):
     return with_tables(one)
 
 
-# ---- unusual ids and blank values
+# ---- unusual ids and empty cells
 
 @clean
 def comments_as_ids(seed, _):
@@ -367,7 +367,7 @@ def decimals_as_ids(seed, _):
 
 @clean
 def sparse_columns(seed, _):
-    """Most cells of some columns are blank, in both parts alike."""
+    """Most cells of some columns are empty, in both parts alike."""
     one = blank(seed, 900, 400, "binary")
     some = lambda share, text: [text(i) if one.rng.random() < share else "" for i in range(one.n)]
     remark = some(0.05, lambda i: sentence(one.rng, one.level[i], 9))
@@ -455,7 +455,7 @@ def templates_of_texts(seed, _):
 
 @clean
 def coarse_rows(seed, _):
-    """Few columns with few values, so many test rows are also in train."""
+    """Few columns with few values, so a large part of the test rows is also in train."""
     one = blank(seed, 1500, 400, "binary")
     size = [str(v) for v in np.clip(np.round(2 + one.level + one.rng.normal(0, 1, one.n)), 0, 5).astype(int)]
     one.add_tables({"size": size, "colour": [["red", "green", "blue"][v] for v in one.rng.integers(0, 3, one.n)]})

@@ -47,6 +47,7 @@ impl LeaksArgs {
                 "id": id,
                 "worst": report.worst(),
                 "items": report.items,
+                "has_few_items": report.has_few_items,
                 "bundle": report.bundle,
                 "findings": report.findings,
             })
@@ -73,11 +74,15 @@ fn text(id: &str, report: &LeakReport) -> String {
             .count() as u64
     };
     let mut text = format!(
-        "{id}: {}, {}, {}; {}{}\n",
+        "{id}: {}, {}, {}; {}{}{}\n",
         units::count(count(LeakLevel::Leak), "leak"),
         units::count(count(LeakLevel::Risk), "risk"),
         units::count(count(LeakLevel::Note), "note"),
         units::count(report.items as u64, "test item"),
+        match report.has_few_items {
+            true => ": too few to judge statistics",
+            false => "",
+        },
         match report.bundle {
             true => "",
             false => "; the bundle was not found, so nothing was compared with it",

@@ -36,6 +36,7 @@ mod sketch;
 mod statistics;
 mod table;
 mod view;
+mod whole_groups;
 mod world;
 mod xml;
 
@@ -55,6 +56,8 @@ pub struct LeakReport {
     pub findings: Vec<LeakFinding>,
     /// Number of test items.
     pub items: usize,
+    /// Whether there are too few test items for statistics. Then only values that are the answers are findings.
+    pub has_few_items: bool,
     /// Whether the bundle was also examined.
     pub bundle: bool,
 }
@@ -116,6 +119,7 @@ pub fn find(
     Ok(LeakReport {
         findings,
         items,
+        has_few_items: items < MIN_ITEMS,
         bundle: !world.bundle.is_empty(),
     })
 }
