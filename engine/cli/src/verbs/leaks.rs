@@ -98,8 +98,10 @@ fn text(id: &str, report: &LeakReport) -> String {
         for line in &finding.evidence {
             text.push_str(&format!("          {line}\n"));
         }
-        if let Some(why) = &finding.accepted {
-            text.push_str(&format!("        accepted: {why}\n"));
+        match &finding.accepted {
+            Some(why) => text.push_str(&format!("        accepted: {why}\n")),
+            None if finding.advice.is_empty() => {}
+            None => text.push_str(&format!("        help: {}\n", finding.advice)),
         }
     }
     text

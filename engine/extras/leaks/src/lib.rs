@@ -31,6 +31,7 @@ mod finding;
 mod model;
 mod number;
 mod paths;
+mod places;
 mod series;
 mod sketch;
 mod statistics;
@@ -90,11 +91,13 @@ pub fn find(
         let chance = finding.p_value.is_some_and(|p| p > threshold);
         if chance || finding.p_value.is_some() && items < MIN_ITEMS {
             finding.level = LeakLevel::Note;
+            finding.advice = "";
         }
         finding.accepted = accepted.get(finding.detector).cloned();
     }
     // Findings that can be explained by chance are not reported.
     findings.retain(|one| one.p_value.is_none_or(|p| p <= threshold));
+    places::add(&world, &mut findings);
     let unread = world.public.unread;
     if !unread.is_empty() {
         let what = match unread.len() {

@@ -174,7 +174,7 @@ fn collect_test_table(path: &str, table: &Table, key: usize, first: &RowOfItem, 
         facts.number(Channel::Missing, &what, *item, gaps as f64);
     }
     for (name, column) in table.columns_except(key) {
-        let is_text = cells::is_text(column);
+        let kind = cells::kind(column);
         let counts = counts_of_codes(column);
         let is_path = is_path(column);
         for (item, row) in first {
@@ -188,7 +188,7 @@ fn collect_test_table(path: &str, table: &Table, key: usize, first: &RowOfItem, 
                     continue;
                 }
                 facts.add(Channel::Column, &format!("`{name}` in {path}"), *item, cell);
-                cells::collect(name, is_text, *item, cell, facts);
+                cells::collect(name, kind, *item, cell, facts);
             }
         }
     }

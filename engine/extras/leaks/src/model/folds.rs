@@ -53,6 +53,23 @@ impl Folds {
         }
     }
 
+    /// Returns whether values of nearly all items also occur in another group. Otherwise, the values are names of groups.
+    pub(crate) fn recur(&self, values: &[Option<&str>]) -> bool {
+        if self.groups.is_empty() {
+            return true;
+        }
+        let mut groups_of: HashMap<&str, HashSet<usize>> = HashMap::new();
+        let both = || values.iter().zip(&self.groups);
+        for (value, group) in both().filter_map(|(value, group)| Some(((*value)?, *group))) {
+            groups_of.entry(value).or_default().insert(group);
+        }
+        let known = values.iter().flatten();
+        let recurring = known
+            .clone()
+            .filter(|value| groups_of.get(*value).map_or(0, HashSet::len) > 1);
+        recurring.count() * 10 >= known.count() * 9
+    }
+
     /// Returns the mean value of each group, or the values themselves if there are no groups.
     pub(crate) fn means(&self, values: &[f64]) -> Vec<f64> {
         if self.groups.is_empty() {

@@ -14,9 +14,7 @@ pub(crate) use baseline::{Intended, predict_from_intended};
 pub(crate) use folds::{FOLDS, Folds};
 pub(crate) use gain::{Gain, gain, least_squares};
 pub(crate) use sorted::is_sorted;
-pub(crate) use targets::{
-    Targets, by_nearest, by_nearest_of_others, by_value, nearest_from_train, value_from_train,
-};
+pub(crate) use targets::{Targets, by_nearest, by_value, nearest_from_train, value_from_train};
 
 /// Predicted targets by item. `None` if the model has no basis for a prediction.
 pub(crate) type Prediction = Vec<Option<Vec<f64>>>;

@@ -182,17 +182,7 @@ pub(crate) fn value_from_train(
 /// Returns, for each item, the mean target of the items of other folds with the nearest numbers, minus the mean of all items
 /// of other folds.
 pub(crate) fn by_nearest(numbers: &[f64], targets: &Targets) -> Prediction {
-    by_nearest_of_others(numbers, targets, &[])
-}
-
-/// Same as [`by_nearest`], but only uses items of different groups.
-pub(crate) fn by_nearest_of_others(
-    numbers: &[f64],
-    targets: &Targets,
-    groups: &[Option<&str>],
-) -> Prediction {
     let (folds, targets) = (&targets.folds, &targets.test);
-    let group = |item: usize| groups.get(item).copied().flatten();
     let mut order: Vec<usize> = (0..numbers.len().min(targets.len())).collect();
     let number = |item: usize| numbers.get(item).copied().unwrap_or(f64::NAN);
     order.retain(|item| number(*item).is_finite());
@@ -202,8 +192,7 @@ pub(crate) fn by_nearest_of_others(
     let mut rows = vec![None; numbers.len()];
     for (place, item) in order.iter().enumerate() {
         let own = folds.fold(*item);
-        let of_other_group = |at: usize| group(at).is_none() || group(at) != group(*item);
-        let other = |at: &&usize| folds.fold(**at) != own && of_other_group(**at);
+        let other = |at: &&usize| folds.fold(**at) != own;
         let before = order.get(..place).unwrap_or_default().iter().rev();
         let behind = order.get(place + 1..).unwrap_or_default().iter();
         let near = before.filter(other).take(NEIGHBOURS);

@@ -13,6 +13,7 @@ pub(crate) use label::{
     ContentDigest, Label, PublicArray, PublicContent, PublicFile, PublicTableFile, Series,
 };
 pub use load::LeakInput;
+pub(crate) use load::named_in;
 
 /// Maximum number of columns that may be parts of ids.
 const MAX_KEY_COLUMNS: usize = 6;
@@ -112,14 +113,16 @@ impl World {
 
     /// Same as [`World::item_of_name`], for values in documents and lines. Small numbers are not treated as ids there.
     pub(crate) fn item_in_text(&self, text: &str) -> Option<usize> {
-        let is_number = |text: &str| {
-            let mut bytes = text.bytes();
-            bytes.all(|byte| byte.is_ascii_digit() || b"+-.eE".contains(&byte))
-        };
-        match self.has_plain_ids || !self.has_numeric_ids && is_number(text) {
+        match self.has_plain_ids || !self.may_be_id(text) {
             true => None,
             false => self.item_of_name(text),
         }
+    }
+
+    /// Returns false if a text is a number and no id is. Documents may have millions of numbers.
+    pub(crate) fn may_be_id(&self, text: &str) -> bool {
+        let is_part = |byte: u8| byte.is_ascii_digit() || b"+-.eE".contains(&byte);
+        self.has_numeric_ids || !text.bytes().all(is_part)
     }
 
     /// Returns the column of a table that contains ids of items, if there is one.

@@ -41,7 +41,7 @@ pub(super) fn find(
     let mut seen = HashSet::new();
     // A property of few groups agrees with their answers by chance.
     let groups = targets.folds.number_of_groups();
-    let may_be_code = groups.is_none_or(|groups| groups >= MIN_GROUPS);
+    let has_groups = groups.is_none_or(|groups| groups >= MIN_GROUPS);
     for ((channel, name), values) in &view.facts.all {
         let is_value = matches!(
             channel,
@@ -58,6 +58,7 @@ pub(super) fn find(
         let pairs: Vec<Pair<'_>> = pairs
             .filter_map(|(place, cell)| Some(((*cell)?, view.answer(label, place))))
             .collect();
+        let may_be_code = has_groups && targets.folds.recur(&cells);
         let relation = exact_relation(*channel, &pairs, label, may_be_code)
             .map(|(how, p)| (String::new(), how, p));
         let relation = relation.or_else(|| {

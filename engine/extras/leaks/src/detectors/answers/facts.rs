@@ -13,11 +13,9 @@ use std::collections::{BTreeMap, HashSet};
 use super::{column, exact};
 use crate::facts::{Channel, ids};
 use crate::finding::{LeakFinding, LeakLevel};
-use crate::model::{
-    Folds, Gain, Prediction, Targets, by_nearest, by_nearest_of_others, by_value, gain, is_sorted,
-};
+use crate::model::{Folds, Gain, Prediction, Targets, by_nearest, by_value, gain, is_sorted};
 use crate::number::numbers_or_nan;
-use crate::statistics::{Tests, counts, majority, tail_of_binomial};
+use crate::statistics::{Tests, counts, majority, purity, tail_of_binomial};
 use crate::view::View;
 use crate::world::Label;
 use prep_failure::QuotedValue;
@@ -27,9 +25,6 @@ const MIN_ITEMS: usize = 20;
 
 /// Minimum number of groups of items with a value, if items belong to groups.
 const MIN_OBSERVATIONS: usize = 8;
-
-/// Maximum number of items of a group. A value with more items is a category.
-const MAX_GROUP: usize = 20;
 
 /// Maximum number of facts that are measured.
 const MAX_TESTED: usize = 1_500;
@@ -97,7 +92,6 @@ fn find_for_label(
     let mut seen: HashSet<Vec<Option<&str>>> = HashSet::new();
     let facts = view.facts.all.iter();
     let facts = facts.filter(|(_, values)| values.len() >= MIN_ITEMS);
-    let groups = groups(view);
     for ((channel, name), values) in facts.take(MAX_TESTED) {
         let fact = MeasuredFact {
             channel: *channel,
@@ -112,10 +106,6 @@ fn find_for_label(
             continue;
         };
         let (prediction, gain) = (best.prediction, best.gain);
-        let gain = match channel {
-            Channel::Order => beyond_groups(gain, cells, &groups, targets, baseline),
-            _ => gain,
-        };
         tests.record(gain.p);
         let is_adjacent =
             best.is_nearest && channel.is_arranged() && !is_sorted(&numbers_or_nan(cells), targets);
@@ -144,43 +134,6 @@ fn find_for_label(
     findings.extend(exact::separating_feature(view, (label, targets), tests));
     findings.extend(column::find_formula(view, (label, targets), tests));
     findings
-}
-
-/// Returns the columns that contain groups, for example patients or locations.
-fn groups<'a>(view: &'a View<'_>) -> Vec<Vec<Option<&'a str>>> {
-    let columns = view.facts.all.iter();
-    let columns = columns.filter(|((channel, _), _)| *channel == Channel::Column);
-    columns
-        .map(|(_, values)| view.cells(values))
-        .filter(|cells| {
-            let present = cells.iter().flatten().count();
-            let different = cells.iter().flatten().collect::<HashSet<_>>().len();
-            different >= MIN_ITEMS && different * 2 <= present && different * MAX_GROUP >= present
-        })
-        .collect()
-}
-
-/// Returns the gain of an order if neighbours of the same group are ignored. Rows of a group are next to each other and
-/// their answers agree, which is not a leak.
-fn beyond_groups(
-    gain_of_all: Gain,
-    cells: &[Option<&str>],
-    groups: &[Vec<Option<&str>>],
-    targets: &Targets,
-    base: Option<&Prediction>,
-) -> Gain {
-    let numbers = numbers_or_nan(cells);
-    let others = groups.iter().map(|groups| {
-        let prediction = by_nearest_of_others(&numbers, targets, groups);
-        gain(targets, base, &prediction)
-    });
-    // Remainders have few different values, so nearest numbers are meaningless.
-    let different: HashSet<u64> = numbers.iter().map(|one| one.to_bits()).collect();
-    let is_order = different.len() * 2 > numbers.len();
-    std::iter::once(gain_of_all)
-        .chain(others.filter(|_| is_order))
-        .max_by(|one, other| one.p.total_cmp(&other.p))
-        .unwrap_or(gain_of_all)
 }
 
 /// The best of the predictions that a fact makes.
@@ -326,6 +279,11 @@ impl MeasuredFact<'_> {
                 pure.value,
                 100.0 * pure.base
             ),
+            _ if let Some(right) = number_right(cells, &view.answers(label)) => format!(
+                "{name} determines `{}`: each value has the same answer for {right} of {} items",
+                label.name,
+                cells.len()
+            ),
             _ => {
                 let is_beyond = (gain.beyond - gain.alone).abs() > 0.01;
                 let beyond = match is_beyond {
@@ -350,6 +308,18 @@ impl MeasuredFact<'_> {
             gain: gain.beyond,
         })
     }
+}
+
+/// Maximum number of different values of a fact that determines the answers.
+const MAX_CODES: usize = 20;
+
+/// Returns the number of items whose answer is the most frequent one of their value. `None` if there are many values, or if
+/// they do not determine nearly all answers.
+fn number_right(cells: &[Option<&str>], answers: &[&str]) -> Option<usize> {
+    let different = cells.iter().collect::<HashSet<_>>().len();
+    let share = purity(cells.iter().zip(answers));
+    let is_code = different <= MAX_CODES && share >= 0.99;
+    is_code.then_some((share * cells.len() as f64).round() as usize)
 }
 
 /// A value whose items nearly all have the same answer.

@@ -7,6 +7,8 @@ mod npz;
 mod public;
 mod workbook;
 
+pub(crate) use public::named_in;
+
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 use std::io;

@@ -500,7 +500,7 @@ fn file_properties(entry: &Entry<'_>, place: Option<&Path>) -> FileProperties {
 }
 
 /// Returns the part of a path that identifies an item: its id, or a part of the id.
-fn named_in<'a>(path: &str, id: &'a str) -> &'a str {
+pub(crate) fn named_in<'a>(path: &str, id: &'a str) -> &'a str {
     if path.contains(id) {
         return id;
     }
