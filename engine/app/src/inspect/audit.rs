@@ -355,7 +355,7 @@ fn pairs_columns_by_position(value: &Value) -> bool {
 /// Returns the id column of submissions and their other columns. `None` if rows are not paired by a single column, or if the
 /// columns are not listed.
 fn ids_and_labels(grade: &Value) -> Option<(HashSet<String>, HashSet<String>)> {
-    let id = aligned_column(grade)?;
+    let id = aligned_column(grade, "align")?;
     let mut rules = grade.get("rules")?.as_array()?.iter();
     let columns = rules.find_map(|rule| rule.get("columns")?.as_array())?;
     let names = columns.iter().map(|name| Some(name.as_str()?.to_owned()));

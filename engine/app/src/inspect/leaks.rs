@@ -48,7 +48,10 @@ pub fn leaks(
         public: directory.join("public"),
         answers: rows.as_ref().map_or(answers, |rows| rows.to_path_buf()),
         sample: directory.join(&grade.sample.value),
-        id: aligned_column(&grade.rules).map(str::to_owned),
+        id: ["align", "align_groups"]
+            .iter()
+            .find_map(|rule| aligned_column(&grade.rules, rule))
+            .map(str::to_owned),
         bundle: bundles::path(settings, id, directories),
         temp: settings.temp_dir(),
         limits: settings.inspection_limits(1),

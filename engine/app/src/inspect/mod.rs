@@ -27,9 +27,9 @@ pub use self::runs::diff_runs;
 
 use serde_json::Value;
 
-/// Returns the column by which the rule `align` of a section `grade` pairs rows.
-fn aligned_column(grade: &Value) -> Option<&str> {
+/// Returns the column by which this rule of a section `grade` pairs rows: `align` or `align_groups`.
+fn aligned_column<'a>(grade: &'a Value, rule: &str) -> Option<&'a str> {
     let mut rules = grade.get("rules")?.as_array()?.iter();
-    let by = rules.find_map(|rule| rule.get("align"))?;
+    let by = rules.find_map(|one| one.get(rule))?;
     by.as_str().or_else(|| by.get("by")?.as_str())
 }

@@ -429,6 +429,50 @@ fn a_class_that_agrees_by_chance_is_not_the_answer() {
 }
 
 #[test]
+fn answers_in_base64_are_found() {
+    let table = |data: &Data| -> String {
+        let rows = data.answers.iter().map(|(id, y)| format!("{id},{y}\n"));
+        rows.collect()
+    };
+    let digits = |text: &str| -> String {
+        let letters: Vec<char> = ('A'..='Z')
+            .chain('a'..='z')
+            .chain('0'..='9')
+            .chain(['+', '/'])
+            .collect();
+        let mut out = String::new();
+        for three in text.as_bytes().chunks(3) {
+            let bits = three
+                .iter()
+                .fold(0_usize, |bits, byte| bits << 8 | usize::from(*byte));
+            let bits = bits << (8 * (3 - three.len()));
+            for place in 0..4 {
+                out.push(match place <= three.len() {
+                    true => letters[bits >> (18 - 6 * place) & 63],
+                    false => '=',
+                });
+            }
+        }
+        out
+    };
+    let mut data = few(60);
+    let encoded = digits(&table(&data));
+    data.file(
+        "notebook.json",
+        format!(r#"{{"cells": [{{"source": "{encoded}"}}]}}"#),
+    );
+    data.assert_leak("decoded from base64");
+    let mut data = few(60);
+    let lines: Vec<&str> = encoded
+        .as_bytes()
+        .chunks(76)
+        .map(|line| std::str::from_utf8(line).unwrap())
+        .collect();
+    data.file("backup.b64", lines.join("\n"));
+    data.assert_leak("decoded from base64");
+}
+
+#[test]
 fn files_that_are_not_read_are_listed() {
     let mut data = few(60);
     data.file(

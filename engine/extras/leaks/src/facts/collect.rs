@@ -4,8 +4,6 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use prep_contents::DecodingLimits;
 use prep_formats::tfrecord::{Example, Feature, TfRecords};
 
@@ -25,10 +23,7 @@ pub(crate) fn collect(world: &World, seen: Facts, limits: &DecodingLimits) -> Fa
     let paths = world.public.tables.iter();
     let paths: HashSet<&str> = paths.map(|shown| shown.path.as_str()).collect();
     for (path, text) in world.common_texts() {
-        for text in decoded(text) {
-            let path = format!("{path}, decoded from base64");
-            lines::collect(&path, &text, &item_of, &mut facts);
-        }
+        lines::collect_encoded(path, text, &item_of, &mut facts);
         if markup::is_markup(path) {
             markup::collect(path, text, &item_of, &mut facts);
         } else if documents::is_document(path) {
@@ -45,17 +40,6 @@ pub(crate) fn collect(world: &World, seen: Facts, limits: &DecodingLimits) -> Fa
     ids::collect(&world.ids, &world.chosen, &mut of_ids);
     facts.all.extend(of_ids.all);
     facts
-}
-
-/// Minimum length of a word that is decoded from base64.
-const MIN_ENCODED: usize = 200;
-
-/// Returns the texts that long words of a text are in base64.
-fn decoded(text: &str) -> impl Iterator<Item = String> {
-    let is_digit = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '/' | '=');
-    let words = text.split(move |c: char| !is_digit(c));
-    let long = words.filter(|word| word.len() >= MIN_ENCODED && word.len().is_multiple_of(4));
-    long.filter_map(|word| String::from_utf8(STANDARD.decode(word).ok()?).ok())
 }
 
 /// Adds facts about the quotes and line endings of test tables. They come from the texts, because parsed tables do

@@ -9,7 +9,6 @@ mod workbook;
 
 pub(crate) use public::named_in;
 
-use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 use std::io;
 use std::io::Read;
@@ -174,7 +173,7 @@ fn table_in(
 }
 
 /// Returns the id column of the answers: the one by which grading pairs rows, or else the column whose values are also in
-/// the sample submission, all or most of them. Among several such columns, it is the one with the most different values.
+/// the sample submission, all or most of them. Among several such columns, it is the first one without empty cells.
 fn key(answers: &Table, sample: &Table, named: Option<&str>) -> Option<usize> {
     let is_named = |name: &String| Some(name.as_str()) == named && sample.column(name).is_some();
     if let Some(place) = answers.names.iter().position(is_named) {
@@ -183,6 +182,7 @@ fn key(answers: &Table, sample: &Table, named: Option<&str>) -> Option<usize> {
     let names = answers.names.iter().enumerate();
     let common = names.filter_map(|(place, name)| {
         let values = answers.columns.get(place)?.iter();
+        let has_gaps = values.clone().any(is_missing);
         let values: HashSet<&str> = values.filter(|cell| !is_missing(cell)).collect();
         let sample: HashSet<&str> = sample.column(name)?.iter().collect();
         let both = values.intersection(&sample).count();
@@ -190,10 +190,10 @@ fn key(answers: &Table, sample: &Table, named: Option<&str>) -> Option<usize> {
         (2 * both > values.len().min(sample.len())).then_some((
             place,
             values.len() - both,
-            values.len(),
+            has_gaps,
         ))
     });
-    let best = common.min_by_key(|(_, missing, different)| (*missing, Reverse(*different)));
+    let best = common.min_by_key(|(_, missing, has_gaps)| (*missing, *has_gaps));
     best.map(|(place, ..)| place)
 }
 

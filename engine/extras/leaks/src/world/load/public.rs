@@ -361,7 +361,10 @@ impl Collected<'_> {
                 let (world, facts) = (self.world, &mut self.content.facts);
                 let item_of = |text: &str| world.item_in_text(text);
                 match plain_text(current.head) {
-                    Some(text) => lines::collect(path, text, &item_of, facts),
+                    Some(text) => {
+                        lines::collect(path, text, &item_of, facts);
+                        lines::collect_encoded(path, text, &item_of, facts);
+                    }
                     None => {
                         lines::collect_strings(path, current.head, world.shortest, &item_of, facts);
                         let bytes = units::bytes(seen.bytes);
