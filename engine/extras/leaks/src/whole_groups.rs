@@ -90,7 +90,7 @@ pub(crate) fn divisions<'a>(world: &'a World, facts: &'a Facts) -> Vec<Division<
         None => world.public.trained.stems().collect(),
     };
     for place in 0..MAX_WORDS {
-        for part in [word, beginning] {
+        for part in [word, beginning, first_digits] {
             let train: Vec<&str> = train.iter().filter_map(|id| part(id, place)).collect();
             add(test.iter().map(|id| part(id, place)).collect(), &train);
         }
@@ -126,6 +126,13 @@ fn beginning(id: &str, place: usize) -> Option<&str> {
         .filter(|_| place > 0 && place + 1 < words.len())?;
     let end = last.as_ptr().addr() + last.len() - id.as_ptr().addr();
     id.get(..end)
+}
+
+/// Returns the first digits of an id that consists of digits, except all of them.
+fn first_digits(id: &str, place: usize) -> Option<&str> {
+    let is_number = id.bytes().all(|byte| byte.is_ascii_digit());
+    id.get(..=place)
+        .filter(|digits| is_number && digits.len() < id.len())
 }
 
 /// Returns whether values divide the test items into groups of several items, and hardly any group is in the training
@@ -221,7 +228,8 @@ pub(crate) fn folds(divisions: &[Division<'_>], orders: &[Vec<f64>], targets: &T
     if agreeing.is_empty() {
         // Groups without names are sections of the order in which answers agree most.
         let sections = orders.iter().filter_map(|order| sections(order, targets));
-        agreeing.extend(sections.max_by(|one, other| one.0.total_cmp(&other.0)));
+        let best = sections.max_by(|one, other| one.0.total_cmp(&other.0));
+        return best.map_or_else(Folds::default, |(_, sections)| Folds::of_sections(sections));
     }
     // Prefer many groups, then groups whose answers agree most.
     let is_coarse = |groups: &[usize]| count(groups) < MIN_GROUPS;

@@ -115,13 +115,19 @@ fn draw(seed: usize, bound: usize) -> usize {
     usize::try_from((mixed ^ (mixed >> 29)) % bound as u64).unwrap()
 }
 
+/// Makes an id from the numbers of a group and of an item in it.
+type MakeId<'a> = &'a dyn Fn(usize, usize) -> String;
+
+/// Adds files with the answers.
+type Plant<'a> = &'a dyn Fn(&mut Data);
+
 /// Items of groups that are entirely in one part. The answer depends on the group. `id` makes an id from the number of the
 /// group and of the item in it, and `more` a further cell.
 fn grouped(
     groups: (usize, usize),
     size: usize,
     answer: &dyn Fn(usize) -> String,
-    id: &dyn Fn(usize, usize) -> String,
+    id: MakeId<'_>,
     more: &dyn Fn(usize) -> String,
 ) -> Data {
     let (mut data, mut tables) = (Data::default(), [Vec::new(), Vec::new()]);
@@ -157,7 +163,9 @@ fn groups_that_are_entirely_in_one_part_are_not_leaks() {
     let class = |group: usize| draw(group * 3, 2).to_string();
     let none = |_: usize| "x".to_owned();
     let plain = |group: usize, item: usize| format!("{:06x}", draw(group * 64 + item, 1 << 24));
-    let ids: [(&str, &dyn Fn(usize, usize) -> String); 4] = [
+    let digits = |group: usize, item: usize| format!("{}", 10_000 + 100 * (group / 1000) + item);
+    let ids: [(&str, MakeId<'_>); 5] = [
+        ("digits", &digits),
         ("trip", &|group, item| format!("t{group:06}_{item:03}")),
         ("utterance", &|group, item| format!("spk{group}utt{item}")),
         ("frame", &|group, item| format!("{item:02}.{group:06}")),
@@ -365,7 +373,7 @@ fn answers_are_found_with_few_items() {
     let rows = |data: &Data, form: &dyn Fn(&str, &str) -> String| -> Vec<String> {
         data.answers.iter().map(|(id, y)| form(id, y)).collect()
     };
-    let planted: [(&str, &dyn Fn(&mut Data)); 6] = [
+    let planted: [(&str, Plant<'_>); 6] = [
         ("level", &|data| {
             let rows = rows(data, &|id, y| format!("{id},3,{y}"));
             data.table("side.csv", "name,site,level", rows.into_iter().rev());

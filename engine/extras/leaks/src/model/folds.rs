@@ -14,6 +14,9 @@ pub(crate) struct Folds {
     /// The group of each item. Empty if there are no such groups.
     groups: Vec<usize>,
     number_of_groups: usize,
+    /// Whether groups are sections of an order. Then adjacent sections are in the same fold, because the ends of sections are
+    /// estimates.
+    are_sections: bool,
 }
 
 impl Folds {
@@ -23,12 +26,22 @@ impl Folds {
         Folds {
             groups,
             number_of_groups,
+            are_sections: false,
+        }
+    }
+
+    /// Same as [`Folds::of_groups`], if the groups are numbered along an order of the items.
+    pub(crate) fn of_sections(groups: Vec<usize>) -> Folds {
+        Folds {
+            are_sections: true,
+            ..Folds::of_groups(groups)
         }
     }
 
     /// Returns the fold of an item. Without groups, neighbours in any order are in different folds.
     pub(crate) fn fold(&self, item: usize) -> usize {
         match self.groups.get(item) {
+            Some(group) if self.are_sections => group * FOLDS / self.number_of_groups.max(1),
             Some(group) => group % FOLDS,
             None => {
                 let mixed = (item as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
