@@ -218,12 +218,15 @@ fn sections(numbers: &[f64], targets: &Targets) -> Option<(f64, Vec<usize>)> {
 /// Returns the folds in which groups stay together whose answers agree. Crossing groups are united unless hardly any
 /// would be left.
 pub(crate) fn folds(divisions: &[Division<'_>], orders: &[Vec<f64>], targets: &Targets) -> Folds {
-    let mut agreeing: Vec<(f64, Vec<usize>)> = Vec::new();
-    for division in divisions {
+    let agreement = |division: &Division<'_>, targets: &Targets| {
         let agreement = gain(targets, None, &by_value(division, targets));
-        if agreement.alone >= MIN_VARIANCE && agreement.p < 1e-3 {
-            agreeing.push((agreement.alone, numbered(division)));
-        }
+        let is_strong = agreement.alone >= MIN_VARIANCE && agreement.p < 1e-3;
+        is_strong.then_some(agreement.alone)
+    };
+    let mut agreeing: Vec<(f64, Vec<usize>, &Division<'_>)> = Vec::new();
+    for division in divisions {
+        let strength = agreement(division, targets);
+        agreeing.extend(strength.map(|strength| (strength, numbered(division), division)));
     }
     if agreeing.is_empty() {
         // Groups without names are sections of the order in which answers agree most.
@@ -237,13 +240,20 @@ pub(crate) fn folds(divisions: &[Division<'_>], orders: &[Vec<f64>], targets: &T
         let coarse = is_coarse(&one.1).cmp(&is_coarse(&other.1));
         coarse.then(other.0.total_cmp(&one.0))
     });
-    let mut agreeing = agreeing.into_iter().map(|(_, groups)| groups);
-    let Some(mut groups) = agreeing.next() else {
+    let mut agreeing = agreeing.into_iter();
+    let Some((_, mut groups, _)) = agreeing.next() else {
         return Folds::default();
     };
-    for other in agreeing {
+    for (_, other, division) in agreeing {
         let united = united(&groups, &other);
-        if !is_coarse(&united) {
+        // Larger groups that contain the groups are the right ones if answers still agree in them.
+        let is_nested = count(&united) == count(&other) && count(&united) > 1;
+        let agrees_beyond = || {
+            let mut targets = targets.clone();
+            targets.folds = Folds::of_groups(groups.clone());
+            agreement(division, &targets).is_some()
+        };
+        if !is_coarse(&united) || is_nested && agrees_beyond() {
             groups = united;
         }
     }
