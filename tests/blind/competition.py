@@ -50,6 +50,8 @@ class Competition:
     label: str = "target"
     files: dict = field(default_factory=dict)
     times: dict = field(default_factory=dict)
+    # Columns of the answers and the sample submission before the id, by name.
+    lead: dict = field(default_factory=dict)
 
     def __post_init__(self):
         self.rng = np.random.default_rng(self.seed)
@@ -117,11 +119,13 @@ class Competition:
         prepared = Path(root) / "data" / id / "prepared"
         public, private = prepared / "public", prepared / "private"
         private.mkdir(parents=True)
-        rows = [[self.ids[i], self.answers[i]] for i in self.order_test]
+        lead = [[cells[i] for cells in self.lead.values()] for i in self.order_test]
+        rows = [more + [self.ids[i], self.answers[i]] for more, i in zip(lead, self.order_test)]
+        names = [*self.lead, self.key, self.label]
         if "sample_submission.csv" not in self.files:
-            sample = [[i, self.default_answer()] for i, _ in rows]
-            self.files["sample_submission.csv"] = to_csv([self.key, self.label], sample)
-        (private / "answers.csv").write_bytes(to_csv([self.key, self.label], rows))
+            sample = [row[:-1] + [self.default_answer()] for row in rows]
+            self.files["sample_submission.csv"] = to_csv(names, sample)
+        (private / "answers.csv").write_bytes(to_csv(names, rows))
         paths = sorted(self.files)
         for number, path in enumerate(paths):
             place = public / path

@@ -1,6 +1,6 @@
 """Measures `prep leaks` on generated competitions: how many planted leaks it finds, and how many clean competitions it reports.
 
-    python leaks.py PREP [--seeds 1,2] [--set planted|unseen|further|strangers|fifth] [--only KIND] [--keep DIR]
+    python leaks.py PREP [--seeds 1,2] [--set planted|unseen|further|strangers|fifth|sixth|honest|drawn] [--only KIND] [--keep DIR]
 """
 
 import argparse
@@ -14,7 +14,9 @@ from concurrent.futures import ThreadPoolExecutor
 sys.dont_write_bytecode = True
 import fifth
 import further
+import honest
 import planted
+import sixth
 import strangers
 import unseen
 
@@ -29,11 +31,12 @@ def main():
     parser.add_argument("--keep")
     parser.add_argument("-v", action="store_true")
     options = parser.parse_args()
-    module = {"planted": planted, "unseen": unseen, "further": further, "strangers": strangers, "fifth": fifth}[options.set]
+    module = {"planted": planted, "unseen": unseen, "further": further, "strangers": strangers, "fifth": fifth, "sixth": sixth, "honest": honest, "drawn": honest}[options.set]
+    clean = honest.DRAWN if options.set == "drawn" else module.CLEAN
     root = options.keep or tempfile.mkdtemp(prefix="blind-", dir="/tmp")
     made = []
     for seed in map(int, options.seeds.split(",")):
-        for kinds, is_leak in ((module.LEAKS, True), (module.CLEAN, False)):
+        for kinds, is_leak in ((module.LEAKS, True), (clean, False)):
             for name, make in kinds.items():
                 if options.only and options.only not in name:
                     continue

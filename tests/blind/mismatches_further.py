@@ -565,7 +565,7 @@ def sound_with_tail(f, r): f["public/sound.wav"] += b"ID3tail"
 def records_cut(f, r): f["public/shard.tfrec"] = f["public/shard.tfrec"][:-9]
 
 
-@case(["file-names-case"], "form")
+@case(["file-names-case"], "content")
 def names_in_capitals(f, r):
     path = first(f, "public/images/train/")
     f[path.replace(".jpg", ".JPG")] = f.pop(path)

@@ -589,7 +589,7 @@ def directory_gone(f, r):
         f.pop(p)
 
 
-@case([{"file-names-case"}], "form")
+@case([{"file-names-case"}], "content")
 def directory_in_capitals(f, r):
     for p in [p for p in f if p.startswith("public/calls/")]:
         f[p.replace("/calls/", "/Calls/")] = f.pop(p)

@@ -29,7 +29,8 @@ pub mod harm;
 pub mod published;
 mod read;
 mod report;
-pub mod table;
+pub mod system_files;
+mod table;
 pub mod tree;
 
 pub use causes::{Cause, CauseText, Harm};

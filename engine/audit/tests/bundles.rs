@@ -2,6 +2,7 @@
 //! report its cause.
 
 use std::fs;
+use std::io::Write as _;
 use std::path::Path;
 
 use md5::{Digest, Md5};
@@ -132,6 +133,59 @@ const CASES: &[Case] = &[
         |good| [good, b"and something more".as_slice()].concat(),
         &["bundle-bytes-appended"],
         "18 bytes after the end record",
+    ),
+    (
+        "gzip around the bundle",
+        |good| {
+            let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+            packed.write_all(good).unwrap();
+            packed.finish().unwrap()
+        },
+        &["bundle-gzipped"],
+        "the published MD5",
+    ),
+    (
+        "gzip around other bytes",
+        |good| {
+            let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+            packed.write_all(&good[1..]).unwrap();
+            packed.finish().unwrap()
+        },
+        &["bundle-not-an-archive"],
+        "gzip",
+    ),
+    (
+        "files of an operating system",
+        |_| {
+            let mut all = members();
+            all.push(("__MACOSX/images/._a.jpg", noise(80, 7)));
+            all.push(("images/.DS_Store", noise(90, 8)));
+            zip(&all)
+        },
+        &["bundle-system-files"],
+        "__MACOSX",
+    ),
+    (
+        "texts with CR LF",
+        |_| zip(&members_with("test.csv", b"id\r\n1\r\n2\r\n".to_vec())),
+        &["bundle-line-ends"],
+        "test.csv",
+    ),
+    (
+        "a changed text with CR LF",
+        |_| zip(&members_with("test.csv", b"id\r\n1\r\n3\r\n".to_vec())),
+        &["bundle-changed"],
+        "test.csv",
+    ),
+    (
+        "files of an operating system and a changed text",
+        |_| {
+            let mut all = members_with("test.csv", b"id\n1\n3\n".to_vec());
+            all.push(("__MACOSX/._test.csv", noise(80, 7)));
+            zip(&all)
+        },
+        &["bundle-changed", "bundle-system-files"],
+        "test.csv",
     ),
     (
         "HTML",

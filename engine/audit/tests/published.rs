@@ -82,6 +82,53 @@ const CASES: &[Case] = &[
     ),
 ];
 
+/// Forms of a table with booleans and missing values, as other programs write it.
+const WORDS: &[Case] = &[
+    (
+        "spreadsheet",
+        || TABLE.replace("True", "TRUE").replace("False", "FALSE"),
+        Some("boolean-words"),
+    ),
+    (
+        "spreadsheet with CR LF",
+        || {
+            TABLE
+                .replace("True", "TRUE")
+                .replace("False", "FALSE")
+                .replace('\n', "\r\n")
+        },
+        Some("boolean-words"),
+    ),
+    (
+        "`NaN` in all columns",
+        || TABLE.replace(",,", ",NaN,").replace(",\n", ",NaN\n"),
+        Some("missing-words"),
+    ),
+    (
+        "`NaN` in a column",
+        || TABLE.replace(",\n", ",NaN\n"),
+        Some("missing-words"),
+    ),
+    (
+        "a changed boolean",
+        || TABLE.replace("True", "FALSE"),
+        Some("not-classified"),
+    ),
+];
+
+const TABLE: &str = "id,is_new,size,gap\n3,True,,\n1,False,0.5,7\n2,True,1.5,\n";
+
+#[test]
+fn words_for_booleans_and_missing_values_are_found() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("ours.csv");
+    fs::write(&file, TABLE).unwrap();
+    for (name, published, expected) in WORDS {
+        let found = cause("public/ours.csv", &file, &md5(published().as_bytes()));
+        assert_eq!(found, *expected, "{name}");
+    }
+}
+
 fn md5(bytes: &[u8]) -> String {
     prep_formats::hex::encode(&Md5::digest(bytes))
 }

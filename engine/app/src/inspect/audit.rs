@@ -1,5 +1,6 @@
 //! Audits a competition: the bundle, the prepared files, and a directory tree that another program prepared.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use prep_audit::bundle::{self, Expected, known};
@@ -14,6 +15,7 @@ use prep_steps::PublishedChecksums;
 use serde::Serialize;
 use serde_json::Value;
 
+use super::aligned_column;
 use crate::bundles;
 use crate::catalog::CatalogEntry;
 use crate::error::{Error, failure_of};
@@ -350,6 +352,19 @@ fn pairs_columns_by_position(value: &Value) -> bool {
     }
 }
 
+/// Returns the id column of submissions and their other columns. `None` if rows are not paired by a single column, or if the
+/// columns are not listed.
+fn ids_and_labels(grade: &Value) -> Option<(HashSet<String>, HashSet<String>)> {
+    let id = aligned_column(grade, "align")?;
+    let mut rules = grade.get("rules")?.as_array()?.iter();
+    let columns = rules.find_map(|rule| rule.get("columns")?.as_array())?;
+    let names = columns.iter().map(|name| Some(name.as_str()?.to_owned()));
+    let mut labels = names.collect::<Option<HashSet<String>>>()?;
+    labels
+        .remove(id)
+        .then(|| (HashSet::from([id.to_owned()]), labels))
+}
+
 fn roles(pipeline: &Pipeline) -> Roles {
     let Some(grade) = &pipeline.grade else {
         return Roles::default();
@@ -365,12 +380,14 @@ fn roles(pipeline: &Pipeline) -> Roles {
         rule => rule.as_object()?.keys().next().cloned(),
     };
     let mut names = rules.into_iter().flatten().filter_map(name);
+    let (ids, labels) = ids_and_labels(&grade.rules).unwrap_or_default();
     Roles {
+        ids,
+        labels,
         answers: Some(grade.answers.value.clone()),
         sample: Some(grade.sample.value.clone()),
         columns_by_position: pairs_columns_by_position(&grade.rules),
         rows_by_position: !names.any(|name| PAIR_BY_NAME.contains(&name.as_str())) && !by_image,
-        ..Roles::default()
     }
 }
 

@@ -10,6 +10,7 @@ use prep_leaks::{LeakInput, LeakReport, LeaksError};
 use prep_spec::Pipeline;
 use tempfile::TempPath;
 
+use super::aligned_column;
 use crate::bundles;
 use crate::catalog::{Catalog, CatalogEntry};
 use crate::error::{Error, failure_of};
@@ -47,6 +48,10 @@ pub fn leaks(
         public: directory.join("public"),
         answers: rows.as_ref().map_or(answers, |rows| rows.to_path_buf()),
         sample: directory.join(&grade.sample.value),
+        id: ["align", "align_groups"]
+            .iter()
+            .find_map(|rule| aligned_column(&grade.rules, rule))
+            .map(str::to_owned),
         bundle: bundles::path(settings, id, directories),
         temp: settings.temp_dir(),
         limits: settings.inspection_limits(1),

@@ -24,3 +24,12 @@ pub use self::listing::{BundleListing, ListedFile, ListedSource, listing};
 pub use self::rerun::{Difference, Rerun, RerunPlace, RerunResult, RerunStep, rerun};
 pub use self::rows::{PreviewSource, rows};
 pub use self::runs::diff_runs;
+
+use serde_json::Value;
+
+/// Returns the column by which this rule of a section `grade` pairs rows: `align` or `align_groups`.
+fn aligned_column<'a>(grade: &'a Value, rule: &str) -> Option<&'a str> {
+    let mut rules = grade.get("rules")?.as_array()?.iter();
+    let by = rules.find_map(|one| one.get(rule))?;
+    by.as_str().or_else(|| by.get("by")?.as_str())
+}

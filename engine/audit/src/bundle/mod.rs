@@ -8,7 +8,7 @@ pub mod known;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::path::Path;
 
 use md5::{Digest as _, Md5};
@@ -21,6 +21,7 @@ use crate::causes::{Cause, Harm};
 use crate::error::AuditError;
 use crate::finding::AuditFinding;
 use crate::read::hex;
+use crate::system_files::is_of_system;
 use prep_contents::read::each_chunk;
 use prep_contents::{ContentsError, DecodingLimits};
 
@@ -52,12 +53,8 @@ struct MemberContent {
 /// # Errors
 /// [`ContentsError::Damaged`] if the member cannot be unpacked.
 fn content(file: &File, member: &RawMember, begin: u64) -> Result<MemberContent, ContentsError> {
-    let Some(mut input) = member.content(file, begin) else {
-        let reason = format!("compression method {} is not supported", member.method);
-        return Err(ContentsError::Damaged(reason));
-    };
     let (mut crc, mut md5) = (crc32fast::Hasher::new(), Md5::new());
-    let size = each_chunk(&mut input, |bytes| {
+    let size = unpack(file, member, begin, &mut |bytes| {
         crc.update(bytes);
         md5.update(bytes);
     })?;
@@ -66,6 +63,52 @@ fn content(file: &File, member: &RawMember, begin: u64) -> Result<MemberContent,
         crc: crc.finalize(),
         md5: hex(md5),
     })
+}
+
+/// Returns the length and the CRC-32 of a member's content with LF instead of CR LF.
+///
+/// # Errors
+/// [`ContentsError::Damaged`] if the member cannot be unpacked.
+fn content_with_lf(
+    file: &File,
+    member: &RawMember,
+    begin: u64,
+) -> Result<(u64, u32), ContentsError> {
+    let (mut crc, mut size, mut is_after_cr) = (crc32fast::Hasher::new(), 0_u64, false);
+    let mut line = Vec::new();
+    unpack(file, member, begin, &mut |bytes| {
+        line.clear();
+        for byte in bytes {
+            if is_after_cr && *byte != b'\n' {
+                line.push(b'\r');
+            }
+            is_after_cr = *byte == b'\r';
+            if !is_after_cr {
+                line.push(*byte);
+            }
+        }
+        crc.update(&line);
+        size += line.len() as u64;
+    })?;
+    if is_after_cr {
+        crc.update(b"\r");
+        size += 1;
+    }
+    Ok((size, crc.finalize()))
+}
+
+/// Unpacks a member and passes its content on. Returns the length of the content.
+fn unpack(
+    file: &File,
+    member: &RawMember,
+    begin: u64,
+    visit: &mut dyn FnMut(&[u8]),
+) -> Result<u64, ContentsError> {
+    let Some(mut input) = member.content(file, begin) else {
+        let reason = format!("compression method {} is not supported", member.method);
+        return Err(ContentsError::Damaged(reason));
+    };
+    Ok(each_chunk(&mut input, visit)?)
 }
 
 /// Reads up to `length` bytes at `offset`.
@@ -245,6 +288,10 @@ impl Bundle<'_> {
                 return one(finding.example(QuotedValue(&line).to_string()));
             }
             FileType::Zip => {}
+            FileType::Gzip if self.is_gzipped()? => {
+                let proof = "unpacked, it has the published MD5";
+                return one(self.finding(Cause::BundleGzipped).proof(proof));
+            }
             other => {
                 let finding = self.finding(Cause::BundleNotAnArchive);
                 return one(finding.proof(format!("got {other}, {size}, expected a zip archive")));
@@ -269,6 +316,22 @@ impl Bundle<'_> {
             }
             Err(error) => Err(ContentsError::classify(error)),
         }
+    }
+
+    /// Returns whether the file is the bundle, compressed with gzip. A bundle is compressed already, so gzip hardly changes
+    /// its length.
+    fn is_gzipped(&self) -> io::Result<bool> {
+        let Some(expected) = &self.expected.md5 else {
+            return Ok(false);
+        };
+        let mut file = self.file;
+        file.seek(SeekFrom::Start(0))?;
+        let most = self.raw.bytes.saturating_mul(4).saturating_add(1 << 20);
+        let mut unpacked = flate2::read::MultiGzDecoder::new(file).take(most);
+        let mut hasher = Md5::new();
+        let unpacked = each_chunk(&mut unpacked, |bytes| hasher.update(bytes));
+        // A damaged gzip file is not the bundle.
+        Ok(unpacked.is_ok() && hex(hasher).eq_ignore_ascii_case(expected))
     }
 
     /// Returns the finding for converted line endings if there is evidence for them, because they explain damage
@@ -493,7 +556,7 @@ impl Bundle<'_> {
                     .example(format!("MD5 {}", self.raw.md5)),
             ]);
         };
-        Ok(vec![self.compare_members(&files, known)])
+        self.compare_members(&files, known)
     }
 
     /// Returns the evidence that this member is the bundle itself, if there is any. The file is then a zip of the
@@ -560,7 +623,11 @@ impl Bundle<'_> {
     }
 
     /// Compares the members with those of the verified bundle.
-    fn compare_members(&self, files: &[&RawMember], known: &[RawMember]) -> AuditFinding {
+    fn compare_members(
+        &self,
+        files: &[&RawMember],
+        known: &[RawMember],
+    ) -> Result<Vec<AuditFinding>, ContentsError> {
         let found_members: BTreeMap<&str, &RawMember> = files
             .iter()
             .map(|member| (member.name.as_str(), *member))
@@ -570,7 +637,7 @@ impl Bundle<'_> {
             .filter(|member| !member.is_directory())
             .map(|member| (member.name.as_str(), member))
             .collect();
-        let mut changes = Vec::new();
+        let (mut changes, mut texts, mut of_system) = (Vec::new(), Vec::new(), Vec::new());
         let (mut missing, mut new, mut changed) = (0_u64, 0_u64, 0_u64);
         for (name, member) in &good {
             match found_members.get(name) {
@@ -579,9 +646,17 @@ impl Bundle<'_> {
                     changes.push(format!("{name} is missing"));
                 }
                 Some(found) if (found.size, found.crc) != (member.size, member.crc) => {
+                    if self.has_other_line_ends(found, member)? {
+                        texts.push((*name).to_owned());
+                        continue;
+                    }
                     changed += 1;
+                    let archive = match name.to_ascii_lowercase().ends_with(".zip") {
+                        true => "; it may be the same archive, packed again",
+                        false => "",
+                    };
                     changes.push(format!(
-                        "{name} has {} bytes and CRC {:08x}, but had {} bytes and CRC {:08x}",
+                        "{name} has {} bytes and CRC {:08x}, but had {} bytes and CRC {:08x}{archive}",
                         found.size, found.crc, member.size, member.crc
                     ));
                 }
@@ -592,8 +667,25 @@ impl Bundle<'_> {
             .keys()
             .filter(|name| !good.contains_key(*name))
         {
+            if is_of_system(name) {
+                of_system.push((*name).to_owned());
+                continue;
+            }
             new += 1;
             changes.push(format!("{name} is new"));
+        }
+        let mut found = Vec::new();
+        for (cause, names) in [
+            (Cause::BundleSystemFiles, of_system),
+            (Cause::BundleLineEnds, texts),
+        ] {
+            if !names.is_empty() {
+                let finding = self.finding(cause).cells(names.len() as u64);
+                found.push(finding.examples(names));
+            }
+        }
+        if changes.is_empty() && !found.is_empty() {
+            return Ok(found);
         }
         if changes.is_empty() {
             let proof = match good.len() {
@@ -605,14 +697,31 @@ impl Bundle<'_> {
                     )
                 }
             };
-            return self.finding(Cause::BundleRepacked).proof(proof);
+            return Ok(vec![self.finding(Cause::BundleRepacked).proof(proof)]);
         }
         let finding = self.finding(Cause::BundleChanged);
         let finding = finding.cells(changes.len() as u64).proof(format!(
             "of {} members, {changed} changed and {missing} are missing; {new} are new",
             good.len()
         ));
-        finding.examples(changes)
+        found.push(finding.examples(changes));
+        Ok(found)
+    }
+
+    /// Returns whether a member has CR LF where a member of the verified bundle has LF.
+    fn has_other_line_ends(
+        &self,
+        found: &RawMember,
+        known: &RawMember,
+    ) -> Result<bool, ContentsError> {
+        if found.size <= known.size {
+            return Ok(false);
+        }
+        let Ok(begin) = found.data_offset(self.file)? else {
+            return Ok(false);
+        };
+        let content = content_with_lf(self.file, found, begin)?;
+        Ok(content == (known.size, known.crc))
     }
 }
 

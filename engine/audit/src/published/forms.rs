@@ -26,13 +26,16 @@ pub struct Rendering {
     crlf: bool,
     index: bool,
     quotes: Quotes,
-    /// Missing cells of this column are written as `None`. `usize::MAX` means all columns.
-    none_in: Option<usize>,
+    /// Missing cells of this column are written as `missing`. `usize::MAX` means all columns.
+    missing_in: Option<usize>,
+    missing: &'static str,
+    /// Booleans are written in upper case, as spreadsheets do.
+    upper_booleans: bool,
     /// Numbers are written as pandas' default parser before 3.1 reads them from our text.
     fast_floats: bool,
     no_final_newline: bool,
     order: Order,
-    /// Name of the column in `none_in` or `order`, for the description.
+    /// Name of the column in `missing_in` or `order`, for the description.
     column: String,
 }
 
@@ -58,7 +61,9 @@ impl Rendering {
             crlf: false,
             index: false,
             quotes: Quotes::Minimal,
-            none_in: None,
+            missing_in: None,
+            missing: "None",
+            upper_booleans: false,
             fast_floats: false,
             no_final_newline: false,
             order: Order::Same,
@@ -71,7 +76,8 @@ impl Rendering {
         match self {
             _ if self.order != Order::Same => Cause::RowOrder,
             _ if self.fast_floats => Cause::FloatLastDigit,
-            _ if self.none_in.is_some() => Cause::MissingWords,
+            _ if self.missing_in.is_some() => Cause::MissingWords,
+            _ if self.upper_booleans => Cause::BooleanWords,
             _ if self.index => Cause::IndexColumn,
             _ if self.quotes != Quotes::Minimal => Cause::Quoting,
             _ if self.byte_order_mark => Cause::ByteOrderMark,
@@ -100,10 +106,17 @@ impl Rendering {
             Quotes::NonNumeric => words.push("all fields except numbers are quoted".to_owned()),
             Quotes::All => words.push("all fields are quoted".to_owned()),
         }
-        match self.none_in {
+        let missing = self.missing;
+        match self.missing_in {
             None => {}
-            Some(usize::MAX) => words.push("`None` for all missing values".to_owned()),
-            Some(_) => words.push(format!("`None` for missing values in `{}`", self.column)),
+            Some(usize::MAX) => words.push(format!("`{missing}` for all missing values")),
+            Some(_) => words.push(format!(
+                "`{missing}` for missing values in `{}`",
+                self.column
+            )),
+        }
+        if self.upper_booleans {
+            words.push("`TRUE` and `FALSE` for booleans".to_owned());
         }
         if self.fast_floats {
             words.push("numbers as read by pandas' default parser before 3.1".to_owned());
@@ -157,10 +170,17 @@ impl Rendering {
             let numeric = is_number.get(place).copied().unwrap_or_default();
             if cell.is_empty()
                 && self
-                    .none_in
+                    .missing_in
                     .is_some_and(|column| column == usize::MAX || column == place)
             {
-                cell = b"None";
+                cell = self.missing.as_bytes();
+            }
+            if self.upper_booleans {
+                cell = match cell {
+                    b"True" => b"TRUE",
+                    b"False" => b"FALSE",
+                    cell => cell,
+                };
             }
             let mut printed = Vec::new();
             if self.fast_floats
@@ -311,12 +331,26 @@ fn candidates(
                 ..Rendering::plain()
             });
             if is_table {
-                all.push(Rendering {
+                let same = || Rendering {
                     byte_order_mark,
                     crlf,
-                    fast_floats: true,
                     ..Rendering::plain()
+                };
+                all.push(Rendering {
+                    fast_floats: true,
+                    ..same()
                 });
+                all.push(Rendering {
+                    upper_booleans: true,
+                    ..same()
+                });
+                if has_gaps.contains(&true) {
+                    all.push(Rendering {
+                        missing_in: Some(usize::MAX),
+                        missing: "NaN",
+                        ..same()
+                    });
+                }
             }
         }
     }
@@ -331,11 +365,14 @@ fn candidates(
             .chain((gaps.len() > 1).then_some(usize::MAX))
         {
             let column = columns.get(place).cloned().unwrap_or_default();
-            all.push(Rendering {
-                none_in: Some(place),
-                column,
-                ..Rendering::plain()
-            });
+            for missing in ["None", "NaN"] {
+                all.push(Rendering {
+                    missing_in: Some(place),
+                    missing,
+                    column: column.clone(),
+                    ..Rendering::plain()
+                });
+            }
         }
     }
     all

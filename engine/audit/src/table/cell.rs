@@ -12,6 +12,8 @@ pub(crate) enum Difference {
     LineEnds,
     MissingWords,
     BooleanWords,
+    /// A number with a decimal comma on one side.
+    DecimalComma,
     NumberSpelling,
     /// A number with leading zeros on one side only: `007` and `7`.
     LeadingZeros,
@@ -55,6 +57,14 @@ impl Difference {
         if let (Some(a), Some(b)) = (number(theirs), number(ours)) {
             return numbers(theirs, ours, a, b);
         }
+        let point =
+            |cell, other| number(&with_point(cell)?).filter(|one| number(other) == Some(*one));
+        if point(theirs, ours)
+            .or_else(|| point(ours, theirs))
+            .is_some()
+        {
+            return Difference::DecimalComma;
+        }
         if let (Some(a), Some(b)) = (boolean(theirs), boolean(ours)) {
             return if a == b {
                 Difference::BooleanWords
@@ -81,6 +91,7 @@ impl Difference {
             Difference::LineEnds => Cause::LineEnds,
             Difference::MissingWords => Cause::MissingWords,
             Difference::BooleanWords => Cause::BooleanWords,
+            Difference::DecimalComma => Cause::DecimalComma,
             Difference::NumberSpelling => Cause::NumberSpelling,
             Difference::LeadingZeros => Cause::LeadingZeros,
             Difference::LastDigit { .. } => Cause::FloatLastDigit,
@@ -144,7 +155,9 @@ impl ColumnType {
     pub(crate) fn add(&mut self, cell: &[u8]) {
         let cell = cell.trim_ascii();
         if !is_missing(cell) {
-            self.numbers = self.numbers && number(cell).is_some();
+            let is_number = |cell: &[u8]| number(cell).is_some();
+            let has_comma = || with_point(cell).is_some_and(|cell| is_number(&cell));
+            self.numbers = self.numbers && (is_number(cell) || has_comma());
             self.booleans = self.booleans && boolean(cell).is_some();
         }
     }
@@ -152,7 +165,10 @@ impl ColumnType {
     /// Changes a difference in spelling to a difference in value if the column does not have that type.
     pub(crate) fn adjust(self, difference: Difference) -> Difference {
         match difference {
-            Difference::NumberSpelling | Difference::LastDigit { .. } | Difference::Single
+            Difference::NumberSpelling
+            | Difference::DecimalComma
+            | Difference::LastDigit { .. }
+            | Difference::Single
                 if !self.numbers =>
             {
                 Difference::Value
@@ -161,6 +177,15 @@ impl ColumnType {
             other => other,
         }
     }
+}
+
+/// Replaces a decimal comma by a point. `None` if there is no comma, or not exactly one between digits.
+fn with_point(cell: &[u8]) -> Option<Vec<u8>> {
+    let at = memchr::memchr(b',', cell)?;
+    let (before, after) = (cell.get(..at)?, cell.get(at + 1..)?);
+    let is_of_digits = |part: &[u8]| !part.is_empty() && part.iter().all(u8::is_ascii_digit);
+    let unsigned = before.strip_prefix(b"-").unwrap_or(before);
+    (is_of_digits(unsigned) && is_of_digits(after)).then(|| [before, b".", after].concat())
 }
 
 /// Parses a boolean. `1` and `0` are booleans, too, because some writers use them.
@@ -329,6 +354,10 @@ mod tests {
             ("\"7\"", "8", Difference::Value),
             ("\"\"", "", Difference::Value),
             ("9007199254740993.0", "9007199254740992", Difference::Value),
+            ("1,5", "1.5", Difference::DecimalComma),
+            ("-0.25", "-0,250", Difference::DecimalComma),
+            ("12,345", "12345", Difference::Value),
+            ("1,5", "1.6", Difference::Value),
             ("true", "True", Difference::BooleanWords),
             ("1", "True", Difference::BooleanWords),
             ("0", "True", Difference::Value),

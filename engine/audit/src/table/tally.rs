@@ -70,6 +70,7 @@ impl<'a> ColumnTypes<'a> {
         let matters = matches!(
             difference,
             Difference::NumberSpelling
+                | Difference::DecimalComma
                 | Difference::LastDigit { .. }
                 | Difference::Single
                 | Difference::BooleanWords

@@ -27,7 +27,7 @@ pub(super) fn compare(
                     .example(format!("{name}, {size} bytes")),
             ),
             MemberDifference::OnlyThere { size } => found.push(
-                AuditFinding::new(Cause::FilesSurplus, inner)
+                AuditFinding::new(names::cause_of_surplus(name), inner)
                     .example(format!("{name}, {size} bytes")),
             ),
             MemberDifference::Renamed { there, .. } => {

@@ -14,6 +14,7 @@ use crate::causes::{Cause, Harm};
 use crate::error::{AuditError, unless_damaged};
 use crate::finding::AuditFinding;
 use crate::harm::{ANSWERS_SHOWN, PRIVATE};
+use crate::system_files::is_of_system;
 
 /// Files that exist on one side only, by path, with their lengths.
 pub(super) struct OneSided {
@@ -238,11 +239,19 @@ pub(super) fn compare(
     }
     for (path, size) in surplus {
         found.push(
-            AuditFinding::new(Cause::FilesSurplus, path.as_str())
+            AuditFinding::new(cause_of_surplus(&path), path.as_str())
                 .example(format!("{path}, {size} bytes")),
         );
     }
     Ok(found)
+}
+
+/// Returns the cause of an additional file.
+pub(super) fn cause_of_surplus(path: &str) -> Cause {
+    match is_of_system(path) {
+        true => Cause::SystemFiles,
+        false => Cause::FilesSurplus,
+    }
 }
 
 /// Raises the harm of a finding in `private`.

@@ -21,7 +21,8 @@ pub struct Roles {
     pub rows_by_position: bool,
     /// Whether grading pairs columns by position.
     pub columns_by_position: bool,
-    /// Id columns. If empty, ids and labels are inferred.
+    /// Id columns. If empty, ids and labels are inferred. If only ids are known, the other columns of the answers that the
+    /// test table does not have are labels.
     pub ids: HashSet<String>,
     /// Label columns.
     pub labels: HashSet<String>,

@@ -41,6 +41,7 @@ pub(super) fn raise(
         Cause::ValuesChanged,
         Cause::LabelsChanged,
         Cause::FilesSurplus,
+        Cause::SystemFiles,
     ];
     let is_suspicious =
         |one: &AuditFinding| one.path.starts_with("public/") && suspicious.contains(&one.cause);

@@ -56,6 +56,40 @@ pub(crate) const CASES: &[Case] = &[
         &[("delimiter", FORM)],
     ),
     (
+        "a table of a spreadsheet with decimal commas",
+        |c| {
+            c.train(|t| {
+                let line = |l: &str| -> String {
+                    let (mut in_quotes, mut out) = (false, String::new());
+                    for letter in l.chars() {
+                        in_quotes ^= letter == '"';
+                        out.push(match letter {
+                            ',' if !in_quotes => ';',
+                            '.' if !in_quotes => ',',
+                            letter => letter,
+                        });
+                    }
+                    out + "\n"
+                };
+                t.lines().map(line).collect()
+            })
+        },
+        &[
+            ("delimiter", FORM),
+            ("quoting", FORM),
+            ("decimal-comma", FORM),
+        ],
+    ),
+    (
+        "files of operating systems",
+        |c| {
+            c.put("public/.DS_Store", b"\0\0\0\x01Bud1");
+            c.put("public/Thumbs.db", b"\xd0\xcf\x11\xe0");
+            c.put("public/._train.csv", b"\0\x05\x16\x07");
+        },
+        &[("system-files", NONE)],
+    ),
+    (
         "all fields quoted",
         |c| {
             c.text("public/sample_submission.csv", |t| {
@@ -515,7 +549,7 @@ pub(crate) const CASES: &[Case] = &[
             let name = image.file_name().unwrap().to_str().unwrap().to_uppercase();
             fs::rename(&image, image.with_file_name(name)).unwrap();
         },
-        &[("file-names-case", FORM)],
+        &[("file-names-case", CONTENT)],
     ),
     (
         "a damaged image with its name in upper case",
@@ -527,7 +561,7 @@ pub(crate) const CASES: &[Case] = &[
             fs::write(image.with_file_name(name), bytes).unwrap();
             fs::remove_file(image).unwrap();
         },
-        &[("file-names-case", FORM), ("image-damaged", CONTENT)],
+        &[("file-names-case", CONTENT), ("image-damaged", CONTENT)],
     ),
     (
         "a changed label in answers with a capitalized name",
@@ -539,7 +573,7 @@ pub(crate) const CASES: &[Case] = &[
             fs::write(c.path("private/Test.csv"), format!("{head},{other}\n")).unwrap();
             fs::remove_file(answers).unwrap();
         },
-        &[("file-names-case", FORM), ("labels-changed", ANSWERS)],
+        &[("file-names-case", CONTENT), ("labels-changed", ANSWERS)],
     ),
     (
         "a changed member of an unpacked archive",

@@ -47,6 +47,7 @@ impl LeaksArgs {
                 "id": id,
                 "worst": report.worst(),
                 "items": report.items,
+                "has_few_items": report.has_few_items,
                 "bundle": report.bundle,
                 "findings": report.findings,
             })
@@ -73,11 +74,15 @@ fn text(id: &str, report: &LeakReport) -> String {
             .count() as u64
     };
     let mut text = format!(
-        "{id}: {}, {}, {}; {}{}\n",
+        "{id}: {}, {}, {}; {}{}{}\n",
         units::count(count(LeakLevel::Leak), "leak"),
         units::count(count(LeakLevel::Risk), "risk"),
         units::count(count(LeakLevel::Note), "note"),
         units::count(report.items as u64, "test item"),
+        match report.has_few_items {
+            true => ": too few to judge statistics",
+            false => "",
+        },
         match report.bundle {
             true => "",
             false => "; the bundle was not found, so nothing was compared with it",
@@ -93,8 +98,10 @@ fn text(id: &str, report: &LeakReport) -> String {
         for line in &finding.evidence {
             text.push_str(&format!("          {line}\n"));
         }
-        if let Some(why) = &finding.accepted {
-            text.push_str(&format!("        accepted: {why}\n"));
+        match &finding.accepted {
+            Some(why) => text.push_str(&format!("        accepted: {why}\n")),
+            None if finding.advice.is_empty() => {}
+            None => text.push_str(&format!("        help: {}\n", finding.advice)),
         }
     }
     text

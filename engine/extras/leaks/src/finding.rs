@@ -49,6 +49,9 @@ pub struct LeakFinding {
     /// The probability of such a finding in data without a leak, if that was tested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub p_value: Option<f64>,
+    /// Suggests what to do.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    pub advice: &'static str,
     /// The reason why the pipeline accepts the finding, if it does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub accepted: Option<String>,
@@ -66,6 +69,11 @@ impl LeakFinding {
             what: what.into(),
             evidence: Vec::new(),
             p_value: None,
+            advice: if level > LeakLevel::Note {
+                advice(detector)
+            } else {
+                ""
+            },
             accepted: None,
         }
     }
@@ -84,6 +92,31 @@ impl LeakFinding {
     pub(crate) fn p_value(mut self, p: f64) -> LeakFinding {
         self.p_value = Some(p);
         self
+    }
+}
+
+/// Returns what to do about the findings of a detector.
+fn advice(detector: &str) -> &'static str {
+    match detector {
+        "shown-before" | "answers-elsewhere" => {
+            "do not publish this file, column or field for test items"
+        }
+        "column" => "remove the column from the test table, or derive it without the answer",
+        "rows" | "near" | "near-files" | "equal-files" => {
+            "put equal and similar items into the same part"
+        }
+        "groups" | "neighbours" => {
+            "split by group or in time, so that related items are in the same part"
+        }
+        "sample" => "write the same value for all items into the sample submission",
+        "order" => "shuffle the test items, and write all files in this order",
+        "names" | "ids" => "give test items random ids and names",
+        "times" | "packing" => "write files and archives again, with the same times and properties",
+        "metadata" | "size" => {
+            "write the files again with the same program and settings, without metadata"
+        }
+        "cells" | "combined" => "write all cells in the same way, independently of the answer",
+        _ => "",
     }
 }
 

@@ -31,11 +31,13 @@ mod finding;
 mod model;
 mod number;
 mod paths;
+mod places;
 mod series;
 mod sketch;
 mod statistics;
 mod table;
 mod view;
+mod whole_groups;
 mod world;
 mod xml;
 
@@ -55,6 +57,8 @@ pub struct LeakReport {
     pub findings: Vec<LeakFinding>,
     /// Number of test items.
     pub items: usize,
+    /// Whether there are too few test items for statistics. Then only values that are the answers are findings.
+    pub has_few_items: bool,
     /// Whether the bundle was also examined.
     pub bundle: bool,
 }
@@ -87,11 +91,13 @@ pub fn find(
         let chance = finding.p_value.is_some_and(|p| p > threshold);
         if chance || finding.p_value.is_some() && items < MIN_ITEMS {
             finding.level = LeakLevel::Note;
+            finding.advice = "";
         }
         finding.accepted = accepted.get(finding.detector).cloned();
     }
     // Findings that can be explained by chance are not reported.
     findings.retain(|one| one.p_value.is_none_or(|p| p <= threshold));
+    places::add(&world, &mut findings);
     let unread = world.public.unread;
     if !unread.is_empty() {
         let what = match unread.len() {
@@ -116,6 +122,7 @@ pub fn find(
     Ok(LeakReport {
         findings,
         items,
+        has_few_items: items < MIN_ITEMS,
         bundle: !world.bundle.is_empty(),
     })
 }

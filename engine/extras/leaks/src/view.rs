@@ -6,11 +6,13 @@ use std::collections::{BTreeMap, HashSet};
 
 use prep_failure::QuotedValue;
 
+use crate::MIN_ITEMS;
 use crate::cells::Cells;
 use crate::facts::{Channel, Facts, Values};
 use crate::model::{Gain, Intended, Prediction, Targets, gain, predict_from_intended};
 use crate::statistics::Tests;
 use crate::table::Table;
+use crate::whole_groups;
 use crate::world::{Label, World};
 
 /// Maximum number of answer columns that are measured.
@@ -32,9 +34,14 @@ pub(crate) struct View<'a> {
 impl<'a> View<'a> {
     pub(crate) fn new(world: &'a World, facts: &'a Facts) -> View<'a> {
         let mut labels = Vec::new();
+        let divisions = whole_groups::divisions(world, facts);
+        let orders = whole_groups::orders(world, facts);
         for label in &world.labels {
             let label = label.of_items(&world.chosen);
-            if let Some(targets) = Targets::new(&label).filter(|_| labels.len() < MAX_LABELS) {
+            let targets = Targets::new(&label).filter(|_| labels.len() < MAX_LABELS);
+            if let Some(mut targets) = targets {
+                targets.has_known_classes = has_known_classes(world, &label);
+                targets.folds = whole_groups::folds(&divisions, &orders, &targets);
                 labels.push((label, targets));
             }
         }
@@ -92,6 +99,11 @@ impl<'a> View<'a> {
         examples
     }
 
+    /// Returns whether there are too few test items for statistics.
+    pub(crate) fn has_few_items(&self) -> bool {
+        self.world.ids.len() < MIN_ITEMS
+    }
+
     /// Returns the training table and its answers as numbers.
     pub(crate) fn training(
         &self,
@@ -146,6 +158,18 @@ impl<'a> View<'a> {
         }
         predict_from_intended(&intended, targets, &rows.unwrap_or_default())
     }
+}
+
+/// Returns whether most answers also occur in the training part, or there is no table of it.
+fn has_known_classes(world: &World, label: &Label) -> bool {
+    let train = world
+        .train_table(label)
+        .and_then(|train| train.column(&label.name));
+    train.is_none_or(|train| {
+        let train: HashSet<&str> = train.iter().collect();
+        let test: HashSet<&str> = label.values.iter().collect();
+        test.intersection(&train).count() * 2 >= test.len()
+    })
 }
 
 /// Returns whether numbers are codes of different lengths, for example of tickets. The first digits of codes are

@@ -3,4 +3,5 @@
 #![allow(clippy::unwrap_used, reason = "a test that panics has failed")]
 
 mod channels;
+mod honest;
 mod silent;

@@ -597,6 +597,7 @@ impl GeneratedCompetition {
             public: root.join("public"),
             answers: root.join("answers.csv"),
             sample: root.join("public/sample_submission.csv"),
+            id: None,
             bundle: Some(root.join("bundle")),
             temp: root.join("temp"),
             limits: prep_contents::DecodingLimits::default(),

@@ -34,6 +34,7 @@ pub const NAMES: &[&str] = &[
     "packing",
     "ids",
     "combined",
+    "masked",
 ];
 
 /// Runs all detectors, the fastest ones first, and returns their findings. `seen` contains the facts that were
@@ -54,6 +55,7 @@ pub(crate) fn all(
     let facts = crate::facts::collect::collect(world, seen, limits);
     let view = View::new(world, &facts);
     found.extend(shown_before::find(&view, tests));
+    let verbatim = answers::verbatim::find(&view);
     found.extend(answers::facts::find(&view, tests));
     found.extend(relations::kin::find(&view, tests));
     found.extend(relations::kin::find_links(&view, tests));
@@ -73,6 +75,7 @@ pub(crate) fn all(
     let columns = answers::column::find(world, tests);
     found.retain(|one| !columns.iter().any(|column| is_of_column(one, column)));
     found.extend(columns);
+    found.extend(verbatim);
     Ok(found)
 }
 

@@ -63,8 +63,8 @@ fn predicts(view: &View<'_>, tests: &mut Tests, names: &[String]) -> bool {
                 continue;
             }
             let best = facts::best(*channel, &view.cells(values), targets, None);
-            if let Some((_, gain)) = best {
-                let p = tests.record(gain.p);
+            if let Some(best) = best {
+                let (gain, p) = (best.gain, tests.record(best.gain.p));
                 if gain.alone >= MIN_VARIANCE && p < 1e-4 {
                     return true;
                 }

@@ -11,7 +11,7 @@ use crate::table::{is_missing, is_mixed};
 const MAX_ELEMENTS: usize = 1 << 16;
 
 /// Adds facts about the spelling of a cell in the column `name`.
-pub(crate) fn collect(name: &str, is_text: bool, item: usize, cell: &str, facts: &mut Facts) {
+pub(crate) fn collect(name: &str, kind: ColumnKind, item: usize, cell: &str, facts: &mut Facts) {
     let mut form = |what: &str, value: &str| {
         facts.add(Channel::Form, &format!("{what} of `{name}`"), item, value);
     };
@@ -22,7 +22,7 @@ pub(crate) fn collect(name: &str, is_text: bool, item: usize, cell: &str, facts:
         form("the text for missing values", cell.trim());
     }
     form("the unusual characters", &unusual(cell));
-    if is_text {
+    if kind == ColumnKind::Texts {
         let double = cell.trim().contains("  ");
         form("double spaces", if double { "yes" } else { "no" });
         form("the first letter", first_letter(cell));
@@ -31,7 +31,7 @@ pub(crate) fn collect(name: &str, is_text: bool, item: usize, cell: &str, facts:
         let sign = last.filter(|c| !c.is_alphanumeric()).map(String::from);
         form("the last punctuation mark", &sign.unwrap_or_default());
         form("line endings", line_endings(cell));
-    } else {
+    } else if kind == ColumnKind::Others {
         let text = cell.trim();
         form("the spelling", spelling(text));
         form("the length", &text.chars().count().to_string());
@@ -202,8 +202,31 @@ fn spelling(text: &str) -> &'static str {
     }
 }
 
-/// Returns whether most cells of a column are texts of several words.
-pub(crate) fn is_text(cells: &Cells) -> bool {
+/// The kind of a column.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ColumnKind {
+    /// Most cells are texts of several words.
+    Texts,
+    /// Few integers, each of them frequent, for example numbers of stores. Their digits are intended features.
+    Categories,
+    Others,
+}
+
+/// Minimum mean number of cells per category.
+const MIN_CATEGORY_CELLS: usize = 8;
+
+pub(crate) fn kind(cells: &Cells) -> ColumnKind {
+    let different: BTreeSet<&str> = cells.iter().take(20_000).collect();
+    let is_category = different.len() * MIN_CATEGORY_CELLS <= cells.len().min(20_000);
+    let mut integers = different.iter().filter(|cell| !is_missing(cell));
+    match is_category && integers.all(|cell| cell.parse::<i64>().is_ok()) {
+        true => ColumnKind::Categories,
+        false if is_text(cells) => ColumnKind::Texts,
+        false => ColumnKind::Others,
+    }
+}
+
+fn is_text(cells: &Cells) -> bool {
     let some = cells.iter().filter(|cell| !is_missing(cell)).take(500);
     let (mut words, mut count) = (0, 0);
     for cell in some {

@@ -23,6 +23,7 @@ pub(crate) fn collect(world: &World, seen: Facts, limits: &DecodingLimits) -> Fa
     let paths = world.public.tables.iter();
     let paths: HashSet<&str> = paths.map(|shown| shown.path.as_str()).collect();
     for (path, text) in world.common_texts() {
+        lines::collect_encoded(path, text, &item_of, &mut facts);
         if markup::is_markup(path) {
             markup::collect(path, text, &item_of, &mut facts);
         } else if documents::is_document(path) {
@@ -177,6 +178,11 @@ impl Trained {
                 values.push((number, value.into()));
             }
         }
+    }
+
+    /// Returns the names of training files, without suffixes.
+    pub(crate) fn stems(&self) -> impl Iterator<Item = &str> {
+        self.stems.iter().map(AsRef::as_ref)
     }
 
     /// Returns the facts whose values are not all equal, with the stem of the file for each value.

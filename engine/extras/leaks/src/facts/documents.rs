@@ -65,6 +65,12 @@ pub(crate) fn collect_item(kind: &str, text: &str, item: usize, facts: &mut Fact
     }
 }
 
+/// Returns whether a value is a number, without parsing it.
+fn is_number(text: &str) -> bool {
+    text.bytes()
+        .all(|byte| byte.is_ascii_digit() || b"+-.eE".contains(&byte))
+}
+
 type Members = serde_json::Map<String, Value>;
 
 struct Walk<'a> {
@@ -98,6 +104,8 @@ impl Walk<'_> {
                 for (number, item) in items.iter().enumerate() {
                     if item.len() > MAX_PARSED {
                         self.text(item, &inner_shape, keys, depth + 1);
+                    } else if is_number(item) && (self.item_of)(item).is_none() {
+                        // Lists may have millions of numbers, and none of them is an id.
                     } else if let Ok(value) = serde_json::from_str::<Value>(item) {
                         self.inner(&value, number, shape, keys, depth);
                     }

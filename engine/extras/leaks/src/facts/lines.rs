@@ -4,6 +4,11 @@
 //! Facts also come from files in formats without a reader, for example databases and pickles: texts that contain the id of an
 //! item, and the texts next to them.
 
+use std::borrow::Cow;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+
 use super::cells::line_endings;
 use super::{Channel, Facts, ItemOf};
 
@@ -19,6 +24,29 @@ const MAX_LINES: usize = 100;
 pub(crate) fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| c.is_whitespace() || ",;:\"'()[]{}|<>=".contains(c))
         .filter(|word| !word.is_empty())
+}
+
+/// Minimum length of a word that is decoded from base64.
+const MIN_ENCODED: usize = 200;
+
+/// Adds the facts of texts in base64: of long words, or of a text whose lines all consist of digits of base64.
+pub(crate) fn collect_encoded(path: &str, text: &str, item_of: ItemOf<'_>, facts: &mut Facts) {
+    let is_digit = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '/' | '=');
+    let joined = match text
+        .chars()
+        .all(|c| is_digit(c) || matches!(c, '\n' | '\r'))
+    {
+        true => Cow::Owned(text.split(['\n', '\r']).collect::<String>()),
+        false => Cow::Borrowed(text),
+    };
+    let long = joined.split(|c: char| !is_digit(c));
+    for word in long.filter(|word| word.len() >= MIN_ENCODED && word.len().is_multiple_of(4)) {
+        let decoded = STANDARD.decode(word).ok();
+        if let Some(text) = decoded.and_then(|bytes| String::from_utf8(bytes).ok()) {
+            let path = format!("{path}, decoded from base64");
+            collect(&path, &text, item_of, facts);
+        }
+    }
 }
 
 /// Adds the facts of lines that contain ids of items.

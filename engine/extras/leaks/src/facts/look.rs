@@ -6,6 +6,7 @@ use std::io::Write;
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
 
+use crate::number::integer;
 use crate::sketch::decode_picture;
 
 /// Number of fields along each side of a picture. The brightness of each field is a feature.
@@ -95,7 +96,10 @@ pub(crate) fn sound_features(file: &[u8]) -> Vec<(String, f64)> {
     let Some(begin) = file.windows(4).take(4096).position(|four| four == b"data") else {
         return Vec::new();
     };
-    let data = file.get(begin + 8..).unwrap_or_default();
+    // Chunks after the samples are metadata.
+    let length = integer(file, begin + 4, 4, false).unwrap_or(usize::MAX);
+    let end = (begin + 8).saturating_add(length).min(file.len());
+    let data = file.get(begin + 8..end).unwrap_or_default();
     let samples = data.as_chunks::<2>().0.iter().take(1 << 21);
     let samples = samples.map(|two| f64::from(i16::from_le_bytes(*two)));
     let samples: Vec<f64> = samples.collect();

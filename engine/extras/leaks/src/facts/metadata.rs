@@ -203,10 +203,32 @@ fn exif(data: &[u8]) -> Vec<(String, String)> {
                 }
                 _ => hex(bytes.get(..32).unwrap_or(bytes)),
             };
-            found.push((format!("EXIF tag {tag:#06x}"), value));
+            found.push((format!("EXIF {}", tag_name(tag)), value));
         }
     }
     found
+}
+
+/// Returns the name of an EXIF tag, or its number.
+fn tag_name(tag: usize) -> String {
+    let names = [
+        (0x010e, "ImageDescription"),
+        (0x010f, "Make"),
+        (0x0110, "Model"),
+        (0x0112, "Orientation"),
+        (0x0131, "Software"),
+        (0x0132, "DateTime"),
+        (0x013b, "Artist"),
+        (0x8298, "Copyright"),
+        (0x829a, "ExposureTime"),
+        (0x829d, "FNumber"),
+        (0x8827, "ISOSpeedRatings"),
+        (0x9003, "DateTimeOriginal"),
+        (0x9286, "UserComment"),
+        (0xa431, "BodySerialNumber"),
+    ];
+    let known = names.iter().find(|(number, _)| *number == tag);
+    known.map_or(format!("tag {tag:#06x}"), |(_, name)| format!("`{name}`"))
 }
 
 /// Returns the version of a NumPy file, the type of its numbers, and their storage order.

@@ -74,6 +74,20 @@ impl Channel {
         }
     }
 
+    /// Returns whether facts of this channel arrange items, so that items of a group are next to each other.
+    pub(crate) fn is_arranged(self) -> bool {
+        matches!(
+            self,
+            Channel::Order
+                | Channel::Time
+                | Channel::Id
+                | Channel::Name
+                | Channel::Sample
+                | Channel::Packing
+                | Channel::Metadata
+        )
+    }
+
     /// Returns whether facts of this channel are intended features.
     pub(crate) fn is_intended(self) -> bool {
         matches!(

@@ -24,10 +24,13 @@ pub(crate) fn collect(world: &World, facts: &mut Facts) {
         if world.is_sample(&shown.path) {
             continue;
         }
+        wide(world, shown, facts);
         if let Some((key, items)) = &shown.items {
             let rows = items.iter().enumerate();
             let rows = rows.filter_map(|(row, item)| Some((row, (*item)?)));
             let rows = rows.filter(|(_, item)| world.has_facts(*item));
+            let rows: Vec<(usize, usize)> = rows.collect();
+            long(shown, *key, &rows, facts);
             let (first, counts) = first_rows(rows);
             collect_test_table(&shown.path, &shown.table, *key, &first, facts);
             order(shown, &first, &counts, facts);
@@ -36,7 +39,9 @@ pub(crate) fn collect(world: &World, facts: &mut Facts) {
         }
         // The table contains items of both parts, or only some test items.
         if let Some(key) = world.key_of(&shown.table) {
-            let (first, counts) = first_rows(world.items_of(&shown.table, key));
+            let rows = world.items_of(&shown.table, key);
+            long(shown, key, &rows, facts);
+            let (first, counts) = first_rows(rows);
             fields(&shown.path, &shown.table, Some(key), &first, facts);
             order(shown, &first, &counts, facts);
             for item in first.keys() {
@@ -49,6 +54,85 @@ pub(crate) fn collect(world: &World, facts: &mut Facts) {
     for _ in 0..MAX_JOINS {
         if !join(world, &train_tables, &mut joined, facts) {
             break;
+        }
+    }
+}
+
+/// Maximum number of rows of a table that has a column for each item.
+const MAX_WIDE_ROWS: usize = 50;
+
+/// Adds the cells of a table that has a column for each item.
+fn wide(world: &World, shown: &PublicTableFile, facts: &mut Facts) {
+    let (path, table) = (&shown.path, &shown.table);
+    let columns = table.names.iter().zip(&table.columns);
+    let of_items = columns.filter_map(|(name, cells)| Some((world.item_in_text(name)?, cells)));
+    let of_items: Vec<(usize, &Cells)> = of_items.collect();
+    if of_items.len() < world.min_items() || table.rows() > MAX_WIDE_ROWS {
+        return;
+    }
+    for (item, cells) in of_items {
+        for (row, cell) in cells.iter().enumerate() {
+            let what = format!("the item's column in row {} of {path}", row + 1);
+            facts.add(Channel::Field, &what, item, cell);
+        }
+    }
+}
+
+/// Maximum number of different values of a column that divides an item's rows into quantities.
+const MAX_QUANTITIES: usize = 12;
+
+/// Maximum number of columns of a table with several rows per item.
+const MAX_LONG_COLUMNS: usize = 12;
+
+/// Adds facts of tables with several rows per item: the sum and the mean of a column, and its cell in the row of a
+/// particular quantity.
+fn long(shown: &PublicTableFile, key: usize, rows: &[(usize, usize)], facts: &mut Facts) {
+    let items: HashSet<usize> = rows.iter().map(|(_, item)| *item).collect();
+    if items.len() * 2 > rows.len() || items.is_empty() {
+        return;
+    }
+    let path = &shown.path;
+    let columns = || shown.table.columns_except(key).take(MAX_LONG_COLUMNS);
+    for (name, cells) in columns() {
+        let mut sums: BTreeMap<usize, Option<(f64, f64)>> = BTreeMap::new();
+        for (row, item) in rows {
+            let number = cells
+                .get(*row)
+                .and_then(|cell| cell.trim().parse::<f64>().ok());
+            let sum = sums.entry(*item).or_insert(Some((0.0, 0.0)));
+            let added = sum
+                .zip(number)
+                .map(|((sum, count), one)| (sum + one, count + 1.0));
+            *sum = added;
+        }
+        for (item, (sum, count)) in sums
+            .into_iter()
+            .filter_map(|(item, sum)| Some((item, sum?)))
+        {
+            // Sums have rounding errors.
+            let add = |facts: &mut Facts, how: &str, value: f64| {
+                let value = (value * 1e9).round() / 1e9;
+                facts.number(
+                    Channel::Field,
+                    &format!("the {how} of `{name}` in {path}"),
+                    item,
+                    value,
+                );
+            };
+            add(facts, "sum", sum);
+            add(facts, "mean", sum / count);
+        }
+        let quantities: HashSet<&str> = cells.iter().take(20_000).collect();
+        if quantities.len() > MAX_QUANTITIES {
+            continue;
+        }
+        for (other, values) in columns().filter(|(other, _)| *other != name) {
+            for (row, item) in rows {
+                if let (Some(quantity), Some(value)) = (cells.get(*row), values.get(*row)) {
+                    let what = format!("`{other}` where `{name}` is {quantity} in {path}");
+                    facts.add(Channel::Field, &what, *item, value);
+                }
+            }
         }
     }
 }
@@ -90,7 +174,7 @@ fn collect_test_table(path: &str, table: &Table, key: usize, first: &RowOfItem, 
         facts.number(Channel::Missing, &what, *item, gaps as f64);
     }
     for (name, column) in table.columns_except(key) {
-        let is_text = cells::is_text(column);
+        let kind = cells::kind(column);
         let counts = counts_of_codes(column);
         let is_path = is_path(column);
         for (item, row) in first {
@@ -104,7 +188,7 @@ fn collect_test_table(path: &str, table: &Table, key: usize, first: &RowOfItem, 
                     continue;
                 }
                 facts.add(Channel::Column, &format!("`{name}` in {path}"), *item, cell);
-                cells::collect(name, is_text, *item, cell, facts);
+                cells::collect(name, kind, *item, cell, facts);
             }
         }
     }

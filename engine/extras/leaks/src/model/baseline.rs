@@ -6,7 +6,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::{FOLDS, Prediction, Targets, by_value, fold, value_from_train};
+use super::{FOLDS, Prediction, Targets, value_from_train};
 use crate::number::number;
 use crate::statistics::{Random, edges, finite};
 use crate::table::{is_missing, is_mixed};
@@ -60,7 +60,7 @@ pub(crate) fn predict_from_intended(
         let truth: Vec<f64> = all.iter().map(cell).collect();
         for number in 0..FOLDS {
             let (wanted, known): (Vec<usize>, Vec<usize>) =
-                (0..tests).partition(|item| fold(*item) == number);
+                (0..tests).partition(|item| targets.folds.fold(*item) == number);
             let known: Vec<usize> = known.into_iter().chain(trained.iter().copied()).collect();
             let predicted = fit_and_predict(&features, &truth, &known, &wanted);
             for (item, predicted) in wanted.iter().zip(predicted) {
@@ -119,38 +119,12 @@ fn column_features(
         features.extend(meanings(&cells, &trained, targets, train));
         return features;
     }
-    let mut features = test_group_features(&test, &trained, learnt.len(), targets);
     // The number of spaces and punctuation marks is part of the spelling, so they are not counted.
     let letters = |cell: &str| cell.chars().filter(|c| c.is_alphanumeric()).count() as f64;
     let length = |cell: Option<&str>| cell.map_or(f64::NAN, letters);
     features.push(binned(&all().map(length).collect::<Vec<f64>>()));
     features.extend(words(&all().collect::<Vec<_>>()));
     features
-}
-
-/// Features from the answers of the other test items of the same group, if no train item has the groups of this column.
-/// With them, adjacent rows of one group are explained by the group and are not a finding.
-fn test_group_features(
-    test: &[Option<String>],
-    trained: &[Option<String>],
-    learnt: usize,
-    targets: &Targets,
-) -> Vec<Feature> {
-    let known: HashSet<&String> = trained.iter().flatten().collect();
-    let both = test
-        .iter()
-        .flatten()
-        .filter(|cell| known.contains(cell))
-        .count();
-    let different: HashSet<&String> = test.iter().flatten().collect();
-    let present = test.iter().flatten().count();
-    if both * 10 > present || different.len() * 2 > present {
-        return Vec::new();
-    }
-    let cells: Vec<Option<&str>> = test.iter().map(Option::as_deref).collect();
-    let mut predicted = by_value(&cells, &targets.test);
-    predicted.extend(std::iter::repeat_n(None, learnt));
-    features_of(&predicted, targets.width)
 }
 
 /// Returns a feature for each column of a prediction.
@@ -275,7 +249,8 @@ enum Node {
     Inner(Split, Box<Node>, Box<Node>),
 }
 
-/// Fits a model to `truth` of the items `known`. Returns the predictions for the items `wanted`.
+/// Fits a model to `truth` of the items `known`. Returns the predictions for the items `wanted`, minus the mean of the known
+/// items.
 pub(super) fn fit_and_predict(
     features: &[Feature],
     truth: &[f64],
@@ -285,7 +260,8 @@ pub(super) fn fit_and_predict(
     let value = |item: &usize| truth.get(*item).copied().unwrap_or(0.0);
     let mean = known.iter().map(value).sum::<f64>() / known.len().max(1) as f64;
     let mut left: Vec<f64> = truth.iter().map(|one| one - mean).collect();
-    let mut out = vec![mean; wanted.len()];
+    // The mean is not added. It would reveal the fold of the wanted items.
+    let mut out = vec![0.0; wanted.len()];
     for _ in 0..ROUNDS {
         let tree = grown(features, &left, known.to_vec(), MAX_DEPTH);
         for item in known {

@@ -1,6 +1,6 @@
 //! Measures how much a fact improves on the baseline.
 
-use super::{FOLDS, Prediction, Targets, fold};
+use super::{FOLDS, Folds, Prediction, Targets};
 use crate::statistics::{mean, normal_tail};
 
 /// The gain of a fact.
@@ -17,7 +17,8 @@ pub(crate) struct Gain {
 }
 
 /// Fits the targets by least squares on the baseline's prediction, with and without the prediction of the fact, and
-/// compares the errors of items that were not fitted. The p-value is from a t-test of the differences per item.
+/// compares the errors of items that were not fitted. The p-value is from a t-test of the differences per item, or of their
+/// means per group if there are groups.
 pub(crate) fn gain(targets: &Targets, baseline: Option<&Prediction>, fact: &Prediction) -> Gain {
     let count = targets.test.len();
     let mut differences = vec![0.0; count];
@@ -40,18 +41,19 @@ pub(crate) fn gain(targets: &Targets, baseline: Option<&Prediction>, fact: &Pred
             Some(baseline) => features_of(baseline).iter().map(|one| one[0]).collect(),
             None => vec![0.0; count],
         };
-        let none: Vec<f64> = residuals(&truth, |_| vec![1.0]);
+        let folds = &targets.folds;
+        let none: Vec<f64> = residuals(&truth, folds, |_| vec![1.0]);
         let of_base = match baseline {
-            Some(_) => residuals(&truth, |item| vec![1.0, value_of(&base, item)]),
+            Some(_) => residuals(&truth, folds, |item| vec![1.0, value_of(&base, item)]),
             None => none.clone(),
         };
         let pair = |item: usize| fact.get(item).copied().unwrap_or([0.0, 1.0]);
-        let of_fact = residuals(&truth, |item| {
+        let of_fact = residuals(&truth, folds, |item| {
             let [value, missing] = pair(item);
             vec![1.0, value, missing]
         });
         let of_both = match baseline {
-            Some(_) => residuals(&truth, |item| {
+            Some(_) => residuals(&truth, folds, |item| {
                 let [value, missing] = pair(item);
                 vec![1.0, value_of(&base, item), value, missing]
             }),
@@ -73,7 +75,7 @@ pub(crate) fn gain(targets: &Targets, baseline: Option<&Prediction>, fact: &Pred
         alone: 1.0 - left_alone / total.max(1e-12),
         beyond: 1.0 - left_both / left.max(1e-12),
         absolute: (left - left_both) / f64::max(total, 1e-12),
-        p: one_sided(&differences),
+        p: one_sided(&targets.folds.means(&differences)),
     }
 }
 
@@ -83,13 +85,13 @@ fn value_of(values: &[f64], place: usize) -> f64 {
 }
 
 /// Returns the errors of a least-squares fit. The error of an item is that of the fit on the other folds.
-fn residuals(truth: &[f64], features: impl Fn(usize) -> Vec<f64>) -> Vec<f64> {
+fn residuals(truth: &[f64], folds: &Folds, features: impl Fn(usize) -> Vec<f64>) -> Vec<f64> {
     let rows: Vec<Vec<f64>> = (0..truth.len()).map(features).collect();
     let width = rows.first().map_or(0, Vec::len);
     // Sums of products by fold. The last column contains the products with the truth.
     let mut products = vec![vec![vec![0.0; width + 1]; width]; FOLDS];
     for (item, (row, truth)) in rows.iter().zip(truth).enumerate() {
-        if let Some(own) = products.get_mut(fold(item)) {
+        if let Some(own) = products.get_mut(folds.fold(item)) {
             add_products(own, row, *truth);
         }
     }
@@ -114,7 +116,7 @@ fn residuals(truth: &[f64], features: impl Fn(usize) -> Vec<f64>) -> Vec<f64> {
         })
         .collect();
     let error = |(item, (row, truth)): (usize, (&Vec<f64>, &f64))| {
-        let weights = weights.get(fold(item));
+        let weights = weights.get(folds.fold(item));
         let weights = weights.map(Vec::as_slice).unwrap_or_default();
         truth - row.iter().zip(weights).map(|(x, w)| x * w).sum::<f64>()
     };
@@ -179,11 +181,15 @@ fn one_sided(differences: &[f64]) -> f64 {
         .iter()
         .map(|one| (one - mean).powi(2))
         .sum::<f64>();
-    let deviation = (squares / (count - 1.0).max(1.0)).sqrt() / count.sqrt();
-    match deviation > 0.0 {
-        true => normal_tail(mean / deviation),
-        false => 1.0,
+    let freedom = (count - 1.0).max(1.0);
+    let deviation = (squares / freedom).sqrt() / count.sqrt();
+    if deviation <= 0.0 || mean <= 0.0 {
+        return 1.0;
     }
+    // Wallace's approximation of the normal quantile of a t-value.
+    let t = mean / deviation;
+    let z = (freedom * (1.0 + t * t / freedom).ln()).sqrt();
+    normal_tail(z * (8.0 * freedom + 1.0) / (8.0 * freedom + 3.0))
 }
 
 #[cfg(test)]

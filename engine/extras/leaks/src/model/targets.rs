@@ -4,7 +4,7 @@
 
 use std::collections::HashMap;
 
-use super::{FOLDS, Prediction, fold};
+use super::{FOLDS, Folds, Prediction};
 use crate::cells::Cells;
 use crate::statistics::{counts, finite, ranks};
 use crate::world::Label;
@@ -19,6 +19,10 @@ pub(crate) struct Targets {
     pub width: usize,
     /// The answers of test items.
     pub test: Vec<Vec<f64>>,
+    /// The folds of the test items.
+    pub folds: Folds,
+    /// Whether most classes also occur in the training part. Otherwise, each value belongs to a group.
+    pub has_known_classes: bool,
     classes: Option<Vec<String>>,
     /// The test answers as sorted numbers, to find the rank of a training answer.
     sorted: Vec<f64>,
@@ -40,6 +44,8 @@ impl Targets {
             let mut targets = Targets {
                 width: classes.len(),
                 test: Vec::new(),
+                folds: Folds::default(),
+                has_known_classes: true,
                 classes: Some(classes),
                 sorted: Vec::new(),
             };
@@ -57,9 +63,15 @@ impl Targets {
         Some(Targets {
             width: 1,
             test: scores.collect(),
+            folds: Folds::default(),
+            has_known_classes: true,
             classes: None,
             sorted,
         })
+    }
+
+    pub(crate) fn is_class(&self) -> bool {
+        self.classes.is_some()
     }
 
     /// Converts further answers in the same way, for example those of training items. `None` if most of them are
@@ -109,32 +121,35 @@ fn score(rank: f64, count: usize) -> f64 {
 /// Number of neighbours on each side that a prediction from the nearest numbers averages.
 const NEIGHBOURS: usize = 2;
 
-/// Returns, for each item, the mean target of the other items with the same value. The overall mean is treated as an
-/// additional item, so that rare values predict less.
-pub(crate) fn by_value(values: &[Option<&str>], targets: &[Vec<f64>]) -> Prediction {
-    let width = targets.first().map_or(0, Vec::len);
+/// Returns, for each item, the mean target of the items of other folds with the same value, minus the mean of all items of
+/// other folds. This mean is treated as an additional item, so that rare values predict less. Without the subtraction, the
+/// means of other folds would reveal the item's own fold.
+pub(crate) fn by_value(values: &[Option<&str>], targets: &Targets) -> Prediction {
+    let (folds_of_items, width, targets) = (&targets.folds, targets.width, &targets.test);
     let mut sums: HashMap<&str, Vec<(Vec<f64>, usize)>> = HashMap::new();
     for (item, (value, target)) in values.iter().zip(targets).enumerate() {
         let Some(value) = value else { continue };
         let folds = sums
             .entry(value)
             .or_insert_with(|| vec![(vec![0.0; width], 0); FOLDS]);
-        if let Some((sum, count)) = folds.get_mut(fold(item)) {
+        if let Some((sum, count)) = folds.get_mut(folds_of_items.fold(item)) {
             add(sum, target);
             *count += 1;
         }
     }
-    let mean = mean(targets, width);
+    let means = means_of_other_folds(targets, folds_of_items, width);
     let predict = |(item, value): (usize, &Option<&str>)| {
         let folds = sums.get((*value)?)?;
+        let mean = means.get(folds_of_items.fold(item))?;
         let (mut sum, mut count) = (mean.clone(), 1.0);
         for (number, (part, size)) in folds.iter().enumerate() {
-            if number != fold(item) {
+            if number != folds_of_items.fold(item) {
                 add(&mut sum, part);
                 count += *size as f64;
             }
         }
-        (count > 1.0).then(|| sum.iter().map(|one| one / count).collect())
+        let centred = sum.iter().zip(mean).map(|(one, mean)| one / count - mean);
+        (count > 1.0).then(|| centred.collect())
     };
     values.iter().enumerate().map(predict).collect()
 }
@@ -164,33 +179,33 @@ pub(crate) fn value_from_train(
     values.iter().map(predict).collect()
 }
 
-/// Returns, for each item, the mean target of the items with the nearest numbers.
-pub(crate) fn by_nearest(numbers: &[f64], targets: &[Vec<f64>]) -> Prediction {
-    by_nearest_of_others(numbers, targets, &[])
-}
-
-/// Same as [`by_nearest`], but only uses items of different groups.
-pub(crate) fn by_nearest_of_others(
-    numbers: &[f64],
-    targets: &[Vec<f64>],
-    groups: &[Option<&str>],
-) -> Prediction {
-    let group = |item: usize| groups.get(item).copied().flatten();
+/// Returns, for each item, the mean target of the items of other folds with the nearest numbers, minus the mean of all items
+/// of other folds.
+pub(crate) fn by_nearest(numbers: &[f64], targets: &Targets) -> Prediction {
+    let (folds, targets) = (&targets.folds, &targets.test);
     let mut order: Vec<usize> = (0..numbers.len().min(targets.len())).collect();
     let number = |item: usize| numbers.get(item).copied().unwrap_or(f64::NAN);
     order.retain(|item| number(*item).is_finite());
     order.sort_by(|one, other| number(*one).total_cmp(&number(*other)).then(one.cmp(other)));
+    let width = targets.first().map_or(0, Vec::len);
+    let means = means_of_other_folds(targets, folds, width);
     let mut rows = vec![None; numbers.len()];
     for (place, item) in order.iter().enumerate() {
-        let own = fold(*item);
-        let of_other_group = |at: usize| group(at).is_none() || group(at) != group(*item);
-        let other = |at: &&usize| fold(**at) != own && of_other_group(**at);
+        let own = folds.fold(*item);
+        let other = |at: &&usize| folds.fold(**at) != own;
         let before = order.get(..place).unwrap_or_default().iter().rev();
         let behind = order.get(place + 1..).unwrap_or_default().iter();
         let near = before.filter(other).take(NEIGHBOURS);
         let near = near.chain(behind.filter(other).take(NEIGHBOURS));
         if let Some(row) = rows.get_mut(*item) {
-            *row = average(near.filter_map(|at| targets.get(*at)));
+            let near = average(near.filter_map(|at| targets.get(*at)));
+            let mean = means.get(own).into_iter().flatten();
+            *row = near.map(|near| {
+                near.iter()
+                    .zip(mean)
+                    .map(|(one, mean)| one - mean)
+                    .collect()
+            });
         }
     }
     rows
@@ -215,6 +230,16 @@ pub(crate) fn nearest_from_train(
         average(near.iter().map(|(_, target)| *target))
     };
     numbers.iter().map(predict).collect()
+}
+
+/// Returns, for each fold, the mean of the items of other folds.
+fn means_of_other_folds(targets: &[Vec<f64>], folds: &Folds, width: usize) -> Vec<Vec<f64>> {
+    let mean = |fold| {
+        let items = targets.iter().enumerate();
+        let others = items.filter(|(item, _)| folds.fold(*item) != fold);
+        average(others.map(|(_, target)| target)).unwrap_or_else(|| vec![0.0; width])
+    };
+    (0..FOLDS).map(mean).collect()
 }
 
 fn add(sum: &mut [f64], part: &[f64]) {
@@ -243,12 +268,13 @@ mod tests {
 
     #[test]
     fn predictions_do_not_use_the_answer_of_the_item_itself() {
-        let targets: Vec<Vec<f64>> = (0..100).map(|n| vec![f64::from(n % 2)]).collect();
+        let label = Label::of_classes("y", &(0..100).map(|n| n % 2).collect::<Vec<_>>());
+        let targets = Targets::new(&label).unwrap();
         let parity: Vec<String> = (0..100).map(|n| (n % 2).to_string()).collect();
         let values: Vec<Option<&str>> = parity.iter().map(|one| Some(one.as_str())).collect();
         let prediction = by_value(&values, &targets);
-        for (row, target) in prediction.iter().zip(&targets) {
-            assert!((row.as_ref().unwrap()[0] - target[0]).abs() < 0.1);
+        for (row, target) in prediction.iter().zip(&targets.test) {
+            assert!((row.as_ref().unwrap()[0] + 0.5 - target[0]).abs() < 0.1);
         }
         // A unique value does not predict its own answer.
         let names: Vec<String> = (0..100).map(|n| n.to_string()).collect();
@@ -258,9 +284,28 @@ mod tests {
             .map(|n| f64::from(n % 2) * 1000.0 + f64::from(n))
             .collect();
         let near = by_nearest(&numbers, &targets);
-        let right = near.iter().zip(&targets);
+        let right = near.iter().zip(&targets.test);
         let right =
-            right.filter(|(row, target)| (row.as_ref().unwrap()[0] - target[0]).abs() < 0.4);
+            right.filter(|(row, target)| (row.as_ref().unwrap()[0] + 0.5 - target[0]).abs() < 0.4);
         assert!(right.count() > 95);
+    }
+
+    #[test]
+    fn answers_of_the_same_group_do_not_predict() {
+        // Ten groups of ten items. The class depends on the group.
+        let classes: Vec<i32> = (0..100).map(|n| n / 10 % 3 % 2).collect();
+        let mut targets = Targets::new(&Label::of_classes("y", &classes)).unwrap();
+        let groups: Vec<String> = (0..100).map(|n| (n / 10).to_string()).collect();
+        let values: Vec<Option<&str>> = groups.iter().map(|one| Some(one.as_str())).collect();
+        let predicted = |targets: &Targets| {
+            let prediction = by_value(&values, targets);
+            crate::model::gain(targets, None, &prediction).alone
+        };
+        assert!(predicted(&targets) > 0.9);
+        targets.folds = Folds::of_groups((0..100).map(|n| n / 10).collect());
+        assert!(predicted(&targets) <= 0.0);
+        let order: Vec<f64> = (0..100).map(f64::from).collect();
+        let near = by_nearest(&order, &targets);
+        assert!(crate::model::gain(&targets, None, &near).p > 0.01);
     }
 }

@@ -16,6 +16,7 @@ use prints::Print;
 
 use crate::series;
 use crate::statistics::hash_of;
+use crate::world::ContentDigest;
 
 pub(crate) use picture::decode as decode_picture;
 
@@ -120,8 +121,8 @@ const MAX_FILE_BYTES: u64 = 64 << 20;
 pub(crate) struct Sketched {
     pub path: String,
     pub medium: Medium,
-    /// Length and CRC-32. Equal files are left to the detector `equal-files`.
-    pub content: (u64, u32),
+    /// Equal files are left to the detector `equal-files`.
+    pub content: ContentDigest,
     pub sketch: Sketch,
     /// Fingerprints of small regions of the file.
     pub prints: Box<[Print]>,
@@ -183,7 +184,7 @@ impl Wing {
             && hash_of(path) <= self.max_hash
     }
 
-    pub(crate) fn add(&mut self, path: &str, content: (u64, u32), file: &[u8]) {
+    pub(crate) fn add(&mut self, path: &str, content: ContentDigest, file: &[u8]) {
         let Some(medium) = Medium::from_path(path) else {
             return;
         };
@@ -233,7 +234,7 @@ mod tests {
         for number in 0..1000 {
             let path = format!("train/{number}.wav");
             if wing.wants(&path, file.len() as u64) {
-                wing.add(&path, (0, 0), &file);
+                wing.add(&path, [0; 32], &file);
             }
         }
         let files = wing.of_medium(Medium::Sound);

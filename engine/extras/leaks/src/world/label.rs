@@ -46,6 +46,12 @@ impl Label {
         }
     }
 
+    #[cfg(test)]
+    pub(crate) fn of_classes(name: &str, classes: &[i32]) -> Label {
+        let numbers: Vec<f64> = classes.iter().copied().map(f64::from).collect();
+        Label::of_numbers(name, &numbers)
+    }
+
     /// Returns whether the answers are classes: few different values, each of them frequent.
     pub(crate) fn is_class(&self) -> bool {
         let different: HashSet<&str> = self.values.iter().collect();
@@ -76,12 +82,15 @@ pub(crate) struct PublicContent {
     pub series: Vec<Series>,
 }
 
+/// The BLAKE3 digest of a file's content.
+pub(crate) type ContentDigest = [u8; 32];
+
 /// A public file, or a member of an archive.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct PublicFile {
     pub path: String,
     pub bytes: u64,
-    pub crc32: u32,
+    pub content: ContentDigest,
     /// Names of columns, keys, features or variables in the file.
     pub names: BTreeSet<String>,
     /// Width and height of an image.

@@ -6,13 +6,20 @@ mod load;
 use std::collections::{HashMap, HashSet};
 
 use crate::cells::Cells;
+use crate::paths::{is_test, is_train};
 use crate::table::Table;
 
-pub(crate) use label::{Label, PublicArray, PublicContent, PublicFile, PublicTableFile, Series};
+pub(crate) use label::{
+    ContentDigest, Label, PublicArray, PublicContent, PublicFile, PublicTableFile, Series,
+};
 pub use load::LeakInput;
+pub(crate) use load::named_in;
 
 /// Maximum number of columns that may be parts of ids.
 const MAX_KEY_COLUMNS: usize = 6;
+
+/// Minimum number of items that a table must name, however few there are.
+const MIN_FEW_ITEMS: usize = 3;
 
 /// Maximum length of a name in which ids are searched.
 const MAX_NAME: usize = 80;
@@ -38,11 +45,34 @@ pub(crate) struct World {
     has_digits: bool,
     /// Whether ids are small numbers, which other columns may contain by chance.
     pub has_plain_ids: bool,
+    /// Whether training files have names that are also ids of test items, for example if both parts number theirs.
+    parts_share_ids: bool,
+    /// Whether some ids are numbers.
+    has_numeric_ids: bool,
     /// Length of the shortest id, in bytes.
     shortest: usize,
 }
 
 impl World {
+    /// Returns the minimum number of items that a table or a text must name. If there are few items, it must name all.
+    pub(crate) fn min_items(&self) -> usize {
+        self.ids.len().clamp(MIN_FEW_ITEMS, 20)
+    }
+
+    /// Sets whether training files have names that are ids of test items which also have other files.
+    fn compare_parts<'a>(&mut self, paths: impl Iterator<Item = &'a str>) {
+        let (mut trained, mut others) = (HashSet::new(), HashSet::new());
+        for path in paths {
+            let items = match is_train(path) && !is_test(path) {
+                true => &mut trained,
+                false => &mut others,
+            };
+            items.extend(self.item_named_by_path(path));
+        }
+        let both = trained.intersection(&others).count();
+        self.parts_share_ids = both > 0 && both * 2 >= trained.len();
+    }
+
     /// Returns whether facts of this item are collected.
     pub(crate) fn has_facts(&self, item: usize) -> bool {
         self.is_chosen.get(item).copied().unwrap_or(false)
@@ -83,10 +113,16 @@ impl World {
 
     /// Same as [`World::item_of_name`], for values in documents and lines. Small numbers are not treated as ids there.
     pub(crate) fn item_in_text(&self, text: &str) -> Option<usize> {
-        match self.has_plain_ids {
+        match self.has_plain_ids || !self.may_be_id(text) {
             true => None,
             false => self.item_of_name(text),
         }
+    }
+
+    /// Returns false if a text is a number and no id is. Documents may have millions of numbers.
+    pub(crate) fn may_be_id(&self, text: &str) -> bool {
+        let is_part = |byte: u8| byte.is_ascii_digit() || b"+-.eE".contains(&byte);
+        self.has_numeric_ids || !text.bytes().all(is_part)
     }
 
     /// Returns the column of a table that contains ids of items, if there is one.
@@ -98,7 +134,7 @@ impl World {
             }
             let items = column.iter().filter_map(|cell| self.item_of_name(cell));
             let items: HashSet<usize> = items.collect();
-            if items.len() >= 20 && best.is_none_or(|(_, most)| items.len() > most) {
+            if items.len() >= self.min_items() && best.is_none_or(|(_, most)| items.len() > most) {
                 best = Some((place, items.len()));
             }
         }
@@ -245,6 +281,14 @@ impl World {
 
     /// Returns the test item that a path belongs to. Its id is the stem, the file name, or one of the directories.
     pub(crate) fn item_of_path(&self, path: &str) -> Option<usize> {
+        let is_coincidence = self.has_plain_ids || self.parts_share_ids;
+        match is_coincidence && is_train(path) && !is_test(path) {
+            true => None,
+            false => self.item_named_by_path(path),
+        }
+    }
+
+    fn item_named_by_path(&self, path: &str) -> Option<usize> {
         let mut segments = path.rsplit('/');
         let name = segments.next()?;
         let stem = name.split_once('.').map_or(name, |(stem, _)| stem);

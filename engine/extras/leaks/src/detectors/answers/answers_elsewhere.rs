@@ -66,7 +66,7 @@ fn in_lines(world: &World, path: &str, text: &str, label: &Label) -> Option<Leak
             rows.push((item, same(word, value)));
         }
     }
-    if items.len() < 20 {
+    if items.len() < 20 || label.values.len() < 20 {
         return None;
     }
     for (place, rows) in places {

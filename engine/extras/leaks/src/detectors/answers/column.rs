@@ -16,12 +16,13 @@ use super::exact::is_code;
 use crate::cells::Cells;
 use crate::facts::Channel;
 use crate::finding::{LeakFinding, LeakLevel};
-use crate::model::least_squares;
+use crate::model::{FOLDS, Folds, Targets, least_squares};
 use crate::statistics::{
     Tests, by_shuffling, correlation, counts, deviation, majority, mean, purity, ranks, separation,
 };
 use crate::table::{is_missing, numbers};
 use crate::view::View;
+use crate::whole_groups::is_whole;
 use crate::world::{Label, World};
 
 const NAME: &str = "column";
@@ -43,6 +44,15 @@ pub(crate) fn find(world: &World, tests: &mut Tests) -> Vec<LeakFinding> {
                     .zip(items)
                     .filter_map(|(cell, item)| Some((cell, label.values.get((*item)?)?)))
                     .collect();
+                // Groups that are entirely in the test part determine the answers of their items.
+                let trained = world
+                    .train_table(label)
+                    .and_then(|train| train.column(name));
+                let trained: Vec<&str> = trained.into_iter().flat_map(Cells::iter).collect();
+                let own: Vec<Option<&str>> = cells.iter().map(Some).collect();
+                if is_whole(&own, &trained) {
+                    continue;
+                }
                 let findings = [
                     presence(name, label, &rows, tests),
                     value(name, label, &rows, tests),
@@ -193,7 +203,7 @@ const MIN_EFFECT: f64 = 1e-2;
 
 pub(super) fn find_formula(
     view: &View<'_>,
-    label: &Label,
+    (label, targets): (&Label, &Targets),
     tests: &mut Tests,
 ) -> Option<LeakFinding> {
     if label.is_class() {
@@ -220,7 +230,7 @@ pub(super) fn find_formula(
     if columns.len() < 2 || truth.len() < ITEMS_PER_COLUMN * columns.len() || !is_finite {
         return None;
     }
-    let found = exact(&columns, truth)
+    let found = exact(&columns, truth, &targets.folds)
         .map(|names| ("sum", names))
         .or_else(|| {
             let positive: Vec<(&str, Vec<f64>)> = columns
@@ -230,7 +240,7 @@ pub(super) fn find_formula(
                 .collect();
             let is_positive = truth.iter().all(|one| *one > 0.0);
             let logarithms: Vec<f64> = truth.iter().map(|one| one.ln()).collect();
-            let names = exact(&positive, &logarithms).filter(|_| is_positive)?;
+            let names = exact(&positive, &logarithms, &targets.folds).filter(|_| is_positive)?;
             Some(("product", names))
         });
     let (how, names) = found?;
@@ -252,7 +262,12 @@ pub(super) fn find_formula(
 }
 
 /// Returns the columns of which the truth is a linear combination, if there are at least two.
-fn exact<'a>(columns: &[(&'a str, Vec<f64>)], truth: &[f64]) -> Option<Vec<&'a str>> {
+/// Items of the same group are either all fitted or not fitted.
+fn exact<'a>(
+    columns: &[(&'a str, Vec<f64>)],
+    truth: &[f64],
+    folds: &Folds,
+) -> Option<Vec<&'a str>> {
     let usual = deviation(truth);
     if usual <= 0.0 || columns.len() < 2 {
         return None;
@@ -267,11 +282,13 @@ fn exact<'a>(columns: &[(&'a str, Vec<f64>)], truth: &[f64]) -> Option<Vec<&'a s
         });
         std::iter::once(1.0).chain(scaled).collect()
     };
-    // Fit on every second item.
-    let fitted = truth.iter().enumerate().step_by(2);
+    let is_fitted = |item: usize| folds.fold(item) < FOLDS.div_ceil(2);
+    let fitted = truth.iter().enumerate();
+    let fitted = fitted.filter(|(item, _)| is_fitted(*item));
     let rows: Vec<(Vec<f64>, f64)> = fitted.map(|(item, truth)| (row(item), *truth)).collect();
     let weights = least_squares(&rows);
-    let others = truth.iter().enumerate().skip(1).step_by(2);
+    let others = truth.iter().enumerate();
+    let others = others.filter(|(item, _)| !is_fitted(*item));
     let error = |(item, truth): (usize, &f64)| {
         let predicted: f64 = row(item).iter().zip(&weights).map(|(x, w)| x * w).sum();
         (predicted - truth).abs() / usual
@@ -305,16 +322,17 @@ mod tests {
                 .collect()
         };
         let (a, b, c) = (numbers(), numbers(), numbers());
+        let folds = Folds::default();
         let difference: Vec<f64> = a.iter().zip(&b).map(|(a, b)| a - b).collect();
         let columns = vec![("a", a.clone()), ("b", b.clone()), ("c", c.clone())];
-        assert_eq!(exact(&columns, &difference), Some(vec!["a", "b"]));
+        assert_eq!(exact(&columns, &difference, &folds), Some(vec!["a", "b"]));
         let noisy: Vec<f64> = difference
             .iter()
             .zip(&numbers())
             .map(|(one, noise)| one + 0.02 * noise)
             .collect();
-        assert_eq!(exact(&columns, &noisy), None);
+        assert_eq!(exact(&columns, &noisy, &folds), None);
         // A single column is found by the detector `exact`.
-        assert_eq!(exact(&columns, &a), None);
+        assert_eq!(exact(&columns, &a, &folds), None);
     }
 }

@@ -12,6 +12,7 @@ use base64::engine::{GeneralPurpose, GeneralPurposeConfig};
 
 use crate::facts::Channel;
 use crate::finding::{LeakFinding, LeakLevel};
+use crate::model::Targets;
 use crate::number::{number, numbers_or_nan};
 use crate::statistics::{
     Random, Tests, correlation, majority, purity, ranks, separation, tail_of_binomial,
@@ -22,15 +23,25 @@ use crate::world::Label;
 /// Minimum number of rows that must agree.
 const MIN_ROWS: usize = 20;
 
+/// Minimum number of groups that are entirely in the test part, for a finding about a code or an order.
+const MIN_GROUPS: usize = 30;
+
 /// Number of pairs of items through which lines are tried.
 const LINES: usize = 300;
 
 /// A cell and the answer of its item.
 type Pair<'a> = (&'a str, &'a str);
 
-pub(super) fn find(view: &View<'_>, label: &Label, tests: &mut Tests) -> Vec<LeakFinding> {
+pub(super) fn find(
+    view: &View<'_>,
+    (label, targets): (&Label, &Targets),
+    tests: &mut Tests,
+) -> Vec<LeakFinding> {
     let mut found = Vec::new();
     let mut seen = HashSet::new();
+    // A property of few groups agrees with their answers by chance.
+    let groups = targets.folds.number_of_groups();
+    let has_groups = groups.is_none_or(|groups| groups >= MIN_GROUPS);
     for ((channel, name), values) in &view.facts.all {
         let is_value = matches!(
             channel,
@@ -47,8 +58,9 @@ pub(super) fn find(view: &View<'_>, label: &Label, tests: &mut Tests) -> Vec<Lea
         let pairs: Vec<Pair<'_>> = pairs
             .filter_map(|(place, cell)| Some(((*cell)?, view.answer(label, place))))
             .collect();
-        let relation =
-            exact_relation(*channel, &pairs, label, true).map(|(how, p)| (String::new(), how, p));
+        let may_be_code = has_groups && targets.folds.recur(&cells);
+        let relation = exact_relation(*channel, &pairs, label, may_be_code)
+            .map(|(how, p)| (String::new(), how, p));
         let relation = relation.or_else(|| {
             decodings(&pairs).into_iter().find_map(|(form, decoded)| {
                 let pairs = pairs.iter().zip(&decoded);
@@ -78,7 +90,7 @@ pub(super) fn find(view: &View<'_>, label: &Label, tests: &mut Tests) -> Vec<Lea
 /// or a file that is empty for one class.
 pub(super) fn separating_feature(
     view: &View<'_>,
-    label: &Label,
+    (label, targets): (&Label, &Targets),
     tests: &mut Tests,
 ) -> Option<LeakFinding> {
     // If an item has only one file, the features of this file are intended.
@@ -88,7 +100,9 @@ pub(super) fn separating_feature(
         let several = files.iter().flatten().filter(|count| **count != "1");
         several.count() * 10 >= view.chosen.len() * 9
     });
-    if !label.is_class() || majority(label.values.iter()) > 0.9 || !has_several {
+    let groups = targets.folds.number_of_groups();
+    let is_few = groups.is_some_and(|groups| groups < MIN_GROUPS);
+    if !label.is_class() || majority(label.values.iter()) > 0.9 || !has_several || is_few {
         return None;
     }
     let all_facts = view.facts.all.iter();
@@ -166,6 +180,9 @@ fn exact_relation(
                 let how = format!("determines, for {:.1} % of items,", 100.0 * right);
                 return Some((how, p));
             }
+        }
+        if !may_be_code {
+            return None;
         }
         let area = separation(&finite(pairs)?, &answers, classes)?;
         return Some((format!("separates (area under the curve {area:.4})"), 1e-9));

@@ -13,9 +13,9 @@ use std::collections::{BTreeMap, HashSet};
 use super::{column, exact};
 use crate::facts::{Channel, ids};
 use crate::finding::{LeakFinding, LeakLevel};
-use crate::model::{Gain, Prediction, Targets, by_nearest, by_nearest_of_others, by_value, gain};
+use crate::model::{Folds, Gain, Prediction, Targets, by_nearest, by_value, gain, is_sorted};
 use crate::number::numbers_or_nan;
-use crate::statistics::{Tests, counts, majority, tail_of_binomial};
+use crate::statistics::{Tests, counts, majority, purity, tail_of_binomial};
 use crate::view::View;
 use crate::world::Label;
 use prep_failure::QuotedValue;
@@ -23,8 +23,8 @@ use prep_failure::QuotedValue;
 /// Minimum number of items with a value of the fact.
 const MIN_ITEMS: usize = 20;
 
-/// Maximum number of items of a group. A value with more items is a category.
-const MAX_GROUP: usize = 20;
+/// Minimum number of groups of items with a value, if items belong to groups.
+const MIN_OBSERVATIONS: usize = 8;
 
 /// Maximum number of facts that are measured.
 const MAX_TESTED: usize = 1_500;
@@ -61,8 +61,23 @@ pub(crate) fn find(view: &View<'_>, tests: &mut Tests) -> Vec<LeakFinding> {
     for (label, targets) in view.targets() {
         let baseline = view.baseline(label, targets);
         found.extend(find_for_label(view, label, targets, baseline, tests));
+        found.extend(baseline.and_then(|baseline| masked(label, targets, baseline)));
     }
     found
+}
+
+/// Minimum fraction of the variance that intended features explain, from which other facts cannot be measured.
+const MAX_MEASURABLE: f64 = 0.9;
+
+/// Returns a note if the intended features nearly determine the answers, so that other facts add nothing.
+fn masked(label: &Label, targets: &Targets, baseline: &Prediction) -> Option<LeakFinding> {
+    let skill = gain(targets, None, baseline).alone;
+    let what = format!(
+        "the intended features already explain {:.0} % of the variance of `{}`, so most other channels could not be measured",
+        100.0 * skill,
+        label.name
+    );
+    (skill >= MAX_MEASURABLE).then(|| LeakFinding::new(LeakLevel::Note, "masked", what))
 }
 
 fn find_for_label(
@@ -77,7 +92,6 @@ fn find_for_label(
     let mut seen: HashSet<Vec<Option<&str>>> = HashSet::new();
     let facts = view.facts.all.iter();
     let facts = facts.filter(|(_, values)| values.len() >= MIN_ITEMS);
-    let groups = groups(view);
     for ((channel, name), values) in facts.take(MAX_TESTED) {
         let fact = MeasuredFact {
             channel: *channel,
@@ -88,15 +102,14 @@ fn find_for_label(
         if channel.is_intended() || !seen.insert(cells.clone()) {
             continue;
         }
-        let Some((prediction, gain)) = best(*channel, cells, targets, baseline) else {
+        let Some(best) = best(*channel, cells, targets, baseline) else {
             continue;
         };
-        let gain = match channel {
-            Channel::Order => beyond_groups(gain, cells, &groups, targets, baseline),
-            _ => gain,
-        };
+        let (prediction, gain) = (best.prediction, best.gain);
         tests.record(gain.p);
-        found.extend(fact.judge(&gain, label, view));
+        let is_adjacent =
+            best.is_nearest && channel.is_arranged() && !is_sorted(&numbers_or_nan(cells), targets);
+        found.extend(fact.judge(&gain, is_adjacent, (label, targets), view));
         let different: HashSet<&Option<&str>> = cells.iter().collect();
         if different.len() <= 8 {
             forms.push(CategoricalFact {
@@ -117,56 +130,26 @@ fn find_for_label(
             findings.push(verdict.finding);
         }
     }
-    findings.extend(exact::find(view, label, tests));
-    findings.extend(exact::separating_feature(view, label, tests));
-    findings.extend(column::find_formula(view, label, tests));
+    findings.extend(exact::find(view, (label, targets), tests));
+    findings.extend(exact::separating_feature(view, (label, targets), tests));
+    findings.extend(column::find_formula(view, (label, targets), tests));
     findings
 }
 
-/// Returns the columns that contain groups, for example patients or locations.
-fn groups<'a>(view: &'a View<'_>) -> Vec<Vec<Option<&'a str>>> {
-    let columns = view.facts.all.iter();
-    let columns = columns.filter(|((channel, _), _)| *channel == Channel::Column);
-    columns
-        .map(|(_, values)| view.cells(values))
-        .filter(|cells| {
-            let present = cells.iter().flatten().count();
-            let different = cells.iter().flatten().collect::<HashSet<_>>().len();
-            different >= MIN_ITEMS && different * 2 <= present && different * MAX_GROUP >= present
-        })
-        .collect()
+/// The best of the predictions that a fact makes.
+pub(crate) struct BestPrediction {
+    pub prediction: Prediction,
+    pub gain: Gain,
+    /// Whether the prediction is from the nearest numbers, not from equal values.
+    is_nearest: bool,
 }
 
-/// Returns the gain of an order if neighbours of the same group are ignored. Rows of a group are next to each other and
-/// their answers agree, which is not a leak.
-fn beyond_groups(
-    gain_of_all: Gain,
-    cells: &[Option<&str>],
-    groups: &[Vec<Option<&str>>],
-    targets: &Targets,
-    base: Option<&Prediction>,
-) -> Gain {
-    let numbers = numbers_or_nan(cells);
-    let others = groups.iter().map(|groups| {
-        let prediction = by_nearest_of_others(&numbers, &targets.test, groups);
-        gain(targets, base, &prediction)
-    });
-    // Remainders have few different values, so nearest numbers are meaningless.
-    let different: HashSet<u64> = numbers.iter().map(|one| one.to_bits()).collect();
-    let is_order = different.len() * 2 > numbers.len();
-    std::iter::once(gain_of_all)
-        .chain(others.filter(|_| is_order))
-        .max_by(|one, other| one.p.total_cmp(&other.p))
-        .unwrap_or(gain_of_all)
-}
-
-/// Returns the best of the predictions that a fact makes.
 pub(crate) fn best(
     channel: Channel,
     cells: &[Option<&str>],
     targets: &Targets,
     baseline: Option<&Prediction>,
-) -> Option<(Prediction, Gain)> {
+) -> Option<BestPrediction> {
     let present = cells.iter().flatten().count();
     let different: HashSet<&str> = cells.iter().flatten().copied().collect();
     let is_partial = present < cells.len();
@@ -178,13 +161,14 @@ pub(crate) fn best(
     let base = baseline.filter(|_| channel != Channel::Pixels);
     let mut predictions = Vec::new();
     if different.len() * 2 <= present {
-        predictions.push(by_value(cells, &targets.test));
+        predictions.push((by_value(cells, targets), false));
     }
     if different.len() >= 10 {
         let numbers = numbers_or_nan(cells);
         let finite = numbers.iter().filter(|one| one.is_finite()).count();
         if finite * 10 >= present * 9 {
-            predictions.push(by_nearest(&numbers, &targets.test));
+            let is_unique = different.len() * 2 > present;
+            predictions.push((by_nearest(&numbers, targets), is_unique));
         }
     }
     // Texts that are all different may still share words.
@@ -201,15 +185,18 @@ pub(crate) fn best(
             let words: Vec<Option<&str>> = words.collect();
             let different: HashSet<&str> = words.iter().flatten().copied().collect();
             if different.len() > 1 && different.len() * 2 <= present {
-                predictions.push(by_value(&words, &targets.test));
+                predictions.push((by_value(&words, targets), false));
             }
         }
     }
-    let measured = predictions.into_iter().map(|prediction| {
-        let gain = gain(targets, base, &prediction);
-        (prediction, gain)
-    });
-    measured.min_by(|one, other| one.1.p.total_cmp(&other.1.p))
+    let measured = predictions
+        .into_iter()
+        .map(|(prediction, is_nearest)| BestPrediction {
+            gain: gain(targets, base, &prediction),
+            prediction,
+            is_nearest,
+        });
+    measured.min_by(|one, other| one.gain.p.total_cmp(&other.gain.p))
 }
 
 /// Beginnings of the names of facts that are often similar for items of the same class.
@@ -236,7 +223,14 @@ fn required_gain(channel: Channel, name: &str) -> f64 {
 }
 
 impl MeasuredFact<'_> {
-    fn judge(&self, gain: &Gain, label: &Label, view: &View<'_>) -> Option<FactVerdict> {
+    /// `is_adjacent`: whether only neighbours in an order agree, which are not sorted by their answers.
+    fn judge(
+        &self,
+        gain: &Gain,
+        is_adjacent: bool,
+        (label, targets): (&Label, &Targets),
+        view: &View<'_>,
+    ) -> Option<FactVerdict> {
         let MeasuredFact {
             channel,
             name,
@@ -256,7 +250,7 @@ impl MeasuredFact<'_> {
         }
         let pure = match channel {
             Channel::Missing | Channel::Membership | Channel::Metadata | Channel::Name => {
-                pure_value(cells, &view.answers(label))
+                pure_value(cells, &view.answers(label), &targets.folds)
             }
             _ => None,
         };
@@ -266,10 +260,16 @@ impl MeasuredFact<'_> {
         }
         let p = pure.as_ref().map_or(gain.p, |pure| pure.p.min(gain.p));
         let level = match gain.alone >= 0.5 || pure.is_some() {
+            _ if is_adjacent => LeakLevel::Note,
             true => LeakLevel::Leak,
             false => LeakLevel::Risk,
         };
         let what = match &pure {
+            _ if is_adjacent => format!(
+                "by {name}, neighbours have similar answers in `{}` ({:.0} % of the variance), as in groups that are entirely in the test part",
+                label.name,
+                100.0 * gain.alone
+            ),
             Some(pure) if gain.alone < 0.5 => format!(
                 "{name} predicts `{}`: it is {} for {:.0} % of the {} items with {}, and for {:.0} % of all items",
                 label.name,
@@ -278,6 +278,11 @@ impl MeasuredFact<'_> {
                 pure.count,
                 pure.value,
                 100.0 * pure.base
+            ),
+            _ if let Some(right) = number_right(cells, &view.answers(label)) => format!(
+                "{name} determines `{}`: each value has the same answer for {right} of {} items",
+                label.name,
+                cells.len()
             ),
             _ => {
                 let is_beyond = (gain.beyond - gain.alone).abs() > 0.01;
@@ -305,6 +310,18 @@ impl MeasuredFact<'_> {
     }
 }
 
+/// Maximum number of different values of a fact that determines the answers.
+const MAX_CODES: usize = 20;
+
+/// Returns the number of items whose answer is the most frequent one of their value. `None` if there are many values, or if
+/// they do not determine nearly all answers.
+fn number_right(cells: &[Option<&str>], answers: &[&str]) -> Option<usize> {
+    let different = cells.iter().collect::<HashSet<_>>().len();
+    let share = purity(cells.iter().zip(answers));
+    let is_code = different <= MAX_CODES && share >= 0.99;
+    is_code.then_some((share * cells.len() as f64).round() as usize)
+}
+
 /// A value whose items nearly all have the same answer.
 struct PureValue {
     value: String,
@@ -315,27 +332,28 @@ struct PureValue {
     p: f64,
 }
 
-fn pure_value(cells: &[Option<&str>], answers: &[&str]) -> Option<PureValue> {
+fn pure_value(cells: &[Option<&str>], answers: &[&str], folds: &Folds) -> Option<PureValue> {
     let count_of = |answer: &str| answers.iter().filter(|one| **one == answer).count();
-    let mut by_value: BTreeMap<Option<&str>, Vec<&str>> = BTreeMap::new();
-    for (cell, answer) in cells.iter().zip(answers) {
-        by_value.entry(*cell).or_default().push(answer);
+    let mut by_value: BTreeMap<Option<&str>, Vec<usize>> = BTreeMap::new();
+    for (item, cell) in cells.iter().enumerate() {
+        by_value.entry(*cell).or_default().push(item);
     }
     let mut best: Option<PureValue> = None;
     for (value, own) in by_value {
         if own.len() < MIN_ITEMS || own.len() * 50 < cells.len() {
             continue;
         }
-        let counts = counts(own.iter().copied());
+        let counts = counts(own.iter().filter_map(|item| answers.get(*item).copied()));
         let Some((answer, hits)) = counts.into_iter().max_by_key(|one| (one.1, one.0)) else {
             continue;
         };
         let base = count_of(answer) as f64 / answers.len().max(1) as f64;
         let share = hits as f64 / own.len() as f64;
-        if share < 0.99 || base > 0.8 {
+        let seen = folds.observations(own.iter().copied());
+        if share < 0.99 || base > 0.8 || seen < MIN_OBSERVATIONS {
             continue;
         }
-        let p = tail_of_binomial(own.len(), hits, base);
+        let p = tail_of_binomial(seen, (share * seen as f64) as usize, base);
         if best.as_ref().is_none_or(|best| p < best.p) {
             best = Some(PureValue {
                 value: value.map_or("none".to_owned(), |value| QuotedValue(value).to_string()),
@@ -369,7 +387,7 @@ fn together(
             let both = both.map(|(one, other)| format!("{one:?} {other:?}"));
             let both: Vec<String> = both.collect();
             let both: Vec<Option<&str>> = both.iter().map(|one| Some(one.as_str())).collect();
-            let pair = gain(targets, base, &by_value(&both, &targets.test));
+            let pair = gain(targets, base, &by_value(&both, targets));
             tests.record(pair.p);
             if pair.beyond >= 0.25 && pair.beyond >= form.beyond.max(other.beyond) + 0.1 {
                 let names = format!("{} and {}", form.fact.name, other.fact.name);

@@ -4,3 +4,4 @@ pub(super) mod answers_elsewhere;
 pub(super) mod column;
 mod exact;
 pub(super) mod facts;
+pub(super) mod verbatim;

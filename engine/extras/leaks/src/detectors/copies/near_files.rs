@@ -28,7 +28,7 @@ use crate::paths::stem;
 use crate::sketch::{Medium, Sketch, Sketched};
 use crate::statistics::{Random, Tests, tail_of_binomial};
 use crate::view::View;
-use crate::world::World;
+use crate::world::{ContentDigest, World};
 
 const NAME: &str = "near-files";
 
@@ -92,7 +92,7 @@ fn find_near(
         false => 1,
     };
     let test: Vec<&Sketched> = test.into_iter().step_by(step).collect();
-    let equal: BTreeSet<(u64, u32)> = train.iter().map(|file| file.content).collect();
+    let equal: BTreeSet<ContentDigest> = train.iter().map(|file| file.content).collect();
     let other = test.iter().filter(|file| !equal.contains(&file.content));
     let nearest = other.filter_map(|file| match rotated {
         true => nearest_rotated(file, &train),
@@ -259,7 +259,7 @@ fn find_sharing(view: &View<'_>, medium: Medium, tests: &mut Tests) -> Option<Le
     let ids = world.train_ids(train)?;
     let row_of: HashMap<&str, usize> = ids.iter().map(stem).zip(0..).collect();
     let known = world.public.gallery.train.of_medium(medium);
-    let equal: BTreeSet<(u64, u32)> = known.iter().map(|file| file.content).collect();
+    let equal: BTreeSet<ContentDigest> = known.iter().map(|file| file.content).collect();
     let mut files_of = FilesOfFingerprint::new();
     for (number, file) in known.iter().enumerate() {
         for print in &file.prints {

@@ -1,7 +1,7 @@
 //! `rows` and `equal-files`: finds test items in training tables, and files of test items that are also in the training
 //! part.
 //!
-//! Files are treated as equal if their length and CRC-32 are equal. Most data sets contain some copies. They are a risk
+//! Files are equal if their digests are. Most data sets contain some copies. They are a risk
 //! if many test items have a copy in the training part.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -10,7 +10,7 @@ use crate::cells::Cells;
 use crate::finding::{LeakFinding, LeakLevel};
 use crate::paths::is_train;
 use crate::statistics::{Tests, majority, tail_of_binomial};
-use crate::world::{PublicTableFile, World};
+use crate::world::{ContentDigest, Label, PublicTableFile, World};
 
 const NAME: &str = "rows";
 
@@ -54,10 +54,23 @@ fn same_ids(
 ) -> Option<LeakFinding> {
     let column = train.table.column(test.table.names.get(key)?)?;
     let both = column.iter();
-    let both: Vec<&str> = both.filter(|id| world.item_of.contains_key(*id)).collect();
-    // If all test ids are in train, both parts probably number their rows from 0.
-    let different: HashSet<&&str> = both.iter().collect();
-    if both.is_empty() || different.len() == world.ids.len() {
+    let both = both.enumerate();
+    let both = both.filter_map(|(row, id)| Some((row, *world.item_of.get(id)?)));
+    let both: Vec<(usize, usize)> = both.collect();
+    let different: BTreeSet<usize> = both.iter().map(|(_, item)| *item).collect();
+    // Ids that only coincide, for example numbers from 0 in both parts, have different answers.
+    let agrees = |label: &Label| {
+        let answers = train.table.column(&label.name)?;
+        let own = |item: usize| label.values.get(item).unwrap_or_default();
+        let equal = both
+            .iter()
+            .filter(|(row, item)| answers.get(*row) == Some(own(*item)))
+            .count();
+        let guess = majority(both.iter().map(|(_, item)| own(*item)));
+        let chance = tail_of_binomial(both.len(), equal, guess.clamp(0.05, 0.999));
+        Some(equal * 10 >= both.len() * 9 && chance < 1e-3)
+    };
+    if both.is_empty() || !world.labels.iter().filter_map(agrees).any(|agrees| agrees) {
         return None;
     }
     let what = format!(
@@ -68,7 +81,10 @@ fn same_ids(
     );
     let is_strong = different.len() >= 5 && different.len() * 50 >= world.ids.len();
     let level = LeakLevel::Leak.if_strong(is_strong);
-    Some(LeakFinding::new(level, NAME, what).evidence(both.into_iter().map(str::to_owned)))
+    let names = different
+        .iter()
+        .filter_map(|item| world.ids.get(*item).cloned());
+    Some(LeakFinding::new(level, NAME, what).evidence(names))
 }
 
 fn same_rows(
@@ -148,15 +164,15 @@ const EQUAL_FILES: &str = "equal-files";
 const MIN_FILE_BYTES: u64 = 64;
 
 pub(crate) fn find_equal_files(world: &World) -> Option<LeakFinding> {
-    let mut trained: HashMap<(u64, u32), &str> = HashMap::new();
+    let mut trained: HashMap<ContentDigest, &str> = HashMap::new();
     for file in &world.public.files {
         let is_item = world.item_of_path(&file.path).is_some();
         if is_train(&file.path) && !is_item && file.bytes >= MIN_FILE_BYTES {
-            trained.insert((file.bytes, file.crc32), &file.path);
+            trained.insert(file.content, &file.path);
         }
     }
     // A content that several items share does not belong to a single item.
-    let mut by_content: BTreeMap<(u64, u32), BTreeSet<usize>> = BTreeMap::new();
+    let mut by_content: BTreeMap<ContentDigest, BTreeSet<usize>> = BTreeMap::new();
     let mut copies: Vec<(usize, String)> = Vec::new();
     let mut files = 0_usize;
     for file in &world.public.files {
@@ -164,9 +180,8 @@ pub(crate) fn find_equal_files(world: &World) -> Option<LeakFinding> {
             continue;
         };
         files += 1;
-        let content = (file.bytes, file.crc32);
-        by_content.entry(content).or_default().insert(item);
-        if let Some(other) = trained.get(&content) {
+        by_content.entry(file.content).or_default().insert(item);
+        if let Some(other) = trained.get(&file.content) {
             copies.push((item, format!("{} = {other}", file.path)));
         }
     }

@@ -2,7 +2,7 @@
 //!
 //! It searches in two places:
 //!
-//! - Names of files in the bundle. The detector finds a renamed test file in the bundle by its length and CRC-32. If a word of
+//! - Names of files in the bundle. The detector finds a renamed test file in the bundle by its content. If a word of
 //!   the old name (a speaker, a recording) is also in names of training files, both files belong to the same group.
 //! - Columns of the test table that share at least twenty values with train. The answers of a group in train must predict its answers
 //!   in test better than ten bins of the column do, because intended features predict something, too.
@@ -28,7 +28,7 @@ use crate::statistics::{
 };
 use crate::table::{is_missing, numbers};
 use crate::view::View;
-use crate::world::World;
+use crate::world::{ContentDigest, World};
 
 const NAME: &str = "groups";
 
@@ -80,9 +80,9 @@ fn file_name(path: &str) -> &str {
 /// Compares words in the bundle's names of test files with those of training files. The names in the prepared data hide
 /// these words.
 fn names(world: &World) -> Option<LeakFinding> {
-    let mut shown: HashMap<(u64, u32), SameContent<'_>> = HashMap::new();
+    let mut shown: HashMap<ContentDigest, SameContent<'_>> = HashMap::new();
     for file in world.public.files.iter().filter(|file| file.bytes > 0) {
-        let same = shown.entry((file.bytes, file.crc32)).or_default();
+        let same = shown.entry(file.content).or_default();
         if is_train(&file.path) {
             same.train.insert(file_name(&file.path));
         }
@@ -93,7 +93,7 @@ fn names(world: &World) -> Option<LeakFinding> {
     let mut words: BTreeMap<(usize, usize), [Vec<String>; 2]> = BTreeMap::new();
     let mut hidden = 0_usize;
     for raw in &world.bundle {
-        let Some(same) = shown.get(&(raw.bytes, raw.crc32)) else {
+        let Some(same) = shown.get(&raw.content) else {
             continue;
         };
         let name = file_name(&raw.path);

@@ -174,6 +174,9 @@ fn positions(view: &View<'_>, train: &Table) -> Vec<Positions> {
         let mut train = vec![String::new(); ids.len()];
         let mut hits = (0_usize, 0_usize);
         for (number, word) in words(text).enumerate() {
+            if !world.may_be_id(word) {
+                continue;
+            }
             let item = world.item_of_name(word);
             if let Some(place) = item.and_then(|item| place_of.get(&item)) {
                 if let Some(cell) = test.get_mut(*place).filter(|cell| cell.is_none()) {

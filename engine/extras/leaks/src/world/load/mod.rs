@@ -1,16 +1,20 @@
 //! Reads the answers, the sample submission, the public files and the bundle.
 //!
-//! Reads one public file: its length, checksum and names, and as much of its content as is needed.
+//! Reads one public file: its length, digest and names, and as much of its content as is needed.
 
 mod lists;
+mod npz;
 mod public;
 mod workbook;
+
+pub(crate) use public::named_in;
 
 use std::collections::{HashMap, HashSet};
 use std::io;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use prep_contents::listing::Listing;
 use prep_contents::{
     ArchiveFormat, ContentsError, DecodingLimits, Format, Resources, entries, read,
 };
@@ -20,7 +24,7 @@ use super::{Label, PublicContent, PublicFile, World};
 use crate::cells::Cells;
 use crate::fields;
 use crate::finding::{LeaksError, failed};
-use crate::table::{Table, numbers};
+use crate::table::{Table, is_missing, numbers};
 
 /// The sample submission may use one part in this number of the memory.
 const SAMPLE_FRACTION: u64 = 8;
@@ -37,6 +41,8 @@ pub struct LeakInput {
     pub answers: PathBuf,
     /// The table with the sample submission.
     pub sample: PathBuf,
+    /// The column with the ids, if grading pairs rows by a single column.
+    pub id: Option<String>,
     /// The bundle, if available: the archive or a directory.
     pub bundle: Option<PathBuf>,
     /// A directory for temporary copies of archive members.
@@ -54,7 +60,7 @@ impl World {
         let room = input.memory / SAMPLE_FRACTION;
         let mut sample = table_in(&input.sample, &input.limits, room, &|_| false)?;
         let no_ids = || LeaksError::NoIds(input.answers.clone());
-        let key = key(&answers, &sample).ok_or_else(no_ids)?;
+        let key = key(&answers, &sample, input.id.as_deref()).ok_or_else(no_ids)?;
         let keys = answers.columns.get(key).ok_or_else(no_ids)?;
         let mut ids: Vec<String> = Vec::new();
         let mut item_of = HashMap::new();
@@ -65,6 +71,8 @@ impl World {
             })
         };
         let rows: Vec<usize> = keys.iter().map(item).collect();
+        // An empty cell elsewhere does not name the item whose id is empty.
+        item_of.retain(|id, _| !is_missing(id));
         let step = ids.len().div_ceil(MAX_CHOSEN).max(1);
         let chosen: Vec<usize> = (0..ids.len()).step_by(step).collect();
         let mut is_chosen = vec![false; ids.len()];
@@ -98,6 +106,8 @@ impl World {
             is_chosen,
             key_name,
             has_plain_ids: plain * 2 > ids.len(),
+            parts_share_ids: false,
+            has_numeric_ids: ids.iter().any(|id| id.parse::<f64>().is_ok()),
             shortest: ids.iter().map(String::len).min().unwrap_or(0),
             ids,
             item_of,
@@ -111,7 +121,10 @@ impl World {
             limits: input.limits,
             temp: &input.temp,
         };
-        world.public = world.read_public(&input.public, resources, input.memory)?;
+        let listing = Listing::read(&input.public);
+        let listing = listing.map_err(|cause| failed(&input.public, cause))?;
+        world.compare_parts(listing.files.keys().map(String::as_str));
+        world.public = world.read_public(&input.public, &listing, resources, input.memory)?;
         if let Some(bundle) = &input.bundle {
             world.bundle = files_of_bundle(bundle, resources)?;
         }
@@ -161,19 +174,29 @@ fn table_in(
     })
 }
 
-/// Returns the id column of the answers: the first column whose values are also in the sample submission, all or most
-/// of them.
-fn key(answers: &Table, sample: &Table) -> Option<usize> {
+/// Returns the id column of the answers: the one by which grading pairs rows, or else the column whose values are also in
+/// the sample submission, all or most of them. Among several such columns, it is the first one without empty cells.
+fn key(answers: &Table, sample: &Table, named: Option<&str>) -> Option<usize> {
+    let is_named = |name: &String| Some(name.as_str()) == named && sample.column(name).is_some();
+    if let Some(place) = answers.names.iter().position(is_named) {
+        return Some(place);
+    }
     let names = answers.names.iter().enumerate();
     let common = names.filter_map(|(place, name)| {
-        let values: HashSet<&str> = answers.columns.get(place)?.iter().collect();
+        let values = answers.columns.get(place)?.iter();
+        let has_gaps = values.clone().any(is_missing);
+        let values: HashSet<&str> = values.filter(|cell| !is_missing(cell)).collect();
         let sample: HashSet<&str> = sample.column(name)?.iter().collect();
         let both = values.intersection(&sample).count();
         // Only a part of a large sample submission is read.
-        (2 * both > values.len().min(sample.len())).then_some((place, values.len() - both))
+        (2 * both > values.len().min(sample.len())).then_some((
+            place,
+            values.len() - both,
+            has_gaps,
+        ))
     });
-    let least = common.min_by_key(|(_, missing)| *missing);
-    least.map(|(place, _)| place)
+    let best = common.min_by_key(|(_, missing, has_gaps)| (*missing, *has_gaps));
+    best.map(|(place, ..)| place)
 }
 
 fn labels(
@@ -184,7 +207,7 @@ fn labels(
     is_chosen: &[bool],
 ) -> Vec<Label> {
     let items = is_chosen.len();
-    let mut labels = Vec::new();
+    let (mut labels, mut shown) = (Vec::new(), Vec::new());
     for (place, (name, column)) in answers.names.iter().zip(&answers.columns).enumerate() {
         // Columns with the same values in the sample submission are not answers. If the sample submission has other
         // columns, columns that it does not have are not answers.
@@ -197,7 +220,7 @@ fn labels(
                 number.and_then(|number| column.get(number)) == Some(cell)
             })
         });
-        if place == key || is_shown {
+        if place == key {
             continue;
         }
         let mut values = vec![None; items];
@@ -210,7 +233,8 @@ fn labels(
         let values: Cells = values.collect();
         let of_chosen = rows.iter().zip(column.iter());
         let of_chosen = of_chosen.filter(|(item, _)| is_chosen.get(**item) == Some(&true));
-        labels.push(Label {
+        let into = if is_shown { &mut shown } else { &mut labels };
+        into.push(Label {
             name: name.clone(),
             numbers: numbers(&values),
             values,
@@ -218,6 +242,10 @@ fn labels(
                 .map(|(item, cell)| (*item, cell.to_owned()))
                 .collect(),
         });
+    }
+    // A sample submission may contain the answers.
+    if labels.is_empty() {
+        labels = shown;
     }
     let sample_columns: HashSet<&String> = sample.names.iter().collect();
     let is_in_sample = |label: &Label| sample_columns.contains(&label.name);
@@ -264,12 +292,12 @@ fn ends_with(path: &str, ends: &[&str]) -> bool {
     ends.iter().any(|end| name.ends_with(end))
 }
 
-/// Reads a file once. Returns its length, checksum, names and image size, and as much of its content as `keep`
+/// Reads a file once. Returns its length, digest, names and image size, and as much of its content as `keep`
 /// requires.
 fn see(path: &str, mut content: &mut dyn Read, keep: Keep) -> io::Result<(PublicFile, Vec<u8>)> {
     let format = fields::format(path);
     let is_image = is_image_name(path);
-    let mut hasher = crc32fast::Hasher::new();
+    let mut hasher = blake3::Hasher::new();
     let mut head = Vec::new();
     let most = match (keep, format, is_image) {
         (Keep::Text | Keep::All, ..) => MAX_TEXT,
@@ -287,7 +315,7 @@ fn see(path: &str, mut content: &mut dyn Read, keep: Keep) -> io::Result<(Public
     let seen = PublicFile {
         path: path.to_owned(),
         bytes,
-        crc32: hasher.finalize(),
+        content: hasher.finalize().into(),
         names: format
             .map(|format| fields::names(format, &mut head.as_slice()))
             .unwrap_or_default(),

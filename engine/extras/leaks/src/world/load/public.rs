@@ -12,7 +12,7 @@ use prep_contents::listing::Listing;
 use prep_contents::{ContentsError, Format, Resources, Result, read};
 use prep_failure::units;
 
-use super::{Keep, MAX_TEXT, has_reader, is_text, lists, see, workbook};
+use super::{Keep, MAX_TEXT, has_reader, is_text, lists, npz, see, workbook};
 use crate::facts::files::{FileProperties, ItemFile};
 use crate::facts::{Channel, collect, documents, lines, markup, matlab};
 use crate::finding::{LeaksError, failed};
@@ -79,10 +79,10 @@ impl World {
     pub(super) fn read_public(
         &self,
         public: &Path,
+        listing: &Listing,
         resources: &Resources<'_>,
         memory: u64,
     ) -> std::result::Result<PublicContent, LeaksError> {
-        let listing = Listing::read(public).map_err(|cause| failed(public, cause))?;
         let on_disk: u64 = listing.files.values().sum();
         let for_texts = on_disk.saturating_mul(TEXT_MEMORY_PER_BYTE);
         let for_series = on_disk.saturating_mul(SERIES_PER_BYTE);
@@ -129,6 +129,8 @@ impl Collected<'_> {
     /// Adds what is known only after all files were read.
     fn finish(mut self) -> PublicContent {
         self.add_lists();
+        let arrays = npz::tables(&self.content.arrays, &self.resources.limits, self.room / 4);
+        self.tables.extend(arrays);
         let books = workbook::tables(&self.content.texts, self.room);
         self.tables.extend(books.tables);
         for path in books.shortened {
@@ -359,9 +361,15 @@ impl Collected<'_> {
                 let (world, facts) = (self.world, &mut self.content.facts);
                 let item_of = |text: &str| world.item_in_text(text);
                 match plain_text(current.head) {
-                    Some(text) => lines::collect(path, text, &item_of, facts),
+                    Some(text) => {
+                        lines::collect(path, text, &item_of, facts);
+                        lines::collect_encoded(path, text, &item_of, facts);
+                    }
                     None => {
-                        lines::collect_strings(path, current.head, world.shortest, &item_of, facts)
+                        lines::collect_strings(path, current.head, world.shortest, &item_of, facts);
+                        let bytes = units::bytes(seen.bytes);
+                        let what = format!("{path}: {bytes}, only its texts were searched");
+                        self.content.unread.push(what);
                     }
                 }
             }
@@ -375,7 +383,6 @@ impl Collected<'_> {
     /// Keeps a text, or sketches a file. Returns whether a text was kept.
     fn add_text(&mut self, current: &CurrentFile<'_>) -> bool {
         let (path, seen, head) = (current.path, current.seen, current.head);
-        let content = (seen.bytes, seen.crc32);
         match current.keep {
             // The length may not have been known before the file was read.
             Keep::Text if seen.bytes <= MAX_TEXT.min(self.text_left) => {
@@ -387,7 +394,7 @@ impl Collected<'_> {
             Keep::All if current.is_item || is_train(path) => {
                 let wing = self.content.gallery.wing(current.is_item);
                 if wing.wants(path, seen.bytes) {
-                    wing.add(path, content, head);
+                    wing.add(path, seen.content, head);
                 }
             }
             _ => {}
@@ -405,7 +412,7 @@ impl Collected<'_> {
         };
         if current.keep == Keep::Text {
             let wing = self.content.gallery.wing(current.is_item);
-            wing.add(path, (seen.bytes, seen.crc32), head);
+            wing.add(path, seen.content, head);
         }
         if self.series_left > 0 {
             let numbers = columns.iter().flatten().map(|one| one.to_bits());
@@ -496,7 +503,7 @@ fn file_properties(entry: &Entry<'_>, place: Option<&Path>) -> FileProperties {
 }
 
 /// Returns the part of a path that identifies an item: its id, or a part of the id.
-fn named_in<'a>(path: &str, id: &'a str) -> &'a str {
+pub(crate) fn named_in<'a>(path: &str, id: &'a str) -> &'a str {
     if path.contains(id) {
         return id;
     }

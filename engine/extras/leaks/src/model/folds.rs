@@ -1,0 +1,99 @@
+//! Divides items into folds for cross-validation. Each fold is predicted by a model of the other folds.
+
+use std::collections::{HashMap, HashSet};
+
+use crate::statistics::mean;
+
+/// Number of folds.
+pub(crate) const FOLDS: usize = 5;
+
+/// The folds of the items. If items belong to groups that are entirely in the test part, the items of a group are in the
+/// same fold. So answers of a group do not predict other answers of the group, because nobody knows any of them.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Folds {
+    /// The group of each item. Empty if there are no such groups.
+    groups: Vec<usize>,
+    number_of_groups: usize,
+    /// Whether groups are sections of an order. Then adjacent sections are in the same fold, because the ends of sections are
+    /// estimates.
+    are_sections: bool,
+}
+
+impl Folds {
+    /// Creates the folds of items that belong to groups. Groups are numbered from 0.
+    pub(crate) fn of_groups(groups: Vec<usize>) -> Folds {
+        let number_of_groups = groups.iter().collect::<HashSet<_>>().len();
+        Folds {
+            groups,
+            number_of_groups,
+            are_sections: false,
+        }
+    }
+
+    /// Same as [`Folds::of_groups`], if the groups are numbered along an order of the items.
+    pub(crate) fn of_sections(groups: Vec<usize>) -> Folds {
+        Folds {
+            are_sections: true,
+            ..Folds::of_groups(groups)
+        }
+    }
+
+    /// Returns the fold of an item. Without groups, neighbours in any order are in different folds.
+    pub(crate) fn fold(&self, item: usize) -> usize {
+        match self.groups.get(item) {
+            Some(group) if self.are_sections => group * FOLDS / self.number_of_groups.max(1),
+            Some(group) => group % FOLDS,
+            None => {
+                let mixed = (item as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+                usize::try_from((mixed >> 33) % FOLDS as u64).unwrap_or(0)
+            }
+        }
+    }
+
+    /// Returns the number of groups, if items belong to groups.
+    pub(crate) fn number_of_groups(&self) -> Option<usize> {
+        (!self.groups.is_empty()).then_some(self.number_of_groups)
+    }
+
+    /// Returns the number of independent observations among these items: groups, or items if there are no groups.
+    pub(crate) fn observations(&self, items: impl Iterator<Item = usize>) -> usize {
+        match self.groups.is_empty() {
+            true => items.count(),
+            false => {
+                let groups = items.filter_map(|item| self.groups.get(item));
+                groups.collect::<HashSet<_>>().len()
+            }
+        }
+    }
+
+    /// Returns whether values of nearly all items also occur in another group. Otherwise, the values are names of groups.
+    pub(crate) fn recur(&self, values: &[Option<&str>]) -> bool {
+        if self.groups.is_empty() {
+            return true;
+        }
+        let mut groups_of: HashMap<&str, HashSet<usize>> = HashMap::new();
+        let both = || values.iter().zip(&self.groups);
+        for (value, group) in both().filter_map(|(value, group)| Some(((*value)?, *group))) {
+            groups_of.entry(value).or_default().insert(group);
+        }
+        let known = values.iter().flatten();
+        let recurring = known
+            .clone()
+            .filter(|value| groups_of.get(*value).map_or(0, HashSet::len) > 1);
+        recurring.count() * 10 >= known.count() * 9
+    }
+
+    /// Returns the mean value of each group, or the values themselves if there are no groups.
+    pub(crate) fn means(&self, values: &[f64]) -> Vec<f64> {
+        if self.groups.is_empty() {
+            return values.to_vec();
+        }
+        let mut by_group: HashMap<usize, Vec<f64>> = HashMap::new();
+        for (group, value) in self.groups.iter().zip(values) {
+            by_group.entry(*group).or_default().push(*value);
+        }
+        let mut groups: Vec<(usize, Vec<f64>)> = by_group.into_iter().collect();
+        groups.sort_unstable_by_key(|(group, _)| *group);
+        groups.iter().map(|(_, values)| mean(values)).collect()
+    }
+}

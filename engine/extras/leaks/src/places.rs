@@ -1,0 +1,48 @@
+//! Adds directories to the kinds of files in findings: `test/ID.png` for `ID.png`.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::facts::files::kind;
+use crate::finding::LeakFinding;
+use crate::world::{World, named_in};
+
+/// Maximum number of directories that are named.
+const MAX_NAMED: usize = 3;
+
+/// Replaces the kinds of items' files in findings by their paths.
+pub(crate) fn add(world: &World, findings: &mut [LeakFinding]) {
+    let is_kind = |one: &&mut LeakFinding| one.what.contains("ID.");
+    let mut findings: Vec<&mut LeakFinding> = findings.iter_mut().filter(is_kind).collect();
+    if findings.is_empty() {
+        return;
+    }
+    let mut directories: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for file in &world.public.files {
+        let item = world.item_of_path(&file.path);
+        let Some(id) = item.and_then(|item| world.ids.get(item)) else {
+            continue;
+        };
+        let named = named_in(&file.path, id);
+        let kind = kind(&file.path, named);
+        let first = file.path.split_once('/').map_or("", |(first, _)| first);
+        let first = if first.contains(named) { "ID" } else { first };
+        directories
+            .entry(kind)
+            .or_default()
+            .insert(first.to_owned());
+    }
+    for (kind, first) in directories {
+        let paths = first.iter().filter(|first| !first.is_empty());
+        let paths = paths.map(|first| format!("{first}/.../{kind}"));
+        let paths: Vec<String> = paths.take(MAX_NAMED).collect();
+        if !kind.starts_with("ID.") || paths.is_empty() || first.len() > MAX_NAMED {
+            continue;
+        }
+        for finding in &mut findings {
+            let quoted = format!("`{kind}`");
+            finding.what = finding
+                .what
+                .replace(&quoted, &format!("`{}`", paths.join("` or `")));
+        }
+    }
+}
