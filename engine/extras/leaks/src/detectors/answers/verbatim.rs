@@ -22,8 +22,11 @@ const MAX_COLUMNS: usize = 30;
 /// Texts between the cells of two columns.
 const SEPARATORS: [&str; 6] = ["", "-", "_", " ", "/", ", "];
 
-/// Maximum relative difference of sums and differences. They have rounding errors.
+/// Maximum error of a sum or difference, relative to the answer.
 const MAX_ERROR: f64 = 1e-6;
+
+/// Maximum error of a sum or difference of doubles, relative to the larger number.
+const ROUNDING_ERROR: f64 = 4.0 * f64::EPSILON;
 
 /// Public values of all chosen items.
 struct Source<'a> {
@@ -187,9 +190,12 @@ fn combination(one: &[&str], other: &[&str], answers: &[&str]) -> Option<String>
     for (how, sign) in [("plus", 1.0), ("minus", -1.0)] {
         let mut is_result = rows().map(|((one, other), answer)| {
             let [one, other, answer] = numbers(one, other, answer)?;
-            let least = f64::max(one.abs(), other.abs()) * MAX_ERROR;
-            // A cell that is the answer itself is found as a single value.
-            Some((one + sign * other - answer).abs() <= least && other != 0.0)
+            let rounding = f64::max(one.abs(), other.abs()) * ROUNDING_ERROR;
+            let most = answer.abs() * MAX_ERROR;
+            // The difference of two large numbers is not known well enough to be a small answer. A cell that is the answer
+            // itself is found as a single value.
+            let is_known = rounding <= most && other != 0.0;
+            Some(is_known && (one + sign * other - answer).abs() <= most)
         });
         if is_result.all(|result| result == Some(true)) {
             return Some(how.to_owned());
@@ -240,6 +246,13 @@ mod tests {
             ),
             (["ab", "cd"], ["12", "34"], ["ab-12", "cd34"], None),
             (["5.25", "7"], ["0", "0"], ["5.25", "7"], None),
+            // Times in milliseconds
+            (
+                ["1598000000000", "1598000000500"],
+                ["1597999999000", "1598000000100"],
+                ["37.4219", "37.4223"],
+                None,
+            ),
         ] {
             assert_eq!(
                 combination(&one, &other, &answers).as_deref(),
