@@ -271,6 +271,10 @@ impl Lowering<'_> {
             let columns = build.columns.iter().chain(&probe.columns);
             used.extend(columns.filter(|id| self.is_row(**id)));
         }
+        if used.is_empty() {
+            // Without a column, DataFusion's merge join takes a batch of pairs for empty.
+            used.extend(build.columns.first());
+        }
         let mut indices = Vec::new();
         let mut fields: Vec<Field> = Vec::new();
         let mut columns = Vec::new();
