@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use arrow::datatypes::{Field, Schema, SchemaRef};
+use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use datafusion_common::Result;
 use datafusion_common::config::ConfigOptions;
+use datafusion_expr::ScalarUDF;
 use datafusion_physical_expr::expressions::{
     BinaryExpr, CastExpr, IsNullExpr, Literal, NotExpr, TryCastExpr, case, in_list, like,
 };
@@ -98,14 +99,7 @@ impl Layout {
             }
             ExprKind::Call { function, args } => {
                 let args = args.iter().map(part).collect::<Result<Vec<_>>>()?;
-                let field = Field::new(function.name(), expr.data_type.clone(), true);
-                Arc::new(ScalarFunctionExpr::new(
-                    function.name(),
-                    Arc::clone(function),
-                    args,
-                    Arc::new(field),
-                    Arc::clone(options),
-                ))
+                call(function, args, expr.data_type.clone(), options)
             }
         })
     }
@@ -117,4 +111,21 @@ pub(crate) fn physical_constant(
     options: &Arc<ConfigOptions>,
 ) -> Result<Arc<dyn PhysicalExpr>> {
     Layout::default().expr(expr, options)
+}
+
+/// Returns a call of a function whose result has this type.
+pub(super) fn call(
+    function: &Arc<ScalarUDF>,
+    args: Vec<Arc<dyn PhysicalExpr>>,
+    data_type: DataType,
+    options: &Arc<ConfigOptions>,
+) -> Arc<dyn PhysicalExpr> {
+    let field = Arc::new(Field::new(function.name(), data_type, true));
+    Arc::new(ScalarFunctionExpr::new(
+        function.name(),
+        Arc::clone(function),
+        args,
+        field,
+        Arc::clone(options),
+    ))
 }

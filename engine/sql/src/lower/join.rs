@@ -9,13 +9,14 @@ use std::sync::Arc;
 use arrow::compute::SortOptions;
 use arrow::datatypes::{DataType, Field, Schema};
 use datafusion_common::{JoinSide, JoinType, NullEquality, Result};
-use datafusion_physical_expr::{LexOrdering, PhysicalExpr, PhysicalSortExpr, ScalarFunctionExpr};
+use datafusion_physical_expr::{LexOrdering, PhysicalExpr, PhysicalSortExpr};
 use datafusion_physical_plan::joins::utils::{ColumnIndex, JoinFilter};
 use datafusion_physical_plan::joins::{
     CrossJoinExec, HashJoinExec, NestedLoopJoinExec, PartitionMode, SortMergeJoinExec,
 };
 use datafusion_physical_plan::sorts::sort::SortExec;
 
+use super::expr::call;
 use super::{Arrival, Layout, Lowered, Lowering, Needed, Sides, column_at, internal, name};
 use crate::functions::{cancellable, ordered_bits};
 use crate::physical::{ConstantSlot, Guard, Plan, Prepared, SameRows, SkipRepeated, row_bytes};
@@ -201,31 +202,6 @@ impl Lowering<'_> {
 
     /// Sorts both sides by the keys.
     fn sort_merge(&self, left: Lowered, right: Lowered, spec: &JoinSpec) -> Result<Lowered> {
-        let sorted = |side: &Lowered, keys: Vec<ColumnId>| -> Result<Plan> {
-            let layout = side.layout();
-            let exprs = keys.into_iter().map(|key| {
-                let options = SortOptions::default();
-                let key = self.merged_key(layout.column(key)?, &side.plan)?;
-                Ok(PhysicalSortExpr::new(key, options))
-            });
-            let exprs = exprs.collect::<Result<Vec<_>>>()?;
-            Ok(match LexOrdering::new(exprs) {
-                Some(ordering) => Guard::pass(Arc::new(SortExec::new(ordering, side.plan.clone()))),
-                None => side.plan.clone(),
-            })
-        };
-        let (left_keys, right_keys) = spec.on.iter().copied().unzip();
-        let left = Lowered {
-            plan: sorted(&left, left_keys)?,
-            ..left
-        };
-        let right = Lowered {
-            plan: sorted(&right, right_keys)?,
-            ..right
-        };
-        let filter = spec.filter.as_ref();
-        let filter = filter.map(|filter| self.join_filter(filter, &left, &right));
-        let join_type = join_type(spec.kind, false);
         let pairs = pairs(&spec.on, &left, &right)?.into_iter();
         let pairs = pairs.map(|(a, b)| {
             Ok((
@@ -233,10 +209,29 @@ impl Lowering<'_> {
                 self.merged_key(b, &right.plan)?,
             ))
         });
+        let pairs = pairs.collect::<Result<KeyPairs>>()?;
+        let sorted = |side: Lowered, keys: Vec<Arc<dyn PhysicalExpr>>| {
+            let options = SortOptions::default();
+            let exprs = keys
+                .into_iter()
+                .map(|key| PhysicalSortExpr::new(key, options));
+            match LexOrdering::new(exprs) {
+                Some(ordering) => Lowered {
+                    plan: Guard::pass(Arc::new(SortExec::new(ordering, side.plan))),
+                    ..side
+                },
+                None => side,
+            }
+        };
+        let (left_keys, right_keys) = pairs.iter().cloned().unzip();
+        let (left, right) = (sorted(left, left_keys), sorted(right, right_keys));
+        let filter = spec.filter.as_ref();
+        let filter = filter.map(|filter| self.join_filter(filter, &left, &right));
+        let join_type = join_type(spec.kind, false);
         let plan = SortMergeJoinExec::try_new(
             left.plan.clone(),
             right.plan.clone(),
-            pairs.collect::<Result<KeyPairs>>()?,
+            pairs,
             filter.transpose()?,
             join_type,
             vec![SortOptions::default(); spec.on.len()],
@@ -250,17 +245,12 @@ impl Lowering<'_> {
         if key.data_type(&plan.schema())? != DataType::Float64 {
             return Ok(key);
         }
-        let function = ordered_bits();
-        let name = function.name().to_owned();
-        let field = Arc::new(Field::new(&name, DataType::Int64, true));
-        let options = Arc::clone(&self.options);
-        Ok(Arc::new(ScalarFunctionExpr::new(
-            &name,
-            function,
+        Ok(call(
+            &ordered_bits(),
             vec![key],
-            field,
-            options,
-        )))
+            DataType::Int64,
+            &self.options,
+        ))
     }
 
     /// Returns a condition over pairs of rows. It checks for cancellation, because a join may compare many pairs before
@@ -300,14 +290,12 @@ impl Lowering<'_> {
             schema: Arc::new(Schema::new(fields)),
         };
         let condition = self.expr(filter, &layout)?;
-        let condition = ScalarFunctionExpr::new(
-            "cancellable",
-            cancellable(),
+        let condition = call(
+            &cancellable(),
             vec![condition],
-            Arc::new(Field::new("cancellable", DataType::Boolean, true)),
-            Arc::clone(&self.options),
+            DataType::Boolean,
+            &self.options,
         );
-        let condition: Arc<dyn PhysicalExpr> = Arc::new(condition);
         Ok(JoinFilter::new(condition, indices, layout.schema))
     }
 }
