@@ -11,7 +11,7 @@
 //! | arrays and records | [`npy`], [`matlab`], [`tfrecord`] |
 //! | images | [`png`], [`image`] (sizes of many formats), [`rle`] (masks) |
 //! | text | [`hex`], [`text_encoding`], [`printf`], [`python`] (numbers) |
-//! | shared | [`archive`], [`checked`], [`paths`], [`read_at`], [`sniff`] |
+//! | shared | [`checked`], [`paths`], [`read_at`], [`sniff`] |
 //!
 //! ```
 //! use prep_formats::sniff::FileType;
