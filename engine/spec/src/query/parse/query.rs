@@ -15,7 +15,7 @@ use super::{Parsed, Parser};
 const NAME_A_COLUMN: &str = "write a column name without quotes, or in double quotes: `\"b\"`";
 const NO_CONDITION: &str = "this JOIN has no condition";
 
-/// What can follow a branch of a query.
+/// Keywords that can follow a branch of a query.
 const AFTER_BRANCH: &str = "UNION EXCEPT INTERSECT MINUS ORDER LIMIT OFFSET";
 
 /// The content of parentheses.
